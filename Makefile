@@ -1,0 +1,85 @@
+# Every check that CI runs is a target here; CI calls nothing else.
+
+GOFUMPT_VERSION     := v0.12.0
+STATICCHECK_VERSION := v0.8.2
+
+BIN    := $(CURDIR)/bin
+TOOLS  := $(CURDIR)/.tools
+PREFIX ?= /usr/local
+# The one list of modules is go.work.
+MODULES = $(shell go list -m -f '{{.Dir}}')
+
+export CGO_ENABLED = 0
+
+.PHONY: build
+build: ## build every binary into bin/ (default)
+	go build -trimpath -ldflags='-s -w' -o $(BIN)/ work
+
+.PHONY: install
+install: build ## install the binaries into $(PREFIX)/bin
+	install -d $(DESTDIR)$(PREFIX)/bin
+	install -m 0755 $(wildcard $(BIN)/fs_*) $(DESTDIR)$(PREFIX)/bin/
+
+.PHONY: demo
+demo: build ## show a read, an edit, a search and a refusal on this repository
+	@BIN=$(BIN) sh scripts/demo.sh
+
+.PHONY: test
+test: ## run all tests: packages, then scripts and attacks on the built binaries
+	go test $(TESTFLAGS) $$(go list work | grep -v /e2e)
+	go test $(TESTFLAGS) -count=1 github.com/jptools/jptools/e2e/...
+
+.PHONY: test-long
+test-long: ## the same with 200000 races and many more random cases (about an hour)
+	JPTOOLS_RACES=200000 JPTOOLS_LONG=1 go test -count=1 -timeout=2h work
+
+.PHONY: bench
+bench: build ## compare speed with the peers that are installed; prints ratios
+	@BIN=$(BIN) sh scripts/bench.sh
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (default 20s)
+	@sh scripts/fuzz.sh $(or $(FUZZTIME),20s)
+
+.PHONY: lint
+lint: verify-fmt verify-vet verify-staticcheck verify-modules ## all static checks
+
+.PHONY: verify-fmt
+verify-fmt: $(TOOLS)/gofumpt
+	@out=$$($(TOOLS)/gofumpt -l $(MODULES)); if [ -n "$$out" ]; then echo "not formatted (make fix-fmt):"; echo "$$out"; exit 1; fi
+
+.PHONY: fix-fmt
+fix-fmt: $(TOOLS)/gofumpt
+	$(TOOLS)/gofumpt -w $(MODULES)
+
+.PHONY: verify-vet
+verify-vet: ## vet for Linux, macOS and Windows
+	go vet work
+	GOOS=darwin go vet work
+	GOOS=windows go vet work
+
+.PHONY: verify-staticcheck
+verify-staticcheck: $(TOOLS)/staticcheck
+	$(TOOLS)/staticcheck $$(go list work)
+
+.PHONY: verify-modules
+verify-modules: ## every module builds by itself, with a tidy go.mod
+	@for m in $(MODULES); do (cd $$m && GOWORK=off go vet ./... && GOWORK=off go mod tidy -diff) || { echo "$$m: make fix-modules"; exit 1; }; done
+
+.PHONY: fix-modules
+fix-modules:
+	@for m in $(MODULES); do (cd $$m && GOWORK=off go mod tidy) || exit 1; done
+
+$(TOOLS)/gofumpt:
+	GOBIN=$(TOOLS) go install mvdan.cc/gofumpt@$(GOFUMPT_VERSION)
+
+$(TOOLS)/staticcheck:
+	GOBIN=$(TOOLS) go install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION)
+
+.PHONY: clean
+clean:
+	rm -rf $(BIN) $(TOOLS)
+
+.PHONY: help
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 20

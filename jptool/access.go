@@ -1,0 +1,157 @@
+package jptool
+
+import "strings"
+
+// Caps is a set of filesystem capabilities (RFD 076, "Capabilities").
+type Caps uint8
+
+// The five atomic capabilities. `write` is only an alias in the wire form.
+const (
+	Read Caps = 1 << iota
+	Create
+	Update
+	Delete
+	Execute
+)
+
+// Write is what the alias `write` stands for.
+const Write = Create | Update | Delete
+
+// AllCaps is every capability.
+const AllCaps = Read | Write | Execute
+
+var capNames = [...]string{"read", "create", "update", "delete", "execute"}
+
+// String lists the names in wire order, joined by ", ", or "nothing" for the empty set.
+func (c Caps) String() string {
+	if names := c.Names(); len(names) > 0 {
+		return strings.Join(names, ", ")
+	}
+	return "nothing"
+}
+
+// Names lists the wire names of the capabilities in c, in wire order.
+func (c Caps) Names() []string {
+	var names []string
+	for i, n := range capNames {
+		if c&(1<<i) != 0 {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// Has reports whether c includes every capability of need.
+func (c Caps) Has(need Caps) bool { return c&need == need }
+
+// ParseCapability returns the capability with this wire name; `write` is accepted
+// as its alias. The second result is false for any other name.
+func ParseCapability(name string) (Caps, bool) {
+	if name == "write" {
+		return Write, true
+	}
+	for i, n := range capNames {
+		if n == name {
+			return 1 << i, true
+		}
+	}
+	return 0, false
+}
+
+// AccessPolicy is the finished policy of one call as it crosses the wire (RFD 076,
+// "Runtime types"; RFD 075 adds commands). A nil *AccessPolicy means unrestricted
+// inside the workspace. Per type, an empty list means unrestricted for that type;
+// whoever writes a policy that grants nothing writes a rule that denies all.
+type AccessPolicy struct {
+	FS       []FsRule               `json:"fs"`
+	Net      []NetRule              `json:"net"`
+	Env      []EnvRule              `json:"env"`
+	Commands map[string]CommandRule `json:"commands"`
+	// Pinned entries keep their place: creating, removing, renaming or replacing
+	// them is refused. Workspace-relative, as the model writes them.
+	Pinned []string `json:"pinned,omitempty"`
+	// Staged files are unnamed files the launcher opened for rules that grant
+	// create without update.
+	Staged []StagedFile `json:"staged,omitempty"`
+}
+
+// FsRule grants capabilities on a path and everything below it. The winning rule
+// of a path is the one with the most components; its capabilities apply in full.
+type FsRule struct {
+	// Path is workspace-relative, "" for the root; the wire names it lexical_path.
+	Path string `json:"lexical_path"`
+	// External says that the path may resolve outside the workspace, to
+	// ApprovedTarget only (RFD D43).
+	External       bool    `json:"external"`
+	ApprovedTarget *string `json:"approved_target"`
+	Read           *bool   `json:"read"`
+	Write          *bool   `json:"write"`
+	Create         *bool   `json:"create"`
+	Update         *bool   `json:"update"`
+	Delete         *bool   `json:"delete"`
+	Execute        *bool   `json:"execute"`
+
+	// Origin says where a person wrote the rule (file and line). It is for
+	// messages of the host and never crosses the wire.
+	Origin string `json:"-"`
+}
+
+// Caps returns the capabilities of the rule with the `write` alias expanded:
+// write is the default of create, update and delete; all else defaults to false.
+func (r *FsRule) Caps() Caps {
+	var c Caps
+	write := r.Write != nil && *r.Write
+	set := func(v *bool, def bool, bit Caps) {
+		if v != nil {
+			def = *v
+		}
+		if def {
+			c |= bit
+		}
+	}
+	set(r.Read, false, Read)
+	set(r.Create, write, Create)
+	set(r.Update, write, Update)
+	set(r.Delete, write, Delete)
+	set(r.Execute, false, Execute)
+	return c
+}
+
+// NetRule allows or denies requests to one host (RFD 076, "Network rules").
+// Host "*" matches any host; a rule naming the host always beats it.
+type NetRule struct {
+	Host       string  `json:"host"`
+	Scheme     *string `json:"scheme"`
+	Port       *uint16 `json:"port"`
+	PathPrefix *string `json:"path_prefix"`
+	Allow      bool    `json:"allow"`
+
+	// Origin is where a person wrote the rule; it never crosses the wire.
+	Origin string `json:"-"`
+}
+
+// EnvRule allows or withholds environment variables by exact name, or by prefix
+// with a trailing `*` (RFD 076, "Environment variable rules").
+type EnvRule struct {
+	Name string `json:"name"`
+	Read bool   `json:"read"`
+
+	// Origin is where a person wrote the rule; it never crosses the wire.
+	Origin string `json:"-"`
+}
+
+// CommandRule restricts how one program may be started (RFD 075).
+type CommandRule struct {
+	// Args lists the argument prefixes that are allowed; nil allows any.
+	// A last `**` stands for any rest, also none; without it a list matches exactly.
+	Args [][]string `json:"args"`
+	// Envs names the variables, of those the tool may read, that the program gets.
+	Envs []string `json:"envs"`
+}
+
+// StagedFile is an open, empty, unnamed file handed down for creating a file
+// below Path, where only create is granted and the kernel would refuse to write.
+type StagedFile struct {
+	Path string `json:"path"`
+	FD   int    `json:"fd"`
+}

@@ -1,0 +1,260 @@
+package jptool
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"sync"
+
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// Workspace is an opened Context: the root held open and the policy compiled. Its
+// checks are the cooperative layer of RFD 076; they do not stop a program that does
+// not ask. It is safe for concurrent use.
+type Workspace struct {
+	root   string // canonical absolute path
+	dir    *wspath.Dir
+	policy *Policy
+
+	mu     sync.Mutex
+	mounts map[string]mountDir // by target
+}
+
+// mountDir is an approved target held open; for a file it is the directory above.
+type mountDir struct {
+	dir  *wspath.Dir
+	file string // name of the target in dir when it is a file, else ""
+}
+
+// Open resolves and holds the root and compiles the policy. Errors carry
+// CodeInvalidRequest for the root and CodeInvalidPolicy for the policy.
+func (c *Context) Open() (*Workspace, error) {
+	root, err := wspath.CanonicalRoot(c.Root)
+	if err != nil {
+		return nil, Errorf(CodeInvalidRequest, "context: the root %q cannot be opened: %w", c.Root, wspath.Bare(err))
+	}
+	dir, err := wspath.OpenDir(root)
+	if err != nil {
+		return nil, Errorf(CodeInvalidRequest, "context: the root %q cannot be opened as a directory: %w", c.Root, err)
+	}
+	policy, err := CompilePolicy(c.Access, root, c.Root, nil)
+	if err != nil {
+		dir.Close()
+		return nil, err
+	}
+	return &Workspace{root: root, dir: dir, policy: policy, mounts: map[string]mountDir{}}, nil
+}
+
+// Close releases the held directories.
+func (w *Workspace) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, m := range w.mounts {
+		m.dir.Close()
+	}
+	return w.dir.Close()
+}
+
+// Root returns the canonical absolute path of the workspace. It is for the host and
+// for people, not for opening files below it.
+func (w *Workspace) Root() string { return w.root }
+
+// Policy returns the compiled policy.
+func (w *Workspace) Policy() *Policy { return w.policy }
+
+// CheckRead checks `read` on the content at a path; symlinks are resolved.
+func (w *Workspace) CheckRead(unsafePath string) (*Target, error) {
+	return w.CheckContent(unsafePath, Read)
+}
+
+// CheckUpdate checks `update` on the content at a path; symlinks are resolved.
+func (w *Workspace) CheckUpdate(unsafePath string) (*Target, error) {
+	return w.CheckContent(unsafePath, Update)
+}
+
+// CheckExecute checks `execute` on the content at a path; symlinks are resolved.
+func (w *Workspace) CheckExecute(unsafePath string) (*Target, error) {
+	return w.CheckContent(unsafePath, Execute)
+}
+
+// CheckCreate checks `create` on a directory entry: only its parent is resolved.
+// Whether something is there already is for the operation to find out.
+func (w *Workspace) CheckCreate(unsafePath string) (*Target, error) {
+	t, err := w.CheckEntry(unsafePath, Create)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.Require(Create)
+}
+
+// CheckDelete checks `delete` on a directory entry: deleting a symlink removes the
+// link.
+func (w *Workspace) CheckDelete(unsafePath string) (*Target, error) {
+	t, err := w.CheckEntry(unsafePath, Delete)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.Require(Delete)
+}
+
+// CheckContent checks all of need on what a path resolves to. With need zero it
+// only locates the path, which still must not leave the workspace.
+func (w *Workspace) CheckContent(unsafePath string, need Caps) (*Target, error) {
+	return w.check(unsafePath, false, need, false)
+}
+
+// CheckEntry checks that at least one of anyOf is granted on a directory entry, so
+// that a caller who may do nothing there does not learn whether it exists. The
+// operation's own capability is then asked for with [Target.Require].
+func (w *Workspace) CheckEntry(unsafePath string, anyOf Caps) (*Target, error) {
+	return w.check(unsafePath, true, anyOf, true)
+}
+
+// check implements docs/wire.md, "Steps of evaluation". The order matters: nothing
+// that only the file system knows is told before the policy has allowed it.
+func (w *Workspace) check(unsafePath string, entry bool, need Caps, any bool) (*Target, error) {
+	rel, err := wspath.Parse(unsafePath)
+	if err != nil {
+		return nil, &PathError{Path: unsafePath, Err: err}
+	}
+	at, kind, resolveErr := w.resolve(rel, entry)
+	if resolveErr == nil && at.outside && w.policy.mountOf(at.path) == nil {
+		resolveErr = errOutside
+	}
+	t := &Target{w: w, rel: rel, at: at, kind: kind, entry: entry}
+	missing := func(t *Target) bool {
+		if any {
+			return need != 0 && t.Granted()&need == 0
+		}
+		return !t.Granted().Has(need)
+	}
+	if resolveErr != nil {
+		// Where it should be, and where it leads: who may not act on both is told so
+		// and learns nothing else.
+		lexical := &Target{w: w, rel: rel, at: w.policy.lexicalPlace(rel), entry: entry}
+		if missing(lexical) {
+			return nil, lexical.denied(need, any)
+		}
+		if !errors.Is(resolveErr, errOutside) && (!at.outside || w.policy.mountOf(at.path) != nil) {
+			if missing(t) {
+				return nil, t.denied(need, any)
+			}
+		} else {
+			resolveErr = errOutside
+		}
+		return nil, &PathError{Path: rel.String(), Err: resolveErr}
+	}
+	if missing(t) {
+		lexical := &Target{w: w, rel: rel, at: w.policy.lexicalPlace(rel), entry: entry}
+		if missing(lexical) {
+			t = lexical
+		}
+		return nil, t.denied(need, any)
+	}
+	return t, nil
+}
+
+// resolve finds the place of rel. The common case, no symlink on the way and nothing
+// missing, costs one system call.
+func (w *Workspace) resolve(rel wspath.Rel, entry bool) (place, Kind, error) {
+	probe := rel.Slash()
+	if entry {
+		probe = wspath.ParentOf(probe)
+	}
+	mode, err := w.dir.Probe(probe)
+	if err == nil && (!entry || mode.IsDir()) {
+		if entry {
+			return place{path: rel.Slash()}, KindUnknown, nil
+		}
+		return place{path: rel.Slash()}, kindOfMode(mode), nil
+	}
+	c, err := wspath.Canonicalize(w.root, rel, entry, nil)
+	at := placeOf(w.root, c.Abs)
+	if err != nil {
+		return at, KindUnknown, err
+	}
+	if c.Missing {
+		return at, KindMissing, nil
+	}
+	return at, KindUnknown, nil
+}
+
+// Kind says what stood at a path when it was checked. It is a hint for messages and
+// order of work; the operation finds out for itself.
+type Kind uint8
+
+// The kinds. KindUnknown means that the check had no need to look.
+const (
+	KindUnknown Kind = iota
+	KindMissing
+	KindFile
+	KindDir
+	KindOther
+)
+
+func kindOfMode(mode fs.FileMode) Kind {
+	switch {
+	case mode == 0:
+		return KindFile
+	case mode.IsDir():
+		return KindDir
+	}
+	return KindOther
+}
+
+// lexicalPlace is where rel would be if no link but a mount's stood on the way.
+func (p *Policy) lexicalPlace(rel wspath.Rel) place {
+	for i := range p.mounts {
+		m := &p.mounts[i]
+		if rest, ok := wspath.Within(m.path, rel.Slash()); ok && rest != "" {
+			return place{outside: true, path: strings.TrimSuffix(m.target, "/") + "/" + rest}
+		}
+	}
+	return place{path: rel.Slash()}
+}
+
+// base returns the held directory that a place is reached through, and the path below it.
+func (w *Workspace) base(at place) (*wspath.Dir, string, error) {
+	if !at.outside {
+		return w.dir, at.path, nil
+	}
+	m := w.policy.mountOf(at.path)
+	if m == nil {
+		return nil, "", errOutside
+	}
+	below, _ := wspath.WithinAbs(m.target, at.path)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	held, ok := w.mounts[m.target]
+	if !ok {
+		var err error
+		if held, err = openMount(m.target); err != nil {
+			return nil, "", err
+		}
+		w.mounts[m.target] = held
+	}
+	if held.file != "" {
+		return held.dir, wspath.JoinSlash(held.file, below), nil
+	}
+	return held.dir, below, nil
+}
+
+func openMount(target string) (mountDir, error) {
+	parent, err := wspath.OpenDir(wspath.ParentOf(target))
+	if err != nil {
+		return mountDir{}, err
+	}
+	name := target[len(wspath.ParentOf(target))+1:]
+	mode, err := parent.Probe(name)
+	if err != nil {
+		parent.Close()
+		return mountDir{}, err
+	}
+	if !mode.IsDir() {
+		return mountDir{dir: parent, file: name}, nil
+	}
+	defer parent.Close()
+	dir, err := parent.Sub(name)
+	return mountDir{dir: dir}, err
+}

@@ -1,0 +1,37 @@
+package jptool
+
+// Action says what the host wants of a call.
+type Action string
+
+// The two actions. FormatArguments asks for a preview: the tool changes nothing
+// and obeys the policy all the same.
+const (
+	Run             Action = "run"
+	FormatArguments Action = "format_arguments"
+)
+
+// Context is what the host tells a tool about the call (design, wire contract).
+type Context struct {
+	// Root is the absolute path of the workspace; it need not be canonical.
+	Root   string `json:"root"`
+	Action Action `json:"action"`
+	// Access is the policy to obey; nil means unrestricted inside the workspace.
+	Access         *AccessPolicy `json:"access"`
+	WorkspaceID    string        `json:"workspace_id,omitempty"`
+	ConversationID string        `json:"conversation_id,omitempty"`
+}
+
+// Call is the tool half of a request. Arguments and Options stay undecoded until
+// the tool that knows their shape asks for them.
+type Call struct {
+	Name      string
+	Arguments Object
+	Answers   Object
+	Options   Object
+}
+
+// Request is one decoded request.
+type Request struct {
+	Context Context
+	Tool    Call
+}

@@ -1,0 +1,370 @@
+package jptool
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"sort"
+	"strings"
+)
+
+// DecodeRequest reads the two-part request `{"context": …, "tool": …}`. Unknown
+// keys are ignored, except inside access. Errors carry CodeInvalidRequest, or
+// CodeInvalidPolicy for what is wrong inside access.
+func DecodeRequest(data []byte) (*Request, error) {
+	obj, err := ParseObject(data)
+	if err != nil {
+		return nil, Errorf(CodeInvalidRequest, "the request is not one JSON object: %w", err)
+	}
+	return decodeRequest(obj)
+}
+
+func decodeRequest(obj Object) (*Request, error) {
+	rawCtx, ok := obj["context"]
+	if !ok || isNull(rawCtx) {
+		return nil, Errorf(CodeInvalidRequest, "the request has no `context` object")
+	}
+	ctxObj, err := ParseObject(rawCtx)
+	if err != nil {
+		return nil, Errorf(CodeInvalidRequest, "`context`: %w", err)
+	}
+	ctx, err := decodeContext(ctxObj)
+	if err != nil {
+		return nil, err
+	}
+	rawTool, ok := obj["tool"]
+	if !ok || isNull(rawTool) {
+		return nil, Errorf(CodeInvalidRequest, "the request has no `tool` object")
+	}
+	toolObj, err := ParseObject(rawTool)
+	if err != nil {
+		return nil, Errorf(CodeInvalidRequest, "`tool`: %w", err)
+	}
+	tool, err := decodeTool(toolObj)
+	if err != nil {
+		return nil, err
+	}
+	return &Request{Context: *ctx, Tool: *tool}, nil
+}
+
+// DecodeContext reads a bare Context object.
+func DecodeContext(data []byte) (*Context, error) {
+	obj, err := ParseObject(data)
+	if err != nil {
+		return nil, Errorf(CodeInvalidRequest, "the context is not one JSON object: %w", err)
+	}
+	return decodeContext(obj)
+}
+
+// DecodeCall reads a bare tool object.
+func DecodeCall(data []byte) (*Call, error) {
+	obj, err := ParseObject(data)
+	if err != nil {
+		return nil, Errorf(CodeInvalidRequest, "the tool object is not one JSON object: %w", err)
+	}
+	return decodeTool(obj)
+}
+
+// Decode reads either form: a whole request, or a bare Context (it has `root` at
+// the top level), for which the returned request has an empty tool and whole is false.
+func Decode(data []byte) (req *Request, whole bool, err error) {
+	obj, err := ParseObject(data)
+	if err != nil {
+		return nil, false, Errorf(CodeInvalidRequest, "the request is not one JSON object: %w", err)
+	}
+	if _, bare := obj["root"]; bare {
+		if _, both := obj["context"]; both {
+			return nil, false, Errorf(CodeInvalidRequest, "the request has both `root` and `context` at the top level; send one of them")
+		}
+		ctx, err := decodeContext(obj)
+		if err != nil {
+			return nil, false, err
+		}
+		return &Request{Context: *ctx}, false, nil
+	}
+	req, err = decodeRequest(obj)
+	return req, true, err
+}
+
+func decodeContext(obj Object) (*Context, error) {
+	d := decoder{obj: obj, where: "context", code: CodeInvalidRequest}
+	c := &Context{
+		Root:           d.str("root", true),
+		Action:         Action(d.str("action", true)),
+		WorkspaceID:    d.str("workspace_id", false),
+		ConversationID: d.str("conversation_id", false),
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	switch {
+	case c.Root == "":
+		return nil, Errorf(CodeInvalidRequest, "context: `root` is empty; give the absolute path of the workspace")
+	case strings.IndexByte(c.Root, 0) >= 0:
+		return nil, Errorf(CodeInvalidRequest, "context: `root` holds a NUL byte")
+	case !filepath.IsAbs(c.Root):
+		return nil, Errorf(CodeInvalidRequest, "context: `root` is %q; give an absolute path", c.Root)
+	case c.Action != Run && c.Action != FormatArguments:
+		return nil, Errorf(CodeInvalidRequest, "context: `action` is %q; want %q or %q", c.Action, Run, FormatArguments)
+	}
+	if raw, ok := obj["access"]; ok && !isNull(raw) {
+		access, err := DecodeAccess(raw)
+		if err != nil {
+			return nil, err
+		}
+		c.Access = access
+	}
+	return c, nil
+}
+
+func decodeTool(obj Object) (*Call, error) {
+	d := decoder{obj: obj, where: "tool", code: CodeInvalidRequest}
+	t := &Call{
+		Name:      d.str("name", false),
+		Arguments: d.object("arguments"),
+		Answers:   d.object("answers"),
+		Options:   d.object("options"),
+	}
+	return t, d.err
+}
+
+// DecodeAccess reads the `access` object of the wire. Unknown keys are errors: they
+// would be restrictions that nobody enforces. Errors carry CodeInvalidPolicy.
+func DecodeAccess(data []byte) (*AccessPolicy, error) {
+	obj, err := ParseObject(data)
+	if err != nil {
+		return nil, Errorf(CodeInvalidPolicy, "`access`: %w", err)
+	}
+	d := decoder{obj: obj, where: "access", code: CodeInvalidPolicy}
+	d.known("fs", "net", "env", "commands", "pinned", "staged")
+	a := &AccessPolicy{}
+	d.each("fs", func(d *decoder) { a.FS = append(a.FS, d.fsRule()) })
+	d.each("net", func(d *decoder) {
+		d.known("host", "scheme", "port", "path_prefix", "allow")
+		r := NetRule{Host: d.str("host", true), Scheme: d.optStr("scheme"), PathPrefix: d.optStr("path_prefix")}
+		if port := d.integer("port", 0, 65535); port != nil {
+			p := uint16(*port)
+			r.Port = &p
+		}
+		r.Allow = d.boolean("allow") != nil && *d.boolean("allow")
+		a.Net = append(a.Net, r)
+	})
+	d.each("env", func(d *decoder) {
+		d.known("name", "read")
+		r := EnvRule{Name: d.str("name", true)}
+		r.Read = d.boolean("read") != nil && *d.boolean("read")
+		a.Env = append(a.Env, r)
+	})
+	a.Commands = d.commands()
+	a.Pinned = d.strings("pinned")
+	d.each("staged", func(d *decoder) {
+		d.known("path", "fd")
+		s := StagedFile{Path: d.str("path", true)}
+		if fd := d.integer("fd", 3, 1<<20); fd != nil {
+			s.FD = int(*fd)
+		} else if d.err == nil {
+			d.fail("`fd` is missing")
+		}
+		a.Staged = append(a.Staged, s)
+	})
+	if d.err != nil {
+		return nil, d.err
+	}
+	return a, nil
+}
+
+// decoder reads typed members of one object and keeps the first error. Every error
+// says where in the request the value stands.
+type decoder struct {
+	obj   Object
+	where string
+	code  Code
+	err   error
+}
+
+func (d *decoder) fail(format string, args ...any) {
+	if d.err == nil {
+		d.err = Errorf(d.code, "%s: %s", d.where, fmt.Sprintf(format, args...))
+	}
+}
+
+// known fails for the first key, in order, that is none of keys.
+func (d *decoder) known(keys ...string) {
+	var unknown []string
+next:
+	for k := range d.obj {
+		for _, want := range keys {
+			if k == want {
+				continue next
+			}
+		}
+		unknown = append(unknown, k)
+	}
+	if len(unknown) > 0 {
+		sort.Strings(unknown)
+		d.fail("unknown key %q: it would be a restriction that is not enforced; the keys are %s", unknown[0], strings.Join(keys, ", "))
+	}
+}
+
+func (d *decoder) raw(key string) (json.RawMessage, bool) {
+	raw, ok := d.obj[key]
+	return raw, ok && !isNull(raw) && d.err == nil
+}
+
+func (d *decoder) typed(key string, into any, want string) bool {
+	raw, ok := d.raw(key)
+	if !ok {
+		return false
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		d.fail("`%s` must be %s, got %s", key, want, kindOf(raw))
+		return false
+	}
+	return true
+}
+
+func (d *decoder) str(key string, required bool) string {
+	var s string
+	if !d.typed(key, &s, "a string") && required {
+		d.fail("`%s` is missing", key)
+	}
+	return s
+}
+
+func (d *decoder) optStr(key string) *string {
+	var s string
+	if d.typed(key, &s, "a string") {
+		return &s
+	}
+	return nil
+}
+
+func (d *decoder) boolean(key string) *bool {
+	var b bool
+	if d.typed(key, &b, "a boolean") {
+		return &b
+	}
+	return nil
+}
+
+func (d *decoder) integer(key string, low, high int64) *int64 {
+	var n int64
+	if !d.typed(key, &n, "an integer") {
+		return nil
+	}
+	if n < low || n > high {
+		d.fail("`%s` is %d; want %d to %d", key, n, low, high)
+		return nil
+	}
+	return &n
+}
+
+func (d *decoder) object(key string) Object {
+	raw, ok := d.raw(key)
+	if !ok {
+		return Object{}
+	}
+	obj, err := ParseObject(raw)
+	if err != nil {
+		d.fail("`%s`: %s", key, err)
+	}
+	return obj
+}
+
+func (d *decoder) array(key string) []json.RawMessage {
+	raw, ok := d.raw(key)
+	if !ok {
+		return nil
+	}
+	items, err := parseArray(raw)
+	if err != nil {
+		d.fail("`%s`: %s", key, err)
+	}
+	return items
+}
+
+// each calls f with a decoder for every object of the array at key.
+func (d *decoder) each(key string, f func(*decoder)) {
+	for i, raw := range d.array(key) {
+		where := fmt.Sprintf("%s.%s[%d]", d.where, key, i)
+		obj, err := ParseObject(raw)
+		sub := decoder{obj: obj, where: where, code: d.code}
+		if err != nil {
+			sub.fail("%s", err)
+		} else {
+			f(&sub)
+		}
+		if sub.err != nil && d.err == nil {
+			d.err = sub.err
+		}
+	}
+}
+
+func (d *decoder) strings(key string) []string {
+	var list []string
+	for i, raw := range d.array(key) {
+		var s string
+		if isNull(raw) || json.Unmarshal(raw, &s) != nil {
+			d.fail("`%s[%d]` must be a string, got %s", key, i, kindOf(raw))
+			return nil
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+func (d *decoder) fsRule() FsRule {
+	d.known("lexical_path", "path", "external", "approved_target", "read", "write", "create", "update", "delete", "execute")
+	lexical, path := d.optStr("lexical_path"), d.optStr("path")
+	r := FsRule{ApprovedTarget: d.optStr("approved_target")}
+	switch {
+	case lexical != nil && path != nil && *lexical != *path:
+		d.fail("`lexical_path` is %q and `path` is %q; give one of them", *lexical, *path)
+	case lexical != nil:
+		r.Path = *lexical
+	case path != nil:
+		r.Path = *path
+	default:
+		d.fail("`lexical_path` is missing")
+	}
+	r.External = d.boolean("external") != nil && *d.boolean("external")
+	r.Read, r.Write, r.Create = d.boolean("read"), d.boolean("write"), d.boolean("create")
+	r.Update, r.Delete, r.Execute = d.boolean("update"), d.boolean("delete"), d.boolean("execute")
+	return r
+}
+
+// commands keeps the difference between absent (nil: unrestricted) and an empty
+// object (nothing may be started), and likewise for `args`.
+func (d *decoder) commands() map[string]CommandRule {
+	if _, ok := d.raw("commands"); !ok {
+		return nil
+	}
+	rules := map[string]CommandRule{}
+	for name, raw := range d.object("commands") {
+		obj, err := ParseObject(raw)
+		sub := decoder{obj: obj, where: fmt.Sprintf("%s.commands.%s", d.where, name), code: d.code}
+		if err != nil {
+			sub.fail("%s", err)
+		}
+		sub.known("args", "envs")
+		rule := CommandRule{Envs: sub.strings("envs")}
+		if _, ok := sub.raw("args"); ok {
+			rule.Args = [][]string{}
+			for i, item := range sub.array("args") {
+				line := decoder{obj: Object{"args": item}, where: fmt.Sprintf("%s.args[%d]", sub.where, i), code: d.code}
+				if isNull(item) {
+					line.fail("must be an array of strings, got null")
+				}
+				rule.Args = append(rule.Args, line.strings("args"))
+				if line.err != nil && sub.err == nil {
+					sub.err = line.err
+				}
+			}
+		}
+		if sub.err != nil && d.err == nil {
+			d.err = sub.err
+		}
+		rules[name] = rule
+	}
+	return rules
+}

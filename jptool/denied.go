@@ -1,0 +1,185 @@
+package jptool
+
+import (
+	"fmt"
+	"strings"
+)
+
+// DeniedError says that no rule grants a capability on a path. It is never transient.
+type DeniedError struct {
+	// Need is what was asked for; with Any, one of them would have done.
+	Need Caps
+	Any  bool
+	// Path is workspace-relative.
+	Path string
+	// Rule is the path of the rule that decided, RuleCaps what it grants. Rule is
+	// empty, and NoRule set, when no rule matches the path.
+	Rule     string
+	RuleCaps Caps
+	NoRule   bool
+	// Pinned says that the entry must stay where it is, whatever the rules grant.
+	Pinned bool
+	// Root says that the path is the workspace root or the target of a mount.
+	Root bool
+
+	grants []grant
+}
+
+// maxGrants bounds the list in a message.
+const maxGrants = 20
+
+// denied builds the error for a target where need is not granted.
+func (t *Target) denied(need Caps, any bool) *DeniedError {
+	p := t.w.policy
+	rule, n := p.trie(t.at).find(t.at.path)
+	e := &DeniedError{Need: need, Any: any, Path: p.display(t.at), NoRule: rule < 0, grants: p.grants()}
+	if rule >= 0 {
+		e.Rule, e.RuleCaps = p.rules[rule].path, p.rules[rule].caps
+	}
+	entry := need&(Create|Delete) != 0
+	e.Pinned = entry && n != nil && n.pinned
+	e.Root = entry && t.IsRoot()
+	return e
+}
+
+// Grants lists the paths whose rules grant all that was asked for.
+func (e *DeniedError) Grants() []string {
+	var paths []string
+	for _, g := range e.grants {
+		if g.caps.Has(e.Need) {
+			paths = append(paths, g.Path)
+		}
+	}
+	return paths
+}
+
+// Error names the capability, the path, the rule that decided and the grants that exist.
+func (e *DeniedError) Error() string {
+	var b strings.Builder
+	need := strings.Join(e.Need.Names(), " or ")
+	if !e.Any {
+		need = strings.Join(e.Need.Names(), " and ")
+	}
+	fmt.Fprintf(&b, "access denied: cannot %s %s: ", need, Quote(e.Path))
+	switch {
+	case e.Root:
+		b.WriteString("it is the root of the workspace or of a mount, which stays.")
+		return b.String()
+	case e.Pinned:
+		b.WriteString("this entry is pinned: it may be neither created, removed, renamed nor replaced, because an access rule depends on it.")
+		return b.String()
+	case e.NoRule:
+		b.WriteString("no rule matches it.")
+	default:
+		fmt.Fprintf(&b, "the rule on %s grants %s.", Quote(dotted(e.Rule)), onlyCaps(e.RuleCaps))
+	}
+	if len(e.grants) == 0 {
+		b.WriteString(" No rule grants anything.")
+	} else {
+		b.WriteString(" Grants: ")
+		for i, g := range e.grants {
+			if i == maxGrants {
+				fmt.Fprintf(&b, "; and %d more", len(e.grants)-i)
+				break
+			}
+			if i > 0 {
+				b.WriteString("; ")
+			}
+			fmt.Fprintf(&b, "%s (%s)", Quote(g.Path), strings.Join(g.Caps, ", "))
+		}
+		b.WriteString(".")
+	}
+	b.WriteString(" If this is needed, ask the user to change the access rules of this tool.")
+	return b.String()
+}
+
+func onlyCaps(c Caps) string {
+	if c == 0 {
+		return "nothing"
+	}
+	return "only " + c.String()
+}
+
+func dotted(path string) string {
+	if path == "" {
+		return "."
+	}
+	return path
+}
+
+// ErrorCode returns CodeAccessDenied.
+func (e *DeniedError) ErrorCode() Code { return CodeAccessDenied }
+
+// ErrorData returns the refusal for machines.
+func (e *DeniedError) ErrorData() any {
+	return struct {
+		Capabilities []string `json:"capabilities"`
+		Path         string   `json:"path"`
+		Rule         *string  `json:"rule"`
+		Pinned       bool     `json:"pinned,omitempty"`
+		Grants       []grant  `json:"grants"`
+	}{e.Need.Names(), e.Path, rulePtr(e), e.Pinned, append([]grant{}, e.grants...)}
+}
+
+func rulePtr(e *DeniedError) *string {
+	if e.NoRule {
+		return nil
+	}
+	path := dotted(e.Rule)
+	return &path
+}
+
+// Explanation says how a path is decided (docs/wire.md, "Steps of evaluation").
+type Explanation struct {
+	Path    string // canonical, workspace-relative
+	Need    Caps
+	Allowed bool
+	Granted Caps
+	// Rule is the path of the winning rule and Origin where it was written; Matched is
+	// false when none matches.
+	Matched bool
+	Rule    string
+	Origin  string
+	Index   int
+	Pinned  bool
+	// Shadowed are the less specific rules on the way that would have granted Need.
+	Shadowed []string
+	// Elsewhere are the other paths whose rules grant Need.
+	Elsewhere []string
+}
+
+// Explain says which rule decides need on the target, and which rules nearly would.
+func (t *Target) Explain(need Caps) Explanation {
+	p := t.w.policy
+	rule, n := p.trie(t.at).find(t.at.path)
+	e := Explanation{Path: p.display(t.at), Need: need, Granted: p.capsOf(rule, n), Matched: rule >= 0, Index: -1}
+	e.Allowed = e.Granted.Has(need)
+	e.Pinned = n != nil && n.pinned
+	if rule >= 0 {
+		r := &p.rules[rule]
+		e.Rule, e.Origin, e.Index = dotted(r.path), r.origin, r.index
+	}
+	root := p.trie(t.at)
+	root.below("", func(path string, n *node) {
+		if n.rule < 0 || n.rule == rule || !p.rules[n.rule].caps.Has(need) {
+			return
+		}
+		if _, above := cutPrefix(path, t.at.path); above {
+			e.Shadowed = append(e.Shadowed, dotted(p.rules[n.rule].path))
+		} else {
+			e.Elsewhere = append(e.Elsewhere, dotted(p.rules[n.rule].path))
+		}
+	})
+	return e
+}
+
+// cutPrefix reports whether the trie path dir is path or above it; absolute paths have
+// their leading slash ignored, as in the trie.
+func cutPrefix(dir, path string) (string, bool) {
+	path = foldKey(strings.TrimPrefix(path, "/"))
+	if dir == "" {
+		return path, true
+	}
+	rest, ok := strings.CutPrefix(path, dir)
+	return rest, ok && (rest == "" || rest[0] == '/')
+}

@@ -1,0 +1,199 @@
+package weburl
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+)
+
+// browserIDNA is UTS #46 with the switches of the standard's "domain to ASCII" for
+// lenient use. It is built on first use: most processes never see a name that is not
+// plain ASCII.
+var browserIDNA = sync.OnceValue(func() *idna.Profile {
+	return idna.New(
+		idna.MapForLookup(),
+		idna.Transitional(false),     // ß stays a letter of its own
+		idna.StrictDomainName(false), // _ and the like; forbidden bytes are checked below
+		idna.CheckHyphens(false),     // r3---sn.example is in use
+		idna.CheckJoiners(true),      // an invisible joiner must not make a second name
+		idna.BidiRule(),
+		idna.VerifyDNSLength(false),
+	)
+})
+
+// maxHost is the longest host that is read, decoded, in bytes. DNS ends at 253 ASCII
+// characters, which come from four times as many bytes at most. Punycode takes time
+// with the square of the length, so there has to be an end.
+const maxHost = 1024
+
+// ParseHost returns the one ASCII spelling of a host: a domain name in lower case and
+// Punycode, an IPv4 address as dotted quad, or an IPv6 address in brackets, compressed
+// and without embedded dots. It refuses zone identifiers, every character that may not
+// stand in a host, and empty labels, which DNS has not. The root dot of a domain name
+// stays.
+//
+// It does not say whether two names lead to the same machine.
+func ParseHost(s string) (string, error) {
+	if strings.HasPrefix(s, "[") {
+		if !strings.HasSuffix(s, "]") {
+			return "", fmt.Errorf("host %q has an unclosed bracket", s)
+		}
+		return parseIPv6(s[1 : len(s)-1])
+	}
+	decoded := decode(s)
+	if len(decoded) > maxHost {
+		return "", fmt.Errorf("the host is %d bytes long, and no name in DNS is", len(decoded))
+	}
+	domain, err := domainToASCII(decoded)
+	if err != nil {
+		return "", fmt.Errorf("host %q: %w", s, err)
+	}
+	if strings.HasPrefix(domain, ".") || strings.Contains(domain, "..") || domain == "" {
+		return "", fmt.Errorf("host %q is empty or has an empty label", s)
+	}
+	for i := range len(domain) {
+		if c := domain[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`#%/:<>?@[\]^|`, c) >= 0 {
+			return "", fmt.Errorf("host %q contains %q, which no host may", s, c)
+		}
+	}
+	if endsInNumber(domain) {
+		return parseIPv4(domain)
+	}
+	return domain, nil
+}
+
+func domainToASCII(s string) (string, error) {
+	if !utf8.ValidString(s) {
+		return "", errors.New("it is not valid UTF-8")
+	}
+	if plainASCII(s) {
+		return asciiLower(s), nil
+	}
+	// Up to Unicode 15.0 this letter is ss, since then ß: two names for one URL.
+	if strings.ContainsRune(s, '\u1e9e') {
+		return "", errors.New("clients disagree on the letter U+1E9E; write ß or ss")
+	}
+	// The root dot is taken off before and put back after, so that an empty last
+	// label can only come from what idna makes empty, such as a lone "xn--" (which
+	// would turn example.com.xn-- into example.com.), and is refused.
+	name := strings.NewReplacer("\u3002", ".", "\uff0e", ".", "\uff61", ".").Replace(s)
+	name, root := strings.CutSuffix(name, ".")
+	for label := range strings.SplitSeq(name, ".") {
+		if hidesPunycode(label) {
+			return "", fmt.Errorf("label %q turns into no name that browsers look up", label)
+		}
+	}
+	domain, err := browserIDNA().ToASCII(name)
+	if err == nil {
+		// idna looks for right-to-left characters before it maps, so that those that
+		// only the mapping makes (U+2138 becomes U+05D3) escape the bidi rule the
+		// first time. A name has to stand on its own.
+		var again string
+		if again, err = browserIDNA().ToASCII(domain); err == nil && again != domain {
+			err = errors.New("its ASCII form is not stable")
+		}
+	}
+	if err != nil {
+		return "", errors.New(strings.TrimPrefix(err.Error(), "idna: "))
+	}
+	if domain == "" || strings.HasSuffix(domain, ".") {
+		return "", errors.New("its last label is empty")
+	}
+	if root {
+		domain += "."
+	}
+	return domain, nil
+}
+
+// hidesPunycode reports whether label becomes something that starts with xn-- and still
+// has characters beyond ASCII. UTS #46 refuses that; idna decodes the label all the same,
+// to a name that a person did not write and a browser would not look up.
+func hidesPunycode(label string) bool {
+	if plainASCII(label) {
+		return false
+	}
+	// The digit in front keeps idna from decoding, so that this is the mapped label.
+	// Whether it is valid is not asked here, hence no error.
+	mapped, _ := browserIDNA().ToUnicode("0" + label)
+	mapped = strings.TrimPrefix(mapped, "0")
+	if !strings.HasPrefix(mapped, "xn--") {
+		return strings.Contains(mapped, ".") // a label that splits in two hides one
+	}
+	for i := range len(mapped) {
+		if mapped[i] >= utf8.RuneSelf {
+			return true
+		}
+	}
+	return false
+}
+
+// plainASCII reports whether IDNA would do nothing to s but lower its case.
+func plainASCII(s string) bool {
+	label := 0
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 0x80:
+			return false
+		case c == '.':
+			label = i + 1
+		case i == label+3 && strings.EqualFold(s[label:i+1], "xn--"):
+			return false
+		}
+	}
+	return true
+}
+
+// asciiLower lowers ASCII letters only: İ and K (the Kelvin sign) are IDNA's business.
+func asciiLower(s string) string {
+	for i := range len(s) {
+		if c := s[i]; 'A' <= c && c <= 'Z' {
+			b := []byte(s)
+			for ; i < len(b); i++ {
+				if c := b[i]; 'A' <= c && c <= 'Z' {
+					b[i] = c | 0x20
+				}
+			}
+			return string(b)
+		}
+	}
+	return s
+}
+
+// decode replaces each %XX once; a % that two hexadecimal digits do not follow stays.
+func decode(s string) string {
+	i := strings.IndexByte(s, '%')
+	if i < 0 {
+		return s
+	}
+	b := append(make([]byte, 0, len(s)), s[:i]...)
+	for ; i < len(s); i++ {
+		if Encoded(s[i:]) {
+			b = append(b, byte(unhex(s[i+1])<<4|unhex(s[i+2])))
+			i += 2
+			continue
+		}
+		b = append(b, s[i])
+	}
+	return string(b)
+}
+
+// Encoded reports whether s starts with a percent-encoded byte.
+func Encoded(s string) bool {
+	return len(s) >= 3 && s[0] == '%' && unhex(s[1]) >= 0 && unhex(s[2]) >= 0
+}
+
+func unhex(c byte) int {
+	switch {
+	case isDigit(c):
+		return int(c - '0')
+	case 'a' <= c && c <= 'f':
+		return int(c-'a') + 10
+	case 'A' <= c && c <= 'F':
+		return int(c-'A') + 10
+	}
+	return -1
+}

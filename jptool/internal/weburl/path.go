@@ -1,0 +1,235 @@
+package weburl
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxRounds bounds how often a path may be percent-encoded on top of itself. Nobody
+// does it more than twice on purpose, and each round is one more way to read it.
+const maxRounds = 4
+
+// PathReadings calls yield with the segments of rawPath in every way that servers
+// are known to read it, until yield returns false. The first reading is the one of
+// browsers: split at slashes (and, for special schemes, backslashes), dot segments
+// removed whether they are encoded or not, then each segment decoded once. The
+// others arise only where the path holds what servers disagree on:
+//
+//   - a backslash, which separates or does not;
+//   - an empty segment, which counts, is removed before dot segments are resolved,
+//     or is removed after;
+//   - a semicolon, with which the rest of the segment is part of it or a parameter;
+//   - an encoding, which is undone once or more often before the path is split, so
+//     that %2F is a slash, %252F too, and %2e%2e climbs after having been hidden;
+//   - a dot segment, which the client resolves before it sends the path, or the server
+//     after decoding it;
+//   - a NUL, and after such decoding a `?` or `#`, at which the path ends or not.
+//
+// A caller that acts only on what holds for all readings cannot be dodged by any of
+// these. PathReadings knows nothing of servers that ignore case, drop trailing dots
+// or spaces, decode %uXXXX, normalise Unicode, or rewrite paths by rules of their own.
+//
+// The slice is reused: yield must not keep it. A path encoded more than four times on
+// top of itself is an error, before any call.
+func PathReadings(rawPath string, special bool, yield func(segments []string) bool) error {
+	n := 1 + strings.Count(rawPath, "/")
+	buf := make([]string, 2*n) // enough for all paths without backslashes
+	r := reader{special: special, yield: yield, raw: buf[:0:n], out: buf[n:n]}
+	if more, err := r.readEncoded(rawPath); !more || err != nil {
+		return err
+	}
+	for _, backslash := range choices(strings.Contains(rawPath, `\`), special) {
+		if sent := resolve(rawPath, backslash); sent != rawPath {
+			if more, err := r.readEncoded(sent); !more || err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readEncoded yields the readings of a path as it may reach a server, and reports
+// whether yield wants more.
+func (r *reader) readEncoded(path string) (more bool, err error) {
+	var texts [maxRounds + 1]string
+	texts[0] = path
+	n := 1
+	for {
+		next := decode(texts[n-1])
+		if next == texts[n-1] {
+			break
+		}
+		if n == len(texts) {
+			return false, fmt.Errorf("its path is percent-encoded more than %d times over", maxRounds)
+		}
+		texts[n] = next
+		n++
+	}
+	for round, text := range texts[:n] {
+		r.encoded = round == 0
+		ends := "\x00"
+		if round > 0 {
+			ends = "\x00?#"
+		}
+		for _, cut := range choices(strings.ContainsAny(text, ends), false) {
+			t := text
+			if cut {
+				t = t[:strings.IndexAny(t, ends)]
+			}
+			for _, params := range choices(strings.Contains(t, ";"), false) {
+				for _, backslash := range choices(strings.Contains(t, `\`), r.special) {
+					if !r.read(t, backslash, params) {
+						return false, nil
+					}
+				}
+			}
+		}
+	}
+	return true, nil
+}
+
+var bothWays = [4]bool{false, true, false}
+
+// choices lists the answers to one question about a path: both, the usual one first,
+// or only the usual one when the question does not arise.
+func choices(arises, usual bool) []bool {
+	i := 0
+	if usual {
+		i = 1
+	}
+	if arises {
+		return bothWays[i : i+2]
+	}
+	return bothWays[i : i+1]
+}
+
+// JoinPath writes decoded segments as a path for people, with all that could be
+// mistaken for structure encoded.
+func JoinPath(segments []string) string {
+	var b strings.Builder
+	for _, s := range segments {
+		b.WriteByte('/')
+		b.WriteString(escape(s, pathEscapes+`/%\;`))
+	}
+	return b.String()
+}
+
+// reader splits one text in the ways that empty segments allow.
+type reader struct {
+	special bool
+	yield   func([]string) bool
+	// encoded says that the text is as written, so that segments are decoded
+	// after dot segments were removed, and %2e counts as a dot.
+	encoded  bool
+	raw, out []string
+}
+
+func (r *reader) read(text string, backslash, params bool) bool {
+	r.raw = r.raw[:0]
+	empties := false
+	for text != "" {
+		// The first byte is always the separator in front of a segment.
+		text = text[1:]
+		end := strings.IndexByte(text, '/')
+		if backslash {
+			end = strings.IndexAny(text, `/\`)
+		}
+		if end < 0 {
+			end = len(text)
+		}
+		segment := text[:end]
+		text = text[end:]
+		if params {
+			segment, _, _ = strings.Cut(segment, ";")
+		}
+		empties = empties || segment == "" && text != ""
+		r.raw = append(r.raw, segment)
+	}
+	if !r.emit(false, false) {
+		return false
+	}
+	return !empties || r.emit(true, true) && r.emit(false, true)
+}
+
+// emit resolves dot segments and yields the result, with empty segments dropped
+// before, after, or not at all.
+func (r *reader) emit(dropBefore, dropAfter bool) bool {
+	r.out = r.out[:0]
+	for _, s := range r.raw {
+		switch dots(s, r.encoded) {
+		case 1:
+		case 2:
+			r.out = r.out[:max(len(r.out)-1, 0)]
+		default:
+			if s != "" || !dropBefore {
+				r.out = append(r.out, s)
+			}
+		}
+	}
+	kept := r.out[:0]
+	for _, s := range r.out {
+		if s == "" && dropAfter {
+			continue
+		}
+		if r.encoded {
+			s = decode(s)
+		}
+		kept = append(kept, s)
+	}
+	return r.yield(kept)
+}
+
+// dots returns 1 for a segment that means "here", 2 for one that means "up", else 0.
+func dots(s string, encoded bool) int {
+	n := 0
+	for s != "" {
+		switch {
+		case s[0] == '.':
+			s = s[1:]
+		case encoded && len(s) >= 3 && strings.EqualFold(s[:3], "%2e"):
+			s = s[3:]
+		default:
+			return 0
+		}
+		if n++; n > 2 {
+			return 0
+		}
+	}
+	return n
+}
+
+// normalPath returns the path as browsers send it.
+func normalPath(raw string, special bool) string {
+	if raw == "" && special {
+		return "/"
+	}
+	return escape(resolve(raw, special), pathEscapes)
+}
+
+// resolve removes dot segments, encoded or not, and leaves all else as it is but for
+// backslashes, which become slashes when they separate.
+func resolve(raw string, backslash bool) string {
+	if backslash {
+		raw = strings.ReplaceAll(raw, `\`, "/")
+	}
+	if !strings.Contains(raw, ".") && !strings.Contains(raw, "%2") {
+		return raw
+	}
+	segments := strings.Split(raw[1:], "/")
+	out := segments[:0]
+	for i, s := range segments {
+		n := dots(s, true)
+		if n == 0 {
+			out = append(out, s)
+			continue
+		}
+		if n == 2 {
+			out = out[:max(len(out)-1, 0)]
+		}
+		// A path that ends in a dot segment names a directory.
+		if i == len(segments)-1 {
+			out = append(out, "")
+		}
+	}
+	return "/" + strings.Join(out, "/")
+}

@@ -1,0 +1,168 @@
+package jptool
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/jptool/internal/weburl"
+)
+
+// NetTarget is a URL as net rules see it.
+type NetTarget struct {
+	// Scheme is in lower case.
+	Scheme string `json:"scheme"`
+	// Host is what rules are compared with: ASCII, no root dot, IPv6 in brackets.
+	Host string `json:"host"`
+	// Port is the effective port; 0 when none is written and the scheme has no default.
+	Port int `json:"port"`
+	// Path is free of dot segments and still percent-encoded.
+	Path string `json:"path"`
+	// URL is the one to request, so that no other parser can take it for another
+	// host: with the query, without userinfo and fragment.
+	URL string `json:"url"`
+
+	origin string
+}
+
+// NetDecision is what the net rules say about one target. The zero value denies.
+type NetDecision struct {
+	Allowed bool `json:"allowed"`
+	// Rule is the index of the rule that decided, or -1 when none matched.
+	Rule   int       `json:"rule"`
+	Target NetTarget `json:"target"`
+	// OtherReading is the path as some servers would read it, when that reading
+	// is denied and the plain one is not; else it is empty.
+	OtherReading string `json:"other_reading,omitempty"`
+
+	policy *NetPolicy
+}
+
+// NetNearMiss is a rule that did not decide, and why.
+type NetNearMiss struct {
+	Rule int    `json:"rule"`
+	Why  string `json:"why"`
+}
+
+// Explain says in one sentence which rule decided and, for a denial, what would have
+// to change. It holds no query and no userinfo of the target.
+func (d NetDecision) Explain() string {
+	if d.Target.Scheme == "" {
+		return "the target is denied because it is not a URL that names a host"
+	}
+	target := d.Target.origin + d.Target.Path
+	if !d.policy.Declared() {
+		return target + " is allowed because access.net has no rules"
+	}
+	if d.OtherReading != "" {
+		target += fmt.Sprintf(", which some servers read as %s,", d.OtherReading)
+	}
+	switch {
+	case d.Allowed:
+		return fmt.Sprintf("%s is allowed by %s", target, d.policy.describe(d.Rule))
+	case d.Rule >= 0 && d.policy.rules[d.Rule].host == anyHost:
+		return fmt.Sprintf("%s is denied by %s; to allow it, add %s", target, d.policy.describe(d.Rule), d.suggestion())
+	case d.Rule >= 0:
+		return fmt.Sprintf("%s is denied by %s; to allow it, change that rule, or add one after it that is as specific and has allow = true",
+			target, d.policy.describe(d.Rule))
+	}
+	if misses := d.NearMisses(); len(misses) > 0 {
+		// A rule for this very host says more than one for its parent domain.
+		i := max(slices.IndexFunc(misses, func(m NetNearMiss) bool { return d.policy.rules[m.Rule].host == d.Target.Host }), 0)
+		target += " is denied: no rule matches, " + d.policy.name(misses[i].Rule) + " " + misses[i].Why
+	} else {
+		target += " is denied: no rule of access.net names this host"
+	}
+	if d.Target.Port == 0 {
+		return target + "; to allow it, write the port in the URL and in a rule"
+	}
+	return target + "; to allow it, add " + d.suggestion()
+}
+
+// suggestion is a rule, in the form of the config file, that would match the target.
+func (d NetDecision) suggestion() string {
+	s := fmt.Sprintf("{ host = %q", d.Target.Host)
+	if def, ok := weburl.DefaultPort(d.Target.Scheme); !ok || int(def) != d.Target.Port {
+		s += fmt.Sprintf(", port = %d", d.Target.Port)
+	}
+	return s + ", allow = true }"
+}
+
+// NearMisses lists, in order, the rules for the target's host that did not decide, and
+// rules for a parent or child domain of it, which people take for matches.
+func (d NetDecision) NearMisses() []NetNearMiss {
+	var misses []NetNearMiss
+	if d.policy == nil || d.Target.Scheme == "" {
+		return nil
+	}
+	for i := range d.policy.rules {
+		if i == d.Rule {
+			continue
+		}
+		if why := d.missed(&d.policy.rules[i]); why != "" {
+			misses = append(misses, NetNearMiss{Rule: i, Why: why})
+		}
+	}
+	return misses
+}
+
+// missed says why r did not decide, or "" for a rule about another host.
+func (d NetDecision) missed(r *netRule) string {
+	def, special := weburl.DefaultPort(d.Target.Scheme)
+	switch {
+	case strings.HasSuffix(d.Target.Host, "."+r.host) || strings.HasSuffix(r.host, "."+d.Target.Host):
+		return fmt.Sprintf("is for %s, and a host matches only exactly", r.host)
+	case r.host != d.Target.Host && r.host != anyHost:
+		return ""
+	case r.wire.Scheme != nil && !strings.EqualFold(*r.wire.Scheme, d.Target.Scheme):
+		return fmt.Sprintf("is for scheme %s only", strings.ToLower(*r.wire.Scheme))
+	case d.Target.Port == 0:
+		return fmt.Sprintf("cannot match, because the target names no port and %s has no default", d.Target.Scheme)
+	case r.wire.Port != nil && int(*r.wire.Port) != d.Target.Port:
+		return fmt.Sprintf("is for port %d only", *r.wire.Port)
+	case r.wire.Port == nil && !special:
+		return fmt.Sprintf("names no port, and %s has no default port that it could mean", d.Target.Scheme)
+	case r.wire.Port == nil && int(def) != d.Target.Port:
+		return fmt.Sprintf("names no port and so is for the default port %d only", def)
+	}
+	matches, read := true, false
+	if r.wire.PathPrefix != nil {
+		prefix, _ := rulePath(*r.wire.PathPrefix)
+		_ = weburl.PathReadings(d.Target.Path, special, func(segments []string) bool {
+			read = true
+			matches = len(segments) >= len(prefix)
+			for i := 0; matches && i < len(prefix); i++ {
+				matches = segments[i] == prefix[i]
+			}
+			return false
+		})
+		matches = matches && read
+	}
+	switch {
+	case !matches:
+		return fmt.Sprintf("is for paths below %q only", *r.wire.PathPrefix)
+	case d.Rule < 0:
+		return "matches the plain reading of the path only"
+	}
+	return "matches too, and is less specific or comes earlier"
+}
+
+// describe writes a rule as the config file has it.
+func (p *NetPolicy) describe(i int) string {
+	r := &p.rules[i].wire
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s { host = %q", p.name(i), r.Host)
+	if r.Scheme != nil {
+		fmt.Fprintf(&b, ", scheme = %q", *r.Scheme)
+	}
+	if r.Port != nil {
+		fmt.Fprintf(&b, ", port = %d", *r.Port)
+	}
+	if r.PathPrefix != nil {
+		fmt.Fprintf(&b, ", path_prefix = %q", *r.PathPrefix)
+	}
+	fmt.Fprintf(&b, ", allow = %t }", r.Allow)
+	return b.String()
+}
+
+func (p *NetPolicy) name(i int) string { return ruleName("net", i, p.rules[i].wire.Origin) }

@@ -1,0 +1,131 @@
+package jptool
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Code names the kind of an error for machines; docs/wire.md has the table.
+// Adding one is a change of the wire contract.
+type Code string
+
+// The codes an error Outcome may carry.
+const (
+	CodeInvalidRequest   Code = "invalid_request"
+	CodeInvalidPolicy    Code = "invalid_policy"
+	CodeInvalidArguments Code = "invalid_arguments"
+	CodeAbsolutePath     Code = "absolute_path"
+	CodePathEscape       Code = "path_escape"
+	CodeAccessDenied     Code = "access_denied"
+	CodeNotFound         Code = "not_found"
+	CodeAlreadyExists    Code = "already_exists"
+	CodeWrongType        Code = "wrong_type"
+	CodeNoMatch          Code = "no_match"
+	CodeAmbiguousMatch   Code = "ambiguous_match"
+	CodeStale            Code = "stale"
+	CodeDeclined         Code = "declined"
+	CodeTooLarge         Code = "too_large"
+	CodeSuppressed       Code = "suppressed"
+	CodeBusy             Code = "busy"
+	CodeDeadline         Code = "deadline"
+	CodeIO               Code = "io"
+)
+
+// BadRequest reports whether an error with this code means that the request
+// itself could not be used: the exit status is 2 then, and 1 for the others.
+func (c Code) BadRequest() bool {
+	return c == CodeInvalidRequest || c == CodeInvalidPolicy || c == CodeInvalidArguments
+}
+
+// Outcome is the whole answer of a tool; exactly one of the three forms is set.
+type Outcome struct {
+	// Success.
+	Content string
+	Data    any
+	// Error, when not nil.
+	Err *Error
+	// Question, when not nil: the tool needs input and is called again with it.
+	Question *Question
+}
+
+// Question asks the user one thing. The tool keeps no state: the host calls it
+// again with answers[ID] set, and answers[ID+".token"] = Token when there is one.
+type Question struct {
+	ID         string     `json:"id"`
+	Text       string     `json:"text"`
+	PreAmble   *string    `json:"pre_amble"`
+	AnswerType AnswerType `json:"answer_type"`
+	Default    any        `json:"default"`
+	// Token is a digest of what is being approved; empty when the question is
+	// not about content.
+	Token string `json:"token,omitempty"`
+}
+
+// AnswerType is "Boolean", "Text", or a selection from Options.
+type AnswerType struct {
+	name    string
+	options []string
+}
+
+// The two plain answer types.
+var (
+	Boolean = AnswerType{name: "Boolean"}
+	Text    = AnswerType{name: "Text"}
+)
+
+// Select is the answer type of a choice from options.
+func Select(options ...string) AnswerType {
+	return AnswerType{name: "Select", options: options}
+}
+
+// MarshalJSON writes the wire form.
+func (a AnswerType) MarshalJSON() ([]byte, error) {
+	if a.name != "Select" {
+		return json.Marshal(a.name)
+	}
+	return json.Marshal(map[string]any{"Select": map[string]any{"options": a.options}})
+}
+
+// MarshalJSON is Line for encoding/json.
+func (o Outcome) MarshalJSON() ([]byte, error) { return o.Line() }
+
+// Line returns the wire form of whichever answer is set: one line without its end.
+func (o Outcome) Line() ([]byte, error) {
+	switch {
+	case o.Err != nil:
+		trace := o.Err.Trace
+		if trace == nil {
+			trace = []string{}
+		}
+		return marshalPlain(struct {
+			Type      string   `json:"type"`
+			Message   string   `json:"message"`
+			Trace     []string `json:"trace"`
+			Transient bool     `json:"transient"`
+			Code      Code     `json:"code"`
+			Data      any      `json:"data,omitempty"`
+		}{"error", o.Err.Message, trace, o.Err.Transient, o.Err.Code, o.Err.Data})
+	case o.Question != nil:
+		return marshalPlain(struct {
+			Type     string    `json:"type"`
+			Question *Question `json:"question"`
+		}{"needs_input", o.Question})
+	default:
+		return marshalPlain(struct {
+			Type    string `json:"type"`
+			Content string `json:"content"`
+			Data    any    `json:"data,omitempty"`
+		}{"success", o.Content, o.Data})
+	}
+}
+
+// marshalPlain leaves <, > and & as they are: models read this text.
+func marshalPlain(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,384 @@
+package jptool
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// Policy is an AccessPolicy compiled for one workspace: every rule path canonical,
+// ready to be asked. It is immutable and safe for concurrent use.
+//
+// Rules on paths inside the workspace and rules on approved targets outside of it are
+// kept in two tries, both keyed by what a path resolves to: a link, also one below a
+// mount, cannot dodge a rule. The capabilities of a path are those of the rule
+// with the most components on it; of equal rules the last one counts.
+type Policy struct {
+	declared bool
+	rules    []fsRule
+	inside   *node
+	outside  *node
+	mounts   []mount
+	staged   []stagedAt
+	warnings []string
+
+	// Net, Env and Commands are the other resource types of the policy.
+	Net      *NetPolicy
+	Env      *EnvPolicy
+	Commands *CommandPolicy
+}
+
+// fsRule is a compiled rule.
+type fsRule struct {
+	path   string // workspace-relative as written, normalised
+	caps   Caps
+	origin string
+	index  int // in the AccessPolicy
+}
+
+// mount is an external rule whose link leads to its approved target.
+type mount struct {
+	path   string // workspace-relative path of the link
+	target string // canonical absolute path
+	rule   int
+}
+
+type stagedAt struct {
+	at place
+	fd int
+}
+
+// place is a canonical path: a slash path below the workspace root, or an absolute
+// one outside of it.
+type place struct {
+	outside bool
+	path    string
+}
+
+// compiler holds what CompilePolicy needs on the way.
+type compiler struct {
+	root     string // canonical
+	given    string // root as the host wrote it
+	readlink wspath.Readlink
+	p        *Policy
+	// places[i] is where rule i is keyed.
+	places []place
+}
+
+// CompilePolicy compiles access for the workspace at the canonical path root. givenRoot
+// is the root as the host wrote it: absolute rule paths below either are taken as
+// relative. A nil readlink means the file system. A nil access gives the policy that
+// is unrestricted inside the workspace.
+//
+// It implements RFD 076 "Rule path canonicalization" and RFD D43 "Rule-path
+// canonicalisation", except that no rule is ever dropped to something wider: an external
+// rule without an approved target that is still the link's target denies instead, as
+// does a deny on a link that leads nowhere. Errors carry CodeInvalidPolicy and name
+// the rule.
+func CompilePolicy(access *AccessPolicy, root, givenRoot string, readlink wspath.Readlink) (*Policy, error) {
+	p := &Policy{inside: newNode(), outside: newNode()}
+	if access == nil {
+		access = &AccessPolicy{}
+	}
+	p.declared = len(access.FS) > 0
+	c := &compiler{root: root, given: filepath.ToSlash(filepath.Clean(givenRoot)), readlink: readlink, p: p}
+	if err := c.rules(slices.Clone(access.FS)); err != nil {
+		return nil, err
+	}
+	if err := c.pins(access.Pinned); err != nil {
+		return nil, err
+	}
+	for i, s := range access.Staged {
+		rel, err := c.parse(s.Path)
+		if err != nil {
+			return nil, Errorf(CodeInvalidPolicy, "access.staged[%d]: path %q: %w", i, s.Path, err)
+		}
+		at, _, err := c.locate(rel, false)
+		if err != nil {
+			return nil, Errorf(CodeInvalidPolicy, "access.staged[%d]: path %q: %w", i, s.Path, err)
+		}
+		p.staged = append(p.staged, stagedAt{at, s.FD})
+	}
+	var err error
+	if p.Net, err = CompileNet(access.Net); err != nil {
+		return nil, Errorf(CodeInvalidPolicy, "access.net: %w", err)
+	}
+	if p.Env, err = CompileEnv(access.Env); err != nil {
+		return nil, Errorf(CodeInvalidPolicy, "access.env: %w", err)
+	}
+	if p.Commands, err = CompileCommands(access.Commands); err != nil {
+		return nil, Errorf(CodeInvalidPolicy, "access.commands: %w", err)
+	}
+	return p, nil
+}
+
+// Warnings lists what was narrowed while compiling, for people.
+func (p *Policy) Warnings() []string { return p.warnings }
+
+// Declared reports whether filesystem access is restricted by rules at all.
+func (p *Policy) Declared() bool { return p.declared }
+
+// parse takes a rule path; an absolute one must lie below the root.
+func (c *compiler) parse(path string) (wspath.Rel, error) {
+	if filepath.IsAbs(path) {
+		clean := filepath.ToSlash(filepath.Clean(path))
+		rest, ok := wspath.WithinAbs(c.root, clean)
+		if !ok {
+			rest, ok = wspath.WithinAbs(c.given, clean)
+		}
+		if !ok {
+			return wspath.Rel{}, fmt.Errorf("it is absolute and not below the workspace; rule paths are relative to it")
+		}
+		path = rest
+	}
+	return wspath.Parse(path)
+}
+
+// own is the place of the entry that a rule path names, whatever it links to: where a
+// rule stays whose target cannot be had.
+func (c *compiler) own(rel wspath.Rel) place {
+	if at, _, err := c.locate(rel, true); err == nil {
+		return at
+	}
+	return c.p.lexicalPlace(rel)
+}
+
+// locate resolves a path to its place.
+func (c *compiler) locate(rel wspath.Rel, entry bool) (place, bool, error) {
+	got, err := wspath.Canonicalize(c.root, rel, entry, c.readlink)
+	return placeOf(c.root, got.Abs), got.Missing, err
+}
+
+func placeOf(root, abs string) place {
+	if rest, ok := wspath.WithinAbs(root, abs); ok {
+		return place{path: rest}
+	}
+	return place{outside: true, path: abs}
+}
+
+func (c *compiler) rules(list []FsRule) error {
+	rels := make([]wspath.Rel, len(list))
+	c.places = make([]place, len(list))
+	order := make([]int, len(list))
+	for i := range list {
+		rel, err := c.parse(list[i].Path)
+		if err != nil {
+			return c.fail(i, &list[i], "%w", err)
+		}
+		rels[i], order[i] = rel, i
+	}
+	// External rules first, outer before inner: they say which places outside exist.
+	slices.SortStableFunc(order, func(a, b int) int {
+		if list[a].External != list[b].External {
+			if list[a].External {
+				return -1
+			}
+			return 1
+		}
+		return strings.Count(rels[a].Slash(), "/") - strings.Count(rels[b].Slash(), "/")
+	})
+	for _, i := range order {
+		compile := c.ordinary
+		if list[i].External {
+			compile = c.external
+		}
+		if err := compile(i, &list[i], rels[i]); err != nil {
+			return err
+		}
+	}
+	// In the order written, so that of equal rules the last one stays.
+	for i := range list {
+		c.p.rules = append(c.p.rules, fsRule{path: rels[i].Slash(), caps: list[i].Caps(), origin: list[i].Origin, index: i})
+		c.p.trie(c.places[i]).insert(c.places[i].path).rule = int32(i)
+	}
+	return c.mounts(list)
+}
+
+func (c *compiler) fail(i int, r *FsRule, format string, args ...any) error {
+	where := fmt.Sprintf("access.fs[%d] (path %q)", i, r.Path)
+	if r.Origin != "" {
+		where = fmt.Sprintf("%s: rule on %q", r.Origin, r.Path)
+	}
+	return Errorf(CodeInvalidPolicy, where+": "+format, args...)
+}
+
+func (c *compiler) warn(i int, r *FsRule, format string, args ...any) {
+	where := fmt.Sprintf("access.fs[%d] (path %q): ", i, r.Path)
+	c.p.warnings = append(c.p.warnings, where+fmt.Sprintf(format, args...))
+}
+
+// ordinary keys a rule without external: at what it resolves to inside the workspace or below an
+// approved target. What resolves elsewhere, or nowhere, can still be denied, at its own path.
+func (c *compiler) ordinary(i int, r *FsRule, rel wspath.Rel) error {
+	at, _, err := c.locate(rel, false)
+	if err == nil && at.outside && c.p.mountOf(at.path) == nil {
+		err = errOutside
+	}
+	switch {
+	case err == nil:
+		c.places[i] = at
+	case r.Caps() == 0:
+		c.places[i] = c.own(rel)
+	case err == errOutside:
+		return c.fail(i, r, "it resolves outside the workspace; if that is meant, make it a rule with external = true on the link itself")
+	default:
+		return c.fail(i, r, "it cannot be resolved (%w); remove the rule or repair the link", err)
+	}
+	return nil
+}
+
+// external keys an external rule at its approved target, if its link still leads there;
+// otherwise nothing below its path is granted.
+func (c *compiler) external(i int, r *FsRule, rel wspath.Rel) error {
+	if r.ApprovedTarget != nil {
+		t := *r.ApprovedTarget
+		if !filepath.IsAbs(t) || filepath.Clean(t) != t {
+			return c.fail(i, r, "approved_target %q is not a canonical absolute path", t)
+		}
+		if !placeOf(c.root, filepath.ToSlash(t)).outside {
+			return c.fail(i, r, "approved_target is inside the workspace")
+		}
+	}
+	at, missing, err := c.locate(rel, false)
+	if err == nil && !missing && !at.outside {
+		return c.fail(i, r, "it is external but resolves inside the workspace; declare a rule on the link that leads outside")
+	}
+	c.places[i] = c.own(rel)
+	switch {
+	case err == nil && at.outside && r.Caps() == 0:
+		c.places[i] = at
+	case r.Caps() == 0:
+	case err != nil || missing || !at.outside:
+		r.deny()
+		c.warn(i, r, "the link is missing or broken; nothing below it is granted")
+	case r.ApprovedTarget == nil:
+		r.deny()
+		c.warn(i, r, "its target is not approved; nothing below it is granted")
+	case at.path != filepath.ToSlash(*r.ApprovedTarget):
+		r.deny()
+		c.warn(i, r, "the link no longer leads to its approved target; nothing below it is granted")
+	default:
+		c.places[i] = at
+		c.p.mounts = append(c.p.mounts, mount{path: rel.Slash(), target: at.path, rule: i})
+	}
+	return nil
+}
+
+// deny takes every capability from the rule.
+func (r *FsRule) deny() {
+	r.Read, r.Write, r.Create, r.Update, r.Delete, r.Execute = nil, nil, nil, nil, nil, nil
+}
+
+// mounts checks approved targets against each other and marks the links.
+func (c *compiler) mounts(list []FsRule) error {
+	for i, a := range c.p.mounts {
+		for _, b := range c.p.mounts[i+1:] {
+			if err := c.overlap(list, a, b); err != nil {
+				return err
+			}
+			if err := c.overlap(list, b, a); err != nil {
+				return err
+			}
+		}
+	}
+	for i, m := range c.p.mounts {
+		rel, err := wspath.Parse(m.path)
+		if err != nil {
+			return err
+		}
+		at := c.own(rel)
+		n := c.p.trie(at).insert(at.path)
+		n.pinned = true
+		n.mount = int32(i)
+	}
+	return nil
+}
+
+// overlap refuses two mounts that reach the same files with different rights: which
+// rights hold would depend on the name. A rule below a mount is not a second mount.
+func (c *compiler) overlap(list []FsRule, outer, inner mount) error {
+	below, ok := wspath.WithinAbs(outer.target, inner.target)
+	if !ok || list[outer.rule].Caps() == list[inner.rule].Caps() {
+		return nil
+	}
+	if wspath.JoinSlash(outer.path, below) == inner.path {
+		return nil
+	}
+	return c.fail(inner.rule, &list[inner.rule], "its target overlaps with that of %q, which grants something else; give both the same rights or remove one", outer.path)
+}
+
+// mountOf returns the mount with the deepest target that holds the absolute path.
+func (p *Policy) mountOf(abs string) *mount {
+	var best *mount
+	for i := range p.mounts {
+		m := &p.mounts[i]
+		if _, ok := wspath.WithinAbs(m.target, abs); ok && (best == nil || len(m.target) > len(best.target)) {
+			best = m
+		}
+	}
+	return best
+}
+
+func (c *compiler) pins(list []string) error {
+	for i, path := range list {
+		rel, err := c.parse(path)
+		if err != nil {
+			return Errorf(CodeInvalidPolicy, "access.pinned[%d]: path %q: %w", i, path, err)
+		}
+		at := c.own(rel)
+		c.p.trie(at).insert(at.path).pinned = true
+	}
+	return nil
+}
+
+func (p *Policy) trie(at place) *node {
+	if at.outside {
+		return p.outside
+	}
+	return p.inside
+}
+
+// display names a place as the model may see it; never by an absolute path outside.
+func (p *Policy) display(at place) string {
+	if !at.outside {
+		if at.path == "" {
+			return "."
+		}
+		return at.path
+	}
+	if m := p.mountOf(at.path); m != nil {
+		rest, _ := wspath.WithinAbs(m.target, at.path)
+		return wspath.JoinSlash(m.path, rest)
+	}
+	return "(outside the workspace)"
+}
+
+// grant describes an effective rule for messages and for `data`.
+type grant struct {
+	Path string   `json:"path"`
+	Caps []string `json:"capabilities"`
+	caps Caps
+}
+
+// grants lists the effective rules that grant something, sorted by path.
+func (p *Policy) grants() []grant {
+	var list []grant
+	for _, root := range []*node{p.inside, p.outside} {
+		root.each(func(n *node) {
+			if n.rule >= 0 && p.rules[n.rule].caps != 0 {
+				r := &p.rules[n.rule]
+				path := r.path
+				if path == "" {
+					path = "."
+				}
+				list = append(list, grant{path, r.caps.Names(), r.caps})
+			}
+		})
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].Path < list[j].Path })
+	return list
+}

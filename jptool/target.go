@@ -1,0 +1,295 @@
+package jptool
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// errOutside: a path resolves to a place outside that no approved mount covers.
+var errOutside = errors.New("it resolves outside the workspace")
+
+// Target is a checked path together with the means to act on it: every operation goes
+// through a held directory and follows no symlink, so that what was checked is what is
+// used, or the operation fails. Never open a path by string instead.
+type Target struct {
+	w     *Workspace
+	rel   wspath.Rel
+	at    place
+	kind  Kind
+	entry bool
+}
+
+// Kind returns what stood there when the path was checked, if the check looked.
+func (t *Target) Kind() Kind { return t.kind }
+
+// Lexical returns the path as the caller named it, normalised.
+func (t *Target) Lexical() string { return t.rel.String() }
+
+// Path returns the canonical workspace-relative path, for messages and results: "."
+// for the root; below a mount the mount's path goes before.
+func (t *Target) Path() string { return t.w.policy.display(t.at) }
+
+// Same reports whether both targets are the same place.
+func (t *Target) Same(other *Target) bool {
+	return t.at.outside == other.at.outside && foldKey(t.at.path) == foldKey(other.at.path)
+}
+
+// Within reports whether t is other or below it.
+func (t *Target) Within(other *Target) bool {
+	if t.at.outside != other.at.outside {
+		return false
+	}
+	_, ok := wspath.Within(foldKey(other.at.path), foldKey(t.at.path))
+	return ok
+}
+
+// External reports whether the target lies below an approved mount, outside the workspace.
+func (t *Target) External() bool { return t.at.outside }
+
+// Base returns the held directory the target is reached through and its path below
+// that directory, for operations that involve two paths.
+func (t *Target) Base() (*wspath.Dir, string, error) {
+	dir, path, err := t.w.base(t.at)
+	if err != nil {
+		return nil, "", t.Fail(err)
+	}
+	return dir, path, nil
+}
+
+// Granted returns every capability the policy gives at the target. A pinned entry has
+// neither create nor delete.
+func (t *Target) Granted() Caps { return t.Cursor().Caps() }
+
+// GrantedInside returns what the policy gives on new entries of the directory at the
+// target: that the directory itself is pinned does not pin what is in it.
+func (t *Target) GrantedInside() Caps {
+	rule, _ := t.w.policy.trie(t.at).find(t.at.path)
+	return t.w.policy.capsOf(rule, nil)
+}
+
+// Pinned reports whether the entry has to stay where it is.
+func (t *Target) Pinned() bool {
+	c := t.Cursor()
+	return c.n != nil && c.n.pinned
+}
+
+// Cursor returns the position of the target among the rules.
+func (t *Target) Cursor() Cursor {
+	rule, n := t.w.policy.trie(t.at).find(t.at.path)
+	return Cursor{t.w.policy, n, rule}
+}
+
+func (p *Policy) capsOf(rule int32, n *node) Caps {
+	caps := AllCaps
+	if p.declared {
+		caps = 0
+		if rule >= 0 {
+			caps = p.rules[rule].caps
+		}
+	}
+	if n != nil && n.pinned {
+		caps &^= Create | Delete
+	}
+	return caps
+}
+
+// Require returns a *DeniedError unless all of need is granted at the target. The
+// workspace root itself can be neither created nor deleted.
+func (t *Target) Require(need Caps) error {
+	if !t.Granted().Has(need) || need&(Create|Delete) != 0 && t.IsRoot() {
+		return t.denied(need, false)
+	}
+	return nil
+}
+
+// IsRoot reports whether the target is the workspace root or the target of a mount:
+// places that are never removed.
+func (t *Target) IsRoot() bool {
+	if !t.at.outside {
+		return t.at.path == ""
+	}
+	m := t.w.policy.mountOf(t.at.path)
+	return m != nil && m.target == t.at.path
+}
+
+// HasRule reports whether a rule, pin or mount stands at the target's own path.
+func (t *Target) HasRule() bool {
+	c := t.Cursor()
+	return c.n != nil && (c.n.rule >= 0 || c.n.pinned || c.n.mount >= 0)
+}
+
+// Parent returns the directory that holds the target, unchecked: ask it with Require
+// or Granted. It must not be called on a root.
+func (t *Target) Parent() *Target {
+	return &Target{w: t.w, rel: t.rel.Parent(), at: place{t.at.outside, wspath.ParentOf(t.at.path)}, kind: KindUnknown, entry: t.entry}
+}
+
+// Child returns the entry called name, unchecked. name must be one component.
+func (t *Target) Child(name string) *Target {
+	rel, err := wspath.Parse(wspath.JoinSlash(t.rel.Slash(), name))
+	if err != nil {
+		rel = t.rel // only the name for messages about the lexical path is affected
+	}
+	return &Target{w: t.w, rel: rel, at: place{t.at.outside, wspath.JoinSlash(t.at.path, name)}, entry: true}
+}
+
+// Name returns the last component of the canonical path.
+func (t *Target) Name() string {
+	return t.at.path[strings.LastIndexByte(t.at.path, '/')+1:]
+}
+
+// Open opens the regular file for reading.
+func (t *Target) Open() (*os.File, error) { return t.OpenFile(os.O_RDONLY, 0) }
+
+// OpenFile opens or creates the regular file; flag and perm are those of os.OpenFile.
+// It checks no capability: the caller asked for what flag needs.
+func (t *Target) OpenFile(flag int, perm fs.FileMode) (*os.File, error) {
+	dir, path, err := t.w.base(t.at)
+	if err != nil {
+		return nil, t.Fail(err)
+	}
+	f, err := dir.OpenFile(path, flag, perm)
+	if err != nil {
+		return nil, t.Fail(err)
+	}
+	return f, nil
+}
+
+// OpenDir opens the directory for listing.
+func (t *Target) OpenDir() (*os.File, error) {
+	dir, path, err := t.w.base(t.at)
+	if err != nil {
+		return nil, t.Fail(err)
+	}
+	f, err := dir.OpenDirFile(path)
+	if err != nil {
+		return nil, t.Fail(err)
+	}
+	return f, nil
+}
+
+// Lstat describes the entry; a symlink is described itself.
+func (t *Target) Lstat() (fs.FileInfo, error) {
+	dir, path, err := t.w.base(t.at)
+	if err != nil {
+		return nil, t.Fail(err)
+	}
+	fi, err := dir.Lstat(path)
+	if err != nil {
+		return nil, t.Fail(err)
+	}
+	return fi, nil
+}
+
+// Fail wraps the error of an operation on the target: the message names it by its
+// workspace-relative path, and CodeOf finds the code.
+func (t *Target) Fail(err error) error {
+	if err == nil {
+		return nil
+	}
+	var pe *PathError
+	if errors.As(err, &pe) {
+		return err
+	}
+	return &PathError{Path: t.Path(), Err: wspath.Bare(err)}
+}
+
+// StagedFile returns the descriptor of the unnamed file that the launcher opened for
+// creating files at the target, and whether there is one.
+func (t *Target) StagedFile() (fd int, ok bool) {
+	best := -1
+	for _, s := range t.w.policy.staged {
+		_, below := wspath.Within(s.at.path, t.at.path)
+		if below && s.at.outside == t.at.outside && len(s.at.path) > best {
+			best, fd, ok = len(s.at.path), s.fd, true
+		}
+	}
+	return fd, ok
+}
+
+// PathError says why a path cannot be used, naming it workspace-relative.
+type PathError struct {
+	Path string // as the model may see it
+	Err  error
+}
+
+// Error returns the reason in one sentence.
+func (e *PathError) Error() string {
+	switch {
+	case errors.Is(e.Err, wspath.ErrAbsolute):
+		return fmt.Sprintf("path %s is absolute; give a path relative to the workspace", Quote(e.Path))
+	case errors.Is(e.Err, wspath.ErrEscape):
+		return fmt.Sprintf("path %s leaves the workspace by its `..` components", Quote(e.Path))
+	case errors.Is(e.Err, errOutside):
+		return fmt.Sprintf("path %s resolves outside the workspace, to a place that is not an approved mount", Quote(e.Path))
+	case errors.Is(e.Err, wspath.ErrDangling):
+		return fmt.Sprintf("path %s: a symlink on the way leads to a missing target", Quote(e.Path))
+	case errors.Is(e.Err, fs.ErrNotExist):
+		return fmt.Sprintf("path %s does not exist", Quote(e.Path))
+	case errors.Is(e.Err, fs.ErrExist):
+		return fmt.Sprintf("path %s already exists", Quote(e.Path))
+	case errors.Is(e.Err, syscall.EISDIR):
+		return fmt.Sprintf("path %s is a directory, not a file", Quote(e.Path))
+	case errors.Is(e.Err, syscall.ENOTDIR):
+		return fmt.Sprintf("path %s: it or something on the way is not a directory", Quote(e.Path))
+	case errors.Is(e.Err, wspath.ErrNotRegular):
+		return fmt.Sprintf("path %s is neither a regular file nor a directory (a FIFO, socket or device is never opened)", Quote(e.Path))
+	case errors.Is(e.Err, wspath.ErrChanged):
+		return fmt.Sprintf("path %s was changed by somebody else while it was being used; try again", Quote(e.Path))
+	}
+	return fmt.Sprintf("path %s: %v", Quote(e.Path), e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *PathError) Unwrap() error { return e.Err }
+
+// ErrorCode returns the code of the wire.
+func (e *PathError) ErrorCode() Code {
+	for _, c := range []struct {
+		err  error
+		code Code
+	}{
+		{wspath.ErrAbsolute, CodeAbsolutePath},
+		{wspath.ErrEscape, CodePathEscape},
+		{wspath.ErrInvalid, CodeInvalidArguments},
+		{errOutside, CodePathEscape},
+		{wspath.ErrDangling, CodeNotFound},
+		{wspath.ErrChanged, CodeBusy},
+		{fs.ErrNotExist, CodeNotFound},
+		{fs.ErrExist, CodeAlreadyExists},
+		{syscall.EISDIR, CodeWrongType},
+		{syscall.ENOTDIR, CodeWrongType},
+		{wspath.ErrNotRegular, CodeWrongType},
+	} {
+		if errors.Is(e.Err, c.err) {
+			return c.code
+		}
+	}
+	return CodeIO
+}
+
+// Temporary reports whether the same call may succeed later.
+func (e *PathError) Temporary() bool {
+	return errors.Is(e.Err, wspath.ErrChanged) || errors.Is(e.Err, syscall.ENOSPC) || errors.Is(e.Err, syscall.EIO)
+}
+
+// Quote returns a name as it is, or as a Go string when it holds anything that a
+// terminal would not show as itself.
+func Quote(name string) string {
+	for _, r := range name {
+		if !strconv.IsPrint(r) || r == '\uFFFD' {
+			return strconv.Quote(name)
+		}
+	}
+	if name == "" {
+		return `""`
+	}
+	return name
+}

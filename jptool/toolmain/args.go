@@ -1,0 +1,310 @@
+package toolmain
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jptools/jptools/jptool"
+)
+
+// Args describes how a struct defines arguments or options. Every exported field is
+// one, embedded structs are flattened:
+//
+//	Path  string   `json:"path" required:"" help:"File to read." example:"src/lib.rs"`
+//	From  *int     `json:"start_line" min:"1" help:"First line, from 1."`
+//	Flat  bool     `json:"flat" help:"…"`             absent is false
+//	Safe  *bool    `json:"safe" default:"true" …`      absent is nil; default is for the help
+//	Mode  string   `json:"mode" enum:"a,b" default:"a"`  absent is the default
+//	Paths Strings  `json:"paths" …`                    one or many
+//	Edits []Edit   `json:"edits" …`                    objects, one or many
+//
+// A null stands for an absent value everywhere.
+type Args []Arg
+
+// Arg is one argument or option.
+type Arg struct {
+	Name     string // on the wire
+	Help     string
+	Example  string
+	Default  string
+	Enum     []string
+	Required bool
+	Min      *int
+	Kind     Kind
+	Items    Args // of the objects, for KindObjects
+
+	index []int
+}
+
+// Kind is the type of an argument.
+type Kind uint8
+
+// The kinds of arguments.
+const (
+	KindString Kind = iota
+	KindInt
+	KindBool
+	KindStrings
+	KindObjects
+)
+
+// Strings is a "one or many" argument: a string, an array of strings, or a string that
+// holds a JSON array of strings, as models send it. Set tells an empty array from an
+// absent argument.
+type Strings struct {
+	Items []string
+	Set   bool
+}
+
+// argsOf reads the definition from a struct type.
+func argsOf(t reflect.Type, base []int) Args {
+	var list Args
+	for i := range t.NumField() {
+		f := t.Field(i)
+		index := append(slices.Clone(base), i)
+		if f.Anonymous {
+			list = append(list, argsOf(f.Type, index)...)
+			continue
+		}
+		if !f.IsExported() {
+			continue
+		}
+		a := Arg{
+			Name: f.Tag.Get("json"), Help: f.Tag.Get("help"), Example: f.Tag.Get("example"),
+			Default: f.Tag.Get("default"), index: index,
+		}
+		_, a.Required = f.Tag.Lookup("required")
+		if e := f.Tag.Get("enum"); e != "" {
+			a.Enum = strings.Split(e, ",")
+		}
+		if m := f.Tag.Get("min"); m != "" {
+			n, err := strconv.Atoi(m)
+			if err != nil {
+				panic("toolmain: bad min tag on " + f.Name)
+			}
+			a.Min = &n
+		}
+		switch ft := f.Type; {
+		case ft == reflect.TypeFor[Strings]():
+			a.Kind = KindStrings
+		case ft.Kind() == reflect.Slice && ft.Elem().Kind() == reflect.Struct:
+			a.Kind, a.Items = KindObjects, argsOf(ft.Elem(), nil)
+		default:
+			if ft.Kind() == reflect.Pointer {
+				ft = ft.Elem()
+			}
+			switch ft.Kind() {
+			case reflect.String:
+				a.Kind = KindString
+			case reflect.Int:
+				a.Kind = KindInt
+			case reflect.Bool:
+				a.Kind = KindBool
+			default:
+				panic("toolmain: no argument can have the type of " + f.Name)
+			}
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+// unknown lists the names in obj that are not defined, sorted.
+func (list Args) unknown(obj jptool.Object) []string {
+	var names []string
+	for name := range obj {
+		if !slices.ContainsFunc(list, func(a Arg) bool { return a.Name == name }) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// decode fills the struct that into points to.
+func (list Args) decode(what, tool string, obj jptool.Object, into any) error {
+	return list.fill(func(a *Arg, format string, args ...any) error {
+		return jptool.Errorf(jptool.CodeInvalidArguments, "%s `%s` of %s %s", what, a.Name, tool, fmt.Sprintf(format, args...))
+	}, obj, reflect.ValueOf(into).Elem())
+}
+
+type failFunc func(a *Arg, format string, args ...any) error
+
+func (list Args) fill(fail failFunc, obj jptool.Object, into reflect.Value) error {
+	for i := range list {
+		a := &list[i]
+		field := into.FieldByIndex(a.index)
+		raw, ok := obj[a.Name]
+		if !ok || string(raw) == "null" {
+			if a.Required {
+				return fail(a, "is missing; it must be %s", a.typeName())
+			}
+			if len(a.Enum) > 0 && field.Kind() == reflect.String {
+				field.SetString(a.Default)
+			}
+			continue
+		}
+		if err := a.set(fail, raw, field); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *Arg) set(fail failFunc, raw json.RawMessage, field reflect.Value) error {
+	wrong := func() error { return fail(a, "must be %s, got %s", a.typeName(), shorten(raw)) }
+	switch a.Kind {
+	case KindStrings:
+		items, ok := oneOrMany(raw)
+		if !ok {
+			return wrong()
+		}
+		list := Strings{Items: []string{}, Set: true}
+		for _, item := range items {
+			s, ok := stringOf(item)
+			if !ok {
+				return wrong()
+			}
+			list.Items = append(list.Items, s)
+		}
+		field.Set(reflect.ValueOf(list))
+		return nil
+	case KindObjects:
+		return a.setObjects(fail, raw, field)
+	}
+	if field.Kind() == reflect.Pointer {
+		field.Set(reflect.New(field.Type().Elem()))
+		field = field.Elem()
+	}
+	switch a.Kind {
+	case KindString:
+		s, ok := stringOf(raw)
+		if !ok {
+			return wrong()
+		}
+		if len(a.Enum) > 0 && !slices.Contains(a.Enum, s) {
+			return fail(a, "must be one of %s, got %q", strings.Join(a.Enum, ", "), s)
+		}
+		field.SetString(s)
+	case KindInt:
+		n, ok := intOf(raw)
+		if !ok {
+			return wrong()
+		}
+		if a.Min != nil && n < *a.Min {
+			return fail(a, "must be at least %d, got %d", *a.Min, n)
+		}
+		field.SetInt(int64(n))
+	case KindBool:
+		switch string(raw) {
+		case "true":
+			field.SetBool(true)
+		case "false":
+			field.SetBool(false)
+		default:
+			return wrong()
+		}
+	}
+	return nil
+}
+
+func (a *Arg) setObjects(fail failFunc, raw json.RawMessage, field reflect.Value) error {
+	items, ok := oneOrMany(raw)
+	if !ok {
+		return fail(a, "must be %s, got %s", a.typeName(), shorten(raw))
+	}
+	list := reflect.MakeSlice(field.Type(), len(items), len(items))
+	for i, item := range items {
+		if len(item) == 0 || item[0] != '{' {
+			return fail(a, "must be %s; item %d is %s", a.typeName(), i, shorten(item))
+		}
+		obj, err := jptool.ParseObject(item)
+		if err != nil {
+			return fail(a, "item %d: %v", i, err)
+		}
+		inner := func(sub *Arg, format string, args ...any) error {
+			return fail(a, "item %d: `%s` %s", i, sub.Name, fmt.Sprintf(format, args...))
+		}
+		if err := a.Items.fill(inner, obj, list.Index(i)); err != nil {
+			return err
+		}
+	}
+	field.Set(list)
+	return nil
+}
+
+// oneOrMany returns the values of an array, of a string that holds a JSON array, or
+// the one value itself.
+func oneOrMany(raw json.RawMessage) ([]json.RawMessage, bool) {
+	var list []json.RawMessage
+	switch raw[0] {
+	case '[':
+		err := json.Unmarshal(raw, &list)
+		return list, err == nil
+	case '"':
+		s, ok := stringOf(raw)
+		if ok && strings.HasPrefix(strings.TrimSpace(s), "[") && json.Unmarshal([]byte(s), &list) == nil {
+			// As strict as the request itself; anything else is an ordinary string.
+			if _, err := jptool.ParseObject([]byte(`{"a":` + s + `}`)); err == nil {
+				return list, true
+			}
+		}
+		list = nil
+	}
+	return append(list, raw), true
+}
+
+func stringOf(raw json.RawMessage) (string, bool) {
+	if len(raw) == 0 || raw[0] != '"' {
+		return "", false
+	}
+	var s string
+	err := json.Unmarshal(raw, &s)
+	return s, err == nil
+}
+
+// intOf accepts what JSON Schema calls an integer: 10 and 10.0.
+func intOf(raw json.RawMessage) (int, bool) {
+	if n, err := strconv.Atoi(string(raw)); err == nil {
+		return n, true
+	}
+	f, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+		return 0, false
+	}
+	return int(f), true
+}
+
+func (a *Arg) typeName() string {
+	switch a.Kind {
+	case KindString:
+		if len(a.Enum) > 0 {
+			return "one of " + strings.Join(a.Enum, ", ")
+		}
+		return "a string"
+	case KindInt:
+		return "an integer"
+	case KindBool:
+		return "a boolean"
+	case KindStrings:
+		return "a string or an array of strings"
+	}
+	var names []string
+	for _, i := range a.Items {
+		names = append(names, i.Name)
+	}
+	return "an array of objects with " + strings.Join(names, ", ")
+}
+
+func shorten(raw json.RawMessage) string {
+	const most = 60
+	if len(raw) > most {
+		return strings.ToValidUTF8(string(raw[:most]), "") + "…"
+	}
+	return string(raw)
+}

@@ -1,0 +1,150 @@
+package toolmain
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+)
+
+// help is the text of --help.
+func (d *definition) help() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", d.name, d.summary)
+	if d.description != "" {
+		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(d.description))
+	}
+	fmt.Fprintf(&b, `
+Usage:
+  %[1]s [flags] < context.json          a Context on standard input
+  %[1]s < request.json                  {"context": …, "tool": …} on standard input
+  %[1]s CONTEXT TOOL                    both as JSON on the command line
+
+Example:
+  echo '{"root":"'"$PWD"'","action":"run"}' | %[1]s %[2]s
+`, d.name, d.example)
+	writeArgs(&b, "Arguments:", d.args, func(a Arg) string { return "--" + flagName(a.Name) })
+	writeArgs(&b, "Options (--option NAME=VALUE, or `options` in the request):", d.options, func(a Arg) string { return a.Name })
+	b.WriteString(`
+Common flags:
+  --answer ID=VALUE    answer a question of the tool
+  --option NAME=VALUE  set an option
+  --schema             print the JSON Schema of the arguments
+  -h, --help           print this help
+
+Standard output is one line of JSON: a success, an error with a code, or a question.
+Exit status: 0 success or question, 1 error, 2 a request that cannot be used.
+`)
+	return b.String()
+}
+
+func writeArgs(b *strings.Builder, title string, list Args, name func(Arg) string) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s\n", title)
+	w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
+	for _, a := range list {
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", name(a), a.shortType(), a.helpLine())
+		for _, item := range a.Items {
+			fmt.Fprintf(w, "    .%s\t%s\t%s\n", item.Name, item.shortType(), item.helpLine())
+		}
+	}
+	w.Flush()
+}
+
+func (a *Arg) helpLine() string {
+	line := a.Help
+	if a.Required {
+		line += " Required."
+	}
+	if a.Default != "" {
+		line += fmt.Sprintf(" Default: %s.", a.Default)
+	}
+	if a.Example != "" {
+		line += fmt.Sprintf(" Example: %s", a.Example)
+	}
+	return line
+}
+
+func (a *Arg) shortType() string {
+	switch a.Kind {
+	case KindInt:
+		return "integer"
+	case KindBool:
+		return "boolean"
+	case KindStrings:
+		return "string…"
+	case KindObjects:
+		return "object…"
+	}
+	if len(a.Enum) > 0 {
+		return strings.Join(a.Enum, "|")
+	}
+	return "string"
+}
+
+// schemaText is the JSON Schema (draft 2020-12) of the arguments, for hosts.
+func (d *definition) schemaText() string {
+	s := d.args.schema()
+	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	s["title"] = d.name
+	s["description"] = d.summary
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		panic(err) // maps of strings and numbers
+	}
+	return string(text) + "\n"
+}
+
+func (list Args) schema() map[string]any {
+	properties, required := map[string]any{}, []string{}
+	for _, a := range list {
+		properties[a.Name] = a.schema()
+		if a.Required {
+			required = append(required, a.Name)
+		}
+	}
+	s := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+	if len(required) > 0 {
+		s["required"] = required
+	}
+	return s
+}
+
+func (a *Arg) schema() map[string]any {
+	s := map[string]any{"description": a.Help}
+	switch a.Kind {
+	case KindString:
+		s["type"] = "string"
+	case KindInt:
+		s["type"] = "integer"
+	case KindBool:
+		s["type"] = "boolean"
+	case KindStrings:
+		s["type"], s["items"] = []string{"string", "array"}, map[string]any{"type": "string"}
+	case KindObjects:
+		s["type"], s["items"] = "array", a.Items.schema()
+	}
+	if len(a.Enum) > 0 {
+		s["enum"] = a.Enum
+	}
+	if a.Min != nil {
+		s["minimum"] = *a.Min
+	}
+	if a.Default != "" {
+		s["default"] = a.literal(a.Default)
+	}
+	if a.Example != "" {
+		s["examples"] = []json.RawMessage{a.literal(a.Example)}
+	}
+	return s
+}
+
+// literal is the JSON of a value written in a tag.
+func (a *Arg) literal(text string) json.RawMessage {
+	if a.Kind == KindString {
+		return jsonString(text)
+	}
+	return jsonOrString(text)
+}

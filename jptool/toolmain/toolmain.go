@@ -1,0 +1,168 @@
+// Package toolmain is the frame that every tool binary shares: it takes a request in
+// any of its three forms, decodes the arguments by one definition that also makes the
+// flags, the help and the JSON Schema, opens the workspace, runs the tool, and writes
+// exactly one Outcome.
+//
+//	func main() { os.Exit(toolmain.Main(tool)) }
+//
+// Standard output gets one line of JSON and nothing else, but for --help and --schema;
+// standard error gets remarks for people.
+package toolmain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+
+	"golang.org/x/term"
+
+	"github.com/jptools/jptools/jptool"
+)
+
+// The exit codes of a tool; docs/exit-codes.md has the table.
+const (
+	ExitOK         = 0 // success, or a question
+	ExitError      = 1 // an error Outcome
+	ExitBadRequest = 2 // a request that cannot be used
+)
+
+// MaxRequest is the largest request body in bytes.
+const MaxRequest = 64 << 20
+
+// Tool defines a tool. A and O are structs whose fields, by their types and tags, are
+// the arguments and the options; see [Args].
+type Tool[A, O any] struct {
+	Name    string
+	Summary string // one line
+	// Description is what the help says after the summary.
+	Description string
+	// Example is a command line without the program name.
+	Example string
+	// Run does the work, or previews it when c.Preview is set. A returned error becomes
+	// an error Outcome.
+	Run func(c *Call, args *A, options *O) (jptool.Outcome, error)
+}
+
+// Call is one call of a tool.
+type Call struct {
+	context.Context
+	// Workspace is the way to every file.
+	Workspace *jptool.Workspace
+	// Preview says that the host wants the arguments formatted: nothing may change.
+	Preview bool
+	// Stderr takes remarks for people.
+	Stderr io.Writer
+
+	answers jptool.Object
+}
+
+// Streams are the surroundings of a run.
+type Streams struct {
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+	Args   []string // without the program name
+	// Terminal says that standard input is a terminal: nobody will send a request.
+	Terminal bool
+}
+
+// Main runs the tool with the process's own streams and returns its exit code.
+func Main[A, O any](t Tool[A, O]) int {
+	return Run(context.Background(), t, Streams{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Args: os.Args[1:], Terminal: term.IsTerminal(int(os.Stdin.Fd())),
+	})
+}
+
+// Run runs the tool once. It writes one Outcome line to s.Stdout and returns the exit code.
+func Run[A, O any](ctx context.Context, t Tool[A, O], s Streams) (code int) {
+	out, err := answer(ctx, t, s)
+	var help helpText
+	if errors.As(err, &help) {
+		if _, err := io.WriteString(s.Stdout, string(help)); err != nil {
+			return ExitError
+		}
+		return ExitOK
+	}
+	if err != nil {
+		out = Failure(err)
+	}
+	line, err := out.Line()
+	if err != nil {
+		out = Failure(fmt.Errorf("the result cannot be written as JSON: %w", err))
+		line, _ = out.Line()
+	}
+	if _, err := s.Stdout.Write(append(line, '\n')); err != nil {
+		fmt.Fprintf(s.Stderr, "%s: writing the outcome: %v\n", t.Name, err)
+		return ExitError
+	}
+	switch {
+	case out.Err == nil:
+		return ExitOK
+	case out.Err.Code.BadRequest():
+		return ExitBadRequest
+	}
+	return ExitError
+}
+
+// helpText is what --help and --schema print; not an error at heart.
+type helpText string
+
+func (helpText) Error() string { return "help was asked for" }
+
+func answer[A, O any](ctx context.Context, t Tool[A, O], s Streams) (out jptool.Outcome, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			fmt.Fprintf(s.Stderr, "%s: internal error: %v\n%s", t.Name, r, debug.Stack())
+			err = jptool.Errorf(jptool.CodeIO, "internal error in %s: %v; this is a bug, please report it", t.Name, r)
+		}
+	}()
+	def := define(t)
+	req, err := def.request(s)
+	if err != nil {
+		return out, err
+	}
+	args, options := new(A), new(O)
+	if err := def.args.decode("argument", t.Name, req.Tool.Arguments, args); err != nil {
+		return out, err
+	}
+	if err := def.options.decode("option", t.Name, req.Tool.Options, options); err != nil {
+		return out, err
+	}
+	for _, name := range def.args.unknown(req.Tool.Arguments) {
+		fmt.Fprintf(s.Stderr, "%s: argument %q is not known and was ignored\n", t.Name, name)
+	}
+	ws, err := req.Context.Open()
+	if err != nil {
+		return out, err
+	}
+	defer ws.Close()
+	for _, w := range ws.Policy().Warnings() {
+		fmt.Fprintf(s.Stderr, "%s: warning: %s\n", t.Name, w)
+	}
+	call := &Call{
+		Context: ctx, Workspace: ws, Stderr: s.Stderr,
+		Preview: req.Context.Action == jptool.FormatArguments, answers: req.Tool.Answers,
+	}
+	return t.Run(call, args, options)
+}
+
+// Failure makes the error Outcome of err.
+func Failure(err error) jptool.Outcome {
+	var e *jptool.Error
+	if errors.As(err, &e) {
+		return jptool.Outcome{Err: e}
+	}
+	e = &jptool.Error{Code: jptool.CodeOf(err), Message: err.Error()}
+	var temporary interface{ Temporary() bool }
+	if errors.As(err, &temporary) {
+		e.Transient = temporary.Temporary()
+	}
+	var detailed interface{ ErrorData() any }
+	if errors.As(err, &detailed) {
+		e.Data = detailed.ErrorData()
+	}
+	return jptool.Outcome{Err: e}
+}

@@ -1,0 +1,274 @@
+package toolmain
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/jptooltest"
+)
+
+type edit struct {
+	Old string  `json:"old" required:"" help:"Text to find."`
+	New string  `json:"new" help:"Replacement."`
+	In  Strings `json:"paths" help:"Files."`
+}
+
+type testArgs struct {
+	Path    string  `json:"path" required:"" help:"A file." example:"src/lib.rs"`
+	From    *int    `json:"start_line" min:"1" help:"First line."`
+	Output  string  `json:"output" enum:"content,files" default:"content" help:"Form."`
+	Paths   Strings `json:"paths" help:"Where."`
+	Edits   []edit  `json:"patterns" help:"Edits."`
+	DryRun  bool    `json:"dry_run" help:"Do nothing."`
+	Careful *bool   `json:"careful" default:"true" help:"Take care."`
+}
+
+type testOptions struct {
+	Gitignore *bool `json:"gitignore" default:"true" help:"Honour ignore files."`
+	Max       *int  `json:"max" help:"A number."`
+}
+
+type call struct {
+	args    testArgs
+	options testOptions
+	preview bool
+}
+
+// tool records what it was called with; path "panic" panics, "ask" asks.
+func tool(got *call) Tool[testArgs, testOptions] {
+	return Tool[testArgs, testOptions]{
+		Name: "demo", Summary: "shows the frame.", Example: "--path README.md",
+		Run: func(c *Call, a *testArgs, o *testOptions) (jptool.Outcome, error) {
+			*got = call{*a, *o, c.Preview}
+			switch a.Path {
+			case "panic":
+				panic("at the disco")
+			case "ask":
+				yes, asked, err := c.AskBool(jptool.Question{ID: "sure", Text: "Sure?", Token: "t1"})
+				if asked != nil || err != nil {
+					return deref(asked), err
+				}
+				if !yes {
+					return jptool.Outcome{}, Declined("not sure")
+				}
+			}
+			if _, err := c.Workspace.CheckRead(a.Path); err != nil {
+				return jptool.Outcome{}, err
+			}
+			return jptool.Outcome{Content: "<ok> & fine"}, nil
+		},
+	}
+}
+
+func deref(o *jptool.Outcome) jptool.Outcome {
+	if o == nil {
+		return jptool.Outcome{}
+	}
+	return *o
+}
+
+func run(t *testing.T, got *call, stdin io.Reader, args ...string) (code int, out, stderr string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	code = Run(context.Background(), tool(got), Streams{Stdin: stdin, Stdout: &o, Stderr: &e, Args: args})
+	if line := o.String(); !strings.HasPrefix(line, "demo:") && (strings.Count(line, "\n") != 1 || !json.Valid([]byte(line))) && len(args) > 0 && args[0] != "--schema" {
+		t.Errorf("standard output is not one line of JSON: %q", line)
+	}
+	return code, o.String(), e.String()
+}
+
+func TestThreeForms(t *testing.T) {
+	ctx := jptooltest.Context(t, jptooltest.TempRoot(t))
+	arguments := `{"path":"x","start_line":3,"paths":["a","b"],"patterns":[{"old":"o","new":"n","paths":"p"}],"dry_run":true,"careful":false,"output":"files"}`
+	tool := `{"name":"other","arguments":` + arguments + `,"options":{"gitignore":false,"max":4}}`
+	var whole, flags, positional call
+	code1, out1, _ := run(t, &whole, strings.NewReader(`{"context":`+ctx+`,"tool":`+tool+`}`))
+	code2, out2, _ := run(t, &flags, strings.NewReader(ctx), "--path", "x", "--start-line=3", "--paths", "a", "--paths", "b",
+		"--patterns", `{"old":"o","new":"n","paths":["p"]}`, "--dry-run", "--no-careful", "--output", "files", "--option", "gitignore=false", "--option=max=4")
+	code3, out3, _ := run(t, &positional, failingReader{}, ctx, tool)
+	if code1 != 0 || code2 != 0 || code3 != 0 || out1 != out2 || out2 != out3 {
+		t.Errorf("the forms differ: %d %s, %d %s, %d %s", code1, out1, code2, out2, code3, out3)
+	}
+	if !reflect.DeepEqual(whole, flags) || !reflect.DeepEqual(whole, positional) {
+		t.Errorf("the tool saw\n%+v\n%+v\n%+v", whole, flags, positional)
+	}
+	if out1 != `{"type":"success","content":"<ok> & fine"}`+"\n" {
+		t.Errorf("outcome %s", out1)
+	}
+}
+
+type failingReader struct{}
+
+func (failingReader) Read([]byte) (int, error) { panic("standard input was read") }
+
+func TestRequestErrors(t *testing.T) {
+	ctx := jptooltest.Context(t, jptooltest.TempRoot(t))
+	whole := `{"context":` + ctx + `,"tool":{"arguments":{"path":"x"}}}`
+	for name, c := range map[string]struct {
+		stdin string
+		args  []string
+		code  jptool.Code
+		says  string
+	}{
+		"empty stdin":         {"", nil, jptool.CodeInvalidRequest, "Call it with a Context"},
+		"blank stdin":         {" \n", []string{"--path", "x"}, jptool.CodeInvalidRequest, "empty"},
+		"broken JSON":         {`{"context":`, nil, jptool.CodeInvalidRequest, "too early"},
+		"whole and flags":     {whole, []string{"--path", "x"}, jptool.CodeInvalidRequest, "flags go with a bare Context"},
+		"one positional":      {ctx, []string{ctx}, jptool.CodeInvalidRequest, "two arguments"},
+		"unknown flag":        {ctx, []string{"--pth", "x"}, jptool.CodeInvalidArguments, "--path"},
+		"stray word":          {ctx, []string{"x"}, jptool.CodeInvalidArguments, "unexpected argument"},
+		"path twice":          {ctx, []string{"--path", "a", "--path", "b"}, jptool.CodeInvalidArguments, "2 times"},
+		"answer without =":    {ctx, []string{"--path", "a", "--answer", "x"}, jptool.CodeInvalidArguments, "KEY=VALUE"},
+		"missing required":    {ctx, nil, jptool.CodeInvalidArguments, "`path` of demo is missing"},
+		"path is a number":    {ctx, []string{"--path", "x", "--start-line", "one"}, jptool.CodeInvalidArguments, "must be an integer"},
+		"below the minimum":   {ctx, []string{"--path", "x", "--start-line", "0"}, jptool.CodeInvalidArguments, "at least 1"},
+		"not in the enum":     {ctx, []string{"--path", "x", "--output", "all"}, jptool.CodeInvalidArguments, "content, files"},
+		"objects are strings": {ctx, []string{"--path", "x", "--patterns", "abc"}, jptool.CodeInvalidArguments, "array of objects"},
+		"object lacks a key":  {ctx, []string{"--path", "x", "--patterns", "{}"}, jptool.CodeInvalidArguments, "`old` is missing"},
+		"bad option":          {ctx, []string{"--path", "x", "--option", "gitignore=maybe"}, jptool.CodeInvalidArguments, "option `gitignore`"},
+		"bad policy":          {`{"root":"/","action":"run","access":{"fss":[]}}`, []string{"--path", "x"}, jptool.CodeInvalidPolicy, "fss"},
+		"no such root":        {`{"root":"/no/such/root","action":"run"}`, []string{"--path", "x"}, jptool.CodeInvalidRequest, "/no/such/root"},
+		"invalid UTF-8 flag":  {ctx, []string{"--path", "\xff"}, jptool.CodeInvalidArguments, "UTF-8"},
+	} {
+		code, out, _ := run(t, new(call), strings.NewReader(c.stdin), c.args...)
+		var o struct {
+			Type, Message string
+			Code          jptool.Code
+			Trace         []string
+			Transient     *bool
+		}
+		if err := json.Unmarshal([]byte(out), &o); err != nil || code != ExitBadRequest || o.Type != "error" ||
+			o.Code != c.code || !strings.Contains(o.Message, c.says) || o.Trace == nil || o.Transient == nil {
+			t.Errorf("%s: exit %d, %s; want exit 2, code %s, a message with %q", name, code, out, c.code, c.says)
+		}
+	}
+}
+
+// endless is a request that never ends: the limit must stop it.
+type endless struct{ n int64 }
+
+func (e *endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	e.n += int64(len(p))
+	return len(p), nil
+}
+
+func TestRequestLimit(t *testing.T) {
+	body := &endless{}
+	code, out, _ := run(t, new(call), body)
+	if code != ExitBadRequest || !strings.Contains(out, "64 MiB") || body.n > 2*MaxRequest {
+		t.Errorf("exit %d, %s after %d bytes", code, out, body.n)
+	}
+}
+
+func TestArgumentForms(t *testing.T) {
+	ctx := jptooltest.Context(t, jptooltest.TempRoot(t))
+	for arguments, want := range map[string]Strings{
+		`"path":"x"`:                            {},
+		`"path":"x","paths":null`:               {},
+		`"path":"x","paths":[]`:                 {Items: []string{}, Set: true},
+		`"path":"x","paths":"a"`:                {Items: []string{"a"}, Set: true},
+		`"path":"x","paths":"[\"a\",\"b\"]"`:    {Items: []string{"a", "b"}, Set: true},
+		`"path":"x","paths":"[ab]"`:             {Items: []string{"[ab]"}, Set: true},
+		`"path":"x","paths":["[\"a\"]"]`:        {Items: []string{`["a"]`}, Set: true},
+		`"path":"x","start_line":2.0,"paths":1`: {},
+	} {
+		var got call
+		code, out, _ := run(t, &got, strings.NewReader(`{"context":`+ctx+`,"tool":{"arguments":{`+arguments+`}}}`))
+		if strings.HasSuffix(arguments, "1") {
+			if code != ExitBadRequest || !strings.Contains(out, "`paths` of demo must be a string or an array of strings") {
+				t.Errorf("%s: %s", arguments, out)
+			}
+			continue
+		}
+		if code != 0 || !reflect.DeepEqual(got.args.Paths, want) {
+			t.Errorf("%s: %+v, %s; want %+v", arguments, got.args.Paths, out, want)
+		}
+	}
+	var got call
+	run(t, &got, strings.NewReader(`{"context":`+ctx+`,"tool":{"arguments":{"path":"x","start_line":2.0,"patterns":"[{\"old\":\"a\"}]"}}}`))
+	if got.args.From == nil || *got.args.From != 2 || len(got.args.Edits) != 1 || got.args.Output != "content" {
+		t.Errorf("got %+v", got.args)
+	}
+	_, _, stderr := run(t, &got, strings.NewReader(`{"context":`+ctx+`,"tool":{"arguments":{"path":"x","dryrun":true}}}`))
+	if !strings.Contains(stderr, `"dryrun"`) {
+		t.Errorf("an unknown argument went without a remark: %q", stderr)
+	}
+}
+
+func TestQuestions(t *testing.T) {
+	ctx := jptooltest.Context(t, jptooltest.TempRoot(t))
+	for answers, want := range map[string]string{
+		`{}`:                              `"needs_input"`,
+		`{"sure":null}`:                   `"needs_input"`,
+		`{"sure":true}`:                   `"success"`,
+		`{"sure":false}`:                  `"declined"`,
+		`{"sure":true,"sure.token":"t1"}`: `"success"`,
+		`{"sure":true,"sure.token":"t0"}`: `"needs_input"`,
+		`{"sure":true,"sure.token":7}`:    `"needs_input"`,
+		`{"sure":"yes"}`:                  `"invalid_arguments"`,
+	} {
+		_, out, _ := run(t, new(call), strings.NewReader(`{"context":`+ctx+`,"tool":{"arguments":{"path":"ask"},"answers":`+answers+`}}`))
+		if !strings.Contains(out, want) {
+			t.Errorf("answers %s: %s; want %s", answers, out, want)
+		}
+	}
+	_, out, _ := run(t, new(call), strings.NewReader(ctx), "--path", "ask")
+	if want := `{"type":"needs_input","question":{"id":"sure","text":"Sure?","pre_amble":null,"answer_type":"Boolean","default":null,"token":"t1"}}` + "\n"; out != want {
+		t.Errorf("question %s; want %s", out, want)
+	}
+	code, out, stderr := run(t, new(call), strings.NewReader(ctx), "--path", "panic")
+	if code != ExitError || !strings.Contains(out, "internal error") || !strings.Contains(stderr, "at the disco") {
+		t.Errorf("panic: exit %d, %s", code, out)
+	}
+}
+
+func TestHelpAndSchema(t *testing.T) {
+	code, out, _ := run(t, new(call), failingReader{}, "--help")
+	for _, want := range []string{"--start-line", "integer", "A file. Required.", "Default: content.", "gitignore", "--path README.md", ".old"} {
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("--help (exit %d) lacks %q:\n%s", code, want, out)
+		}
+	}
+	_, out, _ = run(t, new(call), failingReader{}, "--schema")
+	var schema struct {
+		Required             []string
+		AdditionalProperties bool
+		Properties           map[string]struct {
+			Type    any
+			Default any
+			Minimum int
+			Enum    []string
+		}
+	}
+	schema.AdditionalProperties = true
+	if err := json.Unmarshal([]byte(out), &schema); err != nil {
+		t.Fatalf("--schema: %v\n%s", err, out)
+	}
+	p := schema.Properties
+	if len(p) != 7 || schema.AdditionalProperties || !reflect.DeepEqual(schema.Required, []string{"path"}) ||
+		p["start_line"].Type != "integer" || p["start_line"].Minimum != 1 || p["careful"].Default != true || len(p["output"].Enum) != 2 {
+		t.Errorf("schema: %s", out)
+	}
+}
+
+// FuzzArguments: whatever the request holds, there is one line of JSON and no panic.
+func FuzzArguments(f *testing.F) {
+	f.Add([]byte(`{"path":"x","patterns":[{"old":1}]}`))
+	f.Add([]byte(`{"path":"x","paths":"[","start_line":1e99}`))
+	root := f.TempDir()
+	f.Fuzz(func(t *testing.T, arguments []byte) {
+		code, out, _ := run(t, new(call), strings.NewReader(`{"context":`+jptooltest.Context(t, root)+`,"tool":{"arguments":`+string(arguments)+`}}`))
+		if code < 0 || code > 2 || !json.Valid([]byte(out)) || strings.Contains(out, "internal error") {
+			t.Fatalf("exit %d, %q", code, out)
+		}
+	})
+}

@@ -1,0 +1,5 @@
+//go:build !windows
+
+package wspath
+
+func isNotReparsePoint(error) bool { return false }

@@ -1,0 +1,287 @@
+package wspath
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+const oDirectory = unix.O_DIRECTORY
+
+const resolveStrict = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
+
+// haveOpenat2 reports whether the kernel has openat2 and lets us use it; tests force
+// both answers.
+var haveOpenat2 = sync.OnceValue(func() bool {
+	fd, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC})
+	if err != nil {
+		return false
+	}
+	unix.Close(fd)
+	return true
+})
+
+func openBackend(abs string) (backend, error) {
+	if !haveOpenat2() {
+		return openRootBackend(abs)
+	}
+	root, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(root)
+	fd, err := openat2(root, strings.TrimPrefix(abs, "/"), unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, err
+	}
+	return fdDir(fd), nil
+}
+
+// fdDir is an O_PATH descriptor of a directory.
+type fdDir int
+
+func openat2(dir int, path string, flags uint64, perm fs.FileMode) (int, error) {
+	if path == "" {
+		path = "."
+	}
+	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: resolveStrict}
+	if flags&unix.O_CREAT != 0 || flags&unix.O_TMPFILE == unix.O_TMPFILE {
+		how.Mode = uint64(perm.Perm())
+	}
+	for {
+		fd, err := unix.Openat2(dir, path, &how)
+		switch err {
+		case nil:
+			return fd, nil
+		case unix.EINTR, unix.EAGAIN:
+			continue // EAGAIN: somebody renamed while the kernel was resolving
+		case unix.ELOOP, unix.EXDEV:
+			return -1, ErrChanged
+		}
+		return -1, err
+	}
+}
+
+// Probe reports what stands at a canonical path below d, with a single openat2 for
+// the common case. A symlink anywhere, also last, gives ErrChanged.
+func (d *Dir) Probe(path string) (fs.FileMode, error) {
+	fd, ok := d.b.(fdDir)
+	if !ok {
+		return probeByLstat(d, path)
+	}
+	p, err := openat2(int(fd), path, unix.O_PATH|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return 0, err
+	}
+	var st unix.Stat_t
+	err = unix.Fstat(p, &st)
+	unix.Close(p)
+	if err != nil {
+		return 0, err
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return 0, nil
+	case unix.S_IFDIR:
+		return fs.ModeDir, nil
+	case unix.S_IFLNK:
+		return 0, ErrChanged
+	}
+	return fs.ModeIrregular, nil
+}
+
+func (d fdDir) sub(path string) (backend, error) {
+	fd, err := openat2(int(d), path, unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, err
+	}
+	return fdDir(fd), nil
+}
+
+func (d fdDir) open(path string, flag int, perm fs.FileMode) (*os.File, error) {
+	if flag&unix.O_DIRECTORY != 0 {
+		fd, err := openat2(int(d), path, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+		if err != nil {
+			return nil, err
+		}
+		return os.NewFile(uintptr(fd), path), nil
+	}
+	// Look before opening: opening a device can have effects of its own.
+	p, err := openat2(int(d), path, unix.O_PATH|unix.O_NOFOLLOW, 0)
+	switch {
+	case err == nil:
+		err = mustBeRegular(p)
+		unix.Close(p)
+		if err != nil {
+			return nil, err
+		}
+	case flag&unix.O_CREAT == 0 || !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	// O_NONBLOCK, should a FIFO have taken the file's place since. No O_TRUNC until
+	// the file is known to be one.
+	fd, err := openat2(int(d), path, uint64(flag&^unix.O_TRUNC)|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_NOFOLLOW, perm)
+	if err != nil {
+		return nil, err
+	}
+	if err := mustBeRegular(fd); err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	if err := unix.SetNonblock(fd, false); err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), path)
+	if flag&unix.O_TRUNC != 0 {
+		if err := f.Truncate(0); err != nil {
+			f.Close()
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+func mustBeRegular(fd int) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return nil
+	case unix.S_IFDIR:
+		return unix.EISDIR
+	case unix.S_IFLNK:
+		return ErrChanged
+	}
+	return ErrNotRegular
+}
+
+func (d fdDir) lstat(path string) (fs.FileInfo, error) {
+	fd, err := openat2(int(d), path, unix.O_PATH|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), path)
+	defer f.Close()
+	return f.Stat()
+}
+
+func (d fdDir) readlink(path string) (string, error) {
+	var text string
+	err := d.at(path, func(dir int, name string) error {
+		for size := 256; ; size *= 2 {
+			buf := make([]byte, size)
+			n, err := unix.Readlinkat(dir, name, buf)
+			if err != nil {
+				return err
+			}
+			if n < size {
+				text = string(buf[:n])
+				return nil
+			}
+		}
+	})
+	return text, err
+}
+
+// at calls f with the directory that holds path's last component.
+func (d fdDir) at(path string, f func(dir int, name string) error) error {
+	i := strings.LastIndexByte(path, '/')
+	name := path[i+1:]
+	if name == "" {
+		return unix.EINVAL
+	}
+	dir := int(d)
+	if i >= 0 {
+		fd, err := openat2(dir, path[:i], unix.O_PATH|unix.O_DIRECTORY, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		dir = fd
+	}
+	return f(dir, name)
+}
+
+func (d fdDir) mkdir(path string, perm fs.FileMode) error {
+	return d.at(path, func(dir int, name string) error {
+		return unix.Mkdirat(dir, name, uint32(perm.Perm()))
+	})
+}
+
+func (d fdDir) symlink(text, path string) error {
+	return d.at(path, func(dir int, name string) error { return unix.Symlinkat(text, dir, name) })
+}
+
+func (d fdDir) remove(path string, isDir bool) error {
+	flags := 0
+	if isDir {
+		flags = unix.AT_REMOVEDIR
+	}
+	return d.at(path, func(dir int, name string) error { return unix.Unlinkat(dir, name, flags) })
+}
+
+func (d fdDir) rename(path string, to backend, target string, replace bool) error {
+	other, ok := to.(fdDir)
+	if !ok {
+		return ErrUnsupported
+	}
+	return d.at(path, func(from int, name string) error {
+		return other.at(target, func(into int, newName string) error {
+			if replace {
+				return unix.Renameat(from, name, into, newName)
+			}
+			err := unix.Renameat2(from, name, into, newName, unix.RENAME_NOREPLACE)
+			if err != unix.EINVAL && err != unix.ENOSYS {
+				return err
+			}
+			// Some file systems have no RENAME_NOREPLACE; link is as strict for files.
+			if err := unix.Linkat(from, name, into, newName, 0); err != nil {
+				return err
+			}
+			return unix.Unlinkat(from, name, 0)
+		})
+	})
+}
+
+func (d fdDir) exchange(path, other string) error {
+	return d.at(path, func(from int, name string) error {
+		return d.at(other, func(into int, otherName string) error {
+			err := unix.Renameat2(from, name, into, otherName, unix.RENAME_EXCHANGE)
+			if err == unix.EINVAL || err == unix.ENOSYS {
+				return fmt.Errorf("exchanging two entries: %w", ErrUnsupported)
+			}
+			return err
+		})
+	})
+}
+
+func (d fdDir) tempFile() (*os.File, error) {
+	// Write only: where reading is not granted the kernel refuses O_RDWR. With the mode of
+	// an ordinary new file the kernel applies the umask or the directory's default ACL.
+	fd, err := openat2(int(d), "", unix.O_TMPFILE|unix.O_WRONLY, 0o666)
+	switch err {
+	case nil:
+		return os.NewFile(uintptr(fd), "unnamed"), nil
+	case unix.EOPNOTSUPP, unix.EISDIR, unix.ENOENT, unix.EINVAL:
+		return nil, fmt.Errorf("a file without a name: %w", ErrUnsupported)
+	}
+	return nil, err
+}
+
+func (d fdDir) linkFile(f *os.File, path string) error {
+	self := "/proc/self/fd/" + strconv.Itoa(int(f.Fd()))
+	return d.at(path, func(dir int, name string) error {
+		return unix.Linkat(unix.AT_FDCWD, self, dir, name, unix.AT_SYMLINK_FOLLOW)
+	})
+}
+
+func (d fdDir) close() error { return unix.Close(int(d)) }

@@ -1,0 +1,174 @@
+package wspath
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// The reasons for which Parse refuses its input, all before any I/O.
+var (
+	// ErrAbsolute: the input is absolute or rooted.
+	ErrAbsolute = errors.New("absolute paths are not permitted")
+	// ErrEscape: the input leaves the workspace by its `..` components.
+	ErrEscape = errors.New("path escapes the workspace")
+	// ErrInvalid: the input cannot name a file: NUL bytes, invalid UTF-8, too long.
+	ErrInvalid = errors.New("not a usable path")
+)
+
+// Linux limits; longer paths cannot be handed to the kernel in one piece.
+const (
+	maxPath      = 4095
+	maxComponent = 255
+)
+
+// Rel is a workspace-relative path in lexical normal form: slashes, no empty, `.` or
+// `..` components. The zero value is the workspace root. Only Parse and the methods
+// of Rel make one.
+type Rel struct{ s string }
+
+// Parse normalises what a caller typed (RFD D43, "Pre-canonical workspace-relative
+// invariant"): it collapses `..` lexically, so `link/../x` is `x`. It does no I/O.
+// The error wraps ErrAbsolute, ErrEscape or ErrInvalid.
+func Parse(unsafePath string) (Rel, error) {
+	if strings.IndexByte(unsafePath, 0) >= 0 {
+		return Rel{}, fmt.Errorf("%w: it holds a NUL byte", ErrInvalid)
+	}
+	if !utf8.ValidString(unsafePath) {
+		return Rel{}, fmt.Errorf("%w: it is not valid UTF-8", ErrInvalid)
+	}
+	slashed, err := toSlash(unsafePath)
+	if err != nil {
+		return Rel{}, err
+	}
+	if strings.HasPrefix(slashed, "/") {
+		return Rel{}, ErrAbsolute
+	}
+	clean, ok := normalise(slashed)
+	if !ok {
+		return Rel{}, ErrEscape
+	}
+	if err := checkLength(clean); err != nil {
+		return Rel{}, err
+	}
+	if err := checkPlatform(clean); err != nil {
+		return Rel{}, err
+	}
+	return Rel{clean}, nil
+}
+
+// normalise returns s itself when it is in normal form already.
+func normalise(s string) (string, bool) {
+	if isNormal(s) {
+		return s, true
+	}
+	var parts []string
+	for part := range strings.SplitSeq(s, "/") {
+		switch part {
+		case "", ".":
+		case "..":
+			if len(parts) == 0 {
+				return "", false
+			}
+			parts = parts[:len(parts)-1]
+		default:
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, "/"), true
+}
+
+func isNormal(s string) bool {
+	if s == "" {
+		return true
+	}
+	start := 0
+	for i := 0; i <= len(s); i++ {
+		if i < len(s) && s[i] != '/' {
+			continue
+		}
+		switch s[start:i] {
+		case "", ".", "..":
+			return false
+		}
+		start = i + 1
+	}
+	return true
+}
+
+func checkLength(clean string) error {
+	if len(clean) > maxPath {
+		return fmt.Errorf("%w: it is %d bytes long, the limit is %d", ErrInvalid, len(clean), maxPath)
+	}
+	for rest := clean; rest != ""; {
+		var part string
+		part, rest, _ = strings.Cut(rest, "/")
+		if len(part) > maxComponent {
+			return fmt.Errorf("%w: a component is %d bytes long, the limit is %d", ErrInvalid, len(part), maxComponent)
+		}
+	}
+	return nil
+}
+
+// String returns the path for people: "." for the root.
+func (r Rel) String() string {
+	if r.s == "" {
+		return "."
+	}
+	return r.s
+}
+
+// Slash returns the path with slashes: "" for the root.
+func (r Rel) Slash() string { return r.s }
+
+// IsRoot reports whether r is the workspace root.
+func (r Rel) IsRoot() bool { return r.s == "" }
+
+// Base returns the last component, "" for the root.
+func (r Rel) Base() string { return r.s[strings.LastIndexByte(r.s, '/')+1:] }
+
+// Parent returns the path without its last component; the root is its own parent.
+func (r Rel) Parent() Rel { return Rel{ParentOf(r.s)} }
+
+// Join appends a Rel below r.
+func (r Rel) Join(below Rel) Rel { return Rel{JoinSlash(r.s, below.s)} }
+
+// ParentOf returns a normalised slash path without its last component.
+func ParentOf(p string) string {
+	if i := strings.LastIndexByte(p, '/'); i >= 0 {
+		return p[:i]
+	}
+	return ""
+}
+
+// JoinSlash joins two normalised slash paths, either of which may be "".
+func JoinSlash(a, b string) string {
+	switch {
+	case a == "":
+		return b
+	case b == "":
+		return a
+	}
+	return a + "/" + b
+}
+
+// Within reports whether the normalised path p is dir or below it, by components,
+// and returns what follows dir.
+func Within(dir, p string) (rest string, ok bool) {
+	switch {
+	case dir == "":
+		return p, true
+	case p == dir:
+		return "", true
+	case len(p) > len(dir) && p[len(dir)] == '/' && p[:len(dir)] == dir:
+		return p[len(dir)+1:], true
+	}
+	return "", false
+}
+
+// WithinAbs is Within for canonical absolute paths: there "/" is above everything.
+func WithinAbs(dir, abs string) (rest string, ok bool) {
+	rest, ok = Within(strings.TrimSuffix(dir, "/"), abs)
+	return strings.TrimPrefix(rest, "/"), ok
+}
