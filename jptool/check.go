@@ -38,7 +38,7 @@ func (c *Context) Open() (*Workspace, error) {
 	if err != nil {
 		return nil, Errorf(CodeInvalidRequest, "context: the root %q cannot be opened as a directory: %w", c.Root, err)
 	}
-	policy, err := CompilePolicy(c.Access, root, c.Root, nil)
+	policy, err := compilePolicy(c.Access, dir, root, c.Root)
 	if err != nil {
 		dir.Close()
 		return nil, err
@@ -118,7 +118,7 @@ func (w *Workspace) check(unsafePath string, entry bool, need Caps, any bool) (*
 	if err != nil {
 		return nil, &PathError{Path: unsafePath, Err: err}
 	}
-	at, kind, resolveErr := w.resolve(rel, entry)
+	at, kind, resolveErr := resolve(w.dir, w.root, rel, entry)
 	if resolveErr == nil && at.outside && w.policy.mountOf(at.path) == nil {
 		resolveErr = errOutside
 	}
@@ -155,29 +155,29 @@ func (w *Workspace) check(unsafePath string, entry bool, need Caps, any bool) (*
 	return t, nil
 }
 
-// resolve finds the place of rel. The common case, no symlink on the way and nothing
-// missing, costs one system call.
-func (w *Workspace) resolve(rel wspath.Rel, entry bool) (place, Kind, error) {
+// resolve finds the place of rel below the root held as dir. Where no symlink is on the
+// way, and be it that something is missing, this costs one system call.
+func resolve(dir *wspath.Dir, root string, rel wspath.Rel, entry bool) (place, Kind, error) {
 	probe := rel.Slash()
 	if entry {
 		probe = wspath.ParentOf(probe)
 	}
-	mode, err := w.dir.Probe(probe)
-	if err == nil && (!entry || mode.IsDir()) {
-		if entry {
-			return place{path: rel.Slash()}, KindUnknown, nil
-		}
+	mode, err := dir.Probe(probe)
+	switch {
+	case err == nil && !entry:
 		return place{path: rel.Slash()}, kindOfMode(mode), nil
+	case err == nil && mode.IsDir():
+		return place{path: rel.Slash()}, KindUnknown, nil
+	case errors.Is(err, fs.ErrNotExist):
+		// A symlink would have been met before what is missing.
+		return place{path: rel.Slash()}, KindMissing, nil
 	}
-	c, err := wspath.Canonicalize(w.root, rel, entry, nil)
-	at := placeOf(w.root, c.Abs)
-	if err != nil {
-		return at, KindUnknown, err
-	}
-	if c.Missing {
+	c, err := wspath.Canonicalize(root, rel, entry, nil)
+	at := placeOf(root, c.Abs)
+	if err == nil && c.Missing {
 		return at, KindMissing, nil
 	}
-	return at, KindUnknown, nil
+	return at, KindUnknown, err
 }
 
 // Kind says what stood at a path when it was checked. It is a hint for messages and

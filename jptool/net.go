@@ -161,6 +161,7 @@ func (p *NetPolicy) Evaluate(unsafeURL string) (NetDecision, error) {
 		return allowed
 	})
 	if err != nil {
+		d.Rule, d.Allowed, d.OtherReading = -1, false, ""
 		return d, Errorf(CodeInvalidArguments, "this URL cannot be used: %w", err)
 	}
 	return d, nil

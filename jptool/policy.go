@@ -59,33 +59,33 @@ type place struct {
 	path    string
 }
 
-// compiler holds what CompilePolicy needs on the way.
+// compiler holds what compilePolicy needs on the way.
 type compiler struct {
-	root     string // canonical
-	given    string // root as the host wrote it
-	readlink wspath.Readlink
-	p        *Policy
+	root  string // canonical
+	given string // root as the host wrote it
+	dir   *wspath.Dir
+	p     *Policy
 	// places[i] is where rule i is keyed.
 	places []place
 }
 
-// CompilePolicy compiles access for the workspace at the canonical path root. givenRoot
-// is the root as the host wrote it: absolute rule paths below either are taken as
-// relative. A nil readlink means the file system. A nil access gives the policy that
-// is unrestricted inside the workspace.
+// compilePolicy compiles access for the workspace at the canonical path root, held as
+// dir. givenRoot is the root as the host wrote it: absolute rule paths below either are
+// taken as relative. A nil access gives the policy that is unrestricted inside the
+// workspace.
 //
 // It implements RFD 076 "Rule path canonicalization" and RFD D43 "Rule-path
 // canonicalisation", except that no rule is ever dropped to something wider: an external
 // rule without an approved target that is still the link's target denies instead, as
 // does a deny on a link that leads nowhere. Errors carry CodeInvalidPolicy and name
 // the rule.
-func CompilePolicy(access *AccessPolicy, root, givenRoot string, readlink wspath.Readlink) (*Policy, error) {
+func compilePolicy(access *AccessPolicy, dir *wspath.Dir, root, givenRoot string) (*Policy, error) {
 	p := &Policy{inside: newNode(), outside: newNode()}
 	if access == nil {
 		access = &AccessPolicy{}
 	}
 	p.declared = len(access.FS) > 0
-	c := &compiler{root: root, given: filepath.ToSlash(filepath.Clean(givenRoot)), readlink: readlink, p: p}
+	c := &compiler{root: root, given: filepath.ToSlash(filepath.Clean(givenRoot)), dir: dir, p: p}
 	if err := c.rules(slices.Clone(access.FS)); err != nil {
 		return nil, err
 	}
@@ -105,13 +105,13 @@ func CompilePolicy(access *AccessPolicy, root, givenRoot string, readlink wspath
 	}
 	var err error
 	if p.Net, err = CompileNet(access.Net); err != nil {
-		return nil, Errorf(CodeInvalidPolicy, "access.net: %w", err)
+		return nil, err
 	}
 	if p.Env, err = CompileEnv(access.Env); err != nil {
-		return nil, Errorf(CodeInvalidPolicy, "access.env: %w", err)
+		return nil, err
 	}
 	if p.Commands, err = CompileCommands(access.Commands); err != nil {
-		return nil, Errorf(CodeInvalidPolicy, "access.commands: %w", err)
+		return nil, err
 	}
 	return p, nil
 }
@@ -149,8 +149,8 @@ func (c *compiler) own(rel wspath.Rel) place {
 
 // locate resolves a path to its place.
 func (c *compiler) locate(rel wspath.Rel, entry bool) (place, bool, error) {
-	got, err := wspath.Canonicalize(c.root, rel, entry, c.readlink)
-	return placeOf(c.root, got.Abs), got.Missing, err
+	at, kind, err := resolve(c.dir, c.root, rel, entry)
+	return at, kind == KindMissing, err
 }
 
 func placeOf(root, abs string) place {

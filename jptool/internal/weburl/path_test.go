@@ -51,6 +51,8 @@ func TestPathReadings(t *testing.T) {
 		{"//admin", "|admin", []string{"admin"}},
 		{"/a//../admin", "a|admin", []string{"admin"}},
 		{"/x//..//admin", "x||admin", []string{"admin", "x|admin"}},
+		{"/x%2f%2f..%2f%2fadmin", "x//..//admin", []string{"x||admin", "admin", "x|admin"}},
+		{"/p/a%2fb/../..%2fadmin", "p|../admin", []string{"admin", "p|admin"}},
 		{"/admin;v=1/users", "admin;v=1|users", []string{"admin|users"}},
 		{"/x/..;/admin", "x|..;|admin", []string{"admin"}},
 		{"/;/admin", ";|admin", []string{"|admin", "admin"}},
