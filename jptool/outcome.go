@@ -3,6 +3,8 @@ package jptool
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"unicode/utf8"
 )
 
 // Code names the kind of an error for machines; docs/wire.md has the table.
@@ -39,7 +41,8 @@ func (c Code) BadRequest() bool {
 
 // Outcome is the whole answer of a tool; exactly one of the three forms is set.
 type Outcome struct {
-	// Success.
+	// Success. Data that is a json.RawMessage is written as it is, which saves a tool
+	// with long results from having them parsed again.
 	Content string
 	Data    any
 	// Error, when not nil.
@@ -111,12 +114,75 @@ func (o Outcome) Line() ([]byte, error) {
 			Question *Question `json:"question"`
 		}{"needs_input", o.Question})
 	default:
-		return marshalPlain(struct {
-			Type    string `json:"type"`
-			Content string `json:"content"`
-			Data    any    `json:"data,omitempty"`
-		}{"success", o.Content, o.Data})
+		return o.success()
 	}
+}
+
+// success writes the one form that can be long without the passes and copies of
+// encoding/json: the content goes once into memory of the right size.
+func (o Outcome) success() ([]byte, error) {
+	var data []byte
+	if raw, ok := o.Data.(json.RawMessage); ok {
+		data = raw
+	} else if o.Data != nil {
+		var err error
+		if data, err = marshalPlain(o.Data); err != nil {
+			return nil, err
+		}
+	}
+	line := make([]byte, 0, len(o.Content)+len(o.Content)/16+len(data)+64)
+	line = append(line, `{"type":"success","content":`...)
+	line = AppendJSONString(line, o.Content)
+	if data != nil {
+		line = append(append(line, `,"data":`...), data...)
+	}
+	return append(line, '}'), nil
+}
+
+// AppendJSONString appends s as encoding/json writes it without HTML escapes: invalid
+// UTF-8 becomes U+FFFD, and the two line separators of Unicode are escaped.
+func AppendJSONString(b []byte, s string) []byte {
+	b = append(b, '"')
+	from := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
+			i++
+			continue
+		}
+		size := 1
+		if c >= utf8.RuneSelf {
+			var r rune
+			if r, size = utf8.DecodeRuneInString(s[i:]); r != '\u2028' && r != '\u2029' && (r != utf8.RuneError || size > 1) {
+				i += size
+				continue
+			}
+		}
+		b = append(b, s[from:i]...)
+		switch {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c == '\n':
+			b = append(b, '\\', 'n')
+		case c == '\t':
+			b = append(b, '\\', 't')
+		case c == '\r':
+			b = append(b, '\\', 'r')
+		case c == '\b':
+			b = append(b, '\\', 'b')
+		case c == '\f':
+			b = append(b, '\\', 'f')
+		case c < ' ':
+			b = fmt.Appendf(b, "\\u%04x", c)
+		case size == 1:
+			b = append(b, `\ufffd`...)
+		default:
+			b = fmt.Appendf(b, "\\u202%d", 8+s[i+2]-0xa8)
+		}
+		i += size
+		from = i
+	}
+	return append(append(b, s[from:]...), '"')
 }
 
 // marshalPlain leaves <, > and & as they are: models read this text.

@@ -1,0 +1,259 @@
+package e2e
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const prefix = "github.com/jptools/jptools/"
+
+// repo is the repository's root.
+const repo = ".."
+
+// goList runs `go list -f format patterns…` and returns its lines.
+func goList(t *testing.T, format string, args ...string) []string {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-f", format}, args...)...)
+	cmd.Dir = repo
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list %v: %v", args, err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if len(lines) == 0 || lines[0] == "" && len(lines) == 1 {
+		t.Fatalf("go list %v found only %q", args, lines)
+	}
+	return lines
+}
+
+// layer is what a package may import of this repository; each rule has its reason.
+var layers = []struct {
+	of, may, reason string
+}{
+	{"jptool/wspath", `^jptool/wspath$`, "paths know nothing of policy"},
+	{"jptool/toolmain", `^jptool$|^jptool/`, "the frame serves any tool"},
+	{"jptool/jptooltest", `^jptool$`, "test helpers of the library see the library only"},
+	{"jptool", `^jptool/wspath$|^jptool/internal/`, "the library must not depend on the frame, whose dependencies are for binaries"},
+	{"tools/fskit", `^jptool|^tools/fskit`, "what tools share knows no tool"},
+	{"tools/", `^jptool|^tools/fskit|^SELF`, "no tool imports a tool: each is installed alone"},
+	{"e2e", `^jptool`, "the end-to-end tests see tools as binaries"},
+}
+
+func TestImportDirection(t *testing.T) {
+	used := map[string]bool{}
+	for _, line := range goList(t, `{{.ImportPath}} {{join .Imports " "}} {{join .TestImports " "}} {{join .XTestImports " "}}`, "work") {
+		fields := strings.Fields(line)
+		pkg := strings.TrimPrefix(fields[0], prefix)
+		for _, l := range layers {
+			if pkg != l.of && !strings.HasPrefix(pkg, strings.TrimSuffix(l.of, "/")+"/") {
+				continue
+			}
+			used[l.of] = true
+			parts := strings.SplitN(pkg, "/", 3)
+			self := strings.Join(parts[:min(2, len(parts))], "/")
+			may := regexp.MustCompile(strings.ReplaceAll(l.may, "SELF", regexp.QuoteMeta(self)))
+			for _, imp := range fields[1:] {
+				own, ok := strings.CutPrefix(imp, prefix)
+				tests := strings.HasPrefix(own, "jptool") // tests may use jptooltest
+				if ok && own != pkg && !may.MatchString(own) && !(tests && strings.HasSuffix(own, "jptooltest")) && !(tests && pkg == "jptool") {
+					t.Errorf("%s imports %s, but %s", pkg, own, l.reason)
+				}
+			}
+			break
+		}
+	}
+	for _, l := range layers {
+		if !used[l.of] {
+			t.Errorf("the rule for %s matches no package any more: remove or mend it", l.of)
+		}
+	}
+}
+
+// The library is used by hosts in other programs: it may not bring much along.
+func TestLibraryDependencies(t *testing.T) {
+	allowed := regexp.MustCompile(`^golang\.org/x/(sys|net/idna|text)(/|$)|^vendor/`)
+	for _, pkg := range goList(t, `{{if not .Standard}}{{.ImportPath}}{{end}}`, "-deps", prefix+"jptool") {
+		if pkg != "" && !strings.HasPrefix(pkg, prefix) && !allowed.MatchString(pkg) {
+			t.Errorf("package jptool depends on %s; it may use the standard library, x/sys and x/net/idna only", pkg)
+		}
+	}
+}
+
+// goFiles calls f for each Go file of the repository.
+func goFiles(t *testing.T, f func(path string, file *ast.File, fset *token.FileSet)) {
+	t.Helper()
+	n := 0
+	err := filepath.WalkDir(repo, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == ".git" || d.Name() == "bin" || d.Name() == ".tools" || d.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, path, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		n++
+		f(path, file, fset)
+		return nil
+	})
+	if err != nil || n < 50 {
+		t.Fatalf("%d Go files: %v", n, err)
+	}
+}
+
+func TestPackageComments(t *testing.T) {
+	docs := map[string][]string{}
+	goFiles(t, func(path string, file *ast.File, _ *token.FileSet) {
+		dir := filepath.Dir(path)
+		if strings.HasSuffix(path, "_test.go") && dir != filepath.Join(repo, "e2e") {
+			return
+		}
+		docs[dir] = append(docs[dir], nil...)
+		if file.Doc != nil {
+			docs[dir] = append(docs[dir], filepath.Base(path))
+		}
+	})
+	for dir, files := range docs {
+		if len(files) != 1 {
+			t.Errorf("%s: package comments in %q; want exactly one, so that there is one place to read", dir, files)
+		}
+	}
+}
+
+func TestMainFiles(t *testing.T) {
+	goFiles(t, func(path string, file *ast.File, fset *token.FileSet) {
+		base, test := filepath.Base(path), strings.HasSuffix(path, "_test.go")
+		if base == "main.go" {
+			if n := fset.Position(file.End()).Line; n > 30 {
+				t.Errorf("%s has %d lines; a main.go only hands over (30)", path, n)
+			}
+			return
+		}
+		if test || strings.Contains(path, "toolmain/") {
+			return
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if x, ok := sel.X.(*ast.Ident); ok && x.Name == "os" &&
+				slices.Contains([]string{"Exit", "Args", "Stdin", "Stdout", "Stderr"}, sel.Sel.Name) {
+				t.Errorf("%s uses os.%s; only main.go and toolmain touch the process's own streams", fset.Position(sel.Pos()), sel.Sel.Name)
+			}
+			return true
+		})
+	})
+}
+
+func TestNoUnsafe(t *testing.T) {
+	goFiles(t, func(path string, file *ast.File, _ *token.FileSet) {
+		for _, imp := range file.Imports {
+			if imp.Path.Value == `"unsafe"` || imp.Path.Value == `"C"` {
+				t.Errorf("%s imports %s: no cgo, and no unsafe outside of what the kernel needs", path, imp.Path.Value)
+			}
+		}
+	})
+}
+
+func TestToolsHaveScripts(t *testing.T) {
+	for _, tool := range tools {
+		dir := filepath.Join(repo, "tools", tool)
+		scripts, _ := filepath.Glob(filepath.Join(dir, "testdata", "script", "*.txtar"))
+		if len(scripts) < 4 {
+			t.Errorf("%s has %d scripts; want its behaviours as testdata/script/*.txtar", tool, len(scripts))
+		}
+		if !slices.ContainsFunc(scripts, func(s string) bool { return strings.HasPrefix(filepath.Base(s), "attack") }) {
+			t.Errorf("%s has no testdata/script/attack*.txtar", tool)
+		}
+		for _, file := range []string{"main.go", "go.mod"} {
+			if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
+				t.Errorf("%s: %v", tool, err)
+			}
+		}
+	}
+}
+
+// A module's replace lines lead to siblings only, and every outside dependency has its
+// reason in docs/decisions.md.
+func TestModules(t *testing.T) {
+	decisions, err := os.ReadFile(filepath.Join(repo, "docs", "decisions.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range goList(t, "{{.Dir}}", "-m") {
+		data, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.SplitSeq(string(data), "\n") {
+			line = strings.TrimSpace(line)
+			if _, to, ok := strings.Cut(line, "=>"); ok && !regexp.MustCompile(`^\.\./[a-z_./]+$`).MatchString(strings.TrimSpace(to)) {
+				t.Errorf("%s: %q replaces with something that is no sibling", dir, line)
+			}
+			f := strings.Fields(strings.TrimPrefix(line, "require "))
+			direct := len(f) >= 2 && strings.HasPrefix(f[1], "v") && !strings.Contains(line, "// indirect") && f[0] != "module"
+			if direct && !strings.HasPrefix(f[0], prefix) && !strings.Contains(string(decisions), "`"+f[0]+"`") {
+				t.Errorf("%s depends on %s, which has no reason in docs/decisions.md", dir, f[0])
+			}
+		}
+	}
+}
+
+// The table of codes in docs/wire.md and the constants are the same set.
+func TestCodesAreDocumented(t *testing.T) {
+	source, err := os.ReadFile(filepath.Join(repo, "jptool", "outcome.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := os.ReadFile(filepath.Join(repo, "docs", "wire.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got []string
+	for _, m := range regexp.MustCompile(`Code = "([a-z_]+)"`).FindAllStringSubmatch(string(source), -1) {
+		want = append(want, m[1])
+	}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\|.*\\| [12] \\|$").FindAllStringSubmatch(string(doc), -1) {
+		got = append(got, m[1])
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if len(want) < 10 || !slices.Equal(want, got) {
+		t.Errorf("codes in outcome.go %q\nin docs/wire.md %q", want, got)
+	}
+}
+
+func TestDocLinks(t *testing.T) {
+	files, _ := filepath.Glob(filepath.Join(repo, "*.md"))
+	more, _ := filepath.Glob(filepath.Join(repo, "docs", "*.md"))
+	if len(more) < 4 {
+		t.Errorf("docs holds only %q", more)
+	}
+	for _, file := range append(files, more...) {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`\]\(([^)#:]+)\)`).FindAllStringSubmatch(string(data), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(file), m[1])); err != nil {
+				t.Errorf("%s links to %s: %v", file, m[1], err)
+			}
+		}
+	}
+}

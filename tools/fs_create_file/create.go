@@ -1,0 +1,256 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/toolmain"
+	"github.com/jptools/jptools/tools/fskit"
+	"github.com/jptools/jptools/tools/fskit/gitguard"
+	"github.com/jptools/jptools/tools/fskit/safewrite"
+)
+
+// arguments are what a model gives.
+type arguments struct {
+	Path           string `json:"path" required:"" help:"File to create, relative to the workspace. Missing directories on the way are made." example:"src/new.rs"`
+	Content        string `json:"content" help:"Content of the file, exactly; absent makes an empty file."`
+	ExpectedDigest string `json:"expected_digest" help:"Digest of the existing file as it was read; the call is refused when the file is another, or gone."`
+}
+
+// options are what a person configures: nothing here.
+type options struct{}
+
+var tool = toolmain.Tool[arguments, options]{
+	Name:    "fs_create_file",
+	Summary: "create a file, or replace all of its content",
+	Description: `Missing directories are made. An existing file is replaced after asking (question overwrite_file);
+an existing symlink never is: delete it first. The file has all of the content in the end, or
+is what it was.`,
+	Example: `--path src/new.rs --content 'fn main() {}'`,
+	Run:     run,
+}
+
+// result is the data of a success.
+type result struct {
+	Path        string   `json:"path"`
+	Created     bool     `json:"created"`
+	Size        int      `json:"size"`
+	Digest      string   `json:"digest"`
+	Method      string   `json:"method"` // created, replaced, in place, or unchanged
+	ParentsMade []string `json:"parents_made"`
+}
+
+// creation is one call.
+type creation struct {
+	*toolmain.Call
+	args *arguments
+	t    *jptool.Target
+}
+
+// run goes through these steps, and changes something in the last one only:
+//
+//	path · create or update · what is there · the one that is needed · expected_digest ·
+//	(preview ends here) · question overwrite_file · write
+func run(c *toolmain.Call, a *arguments, _ *options) (jptool.Outcome, error) {
+	t, err := c.Workspace.CheckEntry(a.Path, jptool.Create|jptool.Update)
+	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	cr := &creation{c, a, t}
+	there, err := cr.look()
+	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	if there == nil {
+		return cr.create()
+	}
+	return cr.overwrite(there)
+}
+
+// look returns the regular file at the path, nil if nothing is there, and checks what
+// is needed for either.
+func (c *creation) look() (fs.FileInfo, error) {
+	fi, err := c.t.Lstat()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := c.t.Require(jptool.Create); err != nil {
+			return nil, err
+		}
+		if c.args.ExpectedDigest != "" {
+			return nil, jptool.Errorf(jptool.CodeStale, "%s does not exist, but expected_digest was given; without it the file would be created", fskit.Named(c.t.Path()))
+		}
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case fi.IsDir():
+		return nil, wrongType(c.t, "is a directory; give the path of a file")
+	case fi.Mode()&fs.ModeSymlink != 0:
+		return nil, jptool.Errorf(jptool.CodeAlreadyExists, "%s is an existing symlink, which is never written through or replaced; delete it first, or give the path of its target", fskit.Named(c.t.Path()))
+	case !fi.Mode().IsRegular():
+		return nil, wrongType(c.t, "is neither a regular file nor a directory")
+	}
+	need := jptool.Update
+	if c.args.ExpectedDigest != "" {
+		need |= jptool.Read
+	}
+	return fi, c.t.Require(need)
+}
+
+func wrongType(t *jptool.Target, what string) error {
+	return jptool.Errorf(jptool.CodeWrongType, "%s %s", fskit.Named(t.Path()), what)
+}
+
+func (c *creation) create() (jptool.Outcome, error) {
+	missing, err := safewrite.MissingParents(c.t)
+	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	if c.Preview {
+		return c.preview("Would create", missing), nil
+	}
+	made, err := safewrite.MakeParents(c.t)
+	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	if err := safewrite.Create(c.t, []byte(c.args.Content), 0o666); err != nil {
+		if left := safewrite.RemoveMade(made); len(left) > 0 {
+			return jptool.Outcome{}, jptool.Errorf(jptool.CodeOf(err), "%w (the directory %s was made and could not be removed again)", err, fskit.Named(left[0].Path()))
+		}
+		return jptool.Outcome{}, err
+	}
+	return c.done("created", fskit.Paths(made)), nil
+}
+
+func (c *creation) overwrite(there fs.FileInfo) (jptool.Outcome, error) {
+	content := []byte(c.args.Content)
+	if c.Preview && c.args.ExpectedDigest == "" {
+		return c.preview(fmt.Sprintf("Would overwrite (now %s)", fskit.Bytes(there.Size())), nil), nil
+	}
+	f, err := safewrite.Lock(c, c.t)
+	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	defer f.Close()
+	// Without `read` nobody learns anything of the old content, so the answer is bound
+	// to the new one only.
+	old := ""
+	if c.t.Granted().Has(jptool.Read) {
+		if old, err = f.Digest(); err != nil {
+			return jptool.Outcome{}, err
+		}
+	}
+	if c.args.ExpectedDigest != "" {
+		if err := fskit.CheckDigest(c.t.Path(), c.args.ExpectedDigest, old); err != nil {
+			return jptool.Outcome{}, err
+		}
+	}
+	if c.Preview {
+		return c.preview(fmt.Sprintf("Would overwrite (now %s)", fskit.Bytes(there.Size())), nil), nil
+	}
+	if old == fskit.DigestBytes(content) {
+		return c.done("unchanged", []string{}), nil
+	}
+	if asked, err := c.ask(f, old); asked != nil || err != nil {
+		if err != nil {
+			return jptool.Outcome{}, err
+		}
+		return *asked, nil
+	}
+	if err := f.Stage(content); err != nil {
+		return jptool.Outcome{}, err
+	}
+	method, err := f.Commit()
+	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	return c.done(string(method), []string{}), nil
+}
+
+// ask asks whether the old content may go. It shows sizes, not the old content: that
+// is for fs_modify_file, which needs `read`.
+func (c *creation) ask(f *safewrite.File, old string) (*jptool.Outcome, error) {
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	path := fskit.Named(c.t.Path())
+	text := fmt.Sprintf("File %s exists already. Overwrite it?", path)
+	if dirty, reason := gitguard.State(c.Workspace, c.t); dirty {
+		text = fmt.Sprintf("File %s exists already, and git could not bring it back (%s). Overwrite it?", path, reason)
+	}
+	sizes := fmt.Sprintf("now: %s\nnew: %s", fskit.Bytes(fi.Size()), describe(c.args.Content))
+	yes, asked, err := c.AskBool(jptool.Question{
+		ID: "overwrite_file", Text: text, PreAmble: &sizes, Default: false,
+		Token: fskit.Token("overwrite_file", c.t.Path(), old, fskit.DigestBytes([]byte(c.args.Content))),
+	})
+	if err == nil && asked == nil && !yes {
+		err = toolmain.Declined("%s exists already, and overwriting it was not allowed; nothing was written", path)
+	}
+	return asked, err
+}
+
+func (c *creation) done(method string, made []string) jptool.Outcome {
+	content := c.args.Content
+	var b strings.Builder
+	path := fskit.Named(c.t.Path())
+	switch method {
+	case "created":
+		fmt.Fprintf(&b, "File %s created.", path)
+	case "unchanged":
+		fmt.Fprintf(&b, "File %s has this content already; nothing was written.", path)
+	default:
+		fmt.Fprintf(&b, "File %s overwritten (%s).", path, method)
+	}
+	fmt.Fprintf(&b, " File size: %s.", fskit.Bytes(int64(len(content))))
+	if len(made) > 0 {
+		fmt.Fprintf(&b, " Directories made: %s.", named(made))
+	}
+	return jptool.Outcome{Content: b.String(), Data: result{
+		Path: c.t.Path(), Created: method == "created", Size: len(content), Digest: fskit.DigestBytes([]byte(content)),
+		Method: method, ParentsMade: made,
+	}}
+}
+
+func named(paths []string) string {
+	var list []string
+	for _, p := range paths {
+		list = append(list, fskit.Named(p))
+	}
+	return strings.Join(list, ", ")
+}
+
+// maxPreview bounds the content in a preview, in bytes.
+const maxPreview = 64 << 10
+
+// preview says what would be done and shows the content, which is the caller's own.
+func (c *creation) preview(what string, missing []*jptool.Target) jptool.Outcome {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s file %s: %s.", what, fskit.Named(c.t.Path()), describe(c.args.Content))
+	if len(missing) > 0 {
+		fmt.Fprintf(&b, " Directories to make: %s.", named(fskit.Paths(missing)))
+	}
+	if shown := c.args.Content; shown != "" {
+		note := ""
+		if len(shown) > maxPreview {
+			note = fmt.Sprintf("\n… (%s more)", fskit.Bytes(int64(len(shown)-maxPreview)))
+			shown = strings.ToValidUTF8(shown[:maxPreview], "")
+		}
+		b.WriteString("\n\n" + strings.TrimSuffix(fskit.Plain(shown), "\n") + note + "\n")
+	}
+	return jptool.Outcome{Content: b.String()}
+}
+
+// describe is the size of the new content: "12 bytes, 2 lines".
+func describe(content string) string {
+	lines := strings.Count(content, "\n")
+	if content != "" && !strings.HasSuffix(content, "\n") {
+		lines++
+	}
+	if lines == 1 {
+		return fskit.Bytes(int64(len(content))) + ", 1 line"
+	}
+	return fmt.Sprintf("%s, %d lines", fskit.Bytes(int64(len(content))), lines)
+}

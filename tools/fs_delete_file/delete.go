@@ -1,0 +1,218 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/toolmain"
+	"github.com/jptools/jptools/tools/fskit"
+	"github.com/jptools/jptools/tools/fskit/gitguard"
+	"github.com/jptools/jptools/tools/fskit/safewrite"
+)
+
+// arguments are what a model gives.
+type arguments struct {
+	Path           string `json:"path" required:"" help:"File or symlink to delete, relative to the workspace; of a symlink the link itself." example:"src/old.rs"`
+	ExpectedDigest string `json:"expected_digest" help:"Digest of the file as it was read; the call is refused when the file is another."`
+}
+
+// options are what a person configures: nothing here.
+type options struct{}
+
+var tool = toolmain.Tool[arguments, options]{
+	Name:    "fs_delete_file",
+	Summary: "delete a file or a symlink",
+	Description: `Of a symlink the link itself goes, never what it leads to. A file that git could not bring back
+(modified, staged, not tracked, or unknown) is deleted after asking (question delete_dirty_file).
+The directory it was in is removed when it is empty then and may be deleted.`,
+	Example: `--path src/old.rs`,
+	Run:     run,
+}
+
+// result is the data of a success.
+type result struct {
+	Path           string   `json:"path"`
+	Kind           string   `json:"kind"` // file or symlink
+	RemovedParents []string `json:"removed_parents"`
+}
+
+// deletion is one call.
+type deletion struct {
+	*toolmain.Call
+	t     *jptool.Target
+	there fs.FileInfo
+	kind  string
+	held  *safewrite.File // nil for a symlink, and without `read`
+}
+
+// run goes through these steps, and changes something in the last one only:
+//
+//	path · delete · what is there · expected_digest · (preview ends here) · question
+//	delete_dirty_file · remove · remove the parent if it is empty
+func run(c *toolmain.Call, a *arguments, _ *options) (jptool.Outcome, error) {
+	t, err := c.Workspace.CheckDelete(a.Path)
+	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	d := &deletion{Call: c, t: t}
+	if err := d.look(); err != nil {
+		return jptool.Outcome{}, err
+	}
+	if err := d.hold(a.ExpectedDigest); err != nil {
+		return jptool.Outcome{}, err
+	}
+	if d.held != nil {
+		defer d.held.Close()
+	}
+	dirty, reason := gitguard.State(c.Workspace, t)
+	if c.Preview {
+		return d.preview(dirty, reason), nil
+	}
+	if dirty {
+		asked, err := d.ask(reason)
+		if err != nil {
+			return jptool.Outcome{}, err
+		}
+		if asked != nil {
+			return *asked, nil
+		}
+	}
+	return d.remove()
+}
+
+// look finds out what stands at the path and whether this tool removes such a thing.
+func (d *deletion) look() (err error) {
+	path := fskit.Named(d.t.Path())
+	d.there, err = d.t.Lstat()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return jptool.Errorf(jptool.CodeNotFound, "%s does not exist; there is nothing to delete", path)
+	case err != nil:
+		return err
+	case d.there.IsDir():
+		return jptool.Errorf(jptool.CodeWrongType, "%s is a directory; this tool deletes files and symlinks only. Delete the files in it: a directory that is empty then is removed", path)
+	case d.there.Mode()&fs.ModeSymlink != 0:
+		d.kind = "symlink"
+	case d.there.Mode().IsRegular():
+		d.kind = "file"
+	default:
+		return jptool.Errorf(jptool.CodeWrongType, "%s is not a regular file or symlink (it is a FIFO, socket or device) and is left alone", path)
+	}
+	return nil
+}
+
+// hold locks the file against the other tools, so that no edit of theirs is lost, and
+// checks the digest. Where it may not be read there is no lock: nothing can be compared.
+func (d *deletion) hold(expected string) (err error) {
+	if expected != "" {
+		if err := d.t.Require(jptool.Read); err != nil {
+			return err
+		}
+		if d.kind != "file" {
+			return jptool.Errorf(jptool.CodeWrongType, "%s is a symlink and has no digest; leave expected_digest out to delete the link", fskit.Named(d.t.Path()))
+		}
+	}
+	if d.kind != "file" || !d.t.Granted().Has(jptool.Read) || d.Preview && expected == "" {
+		return nil
+	}
+	d.held, err = safewrite.Hold(d, d.t)
+	if errors.Is(err, fs.ErrPermission) && expected == "" {
+		return nil // a file that its owner cannot read can be deleted all the same
+	}
+	if err != nil || expected == "" {
+		return err
+	}
+	digest, err := d.held.Digest()
+	if err == nil {
+		err = fskit.CheckDigest(d.t.Path(), expected, digest)
+	}
+	if err != nil {
+		d.held.Close()
+	}
+	return err
+}
+
+// ask asks because of what git does not have. The answer is for this content.
+func (d *deletion) ask(reason string) (*jptool.Outcome, error) {
+	content := ""
+	var err error
+	switch {
+	case d.held != nil:
+		content, err = d.held.Digest()
+	case d.kind == "symlink" && d.t.Granted().Has(jptool.Read):
+		content, err = linkText(d.t)
+	}
+	if err != nil {
+		return nil, err
+	}
+	path := fskit.Named(d.t.Path())
+	yes, asked, err := d.AskBool(jptool.Question{
+		ID:      "delete_dirty_file",
+		Text:    fmt.Sprintf("Git could not bring back the %s %s (%s). Delete it?", d.kind, path, reason),
+		Default: false,
+		Token:   fskit.Token("delete_dirty_file", d.t.Path(), d.kind, content),
+	})
+	if err == nil && asked == nil && !yes {
+		err = toolmain.Declined("deleting %s was not allowed, because git could not bring it back (%s); it is still there", path, reason)
+	}
+	return asked, err
+}
+
+func linkText(t *jptool.Target) (string, error) {
+	dir, path, err := t.Base()
+	if err != nil {
+		return "", err
+	}
+	text, err := dir.Readlink(path)
+	return text, t.Fail(err)
+}
+
+func (d *deletion) remove() (jptool.Outcome, error) {
+	// It must still be what was looked at and asked about.
+	now, err := d.t.Lstat()
+	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	if !os.SameFile(now, d.there) {
+		return jptool.Outcome{}, jptool.Errorf(jptool.CodeStale, "%s was replaced by somebody else meanwhile; nothing was deleted", fskit.Named(d.t.Path()))
+	}
+	if d.held != nil {
+		if err := d.held.Unchanged(); err != nil {
+			return jptool.Outcome{}, err
+		}
+	}
+	dir, path, err := d.t.Base()
+	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	if err := dir.Remove(path); err != nil {
+		return jptool.Outcome{}, d.t.Fail(err)
+	}
+	safewrite.Sweep(d.t.Parent())
+	res := result{Path: d.t.Path(), Kind: d.kind, RemovedParents: []string{}}
+	text := "File"
+	if d.kind == "symlink" {
+		text = "Symlink"
+	}
+	text += fmt.Sprintf(" %s deleted.", fskit.Named(d.t.Path()))
+	if parent, ok := safewrite.RemoveEmptyParent(d.t); ok {
+		res.RemovedParents = append(res.RemovedParents, parent.Path())
+		text += fmt.Sprintf(" Removed the empty parent directory %s.", fskit.Named(parent.Path()))
+	}
+	return jptool.Outcome{Content: text, Data: res}, nil
+}
+
+func (d *deletion) preview(dirty bool, reason string) jptool.Outcome {
+	text := fmt.Sprintf("Would delete the %s %s", d.kind, fskit.Named(d.t.Path()))
+	if d.kind == "file" {
+		text += " (" + fskit.Bytes(d.there.Size()) + ")"
+	}
+	text += "."
+	if dirty {
+		text += fmt.Sprintf(" Git could not bring it back (%s).", reason)
+	}
+	return jptool.Outcome{Content: text + "\n"}
+}

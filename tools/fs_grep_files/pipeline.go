@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/tools/fs_grep_files/search"
+	"github.com/jptools/jptools/tools/fskit/walk"
+)
+
+const (
+	// jobFiles is how many files of a directory one worker takes at a time.
+	jobFiles = 64
+	// inFlight bounds the jobs between the walk and the result, and with them the
+	// directories held open and the lines held back for order.
+	inFlight = 128
+)
+
+// job is a run of files and what was found in them.
+type job struct {
+	batch walk.Batch
+	from  int
+	to    int
+	found []found // the files with something to tell, in order
+	tally tally
+	done  chan struct{}
+}
+
+// budget is what may still be shown. The numbers only fall, so that a worker that sees
+// an old one finds too much, never too little.
+type budget struct{ results, details atomic.Int64 }
+
+// search walks, searches and collects: the walk makes jobs in order, workers take them,
+// and the results are put together in the same order. All three go on at once.
+func (g *grep) search(ctx context.Context, ws *jptool.Workspace) (jptool.Outcome, error) {
+	var b budget
+	b.results.Store(int64(g.max))
+	b.details.Store(maxDetails)
+	jobs := make(chan *job, inFlight)
+	order := make(chan *job, inFlight)
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			w := newWorker(ctx, g, &b)
+			for j := range jobs {
+				w.run(j)
+			}
+		})
+	}
+	r := newResult(g, &b)
+	collected := make(chan struct{})
+	go func() {
+		defer close(collected)
+		for j := range order {
+			<-j.done
+			r.take(j)
+		}
+	}()
+	walked, err := walk.Walk(ctx, ws, g.walk, func(batch *walk.Batch) error {
+		for from := 0; from < len(batch.Paths); from += jobFiles {
+			j := &job{batch: *batch, from: from, to: min(from+jobFiles, len(batch.Paths)), done: make(chan struct{})}
+			batch.Hold()
+			order <- j
+			jobs <- j
+		}
+		return nil
+	})
+	close(jobs)
+	close(order)
+	workers.Wait()
+	<-collected
+	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	return r.outcome(walked), nil
+}
+
+// worker searches files with buffers of its own.
+type worker struct {
+	ctx      context.Context
+	g        *grep
+	budget   *budget
+	searcher search.Searcher
+	file     reader
+	sink     sink
+}
+
+func newWorker(ctx context.Context, g *grep, b *budget) *worker {
+	return &worker{ctx: ctx, g: g, budget: b, file: reader{ctx: ctx}}
+}
+
+// reader ends with the context, also in the middle of a file.
+type reader struct {
+	walk.File
+	ctx context.Context
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.File.Read(p)
+}
+
+func (w *worker) run(j *job) {
+	defer close(j.done)
+	defer j.batch.Release()
+	for i := j.from; i < j.to && w.ctx.Err() == nil; i++ {
+		w.one(j, i)
+	}
+}
+
+// one searches a file. Nothing about it can fail the call.
+func (w *worker) one(j *job, i int) {
+	path := j.batch.Paths[i]
+	w.begin(path)
+	result, err := w.read(&j.batch, i)
+	if err == nil && result.Binary && j.batch.Named {
+		// Who names a binary file wants to know at least whether it matches.
+		w.begin(path)
+		w.searcher.Text, w.searcher.Mode = true, search.Exists
+		result, err = w.read(&j.batch, i)
+		if err == nil {
+			j.tally.searched++
+			j.tally.namedBinary = append(j.tally.namedBinary, binaryFile{path, result.Matches > 0})
+			return
+		}
+	}
+	var large *search.TooLargeError
+	switch {
+	case w.ctx.Err() != nil:
+	case errors.As(err, &large):
+		j.tally.tooLarge.add(path)
+		return
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		j.tally.unreadable.add(path)
+	case err != nil:
+		return // gone since it was listed
+	case result.Binary:
+		j.tally.binary++
+		return
+	default:
+		j.tally.searched++
+	}
+	if result.NUL >= 0 && !result.Binary {
+		j.tally.cut.add(path)
+	}
+	if result.CutLines > 0 {
+		j.tally.longLines.add(path)
+	}
+	if result.Matches > 0 {
+		j.found = append(j.found, w.sink.take(path, result.Matches))
+	}
+}
+
+// begin prepares for a file: what of it is to be reported depends on what is still to
+// be shown.
+func (w *worker) begin(path string) {
+	left := w.budget.results.Load()
+	s := &w.searcher
+	s.Text, s.MaxReported = false, left
+	switch {
+	case w.g.args.Output == "files":
+		s.Mode = search.Exists
+	case w.g.args.Output == "count" || left <= 0:
+		s.Mode = search.Count
+	default:
+		s.Mode, s.Before, s.After = search.Lines, w.g.args.Context, w.g.args.Context
+	}
+	w.sink.begin(path, w.budget.details.Load())
+}
+
+func (w *worker) read(b *walk.Batch, i int) (search.Result, error) {
+	if err := b.Open(i, &w.file.File); err != nil {
+		return search.Result{NUL: -1}, err
+	}
+	defer w.file.Close()
+	return w.searcher.Search(&w.file, w.g.matcher, &w.sink)
+}

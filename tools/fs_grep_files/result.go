@@ -1,0 +1,218 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/tools/fskit/walk"
+)
+
+// tally counts what happened to files.
+type tally struct {
+	searched, binary int64
+	// unreadable could not be opened or read to the end; tooLarge not be held in memory
+	// for a multiline search; cut have a NUL after which nothing was searched; longLines
+	// have a line that was not searched as a whole.
+	unreadable, tooLarge, cut, longLines paths
+	namedBinary                          []binaryFile
+}
+
+type binaryFile struct {
+	path    string
+	matches bool
+}
+
+// paths counts paths and keeps the first ones.
+type paths struct {
+	n     int64
+	first []string
+}
+
+const fewPaths = 3
+
+func (p *paths) add(path ...string) {
+	p.n += int64(len(path))
+	p.first = append(p.first, path[:min(len(path), fewPaths-len(p.first))]...)
+}
+
+func (p *paths) merge(o *paths) {
+	n := p.n + o.n
+	p.add(o.first...)
+	p.n = n
+}
+
+// String is "1 file (a)" or "7 files (a, b, c, …)".
+func (p *paths) String() string {
+	text := fmt.Sprintf("%d files", p.n)
+	if p.n == 1 {
+		text = "1 file"
+	}
+	more := ""
+	if p.n > int64(len(p.first)) {
+		more = ", …"
+	}
+	return fmt.Sprintf("%s (%s%s)", text, quoted(p.first), more)
+}
+
+// data is the machine-readable result.
+type data struct {
+	Matches []match     `json:"matches"`
+	Files   []fileCount `json:"files"`
+	// TotalMatches counts matching lines, -1 where only files were asked for.
+	TotalMatches  int64   `json:"total_matches"`
+	TotalFiles    int64   `json:"total_files"`
+	SearchedFiles int64   `json:"searched_files"`
+	Skipped       skipped `json:"skipped"`
+	// Shown is the number of matching lines or files in the text; matches and files
+	// hold as many, up to their own limit.
+	Shown   int64    `json:"shown"`
+	Notes   []string `json:"notes"`
+	Partial bool     `json:"partial"`
+}
+
+type fileCount struct {
+	Path  string `json:"path"`
+	Count int64  `json:"count"`
+}
+
+type skipped struct {
+	walk.Skipped
+	Binary          int64 `json:"binary"`
+	UnreadableFiles int64 `json:"unreadable_files"`
+	TooLarge        int64 `json:"too_large"`
+}
+
+// result puts together what the workers found, in order.
+type result struct {
+	g      *grep
+	budget *budget
+	text   blocks
+	data   data
+	tally  tally
+}
+
+func newResult(g *grep, b *budget) *result {
+	return &result{g: g, budget: b, data: data{Matches: []match{}, Files: []fileCount{}}}
+}
+
+func (r *result) take(j *job) {
+	t := &j.tally
+	r.tally.searched += t.searched
+	r.tally.binary += t.binary
+	r.tally.unreadable.merge(&t.unreadable)
+	r.tally.tooLarge.merge(&t.tooLarge)
+	r.tally.cut.merge(&t.cut)
+	r.tally.longLines.merge(&t.longLines)
+	r.tally.namedBinary = append(r.tally.namedBinary, t.namedBinary...)
+	for i := range j.found {
+		r.file(&j.found[i])
+	}
+	j.found = nil
+}
+
+func (r *result) file(f *found) {
+	r.data.TotalFiles++
+	r.data.TotalMatches += f.count
+	left := int64(r.g.max) - r.data.Shown
+	if left <= 0 {
+		return
+	}
+	if len(r.data.Files) < maxDetails {
+		r.data.Files = append(r.data.Files, fileCount{f.path, f.count})
+	}
+	switch r.g.args.Output {
+	case "files", "count":
+		line := walk.Show(f.path)
+		if r.g.args.Output == "count" {
+			line += ":" + strconv.FormatInt(f.count, 10)
+		}
+		r.text.WriteString(line + "\n")
+		r.data.Shown++
+		r.budget.results.Store(left - 1)
+		return
+	}
+	if r.g.args.Context > 0 && r.text.size > 0 {
+		r.text.WriteString("--\n")
+	}
+	shown := min(left, int64(len(f.ends)))
+	if shown < int64(len(f.ends)) {
+		f.text = f.text[:f.ends[shown-1]]
+	}
+	r.text.Write(f.text)
+	r.data.Shown += shown
+	details := min(int64(len(f.details)), shown, int64(maxDetails-len(r.data.Matches)))
+	r.data.Matches = append(r.data.Matches, f.details[:details]...)
+	r.budget.results.Store(int64(r.g.max) - r.data.Shown)
+	r.budget.details.Store(int64(maxDetails - len(r.data.Matches)))
+}
+
+// outcome writes the answer.
+func (r *result) outcome(walked *walk.Result) jptool.Outcome {
+	d := &r.data
+	d.SearchedFiles = r.tally.searched
+	d.Partial = walked.Ended != nil
+	d.Skipped = skipped{walked.Skipped, r.tally.binary, r.tally.unreadable.n, r.tally.tooLarge.n}
+	if d.TotalFiles == 0 {
+		r.text.WriteString(fmt.Sprintf("No matches found: %s searched %s.\n", files(d.SearchedFiles), r.g.where()))
+	}
+	d.Notes = r.notes(walked)
+	if r.g.args.Output == "files" {
+		d.TotalMatches = -1
+	}
+	if len(d.Notes) > 0 {
+		r.text.WriteString("\n")
+		for _, n := range d.Notes {
+			r.text.WriteString("Note: " + n + "\n")
+		}
+	}
+	return jptool.Outcome{Content: strings.TrimSuffix(r.text.String(), "\n"), Data: d}
+}
+
+func (r *result) notes(walked *walk.Result) []string {
+	notes := []string{}
+	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	d, t := &r.data, &r.tally
+	switch r.g.args.Output {
+	case "files", "count":
+		if d.Shown < d.TotalFiles {
+			add("%d of %d files with matches shown; narrow the search or raise `max_results`", d.Shown, d.TotalFiles)
+		}
+	default:
+		if d.Shown < d.TotalMatches {
+			add("%d of %d matching lines in %s shown; narrow the search, raise `max_results`, or use `output` = files or count",
+				d.Shown, d.TotalMatches, files(d.TotalFiles))
+		}
+	}
+	for _, b := range t.namedBinary {
+		if b.matches {
+			add("%s is a binary file; it matches", walk.Show(b.path))
+		} else {
+			add("%s is a binary file; it does not match", walk.Show(b.path))
+		}
+	}
+	if t.binary > 0 {
+		add("not searched: %s with binary content", files(t.binary))
+	}
+	if t.unreadable.n > 0 {
+		add("could not be read: %s", &t.unreadable)
+	}
+	if t.tooLarge.n > 0 {
+		add("too large for a multiline search: %s", &t.tooLarge)
+	}
+	if t.cut.n > 0 {
+		add("searched only up to a NUL byte: %s", &t.cut)
+	}
+	if t.longLines.n > 0 {
+		add("lines over 8 MiB searched only in part: %s", &t.longLines)
+	}
+	return append(notes, walked.Notes()...)
+}
+
+func files(n int64) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return strconv.FormatInt(n, 10) + " files"
+}

@@ -1,0 +1,162 @@
+package search
+
+import (
+	"bytes"
+	"io"
+)
+
+const (
+	bufSize   = 256 << 10
+	headSize  = 8 << 10 // a NUL in here makes the text a binary one
+	lineLimit = 8 << 20
+	textLimit = 64 << 20
+	keepSize  = 4 * bufSize // a larger buffer is not kept for the next text
+	minFree   = 4           // bytes of the longest rune, what a read must have room for
+)
+
+// or returns n, or the usual if n is 0.
+func or(n, usual int) int {
+	if n == 0 {
+		return usual
+	}
+	return n
+}
+
+// head reads the start of the text and finds out its encoding and whether it is
+// a binary one. It reads a fixed part, so that this does not depend on how much
+// each Read returns.
+func (s *Searcher) head() error {
+	if s.buf == nil {
+		s.buf = make([]byte, or(s.bufSize, bufSize))
+	}
+	for s.n < 3 && !s.eof { // a byte order mark
+		k, err := s.readSome()
+		if err != nil {
+			return err
+		}
+		s.n += k
+	}
+	encoding, bom := detect(s.buf[:s.n])
+	s.report.result.Encoding = encoding
+	rest := s.buf[bom:s.n]
+	if encoding.isUTF16() {
+		s.utf16.begin(s.src, encoding, rest)
+		s.src = &s.utf16
+		s.n, s.eof = 0, false
+	} else {
+		s.n = 0
+		s.accept(copy(s.buf, rest))
+	}
+	for s.n < or(s.headSize, headSize) && !s.eof {
+		s.room()
+		k, err := s.readSome()
+		if err != nil {
+			return err
+		}
+		s.accept(k)
+	}
+	s.headDone()
+	return nil
+}
+
+// headDone decides whether the text is a binary one.
+func (s *Searcher) headDone() {
+	nul := s.report.result.NUL
+	s.report.result.Binary = nul >= 0 && nul < int64(or(s.headSize, headSize))
+}
+
+// readSome reads into the free part of the buffer.
+func (s *Searcher) readSome() (int, error) {
+	for range 100 {
+		k, err := s.src.Read(s.buf[s.n:])
+		if err == io.EOF {
+			s.eof = true
+			return k, nil
+		}
+		if k > 0 || err != nil {
+			return k, err
+		}
+	}
+	return 0, io.ErrNoProgress
+}
+
+// accept takes the k bytes after buf[:n] as read. It ends the text in front of
+// the first line with a NUL and drops what is too much of a long line.
+func (s *Searcher) accept(k int) {
+	piece := s.buf[s.n : s.n+k]
+	if !s.Text {
+		if i := bytes.IndexByte(piece, 0); i >= 0 {
+			s.report.result.NUL = s.read + int64(i)
+			s.eof = true
+			s.n = s.pos + bytes.LastIndexByte(s.buf[s.pos:s.n+i], '\n') + 1
+			return
+		}
+	}
+	s.read += int64(k)
+	if s.cut {
+		i := bytes.IndexByte(piece, '\n')
+		if i < 0 {
+			return
+		}
+		s.cut = false
+		k = copy(piece, piece[i:])
+	}
+	s.n += k
+}
+
+// fill reads until there is a further line end in the buffer, or the end of the
+// text.
+func (s *Searcher) fill() error {
+	for {
+		s.room()
+		from := s.n
+		k, err := s.readSome()
+		if err != nil {
+			return err
+		}
+		s.accept(k)
+		if s.eof || bytes.IndexByte(s.buf[from:s.n], '\n') >= 0 {
+			return nil
+		}
+		if limit := or(s.lineLimit, lineLimit); !s.cut && s.n-s.pos > limit {
+			s.cut = true
+			s.n = s.pos + limit
+			s.report.result.CutLines++
+		}
+	}
+}
+
+// readAll reads the rest of the text.
+func (s *Searcher) readAll() error {
+	limit := or(s.textLimit, textLimit)
+	for {
+		if s.n > limit {
+			return &TooLargeError{Limit: int64(limit)}
+		}
+		if s.eof {
+			return nil
+		}
+		s.room()
+		k, err := s.readSome()
+		if err != nil {
+			return err
+		}
+		s.accept(k)
+	}
+}
+
+// room makes room for a read: it drops what was searched and is no longer needed
+// for reports, or takes a larger buffer.
+func (s *Searcher) room() {
+	if len(s.buf)-s.n >= max(len(s.buf)/4, minFree) {
+		return
+	}
+	keep := s.report.keep(s.buf, s.pos, or(s.lineLimit, lineLimit))
+	s.report.drop(s.buf, keep)
+	from := s.buf[keep:s.n]
+	if len(from) > len(s.buf)/2 {
+		s.buf = make([]byte, 2*len(s.buf))
+	}
+	s.n = copy(s.buf, from)
+	s.pos -= keep
+}

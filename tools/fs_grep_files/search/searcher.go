@@ -1,0 +1,239 @@
+package search
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+)
+
+// Mode says what a search is for.
+type Mode int
+
+const (
+	// Lines reports matching lines and their context to the sink.
+	Lines Mode = iota
+	// Count only counts matching lines.
+	Count
+	// Exists stops at the first matching line.
+	Exists
+)
+
+// A Sink receives the lines that a search finds, in order.
+type Sink interface {
+	// Line receives a matching line or one of its context, and returns false
+	// to end the search. The Line and its bytes are valid during the call only.
+	Line(l *Line) bool
+	// Break is called between two lines that are not neighbours in the text, if
+	// the search is one with context.
+	Break()
+}
+
+// A Line is one line of the text searched, as UTF-8 whatever the text was in.
+type Line struct {
+	// Bytes is the line without "\n"; the "\r" of a CRLF line end is there.
+	Bytes []byte
+	// Number is 1 for the first line of the text.
+	Number int64
+	// Context is false for a matching line, true for one that is only near.
+	Context bool
+
+	m          *Matcher
+	start, end int // -1: not known yet
+}
+
+// Span returns where the first match in the line begins and ends, in bytes. It
+// is 0, 0 for a line of context. In multiline mode it is the part of the match
+// that is in this line. It costs a regexp search unless the pattern is a plain
+// text.
+func (l *Line) Span() (start, end int) {
+	if l.start < 0 {
+		l.start, l.end = l.m.Span(l.Bytes)
+	}
+	return l.start, l.end
+}
+
+// Result is what a search found out besides the lines.
+type Result struct {
+	// Matches is the number of matching lines, reported or not; in mode Exists
+	// at most 1.
+	Matches int64
+	// Reported is how many of them went to the sink.
+	Reported int64
+	// Binary says that there is a NUL in the first 8 KiB, so that nothing was
+	// searched.
+	Binary bool
+	// NUL is the offset of the first NUL in the (decoded) text, or -1. The
+	// search covered the lines before it.
+	NUL int64
+	// CutLines is the number of lines longer than 8 MiB. Only that much of each
+	// was searched.
+	CutLines int64
+	// Stopped says that the sink, or mode Exists, ended the search early.
+	Stopped bool
+	// Encoding is what the text was in.
+	Encoding Encoding
+}
+
+// TooLargeError says that a text does not fit in memory as a multiline search
+// needs it. Nothing was searched.
+type TooLargeError struct {
+	Limit int64 // bytes
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("larger than the %d MiB that a multiline search can take", e.Limit>>20)
+}
+
+// A Searcher searches one text after the other with reused buffers. The zero
+// value is ready for use. The exported fields may be changed between searches.
+// It must not be used by several goroutines at once. Between searches it holds up
+// to 1 MiB of buffer and 2 MiB of the last Matcher's automaton.
+type Searcher struct {
+	// Mode is Lines if not set.
+	Mode Mode
+	// Before and After are how many lines of context are reported around a
+	// match. Context before a match is limited to 8 MiB.
+	Before, After int
+	// MaxReported, if positive, is the number of matching lines that are
+	// reported; those after that are only counted.
+	MaxReported int64
+	// Text searches texts with NUL bytes like any other.
+	Text bool
+
+	cursor cursor
+	utf16  utf16Reader
+
+	src    io.Reader
+	buf    []byte
+	n      int  // buf[:n] is read
+	eof    bool // nothing follows buf[:n]
+	pos    int  // start of the first line that is not searched
+	read   int64
+	cut    bool // the rest of a line that is too long is being dropped
+	report report
+
+	// For tests; 0 is the usual.
+	bufSize, headSize, lineLimit, textLimit int
+}
+
+// Search searches the text that r yields, up to its end. The sink may be nil in
+// the modes that report no lines. The error is that of r or a [*TooLargeError];
+// the Result is right for what was searched before it.
+func (s *Searcher) Search(r io.Reader, m *Matcher, sink Sink) (Result, error) {
+	s.begin(m, sink)
+	s.src = r
+	if err := s.head(); err != nil || s.report.result.Binary {
+		return s.finish(), err
+	}
+	err := s.search(m)
+	if s.bufSize == 0 && len(s.buf) > keepSize {
+		s.buf = nil
+	}
+	return s.finish(), err
+}
+
+// SearchBytes searches a text in memory, without a copy of it and without a
+// limit to its size or the length of its lines. It is as Search otherwise.
+func (s *Searcher) SearchBytes(text []byte, m *Matcher, sink Sink) Result {
+	encoding, bom := detect(text)
+	if encoding.isUTF16() {
+		result, _ := s.Search(bytes.NewReader(text), m, sink)
+		return result
+	}
+	s.begin(m, sink)
+	own := s.buf
+	s.buf, s.eof = text[bom:], true
+	s.report.result.Encoding = encoding
+	s.accept(len(s.buf))
+	if s.headDone(); !s.report.result.Binary {
+		if m.multiline {
+			s.scanText()
+		} else {
+			s.scanLines(s.n)
+		}
+	}
+	s.buf = own
+	return s.finish()
+}
+
+func (s *Searcher) begin(m *Matcher, sink Sink) {
+	s.n, s.pos, s.read, s.eof, s.cut = 0, 0, 0, false, false
+	s.cursor.use(m)
+	s.report.begin(s, m, sink)
+}
+
+// finish lets go of what belongs to the caller.
+func (s *Searcher) finish() Result {
+	result := s.report.result
+	s.src = nil
+	s.utf16.src = nil
+	s.report = report{}
+	return result
+}
+
+func (s *Searcher) search(m *Matcher) error {
+	if m.multiline {
+		if err := s.readAll(); err != nil {
+			return err
+		}
+		s.scanText()
+		return nil
+	}
+	for {
+		end := s.n
+		if !s.eof {
+			end = s.pos + bytes.LastIndexByte(s.buf[s.pos:s.n], '\n') + 1
+		}
+		if end > s.pos && !s.scanLines(end) || s.eof {
+			return nil
+		}
+		if err := s.fill(); err != nil {
+			return err
+		}
+	}
+}
+
+// scanLines searches the lines in buf[pos:end] and returns false to stop.
+func (s *Searcher) scanLines(end int) bool {
+	buf := s.buf[:end]
+	s.cursor.enter(buf[s.pos:])
+	for s.pos < end {
+		h, ok := s.cursor.nextLine(buf, s.pos)
+		if !ok {
+			break
+		}
+		if !s.report.match(buf, h) {
+			return false
+		}
+		s.pos = h.le + 1
+	}
+	s.pos = end
+	return s.report.context(buf, end)
+}
+
+// scanText searches the whole text in a multiline search.
+func (s *Searcher) scanText() {
+	buf := s.buf[:s.n]
+	s.cursor.enter(buf)
+	t := textCursor{cursor: &s.cursor, buf: buf, prevEnd: -1}
+	for done := 0; ; { // start of a line; those before it are done
+		start, end, ok := t.next()
+		if !ok || start == len(buf) && (start == 0 || buf[start-1] == '\n') {
+			break // an empty match after the last line end is in no line
+		}
+		last := max(start, end-1)
+		if start > done {
+			done += bytes.LastIndexByte(buf[done:start], '\n') + 1
+		}
+		for done <= last {
+			h := hit{ls: done, le: lineEnd(buf, done)}
+			h.start = max(start, h.ls) - h.ls
+			h.end = max(h.start, min(end, h.le)-h.ls)
+			if !s.report.match(buf, h) {
+				return
+			}
+			done = h.le + 1
+		}
+	}
+	s.report.context(buf, len(buf))
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/jptools/jptools/tools/fs_grep_files/search"
+	"github.com/jptools/jptools/tools/fskit/walk"
+)
+
+const (
+	// maxLine is how many bytes of a line are shown, around its match.
+	maxLine = 500
+	// maxDetails bounds the matches and the files in `data`, however many are shown.
+	maxDetails = 10_000
+)
+
+// match is a matching line in `data`.
+type match struct {
+	Path string `json:"path"`
+	Line int64  `json:"line"`
+	// Column is where the match begins, in bytes from 1.
+	Column int    `json:"column"`
+	Text   string `json:"text"`
+}
+
+// found is what a file holds.
+type found struct {
+	path  string
+	count int64
+	// text is the lines as they are shown, each with its line end; the first i+1 matches
+	// are in text[:ends[i]].
+	text    []byte
+	ends    []int
+	details []match
+}
+
+// sink writes the lines of one file.
+type sink struct {
+	found
+	shown   string // the path in text
+	details int64  // how many may be made
+}
+
+func (s *sink) begin(path string, details int64) {
+	s.found = found{path: path, text: s.text[:0], ends: s.ends[:0]}
+	s.shown, s.details = walk.Show(path), details
+}
+
+// take returns what was found, in memory of its own.
+func (s *sink) take(path string, count int64) found {
+	f := s.found
+	f.path, f.count = path, count
+	f.text, f.ends = bytes.Clone(f.text), append([]int(nil), f.ends...)
+	return f
+}
+
+// Break implements [search.Sink].
+func (s *sink) Break() { s.text = append(s.text, "--\n"...) }
+
+// Line implements [search.Sink].
+func (s *sink) Line(l *search.Line) bool {
+	mark := byte(':')
+	if l.Context {
+		mark = '-'
+	}
+	s.text = append(s.text, s.shown...)
+	s.text = append(s.text, mark)
+	s.text = strconv.AppendInt(s.text, l.Number, 10)
+	s.text = append(s.text, mark)
+	at := len(s.text)
+	line := bytes.TrimSuffix(l.Bytes, []byte("\r"))
+	if len(line) <= maxLine {
+		s.text = append(s.text, line...)
+	} else {
+		start, end := l.Span()
+		s.appendCut(line, start, end)
+	}
+	if !l.Context && int64(len(s.found.details)) < s.details {
+		start, _ := l.Span()
+		s.found.details = append(s.found.details, match{
+			Path: s.path, Line: l.Number, Column: start + 1, Text: strings.ToValidUTF8(string(s.text[at:]), "\uFFFD"),
+		})
+	}
+	s.text = append(s.text, '\n')
+	if !l.Context {
+		s.ends = append(s.ends, len(s.text))
+	}
+	return true
+}
+
+// appendCut appends a long line cut around its match, saying how much is missing.
+func (s *sink) appendCut(line []byte, start, end int) {
+	line = line[:len(line):len(line)]
+	cut, left, right := search.Window(line, start, end, maxLine)
+	before := cap(line) - cap(cut)
+	if left {
+		s.text = append(s.text, "[… "...)
+		s.text = strconv.AppendInt(s.text, int64(before), 10)
+		s.text = append(s.text, " bytes] "...)
+	}
+	s.text = append(s.text, cut...)
+	if right {
+		s.text = append(s.text, " [… "...)
+		s.text = strconv.AppendInt(s.text, int64(len(line)-before-len(cut)), 10)
+		s.text = append(s.text, " bytes]"...)
+	}
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/toolmain"
+	"github.com/jptools/jptools/tools/fskit"
+	"github.com/jptools/jptools/tools/fskit/walk"
+)
+
+// defaultResults is how many paths are shown when the caller does not say.
+const defaultResults = 1000
+
+type arguments struct {
+	Prefixes   toolmain.Strings `json:"prefixes" help:"Directories, files, or beginnings of paths to list. Absent: the whole workspace." example:"[\"src\", \"docs/rfd-0\"]"`
+	Extensions toolmain.Strings `json:"extensions" help:"Only files with one of these extensions, with or without the dot." example:"[\"rs\", \"toml\"]"`
+	Glob       toolmain.Strings `json:"glob" help:"Only files that match one of these globs (**, {a,b}, [a-z]). Without a slash it is matched against the name, otherwise against the path." example:"src/**/*_test.go"`
+	MaxDepth   *int             `json:"max_depth" min:"1" help:"How many levels below each prefix; 1 is the files directly in it."`
+	MaxResults *int             `json:"max_results" min:"1" default:"1000" help:"How many paths to show."`
+	After      string           `json:"after" help:"Go on after this path, the last one of a listing that was cut."`
+}
+
+type options struct {
+	Suppress  toolmain.Strings `json:"suppress" help:"Gitignore patterns of paths that are not shown." example:"[\".env\", \"**/target/\"]"`
+	Gitignore *bool            `json:"gitignore" default:"true" help:"Leave out what .gitignore, .ignore and .git/info/exclude exclude."`
+	Deadline  *int             `json:"deadline" min:"0" default:"60" help:"Seconds after which the result is what was found until then; 0 is no limit."`
+}
+
+var tool = toolmain.Tool[arguments, options]{
+	Name:    "fs_list_files",
+	Summary: "list the files of the workspace",
+	Description: `Prints one workspace-relative path per line, sorted. Hidden files are listed, symlinks,
+.git and what ignore files exclude are not; a path named in prefixes is listed even if it is ignored.
+What was left out is counted at the end.`,
+	Example: "--prefixes src --extensions go",
+	Run:     run,
+}
+
+func run(c *toolmain.Call, args *arguments, opts *options) (jptool.Outcome, error) {
+	o, err := walkOptions(c, args, opts)
+	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	most := valueOr(args.MaxResults, defaultResults)
+	if c.Preview {
+		return preview(c, args, o, most)
+	}
+	ctx := c.Context
+	if seconds := valueOr(opts.Deadline, 60); seconds > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(seconds)*time.Second)
+		defer cancel()
+	}
+	var found listing
+	got, err := walk.Walk(ctx, c.Workspace, o, func(b *walk.Batch) error {
+		found.add(b.Paths, most)
+		return nil
+	})
+	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	return found.outcome(got)
+}
+
+func walkOptions(c *toolmain.Call, args *arguments, opts *options) (walk.Options, error) {
+	o := walk.Options{NoIgnore: opts.Gitignore != nil && !*opts.Gitignore, After: args.After, MaxDepth: valueOr(args.MaxDepth, 0)}
+	if args.Prefixes.Set {
+		o.Starts = args.Prefixes.Items
+	}
+	var err error
+	if o.Filter, err = walk.NewFilter(args.Extensions.Items, args.Glob.Items); err != nil {
+		return o, err
+	}
+	o.Suppress, err = fskit.Suppress(c.Workspace, opts.Suppress)
+	return o, err
+}
+
+func preview(c *toolmain.Call, args *arguments, o walk.Options, most int) (jptool.Outcome, error) {
+	starts, err := walk.Plan(c.Workspace, o)
+	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	var b strings.Builder
+	b.WriteString("List files")
+	switch {
+	case o.Starts == nil:
+		b.WriteString(" in the whole workspace")
+	case len(o.Starts) == 0:
+		b.WriteString(" nowhere: `prefixes` is empty")
+	default:
+		b.WriteString(" below " + quoted(o.Starts))
+	}
+	if len(args.Extensions.Items) > 0 {
+		b.WriteString(", with extension " + quoted(args.Extensions.Items))
+	}
+	if len(args.Glob.Items) > 0 {
+		b.WriteString(", matching " + quoted(args.Glob.Items))
+	}
+	if o.MaxDepth > 0 {
+		fmt.Fprintf(&b, ", at most %d levels deep", o.MaxDepth)
+	}
+	fmt.Fprintf(&b, ", at most %d paths", most)
+	if o.After != "" {
+		b.WriteString(", after " + walk.Show(o.After))
+	}
+	for _, n := range walk.StartNotes(starts) {
+		b.WriteString("\nNote: " + n)
+	}
+	return jptool.Outcome{Content: b.String()}, nil
+}
+
+func quoted(list []string) string {
+	var shown []string
+	for _, s := range list {
+		shown = append(shown, walk.Show(s))
+	}
+	return strings.Join(shown, ", ")
+}
+
+func valueOr(v *int, def int) int {
+	if v == nil {
+		return def
+	}
+	return *v
+}

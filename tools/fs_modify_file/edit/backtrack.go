@@ -1,0 +1,114 @@
+package edit
+
+import (
+	"context"
+	"errors"
+	"time"
+	"unicode/utf8"
+
+	"github.com/dlclark/regexp2/v2"
+)
+
+const (
+	// backtrackTime bounds all searches of one pattern in one file together, and once
+	// more the last of them.
+	backtrackTime = 3 * time.Second
+	// backtrackMost bounds the content, which the engine needs as runes.
+	backtrackMost = 16 << 20
+)
+
+// backtracker runs a pattern that RE2 has no syntax for. It stops by a deadline; it does
+// not bound the memory that a pattern takes beyond the engine's own limits.
+type backtracker struct {
+	re     *regexp2.Regexp
+	groups int
+}
+
+func newBacktracker(source string, fold bool) (*backtracker, error) {
+	options := regexp2.RE2 | regexp2.Multiline
+	if fold {
+		options |= regexp2.IgnoreCase
+	}
+	re, err := regexp2.Compile(source, options, regexp2.OptionMaintainCaptureOrder())
+	if err != nil {
+		return nil, err
+	}
+	if re.RightToLeft() {
+		return nil, errors.New("matching from right to left is not supported")
+	}
+	re.MatchTimeout = backtrackTime
+	b := &backtracker{re: re}
+	for _, n := range re.GetGroupNumbers() {
+		b.groups = max(b.groups, n+1)
+	}
+	return b, nil
+}
+
+func (b *backtracker) group(name string) int {
+	return groupOf(name, b.groups-1, b.re.GroupNumberFromName)
+}
+
+// find returns the byte offsets of the groups of all matches in text. An invalid byte is
+// a character of its own, which only a class or a dot matches.
+func (b *backtracker) find(ctx context.Context, text []byte) ([][]int, error) {
+	if len(text) > backtrackMost {
+		return nil, ErrTooLarge
+	}
+	runes, offsets := runesOf(text)
+	deadline := time.Now().Add(backtrackTime)
+	var list [][]int
+	var stopped error
+	err := b.re.FindRunesMatches(runes, 0, func(m regexp2.MatchView) bool {
+		groups := make([]int, 0, 2*b.groups)
+		for n := range b.groups {
+			at, size, ok := m.GroupRange(n)
+			if !ok {
+				groups = append(groups, -1, -1)
+				continue
+			}
+			groups = append(groups, int(offsets[at]), int(offsets[at+size]))
+		}
+		if n := len(list); n > 0 && groups[1] == list[n-1][1] {
+			return true // empty, right after a match: none for RE2, so none here
+		}
+		// No engine should return to text already matched; if one does, stop rather
+		// than write at a wrong place.
+		if n := len(list); n > 0 && groups[0] < list[n-1][1] {
+			stopped = errors.New("its matches overlap")
+			return false
+		}
+		list = append(list, groups)
+		switch {
+		case len(list) > MaxMatches:
+			stopped = ErrTooMany
+		case time.Now().After(deadline):
+			stopped = ErrDeadline
+		default:
+			stopped = ctx.Err()
+		}
+		return stopped == nil
+	})
+	if stopped == nil && err != nil {
+		// The engine gives up for its time or its stack; both mean the same here.
+		stopped = ErrDeadline
+	}
+	return list, stopped
+}
+
+// runesOf decodes text, an invalid byte b as the surrogate U+DC00+b, which valid text
+// never holds, and returns the byte offset of every rune and of the end.
+func runesOf(text []byte) ([]rune, []int32) {
+	n := utf8.RuneCount(text)
+	runes, offsets := make([]rune, 0, n), make([]int32, 0, n+1)
+	for i := 0; i < len(text); {
+		r, size := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			if r, size = utf8.DecodeRune(text[i:]); r == utf8.RuneError && size == 1 {
+				r = 0xDC00 + rune(text[i])
+			}
+		}
+		runes, offsets = append(runes, r), append(offsets, int32(i))
+		i += size
+	}
+	return runes, append(offsets, int32(len(text)))
+}

@@ -1,0 +1,266 @@
+package edit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jptools/jptools/tools/fskit/diff"
+)
+
+// MaxMatches bounds the matches of one pattern in one file.
+const MaxMatches = 2_000_000
+
+var (
+	// ErrTooMany is returned for more than MaxMatches matches.
+	ErrTooMany = fmt.Errorf("it matches more than %d times in one file", MaxMatches)
+	// ErrDeadline is returned when a pattern that needs backtracking takes too long.
+	ErrDeadline = errors.New("it takes too long: a pattern with lookaround or back-references has only a few seconds; make it more specific")
+	// ErrTooLarge is returned when content is too large for such a pattern.
+	ErrTooLarge = fmt.Errorf("a pattern with lookaround or back-references works on files up to %d MiB only", backtrackMost>>20)
+)
+
+// Pattern is what to find and what to put in its place.
+type Pattern struct {
+	Old, New string
+	// Regex makes Old a regular expression in RE2 syntax, in which ^ and $ match at
+	// lines, and New a template with $1, ${name} and $$. One that RE2 has no syntax for
+	// (lookaround, back-references) runs on a backtracking engine under a deadline.
+	Regex bool
+	// Fold ignores case, by simple folding.
+	Fold bool
+}
+
+// Compiled is a pattern ready to be searched for.
+type Compiled struct {
+	Pattern
+	old  []byte // of a literal, with LF line ends
+	re   *regexp.Regexp
+	back *backtracker
+	// asIs and withLF are the template, as given and with LF line ends.
+	asIs, withLF []piece
+}
+
+// Compile checks a pattern. The error says what is wrong with it in one sentence.
+func Compile(p Pattern) (*Compiled, error) {
+	c := &Compiled{Pattern: p, old: toLF([]byte(p.Old))}
+	if p.Old == "" {
+		return nil, errors.New("`old` is empty; give the text to replace (to add text, repeat a line next to the place in `new`)")
+	}
+	if p.Old == p.New {
+		return nil, errors.New("`old` and `new` are identical")
+	}
+	if !p.Regex {
+		if bytes.Equal(c.old, toLF([]byte(p.New))) {
+			return nil, errors.New("`old` and `new` differ in their line ends only, and line ends are kept as the file has them")
+		}
+		if p.Fold {
+			c.re = regexp.MustCompile("(?i)" + regexp.QuoteMeta(string(c.old)))
+		}
+		return c, nil
+	}
+	flags := "(?m)"
+	if p.Fold {
+		flags = "(?mi)"
+	}
+	source := strings.ReplaceAll(p.Old, "\r\n", "\n")
+	var err error
+	if c.re, err = regexp.Compile(flags + source); err != nil {
+		if !otherEngine(err) {
+			return nil, fmt.Errorf("invalid regex: %w", plainError(err))
+		}
+		back, backErr := newBacktracker(source, p.Fold)
+		if backErr != nil {
+			return nil, fmt.Errorf("invalid regex: %w (and as one with lookaround or back-references: %w)", plainError(err), backErr)
+		}
+		c.back, c.re = back, nil
+	}
+	if c.asIs, err = parseTemplate(p.New, c.group); err == nil {
+		c.withLF, err = parseTemplate(string(toLF([]byte(p.New))), c.group)
+	}
+	return c, err
+}
+
+// otherEngine reports whether RE2 refused a syntax that a backtracking engine may know,
+// and not a plain mistake.
+func otherEngine(err error) bool {
+	var se *syntax.Error
+	if !errors.As(err, &se) {
+		return false
+	}
+	switch se.Code {
+	case syntax.ErrInvalidPerlOp, syntax.ErrInvalidNamedCapture, syntax.ErrInvalidEscape, syntax.ErrInvalidRepeatSize, syntax.ErrLarge, syntax.ErrMissingRepeatArgument:
+		return true
+	}
+	return false
+}
+
+// plainError drops what this package put into the source.
+func plainError(err error) error {
+	var se *syntax.Error
+	if errors.As(err, &se) {
+		return fmt.Errorf("%s: `%s`", se.Code, strings.NewReplacer("(?mi)", "", "(?m)", "").Replace(se.Expr))
+	}
+	return err
+}
+
+// Broad reports whether the regex matches whatever there is.
+func (p Pattern) Broad() bool {
+	if !p.Regex {
+		return false
+	}
+	switch strings.TrimSpace(p.Old) {
+	case ".*", ".+", "^.*$", "^.+$", `[\s\S]*`, `[\s\S]+`:
+		return true
+	}
+	return false
+}
+
+// group returns the number of the group that a template names, or -1.
+func (c *Compiled) group(name string) int {
+	if c.back != nil {
+		return c.back.group(name)
+	}
+	return groupOf(name, c.re.NumSubexp(), c.re.SubexpIndex)
+}
+
+// Needle returns a text that every match has in it, byte for byte in the content, or nil
+// when there is none to tell.
+func (c *Compiled) Needle() []byte {
+	var best []byte
+	if !c.Regex && !c.Fold {
+		for _, part := range bytes.FieldsFunc(c.old, func(r rune) bool { return r == '\n' || r == '\r' }) {
+			if len(part) > len(best) {
+				best = part
+			}
+		}
+	}
+	return best
+}
+
+// Backtracks reports whether the pattern runs on the backtracking engine.
+func (c *Compiled) Backtracks() bool { return c.back != nil }
+
+// Matches are the places of one pattern in one content, in order; they do not overlap.
+type Matches struct {
+	pattern *Compiled
+	view    *View
+	// Spans are start and end of each in the content.
+	Spans []Span
+	// groups holds for a regex the offsets of the groups in the view.
+	groups [][]int
+}
+
+// Span is a range of the content in bytes.
+type Span struct{ Start, End int }
+
+// Find returns all matches in the content that v shows. The errors are ErrTooMany,
+// ErrDeadline, ErrTooLarge and that of ctx.
+func (c *Compiled) Find(ctx context.Context, v *View) (*Matches, error) {
+	m := &Matches{pattern: c, view: v}
+	var err error
+	switch {
+	case c.back != nil:
+		m.groups, err = c.back.find(ctx, v.text())
+	case c.Regex:
+		m.groups = c.re.FindAllSubmatchIndex(v.text(), MaxMatches+1)
+	case c.Fold:
+		err = m.findFold()
+	default:
+		err = m.findLiteral()
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil && c.Regex {
+		cur := v.cursor()
+		m.Spans = make([]Span, len(m.groups))
+		for i, g := range m.groups {
+			m.Spans[i] = Span{cur.offset(g[0]), cur.offset(g[1])}
+		}
+	}
+	if len(m.Spans) > MaxMatches {
+		err = ErrTooMany
+	}
+	return m, err
+}
+
+// findLiteral searches the content itself when line ends do not matter.
+func (m *Matches) findLiteral() error {
+	v, old := m.view, m.pattern.old
+	text, cur := v.raw[v.start:], (&View{start: v.start}).cursor()
+	if v.crlf && bytes.ContainsAny(old, "\r\n") {
+		text, cur = v.text(), v.cursor()
+	}
+	for at := 0; len(m.Spans) <= MaxMatches; {
+		i := bytes.Index(text[at:], old)
+		if i < 0 {
+			break
+		}
+		at += i + len(old)
+		m.Spans = append(m.Spans, Span{cur.offset(at - len(old)), cur.offset(at)})
+	}
+	return nil
+}
+
+func (m *Matches) findFold() error {
+	v := m.view
+	text, cur := v.text(), v.cursor()
+	for at := 0; len(m.Spans) <= MaxMatches; {
+		loc := m.pattern.re.FindIndex(text[at:])
+		if loc == nil {
+			break
+		}
+		start, end := at+loc[0], at+loc[1]
+		if !utf8.Valid(text[start:end]) {
+			// The engine takes U+FFFD of the pattern for an invalid byte.
+			at = start + 1
+			continue
+		}
+		m.Spans = append(m.Spans, Span{cur.offset(start), cur.offset(end)})
+		at = end
+	}
+	return nil
+}
+
+// Edits returns what to put in the place of each match, with the line ends that are
+// usual there; in a content without any line end `new` is taken as it is. Edits that
+// change nothing are left out.
+func (m *Matches) Edits() []diff.Edit {
+	list := make([]diff.Edit, 0, len(m.Spans))
+	literal, pieces := []byte(m.pattern.New), m.pattern.asIs
+	if m.view.hasEnds() {
+		literal, pieces = toLF(literal), m.pattern.withLF
+	}
+	for i, s := range m.Spans {
+		text := literal
+		if m.groups != nil {
+			text = expand(pieces, m.view.text(), m.groups[i])
+		}
+		text = m.view.lineEnds(s.Start, s.End, text)
+		if !bytes.Equal(text, m.view.raw[s.Start:s.End]) {
+			list = append(list, diff.Edit{Start: s.Start, End: s.End, Text: text})
+		}
+	}
+	return list
+}
+
+// Text returns what match i matched, with LF line ends.
+func (m *Matches) Text(i int) []byte { return toLF(m.view.raw[m.Spans[i].Start:m.Spans[i].End]) }
+
+// Lines returns the line numbers of the first most matches.
+func (m *Matches) Lines(most int) []int {
+	var list []int
+	at, line := 0, 1
+	for _, s := range m.Spans[:min(most, len(m.Spans))] {
+		line += bytes.Count(m.view.raw[at:s.Start], lf)
+		at = s.Start
+		list = append(list, line)
+	}
+	return list
+}

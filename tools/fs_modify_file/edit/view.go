@@ -1,0 +1,191 @@
+// Package edit finds what a pattern matches in the content of a file and says which
+// bytes to put in its place. It works on bytes: patterns see a view of the content with
+// LF line ends and without a byte order mark, and whatever they do not match stays
+// identical to the byte.
+//
+// It does no I/O, asks for no rights and never guesses: text that is not there exactly
+// is not matched, only shown by [Nearest].
+package edit
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+)
+
+// View is content as patterns see it: without a UTF-8 byte order mark, and with every
+// CRLF as one LF. A lone CR stays.
+type View struct {
+	raw   []byte
+	start int // of the text, after the mark
+	crlf  bool
+	lf    []byte // made when first needed
+	ends  int8   // whether raw has line ends: 1 yes, -1 no, 0 not yet known
+}
+
+var (
+	mark = []byte("\xef\xbb\xbf")
+	crlf = []byte("\r\n")
+	lf   = []byte("\n")
+)
+
+// NewView returns the view of content, which must not change afterwards. It copies
+// nothing unless a pattern needs the line ends changed.
+func NewView(content []byte) *View {
+	v := &View{raw: content, crlf: bytes.Contains(content, crlf)}
+	if bytes.HasPrefix(content, mark) {
+		v.start = len(mark)
+	}
+	return v
+}
+
+// text returns the view itself.
+func (v *View) text() []byte {
+	if !v.crlf {
+		return v.raw[v.start:]
+	}
+	if v.lf == nil {
+		v.lf = bytes.ReplaceAll(v.raw[v.start:], crlf, lf)
+	}
+	return v.lf
+}
+
+// hasEnds reports whether the content has any line end.
+func (v *View) hasEnds() bool {
+	if v.ends == 0 {
+		v.ends = -1
+		if bytes.IndexByte(v.raw, '\n') >= 0 {
+			v.ends = 1
+		}
+	}
+	return v.ends > 0
+}
+
+// Line returns the number, from 1, of the line that an offset into the content is on.
+func (v *View) Line(offset int) int { return 1 + bytes.Count(v.raw[:offset], lf) }
+
+// cursor translates offsets of the view into offsets of the content. An offset at a
+// line end that is CRLF there is the one before the CR. It is cheap for offsets that
+// mostly grow.
+type cursor struct {
+	view   *View
+	at, to int // the view's offset at is the content's offset to
+	next   int // the first CRLF of the content at or after to, -1 for none, when known
+	known  bool
+}
+
+func (v *View) cursor() *cursor { return &cursor{view: v, to: v.start} }
+
+func (c *cursor) offset(at int) int {
+	v := c.view
+	if !v.crlf {
+		return v.start + at
+	}
+	if at < c.at {
+		*c = cursor{view: v, to: v.start}
+	}
+	for {
+		if !c.known {
+			c.known = true
+			if c.next = bytes.Index(v.raw[c.to:], crlf); c.next >= 0 {
+				c.next += c.to
+			}
+		}
+		if c.next < 0 || c.to+at-c.at <= c.next {
+			return c.to + at - c.at
+		}
+		// Pass the CRLF: two bytes of content for one of the view.
+		c.at += c.next - c.to + 1
+		c.to = c.next + 2
+		c.known = false
+	}
+}
+
+// toLF is text with every CRLF as LF.
+func toLF(text []byte) []byte {
+	if !bytes.Contains(text, crlf) {
+		return text
+	}
+	return bytes.ReplaceAll(text, crlf, lf)
+}
+
+// lineEnds returns text, which has LF line ends, with those that its place asks for: the
+// ends of the text it replaces, line by line, and else those of the lines around.
+func (v *View) lineEnds(start, end int, text []byte) []byte {
+	if !v.crlf || bytes.IndexByte(text, '\n') < 0 {
+		return text
+	}
+	n := bytes.Count(text, lf)
+	var ends []bool
+	switch from := endsOf(v.raw[start:end]); {
+	case len(from) == 0:
+		ends = slices.Repeat([]bool{v.endAround(start, end)}, n)
+	case !slices.Contains(from, !from[0]):
+		ends = slices.Repeat(from[:1], n)
+	default:
+		ends = align(from, string(toLF(v.raw[start:end])), string(text))
+	}
+	out := make([]byte, 0, len(text)+n)
+	for _, cr := range ends {
+		at := bytes.IndexByte(text, '\n')
+		out = append(out, text[:at]...)
+		if cr {
+			out = append(out, '\r')
+		}
+		out = append(out, '\n')
+		text = text[at+1:]
+	}
+	return append(out, text...)
+}
+
+// alignMost bounds the texts whose lines are compared to find the ones that stay.
+const alignMost = 1 << 20
+
+// align gives every line end of text the kind of a line of old: lines that stay keep
+// theirs, others take those of the lines they replace, and more lines the last of them.
+func align(from []bool, old, text string) []bool {
+	ends := make([]bool, 0, strings.Count(text, "\n"))
+	edits := []udiff.Edit{{Start: 0, End: len(old), New: text}}
+	if len(old)+len(text) <= alignMost {
+		edits = udiff.Lines(old, text)
+	}
+	line, at := 0, 0 // of old
+	for _, e := range edits {
+		same := strings.Count(old[at:e.Start], "\n")
+		ends = append(ends, from[line:line+same]...)
+		line, at = line+same, e.End
+		gone := strings.Count(old[e.Start:e.End], "\n")
+		for i := range strings.Count(e.New, "\n") {
+			k := line + min(i, gone-1)
+			ends = append(ends, from[max(0, min(k, len(from)-1))])
+		}
+		line += gone
+	}
+	return append(ends, from[line:line+strings.Count(old[at:], "\n")]...)
+}
+
+// endsOf lists the line ends of b: true for CRLF.
+func endsOf(b []byte) []bool {
+	var list []bool
+	for at := 0; ; {
+		i := bytes.IndexByte(b[at:], '\n')
+		if i < 0 {
+			return list
+		}
+		at += i
+		list = append(list, at > 0 && b[at-1] == '\r')
+		at++
+	}
+}
+
+// endAround reports whether the line that a place stands on ends with CRLF, or if it is
+// the last and has no end, the line before.
+func (v *View) endAround(start, end int) bool {
+	if i := bytes.IndexByte(v.raw[end:], '\n'); i >= 0 {
+		return end+i > 0 && v.raw[end+i-1] == '\r'
+	}
+	i := bytes.LastIndexByte(v.raw[:start], '\n')
+	return i > 0 && v.raw[i-1] == '\r'
+}

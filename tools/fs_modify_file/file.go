@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+	"sync"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/tools/fs_modify_file/edit"
+	"github.com/jptools/jptools/tools/fskit"
+	"github.com/jptools/jptools/tools/fskit/diff"
+	"github.com/jptools/jptools/tools/fskit/safewrite"
+)
+
+// file is one file of a change.
+type file struct {
+	t       *jptool.Target
+	lock    *safewrite.File // nil in a preview
+	content *edit.Content
+	part    *part // when content is not the whole file
+
+	replaced          int
+	diff              diff.Diff
+	oldDigest, digest string
+	method            safewrite.Method
+}
+
+func (f *file) path() string { return f.t.Path() }
+
+func (f *file) changed() bool { return f.diff.Added+f.diff.Removed > 0 }
+
+const (
+	// maxBytes bounds the files of a call together: they are held in memory, old and new.
+	maxBytes = 1 << 30
+	// binaryLook is how far a NUL is looked for, as git does.
+	binaryLook = 8 << 10
+)
+
+// read locks all files and reads them; a preview only reads.
+func (ch *change) read(expectedDigest string) error {
+	if !ch.call.Preview {
+		targets := make([]*jptool.Target, len(ch.files))
+		for i, f := range ch.files {
+			targets[i] = f.t
+		}
+		locks, err := safewrite.LockAll(ch.call, targets)
+		if err != nil {
+			return err
+		}
+		for i, f := range ch.files {
+			f.lock = locks[i]
+		}
+	}
+	var total int64
+	for _, f := range ch.files {
+		if err := ch.load(f, maxBytes-total); err != nil {
+			return err
+		}
+		total += int64(len(f.content.Old()))
+	}
+	if expectedDigest != "" {
+		f := ch.files[0]
+		if err := f.digestOld(); err != nil {
+			return err
+		}
+		return fskit.CheckDigest(f.path(), expectedDigest, f.oldDigest)
+	}
+	return nil
+}
+
+// digestOld fills in the digest of the old content. Of a large file it takes a while.
+func (f *file) digestOld() (err error) {
+	switch {
+	case f.oldDigest != "":
+	case f.part != nil:
+		f.oldDigest, err = f.lock.Digest()
+	default:
+		f.oldDigest = fskit.DigestBytes(f.content.Old())
+	}
+	return err
+}
+
+// load reads one file, or as much of it as its patterns can touch.
+func (ch *change) load(f *file, most int64) error {
+	if f.lock != nil {
+		if done, err := ch.loadPart(f); done || err != nil {
+			return err
+		}
+	}
+	content, err := f.read(most)
+	if err == nil {
+		err = checkText(f.path(), content)
+	}
+	f.content = edit.NewContent(content)
+	return err
+}
+
+func (f *file) read(most int64) ([]byte, error) {
+	tooLarge := func(size int64) error {
+		return jptool.Errorf(jptool.CodeTooLarge, "%s has %d bytes; the files of one call may have %d MiB together", jptool.Quote(f.path()), size, maxBytes>>20)
+	}
+	if f.lock != nil {
+		fi, err := f.lock.Stat()
+		if err != nil {
+			return nil, err
+		}
+		if fi.Size() > most {
+			return nil, tooLarge(fi.Size())
+		}
+		return f.lock.Content()
+	}
+	r, err := f.t.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	content, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err == nil && int64(len(content)) > most {
+		return nil, tooLarge(int64(len(content)))
+	}
+	return content, f.t.Fail(err)
+}
+
+// checkText refuses what cannot be edited as text without a guess.
+func checkText(path string, content []byte) error {
+	for _, mark := range []string{"\xff\xfe", "\xfe\xff"} {
+		if bytes.HasPrefix(content, []byte(mark)) {
+			return jptool.Errorf(jptool.CodeWrongType, "%s is UTF-16 text, which cannot be modified here; only text that is UTF-8 or another extension of ASCII can", jptool.Quote(path))
+		}
+	}
+	if bytes.IndexByte(content[:min(len(content), binaryLook)], 0) >= 0 {
+		return jptool.Errorf(jptool.CodeWrongType, "%s is a binary file (it has a NUL byte at its start), which cannot be modified as text", jptool.Quote(path))
+	}
+	return nil
+}
+
+// digest fills in the digests of old and new content of the changed files.
+func (ch *change) digest() error {
+	for _, f := range ch.changed() {
+		var newErr error
+		var wait sync.WaitGroup
+		if f.digest == "" {
+			wait.Go(func() {
+				if f.part != nil {
+					f.digest, newErr = fskit.Digest(f.newReader())
+				} else {
+					f.digest = fskit.DigestBytes(f.content.New())
+				}
+			})
+		}
+		err := f.digestOld()
+		wait.Wait()
+		if err != nil || newErr != nil {
+			return f.t.Fail(cmp.Or(err, newErr))
+		}
+	}
+	return nil
+}

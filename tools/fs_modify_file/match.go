@@ -1,0 +1,210 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/tools/fs_modify_file/edit"
+)
+
+const (
+	linesMost    = 20       // line numbers told per file
+	hintPatterns = 5        // patterns with closest places
+	hintFiles    = 3        // files looked at per pattern
+	messageMost  = 24 << 10 // bytes of an error message
+)
+
+// failures collects what is wrong with the patterns, to be told in one error.
+type failures struct {
+	code    jptool.Code
+	text    []string
+	data    []failureData
+	hinted  int
+	missing int
+}
+
+// failureData is the machine-readable form of one failed pattern.
+type failureData struct {
+	Index    int         `json:"index"`
+	Problem  jptool.Code `json:"problem"`
+	Matches  int         `json:"matches"`
+	Expected int         `json:"expected,omitempty"`
+	Lines    []lineData  `json:"lines,omitempty"`
+	Closest  []placeData `json:"closest,omitempty"`
+}
+
+type lineData struct {
+	Path  string `json:"path"`
+	Lines []int  `json:"lines"`
+}
+
+type placeData struct {
+	Path      string `json:"path"`
+	StartLine int    `json:"start_line"`
+	EndLine   int    `json:"end_line"`
+	Text      string `json:"text"`
+}
+
+// match applies all patterns in memory. It returns one error for all that do not match
+// as they should; then nothing may be written.
+func (ch *change) match(all bool) error {
+	var failed failures
+	for _, p := range ch.patterns {
+		if err := ch.matchOne(p, all, &failed); err != nil {
+			return err
+		}
+	}
+	return failed.err(len(ch.patterns))
+}
+
+func (ch *change) matchOne(p *pattern, all bool, failed *failures) error {
+	found := make([]*edit.Matches, len(p.files))
+	var where []lineData
+	ambiguous := false
+	for i, f := range p.files {
+		m, err := p.edit.Find(ch.call, f.content.View())
+		if err != nil {
+			return findError(p, f, err)
+		}
+		found[i] = m
+		n := len(m.Spans)
+		p.hits = append(p.hits, hit{f, n})
+		if n > 0 {
+			lines := m.Lines(linesMost)
+			for k := range lines {
+				lines[k] += f.linesBefore()
+			}
+			where = append(where, lineData{f.path(), lines})
+		}
+		ambiguous = ambiguous || n > 1 && !all
+	}
+	total := p.matches()
+	switch {
+	case total == 0:
+		for _, f := range p.files {
+			if err := f.makeWhole(); err != nil {
+				return err
+			}
+		}
+		failed.noMatch(p)
+		return nil
+	case ambiguous:
+		failed.ambiguous(p, where, "and replace_all is false: make `old` longer, so that it is unique")
+		return nil
+	case p.expected > 0 && total != p.expected:
+		failed.ambiguous(p, where, fmt.Sprintf("expected %d", p.expected))
+		return nil
+	}
+	for i, m := range found {
+		p.files[i].replaced += len(m.Spans)
+		if p.edit.Regex {
+			for k := range m.Spans {
+				p.texts.add(m.Text(k))
+			}
+		}
+		p.files[i].content.Apply(m.Edits())
+	}
+	return nil
+}
+
+// findError gives the errors of a search their codes.
+func findError(p *pattern, f *file, err error) error {
+	code := jptool.CodeInvalidArguments
+	switch {
+	case errors.Is(err, edit.ErrTooMany), errors.Is(err, edit.ErrTooLarge):
+		code = jptool.CodeTooLarge
+	case errors.Is(err, edit.ErrDeadline), ctxDone(err):
+		code = jptool.CodeDeadline
+	}
+	return jptool.Errorf(code, "pattern #%d in %s: %w; nothing was changed", p.number, jptool.Quote(f.path()), err)
+}
+
+func (fs *failures) ambiguous(p *pattern, where []lineData, why string) {
+	if fs.code == "" {
+		fs.code = jptool.CodeAmbiguousMatch
+	}
+	var places []string
+	for _, w := range where {
+		count := 0
+		for _, h := range p.hits {
+			if h.file.path() == w.Path {
+				count = h.count
+			}
+		}
+		places = append(places, fmt.Sprintf("%s at %s", jptool.Quote(w.Path), lineNumbers(w.Lines, count)))
+	}
+	fs.text = append(fs.text, fmt.Sprintf("#%d %s matches %d times, %s\n  in %s", p.number, firstLine(p.edit.Old), p.matches(), why, strings.Join(places, "\n  in ")))
+	fs.data = append(fs.data, failureData{Index: p.number, Problem: jptool.CodeAmbiguousMatch, Matches: p.matches(), Expected: p.expected, Lines: where})
+}
+
+// noMatch describes a pattern that matched in none of its files, with what may have
+// been meant.
+func (fs *failures) noMatch(p *pattern) {
+	fs.code = jptool.CodeNoMatch
+	fs.missing++
+	names := make([]string, 0, len(p.files))
+	for _, f := range p.files {
+		names = append(names, jptool.Quote(f.path()))
+	}
+	if more := len(names) - 10; more > 0 {
+		names = append(names[:10], fmt.Sprintf("%d more files", more))
+	}
+	text := fmt.Sprintf("#%d %s does not occur in %s", p.number, firstLine(p.edit.Old), strings.Join(names, ", "))
+	if p.edit.Regex {
+		text = fmt.Sprintf("#%d regex %s matches nothing in %s", p.number, firstLine(p.edit.Old), strings.Join(names, ", "))
+	}
+	data := failureData{Index: p.number, Problem: jptool.CodeNoMatch, Expected: p.expected}
+	if fs.hinted < hintPatterns {
+		fs.hinted++
+		for _, f := range p.files[:min(len(p.files), hintFiles)] {
+			h := edit.Nearest(p.edit, f.content.View())
+			text += hintText(h, f.path(), len(p.files) > 1)
+			for _, pl := range h.Places {
+				data.Closest = append(data.Closest, placeData{f.path(), pl.Line, pl.EndLine, pl.Text})
+			}
+		}
+	}
+	fs.text = append(fs.text, text)
+	fs.data = append(fs.data, data)
+}
+
+// err makes the error, or nil when all patterns matched.
+func (fs *failures) err(patterns int) error {
+	if fs.code == "" {
+		return nil
+	}
+	ok := patterns - len(fs.data)
+	title := "nothing was changed: "
+	switch {
+	case patterns == 1 && fs.missing == 1:
+		title += "the pattern does not match"
+	case patterns == 1:
+		title += "the pattern matches another number of times than it may"
+	default:
+		title += fmt.Sprintf("%d of %d patterns can be applied, and it is all or none", ok, patterns)
+	}
+	message := title + "\n" + strings.Join(fs.text, "\n")
+	if len(message) > messageMost {
+		message = strings.ToValidUTF8(message[:messageMost], "") + "\n…"
+	}
+	return &jptool.Error{Code: fs.code, Message: message, Data: map[string]any{"patterns": fs.data}}
+}
+
+// lineNumbers is "line 3" or "lines 3, 8 and 12 more".
+func lineNumbers(lines []int, count int) string {
+	if count == 1 {
+		return fmt.Sprintf("line %d", lines[0])
+	}
+	var list []string
+	for _, n := range lines {
+		list = append(list, strconv.Itoa(n))
+	}
+	text := "lines " + strings.Join(list, ", ")
+	if more := count - len(lines); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/toolmain"
+)
+
+// arguments are what a model gives.
+type arguments struct {
+	Path              string       `json:"path" help:"File to modify, relative to the workspace; the target of every pattern without paths of its own." example:"src/lib.rs"`
+	Patterns          []patternArg `json:"patterns" required:"" help:"Replacements, made in order; later ones see the result of earlier ones." example:"[{\"old\":\"foo\",\"new\":\"bar\"}]"`
+	ReplaceUsingRegex bool         `json:"replace_using_regex" default:"false" help:"Take every old as a regex (RE2 syntax; ^ and $ match at lines) and every new as a template with $1, ${name} and $$."`
+	ReplaceAll        *bool        `json:"replace_all" default:"true" help:"Replace every match; if false, a pattern must match exactly once in a file."`
+	CaseSensitive     *bool        `json:"case_sensitive" default:"true" help:"If false, upper and lower case match each other."`
+	ExpectedMatches   *int         `json:"expected_matches" min:"1" help:"How often every pattern must match, over all its files together; another number is an error and nothing is changed."`
+	DryRun            bool         `json:"dry_run" default:"false" help:"Show what would be changed; change nothing and ask nothing."`
+	ExpectedDigest    string       `json:"expected_digest" help:"Digest of the file as it was read; the call is refused when the file is another. For one file only."`
+}
+
+// patternArg is one replacement.
+type patternArg struct {
+	Old             string           `json:"old" required:"" help:"Text to replace, exactly as it is in the file; an LF matches a CRLF too."`
+	New             string           `json:"new" required:"" help:"Text to put in its place; gets the line ends of the place."`
+	Paths           toolmain.Strings `json:"paths" help:"Files for this pattern instead of path; it must match in at least one."`
+	Regex           *bool            `json:"regex" help:"Overrides replace_using_regex for this pattern."`
+	ExpectedMatches *int             `json:"expected_matches" min:"1" help:"Overrides expected_matches for this pattern."`
+}
+
+// options are what a person configures.
+type options struct {
+	ApplyChangesTrigger string           `json:"apply_changes_trigger" enum:"always,heuristics" default:"always" help:"Whether to ask before every change, or only before one beyond the auto_approve limits."`
+	MaxFiles            *int             `json:"auto_approve_max_changed_files" min:"0" default:"2" help:"Most files changed without asking."`
+	MaxLines            *int             `json:"auto_approve_max_changed_lines" min:"0" default:"10" help:"Most lines added and removed, together, without asking."`
+	MaxRatio            *int             `json:"auto_approve_max_ratio_percent" min:"0" default:"20" help:"Most lines removed, in percent, of a file of 10 lines or more without asking."`
+	Suppress            toolmain.Strings `json:"suppress" help:"Gitignore patterns, anchored at the workspace, of files not to show; a diff would show them, so they cannot be modified." example:"[\".git/\"]"`
+}
+
+var tool = toolmain.Tool[arguments, options]{
+	Name:    "fs_modify_file",
+	Summary: "replace text in files, all or nothing",
+	Description: `Every pattern must match, else nothing is written and the error shows the closest places. Matching
+is exact: text that is only similar is never replaced. Bytes outside the matches stay as they
+are: line ends, byte order mark, invalid UTF-8. The result is a diff.`,
+	Example: `--path src/lib.rs --patterns '[{"old":"foo","new":"bar"}]'`,
+	Run:     run,
+}
+
+// run goes through these steps, and changes something in the last one only:
+//
+//	form of the arguments · policy and suppression of every file · question
+//	broad_replacement · lock, read, expected_digest · match · (preview and dry run end
+//	here) · questions broad_change, modify_dirty_file, apply_changes · write
+//
+// The locks are held from before reading until the end; a question gives them up, and
+// its token makes sure that the answer is for the same change.
+func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
+	ch, err := newChange(c, a, o)
+	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	defer ch.close()
+	if !c.Preview && !a.DryRun {
+		if asked, err := ch.askBroadRegex(); asked != nil || err != nil {
+			return outcome(asked, err)
+		}
+	}
+	if err := ch.read(a.ExpectedDigest); err != nil {
+		return jptool.Outcome{}, err
+	}
+	if err := ch.match(orTrue(a.ReplaceAll)); err != nil {
+		if c.Preview {
+			return jptool.Outcome{Content: "This call would fail: " + err.Error()}, nil
+		}
+		return jptool.Outcome{}, err
+	}
+	ch.makeDiffs()
+	switch {
+	case len(ch.changed()) == 0:
+		return ch.outcome("No change: all patterns matched, but the result is what is there already.")
+	case c.Preview, a.DryRun:
+		return ch.outcome("Would modify " + ch.names() + "; nothing was written.")
+	}
+	for _, ask := range []func() (*jptool.Outcome, error){
+		ch.askBroadChange, ch.askDirty, func() (*jptool.Outcome, error) { return ch.askApply(o) },
+	} {
+		if asked, err := ask(); asked != nil || err != nil {
+			return outcome(asked, err)
+		}
+	}
+	if err := ch.write(); err != nil {
+		return jptool.Outcome{}, err
+	}
+	title := "File modified: "
+	if len(ch.changed()) > 1 {
+		title = "Files modified: "
+	}
+	return ch.outcome(title + ch.names())
+}
+
+func outcome(asked *jptool.Outcome, err error) (jptool.Outcome, error) {
+	if err != nil || asked == nil {
+		return jptool.Outcome{}, err
+	}
+	return *asked, nil
+}
+
+func orTrue(b *bool) bool { return b == nil || *b }
+
+func orDefault(n *int, def int) int {
+	if n == nil {
+		return def
+	}
+	return *n
+}
+
+// change is one call: what to do in which files.
+type change struct {
+	call     *toolmain.Call
+	dryRun   bool
+	patterns []*pattern
+	files    []*file
+}
+
+// changed lists the files whose content becomes another.
+func (ch *change) changed() []*file {
+	return slices.DeleteFunc(slices.Clone(ch.files), func(f *file) bool { return !f.changed() })
+}
+
+func (ch *change) close() {
+	for _, f := range ch.files {
+		if f.lock != nil {
+			f.lock.Close()
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/toolmain"
+	"github.com/jptools/jptools/tools/fs_modify_file/edit"
+	"github.com/jptools/jptools/tools/fskit"
+)
+
+// pattern is one replacement with its files and, after matching, what it matched.
+type pattern struct {
+	number   int // from 1, as messages have it
+	edit     *edit.Compiled
+	paths    []string // as given
+	files    []*file
+	expected int // 0 for any number
+
+	hits  []hit
+	texts tally // what a regex matched
+}
+
+// hit is how often a pattern matched in a file.
+type hit struct {
+	file  *file
+	count int
+}
+
+func (p *pattern) matches() int {
+	n := 0
+	for _, h := range p.hits {
+		n += h.count
+	}
+	return n
+}
+
+// newChange checks the arguments, then policy and suppression of every path.
+func newChange(c *toolmain.Call, a *arguments, o *options) (*change, error) {
+	globs, err := fskit.Suppress(c.Workspace, o.Suppress)
+	if err != nil {
+		return nil, err
+	}
+	ch := &change{call: c, dryRun: a.DryRun}
+	if ch.patterns, err = compilePatterns(a); err != nil {
+		return nil, err
+	}
+	for _, p := range ch.patterns {
+		for _, path := range p.paths {
+			t, err := fskit.CheckContent(c.Workspace, globs, path, jptool.Read|jptool.Update)
+			if err != nil {
+				return nil, err
+			}
+			p.addFile(ch.file(t))
+		}
+	}
+	if a.ExpectedDigest != "" && len(ch.files) > 1 {
+		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "argument `expected_digest` is of one file, and the patterns name %d; leave it out or make one call per file", len(ch.files))
+	}
+	return ch, nil
+}
+
+// file returns the one file at t: two spellings of a path are the same file.
+func (ch *change) file(t *jptool.Target) *file {
+	for _, f := range ch.files {
+		if f.t.Same(t) {
+			return f
+		}
+	}
+	f := &file{t: t}
+	ch.files = append(ch.files, f)
+	return f
+}
+
+func (p *pattern) addFile(f *file) {
+	for _, have := range p.files {
+		if have == f {
+			return
+		}
+	}
+	p.files = append(p.files, f)
+}
+
+// compilePatterns checks all patterns and names all that are wrong.
+func compilePatterns(a *arguments) ([]*pattern, error) {
+	if len(a.Patterns) == 0 {
+		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "argument `patterns` is empty; give at least one {old, new}")
+	}
+	var list []*pattern
+	var wrong []string
+	for i, arg := range a.Patterns {
+		p := &pattern{number: i + 1, paths: arg.Paths.Items, expected: orDefault(arg.ExpectedMatches, orDefault(a.ExpectedMatches, 0))}
+		list = append(list, p)
+		bad := func(format string, args ...any) {
+			wrong = append(wrong, fmt.Sprintf("pattern #%d: ", p.number)+fmt.Sprintf(format, args...))
+		}
+		switch {
+		case arg.Paths.Set && len(p.paths) == 0:
+			bad("`paths` is empty; leave it out to use `path`, or name a file")
+		case !arg.Paths.Set && a.Path == "":
+			bad("it has no file: give `path`, or `paths` in the pattern")
+		case !arg.Paths.Set:
+			p.paths = []string{a.Path}
+		}
+		regex := a.ReplaceUsingRegex
+		if arg.Regex != nil {
+			regex = *arg.Regex
+		}
+		var err error
+		p.edit, err = edit.Compile(edit.Pattern{Old: arg.Old, New: arg.New, Regex: regex, Fold: !orTrue(a.CaseSensitive)})
+		if err != nil {
+			bad("%v", err)
+		}
+	}
+	if wrong != nil {
+		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "%s", strings.Join(wrong, "\n"))
+	}
+	return list, nil
+}

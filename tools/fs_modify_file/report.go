@@ -1,0 +1,211 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/tools/fskit/diff"
+)
+
+const (
+	diffBytes = 64 << 10 // of all diffs of a call
+	diffLine  = 500      // bytes of one line of a diff
+	textsMost = 8        // matched texts told per regex
+	textsKept = 10_000   // distinct matched texts counted per regex
+)
+
+// result is the machine-readable form.
+type result struct {
+	Files    []fileData    `json:"files"`
+	Patterns []patternData `json:"patterns"`
+	DryRun   bool          `json:"dry_run"`
+}
+
+type fileData struct {
+	Path         string `json:"path"`
+	Replacements int    `json:"replacements"`
+	Added        int    `json:"added"`
+	Removed      int    `json:"removed"`
+	OldDigest    string `json:"old_digest"`
+	Digest       string `json:"digest"`
+	Method       string `json:"method,omitempty"`
+}
+
+type patternData struct {
+	Index        int           `json:"index"`
+	Matches      int           `json:"matches"`
+	MatchedTexts []matchedText `json:"matched_texts,omitempty"`
+}
+
+type matchedText struct {
+	Text  string `json:"text"`
+	Count int    `json:"count"`
+}
+
+// makeDiffs compares old and new content of every file, within one budget.
+func (ch *change) makeDiffs() {
+	room := diffBytes
+	for _, f := range ch.files {
+		f.diff = diff.Unified(jptool.Quote(f.path()), f.content.Old(), f.content.Edits(),
+			diff.Options{MaxBytes: max(room, 1), MaxLine: diffLine, Visible: true, FirstLine: f.linesBefore()})
+		room -= len(f.diff.Text)
+	}
+}
+
+// names lists the changed files.
+func (ch *change) names() string {
+	var names []string
+	for _, f := range ch.changed() {
+		names = append(names, jptool.Quote(f.path()))
+	}
+	return strings.Join(names, ", ")
+}
+
+// patch is the diffs of all files one after the other, for a question.
+func (ch *change) patch() string {
+	var b strings.Builder
+	for _, f := range ch.changed() {
+		b.Write(f.diff.Text)
+		b.WriteString(f.leftOut())
+	}
+	return b.String()
+}
+
+func (f *file) leftOut() string {
+	if f.diff.Omitted == 0 {
+		return ""
+	}
+	return fmt.Sprintf("… %s: %d more changed lines are not shown\n", jptool.Quote(f.path()), f.diff.Omitted)
+}
+
+// outcome is the result under a title.
+func (ch *change) outcome(title string) (jptool.Outcome, error) {
+	var b strings.Builder
+	b.WriteString(title + "\n")
+	for _, f := range ch.changed() {
+		if text := string(f.diff.Text) + f.leftOut(); text != "" {
+			b.WriteString("\n" + fenced("diff", text) + "\n")
+		}
+	}
+	if report := ch.report(); report != "" {
+		b.WriteString("\n" + report + "\n")
+	}
+	if err := ch.digest(); err != nil {
+		return jptool.Outcome{}, err
+	}
+	data := result{Files: []fileData{}, DryRun: ch.dryRun || ch.call.Preview}
+	for _, f := range ch.changed() {
+		data.Files = append(data.Files, fileData{f.path(), f.replaced, f.diff.Added, f.diff.Removed, f.oldDigest, f.digest, string(f.method)})
+	}
+	for _, p := range ch.patterns {
+		data.Patterns = append(data.Patterns, patternData{p.number, p.matches(), p.texts.list(textsMost)})
+	}
+	return jptool.Outcome{Content: strings.TrimSuffix(b.String(), "\n"), Data: data}, nil
+}
+
+// report says what each pattern did. One literal that replaced one place says nothing
+// that the diff does not show.
+func (ch *change) report() string {
+	var lines []string
+	if n := len(ch.patterns); n > 1 {
+		lines = append(lines, fmt.Sprintf("%d/%d patterns applied.", n, n))
+	}
+	for _, p := range ch.patterns {
+		if len(ch.patterns) == 1 && !p.edit.Regex && p.matches() == 1 && len(p.files) == 1 {
+			break
+		}
+		line := fmt.Sprintf("#%d replaced %s", p.number, times(p.matches()))
+		if len(p.files) > 1 {
+			var parts []string
+			for _, h := range p.hits {
+				parts = append(parts, fmt.Sprintf("%s %d", jptool.Quote(h.file.path()), h.count))
+			}
+			line += " (" + strings.Join(parts, ", ") + ")"
+		}
+		if p.edit.Regex {
+			line += "; matched " + p.texts.String()
+		}
+		lines = append(lines, line)
+		if n := p.edit.BackslashGroup(); n != "" {
+			lines = append(lines, fmt.Sprintf("  note: `\\%s` in `new` was put in as it is; a group is written $%s", n, n))
+		}
+	}
+	for _, f := range ch.changed() {
+		if f.method == "in place" {
+			lines = append(lines, jptool.Quote(f.path())+" was written in place, because it could not be replaced as a whole.")
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return strconv.Itoa(n) + " times"
+}
+
+// tally counts distinct texts.
+type tally struct {
+	counts map[string]int
+	others int // texts that came when there were too many already
+}
+
+func (t *tally) add(text []byte) {
+	if t.counts == nil {
+		t.counts = map[string]int{}
+	}
+	if _, ok := t.counts[string(text)]; !ok && len(t.counts) >= textsKept {
+		t.others++
+		return
+	}
+	t.counts[string(text)]++
+}
+
+// list returns the most frequent texts, shortened: by count, then by text.
+func (t *tally) list(most int) []matchedText {
+	keys := slices.SortedFunc(maps.Keys(t.counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(t.counts[b], t.counts[a]), cmp.Compare(a, b))
+	})
+	var list []matchedText
+	for _, k := range keys[:min(most, len(keys))] {
+		list = append(list, matchedText{ends(k), t.counts[k]})
+	}
+	return list
+}
+
+func (t *tally) String() string {
+	var parts []string
+	list := t.list(textsMost)
+	for _, m := range list {
+		part := strconv.Quote(m.Text)
+		if m.Count > 1 {
+			part += fmt.Sprintf(" ×%d", m.Count)
+		}
+		parts = append(parts, part)
+	}
+	switch more := len(t.counts) - len(list); {
+	case t.others > 0:
+		parts = append(parts, fmt.Sprintf("more than %d other texts", more))
+	case more > 0:
+		parts = append(parts, fmt.Sprintf("%d other texts", more))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// ends shortens a text of more than 60 characters to its two ends.
+func ends(s string) string {
+	n := utf8.RuneCountInString(s)
+	s = strings.ToValidUTF8(s, "\ufffd")
+	if n <= 60 {
+		return s
+	}
+	r := []rune(s)
+	return fmt.Sprintf("%s…%s (%d chars)", string(r[:40]), string(r[len(r)-16:]), n)
+}

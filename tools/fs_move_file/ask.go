@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/toolmain"
+	"github.com/jptools/jptools/tools/fskit"
+	"github.com/jptools/jptools/tools/fskit/gitguard"
+)
+
+// maxCounted bounds the count of entries in a question.
+const maxCounted = 1000
+
+// askOverwrite asks whether what is at the target may go. The answer is for that content.
+func (m *move) askOverwrite() (*jptool.Outcome, error) {
+	if m.onto == nil {
+		return nil, nil
+	}
+	what, content := "file", ""
+	var err error
+	switch {
+	case m.onto.Mode()&fs.ModeSymlink != 0:
+		what = "symlink"
+		if m.target.Granted().Has(jptool.Read) {
+			content, err = linkText(m.target)
+		}
+	case m.heldTarget != nil:
+		content, err = m.heldTarget.Digest()
+	}
+	if err != nil {
+		return nil, err
+	}
+	path := fskit.Named(m.target.Path())
+	text := fmt.Sprintf("The %s %s exists already. Overwrite it with %s?", what, path, fskit.Named(m.source.Path()))
+	if dirty, reason := gitguard.State(m.Workspace, m.target); dirty {
+		text = fmt.Sprintf("The %s %s exists already, and git could not bring it back (%s). Overwrite it with %s?", what, path, reason, fskit.Named(m.source.Path()))
+	}
+	yes, asked, err := m.AskBool(jptool.Question{
+		ID: "overwrite_file", Text: text, Default: false,
+		Token: fskit.Token("overwrite_file", m.source.Path(), m.target.Path(), what, content),
+	})
+	if err == nil && asked == nil && !yes {
+		err = toolmain.Declined("the target %s already exists, and overwriting it was not allowed; nothing was moved", path)
+	}
+	return asked, err
+}
+
+// askDirty asks before moving what git does not have: history and a revert would not
+// follow it.
+func (m *move) askDirty() (*jptool.Outcome, error) {
+	path := fskit.Named(m.source.Path())
+	text, count := "", ""
+	if m.from.IsDir() {
+		c := gitguard.Count(m, m.Workspace, m.source, maxCounted)
+		if !c.Any() {
+			return nil, nil
+		}
+		switch {
+		case c.Dirty == 0:
+			text = fmt.Sprintf("What git has of the directory %s is unknown (%s). Move it?", path, c.Reason)
+		case c.Dirty == 1 && !c.More:
+			text = fmt.Sprintf("The directory %s has 1 uncommitted entry. Move it?", path)
+		case c.More:
+			text = fmt.Sprintf("The directory %s has %d uncommitted entries or more. Move it?", path, c.Dirty)
+		default:
+			text = fmt.Sprintf("The directory %s has %d uncommitted entries. Move it?", path, c.Dirty)
+		}
+		count = fmt.Sprint(c.Dirty, c.More, c.Unknown)
+	} else {
+		dirty, reason := gitguard.State(m.Workspace, m.source)
+		if !dirty {
+			return nil, nil
+		}
+		text = fmt.Sprintf("Git does not have the %s %s as it is (%s). Move it?", m.kind, path, reason)
+	}
+	yes, asked, err := m.AskBool(jptool.Question{
+		ID: "move_dirty_source", Text: text, Default: false,
+		Token: fskit.Token("move_dirty_source", m.source.Path(), m.target.Path(), m.kind, count),
+	})
+	if err == nil && asked == nil && !yes {
+		err = toolmain.Declined("moving %s was not allowed, because git does not have it as it is; nothing was moved", path)
+	}
+	return asked, err
+}
+
+func linkText(t *jptool.Target) (string, error) {
+	dir, path, err := t.Base()
+	if err != nil {
+		return "", err
+	}
+	text, err := dir.Readlink(path)
+	return text, t.Fail(err)
+}

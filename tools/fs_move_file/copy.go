@@ -1,0 +1,262 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/tools/fskit"
+	"github.com/jptools/jptools/tools/fskit/safewrite"
+)
+
+// entry is one of the entries to copy, with what it was when it was found.
+type entry struct {
+	source, target *jptool.Target
+	fi             fs.FileInfo
+}
+
+// copy moves by copying everything, bringing it to the disk, and only then removing the
+// source. Modes, times, extended attributes and symlinks are kept, and owners where that is permitted;
+// hard links become files of their own. When it fails before the removal has begun, the
+// source is whole and the copy is removed as far as `delete` is granted on it. A
+// process killed in the middle leaves the source whole and a part of the copy.
+func (m *move) copy(why error) error {
+	if err := m.source.Require(jptool.Read); err != nil {
+		if !errors.Is(why, fs.ErrPermission) {
+			return err
+		}
+		return m.source.Fail(why) // what the system refused, not what could be tried next
+	}
+	list, err := m.scan(nil, m.source, m.target, m.from)
+	if err != nil {
+		return err
+	}
+	if err := m.copyAll(list); err != nil {
+		return err
+	}
+	if n, err := m.removeSource(list); err != nil {
+		if n > 0 || m.onto != nil {
+			return jptool.Errorf(jptool.CodeOf(err), "%s was copied to %s, all of it, but the source could not be removed completely: %w", fskit.Named(m.source.Path()), fskit.Named(m.target.Path()), err)
+		}
+		return m.undo(list, err)
+	}
+	return nil
+}
+
+// scan lists the tree at source, each directory before what is in it, and refuses what
+// cannot be copied or may not be, before anything is.
+func (m *move) scan(list []entry, source, target *jptool.Target, fi fs.FileInfo) ([]entry, error) {
+	if err := m.Err(); err != nil {
+		return nil, jptool.Errorf(jptool.CodeDeadline, "there was no time left to copy %s; nothing was moved", fskit.Named(m.source.Path()))
+	}
+	if err := source.Require(jptool.Read | jptool.Delete); err != nil {
+		return nil, err
+	}
+	if err := target.Require(jptool.Create); err != nil {
+		return nil, err
+	}
+	mode := fi.Mode()
+	if !mode.IsRegular() && !mode.IsDir() && mode&fs.ModeSymlink == 0 {
+		return nil, jptool.Errorf(jptool.CodeWrongType, "%s is a FIFO, socket or device, which cannot be copied to another file system; nothing was moved", fskit.Named(source.Path()))
+	}
+	list = append(list, entry{source, target, fi})
+	if !mode.IsDir() {
+		return list, nil
+	}
+	d, err := source.OpenDir()
+	if err != nil {
+		return nil, err
+	}
+	names, err := d.Readdirnames(-1)
+	d.Close()
+	if err != nil {
+		return nil, source.Fail(err)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		child := source.Child(name)
+		fi, err := child.Lstat()
+		if err != nil {
+			return nil, err
+		}
+		if list, err = m.scan(list, child, target.Child(name), fi); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// copyAll makes the copy, or removes what it made.
+func (m *move) copyAll(list []entry) error {
+	for i, e := range list {
+		err := m.Err()
+		if err != nil {
+			err = jptool.Errorf(jptool.CodeDeadline, "there was no time left to copy %s; the source is as it was", fskit.Named(m.source.Path()))
+		} else {
+			err = m.copyEntry(e)
+		}
+		if err != nil {
+			return m.undo(list[:i], err)
+		}
+	}
+	// What is in a directory changes its times, and its mode may forbid making anything in it:
+	// attributes go last, innermost first.
+	for _, e := range slices.Backward(list) {
+		if e.fi.IsDir() {
+			if err := copyDirAttributes(e); err != nil {
+				return m.undo(list, err)
+			}
+		}
+	}
+	if m.from.IsDir() {
+		if err := safewrite.SyncAll(m.target.Parent()); err != nil {
+			return m.undo(list, err)
+		}
+	}
+	return nil
+}
+
+func (m *move) copyEntry(e entry) error {
+	to, path, err := e.target.Base()
+	if err != nil {
+		return err
+	}
+	switch {
+	case e.fi.IsDir():
+		return e.target.Fail(to.Mkdir(path, 0o700))
+	case e.fi.Mode()&fs.ModeSymlink != 0:
+		text, err := linkText(e.source)
+		if err != nil {
+			return err
+		}
+		if m.onto != nil {
+			if err := m.removeEntry(e.target); err != nil {
+				return err
+			}
+		}
+		return e.target.Fail(to.Symlink(text, path))
+	}
+	f, err := e.source.Open()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if m.onto != nil {
+		err = safewrite.CopyOver(e.target, f)
+	} else {
+		err = safewrite.Copy(e.target, f, m.from.IsDir())
+	}
+	if err != nil {
+		return err
+	}
+	now, err := f.Stat()
+	if err != nil {
+		return e.source.Fail(err)
+	}
+	if same(e.fi, now) {
+		return nil
+	}
+	if m.onto == nil && e.target.Require(jptool.Delete) == nil {
+		_ = m.removeEntry(e.target)
+	}
+	return changed(e.source)
+}
+
+// same reports whether a file is as it was. Unlike content, times can be looked at for
+// each of many files; if they deceive, it is a file that changed while it was moved.
+func same(a, b fs.FileInfo) bool {
+	return os.SameFile(a, b) && a.Mode().Type() == b.Mode().Type() &&
+		(!a.Mode().IsRegular() || a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()))
+}
+
+func changed(t *jptool.Target) error {
+	return jptool.Errorf(jptool.CodeStale, "%s was changed by somebody else while it was copied", fskit.Named(t.Path()))
+}
+
+func copyDirAttributes(e entry) error {
+	from, err := e.source.OpenDir()
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := e.target.OpenDir()
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	return e.target.Fail(safewrite.CopyAttributes(from, to))
+}
+
+// removeSource removes what was copied, innermost first, and nothing else: what changed
+// or appeared meanwhile stops it. n is how many entries went.
+func (m *move) removeSource(list []entry) (n int, err error) {
+	for _, e := range list {
+		now, err := e.source.Lstat()
+		if err != nil {
+			return 0, err
+		}
+		if !same(e.fi, now) {
+			return 0, changed(e.source)
+		}
+	}
+	for _, e := range slices.Backward(list) {
+		from, path, err := e.source.Base()
+		if err != nil {
+			return n, err
+		}
+		if e.fi.IsDir() {
+			err = from.RemoveDir(path)
+		} else {
+			err = from.Remove(path)
+		}
+		if err != nil {
+			return n, e.source.Fail(err)
+		}
+		n++
+	}
+	return n, nil
+}
+
+// undo removes the copy because of err, and returns err with what is left of it. What
+// was overwritten is not brought back: the user let it go.
+func (m *move) undo(list []entry, err error) error {
+	if m.onto != nil {
+		return err
+	}
+	for _, e := range list {
+		if e.fi.IsDir() {
+			makeWritable(e.target)
+		}
+	}
+	for _, e := range slices.Backward(list) {
+		if e.target.Require(jptool.Delete) != nil {
+			return m.left(err, e.target)
+		}
+		to, path, baseErr := e.target.Base()
+		if baseErr == nil {
+			if e.fi.IsDir() {
+				baseErr = to.RemoveDir(path)
+			} else {
+				baseErr = to.Remove(path)
+			}
+		}
+		if baseErr != nil && !errors.Is(baseErr, fs.ErrNotExist) {
+			return m.left(err, e.target)
+		}
+	}
+	return err
+}
+
+// makeWritable lets what is in a copied directory be removed, which its mode may forbid.
+func makeWritable(t *jptool.Target) {
+	if d, err := t.OpenDir(); err == nil {
+		_ = d.Chmod(0o700)
+		d.Close()
+	}
+}
+
+func (m *move) left(err error, t *jptool.Target) error {
+	return jptool.Errorf(jptool.CodeOf(err), "%w (the source is as it was; a part of the copy is left at %s)", err, fskit.Named(t.Path()))
+}

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/toolmain"
+	"github.com/jptools/jptools/tools/fskit"
+	"github.com/jptools/jptools/tools/fskit/safewrite"
+)
+
+// arguments are what a model gives.
+type arguments struct {
+	Source         string `json:"source" required:"" help:"File, symlink or directory to move, relative to the workspace; of a symlink the link itself." example:"src/old.rs"`
+	Target         string `json:"target" required:"" help:"Its new path, not the directory to put it in. Missing directories on the way are made; a directory cannot be moved onto anything that exists." example:"src/new.rs"`
+	ExpectedDigest string `json:"expected_digest" help:"Digest of the source file as it was read; the call is refused when the file is another."`
+}
+
+// options are what a person configures: nothing here.
+type options struct{}
+
+var tool = toolmain.Tool[arguments, options]{
+	Name:    "fs_move_file",
+	Summary: "move or rename a file, symlink or directory",
+	Description: `An existing file or symlink at the target is replaced after asking (question overwrite_file); a source with
+changes that git does not have is moved after asking (question move_dirty_source). Moving a directory moves
+everything in it, so the access rules on everything in it count. The directory the source was in is
+removed when it is empty then and may be deleted.`,
+	Example: `--source src/old.rs --target src/new.rs`,
+	Run:     run,
+}
+
+// result is the data of a success.
+type result struct {
+	Source         string   `json:"source"`
+	Target         string   `json:"target"`
+	Kind           string   `json:"kind"`   // file, symlink or directory
+	Method         string   `json:"method"` // rename or copy
+	Overwritten    bool     `json:"overwritten"`
+	ParentsMade    []string `json:"parents_made"`
+	RemovedParents []string `json:"removed_parents"`
+}
+
+// move is one call.
+type move struct {
+	*toolmain.Call
+	source, target *jptool.Target
+	from           fs.FileInfo
+	onto           fs.FileInfo // nil when nothing is at the target
+	kind           string
+	// Locked against the other tools where they may be read; else nil.
+	heldSource, heldTarget *safewrite.File
+}
+
+// run goes through these steps, and changes something in the last one only:
+//
+//	paths · delete on the source · create or update on the target · same path · what is at
+//	the source · into itself · what is at the target and what is needed for it · rules in and below
+//	both (design, rule 7) · parents · expected_digest · (preview ends here) ·
+//	questions overwrite_file, move_dirty_source · move
+func run(c *toolmain.Call, a *arguments, _ *options) (jptool.Outcome, error) {
+	m, err := locate(c, a)
+	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	if err := m.lookAtSource(); err != nil {
+		return jptool.Outcome{}, err
+	}
+	if err := m.lookAtTarget(); err != nil {
+		return jptool.Outcome{}, err
+	}
+	if err := c.Workspace.CheckMove(m.source, m.target, m.from.IsDir()); err != nil {
+		return jptool.Outcome{}, err
+	}
+	missing, err := safewrite.MissingParents(m.target)
+	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	defer m.release()
+	if err := m.hold(a.ExpectedDigest); err != nil {
+		return jptool.Outcome{}, err
+	}
+	if c.Preview {
+		return m.preview(missing), nil
+	}
+	for _, ask := range []func() (*jptool.Outcome, error){m.askOverwrite, m.askDirty} {
+		if asked, err := ask(); err != nil {
+			return jptool.Outcome{}, err
+		} else if asked != nil {
+			return *asked, nil
+		}
+	}
+	return m.do()
+}
+
+func locate(c *toolmain.Call, a *arguments) (*move, error) {
+	source, err := c.Workspace.CheckDelete(a.Source)
+	if err != nil {
+		return nil, err
+	}
+	target, err := c.Workspace.CheckEntry(a.Target, jptool.Create|jptool.Update)
+	if err != nil {
+		return nil, err
+	}
+	if source.Same(target) {
+		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "source and target are the same path, %s; there is nothing to move", fskit.Named(source.Path()))
+	}
+	return &move{Call: c, source: source, target: target}, nil
+}
+
+func (m *move) lookAtSource() (err error) {
+	path := fskit.Named(m.source.Path())
+	m.from, err = m.source.Lstat()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return jptool.Errorf(jptool.CodeNotFound, "the source %s does not exist", path)
+	case err != nil:
+		return err
+	case m.from.IsDir():
+		m.kind = "directory"
+	case m.from.Mode()&fs.ModeSymlink != 0:
+		m.kind = "symlink"
+	case m.from.Mode().IsRegular():
+		m.kind = "file"
+	default:
+		return jptool.Errorf(jptool.CodeWrongType, "the source %s is not a regular file, symlink or directory (it is a FIFO, socket or device) and is left alone", path)
+	}
+	if m.from.IsDir() && m.target.Within(m.source) {
+		return jptool.Errorf(jptool.CodeInvalidArguments, "the directory %s cannot be moved to %s, a subdirectory of itself", path, fskit.Named(m.target.Path()))
+	}
+	return nil
+}
+
+func (m *move) lookAtTarget() error {
+	path := fskit.Named(m.target.Path())
+	onto, err := m.target.Lstat()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return m.target.Require(jptool.Create)
+	case err != nil:
+		return err
+	}
+	// Replacing an entry is an update of the path that takes making and removing it.
+	if err := m.target.Require(jptool.Create | jptool.Update | jptool.Delete); err != nil {
+		return err
+	}
+	switch {
+	case onto.IsDir() && !m.from.IsDir():
+		return jptool.Errorf(jptool.CodeAlreadyExists, "the target %s is an existing directory; give the full new path, such as %s", path, fskit.Named(m.target.Child(m.source.Name()).Path()))
+	case m.from.IsDir():
+		return jptool.Errorf(jptool.CodeAlreadyExists, "the target %s exists already; a directory can only be moved to a path where nothing is", path)
+	case !onto.Mode().IsRegular() && onto.Mode()&fs.ModeSymlink == 0:
+		return jptool.Errorf(jptool.CodeWrongType, "the target %s is a FIFO, socket or device and is left alone", path)
+	}
+	m.onto = onto
+	return nil
+}
+
+// hold locks what is a regular file and may be read, so that no edit of another tool is
+// lost, and checks the digest.
+func (m *move) hold(expected string) error {
+	if expected != "" {
+		if m.kind != "file" {
+			return jptool.Errorf(jptool.CodeWrongType, "the source %s is a %s and has no digest; leave expected_digest out to move it", fskit.Named(m.source.Path()), m.kind)
+		}
+		if err := m.source.Require(jptool.Read); err != nil {
+			return err
+		}
+	}
+	if m.Preview && expected == "" {
+		return nil
+	}
+	if err := m.lock(); err != nil || expected == "" {
+		return err
+	}
+	if m.heldSource == nil {
+		return m.source.Fail(fs.ErrPermission)
+	}
+	digest, err := m.heldSource.Digest()
+	if err != nil {
+		return err
+	}
+	return fskit.CheckDigest(m.source.Path(), expected, digest)
+}
+
+// lock locks what can be. Whom the system does not let read a file, it lets move it all the same.
+func (m *move) lock() error {
+	var targets []*jptool.Target
+	var held []**safewrite.File
+	add := func(t *jptool.Target, fi fs.FileInfo, into **safewrite.File) {
+		if fi != nil && fi.Mode().IsRegular() && t.Granted().Has(jptool.Read) {
+			targets, held = append(targets, t), append(held, into)
+		}
+	}
+	add(m.source, m.from, &m.heldSource)
+	if !m.sameFile() {
+		add(m.target, m.onto, &m.heldTarget)
+	}
+	files, err := safewrite.HoldAll(m, targets)
+	for i, f := range files {
+		*held[i] = f
+	}
+	return err
+}
+
+func (m *move) release() {
+	for _, f := range []*safewrite.File{m.heldSource, m.heldTarget} {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+func (m *move) preview(missing []*jptool.Target) jptool.Outcome {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Would move %s %s to %s.", m.kind, fskit.Named(m.source.Path()), fskit.Named(m.target.Path()))
+	if m.onto != nil {
+		fmt.Fprintf(&b, " What is there (%s) would be overwritten.", fskit.Bytes(m.onto.Size()))
+	}
+	if len(missing) > 0 {
+		fmt.Fprintf(&b, " Directories to make: %s.", named(fskit.Paths(missing)))
+	}
+	b.WriteByte('\n')
+	return jptool.Outcome{Content: b.String()}
+}
+
+func named(paths []string) string {
+	var list []string
+	for _, p := range paths {
+		list = append(list, fskit.Named(p))
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/toolmain"
+	"github.com/jptools/jptools/tools/fskit"
+)
+
+// arguments are what a model gives.
+type arguments struct {
+	Path      string      `json:"path" required:"" help:"File to read, relative to the workspace." example:"src/lib.rs"`
+	StartLine *int        `json:"start_line" min:"1" help:"First line to show, counted from 1; absent is the start of the file."`
+	EndLine   *int        `json:"end_line" min:"1" help:"Last line to show, inclusive; absent is the end of the file."`
+	Tail      *int        `json:"tail" min:"1" help:"Show the last so many lines instead of a range."`
+	Ranges    []lineRange `json:"ranges" help:"Several ranges instead of one; shown in the order of the file, overlapping ones joined."`
+	StartByte *int        `json:"start_byte" min:"1" help:"Show the one line start_line from this byte of it on, for lines too long to be shown whole."`
+	Digest    bool        `json:"digest" help:"Also show the digest of the whole file, to give to an editing tool as expected_digest."`
+}
+
+// lineRange is one of several ranges.
+type lineRange struct {
+	StartLine *int `json:"start_line" min:"1" help:"First line, counted from 1; absent is the start of the file."`
+	EndLine   *int `json:"end_line" min:"1" help:"Last line, inclusive; absent is the end of the file."`
+}
+
+// options are what a person configures.
+type options struct {
+	Suppress     toolmain.Strings `json:"suppress" help:"Gitignore patterns, anchored at the workspace, of files not to show." example:"[\".git/\"]"`
+	MaxLines     *int             `json:"max_lines" min:"1" default:"2000" help:"Most lines shown in one call."`
+	MaxBytes     *int             `json:"max_bytes" min:"1" default:"131072" help:"Most bytes of lines shown in one call."`
+	MaxLineBytes *int             `json:"max_line_bytes" min:"1" default:"2000" help:"Most bytes shown of one line."`
+}
+
+var tool = toolmain.Tool[arguments, options]{
+	Name:    "fs_read_file",
+	Summary: "show the lines of a file, numbered",
+	Description: `Each line is shown as "N: text": its number, right-aligned, a colon, one space, and then the
+text exactly as it is in the file, indentation included. Notes follow after an empty line:
+how to read on when not all was shown, line endings other than LF, a byte order mark, bytes
+that are not text. A binary file is named by its kind and size, and not shown.`,
+	Example: "--path src/lib.rs --start-line 10 --end-line 20",
+	Run:     run,
+}
+
+// run checks in this order, so that who may not read a path learns nothing about it:
+// form of the path, policy, suppression, existence and type, then the ranges.
+func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
+	globs, err := fskit.Suppress(c.Workspace, o.Suppress)
+	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	t, err := fskit.CheckContent(c.Workspace, globs, a.Path, jptool.Read)
+	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	if c.Preview {
+		return preview(t, a)
+	}
+	f, err := t.Open()
+	if err != nil {
+		return jptool.Outcome{}, openError(t, err)
+	}
+	defer f.Close()
+	sel, err := selectionOf(a)
+	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	content, err := load(c, f, a.Digest)
+	if err != nil {
+		return jptool.Outcome{}, failed(t, err)
+	}
+	if content.kind != "" {
+		return binaryOutcome(t, a, content), nil
+	}
+	page, err := readPage(c, content, sel, limitsOf(o))
+	if err != nil {
+		return jptool.Outcome{}, failed(t, err)
+	}
+	return page.outcome(t, a, content)
+}
+
+// openError adds what to do instead.
+func openError(t *jptool.Target, err error) error {
+	if t.Kind() == jptool.KindDir || errors.Is(err, syscall.EISDIR) {
+		return jptool.Errorf(jptool.CodeWrongType, "path %s is a directory, not a file; fs_list_files shows what is in it", jptool.Quote(t.Path()))
+	}
+	return err
+}
+
+// failed names the file in an error of reading it.
+func failed(t *jptool.Target, err error) error {
+	var own *jptool.Error
+	if errors.As(err, &own) {
+		return err
+	}
+	return t.Fail(err)
+}
+
+// preview says in one line what would be read, without looking at the file.
+func preview(t *jptool.Target, a *arguments) (jptool.Outcome, error) {
+	sel, err := selectionOf(a)
+	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	name := jptool.Quote(t.Lexical())
+	if t.Lexical() != t.Path() {
+		name += fmt.Sprintf(" (%s)", jptool.Quote(t.Path()))
+	}
+	return jptool.Outcome{Content: fmt.Sprintf("Read %s%s", name, sel)}, nil
+}
+
+// limits are the caps of one call.
+type limits struct {
+	lines, bytes, lineBytes int
+}
+
+func limitsOf(o *options) limits {
+	or := func(v *int, def int) int {
+		if v == nil {
+			return def
+		}
+		return *v
+	}
+	l := limits{lines: or(o.MaxLines, 2000), bytes: or(o.MaxBytes, 128<<10), lineBytes: or(o.MaxLineBytes, 2000)}
+	// One line always fits, or reading on would never get past it.
+	l.lineBytes = min(l.lineBytes, l.bytes)
+	return l
+}

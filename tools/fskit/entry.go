@@ -1,0 +1,66 @@
+package fskit
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/jptools/jptools/jptool"
+)
+
+// Named returns a path for a sentence: 'src/lib.rs', or "a\nb" where it holds what a terminal
+// would not show as itself.
+func Named(path string) string {
+	if q := jptool.Quote(path); q != path {
+		return q
+	}
+	return "'" + path + "'"
+}
+
+// Token is a digest of what a question approves: an answer given for other parts does
+// not fit.
+func Token(parts ...string) string {
+	var b strings.Builder
+	for _, p := range parts {
+		b.WriteString(strconv.Itoa(len(p)))
+		b.WriteByte(':')
+		b.WriteString(p)
+	}
+	return DigestBytes([]byte(b.String()))
+}
+
+// Paths returns the canonical workspace-relative paths of targets, for `data`: an
+// empty list for none.
+func Paths(targets []*jptool.Target) []string {
+	list := make([]string, 0, len(targets))
+	for _, t := range targets {
+		list = append(list, t.Path())
+	}
+	return list
+}
+
+// Bytes says a size: "1 byte", "12 bytes".
+func Bytes(n int64) string {
+	if n == 1 {
+		return "1 byte"
+	}
+	return strconv.FormatInt(n, 10) + " bytes"
+}
+
+// Plain returns text that comes from a model for a person's terminal: control characters
+// other than line ends and tabs, which could paint over what it shows, are written out.
+func Plain(text string) string {
+	clean := func(r rune) bool { return r == '\n' || r == '\t' || strconv.IsPrint(r) }
+	if strings.IndexFunc(text, func(r rune) bool { return !clean(r) }) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if clean(r) {
+			b.WriteRune(r)
+			continue
+		}
+		q := strconv.QuoteRuneToASCII(r)
+		b.WriteString(q[1 : len(q)-1])
+	}
+	return b.String()
+}

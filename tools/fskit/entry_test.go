@@ -1,0 +1,32 @@
+package fskit
+
+import "testing"
+
+func TestToken(t *testing.T) {
+	for _, other := range [][]string{{"ab"}, {"", "ab"}, {"a", "b", ""}, {"b", "a"}, {"a", "1:b"}} {
+		if Token(other...) == Token("a", "b") {
+			t.Errorf("%q has the token of a, b", other)
+		}
+	}
+}
+
+func TestPlain(t *testing.T) {
+	for in, want := range map[string]string{
+		"a\tb\nü€ c":      "a\tb\nü€ c",
+		"\x1b[31mred\r\n": `\x1b[31mred\r` + "\n",
+		"\u202egnp":       `\u202egnp`,
+		"a\x00b":          `a\x00b`,
+	} {
+		if got := Plain(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestNamed(t *testing.T) {
+	for in, want := range map[string]string{"a b/c": "'a b/c'", "a\nb": `"a\nb"`} {
+		if got := Named(in); got != want {
+			t.Errorf("%q: %s, want %s", in, got, want)
+		}
+	}
+}

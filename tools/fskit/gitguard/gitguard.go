@@ -1,0 +1,162 @@
+// Package gitguard asks package gitstate what git knows of a file, through the grants of
+// a Workspace: every read of the repository is checked like any other, and what may
+// not be read makes the answer unknown, which asks.
+//
+// A repository is looked for from the file up to the workspace root, or below a mount up
+// to the mount's target. Above that nothing is read: when a `.git` stands there the
+// answer is unknown. No repository at all is clean. Git itself is never run. Where a
+// sandbox hides the directories above the workspace, a repository there is not seen.
+package gitguard
+
+import (
+	"context"
+	"io/fs"
+	"strings"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/tools/fskit/gitstate"
+)
+
+// State reports whether the file or symlink at t holds what git could not give back,
+// and why in a few words for a question: "modified since the last commit".
+func State(ws *jptool.Workspace, t *jptool.Target) (dirty bool, reason string) {
+	return state(context.Background(), ws, t)
+}
+
+func state(ctx context.Context, ws *jptool.Workspace, t *jptool.Target) (dirty bool, reason string) {
+	g, path, opt, unknown := open(ws, t)
+	if unknown != "" {
+		return true, "unknown to git: " + unknown
+	}
+	v := gitstate.Status(ctx, g, path, opt)
+	if t.IsRoot() { // a mounted file: what could be said of it lies above
+		v = outside(opt)
+	}
+	switch v.State {
+	case gitstate.Clean:
+		return false, ""
+	case gitstate.Modified:
+		return true, "modified since it was last added or committed"
+	case gitstate.Staged:
+		return true, "staged and not committed"
+	case gitstate.Untracked:
+		return true, "not tracked by git"
+	}
+	return true, "its state in git is unknown: " + v.Reason
+}
+
+// Count counts the entries below the directory at t that git could not give back, up
+// to limit.
+func Count(ctx context.Context, ws *jptool.Workspace, t *jptool.Target, limit int) gitstate.Count {
+	g, path, opt, unknown := open(ws, t)
+	if unknown != "" {
+		return gitstate.Count{Unknown: true, Reason: unknown}
+	}
+	return gitstate.CountDirty(ctx, g, path, limit, opt)
+}
+
+func outside(opt gitstate.Options) gitstate.Verdict {
+	if opt.Enclosed {
+		return gitstate.Verdict{Reason: "the repository lies above what is mounted"}
+	}
+	return gitstate.Verdict{State: gitstate.Clean}
+}
+
+// open returns the file system that t lies in, t's path there, and what to know of the
+// directories above it.
+func open(ws *jptool.Workspace, t *jptool.Target) (g *grants, path string, opt gitstate.Options, unknown string) {
+	root := t
+	for !root.IsRoot() {
+		path = wspath.JoinSlash(root.Name(), path)
+		root = root.Parent()
+	}
+	enclosed, err := t.EntryAbove(".git")
+	if err != nil {
+		return nil, "", opt, "the directories above the workspace cannot be looked at"
+	}
+	opt.Enclosed = enclosed
+	if !t.External() {
+		opt.Root = ws.Root()
+	}
+	return &grants{root: root}, path, opt, ""
+}
+
+// grants is the [gitstate.FS] below a root, as far as the policy lets it be read. Looking
+// at an entry needs no grant, as nowhere in the kernel; its content, names and link text need read.
+type grants struct {
+	root *jptool.Target
+	// The directory of the last path: paths come in groups.
+	dir    string
+	target *jptool.Target
+}
+
+func (g *grants) at(rel string) *jptool.Target {
+	if rel == "" {
+		return g.root
+	}
+	i := strings.LastIndexByte(rel, '/')
+	dir := ""
+	if i >= 0 {
+		dir = rel[:i]
+	}
+	if g.target == nil || g.dir != dir {
+		t := g.root
+		if dir != "" {
+			for name := range strings.SplitSeq(dir, "/") {
+				t = t.Child(name)
+			}
+		}
+		g.dir, g.target = dir, t
+	}
+	return g.target.Child(rel[i+1:])
+}
+
+// readable returns the target if it may be read.
+func (g *grants) readable(rel string) (*jptool.Target, error) {
+	t := g.at(rel)
+	if !t.Granted().Has(jptool.Read) {
+		return nil, fs.ErrPermission
+	}
+	return t, nil
+}
+
+func (g *grants) Open(rel string) (gitstate.File, error) {
+	t, err := g.readable(rel)
+	if err != nil {
+		return nil, err
+	}
+	f, err := t.Open()
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (g *grants) Lstat(rel string) (fs.FileInfo, error) { return g.at(rel).Lstat() }
+
+func (g *grants) ReadDir(rel string) ([]fs.DirEntry, error) {
+	t, err := g.readable(rel)
+	if err != nil {
+		return nil, err
+	}
+	d, err := t.OpenDir()
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return d.ReadDir(-1)
+}
+
+func (g *grants) Readlink(rel string) (string, error) {
+	t, err := g.readable(rel)
+	if err != nil {
+		return "", err
+	}
+	dir, path, err := t.Base()
+	if err != nil {
+		return "", err
+	}
+	text, err := dir.Readlink(path)
+	return text, t.Fail(err)
+}

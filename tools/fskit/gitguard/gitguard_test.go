@@ -1,0 +1,134 @@
+package gitguard
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/jptooltest"
+)
+
+// git runs the git binary without any config but the repository's own.
+func git(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	exe, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip("the git binary, which makes the repositories of this test, is missing")
+	}
+	cmd := exec.Command(exe, append([]string{"-c", "user.name=n", "-c", "user.email=e"}, args...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "HOME="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git %q: %v\n%s", args, err, out)
+	}
+}
+
+// repository makes one with a clean, a modified, a staged and an untracked file.
+func repository(t *testing.T, dir string) {
+	t.Helper()
+	jptooltest.Tree(t, dir, "file d/clean a", "file d/modified a", "file d/staged a", "symlink d/link clean")
+	git(t, dir, "init", "-q")
+	git(t, dir, "add", ".")
+	git(t, dir, "commit", "-qm", "m")
+	jptooltest.Tree(t, dir, "file d/modified b", "file d/staged b", "file d/untracked a")
+	git(t, dir, "add", "d/staged")
+}
+
+func check(t *testing.T, ws *jptool.Workspace, path, want string) {
+	t.Helper()
+	tg, err := ws.CheckEntry(path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dirty, reason := State(ws, tg)
+	if dirty != (want != "") || !strings.Contains(reason, want) {
+		t.Errorf("%s: dirty %v, %q; want %q", path, dirty, reason, want)
+	}
+	if strings.Contains(reason, os.TempDir()) {
+		t.Errorf("%s: the reason names an absolute path: %q", path, reason)
+	}
+}
+
+// W-S4: all that git could not give back is dirty.
+func TestW_S4_State(t *testing.T) {
+	root := jptooltest.TempRoot(t)
+	repository(t, root)
+	ws := jptooltest.Open(t, root)
+	check(t, ws, "d/clean", "")
+	check(t, ws, "d/link", "")
+	check(t, ws, "d/modified", "modified")
+	check(t, ws, "d/staged", "staged")
+	check(t, ws, "d/untracked", "not tracked")
+	dir, err := ws.CheckEntry("d", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := Count(t.Context(), ws, dir, 0); c.Dirty != 3 || c.Unknown || c.More {
+		t.Errorf("count: %+v", c)
+	}
+	if c := Count(t.Context(), ws, dir, 2); c.Dirty != 2 || !c.More {
+		t.Errorf("count up to 2: %+v", c)
+	}
+}
+
+func TestNoRepositoryIsClean(t *testing.T) {
+	root := jptooltest.TempRoot(t)
+	jptooltest.Tree(t, root, "file d/f a")
+	check(t, jptooltest.Open(t, root), "d/f", "")
+	check(t, jptooltest.Open(t, root, jptooltest.Rule("d", "delete")), "d/f", "")
+}
+
+// A repository that the grants hide, or that lies above, makes the state unknown.
+func TestUnknownAsks(t *testing.T) {
+	root := jptooltest.TempRoot(t)
+	repository(t, root)
+	for _, rules := range [][]jptool.FsRule{
+		{jptooltest.Rule("d", "read write")},
+		{jptooltest.Rule("", "read write"), jptooltest.Rule(".git/index", "")},
+		{jptooltest.Rule("", "read write"), jptooltest.Rule("d/clean", "delete")},
+	} {
+		check(t, jptooltest.Open(t, root, rules...), "d/clean", "unknown")
+	}
+	check(t, jptooltest.Open(t, root+"/d"), "clean", "above")
+}
+
+func TestMounts(t *testing.T) {
+	root, outside := jptooltest.TempRoot(t), jptooltest.TempRoot(t)
+	repository(t, outside)
+	jptooltest.Tree(t, root, "symlink all "+outside, "symlink sub "+outside+"/d", "symlink file "+outside+"/d/clean", "dir .git")
+	ws := jptooltest.Open(t, root, jptooltest.Mount("all", outside, "read write"))
+	check(t, ws, "all/d/clean", "")
+	check(t, ws, "all/d/modified", "modified")
+	ws = jptooltest.Open(t, root, jptooltest.Mount("sub", outside+"/d", "read write"))
+	check(t, ws, "sub/clean", "above")
+	ws = jptooltest.Open(t, root, jptooltest.Mount("file", outside+"/d/clean", "read write"))
+	tg, err := ws.CheckContent("file", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dirty, reason := State(ws, tg); !dirty || !strings.Contains(reason, "above") {
+		t.Errorf("a mounted file: %v, %q", dirty, reason)
+	}
+}
+
+// W-S3: nothing that the repository's config names is run.
+func TestW_S3_NothingRuns(t *testing.T) {
+	root := jptooltest.TempRoot(t)
+	repository(t, root)
+	git(t, root, "config", "core.fsmonitor", "touch ran; false")
+	git(t, root, "config", "filter.x.clean", "touch ran; cat")
+	if err := os.WriteFile(root+"/.git/info/attributes", []byte("* filter=x\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	ws := jptooltest.Open(t, root)
+	tg, err := ws.CheckEntry("d/clean", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	State(ws, tg)
+	if _, err := os.Lstat(root + "/ran"); err == nil {
+		t.Error("a program named by the config was run")
+	}
+}

@@ -1,0 +1,92 @@
+package gitstate
+
+import (
+	"context"
+	"errors"
+	"strings"
+)
+
+// eachEntry scans the repository's index. There is none before the first "git add".
+func (r *repo) eachEntry(ctx context.Context, visit func(*indexEntry) error) error {
+	file := join(r.gitDir, "index")
+	f, size, err := openRegular(r.fsys, file)
+	if notThere(err) {
+		return nil
+	}
+	if err != nil {
+		return unreadable(file, err)
+	}
+	defer f.Close()
+	n := 0
+	err = scanIndex(f, size, r.algo, func(e *indexEntry) error {
+		if n++; n&0xfff == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return visit(e)
+	})
+	for _, known := range []error{errIndex, errIndexSum, errIndexSize, errSplit, errSparse, errIndexName, errIndexExt, errIndexVer} {
+		if errors.Is(err, known) {
+			return unknownf("%q: %s", file, known)
+		}
+	}
+	var u *unknownError
+	if err != nil && !errors.As(err, &u) && ctx.Err() == nil {
+		return unreadable(file, err)
+	}
+	return err
+}
+
+// indexEntry looks up one path; nil if it is not in the index. Any stage counts: a conflict has no stage 0.
+func (r *repo) indexEntry(ctx context.Context, sub string) (*indexEntry, error) {
+	var found *indexEntry
+	err := r.eachEntry(ctx, func(e *indexEntry) error {
+		if e.mode == modeGitlink && len(sub) > len(e.name) && sub[len(e.name)] == '/' && sub[:len(e.name)] == string(e.name) {
+			return errInSubmodule
+		}
+		if string(e.name) == sub {
+			c := *e
+			c.name = nil
+			found = &c
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// errInSubmodule is for files below a submodule that has no repository of its own here.
+var errInSubmodule = unknownf("it lies in a submodule that is not checked out")
+
+// entriesBelow copies the entries below a directory of the work tree ("" for all).
+func (r *repo) entriesBelow(ctx context.Context, sub string) ([]indexEntry, error) {
+	prefix, names := "", 0
+	if sub != "" {
+		prefix = sub + "/"
+	}
+	var all []indexEntry
+	err := r.eachEntry(ctx, func(e *indexEntry) error {
+		name := string(e.name)
+		if e.mode == modeGitlink && (name == sub || strings.HasPrefix(prefix, name+"/")) {
+			return errInSubmodule
+		}
+		if !strings.HasPrefix(name, prefix) {
+			return nil
+		}
+		if names += len(name); names > maxIndex {
+			return errIndexSize // version 4 names can expand
+		}
+		if err := checkPath(name); err != nil {
+			return errIndex
+		}
+		c := *e
+		c.name = []byte(name)
+		all = append(all, c)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}

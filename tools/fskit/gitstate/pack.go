@@ -1,0 +1,287 @@
+package gitstate
+
+import (
+	"bufio"
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"errors"
+	"io"
+	"sort"
+	"strings"
+)
+
+const (
+	maxPacks = 400 // each keeps two files open
+	// What one object may need: deltas (git writes chains up to 4095), memory for them, and the work of
+	// applying them, counted in bytes of all intermediate results.
+	maxChain     = 4096
+	maxDeltas    = 2 * maxObject
+	maxDeltaWork = 16 * maxObject
+)
+
+// Kinds of entries in a pack: whole objects, and two ways to name a delta's base.
+const (
+	packOfsDelta = 6
+	packRefDelta = 7
+)
+
+var packKinds = [8]string{1: "commit", 2: "tree", 3: "blob", 4: "tag"}
+
+// pack is one pack with its index (format 2).
+type pack struct {
+	name  string // without extension
+	algo  algo
+	idx   io.ReaderAt
+	count uint32
+	fan   [256]uint32
+	data  io.ReaderAt
+	size  int64 // of data, without the trailing checksum
+
+	files []io.Closer
+}
+
+func (p *pack) close() {
+	for _, f := range p.files {
+		f.Close()
+	}
+}
+
+// packedObject looks through all packs.
+func (r *repo) packedObject(id oid) (kind string, data []byte, err error) {
+	if err := r.listPacks(); err != nil {
+		return "", nil, err
+	}
+	for _, p := range r.packs {
+		if err := p.open(r.fsys); err != nil {
+			return "", nil, unreadable(p.name+".idx", err)
+		}
+		offset, err := p.find(id)
+		if errors.Is(err, errNotInPack) {
+			continue
+		}
+		if err != nil {
+			return "", nil, err
+		}
+		if p.data == nil {
+			f, size, err := openRegular(r.fsys, p.name+".pack")
+			if err != nil {
+				return "", nil, unreadable(p.name+".pack", err)
+			}
+			p.files = append(p.files, f)
+			p.data, p.size = f, size-int64(p.algo.size)
+		}
+		return p.read(offset)
+	}
+	return "", nil, errNotInPack
+}
+
+func (r *repo) listPacks() error {
+	if r.packsListed {
+		return nil
+	}
+	dir := join(r.commonDir, "objects/pack")
+	entries, err := r.fsys.ReadDir(dir)
+	if err != nil && !notThere(err) {
+		return unreadable(dir, err)
+	}
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".idx"); ok && strings.HasPrefix(name, "pack-") {
+			r.packs = append(r.packs, &pack{name: join(dir, name), algo: r.algo})
+		}
+	}
+	if len(r.packs) > maxPacks {
+		r.packs = nil
+		return unknownf("the repository has more than %d packs", maxPacks)
+	}
+	r.packsListed = true
+	return nil
+}
+
+func (p *pack) open(fsys FS) error {
+	if p.idx != nil {
+		return nil
+	}
+	f, size, err := openRegular(fsys, p.name+".idx")
+	if err != nil {
+		return err
+	}
+	p.files = append(p.files, f)
+	return p.openIndex(f, size)
+}
+
+const packFan = 8 // where the fan-out table starts
+
+// openIndex reads the fan-out table and checks that the file is long enough for what it announces.
+func (p *pack) openIndex(f io.ReaderAt, size int64) error {
+	var head [packFan + 4*256]byte
+	if _, err := f.ReadAt(head[:], 0); err != nil {
+		return err
+	}
+	if string(head[:4]) != "\xfftOc" || binary.BigEndian.Uint32(head[4:]) != 2 {
+		return errUnsupported
+	}
+	last := uint32(0)
+	for i := range p.fan {
+		n := binary.BigEndian.Uint32(head[packFan+4*i:])
+		if n < last {
+			return errObject
+		}
+		p.fan[i], last = n, n
+	}
+	p.count = last
+	if size < int64(len(head))+int64(p.count)*int64(p.algo.size+8)+2*int64(p.algo.size) {
+		return errObject
+	}
+	p.idx = f
+	return nil
+}
+
+// find gives the offset of an object in the pack.
+func (p *pack) find(id oid) (int64, error) {
+	const table = packFan + 4*256
+	h := int64(p.algo.size)
+	lo, hi := uint32(0), p.fan[id[0]]
+	if id[0] > 0 {
+		lo = p.fan[id[0]-1]
+	}
+	var got oid
+	var failed error
+	n := lo + uint32(sort.Search(int(hi-lo), func(i int) bool {
+		if _, err := p.idx.ReadAt(got[:h], table+(int64(lo)+int64(i))*h); err != nil {
+			failed = err
+		}
+		return bytes.Compare(got[:h], id[:h]) >= 0
+	}))
+	if failed != nil {
+		return 0, failed
+	}
+	if n >= hi {
+		return 0, errNotInPack
+	}
+	if _, err := p.idx.ReadAt(got[:h], table+int64(n)*h); err != nil {
+		return 0, err
+	}
+	if got != id {
+		return 0, errNotInPack
+	}
+
+	offsets := table + int64(p.count)*(h+4) // behind the names and the checksums
+	var b [8]byte
+	if _, err := p.idx.ReadAt(b[:4], offsets+int64(n)*4); err != nil {
+		return 0, err
+	}
+	offset := binary.BigEndian.Uint32(b[:4])
+	if offset&(1<<31) == 0 {
+		return int64(offset), nil
+	}
+	large := offsets + int64(p.count)*4 + int64(offset&^(1<<31))*8
+	if _, err := p.idx.ReadAt(b[:], large); err != nil {
+		return 0, err
+	}
+	far := binary.BigEndian.Uint64(b[:])
+	if far > 1<<62 {
+		return 0, errObject
+	}
+	return int64(far), nil
+}
+
+// read decodes the object at offset, following deltas down to a whole object and applying them on the way
+// back. Bases are looked for in the same pack, as git guarantees for packs on disk.
+func (p *pack) read(offset int64) (kind string, data []byte, err error) {
+	var deltas [][]byte
+	total := 0
+	for range maxChain {
+		e, err := p.entry(offset)
+		if err != nil {
+			return "", nil, err
+		}
+		switch e.kind {
+		case packOfsDelta:
+			offset -= e.back
+		case packRefDelta:
+			if offset, err = p.find(e.base); err != nil {
+				return "", nil, errObject
+			}
+		default:
+			kind, data = packKinds[e.kind], e.data
+			work := 0
+			for i := len(deltas) - 1; i >= 0; i-- {
+				if data, err = applyDelta(data, deltas[i]); err != nil {
+					return "", nil, err
+				}
+				if work += len(data); work > maxDeltaWork {
+					return "", nil, errObjectSize
+				}
+			}
+			return kind, data, nil
+		}
+		deltas = append(deltas, e.data)
+		if total += len(e.data); total > maxDeltas {
+			return "", nil, errObjectSize
+		}
+	}
+	return "", nil, errObject // too long, or a circle
+}
+
+type packEntry struct {
+	kind int
+	back int64 // how far before this entry its base is
+	base oid
+	data []byte
+}
+
+// entry inflates one entry without resolving it.
+func (p *pack) entry(offset int64) (e packEntry, err error) {
+	if offset < 12 || offset >= p.size {
+		return e, errObject
+	}
+	in := bufio.NewReader(io.NewSectionReader(p.data, offset, p.size-offset))
+	c, err := in.ReadByte()
+	if err != nil {
+		return e, err
+	}
+	e.kind = int(c >> 4 & 7)
+	size := uint64(c & 15)
+	for shift := uint(4); c&0x80 != 0; shift += 7 {
+		if c, err = in.ReadByte(); err != nil {
+			return e, err
+		}
+		if shift > 56 {
+			return e, errObject
+		}
+		size |= uint64(c&0x7f) << shift
+	}
+	if size > maxObject {
+		return e, errObjectSize
+	}
+	switch e.kind {
+	case packOfsDelta:
+		b, _ := in.Peek(10)
+		back, used := offsetVarint(b)
+		if used == 0 || back == 0 || back > uint64(offset) {
+			return e, errObject
+		}
+		e.back = int64(back)
+		in.Discard(used)
+	case packRefDelta:
+		if _, err := io.ReadFull(in, e.base[:p.algo.size]); err != nil {
+			return e, err
+		}
+	default:
+		if packKinds[e.kind] == "" {
+			return e, errUnsupported
+		}
+	}
+	z, err := zlib.NewReader(in)
+	if err != nil {
+		return e, err
+	}
+	defer z.Close()
+	// Growing as the data arrives: the size is only a claim.
+	e.data, err = io.ReadAll(io.LimitReader(z, int64(size)+1))
+	if err == nil && uint64(len(e.data)) != size {
+		err = errObject
+	}
+	return e, err
+}

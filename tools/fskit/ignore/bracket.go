@@ -1,0 +1,155 @@
+package ignore
+
+import (
+	"errors"
+	"strings"
+)
+
+var (
+	errBracket = errors.New("a bracket is never closed")
+	errClass   = errors.New("a [:class:] in it does not exist")
+)
+
+// byteSet is the set of bytes a bracket matches.
+type byteSet [4]uint64
+
+func (s *byteSet) add(c byte)      { s[c>>6] |= 1 << (c & 63) }
+func (s *byteSet) has(c byte) bool { return s[c>>6]&(1<<(c&63)) != 0 }
+
+func (s *byteSet) addRange(from, to byte) {
+	for c := int(from); c <= int(to); c++ {
+		s.add(byte(c))
+	}
+}
+
+// bracket is a parsed "[...]".
+type bracket struct {
+	set      *byteSet // without the slash, which no bracket matches
+	end      int      // index after the "]"
+	reversed bool     // it has a range like "z-a", of which only the "z" counts
+}
+
+// parseBracket parses the bracket that opens at s[i].
+func parseBracket(s string, i int) (bracket, error) {
+	var (
+		set      = new(byteSet)
+		reversed = false
+	)
+	i++
+	negated := i < len(s) && (s[i] == '!' || s[i] == '^')
+	if negated {
+		i++
+	}
+	// A "]" in the first place is a member. rangeFrom is the byte that a
+	// following "-" would start a range from; a range and a class leave none.
+	rangeFrom := -1
+	for first := true; ; first = false {
+		if i >= len(s) {
+			return bracket{}, errBracket
+		}
+		c := s[i]
+		if c == ']' && !first {
+			break
+		}
+		switch {
+		case c == '-' && rangeFrom >= 0 && i+1 < len(s) && s[i+1] != ']':
+			to, next, err := bracketByte(s, i+1)
+			if err != nil {
+				return bracket{}, err
+			}
+			set.addRange(byte(rangeFrom), to)
+			reversed = reversed || int(to) < rangeFrom
+			rangeFrom, i = -1, next
+		case strings.HasPrefix(s[i:], "[:"):
+			// The class reaches to the next "]", wherever that is; if no colon
+			// stands before it, the "[" was an ordinary member.
+			length := strings.IndexByte(s[i+2:], ']')
+			if length < 0 {
+				return bracket{}, errBracket
+			}
+			name, isClass := strings.CutSuffix(s[i+2:i+2+length], ":")
+			if !isClass {
+				set.add('[')
+				rangeFrom = '['
+				i++
+				continue
+			}
+			if !set.addClass(name) {
+				return bracket{}, errClass
+			}
+			rangeFrom = -1
+			i += 2 + length + 1
+		default:
+			c, next, err := bracketByte(s, i)
+			if err != nil {
+				return bracket{}, err
+			}
+			set.add(c)
+			rangeFrom, i = int(c), next
+		}
+	}
+	if negated {
+		for w := range set {
+			set[w] = ^set[w]
+		}
+	}
+	set['/'>>6] &^= 1 << ('/' & 63)
+	return bracket{set: set, end: i + 1, reversed: reversed}, nil
+}
+
+// bracketByte reads the possibly escaped byte at s[i].
+func bracketByte(s string, i int) (c byte, next int, err error) {
+	if s[i] != '\\' {
+		return s[i], i + 1, nil
+	}
+	if i+1 == len(s) {
+		return 0, 0, errBracket
+	}
+	return s[i+1], i + 2, nil
+}
+
+// addClass adds the members of a POSIX class in the C locale and reports whether
+// the class exists. As in git, space is without vertical tab and form feed.
+func (s *byteSet) addClass(name string) bool {
+	switch name {
+	case "alnum":
+		s.addRange('0', '9')
+		s.addRange('A', 'Z')
+		s.addRange('a', 'z')
+	case "alpha":
+		s.addRange('A', 'Z')
+		s.addRange('a', 'z')
+	case "blank":
+		s.add(' ')
+		s.add('\t')
+	case "cntrl":
+		s.addRange(0, 0x1f)
+		s.add(0x7f)
+	case "digit":
+		s.addRange('0', '9')
+	case "graph":
+		s.addRange('!', '~')
+	case "lower":
+		s.addRange('a', 'z')
+	case "print":
+		s.addRange(' ', '~')
+	case "punct":
+		s.addRange('!', '/')
+		s.addRange(':', '@')
+		s.addRange('[', '`')
+		s.addRange('{', '~')
+	case "space":
+		for _, c := range []byte(" \t\n\r") {
+			s.add(c)
+		}
+	case "upper":
+		s.addRange('A', 'Z')
+	case "xdigit":
+		s.addRange('0', '9')
+		s.addRange('A', 'F')
+		s.addRange('a', 'f')
+	default:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,263 @@
+package safewrite
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"syscall"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// Stage prepares the new content: it is on the disk beside the old one, without a name,
+// or, for writing in place, room for it is allocated and the old content copied to the directory for
+// temporary files. Nothing of it can be seen yet. The caller must not change the bytes until Close.
+func (f *File) Stage(content []byte) error {
+	if f.held {
+		return errors.New("safewrite: Stage after Hold")
+	}
+	switch f.state {
+	case locked:
+	case staged:
+		f.unstage()
+	default:
+		return errors.New("safewrite: Stage after Commit or Close")
+	}
+	f.want = content
+	err := f.stageTemp()
+	if errors.Is(err, errKeep) {
+		err = f.stageInPlace()
+	}
+	if err != nil {
+		f.unstage()
+		return fail(f.t, err)
+	}
+	f.state = staged
+	return nil
+}
+
+// errKeep: the file itself has to stay, so it is written in place.
+var errKeep = errors.New("the file cannot be replaced by another one")
+
+// stageTemp writes the file that is to take the place, or returns errKeep.
+func (f *File) stageTemp() error {
+	if f.parent == nil || !f.t.Granted().Has(jptool.Create|jptool.Update|jptool.Delete) || !mayTemp(f.parent, f.name) {
+		return errKeep
+	}
+	sweep(f.dir, f.parent, f.name)
+	tmp, err := newTemp(f.dir, f.name)
+	if refused(err) {
+		return errKeep
+	}
+	if err != nil {
+		return err
+	}
+	f.temp = tmp
+	kept, err := keepMeta(f.f, tmp.f)
+	if err != nil {
+		return err
+	}
+	if !kept {
+		tmp.discard()
+		f.temp = nil
+		return errKeep
+	}
+	return f.fill(tmp)
+}
+
+// refused reports whether the system does not let entries of the directory change,
+// so that writing in place is what is left.
+func refused(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EBUSY) ||
+		errors.Is(err, syscall.EXDEV) || errors.Is(err, wspath.ErrUnsupported)
+}
+
+// Commit puts the staged content into place, after making sure that the file is still
+// what was read (else CodeStale). When it returns an error the old content is
+// there; when even that could not be achieved, the error says where a copy is.
+func (f *File) Commit() (Method, error) {
+	if f.state != staged {
+		return "", errors.New("safewrite: Commit without Stage")
+	}
+	if err := f.unchanged(); err != nil {
+		return "", err
+	}
+	if f.temp != nil {
+		err := f.swap()
+		if err == nil {
+			f.state = committed
+			return Replaced, nil
+		}
+		if !refused(err) {
+			return "", fail(f.t, err)
+		}
+		f.temp.discard()
+		f.temp = nil
+		if err := f.stageInPlace(); err != nil {
+			return "", fail(f.t, err)
+		}
+	}
+	if err := f.overwrite(); err != nil {
+		return "", fail(f.t, err)
+	}
+	f.state = committed
+	return InPlace, nil
+}
+
+// swap exchanges old and new in one step, so that the old file can be had back.
+func (f *File) swap() error {
+	if err := f.temp.link(); err != nil {
+		return err
+	}
+	err := exchange(f.dir, f.temp.name, f.name)
+	if errors.Is(err, wspath.ErrUnsupported) {
+		return f.rename()
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return f.stale()
+	}
+	if err != nil {
+		return err
+	}
+	f.old, f.temp.name = f.temp.name, ""
+	if err := step("exchanged"); err != nil {
+		return f.undo(err)
+	}
+	if !is(f.dir, f.old, f.f) {
+		// Between the look and the exchange somebody put another file there.
+		return f.undo(f.stale())
+	}
+	if err := syncDir(f.dir, f.temp.f); err != nil {
+		return f.undo(err)
+	}
+	return step("directory synced")
+}
+
+// undo swaps back because of err, and returns it.
+func (f *File) undo(err error) error {
+	if back := f.swapBack(); back != nil {
+		return failed(f.t, err, "the old content could not be put back: %v", back)
+	}
+	return err
+}
+
+func (f *File) swapBack() error {
+	if err := exchange(f.dir, f.old, f.name); err != nil {
+		return err
+	}
+	f.temp.name, f.old = f.old, ""
+	return nil
+}
+
+// rename is swap where entries cannot be exchanged: the old file is lost as a name.
+func (f *File) rename() error {
+	if err := f.dir.Rename(f.temp.name, f.dir, f.name); err != nil {
+		return err
+	}
+	f.temp.name = ""
+	if err := step("renamed"); err != nil {
+		return err
+	}
+	return syncDir(f.dir, f.temp.f)
+}
+
+// Rollback puts the old content back after Commit, for a call that changes several
+// files or none. It fails with CodeStale when somebody has replaced the new file meanwhile.
+func (f *File) Rollback() error {
+	if f.state != committed {
+		return errors.New("safewrite: Rollback without Commit")
+	}
+	err := f.rollback()
+	if err == nil {
+		f.state = locked
+		f.unstage()
+	}
+	return fail(f.t, err)
+}
+
+func (f *File) rollback() error {
+	if f.temp == nil {
+		return f.restore()
+	}
+	if !is(f.dir, f.name, f.temp.f) {
+		return f.stale()
+	}
+	if f.old == "" {
+		return f.rewrite()
+	}
+	if err := f.swapBack(); err != nil {
+		return err
+	}
+	return syncDir(f.dir, f.f)
+}
+
+// rewrite makes a new file of the old content, which only the open descriptor has left.
+func (f *File) rewrite() error {
+	r, err := f.reader()
+	if err != nil {
+		return err
+	}
+	tmp, err := newTemp(f.dir, f.name)
+	if err != nil {
+		return err
+	}
+	defer tmp.discard()
+	if _, err := keepMeta(f.f, tmp.f); err != nil {
+		return err
+	}
+	if _, err := io.Copy(tmp.f, r); err != nil {
+		return err
+	}
+	if err := tmp.f.Sync(); err != nil {
+		return err
+	}
+	if err := tmp.link(); err != nil {
+		return err
+	}
+	if err := f.dir.Rename(tmp.name, f.dir, f.name); err != nil {
+		return err
+	}
+	tmp.name = ""
+	return syncDir(f.dir, tmp.f)
+}
+
+// unstage drops what was prepared and not committed.
+func (f *File) unstage() {
+	if f.temp != nil {
+		f.temp.discard()
+		f.temp = nil
+	}
+	if f.grown {
+		// The room behind the end goes; the size is what it was.
+		if fi, err := f.f.Stat(); err == nil {
+			_ = f.f.Truncate(fi.Size())
+		}
+		f.grown = false
+	}
+	f.backup.remove()
+	f.backup = nil
+	f.want, f.splice = nil, nil
+	if f.state == staged {
+		f.state = locked
+	}
+}
+
+// Close gives up what was not committed, removes what was kept for Rollback, and
+// unlocks. Calling it again does nothing.
+func (f *File) Close() error {
+	if f.state == closed {
+		return nil
+	}
+	if f.state == committed {
+		f.grown = false // it is content now
+	}
+	if f.old != "" && is(f.dir, f.old, f.f) {
+		_ = f.dir.Remove(f.old) // else the next sweep does
+		_ = step("old removed")
+	}
+	f.unstage()
+	f.state = closed
+	err := errors.Join(f.f.Close(), f.dir.Close())
+	return err
+}

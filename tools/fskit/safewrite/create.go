@@ -1,0 +1,271 @@
+package safewrite
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// Create makes a new file at t with all of content, or nothing: never over an existing
+// entry, a symlink included (CodeAlreadyExists). t must grant create, and its parent exist. perm is
+// less the umask, as in os.OpenFile.
+//
+// Where t grants create but not update and the launcher handed down an unnamed file
+// for it, that one is filled and given the name (design, "create without update"). On file systems
+// without unnamed files and without update and delete on the directory, a process killed in
+// the middle leaves a part of the file.
+func Create(t *jptool.Target, content []byte, perm fs.FileMode) error {
+	return create(t, &source{content: content, perm: perm})
+}
+
+// Copy makes a new file at t with the content of from and its attributes, see
+// [CopyAttributes]; otherwise it is Create, but it sweeps nothing. With lazy it does not
+// wait for the disk: [SyncAll] does, once for many files.
+func Copy(t *jptool.Target, from *os.File, lazy bool) error {
+	src, err := copyOf(t, from, lazy)
+	if err != nil {
+		return err
+	}
+	return create(t, src)
+}
+
+// CopyOver is Copy onto an existing file or symlink, which is replaced in one step. It
+// takes no lock, and is for callers who hold one; t and its directory must grant
+// create, update and delete.
+func CopyOver(t *jptool.Target, from *os.File) error {
+	src, err := copyOf(t, from, false)
+	if err != nil {
+		return err
+	}
+	if err := t.Require(jptool.Create | jptool.Update | jptool.Delete); err != nil {
+		return err
+	}
+	f, err := find(t)
+	if err != nil {
+		return err
+	}
+	defer f.dir.Close()
+	tmp, err := newTemp(f.dir, f.name)
+	if err != nil {
+		return t.Fail(err)
+	}
+	defer tmp.discard()
+	if err := src.pour(tmp); err != nil {
+		return t.Fail(err)
+	}
+	if err := tmp.link(); err != nil {
+		return t.Fail(err)
+	}
+	if err := f.dir.Rename(tmp.name, f.dir, f.name); err != nil {
+		return t.Fail(err)
+	}
+	tmp.name = ""
+	return t.Fail(syncDir(f.dir, tmp.f))
+}
+
+func copyOf(t *jptool.Target, from *os.File, lazy bool) (*source, error) {
+	fi, err := from.Stat()
+	if err != nil {
+		return nil, t.Fail(err)
+	}
+	return &source{like: from, perm: fi.Mode().Perm(), lazy: lazy && syncsFileSystem}, nil
+}
+
+// CopyAttributes gives a file or directory the owner, mode, times and extended
+// attributes of another one, as far as that is permitted: what cannot be given is left out.
+// Set-user-ID bits and file capabilities go only with the owner.
+func CopyAttributes(from, to *os.File) error { return bareOrNil(copyMeta(from, to)) }
+
+// SyncAll brings everything that was copied to the file system of the directory at t to
+// the disk.
+func SyncAll(t *jptool.Target) error {
+	base, path, err := t.Base()
+	if err != nil {
+		return err
+	}
+	d, err := base.OpenDirFile(path)
+	if err != nil {
+		return t.Fail(err)
+	}
+	defer d.Close()
+	return t.Fail(syncFileSystem(d))
+}
+
+// source is what a new file is made of.
+type source struct {
+	content []byte
+	like    *os.File // if not nil, its content and attributes
+	perm    fs.FileMode
+	lazy    bool // do not wait for the disk
+}
+
+// pour fills tmp.
+func (s *source) pour(tmp *temp) error {
+	if s.like == nil {
+		return tmp.writeBytes(s.content)
+	}
+	if _, err := s.like.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	tmp.lazy = s.lazy
+	if err := tmp.write(s.like); err != nil {
+		return err
+	}
+	// After the content: writing changes times, and takes attributes away.
+	if err := copyMeta(s.like, tmp.f); err != nil || s.lazy {
+		return err
+	}
+	return tmp.f.Sync()
+}
+
+func create(t *jptool.Target, src *source) error {
+	if err := t.Require(jptool.Create); err != nil {
+		return err
+	}
+	base, path, err := t.Base()
+	if err != nil {
+		return err
+	}
+	dir, err := base.Sub(wspath.ParentOf(path))
+	if err != nil {
+		return t.Fail(err)
+	}
+	defer dir.Close()
+	n := &newFile{t: t, parent: t.Parent(), dir: dir, name: nameOf(path), src: src}
+	if src.like == nil {
+		sweep(dir, n.parent, n.name)
+	}
+	// Not worth writing it all first, and a clear answer where writing is refused.
+	if _, err := dir.Lstat(n.name); err == nil {
+		return t.Fail(fs.ErrExist)
+	}
+	if !t.Granted().Has(jptool.Update) {
+		if fd, ok := t.StagedFile(); ok {
+			return n.staged(fd)
+		}
+	}
+	return n.unnamed()
+}
+
+// newFile is a file about to be made.
+type newFile struct {
+	t, parent *jptool.Target
+	dir       *wspath.Dir // of parent
+	name      string
+	src       *source
+}
+
+func (n *newFile) temp(f *os.File) *temp { return &temp{f: f, dir: n.dir, target: n.name} }
+
+// unnamed fills a file without a name and gives it one at the end.
+func (n *newFile) unnamed() error {
+	f, err := unnamedFile(n.dir)
+	if errors.Is(err, wspath.ErrUnsupported) {
+		return n.named()
+	}
+	if errors.Is(err, fs.ErrPermission) && !n.t.Granted().Has(jptool.Update) {
+		return failed(n.t, err, "where only create is granted a sandbox lets a file be filled only if the launcher opened it, which it did not")
+	}
+	if err != nil {
+		return n.t.Fail(err)
+	}
+	defer f.Close()
+	if n.src.perm != 0o666 {
+		if err := setPerm(f, n.src.perm); err != nil {
+			return n.t.Fail(err)
+		}
+	}
+	if err := n.finish(n.temp(f)); errors.Is(err, errNoProc) {
+		return n.named()
+	} else if err != nil {
+		return fail(n.t, err)
+	}
+	return nil
+}
+
+// errNoProc: a file without a name cannot get one, because /proc is missing.
+var errNoProc = errors.New("/proc is not mounted")
+
+// finish fills a file without a name and gives it its final one.
+func (n *newFile) finish(tmp *temp) error {
+	if err := n.src.pour(tmp); err != nil {
+		return err
+	}
+	err := n.dir.LinkFile(tmp.f, n.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return errNoProc // or the directory is gone; then the other way fails too
+	}
+	if err != nil {
+		return err
+	}
+	if err := step("file named"); err != nil {
+		return err
+	}
+	return tmp.syncDir()
+}
+
+// setPerm changes what 0666 less the umask became into perm less the same. The umask
+// itself cannot be read without changing it for the whole process.
+func setPerm(f *os.File, perm fs.FileMode) error {
+	fi, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	have := fi.Mode().Perm()
+	return f.Chmod(perm.Perm() & (have | have&0o444>>2))
+}
+
+// staged fills the file that the launcher opened.
+func (n *newFile) staged(fd int) error {
+	f, err := stagedFile(fd)
+	if err != nil {
+		return jptool.Errorf(jptool.CodeInvalidRequest, "access.staged: descriptor %d is not an empty file without a name; each serves for one new file", fd)
+	}
+	defer f.Close()
+	return fail(n.t, n.finish(n.temp(f)))
+}
+
+// named is for file systems without unnamed files.
+func (n *newFile) named() error {
+	if mayTemp(n.parent, n.name) {
+		tmp, err := namedTemp(n.dir, n.name, n.src.perm)
+		if err != nil {
+			return n.t.Fail(err)
+		}
+		defer tmp.discard()
+		if err := n.src.pour(tmp); err != nil {
+			return n.t.Fail(err)
+		}
+		if err := n.dir.RenameNew(tmp.name, n.dir, n.name); err != nil {
+			return n.t.Fail(err)
+		}
+		tmp.name = ""
+		return n.t.Fail(tmp.syncDir())
+	}
+	f, err := n.dir.OpenFile(n.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, n.src.perm)
+	if err != nil {
+		return n.t.Fail(err)
+	}
+	tmp := n.temp(f)
+	if err = n.src.pour(tmp); err == nil {
+		defer f.Close()
+		return n.t.Fail(tmp.syncDir())
+	}
+	if n.t.Granted().Has(jptool.Delete) {
+		tmp.name = n.name
+		tmp.discard()
+		return n.t.Fail(err)
+	}
+	f.Close()
+	return failed(n.t, err, "an incomplete file was left there, because delete is not granted")
+}
+
+// mayTemp reports whether a temporary for the entry name may be made in a directory
+// and renamed. A pin on the directory itself does not matter for what is in it.
+func mayTemp(dir *jptool.Target, name string) bool {
+	return dir.Child(tempName(name, 0)).Granted().Has(jptool.Create | jptool.Update | jptool.Delete)
+}

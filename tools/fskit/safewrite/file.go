@@ -1,0 +1,309 @@
+package safewrite
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/tools/fskit"
+)
+
+// Method says how content was replaced, in the words for results.
+type Method string
+
+// The two methods.
+const (
+	Replaced Method = "replaced" // by a new file under the same name
+	InPlace  Method = "in place" // the same file, written over
+)
+
+// File is an existing regular file, locked for being edited. It is not safe for concurrent use.
+type File struct {
+	t      *jptool.Target
+	f      *os.File    // holds the lock
+	dir    *wspath.Dir // the directory it was found in
+	name   string
+	parent *jptool.Target // nil for a root: no entry of it may be touched
+	// readable and writable say how f is open. It is not readable without the grant,
+	// and not writable while somebody executes the file.
+	readable, writable bool
+	held               bool // by Hold: never written
+
+	// seen is the digest of what was read, "" for nothing; content the bytes if kept.
+	seen    string
+	content []byte
+	known   bool
+
+	state  state
+	want   []byte  // what Stage was given
+	splice *splice // what StageSplice was given
+	// splicedDigest is of the content that a splice gives.
+	splicedDigest string
+	temp          *temp // the new file, when replacing
+	backup        *backup
+	grown         bool   // room was allocated behind the end
+	old           string // name under which the replaced file waits for Rollback, or ""
+}
+
+type state uint8
+
+const (
+	locked state = iota
+	staged
+	committed
+	closed
+)
+
+// Lock opens the regular file at t and locks it against other calls that lock. t must
+// grant update. It waits for the lock as long as ctx allows and at most ten seconds; then
+// the error has CodeBusy and is transient. The caller must Close the File.
+//
+// The lock is advisory: programs that do not ask for it are not stopped.
+func Lock(ctx context.Context, t *jptool.Target) (*File, error) {
+	return lockOpened(ctx, t, open)
+}
+
+// Hold is [Lock] for a file whose entry is to be deleted or moved: it needs `read` instead of
+// update, and the File can be read and compared but not written.
+func Hold(ctx context.Context, t *jptool.Target) (*File, error) {
+	return lockOpened(ctx, t, openToHold)
+}
+
+func lockOpened(ctx context.Context, t *jptool.Target, open opener) (*File, error) {
+	limit := newLimit(ctx)
+	for {
+		f, err := open(t)
+		if err != nil {
+			return nil, err
+		}
+		if err := limit.wait(f); err != nil {
+			f.Close()
+			return nil, err
+		}
+		// Who held the lock may have put another file in its place.
+		same, err := f.stillThere()
+		if err == nil && same {
+			return f, nil
+		}
+		f.Close()
+		if err != nil {
+			return nil, err
+		}
+		if err := limit.pause(t); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// open opens without locking.
+func open(t *jptool.Target) (*File, error) {
+	if err := t.Require(jptool.Update); err != nil {
+		return nil, err
+	}
+	f, err := find(t)
+	if err != nil {
+		return nil, err
+	}
+	flag := os.O_WRONLY
+	if t.Granted().Has(jptool.Read) {
+		flag, f.readable = os.O_RDWR, true
+	}
+	f.writable = true
+	f.f, err = f.dir.OpenFile(f.name, flag, 0)
+	if errors.Is(err, syscall.ETXTBSY) && f.readable {
+		// It may be written, but is running: it can still be replaced.
+		f.writable = false
+		f.f, err = f.dir.OpenFile(f.name, os.O_RDONLY, 0)
+	}
+	if err != nil {
+		f.dir.Close()
+		return nil, t.Fail(err)
+	}
+	return f, nil
+}
+
+func openToHold(t *jptool.Target) (*File, error) {
+	if err := t.Require(jptool.Read); err != nil {
+		return nil, err
+	}
+	f, err := find(t)
+	if err != nil {
+		return nil, err
+	}
+	f.held, f.readable = true, true
+	if f.f, err = f.dir.OpenFile(f.name, os.O_RDONLY, 0); err != nil {
+		f.dir.Close()
+		return nil, t.Fail(err)
+	}
+	return f, nil
+}
+
+// find holds the directory that t is in.
+func find(t *jptool.Target) (*File, error) {
+	base, path, err := t.Base()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := base.Sub(wspath.ParentOf(path))
+	if err != nil {
+		return nil, t.Fail(err)
+	}
+	f := &File{t: t, dir: dir, name: nameOf(path)}
+	if !t.IsRoot() {
+		f.parent = t.Parent()
+	}
+	return f, nil
+}
+
+// stillThere reports whether the path still leads to the locked file.
+func (f *File) stillThere() (bool, error) {
+	now, err := f.t.Lstat()
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	mine, err := f.f.Stat()
+	if err != nil {
+		return false, f.t.Fail(err)
+	}
+	return os.SameFile(now, mine), nil
+}
+
+// Target returns the target that was locked.
+func (f *File) Target() *jptool.Target { return f.t }
+
+// Stat describes the locked file.
+func (f *File) Stat() (fs.FileInfo, error) {
+	fi, err := f.f.Stat()
+	return fi, f.t.Fail(err)
+}
+
+// Content reads the file. What Commit finds must still be this. The caller must not
+// change the bytes. The policy must grant read.
+func (f *File) Content() ([]byte, error) {
+	if f.known {
+		return f.content, nil
+	}
+	fi, err := f.f.Stat()
+	if err != nil {
+		return nil, f.t.Fail(err)
+	}
+	r, err := f.reader()
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	b.Grow(int(fi.Size()) + bytes.MinRead)
+	if _, err := b.ReadFrom(r); err != nil {
+		return nil, f.t.Fail(err)
+	}
+	content := b.Bytes()
+	if f.seen != "" && f.seen != fskit.DigestBytes(content) {
+		return nil, f.stale()
+	}
+	f.content, f.known = content, true
+	return content, nil
+}
+
+// Digest returns the digest of the content without keeping it in memory. What Commit
+// finds must still be this. The policy must grant read.
+func (f *File) Digest() (string, error) {
+	if f.seen != "" {
+		return f.seen, nil
+	}
+	if f.known {
+		f.seen = fskit.DigestBytes(f.content)
+		return f.seen, nil
+	}
+	r, err := f.reader()
+	if err != nil {
+		return "", err
+	}
+	sum, err := fskit.Digest(r)
+	if err != nil {
+		return "", f.t.Fail(err)
+	}
+	f.seen = sum
+	return sum, nil
+}
+
+// reader reads the locked file from its start.
+func (f *File) reader() (io.Reader, error) {
+	if !f.readable {
+		return nil, f.t.Require(jptool.Read)
+	}
+	return io.NewSectionReader(f.f, 0, 1<<62), nil
+}
+
+// Unchanged returns an error with CodeStale unless the path still leads to the locked
+// file and its content is what Content or Digest returned, if one was called.
+func (f *File) Unchanged() error { return f.unchanged() }
+
+// unchanged compares content, never times, which tell little.
+func (f *File) unchanged() error {
+	same, err := f.stillThere()
+	if err != nil {
+		return err
+	}
+	if !same {
+		return f.stale()
+	}
+	switch {
+	case f.known:
+		r, err := f.reader()
+		if err != nil {
+			return err
+		}
+		same, err = equal(r, f.content)
+		if err != nil {
+			return f.t.Fail(err)
+		}
+	case f.seen != "":
+		r, err := f.reader()
+		if err != nil {
+			return err
+		}
+		sum, err := fskit.Digest(r)
+		if err != nil {
+			return f.t.Fail(err)
+		}
+		same = sum == f.seen
+	}
+	if !same {
+		return f.stale()
+	}
+	return nil
+}
+
+func (f *File) stale() error {
+	return jptool.Errorf(jptool.CodeStale, "%s was changed by somebody else since it was read; nothing was written; read it again", jptool.Quote(f.t.Path()))
+}
+
+// equal reports whether r yields exactly want.
+func equal(r io.Reader, want []byte) (bool, error) {
+	buf := make([]byte, 256<<10)
+	for {
+		n, err := r.Read(buf)
+		if n > len(want) || !bytes.Equal(buf[:n], want[:n]) {
+			return false, nil
+		}
+		want = want[n:]
+		if err == io.EOF {
+			return len(want) == 0, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+}
+
+func nameOf(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

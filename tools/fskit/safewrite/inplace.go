@@ -1,0 +1,154 @@
+package safewrite
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// backup is a copy of the old content in the directory for temporary files. It has a
+// name, which it keeps when putting the content back has failed or the process is killed:
+// then a person can.
+type backup struct {
+	f    *os.File
+	size int64
+	keep bool
+}
+
+// stageInPlace prepares what can fail, so that overwriting hardly can.
+func (f *File) stageInPlace() error {
+	if !f.writable {
+		return errors.New("it is being executed, and cannot be replaced by a new file here")
+	}
+	if err := f.materialise(); err != nil {
+		return err
+	}
+	fi, err := f.f.Stat()
+	if err != nil {
+		return err
+	}
+	if f.readable {
+		if err := f.backUp(fi.Size()); err != nil {
+			return err
+		}
+	}
+	if err := step("backed up"); err != nil {
+		return err
+	}
+	f.grown = int64(len(f.want)) > fi.Size()
+	if err := allocate(f.f, int64(len(f.want))); err != nil {
+		return err
+	}
+	return step("allocated")
+}
+
+func (f *File) backUp(size int64) error {
+	c, err := os.CreateTemp("", "jptool-*.old")
+	if err != nil {
+		return jptool.Errorf(jptool.CodeIO, "%s must be written in place, and there is no room for a copy of the old content in the directory for temporary files (TMPDIR): %w", jptool.Quote(f.t.Path()), wspath.Bare(err))
+	}
+	f.backup = &backup{f: c, size: size}
+	if _, err := io.Copy(c, io.NewSectionReader(f.f, 0, size)); err != nil {
+		return jptool.Errorf(jptool.CodeIO, "%s must be written in place, and the old content cannot be copied to the directory for temporary files (TMPDIR): %w", jptool.Quote(f.t.Path()), wspath.Bare(err))
+	}
+	return nil
+}
+
+func (b *backup) remove() {
+	if b == nil {
+		return
+	}
+	b.f.Close()
+	if !b.keep {
+		_ = os.Remove(b.f.Name())
+	}
+}
+
+// overwrite writes the new content over the old one, or puts that back.
+func (f *File) overwrite() error {
+	err := f.pour()
+	if err == nil {
+		return nil
+	}
+	if back := f.restore(); back != nil {
+		return failed(f.t, err, "%v", back)
+	}
+	return err
+}
+
+func (f *File) pour() error {
+	from, to := 0, len(f.want)
+	if f.known {
+		// Bytes that stay are not written: less can go wrong.
+		from, to = changed(f.content, f.want)
+	}
+	const chunk = 1 << 20
+	for at := from; at < to; at += chunk {
+		if _, err := f.f.WriteAt(f.want[at:min(at+chunk, to)], int64(at)); err != nil {
+			return err
+		}
+		if err := step("partly overwritten"); err != nil {
+			return err
+		}
+	}
+	if err := f.f.Truncate(int64(len(f.want))); err != nil {
+		return err
+	}
+	if err := step("overwritten"); err != nil {
+		return err
+	}
+	return f.f.Sync()
+}
+
+// changed returns the range of new that has to be written over old.
+func changed(old, new []byte) (from, to int) {
+	short := min(len(old), len(new))
+	for from < short && old[from] == new[from] {
+		from++
+	}
+	to = len(new)
+	if len(old) == len(new) {
+		for to > from && old[to-1] == new[to-1] {
+			to--
+		}
+	}
+	return from, to
+}
+
+// restore puts the old content back.
+func (f *File) restore() error {
+	if f.backup == nil {
+		return errors.New("the old content cannot be put back, because read is not granted: the file holds a mix")
+	}
+	b := f.backup
+	buf := make([]byte, 256<<10)
+	_, err := io.CopyBuffer(&writerAt{f: f.f}, io.NewSectionReader(b.f, 0, b.size), buf)
+	if err == nil {
+		err = f.f.Truncate(b.size)
+	}
+	if err == nil {
+		err = f.f.Sync()
+	}
+	if err != nil {
+		b.keep = true
+		return fmt.Errorf("the old content could not be put back (%w): a copy of it is %s in the directory for temporary files", wspath.Bare(err), filepath.Base(b.f.Name()))
+	}
+	return nil
+}
+
+// writerAt writes from the start of a file whose position nobody minds.
+type writerAt struct {
+	f  *os.File
+	at int64
+}
+
+func (w *writerAt) Write(p []byte) (int, error) {
+	n, err := w.f.WriteAt(p, w.at)
+	w.at += int64(n)
+	return n, err
+}

@@ -1,0 +1,174 @@
+package safewrite
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// mountID returns an identifier of the mount that f was opened through, 0 if the
+// kernel does not tell; tests replace it.
+var mountID = func(f *os.File) uint64 {
+	var st unix.Statx_t
+	err := unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_MNT_ID, &st)
+	if err != nil || st.Mask&unix.STATX_MNT_ID == 0 {
+		return 0
+	}
+	return st.Mnt_id
+}
+
+// keepMeta gives a new file everything that old has beside its content: owner, group,
+// mode, extended attributes and with them ACLs. It reports false when the new file
+// could not stand for the old one, which then has to be written in place: several hard
+// links, a mount point, set-user-ID bits or file capabilities (which the kernel decides
+// on when such a file is written), or anything that cannot be copied.
+//
+// Not kept: the time of birth and inode flags (chattr).
+func keepMeta(old, new *os.File) (bool, error) {
+	oldInfo, err := old.Stat()
+	if err != nil {
+		return false, err
+	}
+	newInfo, err := new.Stat()
+	if err != nil {
+		return false, err
+	}
+	from, ok := oldInfo.Sys().(*syscall.Stat_t)
+	to, ok2 := newInfo.Sys().(*syscall.Stat_t)
+	if !ok || !ok2 || from.Nlink > 1 || from.Dev != to.Dev || mountID(old) != mountID(new) {
+		return false, nil
+	}
+	if oldInfo.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
+		return false, nil
+	}
+	if from.Uid != to.Uid || from.Gid != to.Gid {
+		if err := new.Chown(int(from.Uid), int(from.Gid)); err != nil {
+			return false, nil
+		}
+	}
+	if kept, err := keepXattrs(int(old.Fd()), int(new.Fd())); !kept || err != nil {
+		return false, err
+	}
+	// Last: setting an ACL changes the mode, and the other way round they agree.
+	if err := new.Chmod(oldInfo.Mode().Perm() | oldInfo.Mode()&fs.ModeSticky); err != nil {
+		return false, nil
+	}
+	return true, nil
+}
+
+func keepXattrs(old, new int) (bool, error) {
+	names, err := xattrNames(old)
+	if err != nil {
+		return false, err
+	}
+	inherited, err := xattrNames(new)
+	if err != nil {
+		return false, err
+	}
+	for name := range inherited {
+		if !names[name] && !strings.HasPrefix(name, "security.") {
+			if err := unix.Fremovexattr(new, name); err != nil {
+				return false, nil
+			}
+		}
+	}
+	for name := range names {
+		if name == "security.capability" {
+			return false, nil
+		}
+		value, err := xattr(old, name)
+		if err != nil {
+			return false, nil
+		}
+		if have, err := xattr(new, name); err == nil && bytes.Equal(have, value) {
+			continue
+		}
+		if err := unix.Fsetxattr(new, name, value, 0); err != nil {
+			if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+				return false, err
+			}
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func xattrNames(fd int) (map[string]bool, error) {
+	buf, err := grow(func(buf []byte) (int, error) { return unix.Flistxattr(fd, buf) })
+	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for name := range bytes.SplitSeq(buf, []byte{0}) {
+		if len(name) > 0 {
+			names[string(name)] = true
+		}
+	}
+	return names, nil
+}
+
+func xattr(fd int, name string) ([]byte, error) {
+	return grow(func(buf []byte) (int, error) { return unix.Fgetxattr(fd, name, buf) })
+}
+
+// grow calls get with a buffer that is large enough.
+func grow(get func(buf []byte) (int, error)) ([]byte, error) {
+	for size := 256; ; size *= 4 {
+		buf := make([]byte, size)
+		n, err := get(buf)
+		if err == nil {
+			return buf[:n], nil
+		}
+		if err != unix.ERANGE || size > 1<<20 {
+			return nil, err
+		}
+	}
+}
+
+// stagedFile opens the descriptor that the launcher handed down once more, if it is what
+// it should be: anybody could have written the number.
+func stagedFile(fd int) (*os.File, error) {
+	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(own, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink != 0 || st.Size != 0 {
+		unix.Close(own)
+		return nil, errors.ErrUnsupported
+	}
+	return os.NewFile(uintptr(own), "staged"), nil
+}
+
+// allocate reserves room for the first size bytes of a file without changing its
+// size, so that writing them cannot fail for want of it. Where that cannot be done
+// (a file system that copies on write, for one) it does nothing.
+func allocate(f *os.File, size int64) error {
+	if size == 0 {
+		return nil
+	}
+	for {
+		err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, size)
+		switch err {
+		case nil, unix.EOPNOTSUPP, unix.ENOSYS, unix.EINVAL:
+			return nil
+		case unix.EINTR:
+			continue
+		}
+		return err
+	}
+}
+
+const syncsFileSystem = true
+
+// syncFileSystem brings all of d's file system to the disk, for which one call is faster
+// than one for each of many files.
+func syncFileSystem(d *os.File) error { return unix.Syncfs(int(d.Fd())) }

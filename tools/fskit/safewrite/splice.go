@@ -1,0 +1,212 @@
+package safewrite
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"io"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/tools/fskit"
+)
+
+// splice is new content that differs from the old in one range.
+type splice struct {
+	start     int64
+	was, text []byte
+}
+
+// ReadAt reads the locked file without keeping anything, for files too large to hold.
+// What was read this way is compared at Commit only as far as Digest or StageSplice saw
+// the same. The policy must grant read.
+func (f *File) ReadAt(p []byte, off int64) (int, error) {
+	if !f.readable {
+		return 0, f.t.Require(jptool.Read)
+	}
+	n, err := f.f.ReadAt(p, off)
+	if err != nil && err != io.EOF {
+		err = f.t.Fail(err)
+	}
+	return n, err
+}
+
+// StageSplice is [File.Stage] of the old content with text in the place of was, which
+// stands at start. The rest is copied from the file and never held in memory, unless the
+// file has to be written in place. What Commit finds must still be was and the rest as
+// copied, and what Digest returned before, if it was called. It returns the digest of the new content. The
+// caller must not change the bytes until Close. The policy must grant read.
+func (f *File) StageSplice(start int64, was, text []byte) (digest string, err error) {
+	if f.held || f.state != locked {
+		return "", errors.New("safewrite: StageSplice of a File that is held or staged")
+	}
+	if _, err := f.reader(); err != nil {
+		return "", err
+	}
+	f.splice = &splice{start, was, text}
+	err = f.stageTemp()
+	if errors.Is(err, errKeep) {
+		err = f.stageInPlace()
+	}
+	if err != nil {
+		f.unstage()
+		return "", fail(f.t, err)
+	}
+	f.state = staged
+	return f.splicedDigest, nil
+}
+
+// fill writes the new content to the temporary.
+func (f *File) fill(tmp *temp) error {
+	if f.splice == nil {
+		return tmp.writeBytes(f.want)
+	}
+	// The digest of what the copy was made from is what Commit compares with, so that
+	// the new content is made from exactly what it replaces.
+	s, h := f.splice, startHasher()
+	defer h.stop()
+	pour := func(r io.Reader) error {
+		for {
+			buf := h.buffer()
+			n, err := io.ReadFull(r, buf)
+			if buf = buf[:n]; n > 0 {
+				h.todo <- piece{buf, both}
+				if _, err := tmp.f.Write(buf); err != nil {
+					return err
+				}
+				if err := step("temporary partly written"); err != nil {
+					return err
+				}
+			}
+			if err == io.EOF || err == io.ErrUnexpectedEOF {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if err := step("temporary made"); err != nil {
+		return err
+	}
+	if err := pour(io.NewSectionReader(f.f, 0, s.start)); err != nil {
+		return err
+	}
+	h.todo <- piece{s.was, onlyOld}
+	h.todo <- piece{s.text, onlyNew}
+	if _, err := tmp.f.Write(s.text); err != nil {
+		return err
+	}
+	if err := pour(io.NewSectionReader(f.f, s.start+int64(len(s.was)), 1<<62)); err != nil {
+		return err
+	}
+	if err := tmp.sync(); err != nil {
+		return err
+	}
+	h.stop()
+	old := digestOf(h.old)
+	if f.seen != "" && f.seen != old {
+		return f.stale()
+	}
+	f.seen, f.splicedDigest = old, digestOf(h.new)
+	return nil
+}
+
+func digestOf(h hash.Hash) string { return "sha256:" + hex.EncodeToString(h.Sum(nil)) }
+
+// materialise turns a splice into content in memory, for writing in place.
+func (f *File) materialise() error {
+	if f.splice == nil {
+		return nil
+	}
+	old, err := f.Content()
+	if err != nil {
+		return err
+	}
+	s := f.splice
+	if int64(len(old)) < s.start+int64(len(s.was)) || !bytes.HasPrefix(old[s.start:], s.was) {
+		return f.stale()
+	}
+	f.want = bytes.Join([][]byte{old[:s.start], s.text, old[s.start+int64(len(s.was)):]}, nil)
+	f.splicedDigest = fskit.DigestBytes(f.want)
+	f.splice = nil
+	return nil
+}
+
+// hasher makes the digests of the old and of the new content beside the writing. They
+// are one until the contents differ.
+type hasher struct {
+	old, new hash.Hash
+	todo     chan piece
+	done     chan struct{}
+	ring     [ringSize][]byte
+	next     int
+}
+
+// piece is a part of the content, of which the digest takes it.
+type piece struct {
+	bytes []byte
+	of    content
+}
+
+type content uint8
+
+const (
+	both content = iota
+	onlyOld
+	onlyNew
+)
+
+// The hasher may be at one buffer, hold ringSize-2 in its channel, and the reader fill
+// one: then none is used twice at a time.
+const (
+	ringSize   = 6
+	bufferSize = 256 << 10
+)
+
+func startHasher() *hasher {
+	h := &hasher{old: sha256.New(), todo: make(chan piece, ringSize-2), done: make(chan struct{})}
+	go func() {
+		defer close(h.done)
+		for p := range h.todo {
+			if p.of != both && h.new == nil {
+				h.new = clone(h.old)
+			}
+			if p.of != onlyNew {
+				h.old.Write(p.bytes)
+			}
+			if p.of != onlyOld && h.new != nil {
+				h.new.Write(p.bytes)
+			}
+		}
+	}()
+	return h
+}
+
+func clone(h hash.Hash) hash.Hash {
+	c, err := h.(hash.Cloner).Clone()
+	if err != nil {
+		panic(err) // every hash of the standard library can be cloned
+	}
+	return c
+}
+
+// buffer returns a buffer that the hasher has done with, when it gets every one.
+func (h *hasher) buffer() []byte {
+	i := h.next % ringSize
+	h.next++
+	if h.ring[i] == nil {
+		h.ring[i] = make([]byte, bufferSize)
+	}
+	return h.ring[i]
+}
+
+// stop waits for what is to do; again does nothing.
+func (h *hasher) stop() {
+	if h.todo != nil {
+		close(h.todo)
+		h.todo = nil
+	}
+	<-h.done
+}

@@ -1,0 +1,122 @@
+package fskit
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/toolmain"
+	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/tools/fskit/ignore"
+)
+
+// Suppress compiles the option `suppress`: gitignore patterns, anchored at the
+// workspace root, of paths whose content and names a tool does not show. A pattern that
+// cannot be used fails the whole call with CodeInvalidArguments and is named; an absent
+// or empty list suppresses nothing (the result may be nil, which all methods take).
+//
+// A pattern without wildcards that names a symlink also covers what the link leads to,
+// under its real path; a plain name is looked up at the root only. A negated pattern is
+// not followed.
+//
+// What it does not stop: it keeps noise and secrets out of a conversation, it is not
+// access control. A tool that may write a suppressed file still writes it, a hard link
+// has a name of its own, and a link met on the way to another one is judged by neither
+// of its names. What must not be read belongs into the access rules.
+func Suppress(ws *jptool.Workspace, patterns toolmain.Strings) (*ignore.Globs, error) {
+	if len(patterns.Items) == 0 {
+		return nil, nil
+	}
+	var list []string
+	for _, p := range patterns.Items {
+		list = append(list, p)
+		if real, ok := followPattern(ws, p); ok {
+			list = append(list, real)
+		}
+	}
+	globs, err := ignore.ParseGlobs(list)
+	if err != nil {
+		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "option `suppress`: %w", err)
+	}
+	return globs, nil
+}
+
+// followPattern returns a pattern for what the path that p names leads to, when p is a
+// plain path and leads elsewhere by a symlink.
+func followPattern(ws *jptool.Workspace, p string) (string, bool) {
+	if strings.ContainsAny(p, "*?[]{}\\\r\n\x00") || strings.HasPrefix(p, "!") {
+		return "", false
+	}
+	name := strings.Trim(strings.TrimRight(p, " "), "/")
+	if name == "" {
+		return "", false
+	}
+	t, err := ws.CheckContent(name, 0)
+	if err != nil || t.Path() == "." || t.Path() == name {
+		return "", false
+	}
+	return "/" + escapeGlob(t.Path()), true
+}
+
+// escapeGlob returns the pattern that matches exactly path. A line break, which a
+// pattern cannot hold, becomes a wildcard for one byte.
+func escapeGlob(path string) string {
+	var b strings.Builder
+	for i := range len(path) {
+		switch c := path[i]; c {
+		case '\n', '\r':
+			b.WriteByte('?')
+		case '\\', '*', '?', '[', ']', '{', '}', ' ':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// Suppressed reports whether g covers the target, by its canonical path or by the
+// caller's spelling of it.
+func Suppressed(g *ignore.Globs, t *jptool.Target) bool {
+	return slices.ContainsFunc([]string{t.Path(), t.Lexical()}, func(p string) bool { return matches(g, p) })
+}
+
+// CheckSuppressed returns an error with CodeSuppressed when g covers the target. The
+// message has the caller's spelling only, so that it does not tell where a link leads.
+func CheckSuppressed(g *ignore.Globs, t *jptool.Target) error {
+	if Suppressed(g, t) {
+		return errSuppressed(t.Lexical())
+	}
+	return nil
+}
+
+// CheckContent is [jptool.Workspace.CheckContent] with suppression in its place: after
+// the form of the path and the policy, before anything that only the file system knows.
+// A caller who may not see a path does not learn what stands there.
+func CheckContent(ws *jptool.Workspace, g *ignore.Globs, unsafePath string, need jptool.Caps) (*jptool.Target, error) {
+	t, err := ws.CheckContent(unsafePath, need)
+	if err == nil {
+		if err := CheckSuppressed(g, t); err != nil {
+			return nil, err
+		}
+		return t, nil
+	}
+	var denied *jptool.DeniedError
+	if errors.As(err, &denied) {
+		return nil, err
+	}
+	// What could not be resolved has no canonical path, but it has its spelling.
+	if rel, parseErr := wspath.Parse(unsafePath); parseErr == nil && matches(g, rel.Slash()) {
+		return nil, errSuppressed(rel.String())
+	}
+	return nil, err
+}
+
+func matches(g *ignore.Globs, path string) bool { return path != "." && g.Match(path) }
+
+func errSuppressed(path string) error {
+	return jptool.Errorf(jptool.CodeSuppressed,
+		"path %s is suppressed: this tool is configured not to show it. Ask the user to provide it if it is needed.", jptool.Quote(path))
+}

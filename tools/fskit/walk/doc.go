@@ -1,0 +1,17 @@
+// Package walk visits the files of a workspace that a tool may show: one walk, pruned
+// by the access policy, by ignore files and by suppress patterns as it goes, so that
+// what is left out costs nothing.
+//
+// It is free of races by construction: it starts at a directory that the workspace
+// holds and reaches every entry by its name in a held directory, without following any
+// symlink. A tree that somebody rearranges meanwhile can make it miss files, never make
+// it leave. Only an approved mount leads outside, to its approved target.
+//
+// Files come in one order, component by component and byte by byte, however many
+// goroutines read ahead, and what is read ahead is bounded: no listing but that of a
+// single directory is ever held as a whole.
+//
+// What it does not stop: whoever may rename a directory out of the workspace while it is
+// being walked can have the walk see what is put there afterwards, and a hard link in
+// the workspace shows a file by this name whatever another name of it may be denied.
+package walk

@@ -1,0 +1,144 @@
+package walk
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// portable forces the implementation that every platform has; tests set it.
+var portable = false
+
+// dir is a directory held open. Names are single components.
+type dir interface {
+	// openDir opens the directory called name, for listing or only to pass through. A
+	// symlink is not followed.
+	openDir(name string, list bool) (dir, error)
+	// read appends the entries to l, without "." and "..".
+	read(l *listing) error
+	// kindOf looks at an entry.
+	kindOf(name string) (kind, error)
+	openFile(name string, f *File) error
+	// same reports whether it is the directory that fi describes.
+	same(fi fs.FileInfo) bool
+	close()
+}
+
+// File is an open file of the walk. The zero value can be opened into, and again after
+// it was closed.
+type File struct {
+	f  *os.File
+	fd int // where f is nil
+}
+
+// held is the implementation for every platform, on a [wspath.Dir]. It also takes what
+// cannot be listed, and turns into a faster one where there is one.
+type held struct {
+	d *wspath.Dir
+	// listed is d opened for listing.
+	listed *os.File
+	owned  bool
+}
+
+// maxPath is how much of a path is handed to the kernel in one piece.
+const maxPath = 3500
+
+// openPath opens what lies at a path of any length below a held directory.
+func openPath(d *wspath.Dir, path string, list bool) (dir, error) {
+	owned := false
+	for len(path) > maxPath {
+		cut := strings.LastIndexByte(path[:maxPath], '/')
+		next, err := d.Sub(path[:cut])
+		if owned {
+			d.Close()
+		}
+		if err != nil {
+			return nil, err
+		}
+		d, owned, path = next, true, path[cut+1:]
+	}
+	if owned {
+		defer d.Close()
+	}
+	if list && !portable {
+		f, err := d.OpenDirFile(path)
+		if err != nil {
+			return nil, err
+		}
+		if fast := fastDir(f); fast != nil {
+			return fast, nil
+		}
+		f.Close()
+	}
+	next, err := d.Sub(path)
+	if err != nil {
+		return nil, err
+	}
+	h := &held{d: next, owned: true}
+	if list {
+		if h.listed, err = next.OpenDirFile(""); err != nil {
+			next.Close()
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+func (h *held) openDir(name string, list bool) (dir, error) { return openPath(h.d, name, list) }
+
+func (h *held) read(l *listing) error {
+	for {
+		entries, err := h.listed.ReadDir(1024)
+		for _, e := range entries {
+			l.add([]byte(e.Name()), kindOfMode(e.Type()))
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (h *held) kindOf(name string) (kind, error) {
+	fi, err := h.d.Lstat(name)
+	if err != nil {
+		return kindMissing, err
+	}
+	return kindOfMode(fi.Mode().Type()), nil
+}
+
+func kindOfMode(mode fs.FileMode) kind {
+	switch {
+	case mode == 0:
+		return kindFile
+	case mode.IsDir():
+		return kindDir
+	case mode&fs.ModeSymlink != 0:
+		return kindLink
+	}
+	return kindOther
+}
+
+func (h *held) openFile(name string, f *File) (err error) {
+	f.f, err = h.d.Open(name)
+	return err
+}
+
+func (h *held) same(fi fs.FileInfo) bool {
+	own, err := h.d.Lstat("")
+	return err == nil && os.SameFile(own, fi)
+}
+
+func (h *held) close() {
+	if h.listed != nil {
+		h.listed.Close()
+	}
+	if h.owned {
+		h.d.Close()
+	}
+}

@@ -1,0 +1,168 @@
+package walk
+
+import (
+	"encoding/binary"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// fdDir is a directory by its descriptor. It saves what [os.File] costs for each file:
+// a finalizer, a look at the kind, an attempt to register for polling.
+type fdDir struct {
+	fd int
+	f  *os.File // owns fd, or nil
+}
+
+func fastDir(f *os.File) dir { return &fdDir{fd: int(f.Fd()), f: f} }
+
+// typesUnknown makes every entry look as on a file system whose listings do not say what
+// the entries are; tests set it.
+var typesUnknown = false
+
+const (
+	noFollow  = unix.O_NOFOLLOW | unix.O_CLOEXEC
+	openFlags = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY | noFollow
+)
+
+func openat(fd int, name string, flags int) (int, error) {
+	for {
+		got, err := unix.Openat(fd, name, flags, 0)
+		if err != unix.EINTR {
+			return got, err
+		}
+	}
+}
+
+func (d *fdDir) openDir(name string, list bool) (dir, error) {
+	flags := unix.O_DIRECTORY | noFollow
+	if list {
+		flags |= unix.O_RDONLY | unix.O_NONBLOCK
+	} else {
+		flags |= unix.O_PATH
+	}
+	fd, err := openat(d.fd, name, flags)
+	if err != nil {
+		return nil, err
+	}
+	return &fdDir{fd: fd}, nil
+}
+
+// The layout of linux_dirent64, the same on every architecture.
+const (
+	direntReclen = 16
+	direntType   = 18
+	direntName   = 19
+)
+
+func (d *fdDir) read(l *listing) error {
+	if l.buf == nil {
+		l.buf = make([]byte, 64<<10)
+	}
+	for {
+		n, err := unix.Getdents(d.fd, l.buf)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n <= 0 {
+			return err
+		}
+		for rest := l.buf[:n]; len(rest) > direntName; {
+			size := int(binary.NativeEndian.Uint16(rest[direntReclen:]))
+			if size <= direntName || size > len(rest) {
+				return io.ErrUnexpectedEOF
+			}
+			name := rest[direntName:size]
+			for i, c := range name {
+				if c == 0 {
+					name = name[:i]
+					break
+				}
+			}
+			k := kindOther
+			switch rest[direntType] {
+			case unix.DT_REG:
+				k = kindFile
+			case unix.DT_DIR:
+				k = kindDir
+			case unix.DT_LNK:
+				k = kindLink
+			case unix.DT_UNKNOWN:
+				k = kindUnknown
+			}
+			if typesUnknown {
+				k = kindUnknown
+			}
+			if string(name) != "." && string(name) != ".." {
+				l.add(name, k)
+			}
+			rest = rest[size:]
+		}
+	}
+}
+
+func (d *fdDir) kindOf(name string) (kind, error) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return kindMissing, err
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return kindFile, nil
+	case unix.S_IFDIR:
+		return kindDir, nil
+	case unix.S_IFLNK:
+		return kindLink, nil
+	}
+	return kindOther, nil
+}
+
+func (d *fdDir) openFile(name string, f *File) (err error) {
+	f.f = nil
+	f.fd, err = openat(d.fd, name, openFlags)
+	return err
+}
+
+func (d *fdDir) same(fi fs.FileInfo) bool {
+	other, ok := fi.Sys().(*syscall.Stat_t)
+	var st unix.Stat_t
+	return ok && unix.Fstat(d.fd, &st) == nil && st.Dev == other.Dev && st.Ino == other.Ino
+}
+
+func (d *fdDir) close() {
+	if d.f != nil {
+		d.f.Close()
+		return
+	}
+	unix.Close(d.fd)
+}
+
+// Read implements [io.Reader].
+func (f *File) Read(p []byte) (int, error) {
+	if f.f != nil {
+		return f.f.Read(p)
+	}
+	for {
+		n, err := unix.Read(f.fd, p)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return 0, err
+		case n == 0 && len(p) > 0:
+			return 0, io.EOF
+		}
+		return n, nil
+	}
+}
+
+// Close closes the file.
+func (f *File) Close() error {
+	if f.f != nil {
+		return f.f.Close()
+	}
+	return unix.Close(f.fd)
+}

@@ -1,0 +1,6 @@
+package walk
+
+func setTypesUnknown(v bool) (old bool) {
+	old, typesUnknown = typesUnknown, v
+	return old
+}

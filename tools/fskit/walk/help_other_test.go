@@ -1,0 +1,5 @@
+//go:build !linux
+
+package walk
+
+func setTypesUnknown(bool) bool { return false }

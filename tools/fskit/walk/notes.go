@@ -1,0 +1,85 @@
+package walk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jptools/jptools/jptool"
+)
+
+// Notes says in sentences what is missing in the result of a walk, for a model to read:
+// starts that could not be used, one line with the numbers of what was left out, and
+// whether the walk is complete.
+func (r *Result) Notes() []string {
+	notes := StartNotes(r.Starts)
+	if text := r.Skipped.String(); text != "" {
+		notes = append(notes, "left out: "+text)
+	}
+	switch {
+	case errors.Is(r.Ended, context.DeadlineExceeded):
+		notes = append(notes, "the time limit was reached: the result is not complete; narrow it down")
+	case r.Ended != nil:
+		notes = append(notes, "the call was cancelled: the result is not complete")
+	}
+	return notes
+}
+
+// StartNotes says which starts could not be used or led to nothing.
+func StartNotes(starts []Start) []string {
+	var notes []string
+	for _, s := range starts {
+		switch {
+		case s.Err != nil:
+			notes = append(notes, s.Err.Error())
+		case s.Nothing:
+			notes = append(notes, fmt.Sprintf("no path is or begins with %s", jptool.Quote(s.Given)))
+		}
+	}
+	return notes
+}
+
+// String lists the numbers that are not zero, each with its reason.
+func (s *Skipped) String() string {
+	var parts []string
+	add := func(n int64, one, many, why string) {
+		if n == 1 {
+			parts = append(parts, "1 "+one+" "+why)
+		} else if n > 1 {
+			parts = append(parts, fmt.Sprintf("%d %s %s", n, many, why))
+		}
+	}
+	switch {
+	case s.Ignored > 0 && s.IgnoredDirs > 0:
+		parts = append(parts, fmt.Sprintf("%s and %s by ignore files (name one to see it)",
+			count(s.Ignored, "file", "files"), count(s.IgnoredDirs, "directory", "directories")))
+	case s.Ignored > 0:
+		add(s.Ignored, "file", "files", "by ignore files (name one to see it)")
+	default:
+		add(s.IgnoredDirs, "directory", "directories", "by ignore files (name one to see it)")
+	}
+	add(s.Suppressed, "path", "paths", "suppressed by this tool's configuration")
+	add(s.Denied, "path", "paths", "without `read` in the access rules")
+	add(s.Unreadable, "path", "paths", "that could not be read")
+	add(s.NotAddressable, "name", "names", "not valid UTF-8")
+	add(s.Deeper, "directory", "directories", "deeper than `max_depth`")
+	return strings.Join(parts, "; ")
+}
+
+func count(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Show returns a path as it stands in text, see [jptool.Quote].
+func Show(path string) string {
+	for i := range len(path) {
+		if c := path[i]; c < ' ' || c > '~' {
+			return jptool.Quote(path)
+		}
+	}
+	return path
+}

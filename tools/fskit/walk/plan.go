@@ -1,0 +1,284 @@
+package walk
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/tools/fskit"
+)
+
+// sel says what of a directory is wanted. All starts of a walk make one tree of these,
+// so that overlapping starts are visited once and everything comes in order.
+type sel struct {
+	// all: everything below is.
+	all bool
+	// start: the caller named this path. Depth counts from here, and ignore files above
+	// do not hide it.
+	start bool
+	// names: the entries whose names begin so.
+	names    []*partial
+	children map[string]*sel
+}
+
+// partial is the beginning of a name.
+type partial struct {
+	prefix string
+	found  atomic.Bool
+}
+
+func (s *sel) insert(path string) *sel {
+	for path != "" {
+		var name string
+		name, path, _ = strings.Cut(path, "/")
+		next := s.children[name]
+		if next == nil {
+			next = &sel{}
+			if s.children == nil {
+				s.children = map[string]*sel{}
+			}
+			s.children[name] = next
+		}
+		s = next
+	}
+	return s
+}
+
+// child is what is wanted of an entry: nil and false for nothing.
+func (s *sel) child(name string) (c *sel, all bool) {
+	if s == nil {
+		return nil, false
+	}
+	c = s.children[name]
+	all = c != nil && c.all
+	for _, p := range s.names {
+		if strings.HasPrefix(name, p.prefix) {
+			p.found.Store(true)
+			all = true
+		}
+	}
+	return c, all
+}
+
+// partly reports whether names have to be looked at for their beginnings.
+func (s *sel) partly() bool { return s != nil && len(s.names) > 0 }
+
+// leads reports whether anything below s, not s itself, is wanted by name.
+func (s *sel) leads() bool { return s != nil && (len(s.children) > 0 || len(s.names) > 0) }
+
+// holdsStart reports whether a start lies below s.
+func (s *sel) holdsStart() bool {
+	if s == nil {
+		return false
+	}
+	for _, c := range s.children {
+		if c.start || c.holdsStart() {
+			return true
+		}
+	}
+	return false
+}
+
+// planner turns the starts into a tree of sel.
+type planner struct {
+	ws     *jptool.Workspace
+	o      *Options
+	root   *sel // nil: nothing to visit
+	result Result
+}
+
+func (p *planner) plan() error {
+	starts := p.o.Starts
+	if starts == nil {
+		starts = []string{"."}
+	}
+	usable := 0
+	for _, given := range starts {
+		s := Start{Given: given}
+		if s.Err = p.add(&s); s.Err == nil {
+			usable++
+		}
+		p.result.Starts = append(p.result.Starts, s)
+	}
+	if usable == 0 && len(starts) > 0 {
+		return p.noneUsable()
+	}
+	return nil
+}
+
+func (p *planner) noneUsable() error {
+	list := p.result.Starts
+	if len(list) == 1 {
+		return list[0].Err
+	}
+	var text []string
+	for _, s := range list {
+		if line := "- " + s.Err.Error(); !slices.Contains(text, line) {
+			text = append(text, line)
+		}
+	}
+	return jptool.Errorf(jptool.CodeOf(list[0].Err), "none of the paths can be used:\n%s", strings.Join(text, "\n"))
+}
+
+// add puts one start into the tree. Nothing that only the file system knows is told of a
+// path that may not be read.
+func (p *planner) add(s *Start) error {
+	t, err := fskit.CheckContent(p.ws, p.o.Suppress, s.Given, jptool.Read)
+	var denied *jptool.DeniedError
+	switch {
+	case errors.As(err, &denied):
+		return p.addDenied(s, err)
+	case err != nil:
+		return err
+	}
+	kind := t.Kind()
+	if kind == jptool.KindUnknown {
+		fi, err := t.Lstat()
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			kind = jptool.KindMissing
+		case err != nil:
+			return err
+		case fi.IsDir():
+			kind = jptool.KindDir
+		case fi.Mode().IsRegular():
+			kind = jptool.KindFile
+		default:
+			kind = jptool.KindOther
+		}
+	}
+	switch kind {
+	case jptool.KindMissing:
+		if strings.HasSuffix(s.Given, "/") || t.IsRoot() {
+			return t.Fail(fs.ErrNotExist)
+		}
+		return p.addPartial(s, t.Parent(), t.Name())
+	case jptool.KindOther:
+		return t.Fail(wspath.ErrNotRegular)
+	}
+	return p.addWhole(t)
+}
+
+// addDenied takes a path that may not be read for what rules below it, or rules whose
+// names begin so, grant. Only the rules are asked, not the file system.
+func (p *planner) addDenied(s *Start, err error) error {
+	t, locateErr := fskit.CheckContent(p.ws, p.o.Suppress, s.Given, 0)
+	if locateErr == nil && t.Cursor().Leads() {
+		return p.addWhole(t)
+	}
+	rel, parseErr := wspath.Parse(s.Given)
+	if parseErr != nil || rel.IsRoot() || strings.HasSuffix(s.Given, "/") {
+		return err
+	}
+	parent, locateErr := p.ws.CheckContent(rel.Parent().String(), 0)
+	if locateErr != nil || parent.Granted().Has(jptool.Read) {
+		return err
+	}
+	found := false
+	for name := range parent.Cursor().Names() {
+		if name == rel.Base() {
+			return err // a rule of its own denies it
+		}
+		found = found || strings.HasPrefix(name, rel.Base())
+	}
+	if !found {
+		return err
+	}
+	return p.addPartial(s, parent, rel.Base())
+}
+
+func (p *planner) addPartial(s *Start, parent *jptool.Target, prefix string) error {
+	path, err := p.place(parent)
+	if err != nil {
+		return err
+	}
+	s.Partial, s.partial = true, &partial{prefix: prefix}
+	shown := slashPath(parent)
+	bases := p.o.Filter.bases()
+	if bases == nil || path != shown {
+		n := p.tree().insert(path)
+		n.names = append(n.names, s.partial)
+		return nil
+	}
+	for _, base := range bases {
+		if _, ok := wspath.Within(base, path); ok {
+			n := p.tree().insert(path)
+			n.names = append(n.names, s.partial)
+			return nil
+		}
+		if rest, ok := wspath.Within(path, base); ok && strings.HasPrefix(rest, prefix) {
+			s.partial.found.Store(true)
+			p.tree().insert(base).all = true
+		}
+	}
+	p.tree()
+	return nil
+}
+
+// addWhole takes everything below t, as far as the globs allow for it.
+func (p *planner) addWhole(t *jptool.Target) error {
+	path, err := p.place(t)
+	if err != nil {
+		return err
+	}
+	n := p.tree().insert(path)
+	n.start = true
+	bases := p.o.Filter.bases()
+	if bases == nil || path != slashPath(t) {
+		n.all = true
+		return nil
+	}
+	for _, base := range bases {
+		if _, ok := wspath.Within(base, path); ok {
+			n.all = true
+		} else if rest, ok := wspath.Within(path, base); ok {
+			n.insert(rest).all = true
+		}
+	}
+	return nil
+}
+
+// slashPath is the path of a target with "" for the root.
+func slashPath(t *jptool.Target) string {
+	if path := t.Path(); path != "." {
+		return path
+	}
+	return ""
+}
+
+func (p *planner) tree() *sel {
+	if p.root == nil {
+		p.root = &sel{}
+	}
+	return p.root
+}
+
+// place is where the walk meets a target: its canonical path, or below a mount that of
+// the mount's link and what follows.
+func (p *planner) place(t *jptool.Target) (string, error) {
+	if !t.External() {
+		return slashPath(t), nil
+	}
+	link, below := t.Path(), ""
+	if !t.IsRoot() {
+		var err error
+		if _, below, err = t.Base(); err != nil {
+			return "", err
+		}
+		link = strings.TrimSuffix(link, "/"+below)
+	}
+	entry, err := p.ws.CheckEntry(link, 0)
+	if err != nil {
+		return "", err
+	}
+	if entry.External() {
+		// The link lies below another mount.
+		outer, err := p.place(entry)
+		return wspath.JoinSlash(outer, below), err
+	}
+	return wspath.JoinSlash(entry.Path(), below), nil
+}

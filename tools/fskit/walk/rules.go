@@ -1,0 +1,109 @@
+package walk
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/tools/fskit/ignore"
+)
+
+// maxRules is the largest ignore file that is read, in bytes. A larger one counts as
+// unreadable.
+const maxRules = 4 << 20
+
+// specials says which of the names that mean something to ignore files are there.
+type specials struct {
+	git, own, repo bool
+	// probe: the directory was not listed; they have to be tried.
+	probe bool
+}
+
+func (s *specials) find(l *listing) {
+	for _, it := range l.items {
+		if int(it.n) > len(".gitignore") || l.names[it.off] != '.' {
+			continue
+		}
+		switch string(l.name(it)) {
+		case ".gitignore":
+			s.git = true
+		case ".ignore":
+			s.own = true
+		case ".git":
+			s.repo = true
+		}
+	}
+}
+
+// rules puts the ignore files of the directory on the stacks of its node. As any file,
+// they are read only if the policy grants it, and not through symlinks.
+func (r *reader) rules() {
+	n, s := r.n, r.special
+	if r.w.o.NoIgnore || n.ignored {
+		return
+	}
+	if s.probe || s.repo {
+		r.repository()
+	}
+	if s.probe || s.git {
+		n.git = n.git.Push(n.path, r.load(r.h, n.cursor, ".gitignore"))
+	}
+	if s.probe || s.own {
+		n.own = n.own.Push(n.path, r.load(r.h, n.cursor, ".ignore"))
+	}
+}
+
+// repository starts anew where a repository of its own begins: the rules of git that lie
+// above do not hold in it.
+func (r *reader) repository() {
+	n := r.n
+	at := n.cursor.Child(".git")
+	if r.special.probe && !at.Caps().Has(jptool.Read) {
+		return
+	}
+	k, err := r.h.kindOf(".git")
+	if err != nil || k != kindDir && k != kindFile {
+		return
+	}
+	n.git = nil
+	at = at.Child("info")
+	if k != kindDir || !at.Child("exclude").Caps().Has(jptool.Read) {
+		return
+	}
+	git, err := r.h.openDir(".git", false)
+	if err != nil {
+		return
+	}
+	defer git.close()
+	info, err := git.openDir("info", false)
+	if err != nil {
+		return
+	}
+	defer info.close()
+	n.git = n.git.Push(n.path, r.load(info, at, "exclude"))
+}
+
+// load reads an ignore file; nil if there is none that may be read.
+func (r *reader) load(h dir, at jptool.Cursor, name string) *ignore.File {
+	if !at.Child(name).Caps().Has(jptool.Read) {
+		return nil
+	}
+	if k, err := h.kindOf(name); err != nil || k != kindFile {
+		return nil
+	}
+	var f File
+	err := h.openFile(name, &f)
+	if err == nil {
+		var text []byte
+		text, err = io.ReadAll(io.LimitReader(&f, maxRules+1))
+		f.Close()
+		if err == nil && len(text) <= maxRules {
+			return ignore.Parse(text)
+		}
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		r.n.skipped.Unreadable++
+	}
+	return nil
+}

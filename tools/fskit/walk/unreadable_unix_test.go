@@ -1,0 +1,91 @@
+//go:build unix
+
+package walk
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/jptools/jptools/jptool/jptooltest"
+)
+
+const unreadableEnv = "WALK_TEST_UNREADABLE"
+
+// The root and docs may only be passed through, for the kernel as for the rules: what
+// rules below grant is found all the same, by root and by an ordinary user.
+func TestUnreadableDirectories(t *testing.T) {
+	if root := os.Getenv(unreadableEnv); root != "" {
+		unreadable(t, root)
+		return
+	}
+	dir, err := os.MkdirTemp("", "walk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, d := range []string{"ws", "ws/docs", "ws/src", "ws/src/shut"} {
+			os.Chmod(filepath.Join(dir, d), 0o755)
+		}
+		os.RemoveAll(dir)
+	})
+	dir, err = filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := dir + "/ws"
+	jptooltest.Tree(t, root, "file src/x x", "file src/shut/y y", "file docs/a.md a", "file docs/b.md b", "file top x")
+	for d, mode := range map[string]os.FileMode{dir: 0o755, root: 0o111, root + "/docs": 0o111, root + "/src": 0o755, root + "/src/shut": 0} {
+		if err := os.Chmod(d, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	unreadable(t, root)
+	if os.Getuid() != 0 {
+		return
+	}
+	// Root is not stopped by these modes; nobody is.
+	self, err := os.Open("/proc/self/exe")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer self.Close()
+	binary := filepath.Join(dir, "test")
+	f, err := os.OpenFile(binary, os.O_CREATE|os.O_WRONLY, 0o755)
+	if err == nil {
+		_, err = io.Copy(f, self)
+		f.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(binary, "-test.run=^TestUnreadableDirectories$", "-test.v")
+	cmd.Dir, cmd.Env = "/", append(os.Environ(), unreadableEnv+"="+root, "TMPDIR=/tmp")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestUnreadableDirectories") {
+		t.Fatalf("as nobody: %v\n%s", err, out)
+	}
+}
+
+func unreadable(t *testing.T, root string) {
+	ws := jptooltest.Open(t, root, jptooltest.Rule("src", "read"), jptooltest.Rule("docs/a.md", "read"))
+	paths, r := list(t, ws, Options{})
+	want, shut := "docs/a.md src/shut/y src/x", int64(0)
+	if os.Getuid() != 0 {
+		want, shut = "docs/a.md src/x", 1
+	}
+	if got := strings.Join(paths, " "); got != want || r.Skipped.Unreadable != shut {
+		t.Errorf("uid %d: got %s, want %s; skipped %+v", os.Getuid(), got, want, r.Skipped)
+	}
+	for _, start := range []string{"docs", "docs/a.md", "docs/a"} {
+		paths, _ := list(t, ws, Options{Starts: []string{start}})
+		if got := strings.Join(paths, " "); got != "docs/a.md" {
+			t.Errorf("uid %d, from %s: got %s", os.Getuid(), start, got)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package walk
+
+import (
+	"context"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/tools/fskit/ignore"
+)
+
+// Options say what to visit.
+type Options struct {
+	// Starts are the paths to start at, as a caller wrote them: directories, files, or
+	// the beginnings of names. Nil is the whole workspace, an empty list is nothing.
+	Starts []string
+	// Filter leaves out files; nil takes every one.
+	Filter *Filter
+	// Suppress leaves out files and directories that are not to be shown.
+	Suppress *ignore.Globs
+	// NoIgnore turns ignore files off. `.git` is skipped all the same, unless named.
+	NoIgnore bool
+	// MaxDepth, if positive, is how many levels below a start are visited; 1 is the
+	// files in it.
+	MaxDepth int
+	// After, if not "", is the path after which the walk goes on.
+	After string
+	// Open says that files will be opened with [Batch.Open].
+	Open bool
+}
+
+// Result says what a walk did besides emitting files.
+type Result struct {
+	// Starts has an entry for each of Options.Starts.
+	Starts []Start
+	// Skipped counts what was left out.
+	Skipped Skipped
+	// Ended is the reason for which the walk is not complete, an error of the context,
+	// or nil.
+	Ended error
+}
+
+// Start is what became of one start.
+type Start struct {
+	// Given is the path as the caller wrote it.
+	Given string
+	// Err says why it could not be used.
+	Err error
+	// Partial says that nothing has this path, so that it was taken as the beginning
+	// of names; Nothing, that no name begins so either.
+	Partial, Nothing bool
+
+	partial *partial
+}
+
+// Skipped counts what a walk left out. What lies in a directory that was left out is
+// not counted. Files that the filter leaves out are not in any of the numbers.
+type Skipped struct {
+	// Ignored counts files, IgnoredDirs directories that ignore files exclude.
+	Ignored     int64 `json:"ignored"`
+	IgnoredDirs int64 `json:"ignored_dirs"`
+	// Suppressed counts files and directories that suppress patterns cover.
+	Suppressed int64 `json:"suppressed"`
+	// Denied counts files and directories that were wanted and may not be read. Of a
+	// directory that may not, places below it can be granted all the same.
+	Denied int64 `json:"denied"`
+	// Unreadable counts directories and mounts that could not be opened or read.
+	Unreadable int64 `json:"unreadable"`
+	// NotAddressable counts names that are not UTF-8.
+	NotAddressable int64 `json:"not_addressable"`
+	// Deeper counts directories below the depth limit.
+	Deeper int64 `json:"deeper"`
+}
+
+func (s *Skipped) add(o *Skipped) {
+	s.Ignored += o.Ignored
+	s.IgnoredDirs += o.IgnoredDirs
+	s.Suppressed += o.Suppressed
+	s.Denied += o.Denied
+	s.Unreadable += o.Unreadable
+	s.NotAddressable += o.NotAddressable
+	s.Deeper += o.Deeper
+}
+
+// Batch is a run of files in one directory, next to each other in the order of the walk.
+type Batch struct {
+	// Paths are workspace-relative; files of a mount have the mount's path in front.
+	// The strings may be kept, the slice may not be changed.
+	Paths []string
+	// Named says that the caller named the file, of which there is then just one.
+	Named bool
+
+	dir *node
+}
+
+// Hold keeps the directory of the files for use after emit has returned, until Release.
+func (b *Batch) Hold() { b.dir.refs.Add(1) }
+
+// Release ends Hold.
+func (b *Batch) Release() { b.dir.unref() }
+
+// Open opens the i-th file for reading into f. It follows no symlink, and does not block
+// where something else has taken the file's place; reading that gives an error or nothing.
+// The walk must have been started with Options.Open. It may be called by several
+// goroutines.
+func (b *Batch) Open(i int, f *File) error {
+	d, err := b.dir.handle()
+	if err != nil {
+		return err
+	}
+	name := b.dir.realName
+	if name == "" {
+		name = baseName(b.Paths[i])
+	}
+	return d.openFile(name, f)
+}
+
+// Plan says what Walk would make of the starts, without visiting anything.
+func Plan(ws *jptool.Workspace, o Options) ([]Start, error) {
+	p := planner{ws: ws, o: &o}
+	err := p.plan()
+	return p.result.Starts, err
+}
+
+// Walk visits the files and calls emit with one batch after the other, in order and
+// never at the same time. An error of emit ends the walk and is returned as it is. When
+// ctx ends, Result.Ended is set and what was emitted until then is right.
+//
+// A start that cannot be used is reported in Result.Starts; only when none can be used is
+// there an error, which has the code of the first.
+//
+// The batch is emit's until it returns; what is to be used later is a copy, after Hold.
+func Walk(ctx context.Context, ws *jptool.Workspace, o Options, emit func(*Batch) error) (*Result, error) {
+	p := planner{ws: ws, o: &o}
+	if err := p.plan(); err != nil {
+		return &p.result, err
+	}
+	if p.root == nil {
+		return &p.result, nil
+	}
+	w := newWalker(ctx, ws, &o, p.root)
+	err := w.run(emit)
+	p.result.Skipped = w.skipped
+	p.result.Ended = w.ended
+	for i := range p.result.Starts {
+		s := &p.result.Starts[i]
+		s.Nothing = s.partial != nil && !s.partial.found.Load() && w.ended == nil
+	}
+	return &p.result, err
+}
