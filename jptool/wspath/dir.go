@@ -43,8 +43,11 @@ type backend interface {
 	close() error
 }
 
-// OpenDir holds the directory at a canonical absolute path.
+// OpenDir holds the directory at a canonical absolute path; "" is "/", as ParentOf says.
 func OpenDir(canonicalAbs string) (*Dir, error) {
+	if canonicalAbs == "" {
+		canonicalAbs = "/"
+	}
 	b, err := openBackend(canonicalAbs)
 	if err != nil {
 		return nil, Bare(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jptools/jptools/jptool/internal/testhook"
 	"github.com/jptools/jptools/jptool/jptooltest"
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -17,7 +18,8 @@ import (
 func backends(t *testing.T, run func(t *testing.T, root string, d *wspath.Dir)) {
 	for name, portable := range map[string]bool{"native": false, "portable": true} {
 		t.Run(name, func(t *testing.T) {
-			defer wspath.ForcePortable(portable)()
+			testhook.Portable.Store(portable)
+			defer testhook.Portable.Store(false)
 			root := jptooltest.TempRoot(t)
 			d, err := wspath.OpenDir(root)
 			if err != nil {

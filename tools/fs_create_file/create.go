@@ -20,8 +20,10 @@ type arguments struct {
 	ExpectedDigest string `json:"expected_digest" help:"Digest of the existing file as it was read; the call is refused when the file is another, or gone."`
 }
 
-// options are what a person configures: nothing here.
-type options struct{}
+// options are what a person configures.
+type options struct {
+	Suppress toolmain.Strings `json:"suppress" help:"Gitignore patterns, anchored at the workspace, of paths that this tool leaves alone." example:"[\".git/\"]"`
+}
 
 var tool = toolmain.Tool[arguments, options]{
 	Name:    "fs_create_file",
@@ -52,11 +54,14 @@ type creation struct {
 
 // run goes through these steps, and changes something in the last one only:
 //
-//	path · create or update · what is there · the one that is needed · expected_digest ·
+//	path · create or update · suppress · what is there · the one that is needed · expected_digest ·
 //	(preview ends here) · question overwrite_file · write
-func run(c *toolmain.Call, a *arguments, _ *options) (jptool.Outcome, error) {
+func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	t, err := c.Workspace.CheckEntry(a.Path, jptool.Create|jptool.Update)
 	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	if err := fskit.CheckUnsuppressed(c.Workspace, o.Suppress, t); err != nil {
 		return jptool.Outcome{}, err
 	}
 	cr := &creation{c, a, t}

@@ -19,8 +19,10 @@ type arguments struct {
 	ExpectedDigest string `json:"expected_digest" help:"Digest of the file as it was read; the call is refused when the file is another."`
 }
 
-// options are what a person configures: nothing here.
-type options struct{}
+// options are what a person configures.
+type options struct {
+	Suppress toolmain.Strings `json:"suppress" help:"Gitignore patterns, anchored at the workspace, of paths that this tool leaves alone." example:"[\".git/\"]"`
+}
 
 var tool = toolmain.Tool[arguments, options]{
 	Name:    "fs_delete_file",
@@ -50,11 +52,14 @@ type deletion struct {
 
 // run goes through these steps, and changes something in the last one only:
 //
-//	path · delete · what is there · expected_digest · (preview ends here) · question
+//	path · delete · suppress · what is there · expected_digest · (preview ends here) · question
 //	delete_dirty_file · remove · remove the parent if it is empty
-func run(c *toolmain.Call, a *arguments, _ *options) (jptool.Outcome, error) {
+func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	t, err := c.Workspace.CheckDelete(a.Path)
 	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	if err := fskit.CheckUnsuppressed(c.Workspace, o.Suppress, t); err != nil {
 		return jptool.Outcome{}, err
 	}
 	d := &deletion{Call: c, t: t}

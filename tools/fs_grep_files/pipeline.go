@@ -172,7 +172,7 @@ func (w *worker) begin(path string) {
 	default:
 		s.Mode, s.Before, s.After = search.Lines, w.g.args.Context, w.g.args.Context
 	}
-	w.sink.begin(path, w.budget.details.Load())
+	w.sink.begin(path, w.g.args.Context, w.budget.details.Load())
 }
 
 func (w *worker) read(b *walk.Batch, i int) (search.Result, error) {

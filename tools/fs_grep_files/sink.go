@@ -29,8 +29,8 @@ type match struct {
 type found struct {
 	path  string
 	count int64
-	// text is the lines as they are shown, each with its line end; the first i+1 matches
-	// are in text[:ends[i]].
+	// text is the lines as they are shown, each with its line end. The first i+1 matches
+	// with the context after them are text[:ends[i]], the same as if there were no more.
 	text    []byte
 	ends    []int
 	details []match
@@ -40,10 +40,13 @@ type found struct {
 type sink struct {
 	found
 	shown   string // the path in text
+	after   int    // lines of context that belong to the last match, at most
+	since   int    // lines after that
 	details int64  // how many may be made
 }
 
-func (s *sink) begin(path string, details int64) {
+func (s *sink) begin(path string, after int, details int64) {
+	s.after, s.since = after, after
 	s.found = found{path: path, text: s.text[:0], ends: s.ends[:0]}
 	s.shown, s.details = walk.Show(path), details
 }
@@ -57,7 +60,10 @@ func (s *sink) take(path string, count int64) found {
 }
 
 // Break implements [search.Sink].
-func (s *sink) Break() { s.text = append(s.text, "--\n"...) }
+func (s *sink) Break() {
+	s.text = append(s.text, "--\n"...)
+	s.since = s.after
+}
 
 // Line implements [search.Sink].
 func (s *sink) Line(l *search.Line) bool {
@@ -84,8 +90,13 @@ func (s *sink) Line(l *search.Line) bool {
 		})
 	}
 	s.text = append(s.text, '\n')
-	if !l.Context {
+	switch {
+	case !l.Context:
 		s.ends = append(s.ends, len(s.text))
+		s.since = 0
+	case s.since < s.after:
+		s.ends[len(s.ends)-1] = len(s.text)
+		s.since++
 	}
 	return true
 }

@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/jptools/jptools/jptool v0.0.0
 	github.com/jptools/jptools/tools/fskit v0.0.0
+	github.com/rogpeppe/go-internal v1.16.0
 )
 
 require (
@@ -14,6 +15,7 @@ require (
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/term v0.47.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
+	golang.org/x/tools v0.51.0 // indirect
 )
 
 replace (

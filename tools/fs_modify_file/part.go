@@ -21,16 +21,17 @@ type part struct {
 	lines  int   // of the file
 }
 
-const (
+// Sizes in bytes; tests change them.
+var (
 	// partFrom is the size from which a file is not read whole if that can be avoided.
-	partFrom = 8 << 20
+	partFrom int64 = 8 << 20
 	// partMost bounds the distance of the first and the last match.
-	partMost = 8 << 20
+	partMost int64 = 8 << 20
 	// partAround is held before and after for the context of a diff; a line start must be
 	// within as much again.
-	partAround = 64 << 10
-
-	scanChunk = 256 << 10
+	partAround int64 = 64 << 10
+	// scanChunk is read at a time.
+	scanChunk int64 = 256 << 10
 )
 
 func (f *file) linesBefore() int {
@@ -48,14 +49,14 @@ func (ch *change) loadPart(f *file) (bool, error) {
 		return false, err
 	}
 	var needles [][]byte
-	around := int64(partAround)
+	around := partAround
 	for _, p := range ch.patterns {
 		for _, of := range p.files {
 			if of != f {
 				continue
 			}
 			n := p.edit.Needle()
-			if n == nil || len(n) > scanChunk/2 {
+			if n == nil || int64(len(n)) > scanChunk/2 {
 				return false, nil
 			}
 			needles = append(needles, n)
@@ -99,7 +100,7 @@ func scan(r io.ReaderAt, size int64, needles [][]byte) (*hull, error) {
 		overlap = max(overlap, len(n)-1)
 	}
 	h := &hull{first: -1}
-	buf := make([]byte, overlap+scanChunk)
+	buf := make([]byte, overlap+int(scanChunk))
 	kept := 0 // bytes of the chunk before, at the start of buf
 	for at := int64(0); at < size; at += scanChunk {
 		n, err := r.ReadAt(buf[kept:kept+int(min(scanChunk, size-at))], at)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -54,8 +55,10 @@ func (m *move) scan(list []entry, source, target *jptool.Target, fi fs.FileInfo)
 	if err := source.Require(jptool.Read | jptool.Delete); err != nil {
 		return nil, err
 	}
-	if err := target.Require(jptool.Create); err != nil {
-		return nil, err
+	if m.onto == nil {
+		if err := target.Require(jptool.Create); err != nil {
+			return nil, err
+		}
 	}
 	mode := fi.Mode()
 	if !mode.IsRegular() && !mode.IsDir() && mode&fs.ModeSymlink == 0 {
@@ -144,7 +147,7 @@ func (m *move) copyEntry(e entry) error {
 	}
 	defer f.Close()
 	if m.onto != nil {
-		err = safewrite.CopyOver(e.target, f)
+		err = m.copyOver(e.target, f)
 	} else {
 		err = safewrite.Copy(e.target, f, m.from.IsDir())
 	}
@@ -162,6 +165,35 @@ func (m *move) copyEntry(e entry) error {
 		_ = m.removeEntry(e.target)
 	}
 	return changed(e.source)
+}
+
+// copyOver puts the content of f into the existing file at t: as a new file where one may
+// take its place, else into the file itself.
+func (m *move) copyOver(t *jptool.Target, f *os.File) error {
+	if !m.inPlace() {
+		err := safewrite.CopyOver(t, f)
+		if jptool.CodeOf(err) != jptool.CodeAccessDenied && !errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+	}
+	if m.heldTarget != nil { // its lock would keep out our own
+		m.heldTarget.Close()
+		m.heldTarget = nil
+	}
+	content, err := io.ReadAll(f)
+	if err != nil {
+		return m.source.Fail(err)
+	}
+	over, err := safewrite.Lock(m, t)
+	if err != nil {
+		return err
+	}
+	defer over.Close()
+	if err := over.Stage(content); err != nil {
+		return err
+	}
+	_, err = over.Commit()
+	return err
 }
 
 // same reports whether a file is as it was. Unlike content, times can be looked at for

@@ -76,6 +76,9 @@ func (m *move) rename() error {
 		// Two names of one file: renaming one to the other is defined to do nothing.
 		return m.removeEntry(m.source)
 	}
+	if m.inPlace() {
+		return errCopy
+	}
 	err := renameEntry(m.source, m.target, m.onto != nil)
 	switch {
 	case err == nil:

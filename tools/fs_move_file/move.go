@@ -19,8 +19,10 @@ type arguments struct {
 	ExpectedDigest string `json:"expected_digest" help:"Digest of the source file as it was read; the call is refused when the file is another."`
 }
 
-// options are what a person configures: nothing here.
-type options struct{}
+// options are what a person configures.
+type options struct {
+	Suppress toolmain.Strings `json:"suppress" help:"Gitignore patterns, anchored at the workspace, of paths that this tool leaves alone." example:"[\".git/\"]"`
+}
 
 var tool = toolmain.Tool[arguments, options]{
 	Name:    "fs_move_file",
@@ -57,13 +59,16 @@ type move struct {
 
 // run goes through these steps, and changes something in the last one only:
 //
-//	paths · delete on the source · create or update on the target · same path · what is at
+//	paths · delete on the source · create or update on the target · same path · suppress · what is at
 //	the source · into itself · what is at the target and what is needed for it · rules in and below
 //	both (design, rule 7) · parents · expected_digest · (preview ends here) ·
 //	questions overwrite_file, move_dirty_source · move
-func run(c *toolmain.Call, a *arguments, _ *options) (jptool.Outcome, error) {
+func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	m, err := locate(c, a)
 	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	if err := fskit.CheckUnsuppressed(c.Workspace, o.Suppress, m.source, m.target); err != nil {
 		return jptool.Outcome{}, err
 	}
 	if err := m.lookAtSource(); err != nil {
@@ -143,8 +148,12 @@ func (m *move) lookAtTarget() error {
 	case err != nil:
 		return err
 	}
-	// Replacing an entry is an update of the path that takes making and removing it.
-	if err := m.target.Require(jptool.Create | jptool.Update | jptool.Delete); err != nil {
+	need := jptool.Update
+	if onto.Mode()&fs.ModeSymlink != 0 {
+		// The link is replaced, not what it leads to: that takes making and removing it.
+		need |= jptool.Create | jptool.Delete
+	}
+	if err := m.target.Require(need); err != nil {
 		return err
 	}
 	switch {
@@ -156,7 +165,16 @@ func (m *move) lookAtTarget() error {
 		return jptool.Errorf(jptool.CodeWrongType, "the target %s is a FIFO, socket or device and is left alone", path)
 	}
 	m.onto = onto
+	if m.inPlace() {
+		return m.source.Require(jptool.Read)
+	}
 	return nil
+}
+
+// inPlace reports whether the existing target may be updated but not replaced: then the
+// content is copied into it.
+func (m *move) inPlace() bool {
+	return m.onto != nil && !m.target.Granted().Has(jptool.Create|jptool.Delete)
 }
 
 // hold locks what is a regular file and may be read, so that no edit of another tool is
@@ -196,7 +214,7 @@ func (m *move) lock() error {
 		}
 	}
 	add(m.source, m.from, &m.heldSource)
-	if !m.sameFile() {
+	if !m.sameFile() && !m.inPlace() {
 		add(m.target, m.onto, &m.heldTarget)
 	}
 	files, err := safewrite.HoldAll(m, targets)

@@ -114,6 +114,22 @@ func CheckContent(ws *jptool.Workspace, g *ignore.Globs, unsafePath string, need
 	return nil, err
 }
 
+// CheckUnsuppressed is Suppress and CheckSuppressed for tools that act on entries: it
+// returns an error with CodeSuppressed for the first target that a pattern covers, and
+// fails on patterns that cannot be used.
+func CheckUnsuppressed(ws *jptool.Workspace, patterns toolmain.Strings, targets ...*jptool.Target) error {
+	globs, err := Suppress(ws, patterns)
+	if err != nil || globs == nil {
+		return err
+	}
+	for _, t := range targets {
+		if err := CheckSuppressed(globs, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func matches(g *ignore.Globs, path string) bool { return path != "." && g.Match(path) }
 
 func errSuppressed(path string) error {

@@ -1,0 +1,15 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/jptools/jptools/tools/fskit/walk/walktest"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"fs_list_files": main})
+}
+
+func TestScripts(t *testing.T) { walktest.Scripts(t) }
