@@ -1,0 +1,28 @@
+#!/bin/sh
+# Compares the speed of the library and the tools with the peers that are installed, and
+# prints ratios. Corpora are made once below CORPORA. Peers: sed, cat; rg and fd (Debian:
+# ripgrep, fd-find); rg15 with RG15=/path/to/rg of ripgrep 15 (npm: @vscode/ripgrep-linux-x64).
+# The Linux tree needs Debian's linux-source-6.1. What is missing is said.
+set -eu
+cd "$(dirname "$0")/.."
+corpora=${CORPORA:-${TMPDIR:-/tmp}/jptools-bench}
+rounds=${ROUNDS:-11}
+mkdir -p "$corpora"
+
+bench() { # module, pattern, further flags
+	module=$1 pattern=$2
+	shift 2
+	echo "== $module: $pattern"
+	(cd "$module" && go test -run '^$' -bench "$pattern" "$@" . | grep -v '^\(goos\|goarch\|pkg\|cpu\|PASS\|ok\)')
+}
+
+peers() { # module
+	echo "== $1 against its peers, medians of $rounds rounds in turn"
+	(cd "$1" && go test -run '^TestPeers$' -count=1 -timeout=60m -v -peers "$corpora" -rounds "$rounds" . | grep -v '^\(=== \|--- \|PASS\|ok\)')
+}
+
+bench jptool 'CheckRead|Evaluate' -benchtime=0.5s -count=3
+bench tools/fs_read_file 'AgainstSed|StartAgainstCat' -benchtime=1x
+bench tools/fs_modify_file 'AgainstSed' -benchtime=1x
+peers tools/fs_list_files
+peers tools/fs_grep_files
