@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -69,10 +70,11 @@ type grep struct {
 	matcher *search.Matcher
 	walk    walk.Options
 	max     int
+	stderr  io.Writer
 }
 
 func newGrep(c *toolmain.Call, args *arguments, opts *options) (*grep, error) {
-	g := &grep{args: args, max: 100}
+	g := &grep{args: args, max: 100, stderr: c.Stderr}
 	if args.MaxResults != nil {
 		g.max = *args.MaxResults
 	}

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -77,6 +79,9 @@ func (g *grep) search(ctx context.Context, ws *jptool.Workspace) (jptool.Outcome
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
+	if r.tally.unsearched > 0 && walked.Ended == nil {
+		walked.Ended = ctx.Err()
+	}
 	return r.outcome(walked), nil
 }
 
@@ -110,9 +115,25 @@ func (r *reader) Read(p []byte) (int, error) {
 func (w *worker) run(j *job) {
 	defer close(j.done)
 	defer j.batch.Release()
-	for i := j.from; i < j.to && w.ctx.Err() == nil; i++ {
-		w.one(j, i)
+	for i := j.from; i < j.to; i++ {
+		if w.ctx.Err() != nil {
+			j.tally.unsearched += int64(j.to - i)
+			return
+		}
+		w.guarded(j, i)
 	}
+}
+
+// guarded keeps a fault in the search of one file from ending the whole call.
+func (w *worker) guarded(j *job, i int) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			fmt.Fprintf(w.g.stderr, "internal error searching %s: %v\n%s", walk.Show(j.batch.Paths[i]), fault, debug.Stack())
+			w.searcher = search.Searcher{}
+			j.tally.unreadable.add(j.batch.Paths[i])
+		}
+	}()
+	w.one(j, i)
 }
 
 // one searches a file. Nothing about it can fail the call.
@@ -133,7 +154,8 @@ func (w *worker) one(j *job, i int) {
 	}
 	var large *search.TooLargeError
 	switch {
-	case w.ctx.Err() != nil:
+	case err != nil && w.ctx.Err() != nil:
+		j.tally.unsearched++ // but for what was found until then
 	case errors.As(err, &large):
 		j.tally.tooLarge.add(path)
 		return

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -105,6 +106,7 @@ func obvious(files map[string][]string, around, most int) (string, int) {
 	for _, p := range paths {
 		lines := files[p]
 		show := make([]bool, len(lines))
+		end := len(lines) // the first match that is not shown: context ends there
 		any := false
 		for i, line := range lines {
 			if !re.MatchString(line) {
@@ -112,16 +114,17 @@ func obvious(files map[string][]string, around, most int) (string, int) {
 			}
 			total++
 			if shown == most {
+				end = min(end, i)
 				continue
 			}
 			shown++
 			any = true
 			for j := max(0, i-around); j <= min(len(lines)-1, i+around); j++ {
-				if shown == most && j > i && re.MatchString(lines[j]) {
-					break // it is not shown, and context ends at it
-				}
 				show[j] = true
 			}
+		}
+		for j := end; j < len(lines); j++ {
+			show[j] = false
 		}
 		if !any {
 			continue
@@ -146,6 +149,29 @@ func obvious(files map[string][]string, around, most int) (string, int) {
 		}
 	}
 	return b.String(), total
+}
+
+// A time limit that strikes when everything is listed is told all the same.
+func TestDeadlineWhileSearching(t *testing.T) {
+	root := jptooltest.TempRoot(t)
+	jptooltest.Tree(t, root, "file a hit", "file b hit")
+	g := &grep{args: &arguments{Pattern: "hit", Output: "content"}, max: 100}
+	g.matcher = mustCompile(t, "hit")
+	g.walk.Open = true
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	j := &job{to: 2, done: make(chan struct{})}
+	var b budget
+	_, err := walk.Walk(ctx, jptooltest.Open(t, root), g.walk, func(batch *walk.Batch) error {
+		j.batch = *batch
+		batch.Hold()
+		cancel()
+		newWorker(ctx, g, &b).run(j)
+		return nil
+	})
+	if err != nil || j.tally.unsearched != 2 || j.tally.unreadable.n != 0 {
+		t.Errorf("%v, %+v", err, j.tally)
+	}
 }
 
 // A time limit gives what was found until then, and says so.

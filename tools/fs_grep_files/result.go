@@ -12,6 +12,8 @@ import (
 // tally counts what happened to files.
 type tally struct {
 	searched, binary int64
+	// unsearched were listed when the time was up.
+	unsearched int64
 	// unreadable could not be opened or read to the end; tooLarge not be held in memory
 	// for a multiline search; cut have a NUL after which nothing was searched; longLines
 	// have a line that was not searched as a whole.
@@ -101,6 +103,7 @@ func (r *result) take(j *job) {
 	t := &j.tally
 	r.tally.searched += t.searched
 	r.tally.binary += t.binary
+	r.tally.unsearched += t.unsearched
 	r.tally.unreadable.merge(&t.unreadable)
 	r.tally.tooLarge.merge(&t.tooLarge)
 	r.tally.cut.merge(&t.cut)

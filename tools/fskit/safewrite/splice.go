@@ -166,10 +166,11 @@ const (
 )
 
 func startHasher() *hasher {
-	h := &hasher{old: sha256.New(), todo: make(chan piece, ringSize-2), done: make(chan struct{})}
+	todo := make(chan piece, ringSize-2)
+	h := &hasher{old: sha256.New(), todo: todo, done: make(chan struct{})}
 	go func() {
 		defer close(h.done)
-		for p := range h.todo {
+		for p := range todo {
 			if p.of != both && h.new == nil {
 				h.new = clone(h.old)
 			}

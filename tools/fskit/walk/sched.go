@@ -21,6 +21,10 @@ var (
 	keptDirs int32 = 200
 )
 
+// maxHelpers bounds the goroutines that read ahead. More of them wait for each other in the
+// kernel's directory cache.
+const maxHelpers = 15
+
 // walker runs a walk. The caller's goroutine goes through the tree in order; helpers
 // read directories ahead of it, always the next ones in order. Nobody waits for a
 // directory that nobody reads: who needs one that is not claimed reads it himself.
@@ -100,7 +104,7 @@ func (w *walker) run(emit func(*Batch) error) error {
 		return nil
 	}
 	var helpers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) - 1 {
+	for range min(runtime.GOMAXPROCS(0)-1, maxHelpers) {
 		helpers.Go(w.help)
 	}
 	e := emitter{w: w, emit: emit}

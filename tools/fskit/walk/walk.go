@@ -99,6 +99,8 @@ func (b *Batch) Release() { b.dir.unref() }
 
 // Open opens the i-th file for reading into f. It follows no symlink, and does not block
 // where something else has taken the file's place; reading that gives an error or nothing.
+// It does not look before it opens: a device that somebody puts there meanwhile, which
+// takes the rights to make one, is opened.
 // The walk must have been started with Options.Open. It may be called by several
 // goroutines.
 func (b *Batch) Open(i int, f *File) error {

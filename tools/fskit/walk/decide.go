@@ -1,0 +1,180 @@
+package walk
+
+import (
+	"io/fs"
+	"strings"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/tools/fskit/ignore"
+)
+
+// entry is an entry of the directory being read, with what is wanted of it.
+type entry struct {
+	path, name string
+	cursor     jptool.Cursor
+	sel        *sel
+	all, named bool
+}
+
+func (r *reader) mayRead(e *entry) bool {
+	if r.plain {
+		return r.readable
+	}
+	return e.cursor.Caps().Has(jptool.Read)
+}
+
+// ignored reports whether ignore files exclude the entry, not counting those above a
+// start.
+func (r *reader) ignored(path string, isDir bool) bool {
+	if d := r.n.own.Match(path, isDir); d != ignore.None {
+		return d == ignore.Ignore
+	}
+	return r.n.git.Match(path, isDir) == ignore.Ignore
+}
+
+func (r *reader) file(e *entry) {
+	n, w := r.n, r.w
+	if !e.all || !w.o.Filter.keep(e.path) || w.o.After != "" && Compare(e.path, w.o.After) <= 0 {
+		return
+	}
+	switch {
+	case !r.mayRead(e):
+		n.skipped.Denied++
+	case w.o.Suppress.MatchEntry(e.path):
+		n.skipped.Suppressed++
+	case !e.named && r.ignored(e.path, false):
+		n.skipped.Ignored++
+	default:
+		if e.named {
+			n.named = append(n.named, len(n.files))
+		}
+		n.files = append(n.files, e.path)
+	}
+}
+
+func (r *reader) dir(e *entry) {
+	n, w := r.n, r.w
+	leads := !r.plain && e.cursor.Leads()
+	if r.plain {
+		e.cursor = n.cursor.Child(e.name)
+	}
+	if !r.mayRead(e) {
+		if e.all {
+			n.skipped.Denied++
+		}
+		if !leads {
+			return
+		}
+	}
+	if w.o.Suppress.MatchEntry(e.path) {
+		n.skipped.Suppressed++
+		return
+	}
+	m := w.newNode()
+	m.parent, m.name, m.path = n, e.name, e.path
+	m.base, m.rel = n.base, joinPath(n.rel, e.name)
+	m.cursor, m.outside = e.cursor, n.outside
+	m.git, m.own = n.git, n.own
+	m.depth = n.depth + 1
+	r.enter(m, e, n.ignored || r.ignored(e.path, true))
+}
+
+// enter makes m a subdirectory of the one being read, if it is wanted.
+func (r *reader) enter(m *node, e *entry, ignored bool) {
+	n, w := r.n, r.w
+	m.sel, m.all = e.sel, e.all
+	if e.named {
+		m.depth = 0
+		if ignored {
+			ignored, m.git, m.own = false, nil, nil
+		}
+	}
+	if ignored {
+		n.skipped.IgnoredDirs++
+		if !e.sel.holdsStart() {
+			return
+		}
+		m.ignored, m.all = true, false
+	}
+	if w.o.MaxDepth > 0 && m.depth >= w.o.MaxDepth {
+		if m.all {
+			n.skipped.Deeper++
+		}
+		if !e.sel.leads() {
+			return
+		}
+		m.all = false
+	}
+	if after := w.o.After; after != "" && Compare(m.path, after) < 0 && !strings.HasPrefix(after, m.path+"/") {
+		return
+	}
+	n.subs = append(n.subs, sub{m, len(n.files)})
+}
+
+// mount visits what the link of a mount leads to, in the link's place. The mount has
+// ignore files of its own; those of the workspace decide about the link only.
+func (r *reader) mount(e *entry, path string) {
+	n, w := r.n, r.w
+	t, err := w.ws.CheckContent(path, 0)
+	if err != nil || !t.External() {
+		n.skipped.Unreadable++
+		return
+	}
+	cursor := t.Cursor()
+	readable := cursor.Caps().Has(jptool.Read)
+	if !readable {
+		if e.all {
+			n.skipped.Denied++
+		}
+		if !cursor.Leads() {
+			return
+		}
+	}
+	base, rel, err := t.Base()
+	var fi fs.FileInfo
+	if err == nil {
+		fi, err = t.Lstat()
+	}
+	if err != nil {
+		n.skipped.Unreadable++
+		return
+	}
+	if w.o.Suppress.Match(path) {
+		n.skipped.Suppressed++
+		return
+	}
+	ignored := n.ignored || r.ignored(e.path, false) || r.ignored(e.path, true)
+	m := w.newNode()
+	m.path, m.base, m.rel, m.cursor, m.outside, m.depth = path, base, rel, cursor, true, n.depth+1
+	if fi.IsDir() {
+		r.enter(m, e, ignored)
+		return
+	}
+	if !fi.Mode().IsRegular() || !readable || !e.all || !w.o.Filter.keep(path) || w.o.After != "" && Compare(path, w.o.After) <= 0 {
+		return
+	}
+	if ignored && !e.named {
+		n.skipped.Ignored++
+		return
+	}
+	// A directory with this one file, which is read already.
+	m.state, m.files, m.realName = done, []string{path}, baseName(rel)
+	m.rel = strings.TrimSuffix(rel[:len(rel)-len(m.realName)], "/")
+	if e.named {
+		m.named = []int{0}
+	}
+	if w.o.Open {
+		m.refs.Store(1)
+	}
+	n.subs = append(n.subs, sub{m, len(n.files)})
+}
+
+// isRoot reports whether h is the root of the workspace.
+func (w *walker) isRoot(h dir) bool {
+	w.rootOnce.Do(func() {
+		if t, err := w.ws.CheckContent(".", 0); err == nil {
+			w.rootFI, _ = t.Lstat()
+		}
+	})
+	return w.rootFI != nil && h.same(w.rootFI)
+}
