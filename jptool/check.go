@@ -118,46 +118,68 @@ func (w *Workspace) check(unsafePath string, entry bool, need Caps, any bool) (*
 	if err != nil {
 		return nil, &PathError{Path: unsafePath, Err: err}
 	}
-	at, kind, resolveErr := resolve(w.dir, w.root, rel, entry)
-	if resolveErr == nil && at.outside && w.policy.mountOf(at.path) == nil {
-		resolveErr = errOutside
+	r, err := resolve(w.dir, w.root, rel, entry)
+	if err == nil && w.unknown(r.at) {
+		err = errOutside
 	}
-	t := &Target{w: w, rel: rel, at: at, kind: kind, entry: entry}
-	missing := func(t *Target) bool {
-		if any {
-			return need != 0 && t.Granted()&need == 0
-		}
-		return !t.Granted().Has(need)
+	t := &Target{w: w, rel: rel, at: r.at, kind: r.kind, entry: entry}
+	if err == nil && t.grants(need, any) {
+		return t, nil
 	}
-	if resolveErr != nil {
-		// Where it should be, and where it leads: who may not act on both is told so
-		// and learns nothing else.
-		lexical := &Target{w: w, rel: rel, at: w.policy.lexicalPlace(rel), entry: entry}
-		if missing(lexical) {
-			return nil, lexical.denied(need, any)
-		}
-		if !errors.Is(resolveErr, errOutside) && (!at.outside || w.policy.mountOf(at.path) != nil) {
-			if missing(t) {
-				return nil, t.denied(need, any)
-			}
-		} else {
-			resolveErr = errOutside
-		}
-		return nil, &PathError{Path: rel.String(), Err: resolveErr}
+	return nil, w.refuse(t, r, err, need, any)
+}
+
+// grants reports whether all of need, or with any something of it, is granted.
+func (t *Target) grants(need Caps, any bool) bool {
+	if any {
+		return need == 0 || t.Granted()&need != 0
 	}
-	if missing(t) {
-		lexical := &Target{w: w, rel: rel, at: w.policy.lexicalPlace(rel), entry: entry}
-		if missing(lexical) {
-			t = lexical
+	return t.Granted().Has(need)
+}
+
+// unknown reports whether a place is outside the workspace and every approved target.
+func (w *Workspace) unknown(at place) bool {
+	return at.outside && w.policy.mountOf(at.path) == nil
+}
+
+// refuse says why a path may not be used: denied, or err when everything on the way is
+// granted. Whoever may not act on a place does not learn whether a link stands there,
+// where it leads, or that it leads nowhere: he is told what he would be told of a
+// missing file. So the way is judged step by step, as written, then at each symlink as if it
+// were none, then where it ends.
+func (w *Workspace) refuse(t *Target, r resolved, err error, need Caps, any bool) error {
+	way := []place{w.policy.lexicalPlace(t.rel.Slash())}
+	for _, hop := range r.hops {
+		at := placeOf(w.root, hop.Path)
+		if !at.outside {
+			at = w.policy.lexicalPlace(at.path) // the link of a mount is no secret
 		}
-		return nil, t.denied(need, any)
+		way = append(way, at)
 	}
-	return t, nil
+	way = append(way, r.at)
+	for _, at := range way {
+		if w.unknown(at) {
+			return &PathError{Path: t.rel.String(), Err: errOutside}
+		}
+		step := &Target{w: w, rel: t.rel, at: at, entry: t.entry}
+		if !step.grants(need, any) {
+			return step.denied(need, any)
+		}
+	}
+	return &PathError{Path: t.rel.String(), Err: err}
+}
+
+// resolved is what resolve finds out.
+type resolved struct {
+	at   place
+	kind Kind
+	hops []wspath.Hop
 }
 
 // resolve finds the place of rel below the root held as dir. Where no symlink is on the
-// way, and be it that something is missing, this costs one system call.
-func resolve(dir *wspath.Dir, root string, rel wspath.Rel, entry bool) (place, Kind, error) {
+// way, and be it that something is missing, this costs one system call. After an error
+// the place is where the resolution was heading.
+func resolve(dir *wspath.Dir, root string, rel wspath.Rel, entry bool) (resolved, error) {
 	probe := rel.Slash()
 	if entry {
 		probe = wspath.ParentOf(probe)
@@ -165,19 +187,19 @@ func resolve(dir *wspath.Dir, root string, rel wspath.Rel, entry bool) (place, K
 	mode, err := dir.Probe(probe)
 	switch {
 	case err == nil && !entry:
-		return place{path: rel.Slash()}, kindOfMode(mode), nil
+		return resolved{at: place{path: rel.Slash()}, kind: kindOfMode(mode)}, nil
 	case err == nil && mode.IsDir():
-		return place{path: rel.Slash()}, KindUnknown, nil
+		return resolved{at: place{path: rel.Slash()}}, nil
 	case errors.Is(err, fs.ErrNotExist):
 		// A symlink would have been met before what is missing.
-		return place{path: rel.Slash()}, KindMissing, nil
+		return resolved{at: place{path: rel.Slash()}, kind: KindMissing}, nil
 	}
 	c, err := wspath.Canonicalize(root, rel, entry, nil)
-	at := placeOf(root, c.Abs)
+	r := resolved{at: placeOf(root, c.Abs), hops: c.Hops}
 	if err == nil && c.Missing {
-		return at, KindMissing, nil
+		r.kind = KindMissing
 	}
-	return at, KindUnknown, err
+	return r, err
 }
 
 // Kind says what stood at a path when it was checked. It is a hint for messages and
@@ -203,15 +225,16 @@ func kindOfMode(mode fs.FileMode) Kind {
 	return KindOther
 }
 
-// lexicalPlace is where rel would be if no link but a mount's stood on the way.
-func (p *Policy) lexicalPlace(rel wspath.Rel) place {
+// lexicalPlace is where a path below the workspace would be if no link but a mount's
+// stood on the way.
+func (p *Policy) lexicalPlace(path string) place {
 	for i := range p.mounts {
 		m := &p.mounts[i]
-		if rest, ok := wspath.Within(m.path, rel.Slash()); ok && rest != "" {
+		if rest, ok := wspath.Within(m.path, path); ok && rest != "" {
 			return place{outside: true, path: strings.TrimSuffix(m.target, "/") + "/" + rest}
 		}
 	}
-	return place{path: rel.Slash()}
+	return place{path: path}
 }
 
 // base returns the held directory that a place is reached through, and the path below it.

@@ -223,6 +223,93 @@ func TestMounts(t *testing.T) {
 	}
 }
 
+// A rule whose path leads through links holds only while they stay, so they do; and no
+// link may come to stand where a rule would follow it.
+func TestRulesAndLinks(t *testing.T) {
+	base := jptooltest.TempRoot(t)
+	jptooltest.Tree(
+		t, base, "file ws/real/secret/k K", "symlink ws/vault real/secret", "dir ws/a/deep", "symlink ws/a/vault ../real", "symlink ws/via a",
+		"file ws/private/k K", "symlink ws/work/l ../private", "file ws/work/f x", "symlink ws/work/tree/sub ../../private", "file ws/notes x",
+		"symlink ws/up $ROOT", "symlink ws/work/tree2/mid ../../private",
+	)
+	root := base + "/ws"
+	ws := jptooltest.Open(
+		t, root, rule("", "read write"), rule("vault", ""), rule("via/vault/other", "read"),
+		mount("up", base, "read write"), rule("out", "read write"), rule("out2/sub", "read write"), rule("out3/mid/x", "read"), rule("notes", "read write"),
+	)
+	expect(
+		t, ws,
+		"read real/secret/k access_denied", "read vault/k access_denied",
+		"delete vault access_denied", "create vault access_denied", "delete via access_denied", "delete a/vault access_denied",
+		"delete up access_denied", "read up/ws/notes allow notes", "delete up/ws access_denied",
+	)
+	for _, c := range []struct {
+		src, dst string
+		dir, ok  bool
+	}{
+		{"a", "b", true, false},              // holds a link that a rule leads through
+		{"real", "b", true, false},           // holds what a rule is on
+		{"work/l", "out", false, false},      // the rule on out would hold for private
+		{"work/l", "notes", false, false},    //
+		{"work/l", "out2", false, false},     // a rule lies below
+		{"work/l", "elsewhere", false, true}, //
+		{"work/f", "out", false, true},       // a file leads nowhere
+		{"work/tree", "out2", true, false},   // its link would stand at out2/sub
+		{"work/tree", "other", true, true},   //
+		{"work/tree2", "out3", true, false},  // and on the way to a rule
+	} {
+		src, err := ws.CheckDelete(c.src)
+		if err != nil {
+			t.Errorf("%s: %v", c.src, err)
+			continue
+		}
+		dst, err := ws.CheckEntry(c.dst, jptool.Create|jptool.Update)
+		if err != nil {
+			t.Errorf("%s: %v", c.dst, err)
+			continue
+		}
+		if err := ws.CheckMove(src, dst, c.dir); (err == nil) != c.ok {
+			t.Errorf("move %s to %s: %v; want ok=%v", c.src, c.dst, err, c.ok)
+		}
+	}
+	// The workspace in a mount of its parent's parent stays where it is.
+	jptooltest.Tree(t, base, "dir p/q/inner/keep", "symlink p/q/inner/fork $ROOT")
+	ws = jptooltest.Open(t, base+"/p/q/inner", mount("fork", base, "read write"), rule("keep", "read"))
+	src, err := ws.CheckDelete("fork/p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dst, err := ws.CheckCreate("fork/r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ws.CheckMove(src, dst, true); jptool.CodeOf(err) != jptool.CodeAccessDenied {
+		t.Errorf("moving a directory that holds the workspace: %v", err)
+	}
+	expect(t, ws, "delete fork/p/q/inner access_denied", "delete fork/p/q allow")
+}
+
+// Through a granted link into a refused directory everything looks alike, too.
+func TestNoOracleThroughLinks(t *testing.T) {
+	root := jptooltest.TempRoot(t)
+	jptooltest.Tree(
+		t, root, "dir secret/dir", "file hidden/where x", "symlink pub/l ../secret/dir", "symlink secret/dir/out /etc/passwd",
+		"symlink secret/dir/in ../../hidden/where", "symlink secret/dir/gone ../../pub/nope", "symlink secret/dir/self self", "file secret/dir/file x",
+		"symlink secret/dir/pub ../../pub/doc", "file pub/doc x",
+	)
+	ws := jptooltest.Open(t, root, rule("pub", "read write"))
+	for _, name := range []string{"missing", "out", "in", "gone", "self", "file", "file/x"} {
+		for _, capability := range []string{"read", "create", "update"} {
+			_, err := check(ws, capability, "pub/l/"+name)
+			want := "cannot " + capability + " secret/dir/" + name + ": no rule matches it."
+			if jptool.CodeOf(err) != jptool.CodeAccessDenied || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s pub/l/%s: %v; want %q", capability, name, err, want)
+			}
+		}
+	}
+	expect(t, ws, "read pub/l/pub allow pub/doc", "create pub/l/out/x access_denied")
+}
+
 func TestPolicyErrors(t *testing.T) {
 	base := jptooltest.TempRoot(t)
 	jptooltest.Tree(t, base, "dir ws/dir", "dir ext/sub", "symlink ws/fork $ROOT/ext", "symlink ws/fork2 $ROOT/ext/sub", "symlink ws/dangling nope", "symlink ws/out /etc")
@@ -254,6 +341,12 @@ func TestPolicyErrors(t *testing.T) {
 		t, ws,
 		"delete dangling access_denied", "delete out access_denied", "create nolink access_denied", "create nolink/x access_denied",
 		"update dir/x access_denied", "read dir/x allow", "read fork2/x allow",
+	)
+	// Of two rules on one link the last one counts, also for overlaps.
+	jptooltest.Open(
+		t, root,
+		mount("fork", base+"/ext", "read"), mount("fork2", base+"/ext/sub", "read"),
+		mount("fork", base+"/ext", "read write"), mount("fork2", base+"/ext/sub", "read write"),
 	)
 	// All rules dropped is still default-deny.
 	ws = jptooltest.Open(t, root, mount("gone", base+"/gone", "read"))

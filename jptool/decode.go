@@ -3,6 +3,7 @@ package jptool
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"path/filepath"
 	"sort"
 	"strings"
@@ -248,14 +249,15 @@ func (d *decoder) boolean(key string) *bool {
 }
 
 func (d *decoder) integer(key string, low, high int64) *int64 {
-	var n int64
-	if !d.typed(key, &n, "an integer") {
+	var f float64 // 443.0 is an integer too
+	if !d.typed(key, &f, "an integer") {
 		return nil
 	}
-	if n < low || n > high {
-		d.fail("`%s` is %d; want %d to %d", key, n, low, high)
+	if f != math.Trunc(f) || f < float64(low) || f > float64(high) {
+		d.fail("`%s` is %s; want an integer from %d to %d", key, d.obj[key], low, high)
 		return nil
 	}
+	n := int64(f)
 	return &n
 }
 

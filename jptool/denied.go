@@ -19,6 +19,9 @@ type DeniedError struct {
 	NoRule   bool
 	// Pinned says that the entry must stay where it is, whatever the rules grant.
 	Pinned bool
+	// Link says that a symlink may not come to stand there, because an access rule
+	// names the path or one below it.
+	Link bool
 	// Root says that the path is the workspace root or the target of a mount.
 	Root bool
 
@@ -62,6 +65,9 @@ func (e *DeniedError) Error() string {
 	}
 	fmt.Fprintf(&b, "access denied: cannot %s %s: ", need, Quote(e.Path))
 	switch {
+	case e.Link:
+		b.WriteString("an access rule names this path or one below it, and a symlink here would lead its rights elsewhere.")
+		return b.String()
 	case e.Root:
 		b.WriteString("it is the root of the workspace or of a mount, which stays.")
 		return b.String()
@@ -110,7 +116,7 @@ func dotted(path string) string {
 // ErrorCode returns CodeAccessDenied.
 func (e *DeniedError) ErrorCode() Code { return CodeAccessDenied }
 
-// ErrorData returns the refusal for machines.
+// ErrorData returns the refusal for machines, with as many grants as the message.
 func (e *DeniedError) ErrorData() any {
 	return struct {
 		Capabilities []string `json:"capabilities"`
@@ -118,7 +124,11 @@ func (e *DeniedError) ErrorData() any {
 		Rule         *string  `json:"rule"`
 		Pinned       bool     `json:"pinned,omitempty"`
 		Grants       []grant  `json:"grants"`
-	}{e.Need.Names(), e.Path, rulePtr(e), e.Pinned, append([]grant{}, e.grants...)}
+		MoreGrants   int      `json:"more_grants,omitempty"`
+	}{
+		e.Need.Names(), e.Path, rulePtr(e), e.Pinned,
+		append([]grant{}, e.grants[:min(len(e.grants), maxGrants)]...), max(0, len(e.grants)-maxGrants),
+	}
 }
 
 func rulePtr(e *DeniedError) *string {

@@ -1,5 +1,7 @@
 package jptool
 
+import "io/fs"
+
 // contentCaps are the rights on a file's content, as opposed to its entry: what a move
 // may not add to. The kernel compares the same ones when it moves a file.
 const contentCaps = Read | Update | Execute
@@ -9,12 +11,16 @@ const contentCaps = Read | Update | Execute
 // asked for (design, rule 7). dir says that the source is a directory: then it is
 // everything in it that moves, so that rules and pins below either side count.
 //
-// needRead reports that the target would grant a capability on the content that the
-// source does not; the move is then only allowed with `read` on the source, as copying
-// would be.
+// If the target would grant a capability on the content that the source does not, the
+// move is only allowed with `read` on the source, as copying would be. No symlink may
+// come to stand on a path that leads to a rule: the next call would find the rule's
+// rights where the link leads.
 func (w *Workspace) CheckMove(source, target *Target, dir bool) error {
 	p := w.policy
 	if !dir {
+		if err := source.mayStandAt(target); err != nil {
+			return err
+		}
 		if target.Granted()&contentCaps&^source.Granted() == 0 {
 			return nil
 		}
@@ -50,6 +56,14 @@ func (w *Workspace) CheckMove(source, target *Target, dir bool) error {
 	if err != nil {
 		return err
 	}
+	if to.n != nil {
+		to.n.below("", func(path string, _ *node) {
+			keep(source.below(path).mayStandAt(target.below(path)))
+		})
+	}
+	if err != nil {
+		return err
+	}
 	for path := range suffixes {
 		have, would := p.along(from, path), p.along(to, path)
 		if would&^have != 0 && !have.Has(Read) {
@@ -61,6 +75,22 @@ func (w *Workspace) CheckMove(source, target *Target, dir bool) error {
 		}
 	}
 	return err
+}
+
+// mayStandAt refuses that a symlink takes the place of a path that is a rule's or leads
+// to one.
+func (t *Target) mayStandAt(target *Target) error {
+	c := target.Cursor()
+	if c.n == nil || c.n.rule < 0 && c.n.mount < 0 && len(c.n.children) == 0 {
+		return nil
+	}
+	fi, err := t.Lstat()
+	if err != nil || fi.Mode()&fs.ModeSymlink == 0 {
+		return nil // nothing there, or nothing that leads elsewhere
+	}
+	e := target.denied(Create, false)
+	e.Link = true
+	return e
 }
 
 // along returns what is granted at path below a cursor.

@@ -144,13 +144,19 @@ func (c *compiler) own(rel wspath.Rel) place {
 	if at, _, err := c.locate(rel, true); err == nil {
 		return at
 	}
-	return c.p.lexicalPlace(rel)
+	return c.p.lexicalPlace(rel.Slash())
 }
 
-// locate resolves a path to its place.
+// locate resolves a path to its place, and pins the symlinks on the way: the rule holds
+// for what they lead to only while they stay.
 func (c *compiler) locate(rel wspath.Rel, entry bool) (place, bool, error) {
-	at, kind, err := resolve(c.dir, c.root, rel, entry)
-	return at, kind == KindMissing, err
+	r, err := resolve(c.dir, c.root, rel, entry)
+	for _, hop := range r.hops {
+		if at := placeOf(c.root, hop.Entry); !at.outside || c.p.mountOf(at.path) != nil {
+			c.p.trie(at).insert(at.path).pinned = true
+		}
+	}
+	return r.at, r.kind == KindMissing, err
 }
 
 func placeOf(root, abs string) place {
@@ -237,7 +243,7 @@ func (c *compiler) external(i int, r *FsRule, rel wspath.Rel) error {
 	if r.ApprovedTarget != nil {
 		t := *r.ApprovedTarget
 		if !filepath.IsAbs(t) || filepath.Clean(t) != t {
-			return c.fail(i, r, "approved_target %q is not a canonical absolute path", t)
+			return c.fail(i, r, "its approved_target is not a canonical absolute path")
 		}
 		if !placeOf(c.root, filepath.ToSlash(t)).outside {
 			return c.fail(i, r, "approved_target is inside the workspace")
@@ -275,6 +281,12 @@ func (r *FsRule) deny() {
 
 // mounts checks approved targets against each other and marks the links.
 func (c *compiler) mounts(list []FsRule) error {
+	// Of several rules on one link the last one counts, also for what may overlap.
+	last := map[string]int{}
+	for _, m := range c.p.mounts {
+		last[m.path] = max(last[m.path], m.rule)
+	}
+	c.p.mounts = slices.DeleteFunc(c.p.mounts, func(m mount) bool { return m.rule != last[m.path] })
 	for i, a := range c.p.mounts {
 		for _, b := range c.p.mounts[i+1:] {
 			if err := c.overlap(list, a, b); err != nil {
@@ -294,6 +306,10 @@ func (c *compiler) mounts(list []FsRule) error {
 		n := c.p.trie(at).insert(at.path)
 		n.pinned = true
 		n.mount = int32(i)
+		if _, below := wspath.WithinAbs(m.target, c.root); below {
+			// The workspace lies in the mount: it stays where it is.
+			c.p.outside.insert(c.root).pinned = true
+		}
 	}
 	return nil
 }

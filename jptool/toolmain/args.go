@@ -114,12 +114,28 @@ func argsOf(t reflect.Type, base []int) Args {
 	return list
 }
 
-// unknown lists the names in obj that are not defined, sorted.
+// unknown lists the names in obj, and in the objects of its lists, that are not
+// defined, sorted.
 func (list Args) unknown(obj jptool.Object) []string {
 	var names []string
-	for name := range obj {
-		if !slices.ContainsFunc(list, func(a Arg) bool { return a.Name == name }) {
+	for name, raw := range obj {
+		i := slices.IndexFunc(list, func(a Arg) bool { return a.Name == name })
+		if i < 0 {
 			names = append(names, name)
+			continue
+		}
+		if list[i].Kind != KindObjects || string(raw) == "null" {
+			continue
+		}
+		items, _ := oneOrMany(raw)
+		for n, item := range items {
+			inner, err := jptool.ParseObject(item)
+			if err != nil {
+				continue // the decoder says what is wrong
+			}
+			for _, sub := range list[i].Items.unknown(inner) {
+				names = append(names, fmt.Sprintf("%s[%d].%s", name, n, sub))
+			}
 		}
 	}
 	slices.Sort(names)

@@ -100,14 +100,18 @@ func keyValues(flag string, pairs []string) (jptool.Object, error) {
 		if !ok || key == "" {
 			return nil, jptool.Errorf(jptool.CodeInvalidArguments, "--%s takes KEY=VALUE, got %q", flag, pair)
 		}
+		if _, twice := obj[key]; twice {
+			return nil, jptool.Errorf(jptool.CodeInvalidArguments, "--%s %s is given twice", flag, key)
+		}
 		obj[key] = jsonOrString(value)
 	}
 	return obj, nil
 }
 
 func jsonOrString(value string) json.RawMessage {
-	if value != "" && json.Valid([]byte(value)) {
-		return json.RawMessage(strings.TrimSpace(value))
+	// As strict as the request on standard input.
+	if obj, err := jptool.ParseObject([]byte(`{"value":` + value + `}`)); err == nil && len(obj) == 1 {
+		return obj["value"]
 	}
 	return jsonString(value)
 }

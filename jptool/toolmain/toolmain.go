@@ -29,6 +29,9 @@ const (
 	ExitBadRequest = 2 // a request that cannot be used
 )
 
+// maxRemarks bounds the remarks on unknown arguments.
+const maxRemarks = 10
+
 // MaxRequest is the largest request body in bytes.
 const MaxRequest = 64 << 20
 
@@ -131,8 +134,11 @@ func answer[A, O any](ctx context.Context, t Tool[A, O], s Streams) (out jptool.
 	if err := def.options.decode("option", t.Name, req.Tool.Options, options); err != nil {
 		return out, err
 	}
-	for _, name := range def.args.unknown(req.Tool.Arguments) {
-		fmt.Fprintf(s.Stderr, "%s: argument %q is not known and was ignored\n", t.Name, name)
+	for i, name := range def.args.unknown(req.Tool.Arguments) {
+		if i == maxRemarks {
+			break
+		}
+		fmt.Fprintf(s.Stderr, "%s: argument %.100q is not known and was ignored\n", t.Name, name)
 	}
 	ws, err := req.Context.Open()
 	if err != nil {

@@ -202,6 +202,10 @@ func TestArgumentForms(t *testing.T) {
 	if !strings.Contains(stderr, `"dryrun"`) {
 		t.Errorf("an unknown argument went without a remark: %q", stderr)
 	}
+	_, _, stderr = run(t, &got, strings.NewReader(`{"context":`+ctx+`,"tool":{"arguments":{"path":"x","patterns":[{"old":"a"},{"old":"b","nwe":"c"}]}}}`))
+	if !strings.Contains(stderr, `"patterns[1].nwe"`) {
+		t.Errorf("an unknown key in a list went without a remark: %q", stderr)
+	}
 }
 
 func TestQuestions(t *testing.T) {

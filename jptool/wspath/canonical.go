@@ -27,6 +27,17 @@ type Canonical struct {
 	Abs string
 	// Missing says that at least the last component does not exist.
 	Missing bool
+	// Hops are the symlinks followed on the way, in order.
+	Hops []Hop
+}
+
+// Hop is a symlink that a resolution followed.
+type Hop struct {
+	// Entry is the canonical absolute path of the link itself.
+	Entry string
+	// Path is where the resolution would have ended without any further link: Entry
+	// and what was left to walk.
+	Path string
 }
 
 // Readlink returns the target of a symlink. It returns an error wrapping EINVAL for
@@ -61,7 +72,7 @@ type walk struct {
 	readlink Readlink
 	abs      string // canonical so far, no trailing slash; "" is the file system's root
 	todo     []step // in reverse order
-	links    int
+	hops     []Hop
 }
 
 func (w *walk) push(path string, linked bool) {
@@ -92,7 +103,8 @@ func (w *walk) run(entry bool) (Canonical, error) {
 		target, err := w.readlink(filepath.FromSlash(here))
 		switch {
 		case err == nil:
-			if w.links++; w.links > maxLinks {
+			w.hops = append(w.hops, Hop{Entry: here, Path: w.ahead(next)})
+			if len(w.hops) > maxLinks {
 				return w.heading(next), ErrLoop
 			}
 			if err := w.follow(target); err != nil {
@@ -111,7 +123,10 @@ func (w *walk) run(entry bool) (Canonical, error) {
 			return w.heading(next), fmt.Errorf("resolving the path: %w", bare(err))
 		}
 	}
-	return Canonical{Abs: w.result()}, nil
+	if w.abs == "" {
+		w.abs = "/"
+	}
+	return Canonical{Abs: w.abs, Hops: w.hops}, nil
 }
 
 func (w *walk) follow(target string) error {
@@ -129,22 +144,23 @@ func (w *walk) follow(target string) error {
 
 // heading is where the walk would have ended if everything left simply existed.
 func (w *walk) heading(next step) Canonical {
-	w.abs += "/" + next.name
-	for i := len(w.todo) - 1; i >= 0; i-- {
-		if w.todo[i].name == ".." {
-			w.abs = w.abs[:max(strings.LastIndexByte(w.abs, '/'), 0)]
-			continue
-		}
-		w.abs += "/" + w.todo[i].name
-	}
-	return Canonical{Abs: w.result()}
+	return Canonical{Abs: w.ahead(next), Hops: w.hops}
 }
 
-func (w *walk) result() string {
-	if w.abs == "" {
+// ahead is the path of next, here, with everything left to walk below it.
+func (w *walk) ahead(next step) string {
+	abs := w.abs + "/" + next.name
+	for i := len(w.todo) - 1; i >= 0; i-- {
+		if w.todo[i].name == ".." {
+			abs = abs[:max(strings.LastIndexByte(abs, '/'), 0)]
+			continue
+		}
+		abs += "/" + w.todo[i].name
+	}
+	if abs == "" {
 		return "/"
 	}
-	return w.abs
+	return abs
 }
 
 // isNoLink recognises readlink's answer for a file or directory.
