@@ -303,7 +303,10 @@ func (d *decoder) each(key string, f func(*decoder)) {
 }
 
 func (d *decoder) strings(key string) []string {
-	var list []string
+	if _, ok := d.raw(key); !ok {
+		return nil
+	}
+	list := []string{} // present and empty is not absent
 	for i, raw := range d.array(key) {
 		var s string
 		if isNull(raw) || json.Unmarshal(raw, &s) != nil {

@@ -147,6 +147,7 @@ func FuzzParseObject(f *testing.F) {
 
 // FuzzDecodeAccess: no panic, and what is accepted survives a round trip unchanged.
 func FuzzDecodeAccess(f *testing.F) {
+	f.Add([]byte(`{"commands":{"a":{"args":[[]]},"b":{"args":[],"envs":[]}}}`))
 	f.Add([]byte(`{"fs":[{"path":".","read":true}],"commands":{"a":{"args":[["x","**"]]}},"pinned":["a"]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		a, err := jptool.DecodeAccess(data)
@@ -168,6 +169,9 @@ func FuzzDecodeAccess(f *testing.F) {
 		}
 		if (a.Commands == nil) != (b.Commands == nil) || len(a.Net) != len(b.Net) || len(a.Env) != len(b.Env) {
 			t.Fatalf("%q: lists changed in %q", data, raw)
+		}
+		if !reflect.DeepEqual(a.Commands, b.Commands) {
+			t.Fatalf("%q: commands changed to %v", data, b.Commands)
 		}
 	})
 }

@@ -7,7 +7,7 @@ for dir in $(go list -f '{{.Dir}}' work); do
 	for target in $(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(f \*testing\.F).*/\1/p' "$dir"/*_test.go 2>/dev/null | sort -u); do
 		found=$((found + 1))
 		echo "== $target in ${dir#"$PWD"/}"
-		(cd "$dir" && go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" .)
+		(cd "$dir" && go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 20x .)
 	done
 done
 [ "$found" -gt 0 ] || { echo "no fuzz targets found" >&2; exit 1; }
