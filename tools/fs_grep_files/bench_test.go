@@ -1,12 +1,9 @@
 package main
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -15,9 +12,8 @@ import (
 )
 
 var (
-	peers  = flag.String("peers", "", "directory for the trees: measure against other programs there")
-	rounds = flag.Int("rounds", 5, "how often -peers runs each program")
-	only   = flag.String("query", "", "run only the queries whose name contains this")
+	suite = peerbench.NewSuite("fs_grep_files", 5)
+	only  = flag.String("query", "", "run only the queries whose name contains this")
 )
 
 // TestPeers measures the whole process against rg on the same trees, with the limits on
@@ -25,18 +21,7 @@ var (
 //
 //	go test -run Peers -count=1 -peers /tmp/corpora -v .
 func TestPeers(t *testing.T) {
-	if *peers == "" {
-		t.Skip("no -peers directory given")
-	}
-	corpora, err := peerbench.Corpora(*peers)
-	if err != nil {
-		t.Fatal(err)
-	}
-	binary := filepath.Join(t.TempDir(), "fs_grep_files")
-	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	rgs := map[string]string{"rg": peerbench.Peer(os.Stdout, "RG", "rg"), "rg15": peerbench.Peer(os.Stdout, "RG15", "rg15")}
+	suite.Open(t, os.Stdout)
 	for _, q := range []struct {
 		name, corpus, pattern string
 		fold                  bool
@@ -55,7 +40,7 @@ func TestPeers(t *testing.T) {
 			continue
 		}
 		var dir string
-		for _, c := range corpora {
+		for _, c := range suite.Corpora {
 			if c.Name == q.corpus {
 				dir = c.Dir
 			}
@@ -64,26 +49,15 @@ func TestPeers(t *testing.T) {
 			fmt.Printf("%s on %s skipped: no such tree here\n", q.name, q.corpus)
 			continue
 		}
-		arguments, _ := json.Marshal(map[string]any{"pattern": q.pattern, "case_insensitive": q.fold, "max_results": 1_000_000_000})
-		commands := []peerbench.Command{{
-			Name: "fs_grep_files", Args: []string{binary}, Dir: dir, Lines: outcomeLines,
-			Stdin: fmt.Sprintf(`{"context":{"root":%q,"action":"run"},"tool":{"name":"fs_grep_files","arguments":%s}}`, dir, arguments),
-		}}
-		flags := []string{"-n", "--no-heading", "--color=never", "--hidden", "--no-ignore-global", "--no-ignore-parent", "-g", "!.git"}
+		arguments := map[string]any{"pattern": q.pattern, "case_insensitive": q.fold, "max_results": 1_000_000_000}
+		flags := []string{"-n", "--no-heading", "--color=never"}
 		if q.fold {
 			flags = append(flags, "-i")
 		}
-		for _, name := range []string{"rg", "rg15"} {
-			if rgs[name] != "" {
-				// ASCII classes on both sides, and the path that makes rg walk.
-				args := append(append([]string{rgs[name]}, flags...), "-e", "(?-u)"+q.pattern, ".")
-				commands = append(commands, peerbench.Command{Name: name, Args: args, Dir: dir, Lines: plainLines})
-			}
-		}
-		title := fmt.Sprintf("grep %s: %s `%s`", q.corpus, q.name, q.pattern)
-		if err := peerbench.Compare(os.Stdout, title, *rounds, commands); err != nil {
-			t.Error(err)
-		}
+		// ASCII classes on both sides, and the path that makes rg walk.
+		flags = append(flags, "-e", "(?-u)"+q.pattern, ".")
+		commands := append([]peerbench.Command{suite.Ours(dir, arguments, outcomeLines)}, suite.Rg(dir, "", plainLines, flags...)...)
+		suite.Compare(t, fmt.Sprintf("grep %s: %s `%s`", q.corpus, q.name, q.pattern), commands)
 	}
 }
 
@@ -101,12 +75,9 @@ func plainLines(out []byte) ([]string, error) {
 }
 
 func outcomeLines(out []byte) ([]string, error) {
-	var outcome struct{ Type, Message, Content string }
-	if err := json.Unmarshal(out, &outcome); err != nil {
+	content, _, err := peerbench.Success(out)
+	if err != nil {
 		return nil, err
 	}
-	if outcome.Type != "success" {
-		return nil, fmt.Errorf("%s: %s", outcome.Type, strings.TrimSpace(outcome.Message))
-	}
-	return plainLines([]byte(outcome.Content))
+	return plainLines([]byte(content))
 }

@@ -5,11 +5,11 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/jptools/jptools/tools/fskit/walk/walktest"
+	"github.com/jptools/jptools/tools/fskit/fstest"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"fs_list_files": main})
 }
 
-func TestScripts(t *testing.T) { walktest.Scripts(t) }
+func TestScripts(t *testing.T) { fstest.Scripts(t) }

@@ -2,15 +2,15 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/tools/fskit/peerbench"
 )
 
 // BenchmarkAgainstSed changes one line in the middle of 100 MiB and back, as whole
@@ -19,12 +19,7 @@ import (
 //
 //	go test -run=NONE -bench=AgainstSed -benchtime=1x
 func BenchmarkAgainstSed(b *testing.B) {
-	bin := filepath.Join(b.TempDir(), "fs_modify_file")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", bin, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		b.Fatalf("go build: %v\n%s", err, out)
-	}
+	bin := peerbench.Build(b, "fs_modify_file")
 	root := jptooltest.TempRoot(b)
 	lines := bytes.Repeat([]byte("    let value = compute(some, arguments) + 1; // x\n"), 50<<20/51)
 	content := slices.Concat(lines, []byte("the needle\n"), lines)
@@ -34,29 +29,32 @@ func BenchmarkAgainstSed(b *testing.B) {
 		}
 	}
 	ctx := jptooltest.Context(b, root)
-	run := func(stdin, name string, args ...string) time.Duration {
-		cmd := exec.Command(name, args...)
-		cmd.Stdin = strings.NewReader(stdin)
-		start := time.Now()
-		if out, err := cmd.CombinedOutput(); err != nil {
-			b.Fatalf("%s: %v %s", name, err, out)
-		}
-		return time.Since(start)
-	}
-	var ours, sed []time.Duration
 	texts := []string{"the needle", "THE NEEDLE"}
+	var o, s time.Duration
 	b.ResetTimer()
 	for range b.N {
-		for range 11 {
-			ours = append(ours, run(ctx, bin, "--path", "ours", "--answer", "apply_changes=true",
-				"--patterns", `[{"old":"`+texts[0]+`","new":"`+texts[1]+`"}]`))
-			sed = append(sed, run("", "sed", "-i", "s/"+texts[0]+"/"+texts[1]+"/", filepath.Join(root, "sed")))
-			slices.Reverse(texts)
+		// An even number of rounds, the one to warm up included, ends with the first text.
+		took, err := peerbench.InTurns(11, 2, func(round, i int) (peerbench.Sample, error) {
+			from, to := texts[round%2], texts[1-round%2]
+			c := peerbench.Command{Name: "ours", Stdin: ctx, Args: []string{
+				bin, "--path", "ours", "--answer", "apply_changes=true",
+				"--patterns", `[{"old":"` + from + `","new":"` + to + `"}]`,
+			}}
+			if i == 1 {
+				c = peerbench.Command{Name: "sed", Args: []string{"sed", "-i", "s/" + from + "/" + to + "/", filepath.Join(root, "sed")}}
+			}
+			var out bytes.Buffer
+			t, err := c.Run(&out)
+			if err != nil {
+				err = fmt.Errorf("%w%s", err, &out)
+			}
+			return t, err
+		})
+		if err != nil {
+			b.Fatal(err)
 		}
+		o, s = took[0].Median().Wall, took[1].Median().Wall
 	}
-	slices.Sort(ours)
-	slices.Sort(sed)
-	o, s := ours[len(ours)/2], sed[len(sed)/2]
 	b.Logf("fs_modify_file %v, sed -i %v, ratio %.2f", o.Round(time.Millisecond), s.Round(time.Millisecond), o.Seconds()/s.Seconds())
 	b.ReportMetric(o.Seconds()/s.Seconds(), "ratio")
 	b.ReportMetric(0, "ns/op")

@@ -9,13 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jptools/jptools/jptool/jptooltest"
 	"github.com/jptools/jptools/jptool/toolmain"
+	"github.com/jptools/jptools/tools/fskit/peerbench"
 )
 
 // The size of the file that the benchmarks read, in bytes; READ_BENCH_SIZE in MiB
@@ -55,40 +55,14 @@ func bigText(b *testing.B, path string, size int) (lines int) {
 	return lines
 }
 
-// buildTool builds the binary as it is shipped.
-func buildTool(b *testing.B) string {
-	b.Helper()
-	bin := filepath.Join(b.TempDir(), "fs_read_file")
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", bin, ".")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		b.Fatalf("go build: %v\n%s", err, out)
-	}
-	return bin
-}
-
 // measured is one way to do a thing, as a whole process.
 type measured struct {
-	name  string
-	args  []string
-	stdin string
-	times []time.Duration
+	peerbench.Command
+	median time.Duration
 }
 
-func (m *measured) run(b *testing.B) {
-	b.Helper()
-	cmd := exec.Command(m.args[0], m.args[1:]...)
-	cmd.Stdin = strings.NewReader(m.stdin)
-	if m.stdin == "" {
-		cmd.Stdin = nil
-	}
-	var out bytes.Buffer
-	cmd.Stdout = &out
-	start := time.Now()
-	if err := cmd.Run(); err != nil || out.Len() == 0 {
-		b.Fatalf("%v: %v %s", m.args, err, out.String())
-	}
-	m.times = append(m.times, time.Since(start))
+func way(stdin, name string, args ...string) *measured {
+	return &measured{Command: peerbench.Command{Name: name, Args: args, Stdin: stdin}}
 }
 
 // peak returns the most memory that the process had, in MiB, or -1 when there is no
@@ -96,9 +70,9 @@ func (m *measured) run(b *testing.B) {
 // this process, which it starts as a copy of.
 func (m *measured) peak(b *testing.B) float64 {
 	b.Helper()
-	cmd := exec.Command("/usr/bin/time", append([]string{"-f", "%M"}, m.args...)...)
-	if m.stdin != "" {
-		cmd.Stdin = strings.NewReader(m.stdin)
+	cmd := exec.Command("/usr/bin/time", append([]string{"-f", "%M"}, m.Args...)...)
+	if m.Stdin != "" {
+		cmd.Stdin = strings.NewReader(m.Stdin)
 	}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -112,24 +86,22 @@ func (m *measured) peak(b *testing.B) float64 {
 	return kib / 1024
 }
 
-func (m *measured) median() time.Duration {
-	slices.Sort(m.times)
-	return m.times[len(m.times)/2]
-}
-
-// compare runs all in turn, in reverse every other round, after one round to warm up.
+// compare runs all in turns and sets their medians.
 func compare(b *testing.B, rounds int, all ...*measured) {
 	b.Helper()
-	for i := range rounds + 1 {
-		for _, m := range all {
-			m.run(b)
+	took, err := peerbench.InTurns(rounds, len(all), func(_, i int) (peerbench.Sample, error) {
+		var out bytes.Buffer
+		t, err := all[i].Run(&out)
+		if err == nil && out.Len() == 0 {
+			err = fmt.Errorf("%v printed nothing", all[i].Args)
 		}
-		slices.Reverse(all)
-		if i == 0 {
-			for _, m := range all {
-				m.times = nil
-			}
-		}
+		return t, err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i, m := range all {
+		m.median = took[i].Median().Wall
 	}
 }
 
@@ -140,22 +112,22 @@ func compare(b *testing.B, rounds int, all ...*measured) {
 func BenchmarkAgainstSed(b *testing.B) {
 	root := jptooltest.TempRoot(b)
 	lines := bigText(b, filepath.Join(root, "big"), benchSize)
-	bin, ctx := buildTool(b), jptooltest.Context(b, root)
+	bin, ctx := peerbench.Build(b, "fs_read_file"), jptooltest.Context(b, root)
 	from, to := fmt.Sprint(lines-25), fmt.Sprint(lines-6)
-	sed := &measured{name: "sed -n", args: []string{"sed", "-n", from + "," + to + "p", filepath.Join(root, "big")}}
-	quit := &measured{name: "sed -n, quitting", args: []string{"sed", "-n", from + "," + to + "p;" + to + "q", filepath.Join(root, "big")}}
-	read := &measured{name: "start_line", args: []string{bin, "--path", "big", "--start-line", from, "--end-line", to}, stdin: ctx}
-	tail := &measured{name: "tail", args: []string{bin, "--path", "big", "--tail", "20"}, stdin: ctx}
-	head := &measured{name: "lines 10-20", args: []string{bin, "--path", "big", "--start-line", "10", "--end-line", "20"}, stdin: ctx}
+	sed := way("", "sed -n", "sed", "-n", from+","+to+"p", filepath.Join(root, "big"))
+	quit := way("", "sed -n, quitting", "sed", "-n", from+","+to+"p;"+to+"q", filepath.Join(root, "big"))
+	read := way(ctx, "start_line", bin, "--path", "big", "--start-line", from, "--end-line", to)
+	tail := way(ctx, "tail", bin, "--path", "big", "--tail", "20")
+	head := way(ctx, "lines 10-20", bin, "--path", "big", "--start-line", "10", "--end-line", "20")
 	all := []*measured{sed, quit, read, tail, head}
 	b.ResetTimer()
 	for range b.N {
-		compare(b, 7, slices.Clone(all)...)
+		compare(b, 7, all...)
 	}
 	for _, m := range all {
-		b.Logf("%-18s %8.1f ms  %6.3f x sed  %5.1f MiB", m.name, m.median().Seconds()*1e3, m.median().Seconds()/sed.median().Seconds(), m.peak(b))
+		b.Logf("%-18s %8.1f ms  %6.3f x sed  %5.1f MiB", m.Name, m.median.Seconds()*1e3, m.median.Seconds()/sed.median.Seconds(), m.peak(b))
 	}
-	b.ReportMetric(read.median().Seconds()/sed.median().Seconds(), "ratio")
+	b.ReportMetric(read.median.Seconds()/sed.median.Seconds(), "ratio")
 	b.ReportMetric(max(read.peak(b), tail.peak(b)), "MiB")
 	b.ReportMetric(0, "ns/op")
 }
@@ -167,20 +139,20 @@ func BenchmarkAgainstSed(b *testing.B) {
 func BenchmarkStartAgainstCat(b *testing.B) {
 	root := jptooltest.TempRoot(b)
 	jptooltest.Tree(b, root, "file small "+strings.Repeat(`a line of text\n`, 50))
-	bin, ctx := buildTool(b), jptooltest.Context(b, root, jptooltest.Rule("", "read"))
+	bin, ctx := peerbench.Build(b, "fs_read_file"), jptooltest.Context(b, root, jptooltest.Rule("", "read"))
 	request := fmt.Sprintf(`{"context":%s,"tool":{"name":"fs_read_file","arguments":{"path":"small"}}}`, ctx)
-	cat := &measured{name: "cat", args: []string{"cat", filepath.Join(root, "small")}}
-	whole := &measured{name: "whole request", args: []string{bin}, stdin: request}
-	flags := &measured{name: "with flags", args: []string{bin, "--path", "small"}, stdin: ctx}
+	cat := way("", "cat", "cat", filepath.Join(root, "small"))
+	whole := way(request, "whole request", bin)
+	flags := way(ctx, "with flags", bin, "--path", "small")
 	all := []*measured{cat, whole, flags}
 	b.ResetTimer()
 	for range b.N {
-		compare(b, 200, slices.Clone(all)...)
+		compare(b, 200, all...)
 	}
 	for _, m := range all {
-		b.Logf("%-14s %6.2f ms  %+.2f ms  %5.1f MiB", m.name, m.median().Seconds()*1e3, (m.median()-cat.median()).Seconds()*1e3, m.peak(b))
+		b.Logf("%-14s %6.2f ms  %+.2f ms  %5.1f MiB", m.Name, m.median.Seconds()*1e3, (m.median-cat.median).Seconds()*1e3, m.peak(b))
 	}
-	b.ReportMetric((whole.median()-cat.median()).Seconds()*1e3, "ms-more")
+	b.ReportMetric((whole.median-cat.median).Seconds()*1e3, "ms-more")
 	b.ReportMetric(0, "ns/op")
 }
 

@@ -60,7 +60,7 @@ func oracle(o oracleSpec, text []byte) (out []string, matches int64) {
 	if o.fold {
 		flags = "mi"
 	}
-	re := regexp.MustCompile("(?" + flags + ":" + o.pattern + ")")
+	re := regexp.MustCompile("(?" + flags + ")" + o.pattern)
 	lines := splitLines(text)
 	type span struct{ start, end int }
 	found := map[int]span{}

@@ -2,6 +2,7 @@ package peerbench
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 )
 
@@ -19,144 +21,91 @@ type Command struct {
 	Dir   string
 	Stdin string
 	// Lines makes what the program found comparable: sorted lines of its output. Nil
-	// is the output's own lines.
+	// is the output's own lines. Only Compare uses it.
 	Lines func(output []byte) ([]string, error)
 }
 
-// Peer finds a program, first where the environment variable says, then in PATH. It
-// returns "" and prints why when there is none.
-func Peer(out io.Writer, variable string, names ...string) string {
-	if path := os.Getenv(variable); path != "" {
-		return path
-	}
-	for _, n := range names {
-		if path, err := exec.LookPath(n); err == nil {
-			return path
-		}
-	}
-	fmt.Fprintf(out, "skipped: no %s in PATH; %s can name one\n", strings.Join(names, " or "), variable)
-	return ""
+// Sample is what one run took: time by the clock, and time of the processor.
+type Sample struct{ Wall, CPU time.Duration }
+
+// Samples are those of one program.
+type Samples []Sample
+
+// Median returns the median of each time.
+func (list Samples) Median() Sample {
+	wall, cpu := list.sorted()
+	return Sample{wall[len(wall)/2], cpu[len(cpu)/2]}
 }
 
-// Compare runs the commands in turns, rounds times after one run to warm up, with their
-// output going to files. The first command is ours. It prints the medians, the least
-// times, the processor time, the ratios of ours to each of the others, and what they found
-// differently. On a machine that does other work the processor time tells most.
-func Compare(out io.Writer, title string, rounds int, commands []Command) error {
-	dir, err := os.MkdirTemp("", "peerbench")
-	if err != nil {
-		return err
+// Least returns the least time by the clock.
+func (list Samples) Least() time.Duration {
+	wall, _ := list.sorted()
+	return wall[0]
+}
+
+func (list Samples) sorted() (wall, cpu []time.Duration) {
+	for _, s := range list {
+		wall, cpu = append(wall, s.Wall), append(cpu, s.CPU)
 	}
-	defer os.RemoveAll(dir)
-	times := make([][]time.Duration, len(commands))
-	cpu := make([][]time.Duration, len(commands))
-	files := make([]string, len(commands))
-	for i := range commands {
-		files[i] = filepath.Join(dir, fmt.Sprint(i))
+	slices.Sort(wall)
+	slices.Sort(cpu)
+	return wall, cpu
+}
+
+// Build builds the program in the current directory as it is shipped, and returns its
+// path.
+func Build(t testing.TB, name string) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), name)
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", bin, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
 	}
+	return bin
+}
+
+// InTurns calls run for 0 to n-1 in each round, in reverse every other round, and returns
+// what the runs took. Round 0 is to warm up and does not count; rounds more follow.
+func InTurns(rounds, n int, run func(round, i int) (Sample, error)) ([]Samples, error) {
+	all := make([]Samples, n)
 	for round := range rounds + 1 {
-		order := make([]int, len(commands))
-		for i := range order {
-			order[i] = i
+		for k := range n {
+			i := k
 			if round%2 == 1 {
-				order[i] = len(commands) - 1 - i
+				i = n - 1 - k
 			}
-		}
-		for _, i := range order {
-			took, used, err := once(&commands[i], files[i])
+			took, err := run(round, i)
 			if err != nil {
-				return fmt.Errorf("%s: %w", commands[i].Name, err)
+				return nil, err
 			}
 			if round > 0 {
-				times[i] = append(times[i], took)
-				cpu[i] = append(cpu[i], used)
+				all[i] = append(all[i], took)
 			}
 		}
 	}
-	fmt.Fprintf(out, "%s\n", title)
-	var ours []string
-	own, ownCPU := median(times[0]), median(cpu[0])
-	for i, c := range commands {
-		lines, err := c.lines(files[i])
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.Name, err)
-		}
-		fmt.Fprintf(out, "  %-22s median %8.1f ms  min %8.1f ms  cpu %8.1f ms  %8d lines",
-			c.Name, ms(median(times[i])), ms(slices.Min(times[i])), ms(median(cpu[i])), len(lines))
-		if i == 0 {
-			ours = lines
-			fmt.Fprintln(out)
-			continue
-		}
-		fmt.Fprintf(out, "  ours/it %.2f (min %.2f, cpu %.2f)", float64(own)/float64(median(times[i])),
-			float64(slices.Min(times[0]))/float64(slices.Min(times[i])), float64(ownCPU)/float64(median(cpu[i])))
-		if more, less := difference(ours, lines); len(more)+len(less) > 0 {
-			fmt.Fprintf(out, "  (only ours: %d, only it: %d; e.g. %q)", len(more), len(less), append(more, less...)[0])
-		}
-		fmt.Fprintln(out)
-	}
-	return nil
+	return all, nil
 }
 
-func once(c *Command, file string) (took, used time.Duration, err error) {
-	f, err := os.Create(file)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer f.Close()
+// Run runs the program once. When it fails, an *exec.ExitError in the error has its stderr.
+func (c *Command) Run(stdout io.Writer) (Sample, error) {
 	var stderr bytes.Buffer
 	cmd := exec.Command(c.Args[0], c.Args[1:]...)
-	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Dir, strings.NewReader(c.Stdin), f, &stderr
+	cmd.Dir, cmd.Stdout, cmd.Stderr = c.Dir, stdout, &stderr
+	if c.Stdin != "" {
+		cmd.Stdin = strings.NewReader(c.Stdin)
+	}
 	start := time.Now()
-	err = cmd.Run()
-	took = time.Since(start)
+	err := cmd.Run()
+	took := Sample{Wall: time.Since(start)}
 	if cmd.ProcessState != nil {
-		used = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+		took.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}
-	if exit, ok := err.(*exec.ExitError); ok && exit.ExitCode() == 1 && stderr.Len() == 0 {
-		err = nil // nothing found
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		exit.Stderr = stderr.Bytes()
 	}
 	if err != nil {
-		err = fmt.Errorf("%w: %s", err, stderr.String())
+		err = fmt.Errorf("%s: %w: %s", c.Name, err, stderr.String())
 	}
-	return took, used, err
+	return took, err
 }
-
-func (c *Command) lines(file string) ([]string, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	var list []string
-	if c.Lines != nil {
-		list, err = c.Lines(text)
-	} else {
-		for line := range strings.Lines(string(text)) {
-			list = append(list, strings.TrimPrefix(strings.TrimSuffix(line, "\n"), "./"))
-		}
-	}
-	slices.Sort(list)
-	return list, err
-}
-
-// difference returns what only a and what only b has; both are sorted.
-func difference(a, b []string) (onlyA, onlyB []string) {
-	for len(a) > 0 || len(b) > 0 {
-		switch {
-		case len(b) == 0 || len(a) > 0 && a[0] < b[0]:
-			onlyA, a = append(onlyA, a[0]), a[1:]
-		case len(a) == 0 || b[0] < a[0]:
-			onlyB, b = append(onlyB, b[0]), b[1:]
-		default:
-			a, b = a[1:], b[1:]
-		}
-	}
-	return onlyA, onlyB
-}
-
-func median(list []time.Duration) time.Duration {
-	list = slices.Sorted(slices.Values(list))
-	return list[len(list)/2]
-}
-
-func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
