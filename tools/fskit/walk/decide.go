@@ -32,16 +32,42 @@ func (r *reader) ignored(path string, isDir bool) bool {
 	return r.n.git.Match(path, isDir) == ignore.Ignore
 }
 
+// withheld adds to the number of denied or suppressed entries, if e is wanted with all of
+// its directory. Were it counted where its name decides that it is wanted, the number would
+// tell whoever tries names which of them there are.
+func (r *reader) withheld(number *int64, e *entry) {
+	if r.counts && e.all {
+		*number++
+	}
+}
+
+// saw notes for the starts that are beginnings of names that there is one: e may be known.
+func (r *reader) saw(e *entry) {
+	for _, p := range r.n.seekers(e) {
+		p.found.Store(true)
+	}
+}
+
+// outOfPage reports whether a file lies before the place to go on at.
+func (w *walker) outOfPage(path string) bool {
+	return w.o.After != "" && Compare(path, w.o.After) <= 0
+}
+
+// file decides about policy and suppression first: nothing that a caller chooses may
+// make a difference for what he may not know of.
 func (r *reader) file(e *entry) {
 	n, w := r.n, r.w
-	if !e.all || !w.o.Filter.keep(e.path) || w.o.After != "" && Compare(e.path, w.o.After) <= 0 {
-		return
-	}
 	switch {
 	case !r.mayRead(e):
-		n.skipped.Denied++
+		r.withheld(&n.skipped.Denied, e)
+		return
 	case w.o.Suppress.MatchEntry(e.path):
-		n.skipped.Suppressed++
+		r.withheld(&n.skipped.Suppressed, e)
+		return
+	}
+	r.saw(e)
+	switch {
+	case !e.all || !w.o.Filter.keep(e.path) || w.outOfPage(e.path):
 	case !e.named && r.ignored(e.path, false):
 		n.skipped.Ignored++
 	default:
@@ -58,16 +84,15 @@ func (r *reader) dir(e *entry) {
 	if r.plain {
 		e.cursor = n.cursor.Child(e.name)
 	}
-	if !r.mayRead(e) {
-		if e.all {
-			n.skipped.Denied++
-		}
+	readable := r.mayRead(e)
+	if !readable {
+		r.withheld(&n.skipped.Denied, e)
 		if !leads {
 			return
 		}
 	}
 	if w.o.Suppress.MatchEntry(e.path) {
-		n.skipped.Suppressed++
+		r.withheld(&n.skipped.Suppressed, e)
 		return
 	}
 	m := w.newNode()
@@ -76,13 +101,19 @@ func (r *reader) dir(e *entry) {
 	m.cursor, m.outside = e.cursor, n.outside
 	m.git, m.own = n.git, n.own
 	m.depth = n.depth + 1
-	r.enter(m, e, n.ignored || r.ignored(e.path, true))
+	r.enter(m, e, readable, n.ignored || r.ignored(e.path, true))
 }
 
-// enter makes m a subdirectory of the one being read, if it is wanted.
-func (r *reader) enter(m *node, e *entry, ignored bool) {
+// enter makes m a subdirectory of the one being read, if it is wanted. One that is not
+// readable is only passed through, and known of only if something below it is.
+func (r *reader) enter(m *node, e *entry, readable, ignored bool) {
 	n, w := r.n, r.w
 	m.sel, m.all = e.sel, e.all
+	if readable {
+		r.saw(e)
+	} else {
+		m.seeks = n.seekers(e)
+	}
 	if e.named {
 		m.depth = 0
 		if ignored {
@@ -90,14 +121,16 @@ func (r *reader) enter(m *node, e *entry, ignored bool) {
 		}
 	}
 	if ignored {
-		n.skipped.IgnoredDirs++
+		if readable { // who can write an ignore file can try names with it
+			n.skipped.IgnoredDirs++
+		}
 		if !e.sel.holdsStart() {
 			return
 		}
 		m.ignored, m.all = true, false
 	}
 	if w.o.MaxDepth > 0 && m.depth >= w.o.MaxDepth {
-		if m.all {
+		if m.all && (readable || r.counts) {
 			n.skipped.Deeper++
 		}
 		if !e.sel.leads() {
@@ -115,17 +148,21 @@ func (r *reader) enter(m *node, e *entry, ignored bool) {
 // ignore files of its own; those of the workspace decide about the link only.
 func (r *reader) mount(e *entry, path string) {
 	n, w := r.n, r.w
+	if w.o.Suppress.Match(path) {
+		r.withheld(&n.skipped.Suppressed, e)
+		return
+	}
 	t, err := w.ws.CheckContent(path, 0)
 	if err != nil || !t.External() {
-		n.skipped.Unreadable++
+		if r.counts || e.named { // without a target nobody knows whether it may be read
+			n.skipped.Unreadable++
+		}
 		return
 	}
 	cursor := t.Cursor()
 	readable := cursor.Caps().Has(jptool.Read)
 	if !readable {
-		if e.all {
-			n.skipped.Denied++
-		}
+		r.withheld(&n.skipped.Denied, e)
 		if !cursor.Leads() {
 			return
 		}
@@ -139,18 +176,18 @@ func (r *reader) mount(e *entry, path string) {
 		n.skipped.Unreadable++
 		return
 	}
-	if w.o.Suppress.Match(path) {
-		n.skipped.Suppressed++
-		return
-	}
 	ignored := n.ignored || r.ignored(e.path, false) || r.ignored(e.path, true)
 	m := w.newNode()
 	m.path, m.base, m.rel, m.cursor, m.outside, m.depth = path, base, rel, cursor, true, n.depth+1
 	if fi.IsDir() {
-		r.enter(m, e, ignored)
+		r.enter(m, e, readable, ignored)
 		return
 	}
-	if !fi.Mode().IsRegular() || !readable || !e.all || !w.o.Filter.keep(path) || w.o.After != "" && Compare(path, w.o.After) <= 0 {
+	if !fi.Mode().IsRegular() || !readable {
+		return
+	}
+	r.saw(e)
+	if !e.all || !w.o.Filter.keep(path) || w.outOfPage(path) {
 		return
 	}
 	if ignored && !e.named {

@@ -6,6 +6,14 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// The bounds of globs, together. A glob without braces takes polynomial time, but every pair
+// of braces multiplies.
+const (
+	maxGlobBytes    = 64 << 10
+	maxAlternatives = 256 // without braces
 )
 
 // Filter selects files by their names. It is safe for concurrent use.
@@ -14,6 +22,7 @@ type Filter struct {
 	globs    []glob
 }
 
+// glob is a glob without braces.
 type glob struct {
 	pattern string
 	// base is the directory that everything the pattern matches lies in.
@@ -23,11 +32,12 @@ type glob struct {
 }
 
 // NewFilter makes a filter of extensions, with or without their dot, and of globs in the
-// syntax of doublestar (`**`, `{a,b}`, `[a-z]`). A file must have one of the extensions
-// and match one of the globs; an empty list asks for nothing. A name without a dot in it,
-// or with only a leading one, has no extension. A glob is held against the
-// workspace-relative path, or against the name alone if it has no slash. Errors carry
-// CodeInvalidArguments.
+// syntax of doublestar (`**`, `{a,b}`, `[a-z]`); braces are replaced by their alternatives
+// first, as in a shell. A file must have one of the extensions and match one of the globs;
+// an empty list asks for nothing. A name without a dot in it, or with only a leading one,
+// has no extension. A glob is held against the workspace-relative path, or against the name
+// alone if it has no slash. Globs that stand for more than 256 alternatives or for 64 KiB
+// together are refused. Errors carry CodeInvalidArguments.
 func NewFilter(extensions, globs []string) (*Filter, error) {
 	f := &Filter{}
 	for _, e := range extensions {
@@ -40,15 +50,21 @@ func NewFilter(extensions, globs []string) (*Filter, error) {
 			f.suffixes = append(f.suffixes, "."+e)
 		}
 	}
+	size := 0
 	for _, pattern := range globs {
 		if pattern == "" {
 			continue
 		}
-		g, err := newGlob(pattern)
+		list, err := newGlobs(pattern, maxAlternatives-len(f.globs))
 		if err != nil {
 			return nil, err
 		}
-		f.globs = append(f.globs, g)
+		for _, g := range list {
+			size += len(g.pattern)
+		}
+		if f.globs = append(f.globs, list...); size > maxGlobBytes {
+			return nil, badGlob(pattern, tooManyGlobs)
+		}
 	}
 	if f.suffixes == nil && f.globs == nil {
 		return nil, nil
@@ -56,38 +72,124 @@ func NewFilter(extensions, globs []string) (*Filter, error) {
 	return f, nil
 }
 
-func newGlob(pattern string) (glob, error) {
+const tooManyGlobs = "is too much: with braces expanded, all globs together may be 256 globs of 64 KiB; use fewer alternatives, or name directories"
+
+func badGlob(pattern, why string) error {
+	if len(pattern) > 100 {
+		pattern = strings.ToValidUTF8(pattern[:100], "") + "…"
+	}
+	return jptool.Errorf(jptool.CodeInvalidArguments, "argument `glob`: %q %s", pattern, why)
+}
+
+// newGlobs makes at most most globs of a pattern.
+func newGlobs(pattern string, most int) ([]glob, error) {
 	for strings.HasPrefix(pattern, "./") {
 		pattern = strings.TrimLeft(pattern[1:], "/")
 	}
-	fail := func(why string) (glob, error) {
-		return glob{}, jptool.Errorf(jptool.CodeInvalidArguments, "argument `glob`: %q %s", pattern, why)
-	}
+	fail := func(why string) ([]glob, error) { return nil, badGlob(pattern, why) }
 	switch {
-	case strings.HasPrefix(pattern, "/"):
-		return fail("is absolute; globs are relative to the workspace")
+	case len(pattern) > maxGlobBytes:
+		return fail(tooManyGlobs)
 	case strings.HasPrefix(pattern, "!"):
 		return fail("is negated, which is not supported")
 	case !doublestar.ValidatePattern(pattern):
 		return fail("is not a valid glob")
 	}
-	for part := range strings.SplitSeq(pattern, "/") {
-		if part == ".." || part == "." || part == "" && !strings.HasSuffix(pattern, "/") {
-			return fail("has an empty, `.` or `..` component, which no path has")
+	var alternatives []string
+	ok := strings.Count(pattern, "{") <= maxAlternatives // of one each they would only take time
+	if ok {
+		alternatives, ok = expandBraces(nil, "", pattern, most)
+	}
+	if !ok {
+		return fail(tooManyGlobs)
+	}
+	onName := !strings.Contains(pattern, "/")
+	var list []glob
+	for _, a := range alternatives {
+		if strings.HasPrefix(a, "/") {
+			return fail("is absolute; globs are relative to the workspace")
+		}
+		for part := range strings.SplitSeq(strings.TrimSuffix(a, "/"), "/") {
+			if part == ".." || part == "." || part == "" && strings.Contains(a, "/") {
+				return fail("has an empty, `.` or `..` component, which no path has")
+			}
+		}
+		if strings.HasSuffix(a, "/") {
+			a += "**" // a directory: what is in it
+		}
+		list = append(list, glob{pattern: a, base: baseOf(a), onName: onName})
+	}
+	return list, nil
+}
+
+// baseOf is the directory that everything a glob without braces matches lies in, "" when
+// there is none to tell: a name is looked up in the file system, so it must be one.
+func baseOf(pattern string) string {
+	base, _ := doublestar.SplitPattern(pattern)
+	rel, err := wspath.Parse(base)
+	// An escaped character makes the base differ from the path it stands for.
+	if err != nil || rel.Slash() != base || base == "." || strings.Contains(pattern[:min(len(pattern), len(base)+1)], `\`) {
+		return ""
+	}
+	return base
+}
+
+// expandBraces appends to list what head and pattern stand for, with each alternative of
+// all braces in pattern, or reports false where list would get longer than most.
+func expandBraces(list []string, head, pattern string, most int) ([]string, bool) {
+	from := nextSign(pattern, 0, "{")
+	if from == len(pattern) {
+		return append(list, head+pattern), len(list) < most
+	}
+	var starts []int // of the alternatives, and of the rest
+	depth := 0
+	for at := from; ; at++ {
+		if at = nextSign(pattern, at, "{,}"); at == len(pattern) {
+			return append(list, head+pattern), len(list) < most // not closed; no valid pattern
+		}
+		switch pattern[at] {
+		case '{':
+			if depth++; depth == 1 {
+				starts = append(starts, at+1)
+			}
+		case ',':
+			if depth == 1 {
+				starts = append(starts, at+1)
+			}
+		case '}':
+			depth--
+		}
+		if depth == 0 {
+			starts = append(starts, at+1)
+			break
 		}
 	}
-	if strings.HasSuffix(pattern, "/") {
-		pattern += "**" // a directory: what is in it
+	rest := pattern[starts[len(starts)-1]:]
+	ok := true
+	for i := 0; ok && i < len(starts)-1; i++ {
+		list, ok = expandBraces(list, head+pattern[:from], pattern[starts[i]:starts[i+1]-1]+rest, most)
 	}
-	g := glob{pattern: pattern, onName: !strings.Contains(pattern, "/")}
-	if !g.onName {
-		base, _ := doublestar.SplitPattern(pattern)
-		// An escaped character makes the base differ from the path it stands for.
-		if base != "." && !strings.Contains(base, `\`) {
-			g.base = base
+	return list, ok
+}
+
+// nextSign returns the index, from at on, of the first of signs that stands for itself,
+// neither escaped nor in a class, or the length of the pattern.
+func nextSign(pattern string, at int, signs string) int {
+	for ; at < len(pattern); at++ {
+		switch c := pattern[at]; {
+		case c == '\\':
+			at++
+		case c == '[':
+			for at++; at < len(pattern) && pattern[at] != ']'; at++ {
+				if pattern[at] == '\\' {
+					at++
+				}
+			}
+		case strings.IndexByte(signs, c) >= 0:
+			return at
 		}
 	}
-	return g, nil
+	return len(pattern)
 }
 
 // keep reports whether the file at path is selected; f may be nil.

@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -23,7 +24,9 @@ type node struct {
 	cursor jptool.Cursor
 	sel    *sel
 	all    bool // everything below is wanted
-	depth  int  // below the start
+	// seeks are the starts that have found something as soon as anything below is known.
+	seeks []*partial
+	depth int // below the start
 	// outside: below a mount.
 	outside bool
 
@@ -129,4 +132,20 @@ func (n *node) handle() (dir, error) {
 	n.h = h
 	n.kept.Add(1)
 	return h, nil
+}
+
+// seekers are the starts that e is something for.
+func (n *node) seekers(e *entry) []*partial {
+	list := n.seeks[:len(n.seeks):len(n.seeks)]
+	if n.sel != nil {
+		for _, p := range n.sel.names {
+			if strings.HasPrefix(e.name, p.prefix) {
+				list = append(list, p)
+			}
+		}
+	}
+	if e.sel != nil {
+		list = append(list, e.sel.seeks...)
+	}
+	return list
 }

@@ -20,15 +20,21 @@ type sel struct {
 	// start: the caller named this path. Depth counts from here, and ignore files above
 	// do not hide it.
 	start bool
+	// denied: and it may not be read, which the plan has counted.
+	denied bool
 	// names: the entries whose names begin so.
-	names    []*partial
+	names []*partial
+	// seeks: the beginnings of names that this path is one for.
+	seeks    []*partial
 	children map[string]*sel
 }
 
 // partial is the beginning of a name.
 type partial struct {
 	prefix string
-	found  atomic.Bool
+	// found: there is such a name, and it is none that is withheld. To the caller a
+	// withheld one must look like one that is not there.
+	found atomic.Bool
 }
 
 func (s *sel) insert(path string) *sel {
@@ -57,7 +63,6 @@ func (s *sel) child(name string) (c *sel, all bool) {
 	all = c != nil && c.all
 	for _, p := range s.names {
 		if strings.HasPrefix(name, p.prefix) {
-			p.found.Store(true)
 			all = true
 		}
 	}
@@ -160,7 +165,8 @@ func (p *planner) add(s *Start) error {
 	case jptool.KindOther:
 		return t.Fail(wspath.ErrNotRegular)
 	}
-	return p.addWhole(t)
+	_, err = p.addWhole(t)
+	return err
 }
 
 // addDenied takes a path that may not be read for what rules below it, or rules whose
@@ -168,7 +174,13 @@ func (p *planner) add(s *Start) error {
 func (p *planner) addDenied(s *Start, err error) error {
 	t, locateErr := fskit.CheckContent(p.ws, p.o.Suppress, s.Given, 0)
 	if locateErr == nil && t.Cursor().Leads() {
-		return p.addWhole(t)
+		n, err := p.addWhole(t)
+		// Counted here, since it is counted whether there is such a directory or not.
+		if err == nil && !n.denied {
+			n.denied = true
+			p.result.Skipped.Denied++
+		}
+		return err
 	}
 	rel, parseErr := wspath.Parse(s.Given)
 	if parseErr != nil || rel.IsRoot() || strings.HasSuffix(s.Given, "/") {
@@ -204,6 +216,7 @@ func (p *planner) addPartial(s *Start, parent *jptool.Target, prefix string) err
 		n.names = append(n.names, s.partial)
 		return nil
 	}
+	looked := false
 	for _, base := range bases {
 		if _, ok := wspath.Within(base, path); ok {
 			n := p.tree().insert(path)
@@ -211,26 +224,32 @@ func (p *planner) addPartial(s *Start, parent *jptool.Target, prefix string) err
 			return nil
 		}
 		if rest, ok := wspath.Within(path, base); ok && strings.HasPrefix(rest, prefix) {
-			s.partial.found.Store(true)
+			name, _, _ := strings.Cut(rest, "/")
+			n := p.tree().insert(wspath.JoinSlash(path, name))
+			n.seeks = append(n.seeks, s.partial)
 			p.tree().insert(base).all = true
+			looked = true
 		}
 	}
-	p.tree()
+	if !looked {
+		p.tree()
+		s.partial.found.Store(true) // for all that is known: the globs lead elsewhere
+	}
 	return nil
 }
 
 // addWhole takes everything below t, as far as the globs allow for it.
-func (p *planner) addWhole(t *jptool.Target) error {
+func (p *planner) addWhole(t *jptool.Target) (*sel, error) {
 	path, err := p.place(t)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	n := p.tree().insert(path)
 	n.start = true
 	bases := p.o.Filter.bases()
 	if bases == nil || path != slashPath(t) {
 		n.all = true
-		return nil
+		return n, nil
 	}
 	for _, base := range bases {
 		if _, ok := wspath.Within(base, path); ok {
@@ -239,7 +258,7 @@ func (p *planner) addWhole(t *jptool.Target) error {
 			n.insert(rest).all = true
 		}
 	}
-	return nil
+	return n, nil
 }
 
 // slashPath is the path of a target with "" for the root.

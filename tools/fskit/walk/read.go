@@ -21,6 +21,8 @@ type reader struct {
 
 	// plain says that no rule lies below n, so that readable holds for every entry.
 	plain, readable bool
+	// counts: what is withheld in n is counted.
+	counts bool
 }
 
 // read lists n and decides about every entry. What it finds is in n afterwards.
@@ -112,6 +114,7 @@ func (r *reader) probe() {
 // decide goes through the listing.
 func (r *reader) decide() {
 	n, l := r.n, &r.l
+	r.counts = n.all && r.w.o.After == ""
 	r.plain = !n.cursor.Leads()
 	if r.plain {
 		r.readable = n.cursor.Child("x").Caps().Has(jptool.Read)
@@ -127,6 +130,9 @@ func (r *reader) decide() {
 	n.files = make([]string, 0, len(l.items))
 	valid := utf8.Valid(l.names)
 	for _, it := range l.items {
+		if r.w.ctx.Err() != nil {
+			return // directories can be large, and globs and ignore files slow
+		}
 		name := l.name(it)
 		if !valid && !utf8.Valid(name) {
 			k := it.kind
@@ -186,5 +192,10 @@ func (r *reader) entry(path string, k kind) {
 		r.file(&e)
 	case kindDir:
 		r.dir(&e)
+	case kindLink:
+		// Not shown, but a name all the same.
+		if r.mayRead(&e) && !r.w.o.Suppress.MatchEntry(path) {
+			r.saw(&e)
+		}
 	}
 }

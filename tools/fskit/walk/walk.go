@@ -45,22 +45,29 @@ type Start struct {
 	// Err says why it could not be used.
 	Err error
 	// Partial says that nothing has this path, so that it was taken as the beginning
-	// of names; Nothing, that no name begins so either.
+	// of names; Nothing, that no name begins so either, but for names that are withheld.
 	Partial, Nothing bool
 
 	partial *partial
 }
 
 // Skipped counts what a walk left out. What lies in a directory that was left out is
-// not counted. Files that the filter leaves out are not in any of the numbers.
+// not counted.
+//
+// What may not be read and what is suppressed is counted by directory: all of it in every
+// directory that is visited as a whole, whatever the filter takes there, and nothing where
+// only certain names are wanted or the walk goes on after a path. So the numbers tell how
+// much is withheld and nothing of its names. Files that the filter leaves out are not in
+// any of the other numbers.
 type Skipped struct {
 	// Ignored counts files, IgnoredDirs directories that ignore files exclude.
 	Ignored     int64 `json:"ignored"`
 	IgnoredDirs int64 `json:"ignored_dirs"`
 	// Suppressed counts files and directories that suppress patterns cover.
 	Suppressed int64 `json:"suppressed"`
-	// Denied counts files and directories that were wanted and may not be read. Of a
-	// directory that may not, places below it can be granted all the same.
+	// Denied counts files and directories that may not be read. Of a directory that may
+	// not, places below it can be granted all the same; a start of this kind is counted for
+	// itself, whether it is there or not.
 	Denied int64 `json:"denied"`
 	// Unreadable counts directories and mounts that could not be opened or read.
 	Unreadable int64 `json:"unreadable"`
@@ -140,7 +147,7 @@ func Walk(ctx context.Context, ws *jptool.Workspace, o Options, emit func(*Batch
 	}
 	w := newWalker(ctx, ws, &o, p.root)
 	err := w.run(emit)
-	p.result.Skipped = w.skipped
+	p.result.Skipped.add(&w.skipped)
 	p.result.Ended = w.ended
 	for i := range p.result.Starts {
 		s := &p.result.Starts[i]
