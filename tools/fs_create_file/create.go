@@ -23,6 +23,7 @@ type arguments struct {
 // options are what a person configures.
 type options struct {
 	Suppress toolmain.Strings `json:"suppress" help:"Gitignore patterns, anchored at the workspace, of paths that this tool leaves alone." example:"[\".git/\"]"`
+	Deadline *int             `json:"deadline" min:"0" default:"60" help:"Seconds after which the call gives up, with nothing changed; 0 is no limit."`
 }
 
 var tool = toolmain.Tool[arguments, options]{
@@ -54,11 +55,15 @@ type creation struct {
 
 // run goes through these steps, and changes something in the last one only:
 //
-//	path · create or update · suppress · what is there · the one that is needed · expected_digest ·
+//	path · create or update · the name · suppress · what is there · the one that is needed · expected_digest ·
 //	(preview ends here) · question overwrite_file · write
 func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
+	defer fskit.Bound(c, o.Deadline)()
 	t, err := c.Workspace.CheckEntry(a.Path, jptool.Create|jptool.Update)
 	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	if err := safewrite.CheckName(t, a.Path); err != nil {
 		return jptool.Outcome{}, err
 	}
 	if err := fskit.CheckUnsuppressed(c.Workspace, o.Suppress, t); err != nil {
@@ -139,10 +144,10 @@ func (c *creation) overwrite(there fs.FileInfo) (jptool.Outcome, error) {
 		return jptool.Outcome{}, err
 	}
 	defer f.Close()
-	// Without `read` nobody learns anything of the old content, so the answer is bound
-	// to the new one only.
-	old := ""
-	if c.t.Granted().Has(jptool.Read) {
+	// Without `read` nobody learns anything of the old content, so the answer is bound to
+	// the new one only. Content of another size is not the same, and not read to see that.
+	old, readable := "", c.t.Granted().Has(jptool.Read)
+	if c.args.ExpectedDigest != "" || readable && there.Size() == int64(len(content)) {
 		if old, err = f.Digest(); err != nil {
 			return jptool.Outcome{}, err
 		}
@@ -157,6 +162,11 @@ func (c *creation) overwrite(there fs.FileInfo) (jptool.Outcome, error) {
 	}
 	if old == fskit.DigestBytes(content) {
 		return c.done("unchanged", []string{}), nil
+	}
+	if readable {
+		if old, err = f.Version(); err != nil {
+			return jptool.Outcome{}, err
+		}
 	}
 	if asked, err := c.ask(f, old); asked != nil || err != nil {
 		if err != nil {

@@ -22,6 +22,7 @@ type arguments struct {
 // options are what a person configures.
 type options struct {
 	Suppress toolmain.Strings `json:"suppress" help:"Gitignore patterns, anchored at the workspace, of paths that this tool leaves alone." example:"[\".git/\"]"`
+	Deadline *int             `json:"deadline" min:"0" default:"60" help:"Seconds after which the call gives up, with nothing changed; 0 is no limit."`
 }
 
 var tool = toolmain.Tool[arguments, options]{
@@ -55,6 +56,7 @@ type deletion struct {
 //	path · delete · suppress · what is there · expected_digest · (preview ends here) · question
 //	delete_dirty_file · remove · remove the parent if it is empty
 func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
+	defer fskit.Bound(c, o.Deadline)()
 	t, err := c.Workspace.CheckDelete(a.Path)
 	if err != nil {
 		return jptool.Outcome{}, err
@@ -146,7 +148,7 @@ func (d *deletion) ask(reason string) (*jptool.Outcome, error) {
 	var err error
 	switch {
 	case d.held != nil:
-		content, err = d.held.Digest()
+		content, err = d.held.Version()
 	case d.kind == "symlink" && d.t.Granted().Has(jptool.Read):
 		content, err = linkText(d.t)
 	}

@@ -21,6 +21,7 @@ type file struct {
 	part    *part // when content is not the whole file
 
 	replaced          int
+	grown             int // bytes that the new content is larger by
 	diff              diff.Diff
 	oldDigest, digest string
 	method            safewrite.Method
@@ -52,12 +53,14 @@ func (ch *change) read(expectedDigest string) error {
 			f.lock = locks[i]
 		}
 	}
-	var total int64
 	for _, f := range ch.files {
-		if err := ch.load(f, maxBytes-total); err != nil {
+		if err := ch.call.Err(); err != nil {
 			return err
 		}
-		total += int64(len(f.content.Old()))
+		if err := ch.load(f, maxBytes-ch.held); err != nil {
+			return err
+		}
+		ch.held += int64(len(f.content.Old()))
 	}
 	if expectedDigest != "" {
 		f := ch.files[0]
@@ -84,9 +87,19 @@ func (f *file) digestOld() (err error) {
 // load reads one file, or as much of it as its patterns can touch.
 func (ch *change) load(f *file, most int64) error {
 	if f.lock != nil {
-		if done, err := ch.loadPart(f); done || err != nil {
+		// Before the rest is read: a binary file can have any size.
+		head := make([]byte, binaryLook)
+		n, err := f.lock.ReadAt(head, 0)
+		if err == nil || err == io.EOF {
+			err = checkText(f.path(), head[:n])
+		}
+		if err != nil {
 			return err
 		}
+		if done, err := ch.loadPart(f); err != nil || done && int64(len(f.content.Old())) <= most {
+			return err
+		}
+		f.part = nil
 	}
 	content, err := f.read(most)
 	if err == nil {
@@ -115,11 +128,26 @@ func (f *file) read(most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer r.Close()
-	content, err := io.ReadAll(io.LimitReader(r, most+1))
-	if err == nil && int64(len(content)) > most {
-		return nil, tooLarge(int64(len(content)))
+	var b bytes.Buffer
+	_, err = io.CopyN(&b, r, binaryLook)
+	if err == nil {
+		if err := checkText(f.path(), b.Bytes()); err != nil {
+			return nil, err
+		}
+		if fi, err := r.Stat(); err == nil && fi.Size() > most {
+			return nil, tooLarge(fi.Size())
+		} else if err == nil {
+			b.Grow(int(fi.Size()) + bytes.MinRead)
+		}
+		_, err = b.ReadFrom(io.LimitReader(r, most+1-int64(b.Len())))
 	}
-	return content, f.t.Fail(err)
+	if err != nil && err != io.EOF {
+		return nil, f.t.Fail(err)
+	}
+	if int64(b.Len()) > most {
+		return nil, tooLarge(int64(b.Len()))
+	}
+	return b.Bytes(), nil
 }
 
 // checkText refuses what cannot be edited as text without a guess.

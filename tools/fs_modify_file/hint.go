@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -10,10 +8,6 @@ import (
 	"github.com/jptools/jptools/tools/fs_modify_file/edit"
 	"github.com/jptools/jptools/tools/fskit/diff"
 )
-
-func ctxDone(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-}
 
 // firstLine shows a pattern in a message: its first line, at most 60 characters.
 func firstLine(s string) string {

@@ -60,17 +60,20 @@ func (ch *change) match(all bool) error {
 	return failed.err(len(ch.patterns))
 }
 
+// matchOne applies one pattern to all its files, or adds to failed.
 func (ch *change) matchOne(p *pattern, all bool, failed *failures) error {
-	found := make([]*edit.Matches, len(p.files))
 	var where []lineData
 	ambiguous := false
-	for i, f := range p.files {
+	made := newPending(ch)
+	for _, f := range p.files {
 		m, err := p.edit.Find(ch.call, f.content.View())
 		if err != nil {
 			return findError(p, f, err)
 		}
-		found[i] = m
 		n := len(m.Spans)
+		if made.places += n; made.places > placesMost {
+			return findError(p, f, errTooManyPlaces)
+		}
 		p.hits = append(p.hits, hit{f, n})
 		if n > 0 {
 			lines := m.Lines(linesMost)
@@ -80,32 +83,28 @@ func (ch *change) matchOne(p *pattern, all bool, failed *failures) error {
 			where = append(where, lineData{f.path(), lines})
 		}
 		ambiguous = ambiguous || n > 1 && !all
+		// What is known of the matches can be much; only the edits are kept of each file.
+		if !ambiguous && (p.expected == 0 || p.matches() <= p.expected) {
+			if err := made.add(p, f, m); err != nil {
+				return findError(p, f, err)
+			}
+		}
 	}
 	total := p.matches()
 	switch {
 	case total == 0:
 		for _, f := range p.files {
-			if err := f.makeWhole(); err != nil {
+			if err := ch.makeWhole(f); err != nil {
 				return err
 			}
 		}
 		failed.noMatch(p)
-		return nil
 	case ambiguous:
 		failed.ambiguous(p, where, "and replace_all is false: make `old` longer, so that it is unique")
-		return nil
 	case p.expected > 0 && total != p.expected:
 		failed.ambiguous(p, where, fmt.Sprintf("expected %d", p.expected))
-		return nil
-	}
-	for i, m := range found {
-		p.files[i].replaced += len(m.Spans)
-		if p.edit.Regex {
-			for k := range m.Spans {
-				p.texts.add(m.Text(k))
-			}
-		}
-		p.files[i].content.Apply(m.Edits())
+	default:
+		made.apply()
 	}
 	return nil
 }
@@ -114,9 +113,14 @@ func (ch *change) matchOne(p *pattern, all bool, failed *failures) error {
 func findError(p *pattern, f *file, err error) error {
 	code := jptool.CodeInvalidArguments
 	switch {
-	case errors.Is(err, edit.ErrTooMany), errors.Is(err, edit.ErrTooLarge):
+	case ctxDone(err):
+		return err
+	case errors.Is(err, edit.ErrResult):
 		code = jptool.CodeTooLarge
-	case errors.Is(err, edit.ErrDeadline), ctxDone(err):
+		err = fmt.Errorf("%w: the files of one call may grow by %d MiB together", err, growMost>>20)
+	case err == errTooManyPlaces, errors.Is(err, edit.ErrTooMany), errors.Is(err, edit.ErrTooManyGroups), errors.Is(err, edit.ErrTooLarge):
+		code = jptool.CodeTooLarge
+	case errors.Is(err, edit.ErrDeadline):
 		code = jptool.CodeDeadline
 	}
 	return jptool.Errorf(code, "pattern #%d in %s: %w; nothing was changed", p.number, jptool.Quote(f.path()), err)

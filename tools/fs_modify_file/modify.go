@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"slices"
+	"time"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/toolmain"
@@ -35,6 +37,7 @@ type options struct {
 	MaxLines            *int             `json:"auto_approve_max_changed_lines" min:"0" default:"10" help:"Most lines added and removed, together, without asking."`
 	MaxRatio            *int             `json:"auto_approve_max_ratio_percent" min:"0" default:"20" help:"Most lines removed, in percent, of a file of 10 lines or more without asking."`
 	Suppress            toolmain.Strings `json:"suppress" help:"Gitignore patterns, anchored at the workspace, of files not to show; a diff would show them, so they cannot be modified." example:"[\".git/\"]"`
+	Deadline            *int             `json:"deadline" min:"0" default:"60" help:"Seconds after which a call that is still reading or matching gives up, with nothing changed; 0 is no limit."`
 }
 
 var tool = toolmain.Tool[arguments, options]{
@@ -56,6 +59,13 @@ are: line ends, byte order mark, invalid UTF-8. The result is a diff.`,
 // The locks are held from before reading until the end; a question gives them up, and
 // its token makes sure that the answer is for the same change.
 func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
+	if seconds := orDefault(o.Deadline, 60); seconds > 0 {
+		ctx, cancel := context.WithTimeout(c.Context, time.Duration(seconds)*time.Second)
+		defer cancel()
+		timed := *c
+		timed.Context = ctx
+		c = &timed
+	}
 	ch, err := newChange(c, a, o)
 	if err != nil {
 		return jptool.Outcome{}, err
@@ -66,20 +76,31 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 			return outcome(asked, err)
 		}
 	}
-	if err := ch.read(a.ExpectedDigest); err != nil {
-		return jptool.Outcome{}, err
-	}
-	if err := ch.match(orTrue(a.ReplaceAll)); err != nil {
-		if c.Preview {
-			return jptool.Outcome{Content: "This call would fail: " + err.Error()}, nil
+	var mismatch error
+	err = ch.limited(func() error {
+		if err := ch.read(a.ExpectedDigest); err != nil {
+			return err
 		}
+		if mismatch = ch.match(orTrue(a.ReplaceAll)); mismatch == nil {
+			ch.makeDiffs()
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
 		return jptool.Outcome{}, err
+	case mismatch != nil && c.Preview:
+		return jptool.Outcome{Content: "This call would fail: " + mismatch.Error()}, nil
+	case mismatch != nil:
+		return jptool.Outcome{}, mismatch
 	}
-	ch.makeDiffs()
 	switch {
 	case len(ch.changed()) == 0:
 		return ch.outcome("No change: all patterns matched, but the result is what is there already.")
 	case c.Preview, a.DryRun:
+		if err := ch.limited(ch.digest); err != nil {
+			return jptool.Outcome{}, err
+		}
 		return ch.outcome("Would modify " + ch.names() + "; nothing was written.")
 	}
 	for _, ask := range []func() (*jptool.Outcome, error){
@@ -88,6 +109,9 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 		if asked, err := ask(); asked != nil || err != nil {
 			return outcome(asked, err)
 		}
+	}
+	if err := ch.timeUp(); err != nil {
+		return jptool.Outcome{}, err
 	}
 	if err := ch.write(); err != nil {
 		return jptool.Outcome{}, err
@@ -121,6 +145,9 @@ type change struct {
 	dryRun   bool
 	patterns []*pattern
 	files    []*file
+	held     int64 // bytes of the files as they were that are in memory
+	grown    int   // bytes that the files are larger by, those that shrink left out
+	left     bool  // work that goes on has everything here in its hands
 }
 
 // changed lists the files whose content becomes another.
@@ -129,6 +156,9 @@ func (ch *change) changed() []*file {
 }
 
 func (ch *change) close() {
+	if ch.left {
+		return // the process ends soon, and with it the locks
+	}
 	for _, f := range ch.files {
 		if f.lock != nil {
 			f.lock.Close()

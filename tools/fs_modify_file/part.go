@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"io"
 
 	"github.com/jptools/jptools/jptool"
@@ -63,13 +64,7 @@ func (ch *change) loadPart(f *file) (bool, error) {
 			around += 2 * int64(len(p.edit.Old)+len(p.edit.New))
 		}
 	}
-	head := make([]byte, binaryLook)
-	if n, err := f.lock.ReadAt(head, 0); err != nil && err != io.EOF {
-		return false, err
-	} else if err := checkText(f.path(), head[:n]); err != nil {
-		return false, err
-	}
-	s, err := scan(f.lock, fi.Size(), needles)
+	s, err := scan(ch.call, f.lock, fi.Size(), needles)
 	var content []byte
 	if err == nil && s != nil {
 		content, err = f.cutOut(s, fi.Size(), around)
@@ -94,7 +89,7 @@ type hull struct {
 
 // scan looks for any of the needles from start to end. It returns nil when there is none
 // or they are far apart.
-func scan(r io.ReaderAt, size int64, needles [][]byte) (*hull, error) {
+func scan(ctx context.Context, r io.ReaderAt, size int64, needles [][]byte) (*hull, error) {
 	overlap := 0
 	for _, n := range needles {
 		overlap = max(overlap, len(n)-1)
@@ -103,6 +98,9 @@ func scan(r io.ReaderAt, size int64, needles [][]byte) (*hull, error) {
 	buf := make([]byte, overlap+int(scanChunk))
 	kept := 0 // bytes of the chunk before, at the start of buf
 	for at := int64(0); at < size; at += scanChunk {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		n, err := r.ReadAt(buf[kept:kept+int(min(scanChunk, size-at))], at)
 		if err != nil && err != io.EOF {
 			return nil, err
@@ -191,11 +189,11 @@ func (f *file) newReader() io.Reader {
 }
 
 // makeWhole reads the rest of the file too, keeping the edits made so far.
-func (f *file) makeWhole() error {
+func (ch *change) makeWhole(f *file) error {
 	if f.part == nil {
 		return nil
 	}
-	if f.part.size > maxBytes {
+	if ch.held += f.part.size; ch.held > maxBytes {
 		return jptool.Errorf(jptool.CodeNoMatch, "nothing was changed: a pattern does not match in %s, which is too large to look for similar text", jptool.Quote(f.path()))
 	}
 	content, err := f.lock.Content()

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"strconv"
@@ -14,10 +15,11 @@ import (
 )
 
 const (
-	diffBytes = 64 << 10 // of all diffs of a call
-	diffLine  = 500      // bytes of one line of a diff
-	textsMost = 8        // matched texts told per regex
-	textsKept = 10_000   // distinct matched texts counted per regex
+	diffBytes  = 64 << 10 // of all diffs of a call
+	diffLine   = 500      // bytes of one line of a diff
+	textsMost  = 8        // matched texts told per regex
+	textsKept  = 10_000   // distinct matched texts counted per regex
+	shownChars = 60       // of one of them
 )
 
 // result is the machine-readable form.
@@ -153,29 +155,41 @@ func times(n int) string {
 
 // tally counts distinct texts.
 type tally struct {
-	counts map[string]int
+	counts map[tallied]int
+	seed   maphash.Seed
 	others int // texts that came when there were too many already
+}
+
+// tallied is a text as it is shown, with a hash of the whole of a long one: texts can be as
+// large as files.
+type tallied struct {
+	shown string
+	hash  uint64
 }
 
 func (t *tally) add(text []byte) {
 	if t.counts == nil {
-		t.counts = map[string]int{}
+		t.counts, t.seed = map[tallied]int{}, maphash.MakeSeed()
 	}
-	if _, ok := t.counts[string(text)]; !ok && len(t.counts) >= textsKept {
+	key := tallied{shown: string(text)}
+	if len(text) > shownChars {
+		key = tallied{ends(text), maphash.Bytes(t.seed, text)}
+	}
+	if _, ok := t.counts[key]; !ok && len(t.counts) >= textsKept {
 		t.others++
 		return
 	}
-	t.counts[string(text)]++
+	t.counts[key]++
 }
 
-// list returns the most frequent texts, shortened: by count, then by text.
+// list returns the most frequent texts: by count, then as they are shown.
 func (t *tally) list(most int) []matchedText {
-	keys := slices.SortedFunc(maps.Keys(t.counts), func(a, b string) int {
-		return cmp.Or(cmp.Compare(t.counts[b], t.counts[a]), cmp.Compare(a, b))
+	keys := slices.SortedFunc(maps.Keys(t.counts), func(a, b tallied) int {
+		return cmp.Or(cmp.Compare(t.counts[b], t.counts[a]), cmp.Compare(a.shown, b.shown))
 	})
 	var list []matchedText
 	for _, k := range keys[:min(most, len(keys))] {
-		list = append(list, matchedText{ends(k), t.counts[k]})
+		list = append(list, matchedText{strings.ToValidUTF8(k.shown, "\ufffd"), t.counts[k]})
 	}
 	return list
 }
@@ -200,12 +214,19 @@ func (t *tally) String() string {
 }
 
 // ends shortens a text of more than 60 characters to its two ends.
-func ends(s string) string {
-	n := utf8.RuneCountInString(s)
-	s = strings.ToValidUTF8(s, "\ufffd")
-	if n <= 60 {
-		return s
+func ends(text []byte) string {
+	n := utf8.RuneCount(text)
+	if n <= shownChars {
+		return string(text)
 	}
-	r := []rune(s)
-	return fmt.Sprintf("%s…%s (%d chars)", string(r[:40]), string(r[len(r)-16:]), n)
+	head, tail := 0, len(text)
+	for range 40 {
+		_, size := utf8.DecodeRune(text[head:])
+		head += size
+	}
+	for range 16 {
+		_, size := utf8.DecodeLastRune(text[:tail])
+		tail -= size
+	}
+	return fmt.Sprintf("%s…%s (%d chars)", text[:head], text[tail:], n)
 }

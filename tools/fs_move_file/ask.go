@@ -27,7 +27,7 @@ func (m *move) askOverwrite() (*jptool.Outcome, error) {
 			content, err = linkText(m.target)
 		}
 	case m.heldTarget != nil:
-		content, err = m.heldTarget.Digest()
+		content, err = m.heldTarget.Version()
 	}
 	if err != nil {
 		return nil, err

@@ -149,7 +149,7 @@ func (m *move) copyEntry(e entry) error {
 	if m.onto != nil {
 		err = m.copyOver(e.target, f)
 	} else {
-		err = safewrite.Copy(e.target, f, m.from.IsDir())
+		err = safewrite.Copy(m, e.target, f, m.from.IsDir())
 	}
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (m *move) copyEntry(e entry) error {
 // take its place, else into the file itself.
 func (m *move) copyOver(t *jptool.Target, f *os.File) error {
 	if !m.inPlace() {
-		err := safewrite.CopyOver(t, f)
+		err := safewrite.CopyOver(m, t, f, m.unchanged)
 		if jptool.CodeOf(err) != jptool.CodeAccessDenied && !errors.Is(err, fs.ErrPermission) {
 			return err
 		}
@@ -180,9 +180,9 @@ func (m *move) copyOver(t *jptool.Target, f *os.File) error {
 		m.heldTarget.Close()
 		m.heldTarget = nil
 	}
-	content, err := io.ReadAll(f)
+	content, err := m.content(f)
 	if err != nil {
-		return m.source.Fail(err)
+		return err
 	}
 	over, err := safewrite.Lock(m, t)
 	if err != nil {
@@ -194,6 +194,21 @@ func (m *move) copyOver(t *jptool.Target, f *os.File) error {
 	}
 	_, err = over.Commit()
 	return err
+}
+
+// maxInPlace is how large a file may be that is written into another one.
+const maxInPlace = 1 << 30
+
+// content reads what is to be written into the target.
+func (m *move) content(f *os.File) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(f, maxInPlace+1))
+	if err != nil {
+		return nil, m.source.Fail(err)
+	}
+	if len(content) > maxInPlace {
+		return nil, jptool.Errorf(jptool.CodeTooLarge, "%s has more than %d MiB, too much to be written into %s, which can only be updated in place", fskit.Named(m.source.Path()), maxInPlace>>20, fskit.Named(m.target.Path()))
+	}
+	return content, nil
 }
 
 // same reports whether a file is as it was. Unlike content, times can be looked at for

@@ -22,6 +22,7 @@ type arguments struct {
 // options are what a person configures.
 type options struct {
 	Suppress toolmain.Strings `json:"suppress" help:"Gitignore patterns, anchored at the workspace, of paths that this tool leaves alone." example:"[\".git/\"]"`
+	Deadline *int             `json:"deadline" min:"0" default:"60" help:"Seconds after which the call gives up, with nothing changed; 0 is no limit."`
 }
 
 var tool = toolmain.Tool[arguments, options]{
@@ -59,11 +60,12 @@ type move struct {
 
 // run goes through these steps, and changes something in the last one only:
 //
-//	paths · delete on the source · create or update on the target · same path · suppress · what is at
+//	paths · delete on the source · create or update on the target · the target's name · same path · suppress · what is at
 //	the source · into itself · what is at the target and what is needed for it · rules in and below
 //	both (design, rule 7) · parents · expected_digest · (preview ends here) ·
 //	questions overwrite_file, move_dirty_source · move
 func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
+	defer fskit.Bound(c, o.Deadline)()
 	m, err := locate(c, a)
 	if err != nil {
 		return jptool.Outcome{}, err
@@ -108,6 +110,9 @@ func locate(c *toolmain.Call, a *arguments) (*move, error) {
 	}
 	target, err := c.Workspace.CheckEntry(a.Target, jptool.Create|jptool.Update)
 	if err != nil {
+		return nil, err
+	}
+	if err := safewrite.CheckName(target, a.Target); err != nil {
 		return nil, err
 	}
 	if source.Same(target) {

@@ -3,6 +3,7 @@ package edit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 	"unicode/utf8"
 
@@ -15,16 +16,26 @@ const (
 	backtrackTime = 3 * time.Second
 	// backtrackMost bounds the content, which the engine needs as runes.
 	backtrackMost = 16 << 20
+	// backtrackSource and backtrackDepth bound the pattern, in bytes and in parentheses
+	// within each other: the engine's compiler has no bounds of its own.
+	backtrackSource = 8 << 10
+	backtrackDepth  = 1000
 )
 
-// backtracker runs a pattern that RE2 has no syntax for. It stops by a deadline; it does
-// not bound the memory that a pattern takes beyond the engine's own limits.
+// backtracker runs a pattern that RE2 has no syntax for. It stops by a deadline; the memory
+// that a match in progress takes is bounded by the engine's own limits.
 type backtracker struct {
 	re     *regexp2.Regexp
 	groups int
 }
 
 func newBacktracker(source string, fold bool) (*backtracker, error) {
+	if len(source) > backtrackSource {
+		return nil, fmt.Errorf("it is longer than %d KiB", backtrackSource>>10)
+	}
+	if nesting(source) > backtrackDepth {
+		return nil, fmt.Errorf("it has more than %d parentheses within each other", backtrackDepth)
+	}
 	options := regexp2.RE2 | regexp2.Multiline
 	if fold {
 		options |= regexp2.IgnoreCase
@@ -48,37 +59,57 @@ func (b *backtracker) group(name string) int {
 	return groupOf(name, b.groups-1, b.re.GroupNumberFromName)
 }
 
-// find returns the byte offsets of the groups of all matches in text. An invalid byte is
-// a character of its own, which only a class or a dot matches.
-func (b *backtracker) find(ctx context.Context, text []byte) ([][]int, error) {
+// nesting is how deep parentheses are nested, or more where some stand for themselves.
+func nesting(source string) int {
+	depth, most := 0, 0
+	for i := 0; i < len(source); i++ {
+		switch source[i] {
+		case '\\':
+			i++
+		case '(':
+			depth++
+			most = max(most, depth)
+		case ')':
+			depth = max(0, depth-1)
+		}
+	}
+	return most
+}
+
+// find returns the byte offsets of the first groups, of all matches in text. An invalid
+// byte is a character of its own, which only a class or a dot matches.
+func (b *backtracker) find(ctx context.Context, text []byte, groups int) ([][]int, error) {
 	if len(text) > backtrackMost {
 		return nil, ErrTooLarge
 	}
 	runes, offsets := runesOf(text)
+	most := min(MaxMatches, maxOffsets/(2*groups))
 	deadline := time.Now().Add(backtrackTime)
 	var list [][]int
 	var stopped error
 	err := b.re.FindRunesMatches(runes, 0, func(m regexp2.MatchView) bool {
-		groups := make([]int, 0, 2*b.groups)
-		for n := range b.groups {
+		found := make([]int, 0, 2*groups)
+		for n := range groups {
 			at, size, ok := m.GroupRange(n)
 			if !ok {
-				groups = append(groups, -1, -1)
+				found = append(found, -1, -1)
 				continue
 			}
-			groups = append(groups, int(offsets[at]), int(offsets[at+size]))
+			found = append(found, int(offsets[at]), int(offsets[at+size]))
 		}
-		if n := len(list); n > 0 && groups[1] == list[n-1][1] {
+		if n := len(list); n > 0 && found[1] == list[n-1][1] {
 			return true // empty, right after a match: none for RE2, so none here
 		}
 		// No engine should return to text already matched; if one does, stop rather
 		// than write at a wrong place.
-		if n := len(list); n > 0 && groups[0] < list[n-1][1] {
+		if n := len(list); n > 0 && found[0] < list[n-1][1] {
 			stopped = errors.New("its matches overlap")
 			return false
 		}
-		list = append(list, groups)
+		list = append(list, found)
 		switch {
+		case len(list) > most && most < MaxMatches:
+			stopped = ErrTooManyGroups
 		case len(list) > MaxMatches:
 			stopped = ErrTooMany
 		case time.Now().After(deadline):

@@ -39,6 +39,7 @@ type Difference struct {
 
 const (
 	nearestBytes = 4 << 20 // of the content, for all that is not plain search
+	hintRegex    = 500     // bytes of a text that is tried as a regex
 	placesMost   = 3       // places and lines told
 	placeLines   = 40      // of Text
 	placeBytes   = 3 << 10 // of Text
@@ -70,7 +71,7 @@ func Nearest(c *Compiled, v *View) Hint {
 		text = text[:bytes.LastIndexByte(text, '\n')+1]
 		note("only the first 4 MiB of the file were searched for similar text")
 	}
-	if looksLikeRegex(c.Old) {
+	if len(c.Old) <= hintRegex && looksLikeRegex(c.Old) {
 		if re, err := regexp.Compile("(?m)" + c.Old); err == nil && re.Match(text) {
 			note("as a regex it would match; set `regex` to true for this pattern")
 		}

@@ -16,7 +16,21 @@ import (
 // MaxMatches bounds the matches of one pattern in one file.
 const MaxMatches = 2_000_000
 
+// The bounds of regexes, which a few bytes can make arbitrarily expensive.
+const (
+	maxRegex    = 64 << 10 // bytes
+	maxTemplate = 10_000   // groups that `new` names
+	// maxOffsets bounds what is kept of all matches: two offsets of each group up to the
+	// last that `new` names; the engine keeps those of all groups, for as many threads as
+	// its program has instructions.
+	maxOffsets = 8 << 20
+)
+
 var (
+	// ErrTooManyGroups is returned when all matches with all groups are too much to hold.
+	ErrTooManyGroups = errors.New("it matches too often for a regex with that many groups; write (?:…) for groups that `new` does not use")
+	// ErrResult is returned when the result would be larger than it may.
+	ErrResult = errors.New("the result would be too large")
 	// ErrTooMany is returned for more than MaxMatches matches.
 	ErrTooMany = fmt.Errorf("it matches more than %d times in one file", MaxMatches)
 	// ErrDeadline is returned when a pattern that needs backtracking takes too long.
@@ -44,6 +58,7 @@ type Compiled struct {
 	back *backtracker
 	// asIs and withLF are the template, as given and with LF line ends.
 	asIs, withLF []piece
+	groups       int // one more than the last group in them
 }
 
 // Compile checks a pattern. The error says what is wrong with it in one sentence.
@@ -59,10 +74,18 @@ func Compile(p Pattern) (*Compiled, error) {
 		if bytes.Equal(c.old, toLF([]byte(p.New))) {
 			return nil, errors.New("`old` and `new` differ in their line ends only, and line ends are kept as the file has them")
 		}
-		if p.Fold {
-			c.re = regexp.MustCompile("(?i)" + regexp.QuoteMeta(string(c.old)))
+		if !p.Fold {
+			return c, nil
 		}
-		return c, nil
+		if len(c.old) > maxRegex {
+			return nil, fmt.Errorf("`old` is longer than the %d KiB that can be searched for without regard to case", maxRegex>>10)
+		}
+		var err error
+		c.re, err = regexp.Compile("(?i)" + regexp.QuoteMeta(string(c.old)))
+		return c, err
+	}
+	if len(p.Old) > maxRegex {
+		return nil, fmt.Errorf("the regex is longer than %d KiB", maxRegex>>10)
 	}
 	flags := "(?m)"
 	if p.Fold {
@@ -80,11 +103,36 @@ func Compile(p Pattern) (*Compiled, error) {
 		}
 		c.back, c.re = back, nil
 	}
-	if c.asIs, err = parseTemplate(p.New, c.group); err == nil {
-		c.withLF, err = parseTemplate(string(toLF([]byte(p.New))), c.group)
+	if c.asIs, err = parseTemplate(p.New, c.group); err != nil {
+		return nil, err
 	}
-	return c, err
+	c.withLF = c.asIs
+	if strings.Contains(p.New, "\r\n") {
+		if c.withLF, err = parseTemplate(string(toLF([]byte(p.New))), c.group); err != nil {
+			return nil, err
+		}
+	}
+	for _, piece := range c.asIs {
+		c.groups = max(c.groups, piece.group+1)
+	}
+	if c.groups > 1 && c.re != nil {
+		parsed, err := syntax.Parse(flags+source, syntax.Perl)
+		if err != nil {
+			return nil, err
+		}
+		prog, err := syntax.Compile(parsed.Simplify())
+		if err != nil {
+			return nil, err
+		}
+		if len(prog.Inst) > maxOffsets/c.offsets() {
+			return nil, errors.New("the regex is too large for that many groups; write (?:…) for groups that `new` does not use")
+		}
+	}
+	return c, nil
 }
+
+// offsets is how many offsets the engine of c keeps of a match when its groups matter.
+func (c *Compiled) offsets() int { return 2 * (c.re.NumSubexp() + 1) }
 
 // otherEngine reports whether RE2 refused a syntax that a backtracking engine may know,
 // and not a plain mistake.
@@ -104,7 +152,11 @@ func otherEngine(err error) bool {
 func plainError(err error) error {
 	var se *syntax.Error
 	if errors.As(err, &se) {
-		return fmt.Errorf("%s: `%s`", se.Code, strings.NewReplacer("(?mi)", "", "(?m)", "").Replace(se.Expr))
+		expr := strings.NewReplacer("(?mi)", "", "(?m)", "").Replace(se.Expr)
+		if len(expr) > 200 {
+			expr = strings.ToValidUTF8(expr[:200], "") + "…"
+		}
+		return fmt.Errorf("%s: `%s`", se.Code, expr)
 	}
 	return err
 }
@@ -152,7 +204,8 @@ type Matches struct {
 	view    *View
 	// Spans are start and end of each in the content.
 	Spans []Span
-	// groups holds for a regex the offsets of the groups in the view.
+	// groups holds for a regex the offsets in the view of the groups that are used, at
+	// least those of the whole match.
 	groups [][]int
 }
 
@@ -160,17 +213,20 @@ type Matches struct {
 type Span struct{ Start, End int }
 
 // Find returns all matches in the content that v shows. The errors are ErrTooMany,
-// ErrDeadline, ErrTooLarge and that of ctx.
+// ErrTooManyGroups, ErrDeadline, ErrTooLarge and that of ctx, which a regex in RE2 syntax
+// looks at only when it is done: its time has a bound, but one that grows with the product
+// of the content and the pattern, and when matches reach far ahead with the square of the
+// content.
 func (c *Compiled) Find(ctx context.Context, v *View) (*Matches, error) {
 	m := &Matches{pattern: c, view: v}
 	var err error
 	switch {
 	case c.back != nil:
-		m.groups, err = c.back.find(ctx, v.text())
+		m.groups, err = c.back.find(ctx, v.text(), max(c.groups, 1))
 	case c.Regex:
-		m.groups = c.re.FindAllSubmatchIndex(v.text(), MaxMatches+1)
+		m.groups, err = c.findRegex(v.text())
 	case c.Fold:
-		err = m.findFold()
+		err = m.findFold(ctx)
 	default:
 		err = m.findLiteral()
 	}
@@ -188,6 +244,38 @@ func (c *Compiled) Find(ctx context.Context, v *View) (*Matches, error) {
 		err = ErrTooMany
 	}
 	return m, err
+}
+
+// findRegex finds the offsets of the groups that are used.
+func (c *Compiled) findRegex(text []byte) ([][]int, error) {
+	if c.groups <= 1 {
+		return c.findWhole(text), nil
+	}
+	most := min(MaxMatches, maxOffsets/c.offsets())
+	list := c.re.FindAllSubmatchIndex(text, most+1)
+	if len(list) > most && most < MaxMatches {
+		return nil, ErrTooManyGroups
+	}
+	return list, nil
+}
+
+// findWhole finds the offsets of whole matches. FindAllIndex would keep those of all groups,
+// this is the one method that finds all matches and does not ask for them. What it is given
+// to replace begins where the rest of the capacity does.
+func (c *Compiled) findWhole(text []byte) [][]int {
+	text = text[:len(text):len(text)]
+	var offsets []int
+	c.re.ReplaceAllFunc(text, func(match []byte) []byte {
+		if at := len(text) - cap(match); len(offsets) <= 2*MaxMatches {
+			offsets = append(offsets, at, at+len(match))
+		}
+		return nil
+	})
+	list := make([][]int, len(offsets)/2)
+	for i := range list {
+		list[i] = offsets[2*i : 2*i+2]
+	}
+	return list
 }
 
 // findLiteral searches the content itself when line ends do not matter.
@@ -208,10 +296,10 @@ func (m *Matches) findLiteral() error {
 	return nil
 }
 
-func (m *Matches) findFold() error {
+func (m *Matches) findFold(ctx context.Context) error {
 	v := m.view
 	text, cur := v.text(), v.cursor()
-	for at := 0; len(m.Spans) <= MaxMatches; {
+	for at := 0; len(m.Spans) <= MaxMatches && ctx.Err() == nil; {
 		loc := m.pattern.re.FindIndex(text[at:])
 		if loc == nil {
 			break
@@ -230,24 +318,42 @@ func (m *Matches) findFold() error {
 
 // Edits returns what to put in the place of each match, with the line ends that are
 // usual there; in a content without any line end `new` is taken as it is. Edits that
-// change nothing are left out.
-func (m *Matches) Edits() []diff.Edit {
+// change nothing are left out. It returns ErrResult, before it holds more than that, when
+// the content would have more than most bytes with the edits made, and the error of ctx.
+func (m *Matches) Edits(ctx context.Context, most int) ([]diff.Edit, error) {
+	room := most - len(m.view.raw)
+	for _, s := range m.Spans {
+		room += s.End - s.Start
+	}
 	list := make([]diff.Edit, 0, len(m.Spans))
 	literal, pieces := []byte(m.pattern.New), m.pattern.asIs
 	if m.view.hasEnds() {
 		literal, pieces = toLF(literal), m.pattern.withLF
 	}
 	for i, s := range m.Spans {
+		if i%1024 == 1023 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		text := literal
 		if m.groups != nil {
-			text = expand(pieces, m.view.text(), m.groups[i])
+			size := expandedSize(pieces, m.groups[i])
+			if size > room {
+				return nil, ErrResult
+			}
+			text = expand(make([]byte, 0, size), pieces, m.view.text(), m.groups[i])
+		}
+		if len(text) > room { // before its line ends are looked at, which can take a while
+			return nil, ErrResult
 		}
 		text = m.view.lineEnds(s.Start, s.End, text)
+		if room -= len(text); room < 0 {
+			return nil, ErrResult
+		}
 		if !bytes.Equal(text, m.view.raw[s.Start:s.End]) {
 			list = append(list, diff.Edit{Start: s.Start, End: s.End, Text: text})
 		}
 	}
-	return list
+	return list, nil
 }
 
 // Text returns what match i matched, with LF line ends.

@@ -3,6 +3,7 @@ package edit
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // piece is a part of a replacement: a group, or a literal text when group is -1.
@@ -16,11 +17,12 @@ type piece struct {
 // regexp.Expand does, would lose text without a word. Any other $ stands for itself.
 func parseTemplate(text string, group func(name string) int) ([]piece, error) {
 	var list []piece
-	literal := func(s string) {
-		if n := len(list); n > 0 && list[n-1].group < 0 {
-			list[n-1].text += s
-		} else if s != "" {
-			list = append(list, piece{s, -1})
+	var plain strings.Builder
+	literal := func(s string) { plain.WriteString(s) }
+	flush := func() {
+		if plain.Len() > 0 {
+			list = append(list, piece{plain.String(), -1})
+			plain.Reset()
 		}
 	}
 	for i := 0; i < len(text); {
@@ -57,9 +59,14 @@ func parseTemplate(text string, group func(name string) int) ([]piece, error) {
 		if n < 0 {
 			return nil, badGroup(text[i:rest], name, group)
 		}
+		flush()
+		if len(list) >= 2*maxTemplate {
+			return nil, fmt.Errorf("`new` names more than %d groups", maxTemplate)
+		}
 		list = append(list, piece{"", n})
 		i = rest
 	}
+	flush()
 	return list, nil
 }
 
@@ -93,9 +100,21 @@ func groupOf(name string, most int, byName func(string) int) int {
 	return byName(name)
 }
 
-// expand fills the template from the groups of one match; one that took no part is empty.
-func expand(pieces []piece, text []byte, groups []int) []byte {
-	out := []byte{}
+// expandedSize is the length of what expand appends.
+func expandedSize(pieces []piece, groups []int) int {
+	n := 0
+	for _, p := range pieces {
+		n += len(p.text)
+		if p.group >= 0 {
+			n += groups[2*p.group+1] - groups[2*p.group]
+		}
+	}
+	return n
+}
+
+// expand fills the template from the groups of one match, behind out; one that took no
+// part is empty.
+func expand(out []byte, pieces []piece, text []byte, groups []int) []byte {
 	for _, p := range pieces {
 		switch {
 		case p.group < 0:

@@ -23,6 +23,10 @@ type View struct {
 	crlf  bool
 	lf    []byte // made when first needed
 	ends  int8   // whether raw has line ends: 1 yes, -1 no, 0 not yet known
+	near  struct {
+		from, to int  // no line end is between the two
+		cr       bool // the end of the line they are on is CRLF
+	}
 }
 
 var (
@@ -182,10 +186,20 @@ func endsOf(b []byte) []bool {
 
 // endAround reports whether the line that a place stands on ends with CRLF, or if it is
 // the last and has no end, the line before.
+//
+// A line can have any number of places, so the last answer is kept.
 func (v *View) endAround(start, end int) bool {
-	if i := bytes.IndexByte(v.raw[end:], '\n'); i >= 0 {
-		return end+i > 0 && v.raw[end+i-1] == '\r'
+	if n := &v.near; n.from < n.to && n.from <= end && end <= n.to {
+		return n.cr
 	}
-	i := bytes.LastIndexByte(v.raw[:start], '\n')
-	return i > 0 && v.raw[i-1] == '\r'
+	i := bytes.IndexByte(v.raw[end:], '\n')
+	v.near.from, v.near.to = end, len(v.raw)
+	if i >= 0 {
+		i += end
+		v.near.to = i
+	} else {
+		i = bytes.LastIndexByte(v.raw[:start], '\n')
+	}
+	v.near.cr = i > 0 && v.raw[i-1] == '\r'
+	return v.near.cr
 }

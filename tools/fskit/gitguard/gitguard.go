@@ -12,19 +12,23 @@ import (
 	"context"
 	"io/fs"
 	"strings"
+	"time"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/tools/fskit/gitstate"
 )
 
-// State reports whether the file or symlink at t holds what git could not give back,
-// and why in a few words for a question: "modified since the last commit".
-func State(ws *jptool.Workspace, t *jptool.Target) (dirty bool, reason string) {
-	return state(context.Background(), ws, t)
-}
+// maxTime bounds one look at a repository: files can be as large as one likes (a sparse one
+// takes no room), and what is not known in time is asked about. Tests shorten it.
+var maxTime = 20 * time.Second
 
-func state(ctx context.Context, ws *jptool.Workspace, t *jptool.Target) (dirty bool, reason string) {
+// State reports whether the file or symlink at t holds what git could not give back,
+// and why in a few words for a question: "modified since the last commit". It takes 20
+// seconds at most; what is not known then is unknown, which is dirty.
+func State(ws *jptool.Workspace, t *jptool.Target) (dirty bool, reason string) {
+	ctx, cancel := context.WithTimeout(context.Background(), maxTime)
+	defer cancel()
 	g, path, opt, unknown := open(ws, t)
 	if unknown != "" {
 		return true, "unknown to git: " + unknown
@@ -47,12 +51,14 @@ func state(ctx context.Context, ws *jptool.Workspace, t *jptool.Target) (dirty b
 }
 
 // Count counts the entries below the directory at t that git could not give back, up
-// to limit.
+// to limit, for 20 seconds at most.
 func Count(ctx context.Context, ws *jptool.Workspace, t *jptool.Target, limit int) gitstate.Count {
 	g, path, opt, unknown := open(ws, t)
 	if unknown != "" {
 		return gitstate.Count{Unknown: true, Reason: unknown}
 	}
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
 	return gitstate.CountDirty(ctx, g, path, limit, opt)
 }
 
@@ -86,8 +92,13 @@ func open(ws *jptool.Workspace, t *jptool.Target) (g *grants, path string, opt g
 // at an entry needs no grant, as nowhere in the kernel; its content, names and link text need read.
 type grants struct {
 	root *jptool.Target
-	// The directory of the last path: paths come in groups.
-	dir    string
+	// The directories on the way to the last path, outermost first: paths come in groups, and
+	// to start from the root for each would take as many steps as the path is deep.
+	dirs []level
+}
+
+type level struct {
+	path   string
 	target *jptool.Target
 }
 
@@ -96,20 +107,39 @@ func (g *grants) at(rel string) *jptool.Target {
 		return g.root
 	}
 	i := strings.LastIndexByte(rel, '/')
-	dir := ""
-	if i >= 0 {
-		dir = rel[:i]
+	if i < 0 {
+		return g.root.Child(rel)
 	}
-	if g.target == nil || g.dir != dir {
-		t := g.root
-		if dir != "" {
-			for name := range strings.SplitSeq(dir, "/") {
-				t = t.Child(name)
-			}
+	return g.dir(rel[:i]).Child(rel[i+1:])
+}
+
+// dir returns the directory and keeps those on the way to it.
+func (g *grants) dir(path string) *jptool.Target {
+	for len(g.dirs) > 0 {
+		top := g.dirs[len(g.dirs)-1]
+		if path == top.path {
+			return top.target
 		}
-		g.dir, g.target = dir, t
+		if strings.HasPrefix(path, top.path) && path[len(top.path)] == '/' {
+			break
+		}
+		g.dirs = g.dirs[:len(g.dirs)-1]
 	}
-	return g.target.Child(rel[i+1:])
+	t, end := g.root, -1
+	if n := len(g.dirs); n > 0 {
+		t, end = g.dirs[n-1].target, len(g.dirs[n-1].path)
+	}
+	for end < len(path) {
+		start := end + 1
+		if end = strings.IndexByte(path[start:], '/'); end < 0 {
+			end = len(path)
+		} else {
+			end += start
+		}
+		t = t.Child(path[start:end])
+		g.dirs = append(g.dirs, level{path[:end], t})
+	}
+	return t
 }
 
 // readable returns the target if it may be read.

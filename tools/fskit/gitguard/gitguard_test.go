@@ -3,8 +3,10 @@ package gitguard
 import (
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
@@ -130,5 +132,84 @@ func TestW_S3_NothingRuns(t *testing.T) {
 	State(ws, tg)
 	if _, err := os.Lstat(root + "/ran"); err == nil {
 		t.Error("a program named by the config was run")
+	}
+}
+
+// What takes too long is unknown: a sparse file of a size that git's index cannot tell from
+// that of the tracked one would have to be read, all of it.
+func TestTimeIsBounded(t *testing.T) {
+	defer func(d time.Duration) { maxTime = d }(maxTime)
+	maxTime = 100 * time.Millisecond
+	root := jptooltest.TempRoot(t)
+	repository(t, root)
+	if err := os.Truncate(root+"/d/clean", 1<<42+1); err != nil {
+		t.Skipf("no sparse file of that size can be made: %v", err)
+	}
+	ws := jptooltest.Open(t, root)
+	check(t, ws, "d/clean", "not read in time")
+	dir, err := ws.CheckEntry("d", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := Count(t.Context(), ws, dir, 0); !c.Unknown || !c.Any() {
+		t.Errorf("count: %+v", c)
+	}
+}
+
+// Whatever the order of the paths, the targets are those of the paths.
+func TestPathsInAnyOrder(t *testing.T) {
+	ws := jptooltest.Open(t, jptooltest.TempRoot(t))
+	root, err := ws.CheckEntry(".", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &grants{root: root}
+	paths := []string{"a", "a/b", "ab/c", "a/b/c/d", "a/bc/d", "a/b/c", "abc", "a/b/cd/e", "x/y/z/w/v", "x/y", "a/b/c/d/e"}
+	for i := range len(paths) * len(paths) {
+		want := paths[(i*7+i/len(paths))%len(paths)]
+		if got := g.at(want).Path(); got != want {
+			t.Fatalf("%s: %s", want, got)
+		}
+	}
+	if g.at("") != root {
+		t.Error("the root is another")
+	}
+}
+
+// A deep tree is walked in steps of one level. To start from the root for each entry took
+// time with the third power of the depth: 17 s for this one instead of 0.2 s.
+func TestDeepDirectory(t *testing.T) {
+	const depth = 2000
+	if runtime.GOOS != "linux" {
+		t.Skip("paths as long as these are for Linux only")
+	}
+	root := jptooltest.TempRoot(t)
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range depth {
+		if err := dir.Mkdir("d", 0o777); err != nil {
+			t.Fatal(err)
+		}
+		next, err := dir.OpenRoot("d")
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir.Close()
+		dir = next
+	}
+	dir.Close()
+	ws := jptooltest.Open(t, root)
+	tg, err := ws.CheckEntry("d", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	if c := Count(t.Context(), ws, tg, 0); c.Any() {
+		t.Errorf("count: %+v", c)
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("%d levels took %v", depth, took)
 	}
 }

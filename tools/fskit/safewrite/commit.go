@@ -42,11 +42,15 @@ var errKeep = errors.New("the file cannot be replaced by another one")
 
 // stageTemp writes the file that is to take the place, or returns errKeep.
 func (f *File) stageTemp() error {
-	if f.parent == nil || !f.t.Granted().Has(jptool.Create|jptool.Update|jptool.Delete) || !mayTemp(f.parent, f.name) {
+	if f.parent == nil || !f.t.Granted().Has(jptool.Create|jptool.Update|jptool.Delete) || !mayTemp(f.parent) {
 		return errKeep
 	}
-	sweep(f.dir, f.parent, f.name)
-	tmp, err := newTemp(f.dir, f.name)
+	sweep(f.dir, f.parent)
+	old, err := stampOf(f.f)
+	if err != nil {
+		return err
+	}
+	tmp, err := newTemp(f.dir, old.id())
 	if refused(err) {
 		return errKeep
 	}
@@ -105,58 +109,20 @@ func (f *File) Commit() (Method, error) {
 	return InPlace, nil
 }
 
-// swap exchanges old and new in one step, so that the old file can be had back.
-func (f *File) swap() error {
-	if err := f.temp.link(); err != nil {
-		return err
-	}
-	err := exchange(f.dir, f.temp.name, f.name)
-	if errors.Is(err, wspath.ErrUnsupported) {
-		return f.rename()
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return f.stale()
-	}
-	if err != nil {
-		return err
-	}
-	f.old, f.temp.name = f.temp.name, ""
-	if err := step("exchanged"); err != nil {
-		return f.undo(err)
-	}
-	if !is(f.dir, f.old, f.f) {
-		// Between the look and the exchange somebody put another file there.
-		return f.undo(f.stale())
-	}
-	if err := syncDir(f.dir, f.temp.f); err != nil {
-		return f.undo(err)
-	}
-	return step("directory synced")
-}
-
-// undo swaps back because of err, and returns it.
-func (f *File) undo(err error) error {
-	if back := f.swapBack(); back != nil {
-		return failed(f.t, err, "the old content could not be put back: %v", back)
-	}
-	return err
-}
-
-func (f *File) swapBack() error {
-	if err := exchange(f.dir, f.old, f.name); err != nil {
-		return err
-	}
-	f.temp.name, f.old = f.old, ""
-	return nil
-}
-
-// rename is swap where entries cannot be exchanged: the old file is lost as a name.
+// rename is swap where entries cannot be exchanged: the old file is lost as a name, and so
+// is what somebody else put there after it was looked at.
 func (f *File) rename() error {
 	if err := f.dir.Rename(f.temp.name, f.dir, f.name); err != nil {
 		return err
 	}
 	f.temp.name = ""
 	if err := step("renamed"); err != nil {
+		return err
+	}
+	if err := f.unchangedSince(); err != nil {
+		if back := f.rewrite(); back != nil {
+			return failed(f.t, err, "what they wrote could not be put back: %v", back)
+		}
 		return err
 	}
 	return syncDir(f.dir, f.temp.f)
@@ -186,19 +152,18 @@ func (f *File) rollback() error {
 	if f.old == "" {
 		return f.rewrite()
 	}
-	if err := f.swapBack(); err != nil {
-		return err
+	if note := f.swapBack(); note != "" {
+		return jptool.Errorf(jptool.CodeStale, "somebody else changed %s meanwhile: %s", jptool.Quote(f.t.Path()), note)
 	}
 	return syncDir(f.dir, f.f)
 }
 
 // rewrite makes a new file of the old content, which only the open descriptor has left.
 func (f *File) rewrite() error {
-	r, err := f.reader()
-	if err != nil {
-		return err
+	if !f.readable {
+		return f.t.Require(jptool.Read)
 	}
-	tmp, err := newTemp(f.dir, f.name)
+	tmp, err := newTemp(f.dir, 0)
 	if err != nil {
 		return err
 	}
@@ -206,7 +171,7 @@ func (f *File) rewrite() error {
 	if _, err := keepMeta(f.f, tmp.f); err != nil {
 		return err
 	}
-	if _, err := io.Copy(tmp.f, r); err != nil {
+	if _, err := io.Copy(tmp.f, io.NewSectionReader(f.f, 0, 1<<62)); err != nil {
 		return err
 	}
 	if err := tmp.f.Sync(); err != nil {

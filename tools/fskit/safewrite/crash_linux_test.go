@@ -16,7 +16,6 @@ import (
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
-	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // A test binary with childEnv set does one write and stops where stopEnv says; the
@@ -43,12 +42,6 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// plain makes this process one on a file system without unnamed files and exchange.
-func plain() {
-	unnamedFile = func(*wspath.Dir) (*os.File, error) { return nil, wspath.ErrUnsupported }
-	exchange = func(*wspath.Dir, string, string) error { return wspath.ErrUnsupported }
-}
-
 // crash does one write. It prints "ready" before, and "at STEP" when it stops.
 func crash(kind, root string) int {
 	kind, rest, _ := strings.Cut(kind, " ")
@@ -63,6 +56,10 @@ func crash(kind, root string) int {
 			time.Sleep(time.Hour)
 		}
 		return nil
+	}
+	if kind == "stranger" {
+		kind = "replace"
+		strangerChild(rest, root)
 	}
 	fmt.Println("ready")
 	if err := write(kind, root); err != nil {

@@ -1,6 +1,7 @@
 package safewrite
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -23,10 +24,11 @@ func Create(t *jptool.Target, content []byte, perm fs.FileMode) error {
 }
 
 // Copy makes a new file at t with the content of from and its attributes, see
-// [CopyAttributes]; otherwise it is Create, but it sweeps nothing. With lazy it does not
-// wait for the disk: [SyncAll] does, once for many files.
-func Copy(t *jptool.Target, from *os.File, lazy bool) error {
-	src, err := copyOf(t, from, lazy)
+// [CopyAttributes]; otherwise it is Create, but it sweeps nothing. When ctx ends before all is read it
+// fails with CodeDeadline. With lazy it does not wait for the disk: [SyncAll] does, once
+// for many files.
+func Copy(ctx context.Context, t *jptool.Target, from *os.File, lazy bool) error {
+	src, err := copyOf(ctx, t, from, lazy)
 	if err != nil {
 		return err
 	}
@@ -34,10 +36,11 @@ func Copy(t *jptool.Target, from *os.File, lazy bool) error {
 }
 
 // CopyOver is Copy onto an existing file or symlink, which is replaced in one step. It
-// takes no lock, and is for callers who hold one; t and its directory must grant
-// create, update and delete.
-func CopyOver(t *jptool.Target, from *os.File) error {
-	src, err := copyOf(t, from, false)
+// takes no lock, and is for callers who hold one: still asks them, right before that step,
+// whether what is to be replaced is what they think. t and its directory must grant create,
+// update and delete.
+func CopyOver(ctx context.Context, t *jptool.Target, from *os.File, still func() error) error {
+	src, err := copyOf(ctx, t, from, false)
 	if err != nil {
 		return err
 	}
@@ -49,16 +52,19 @@ func CopyOver(t *jptool.Target, from *os.File) error {
 		return err
 	}
 	defer f.dir.Close()
-	tmp, err := newTemp(f.dir, f.name)
+	tmp, err := newTemp(f.dir, 0)
 	if err != nil {
 		return t.Fail(err)
 	}
 	defer tmp.discard()
 	if err := src.pour(tmp); err != nil {
-		return t.Fail(err)
+		return fail(t, err)
 	}
 	if err := tmp.link(); err != nil {
 		return t.Fail(err)
+	}
+	if err := still(); err != nil {
+		return err
 	}
 	if err := f.dir.Rename(tmp.name, f.dir, f.name); err != nil {
 		return t.Fail(err)
@@ -67,12 +73,12 @@ func CopyOver(t *jptool.Target, from *os.File) error {
 	return t.Fail(syncDir(f.dir, tmp.f))
 }
 
-func copyOf(t *jptool.Target, from *os.File, lazy bool) (*source, error) {
+func copyOf(ctx context.Context, t *jptool.Target, from *os.File, lazy bool) (*source, error) {
 	fi, err := from.Stat()
 	if err != nil {
 		return nil, t.Fail(err)
 	}
-	return &source{like: from, perm: fi.Mode().Perm(), lazy: lazy && syncsFileSystem}, nil
+	return &source{ctx: ctx, t: t, like: from, perm: fi.Mode().Perm(), lazy: lazy && syncsFileSystem}, nil
 }
 
 // CopyAttributes gives a file or directory the owner, mode, times and extended
@@ -98,7 +104,9 @@ func SyncAll(t *jptool.Target) error {
 // source is what a new file is made of.
 type source struct {
 	content []byte
-	like    *os.File // if not nil, its content and attributes
+	like    *os.File // if not nil, its content and attributes, read as long as ctx allows
+	ctx     context.Context
+	t       *jptool.Target // for messages
 	perm    fs.FileMode
 	lazy    bool // do not wait for the disk
 }
@@ -112,7 +120,7 @@ func (s *source) pour(tmp *temp) error {
 		return err
 	}
 	tmp.lazy = s.lazy
-	if err := tmp.write(s.like); err != nil {
+	if err := tmp.write(until(s.ctx, s.t, s.like)); err != nil {
 		return err
 	}
 	// After the content: writing changes times, and takes attributes away.
@@ -137,7 +145,7 @@ func create(t *jptool.Target, src *source) error {
 	defer dir.Close()
 	n := &newFile{t: t, parent: t.Parent(), dir: dir, name: nameOf(path), src: src}
 	if src.like == nil {
-		sweep(dir, n.parent, n.name)
+		sweep(dir, n.parent)
 	}
 	// Not worth writing it all first, and a clear answer where writing is refused.
 	if _, err := dir.Lstat(n.name); err == nil {
@@ -159,7 +167,7 @@ type newFile struct {
 	src       *source
 }
 
-func (n *newFile) temp(f *os.File) *temp { return &temp{f: f, dir: n.dir, target: n.name} }
+func (n *newFile) temp(f *os.File) *temp { return &temp{f: f, dir: n.dir} }
 
 // unnamed fills a file without a name and gives it one at the end.
 func (n *newFile) unnamed() error {
@@ -231,14 +239,14 @@ func (n *newFile) staged(fd int) error {
 
 // named is for file systems without unnamed files.
 func (n *newFile) named() error {
-	if mayTemp(n.parent, n.name) {
-		tmp, err := namedTemp(n.dir, n.name, n.src.perm)
+	if mayTemp(n.parent) {
+		tmp, err := namedTemp(n.dir, 0, n.src.perm)
 		if err != nil {
 			return n.t.Fail(err)
 		}
 		defer tmp.discard()
 		if err := n.src.pour(tmp); err != nil {
-			return n.t.Fail(err)
+			return fail(n.t, err)
 		}
 		if err := n.dir.RenameNew(tmp.name, n.dir, n.name); err != nil {
 			return n.t.Fail(err)
@@ -258,14 +266,14 @@ func (n *newFile) named() error {
 	if n.t.Granted().Has(jptool.Delete) {
 		tmp.name = n.name
 		tmp.discard()
-		return n.t.Fail(err)
+		return fail(n.t, err)
 	}
 	f.Close()
 	return failed(n.t, err, "an incomplete file was left there, because delete is not granted")
 }
 
-// mayTemp reports whether a temporary for the entry name may be made in a directory
-// and renamed. A pin on the directory itself does not matter for what is in it.
-func mayTemp(dir *jptool.Target, name string) bool {
-	return dir.Child(tempName(name, 0)).Granted().Has(jptool.Create | jptool.Update | jptool.Delete)
+// mayTemp reports whether a temporary may be made in a directory and renamed. A pin on
+// the directory itself does not matter for what is in it.
+func mayTemp(dir *jptool.Target) bool {
+	return tempIn(dir).Granted().Has(jptool.Create | jptool.Update | jptool.Delete)
 }

@@ -1,6 +1,8 @@
 package safewrite
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 func TestCreate(t *testing.T) {
@@ -144,17 +147,57 @@ func TestW_S6_RemoveEmptyParent(t *testing.T) {
 	wantNames(t, outside)
 }
 
+// litter makes a file that a killed call has left: name gives it its name by its stamp.
+func litter(t *testing.T, dir string, name func(stamp) string) string {
+	t.Helper()
+	f, err := os.CreateTemp(dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("x"); err != nil {
+		t.Fatal(err)
+	}
+	s, err := stampOf(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.inode == 0 {
+		t.Skip("there are no inode numbers here")
+	}
+	as := name(s)
+	if err := os.Rename(f.Name(), dir+"/"+as); err != nil {
+		t.Fatal(err)
+	}
+	return as
+}
+
+func asNew(s stamp) string   { return tempName(s.inode, 0) }
+func asOld(s stamp) string   { return tempName(1, s.id()) }
+func asOther(s stamp) string { return tempName(s.inode+1, s.id()+1) }
+
 // Stale temporaries go, all else stays: what a live writer holds, what may not be
-// deleted, and what only looks similar.
+// deleted, what somebody else put under such a name, and what only looks similar.
 func TestSweep(t *testing.T) {
 	root := jptooltest.TempRoot(t)
-	stale, live := tempName("other", 3), tempName("f", 1)
-	kept := []string{".jptool-0123-0.tmp", ".jptool-0123456789abcdef-x.tmp", ".jptool-0123456789abcdeF-0.tmp", ".jptool-0123456789abcdef-00.tmp", ".jptool-0123456789abcdef-64.tmp"}
-	jptooltest.Tree(t, root, "file d/"+stale+" x", "file d/"+live+" x", "file d/f old", "dir d/"+tempName("f", 2), "symlink d/"+tempName("f", 0)+" f")
+	some := tempName(1, 2)
+	kept := []string{
+		".jptool-0123-0.tmp", ".jptool-0123456789abcdef-0.tmp", strings.ToUpper(some), some + "~", "x" + some,
+		tempName(0, 7), strings.Replace(some, "-0000000000000001", "-000000000000001", 1), strings.Replace(some, "-0000000000000001", "", 1),
+	}
+	jptooltest.Tree(t, root, "file d/f old", "dir d/"+tempName(0, 1), "symlink d/"+tempName(0, 2)+" f")
 	for _, name := range kept {
 		jptooltest.Tree(t, root, "file d/"+name)
 	}
-	f, err := os.Open(root + "/d/" + live)
+	d := root + "/d"
+	stale := []string{litter(t, d, asNew), litter(t, d, asOld), tempName(0, 0)}
+	jptooltest.Tree(t, root, "file d/"+stale[2])
+	live, other, written := litter(t, d, asNew), litter(t, d, asOther), litter(t, d, asOld)
+	kept = append(kept, live, other, written, litter(t, d, func(stamp) string { return tempName(0, 0) }))
+	if err := os.WriteFile(d+"/"+written, []byte("somebody wrote to it"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(d + "/" + live)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,28 +207,37 @@ func TestSweep(t *testing.T) {
 	}
 	ws := jptooltest.Open(t, root, jptooltest.Rule("", "read create update"))
 	Sweep(target(t, ws, "d"))
-	if _, err := os.Stat(root + "/d/" + stale); err != nil {
-		t.Errorf("swept without delete: %v", err)
+	for _, name := range stale {
+		if _, err := os.Stat(d + "/" + name); err != nil {
+			t.Errorf("swept without delete: %v", err)
+		}
 	}
 	ws = jptooltest.Open(t, root)
 	if _, err := edit(t.Context(), target(t, ws, "d/f"), to("new")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Lstat(root + "/d/" + stale); err == nil {
-		t.Error("the stale temporary is still there")
+	for _, name := range stale {
+		if _, err := os.Lstat(d + "/" + name); err == nil {
+			t.Errorf("the stale temporary %s is still there", name)
+		}
 	}
-	for _, name := range append(kept, live, tempName("f", 0), tempName("f", 2)) {
-		if _, err := os.Lstat(root + "/d/" + name); err != nil {
+	for _, name := range kept {
+		if _, err := os.Lstat(d + "/" + name); err != nil {
 			t.Errorf("swept too much: %v", err)
 		}
+	}
+	list, err := os.ReadDir(d)
+	if err != nil || len(list) != len(kept)+3 {
+		t.Errorf("%d entries, %v; want %d", len(list), err, len(kept)+3)
 	}
 	wantFile(t, root+"/d/f", "new")
 }
 
-// A directory that may not be listed is still swept of the file's own temporaries.
+// A directory that may not be listed is written in all the same, whatever was left in it.
 func TestSweepWithoutRead(t *testing.T) {
 	root := jptooltest.TempRoot(t)
-	jptooltest.Tree(t, root, "file "+tempName("f", 0)+" x", "file f old")
+	jptooltest.Tree(t, root, "file f old")
+	left := litter(t, root, asNew)
 	f := lock(t, jptooltest.Open(t, root, jptooltest.Rule("", "write")), "f")
 	if err := f.Stage([]byte("new")); err != nil {
 		t.Fatal(err)
@@ -194,7 +246,60 @@ func TestSweepWithoutRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Close()
+	wantNames(t, root, left, "f")
+	Sweep(target(t, jptooltest.Open(t, root), "."))
 	wantNames(t, root, "f")
+}
+
+// Names that could be foreseen could be taken: a directory full of what looks like
+// temporaries, by this scheme or an older one, is no obstacle.
+func TestPlantedTemporaries(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		if plain {
+			withoutFeatures(t)
+		}
+		root := jptooltest.TempRoot(t)
+		jptooltest.Tree(t, root, "file f old")
+		sum := sha256.Sum256([]byte("f"))
+		for n := range 64 {
+			jptooltest.Tree(t, root, fmt.Sprintf("dir .jptool-%x-%d.tmp", sum[:8], n), "dir "+tempName(0, 0))
+		}
+		ws := jptooltest.Open(t, root)
+		if got, err := edit(t.Context(), target(t, ws, "f"), to("new")); err != nil || got != Replaced {
+			t.Errorf("%q, %v", got, err)
+		}
+		if err := Create(target(t, ws, "g"), []byte("x"), 0o666); err != nil {
+			t.Error(err)
+		}
+		wantFile(t, root+"/f", "new")
+	}
+}
+
+// withoutFeatures makes this a file system without unnamed files and exchange.
+func withoutFeatures(t *testing.T) {
+	t.Helper()
+	plain()
+	t.Cleanup(func() { unnamedFile, exchange = (*wspath.Dir).TempFile, (*wspath.Dir).Exchange })
+}
+
+func plain() {
+	unnamedFile = func(*wspath.Dir) (*os.File, error) { return nil, wspath.ErrUnsupported }
+	exchange = func(*wspath.Dir, string, string) error { return wspath.ErrUnsupported }
+}
+
+func TestCheckName(t *testing.T) {
+	root := jptooltest.TempRoot(t)
+	jptooltest.Tree(t, root, "dir d")
+	ws := jptooltest.Open(t, root)
+	for given, ok := range map[string]bool{
+		"f": true, "d/f": true, "./f": true, ".f": true, "..f": true, "d/...": true, ".jptool-x.tmp": true, ".jptool-0123456789abcdef-0.tmp": true,
+		"new/": false, "d/": false, "new//": false, "new/.": false, "d/new/..": false, "d/" + tempName(1, 2): false,
+	} {
+		err := CheckName(target(t, ws, given), given)
+		if (err == nil) != ok || err != nil && jptool.CodeOf(err) != jptool.CodeInvalidArguments {
+			t.Errorf("%s: %v", given, err)
+		}
+	}
 }
 
 // asNobody runs one test of this binary again as an ordinary user, for whom the kernel

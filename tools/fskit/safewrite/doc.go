@@ -9,7 +9,15 @@
 // brings the old content back, but a process killed in the middle leaves a mix. Which
 // of the two happened is the [Method].
 //
-// Cooperating calls exclude each other by a lock on the file. Against others, who do not
-// lock, content is compared just before it is replaced; what they write after that,
-// within microseconds, or through a descriptor opened before, is lost.
+// Cooperating calls exclude each other by a lock on the file. Others do not ask for it: they
+// may write to the file or put another one there at any moment. Content is compared just
+// before it is replaced and, since old and new exchange their names, once more when nobody
+// reaches the old file by its name any longer; then what is theirs goes back, or gets a name
+// that can be seen where that is not possible, and the error says so. What is lost all the same:
+// what is written later through a descriptor or a mapping opened before, and, where names cannot
+// be exchanged or the file is written in place, what happens within microseconds after the
+// comparison.
+//
+// A killed process can leave a temporary, which the next writing call in the directory removes if it
+// can tell that it is one, see [Sweep].
 package safewrite

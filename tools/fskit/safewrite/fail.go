@@ -21,6 +21,10 @@ func fail(t *jptool.Target, err error) error {
 // failed is an error on t with a remark on what was left behind.
 func failed(t *jptool.Target, err error, format string, args ...any) error {
 	remark := fmt.Sprintf(format, args...)
+	var own *jptool.Error
+	if errors.As(err, &own) {
+		return jptool.Errorf(own.Code, "%w; %s", err, remark)
+	}
 	return &jptool.PathError{Path: t.Path(), Err: fmt.Errorf("%w; %s", wspath.Bare(err), remark)}
 }
 

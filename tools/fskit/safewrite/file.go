@@ -26,6 +26,7 @@ const (
 
 // File is an existing regular file, locked for being edited. It is not safe for concurrent use.
 type File struct {
+	ctx    context.Context // bounds all reading but that which puts things back
 	t      *jptool.Target
 	f      *os.File    // holds the lock
 	dir    *wspath.Dir // the directory it was found in
@@ -40,6 +41,12 @@ type File struct {
 	seen    string
 	content []byte
 	known   bool
+	// asked is what Version took in place of a digest.
+	asked *stamp
+	// compared is what the file was when unchanged found it to be what was read, and quiet that
+	// any write since shows in it.
+	compared stamp
+	quiet    bool
 
 	state  state
 	want   []byte  // what Stage was given
@@ -63,7 +70,9 @@ const (
 
 // Lock opens the regular file at t and locks it against other calls that lock. t must
 // grant update. It waits for the lock as long as ctx allows and at most ten seconds; then
-// the error has CodeBusy and is transient. The caller must Close the File.
+// the error has CodeBusy and is transient. The caller must Close the File. When ctx ends
+// later, everything that still has to read the file fails with CodeDeadline, and nothing is
+// written; Rollback and Close go on all the same.
 //
 // The lock is advisory: programs that do not ask for it are not stopped.
 func Lock(ctx context.Context, t *jptool.Target) (*File, error) {
@@ -83,6 +92,7 @@ func lockOpened(ctx context.Context, t *jptool.Target, open opener) (*File, erro
 		if err != nil {
 			return nil, err
 		}
+		f.ctx = ctx
 		if err := limit.wait(f); err != nil {
 			f.Close()
 			return nil, err
@@ -187,8 +197,15 @@ func (f *File) Stat() (fs.FileInfo, error) {
 	return fi, f.t.Fail(err)
 }
 
-// Content reads the file. What Commit finds must still be this. The caller must not
-// change the bytes. The policy must grant read.
+// maxContent bounds what is held in memory, or copied to the directory for temporary files.
+const maxContent = 1 << 30
+
+func (f *File) tooLarge(size int64, what string) error {
+	return jptool.Errorf(jptool.CodeTooLarge, "%s has %d bytes; at most %d MiB can be %s", jptool.Quote(f.t.Path()), size, maxContent>>20, what)
+}
+
+// Content reads the file, of at most 1 GiB (CodeTooLarge). What Commit finds must still be
+// this. The caller must not change the bytes. The policy must grant read.
 func (f *File) Content() ([]byte, error) {
 	if f.known {
 		return f.content, nil
@@ -201,10 +218,13 @@ func (f *File) Content() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if fi.Size() > maxContent {
+		return nil, f.tooLarge(fi.Size(), "held in memory")
+	}
 	var b bytes.Buffer
 	b.Grow(int(fi.Size()) + bytes.MinRead)
 	if _, err := b.ReadFrom(r); err != nil {
-		return nil, f.t.Fail(err)
+		return nil, fail(f.t, err)
 	}
 	content := b.Bytes()
 	if f.seen != "" && f.seen != fskit.DigestBytes(content) {
@@ -230,7 +250,7 @@ func (f *File) Digest() (string, error) {
 	}
 	sum, err := fskit.Digest(r)
 	if err != nil {
-		return "", f.t.Fail(err)
+		return "", fail(f.t, err)
 	}
 	f.seen = sum
 	return sum, nil
@@ -241,69 +261,7 @@ func (f *File) reader() (io.Reader, error) {
 	if !f.readable {
 		return nil, f.t.Require(jptool.Read)
 	}
-	return io.NewSectionReader(f.f, 0, 1<<62), nil
-}
-
-// Unchanged returns an error with CodeStale unless the path still leads to the locked
-// file and its content is what Content or Digest returned, if one was called.
-func (f *File) Unchanged() error { return f.unchanged() }
-
-// unchanged compares content, never times, which tell little.
-func (f *File) unchanged() error {
-	same, err := f.stillThere()
-	if err != nil {
-		return err
-	}
-	if !same {
-		return f.stale()
-	}
-	switch {
-	case f.known:
-		r, err := f.reader()
-		if err != nil {
-			return err
-		}
-		same, err = equal(r, f.content)
-		if err != nil {
-			return f.t.Fail(err)
-		}
-	case f.seen != "":
-		r, err := f.reader()
-		if err != nil {
-			return err
-		}
-		sum, err := fskit.Digest(r)
-		if err != nil {
-			return f.t.Fail(err)
-		}
-		same = sum == f.seen
-	}
-	if !same {
-		return f.stale()
-	}
-	return nil
-}
-
-func (f *File) stale() error {
-	return jptool.Errorf(jptool.CodeStale, "%s was changed by somebody else since it was read; nothing was written; read it again", jptool.Quote(f.t.Path()))
-}
-
-// equal reports whether r yields exactly want.
-func equal(r io.Reader, want []byte) (bool, error) {
-	buf := make([]byte, 256<<10)
-	for {
-		n, err := r.Read(buf)
-		if n > len(want) || !bytes.Equal(buf[:n], want[:n]) {
-			return false, nil
-		}
-		want = want[n:]
-		if err == io.EOF {
-			return len(want) == 0, nil
-		}
-		if err != nil {
-			return false, err
-		}
-	}
+	return until(f.ctx, f.t, io.NewSectionReader(f.f, 0, 1<<62)), nil
 }
 
 func nameOf(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

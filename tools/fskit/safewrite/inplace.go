@@ -48,12 +48,18 @@ func (f *File) stageInPlace() error {
 }
 
 func (f *File) backUp(size int64) error {
+	if size > maxContent {
+		return f.tooLarge(size, "written in place, which it has to be here")
+	}
 	c, err := os.CreateTemp("", "jptool-*.old")
 	if err != nil {
 		return jptool.Errorf(jptool.CodeIO, "%s must be written in place, and there is no room for a copy of the old content in the directory for temporary files (TMPDIR): %w", jptool.Quote(f.t.Path()), wspath.Bare(err))
 	}
 	f.backup = &backup{f: c, size: size}
-	if _, err := io.Copy(c, io.NewSectionReader(f.f, 0, size)); err != nil {
+	if _, err := io.Copy(c, until(f.ctx, f.t, io.NewSectionReader(f.f, 0, size))); err != nil {
+		if timeIsUp(f.ctx, f.t) != nil {
+			return err
+		}
 		return jptool.Errorf(jptool.CodeIO, "%s must be written in place, and the old content cannot be copied to the directory for temporary files (TMPDIR): %w", jptool.Quote(f.t.Path()), wspath.Bare(err))
 	}
 	return nil

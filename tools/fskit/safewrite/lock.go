@@ -124,6 +124,7 @@ func lockAll(limit *limit, targets []*jptool.Target, open opener) (files []*File
 		if files[i] == nil {
 			continue
 		}
+		files[i].ctx = limit.ctx
 		if infos[i], err = files[i].Stat(); err != nil {
 			return files, false, err
 		}

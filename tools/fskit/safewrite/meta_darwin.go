@@ -34,3 +34,11 @@ func keepMeta(old, new *os.File) (bool, error) {
 	}
 	return new.Chmod(oldInfo.Mode().Perm()) == nil, nil
 }
+
+// changeTime is when the file was last changed, its attributes and names included.
+func changeTime(fi fs.FileInfo) int64 {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return st.Ctimespec.Nano()
+	}
+	return 0
+}

@@ -172,3 +172,11 @@ const syncsFileSystem = true
 // syncFileSystem brings all of d's file system to the disk, for which one call is faster
 // than one for each of many files.
 func syncFileSystem(d *os.File) error { return unix.Syncfs(int(d.Fd())) }
+
+// changeTime is when the file was last changed, its attributes and names included.
+func changeTime(fi fs.FileInfo) int64 {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return st.Ctim.Nano()
+	}
+	return 0
+}

@@ -25,6 +25,9 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	if !f.readable {
 		return 0, f.t.Require(jptool.Read)
 	}
+	if err := timeIsUp(f.ctx, f.t); err != nil {
+		return 0, err
+	}
 	n, err := f.f.ReadAt(p, off)
 	if err != nil && err != io.EOF {
 		err = f.t.Fail(err)
@@ -90,7 +93,7 @@ func (f *File) fill(tmp *temp) error {
 	if err := step("temporary made"); err != nil {
 		return err
 	}
-	if err := pour(io.NewSectionReader(f.f, 0, s.start)); err != nil {
+	if err := pour(until(f.ctx, f.t, io.NewSectionReader(f.f, 0, s.start))); err != nil {
 		return err
 	}
 	h.todo <- piece{s.was, onlyOld}
@@ -98,7 +101,7 @@ func (f *File) fill(tmp *temp) error {
 	if _, err := tmp.f.Write(s.text); err != nil {
 		return err
 	}
-	if err := pour(io.NewSectionReader(f.f, s.start+int64(len(s.was)), 1<<62)); err != nil {
+	if err := pour(until(f.ctx, f.t, io.NewSectionReader(f.f, s.start+int64(len(s.was)), 1<<62))); err != nil {
 		return err
 	}
 	if err := tmp.sync(); err != nil {

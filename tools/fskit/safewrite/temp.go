@@ -1,31 +1,20 @@
 package safewrite
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-const (
-	tempPrefix = ".jptool-"
-	tempSuffix = ".tmp"
-	tempDigits = 16 // of the digest of the target's name
-	// maxTemps bounds the names tried for one target.
-	maxTemps = 64
-	// maxSwept bounds how many entries of a directory are looked at for stale
-	// temporaries, so that writing one file stays cheap in a huge directory.
-	maxSwept = 20_000
-)
+// maxSwept bounds how many entries of a directory are looked at for stale temporaries, so
+// that writing one file stays cheap in a huge directory.
+const maxSwept = 20_000
 
 // What not every file system can do; tests force both branches.
 var (
@@ -46,53 +35,38 @@ func step(name string) error {
 // temp is a new file in the making. It is locked, so that a sweep leaves it alone, and
 // keeps that lock when it becomes the file.
 type temp struct {
-	f      *os.File
-	dir    *wspath.Dir
-	target string
-	name   string // "" while it has none
-	lazy   bool   // do not wait for the disk
+	f    *os.File
+	dir  *wspath.Dir
+	old  uint64 // stamp.id of what it is to replace, or 0
+	name string // "" while it has none
+	// done is what it was when it was complete.
+	done stamp
+	lazy bool // do not wait for the disk
 }
 
-// tempName is `.jptool-<hash>-<n>.tmp`: short whatever the target is called.
-func tempName(target string, n int) string {
-	sum := sha256.Sum256([]byte(target))
-	return tempPrefix + hex.EncodeToString(sum[:tempDigits/2]) + "-" + strconv.Itoa(n) + tempSuffix
-}
-
-// isTemp reports whether name is exactly of the form of tempName.
-func isTemp(name string) bool {
-	rest, ok := strings.CutPrefix(name, tempPrefix)
-	if !ok {
-		return false
-	}
-	rest, ok = strings.CutSuffix(rest, tempSuffix)
-	hash, n, found := strings.Cut(rest, "-")
-	if !ok || !found || len(hash) != tempDigits || strings.Trim(hash, "0123456789abcdef") != "" {
-		return false
-	}
-	i, err := strconv.Atoi(n)
-	return err == nil && i >= 0 && i < maxTemps && strconv.Itoa(i) == n
-}
-
-// newTemp makes an empty file, without a name where that is possible.
-func newTemp(dir *wspath.Dir, target string) (*temp, error) {
+// newTemp makes an empty file, without a name where that is possible. old is the stamp.id
+// of the file that it is to be exchanged with, or 0.
+func newTemp(dir *wspath.Dir, old uint64) (*temp, error) {
 	f, err := unnamedFile(dir)
 	if err == nil {
 		if err = tryLock(f); err != nil {
 			f.Close()
 			return nil, err
 		}
-		return &temp{f: f, dir: dir, target: target}, nil
+		return &temp{f: f, dir: dir, old: old}, nil
 	}
 	if !errors.Is(err, wspath.ErrUnsupported) {
 		return nil, err
 	}
-	return namedTemp(dir, target, 0o600)
+	return namedTemp(dir, old, 0o600)
 }
 
-func namedTemp(dir *wspath.Dir, target string, perm fs.FileMode) (*temp, error) {
-	for n := range maxTemps {
-		name := tempName(target, n)
+// namedTemp makes the file with a name, which it has to be given a second time: before it
+// is there its inode number is not known. An empty file with the first name may be swept by
+// anybody, also while this call is between the two.
+func namedTemp(dir *wspath.Dir, old uint64, perm fs.FileMode) (*temp, error) {
+	for range maxNames {
+		name := tempName(0, 0)
 		f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 		if errors.Is(err, fs.ErrExist) {
 			continue
@@ -100,19 +74,33 @@ func namedTemp(dir *wspath.Dir, target string, perm fs.FileMode) (*temp, error) 
 		if err != nil {
 			return nil, err
 		}
-		tmp := &temp{f: f, dir: dir, target: target, name: name}
-		err = tryLock(f)
-		if err == nil && is(dir, name, f) {
+		tmp := &temp{f: f, dir: dir, old: old, name: name}
+		if err = tryLock(f); err == nil {
+			err = tmp.rename()
+		}
+		if err == nil {
 			return tmp, nil
 		}
-		// Before it was locked a sweep took it for stale.
-		if err != nil && err != errLocked {
-			tmp.discard()
+		tmp.discard()
+		if err != errLocked && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		f.Close()
 	}
-	return nil, fs.ErrExist
+	return nil, errNoName
+}
+
+// rename gives a file with any name one by which it can be told to be ours.
+func (t *temp) rename() error {
+	s, err := stampOf(t.f)
+	if err != nil || s.inode == 0 {
+		return err
+	}
+	name := tempName(s.inode, t.old)
+	if err := t.dir.Rename(t.name, t.dir, name); err != nil {
+		return err
+	}
+	t.name = name
+	return nil
 }
 
 // is reports whether the entry name is the open file.
@@ -180,8 +168,12 @@ func (t *temp) link() error {
 	if t.name != "" {
 		return nil
 	}
-	for n := range maxTemps {
-		name := tempName(t.target, n)
+	s, err := stampOf(t.f)
+	if err != nil {
+		return err
+	}
+	for range maxNames {
+		name := tempName(s.inode, t.old)
 		err := t.dir.LinkFile(t.f, name)
 		if err == nil {
 			t.name = name
@@ -194,7 +186,7 @@ func (t *temp) link() error {
 			return err
 		}
 	}
-	return fs.ErrExist
+	return errNoName
 }
 
 // discard removes what is left of the file.
@@ -227,10 +219,12 @@ func syncDir(dir *wspath.Dir, renamed *os.File) error {
 	return nil
 }
 
-// Sweep removes the temporaries that killed calls left in a directory: those whose lock
-// can be had, with `delete` granted on them. Every tool that writes in a directory calls
-// it, most of them through this package. It never fails: what cannot be removed stays. Without
-// `read` on the directory, or behind its first 20 000 entries, they are not found.
+// Sweep removes the temporaries that killed calls left in a directory: files with a temporary's
+// name that are known by it to be ours (see tempName), whose lock can be had, with `delete`
+// granted on them. Every tool that writes in a directory calls it, most of them through
+// this package. It never fails. What cannot be removed stays, and so does what somebody else put under
+// such a name, what changed since, and all of them on file systems without stable inode
+// numbers. Without `read` on the directory, or behind its first 20 000 entries, they are not found.
 func Sweep(dir *jptool.Target) {
 	base, path, err := dir.Base()
 	if err != nil {
@@ -241,21 +235,12 @@ func Sweep(dir *jptool.Target) {
 		return
 	}
 	defer held.Close()
-	sweep(held, dir, "")
+	sweep(held, dir)
 }
 
-// sweep is Sweep in a held directory. The names that target would have are tried
-// also where the directory cannot be listed.
-func sweep(held *wspath.Dir, dir *jptool.Target, target string) {
-	if !dir.Child(tempName(target, 0)).Granted().Has(jptool.Delete) {
-		return
-	}
-	if target != "" {
-		for n := range 2 {
-			sweepOne(held, dir, tempName(target, n))
-		}
-	}
-	if !dir.Granted().Has(jptool.Read) {
+// sweep is Sweep in a held directory.
+func sweep(held *wspath.Dir, dir *jptool.Target) {
+	if !tempIn(dir).Granted().Has(jptool.Delete) || !dir.Granted().Has(jptool.Read) {
 		return
 	}
 	list, err := held.OpenDirFile("")
@@ -276,6 +261,9 @@ func sweep(held *wspath.Dir, dir *jptool.Target, target string) {
 	}
 }
 
+// tempIn is a temporary in dir, as far as the policy is concerned.
+func tempIn(dir *jptool.Target) *jptool.Target { return dir.Child(tempName(0, 0)) }
+
 func sweepOne(held *wspath.Dir, dir *jptool.Target, name string) {
 	if !dir.Child(name).Granted().Has(jptool.Delete) {
 		return
@@ -290,7 +278,7 @@ func sweepOne(held *wspath.Dir, dir *jptool.Target, name string) {
 	defer f.Close()
 	// The lock first: a live writer has it. Then the name: it may be another file's by now,
 	// and cannot become one while this file is there and locked.
-	if tryLock(f) == nil && is(held, name, f) {
+	if tryLock(f) == nil && ours(name, f) && is(held, name, f) {
 		_ = held.Remove(name)
 	}
 }

@@ -1,0 +1,27 @@
+//go:build unix
+
+package safewrite
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// fileID returns the numbers by which the system knows the file.
+func fileID(_ *os.File, fi fs.FileInfo) (device, inode uint64) {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return uint64(st.Dev), uint64(st.Ino)
+	}
+	return 0, 0
+}
+
+// linked reports whether the file has a name.
+func linked(f *os.File) bool {
+	fi, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	return ok && st.Nlink > 0
+}

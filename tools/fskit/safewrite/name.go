@@ -1,0 +1,106 @@
+package safewrite
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jptools/jptools/jptool"
+)
+
+const (
+	tempPrefix = ".jptool-"
+	tempSuffix = ".tmp"
+	tempField  = 16 // hexadecimal digits of each of the three fields
+	// maxNames bounds how many random names are tried; the second is hardly ever needed.
+	maxNames = 8
+	// maxName is how long a file's name may be in bytes, nearly everywhere.
+	maxName = 255
+)
+
+var errNoName = errors.New("no name for a temporary file is free")
+
+// tempName is `.jptool-RANDOM-NEW-OLD.tmp`. NEW is the inode number of the temporary
+// itself, and OLD the [stamp.id] of the file it is to replace, which has this name for a
+// moment too; 0 is none. So a file that has such a name can be told from one that only looks
+// like it: nobody who chooses a name knows the number that the file will get.
+func tempName(self, old uint64) string {
+	return fmt.Sprintf("%s%016x-%016x-%016x%s", tempPrefix, rand.Uint64(), self, old, tempSuffix)
+}
+
+// parseTemp is the reverse of tempName; ok only for exactly this form.
+func parseTemp(name string) (self, old uint64, ok bool) {
+	name, ok = strings.CutPrefix(name, tempPrefix)
+	if !ok {
+		return 0, 0, false
+	}
+	if name, ok = strings.CutSuffix(name, tempSuffix); !ok {
+		return 0, 0, false
+	}
+	fields := strings.Split(name, "-")
+	if len(fields) != 3 {
+		return 0, 0, false
+	}
+	var n [3]uint64
+	for i, field := range fields {
+		if len(field) != tempField || strings.Trim(field, "0123456789abcdef") != "" {
+			return 0, 0, false
+		}
+		n[i], _ = strconv.ParseUint(field, 16, 64)
+	}
+	return n[1], n[2], true
+}
+
+// isTemp reports whether name is of the form of tempName, whoever made it.
+func isTemp(name string) bool {
+	_, _, ok := parseTemp(name)
+	return ok
+}
+
+// ours reports whether the file with the temporary's name is one that this package gave
+// the name to: the new file, or the old one as it was when it was to be replaced. What
+// somebody else put there is neither, nor is an old file that was written to since. One that has no
+// numbers yet is when it is empty: nothing is lost with it.
+func ours(name string, f *os.File) bool {
+	self, old, ok := parseTemp(name)
+	s, err := stampOf(f)
+	if !ok || err != nil {
+		return false
+	}
+	if self == 0 && old == 0 {
+		return s.size == 0
+	}
+	return s.inode != 0 && (s.inode == self || s.id() == old)
+}
+
+// savedName is a name that nobody takes for a temporary, for what somebody else put where
+// name is.
+func savedName(name string) string {
+	suffix := fmt.Sprintf(".saved-%08x", rand.Uint32())
+	n := min(len(name), maxName-len(suffix))
+	for n > 0 && n < len(name) && !utf8.RuneStart(name[n]) {
+		n--
+	}
+	return name[:n] + suffix
+}
+
+// CheckName refuses a new path that is written like a directory's, which is lost in
+// the Target, and the names that temporary files have. given is what the caller wrote.
+func CheckName(t *jptool.Target, given string) error {
+	// A "." that is not alone, and a "..", mean a directory as well.
+	i := len(given) - 1
+	for i >= 0 && !os.IsPathSeparator(given[i]) {
+		i--
+	}
+	if last := given[i+1:]; i >= 0 && (last == "" || last == "." || last == "..") {
+		return jptool.Errorf(jptool.CodeInvalidArguments, "%s names a directory by its end; give the full path that is to be made, such as %s", jptool.Quote(given), jptool.Quote(t.Path()))
+	}
+	if isTemp(t.Name()) {
+		return jptool.Errorf(jptool.CodeInvalidArguments, "%s has the form of the names of temporary files, which are removed when they are old; choose another one", jptool.Quote(t.Path()))
+	}
+	return nil
+}
