@@ -3,6 +3,7 @@
 GOFUMPT_VERSION     := v0.12.0
 STATICCHECK_VERSION := v0.8.2
 
+MODULE := github.com/jptools/jptools
 BIN    := $(CURDIR)/bin
 TOOLS  := $(CURDIR)/.tools
 PREFIX ?= /usr/local
@@ -13,12 +14,13 @@ export CGO_ENABLED = 0
 
 .PHONY: build
 build: ## build every binary into bin/ (default)
-	go build -trimpath -ldflags='-s -w' -o $(BIN)/ work
+	go build -trimpath -ldflags='-s -w' -o $(BIN)/ $(MODULE)/tools/...
+	go build -trimpath -ldflags='-s -w' -o $(BIN)/jphost $(MODULE)/host
 
 .PHONY: install
 install: build ## install the binaries into $(PREFIX)/bin
 	install -d $(DESTDIR)$(PREFIX)/bin
-	install -m 0755 $(wildcard $(BIN)/fs_*) $(DESTDIR)$(PREFIX)/bin/
+	install -m 0755 $(BIN)/jphost $(wildcard $(BIN)/fs_*) $(DESTDIR)$(PREFIX)/bin/
 
 .PHONY: demo
 demo: build ## show a read, an edit, a search and a refusal on this repository

@@ -45,6 +45,7 @@ var layers = []struct {
 	{"jptool", `^jptool/wspath$|^jptool/internal/`, "the library must not depend on the frame, whose dependencies are for binaries"},
 	{"tools/fskit", `^jptool|^tools/fskit`, "what tools share knows no tool"},
 	{"tools/", `^jptool|^tools/fskit|^SELF`, "no tool imports a tool: each is installed alone"},
+	{"host", `^jptool|^host/`, "the host runs tools as programs and knows none of their code"},
 	{"e2e", `^jptool`, "the end-to-end tests see tools as binaries"},
 }
 

@@ -1,0 +1,133 @@
+package approval
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/ask"
+)
+
+// Setting is one setting of a repository's own config that could widen access.
+type Setting struct {
+	// Key is the dotted path, such as conversation.tools.lint.run.
+	Key string `json:"key"`
+	// Value is the setting in canonical rendering: equal values, equal text.
+	Value string `json:"value"`
+	// File is workspace-relative.
+	File string `json:"file"`
+	// Line is where it stands now. Moving a setting within its file changes nothing.
+	Line int `json:"line,omitempty"`
+}
+
+// same compares what consent is about.
+func (s Setting) same(o Setting) bool {
+	return s.Key == o.Key && s.Value == o.Value && s.File == o.File
+}
+
+// Digest names a list of settings: `sha256:…` over key, value and file of each, sorted by
+// key. The order of settings with one key counts, since later ones win.
+func Digest(list []Setting) string {
+	triples := [][3]string{}
+	for _, s := range sorted(list) {
+		triples = append(triples, [3]string{s.Key, s.Value, s.File})
+	}
+	raw, err := json.Marshal(triples)
+	if err != nil { // strings always marshal
+		panic(err)
+	}
+	sum := sha256.Sum256(raw)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+func sorted(list []Setting) []Setting {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b Setting) int { return strings.Compare(a.Key, b.Key) })
+	return list
+}
+
+// Change is a setting whose value or file is another than before.
+type Change struct{ Was, Now Setting }
+
+// Difference is what came, went and changed between two lists of settings.
+type Difference struct {
+	Added, Removed []Setting
+	Changed        []Change
+}
+
+// Empty reports whether there is no difference.
+func (d Difference) Empty() bool { return len(d.Added)+len(d.Removed)+len(d.Changed) == 0 }
+
+// Diff compares two lists. It is empty exactly when their digests are equal.
+func Diff(was, now []Setting) Difference {
+	var d Difference
+	a, b := sorted(was), sorted(now)
+	for len(a) > 0 || len(b) > 0 {
+		key := ""
+		switch {
+		case len(a) == 0:
+			key = b[0].Key
+		case len(b) == 0 || a[0].Key <= b[0].Key:
+			key = a[0].Key
+		default:
+			key = b[0].Key
+		}
+		var before, after []Setting
+		before, a = cutKey(a, key)
+		after, b = cutKey(b, key)
+		d.key(before, after)
+	}
+	return d
+}
+
+func cutKey(list []Setting, key string) (of, rest []Setting) {
+	n := 0
+	for n < len(list) && list[n].Key == key {
+		n++
+	}
+	return list[:n], list[n:]
+}
+
+// key compares the settings of one key: what both begin and end with is unchanged,
+// between them it goes by position.
+func (d *Difference) key(was, now []Setting) {
+	for len(was) > 0 && len(now) > 0 && was[0].same(now[0]) {
+		was, now = was[1:], now[1:]
+	}
+	for len(was) > 0 && len(now) > 0 && was[len(was)-1].same(now[len(now)-1]) {
+		was, now = was[:len(was)-1], now[:len(now)-1]
+	}
+	n := min(len(was), len(now))
+	for i := range n {
+		if !was[i].same(now[i]) {
+			d.Changed = append(d.Changed, Change{was[i], now[i]})
+		}
+	}
+	d.Removed = append(d.Removed, was[n:]...)
+	d.Added = append(d.Added, now[n:]...)
+}
+
+// String renders the difference for a prompt; every value is made visible.
+func (d Difference) String() string {
+	var b strings.Builder
+	for _, s := range d.Added {
+		fmt.Fprintf(&b, "  + %s = %s   (%s)\n", ask.Visible(s.Key), ask.VisibleLine(s.Value), where(s))
+	}
+	for _, c := range d.Changed {
+		fmt.Fprintf(&b, "  ~ %s   (%s)\n      was: %s\n      now: %s\n", ask.Visible(c.Now.Key), where(c.Now), ask.VisibleLine(c.Was.Value), ask.VisibleLine(c.Now.Value))
+	}
+	for _, s := range d.Removed {
+		fmt.Fprintf(&b, "  - %s = %s   (%s)\n", ask.Visible(s.Key), ask.VisibleLine(s.Value), ask.Visible(s.File))
+	}
+	return b.String()
+}
+
+func where(s Setting) string {
+	if s.Line > 0 {
+		return fmt.Sprintf("%s:%d", ask.Visible(s.File), s.Line)
+	}
+	return ask.Visible(s.File)
+}

@@ -1,0 +1,121 @@
+package approval
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/state"
+)
+
+// Holds is the list of paths found changed after a call that should not have changed
+// them (DESIGN 5, "After-call checks"). While it is not empty, no writing call runs in the
+// workspace. It is a file of its own because setting a broken one aside would lift
+// the holds.
+type Holds struct{ f file }
+
+// OpenHolds returns the holds kept in dir.
+func OpenHolds(dir *state.Dir) *Holds { return &Holds{file{dir: dir, name: "holds.json"}} }
+
+// Hold is one path that a person must look at.
+type Hold struct {
+	// Path is workspace-relative, as shown to people.
+	Path string `json:"path"`
+	// Reason says what was found.
+	Reason string `json:"reason"`
+	// Tool is whose call it was found after.
+	Tool string    `json:"tool,omitempty"`
+	Held time.Time `json:"held_at"`
+}
+
+type holdsFile struct {
+	Holds []Hold `json:"holds"`
+}
+
+func (h *holdsFile) parse(data []byte) error {
+	*h = holdsFile{}
+	if data == nil {
+		return nil
+	}
+	return decodeStrict(data, h)
+}
+
+// List returns the holds. An error means that nobody knows, so that writing calls
+// must not run.
+func (h *Holds) List() ([]Hold, error) {
+	var doc holdsFile
+	if err := h.f.parse(doc.parse); err != nil {
+		return nil, h.broken(err)
+	}
+	return doc.Holds, nil
+}
+
+func (h *Holds) broken(err error) error {
+	if !isBroken(err) {
+		return err
+	}
+	return fmt.Errorf("%s cannot be used: %w\nwriting calls are held until a person has looked: jphost trust accept", h.f.dir.File(h.f.name), err)
+}
+
+// Check returns nil when writing calls may run, else an error that names every hold.
+func (h *Holds) Check() error {
+	list, err := h.List()
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	text := ""
+	for _, hold := range list {
+		text += fmt.Sprintf("  %s: %s\n", ask.Visible(hold.Path), ask.Visible(hold.Reason))
+	}
+	return fmt.Errorf("an earlier call left changes that a person must look at first:\n%swhen they are in order: jphost trust accept", text)
+}
+
+// Add puts paths on hold. A path that is held already keeps its first reason.
+func (h *Holds) Add(ctx context.Context, list ...Hold) error {
+	return h.f.dir.Locked(ctx, h.f.name, func() error {
+		var doc holdsFile
+		if err := h.f.parse(doc.parse); err != nil {
+			return h.broken(err) // held already, by being broken
+		}
+		for _, hold := range list {
+			if slices.ContainsFunc(doc.Holds, func(o Hold) bool { return o.Path == hold.Path }) {
+				continue
+			}
+			if hold.Held.IsZero() {
+				hold.Held = h.f.dir.Now().UTC().Truncate(time.Second)
+			}
+			doc.Holds = append(doc.Holds, hold)
+		}
+		return h.f.save(doc)
+	})
+}
+
+// Accept releases the paths, or all when none are named, after a person has looked, and
+// returns what it released. With all, a broken file is set aside.
+func (h *Holds) Accept(ctx context.Context, paths ...string) (released []Hold, err error) {
+	err = h.f.dir.Locked(ctx, h.f.name, func() error {
+		var doc holdsFile
+		if err := h.f.parse(doc.parse); err != nil {
+			if !isBroken(err) || len(paths) > 0 {
+				return h.broken(err)
+			}
+			_, err := h.f.dir.SetAside(h.f.name)
+			return err
+		}
+		keep := []Hold{}
+		for _, hold := range doc.Holds {
+			if len(paths) == 0 || slices.Contains(paths, hold.Path) {
+				released = append(released, hold)
+			} else {
+				keep = append(keep, hold)
+			}
+		}
+		if len(released) == 0 {
+			return nil
+		}
+		return h.f.save(holdsFile{keep})
+	})
+	return released, err
+}

@@ -1,0 +1,107 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/jptool"
+)
+
+// Grant is what one tool may do below a mount.
+type Grant struct {
+	Tool string
+	Caps jptool.Caps
+}
+
+// Request is an external rule path that wants to be approved, with every tool it affects.
+type Request struct {
+	Binding
+	Grants []Grant
+}
+
+// Result is the outcome of the approval lifecycle for one rule path.
+type Result struct {
+	// Approved: the rule may be compiled with the binding's target.
+	Approved bool
+	// Reason says, for people, why it is not approved and what to do.
+	Reason string
+}
+
+// Resolve runs the approval lifecycle of RFD D43 for one external rule: what is stored proceeds,
+// anything else is asked for and stored, and without a terminal it is not approved. The
+// prompt is no part of any conversation. An error means that the store failed, or
+// that the person cancelled; the rule is not approved then either.
+func (s *Store) Resolve(ctx context.Context, p ask.Prompter, r Request) (Result, error) {
+	was, err := s.Lookup(ctx, r.Binding)
+	if err != nil {
+		return Result{}, err
+	}
+	if was.Verdict == Approved {
+		return Result{Approved: true}, nil
+	}
+	answer, err := p.Bool(ctx, Question(r, was))
+	switch {
+	case errors.Is(err, ask.ErrNoTerminal):
+		return Result{Reason: reason(r, was)}, nil
+	case err != nil:
+		return Result{Reason: "the question was not answered"}, err
+	case !answer.Yes:
+		return Result{Reason: fmt.Sprintf("the target of %s was declined", ask.Visible(r.RulePath))}, nil
+	}
+	// What was shown is what is stored, whatever the link says by now.
+	if _, err := s.Record(ctx, r.Binding); err != nil {
+		return Result{}, err
+	}
+	return Result{Approved: true}, nil
+}
+
+func reason(r Request, was Decision) string {
+	what := "has no approved target"
+	if was.Verdict == Retargeted {
+		what = "no longer leads to its approved target"
+	}
+	return fmt.Sprintf("the external path %s %s, and there is no terminal to ask on\napprove it with: jphost approvals approve %s",
+		ask.Visible(r.RulePath), what, ask.Visible(r.RulePath))
+}
+
+// Question is the prompt of RFD D43 for a new binding or a changed one.
+func Question(r Request, was Decision) ask.BoolQuestion {
+	if was.Verdict == Retargeted {
+		return ask.BoolQuestion{
+			Message: ask.Message{Body: fmt.Sprintf("Symlink `%s` retargeted:\n  was: %s\n  now: %s\n",
+				ask.Visible(r.RulePath), ask.Visible(was.Previous), ask.Visible(r.Target))},
+			Prompt:  "Allow new target?",
+			Default: ask.No(),
+		}
+	}
+	return ask.BoolQuestion{
+		Message: ask.Message{Body: fmt.Sprintf("Approve this target binding?\n\n  %s → %s\n",
+			ask.Visible(r.RulePath), ask.Visible(r.Target)) + grants(r) + `
+The target binding will be remembered. Capability changes through
+config edits do not re-prompt while the target is unchanged.
+
+`},
+		Prompt:  "Approve?",
+		Default: ask.No(),
+	}
+}
+
+// grants lists every affected tool, the names padded to one width.
+func grants(r Request) string {
+	if len(r.Grants) == 0 {
+		return ""
+	}
+	width := 0
+	for _, g := range r.Grants {
+		width = max(width, len(ask.Visible(g.Tool)))
+	}
+	var b strings.Builder
+	b.WriteString("\nCurrent grants under this mount:\n")
+	for _, g := range r.Grants {
+		fmt.Fprintf(&b, "  %-*s  %s\n", width+1, ask.Visible(g.Tool)+":", g.Caps)
+	}
+	return b.String()
+}

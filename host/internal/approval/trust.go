@@ -1,0 +1,141 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/state"
+)
+
+// maxAccepted is how many accepted lists a workspace keeps: enough to go back and
+// forth between branches without being asked again.
+const maxAccepted = 16
+
+// Trust remembers which widening settings of a workspace's own config a person accepted
+// (DESIGN 7, "Trust").
+type Trust struct{ f file }
+
+// OpenTrust returns the trust store in dir.
+func OpenTrust(dir *state.Dir, warn func(string)) *Trust {
+	return &Trust{file{dir: dir, name: "trust.json", warn: warn}}
+}
+
+// Accepted is one list of settings that was accepted.
+type Accepted struct {
+	Digest     string    `json:"digest"`
+	AcceptedAt time.Time `json:"accepted_at"`
+	Settings   []Setting `json:"settings"`
+}
+
+type trustFile struct {
+	// Accepted is oldest first.
+	Accepted []Accepted `json:"accepted"`
+}
+
+func (t *trustFile) parse(data []byte) error {
+	*t = trustFile{}
+	if data == nil {
+		return nil
+	}
+	if err := decodeStrict(data, t); err != nil {
+		return err
+	}
+	for i, a := range t.Accepted {
+		// The list is what a person sees as accepted, the digest what counts: they must agree.
+		if a.Digest != Digest(a.Settings) {
+			return fmt.Errorf("accepted[%d]: the digest does not fit the settings", i)
+		}
+	}
+	return nil
+}
+
+// Check reports whether exactly these settings were accepted, and otherwise how they
+// differ from what was accepted last. No settings need no trust.
+func (t *Trust) Check(ctx context.Context, now []Setting) (trusted bool, d Difference, err error) {
+	if len(now) == 0 {
+		return true, Difference{}, nil
+	}
+	var doc trustFile
+	if err := t.f.load(ctx, doc.parse); err != nil {
+		return false, Diff(nil, now), err
+	}
+	digest := Digest(now)
+	for _, a := range doc.Accepted {
+		if a.Digest == digest {
+			return true, Difference{}, nil
+		}
+	}
+	var last []Setting
+	if n := len(doc.Accepted); n > 0 {
+		last = doc.Accepted[n-1].Settings
+	}
+	return false, Diff(last, now), nil
+}
+
+// Accept remembers exactly these settings: those that were shown, not what the files
+// hold by now.
+func (t *Trust) Accept(ctx context.Context, shown []Setting) error {
+	return t.update(ctx, func(doc *trustFile) {
+		a := Accepted{Digest: Digest(shown), AcceptedAt: t.f.dir.Now().UTC().Truncate(time.Second), Settings: sorted(shown)}
+		doc.Accepted = slices.DeleteFunc(doc.Accepted, func(o Accepted) bool { return o.Digest == a.Digest })
+		doc.Accepted = append(doc.Accepted, a)
+		if extra := len(doc.Accepted) - maxAccepted; extra > 0 {
+			doc.Accepted = doc.Accepted[extra:]
+		}
+	})
+}
+
+// Revoke forgets everything that was accepted in this workspace.
+func (t *Trust) Revoke(ctx context.Context) error {
+	return t.update(ctx, func(doc *trustFile) { doc.Accepted = []Accepted{} })
+}
+
+// Show returns what is accepted, the latest first.
+func (t *Trust) Show(ctx context.Context) ([]Accepted, error) {
+	var doc trustFile
+	if err := t.f.load(ctx, doc.parse); err != nil {
+		return nil, err
+	}
+	slices.Reverse(doc.Accepted)
+	return doc.Accepted, nil
+}
+
+func (t *Trust) update(ctx context.Context, change func(*trustFile)) error {
+	return t.f.dir.Locked(ctx, t.f.name, func() error {
+		var doc trustFile
+		if err := t.f.loadLocked(doc.parse); err != nil {
+			return err
+		}
+		change(&doc)
+		return t.f.save(doc)
+	})
+}
+
+// ErrNotTrusted: the repository's own config asks for more than was accepted.
+var ErrNotTrusted = errors.New("this workspace's own config widens access and was not accepted")
+
+// Require checks the settings, asks for them as a difference when they are new, and
+// remembers a yes. Anything else is an error: ErrNotTrusted with the difference and what to
+// do, or what went wrong.
+func (t *Trust) Require(ctx context.Context, p ask.Prompter, now []Setting) error {
+	trusted, d, err := t.Check(ctx, now)
+	if trusted || err != nil {
+		return err
+	}
+	answer, err := p.Bool(ctx, ask.BoolQuestion{
+		Message: ask.Message{Body: "This workspace's own config asks for more than the defaults:\n\n" + d.String() + "\n"},
+		Prompt:  "Accept these settings?",
+		Default: ask.No(),
+	})
+	if err != nil && !errors.Is(err, ask.ErrNoTerminal) {
+		return err
+	}
+	if err != nil || !answer.Yes {
+		return fmt.Errorf("%w:\n%slook at them and run: jphost trust accept", ErrNotTrusted, d.String())
+	}
+	return t.Accept(ctx, now)
+}

@@ -1,0 +1,154 @@
+package approval_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jptools/jptools/host/internal/approval"
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/state/statetest"
+	"pgregory.net/rapid"
+)
+
+func setting(key, value string, line int) approval.Setting {
+	return approval.Setting{Key: key, Value: value, File: ".jp/config.toml", Line: line}
+}
+
+func TestTrustIsBoundToTheSettings(t *testing.T) {
+	trust := approval.OpenTrust(statetest.Dir(t, t.TempDir(), nil), nil)
+	run, shell := setting("conversation.tools.lint.run", `"unattended"`, 3), setting("conversation.tools.lint.command.shell", "true", 4)
+	check := func(want string, list ...approval.Setting) {
+		t.Helper()
+		trusted, d, err := trust.Check(ctx, list)
+		if err != nil || trusted != (want == "") {
+			t.Errorf("%v, %v", trusted, err)
+		}
+		if diff := cmp.Diff(want, d.String()); diff != "" {
+			t.Error(diff)
+		}
+	}
+	check("") // nothing to widen
+	check("  + conversation.tools.lint.run = \"unattended\"   (.jp/config.toml:3)\n", run)
+	must(t, trust.Accept(ctx, []approval.Setting{run}))
+	check("", run)
+	check("", setting(run.Key, run.Value, 99)) // moved within the file
+	check("  + conversation.tools.lint.command.shell = true   (.jp/config.toml:4)\n", shell, run)
+	check("  ~ conversation.tools.lint.run   (.jp/config.toml:3)\n      was: \"unattended\"\n      now: \"skip\"\n", setting(run.Key, `"skip"`, 3))
+	must(t, trust.Accept(ctx, []approval.Setting{run, shell}))
+	check("", shell, run)
+	check("", run) // accepted before: a branch that goes back does not ask again
+	check("  - conversation.tools.lint.run = \"unattended\"   (.jp/config.toml)\n", shell)
+	shown, err := trust.Show(ctx)
+	if err != nil || len(shown) != 2 || len(shown[0].Settings) != 2 {
+		t.Errorf("%+v, %v", shown, err)
+	}
+	must(t, trust.Revoke(ctx))
+	check("  + conversation.tools.lint.run = \"unattended\"   (.jp/config.toml:3)\n", run)
+}
+
+func TestTrustIsAskedFor(t *testing.T) {
+	dir := statetest.Dir(t, t.TempDir(), nil)
+	trust := approval.OpenTrust(dir, nil)
+	list := []approval.Setting{setting("sandbox.mode", `"off"`, 1)}
+	for _, p := range []ask.Prompter{ask.None{}, &person{}} {
+		err := trust.Require(ctx, p, list)
+		if !errors.Is(err, approval.ErrNotTrusted) || !strings.Contains(err.Error(), "sandbox.mode") || !strings.Contains(err.Error(), "jphost trust accept") {
+			t.Errorf("%T: %v", p, err)
+		}
+	}
+	if err := trust.Require(ctx, &person{err: ask.ErrCancelled}, list); !errors.Is(err, ask.ErrCancelled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	must(t, trust.Require(ctx, &person{yes: true}, list))
+	must(t, trust.Require(ctx, ask.None{}, list))
+}
+
+func TestTamperedOrBrokenTrustGrantsNothing(t *testing.T) {
+	list := []approval.Setting{setting("sandbox.mode", `"off"`, 1)}
+	for name, content := range map[string]string{
+		"malformed":                        `{`,
+		"a digest that fits another list":  `{"accepted":[{"digest":"` + approval.Digest(list) + `","accepted_at":"2026-01-01T00:00:00Z","settings":[]}]}`,
+		"settings under the wrong digest ": `{"accepted":[{"digest":"sha256:00","accepted_at":"2026-01-01T00:00:00Z","settings":[{"key":"sandbox.mode","value":"\"off\"","file":".jp/config.toml"}]}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := statetest.Dir(t, t.TempDir(), nil)
+			must(t, dir.Write("trust.json", []byte(content)))
+			var warned []string
+			trust := approval.OpenTrust(dir, func(s string) { warned = append(warned, s) })
+			if trusted, d, err := trust.Check(ctx, list); trusted || err != nil || len(d.Added) != 1 {
+				t.Errorf("%v, %+v, %v", trusted, d, err)
+			}
+			if _, err := os.Stat(dir.File("trust.json.broken-20260526T130000Z")); err != nil || len(warned) != 1 {
+				t.Errorf("%v, %v", err, warned)
+			}
+		})
+	}
+}
+
+// Lists have the same digest exactly when there is nothing to show.
+func TestDiffIsEmptyExactlyWhenDigestsAgree(t *testing.T) {
+	gen := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) approval.Setting {
+		return approval.Setting{
+			Key: rapid.SampledFrom([]string{"a", "b"}).Draw(r, "key"), Value: rapid.SampledFrom([]string{"1", "2"}).Draw(r, "value"),
+			File: rapid.SampledFrom([]string{"x", "y"}).Draw(r, "file"), Line: rapid.IntRange(0, 3).Draw(r, "line"),
+		}
+	}), 0, 5)
+	same := 0
+	rapid.Check(t, func(r *rapid.T) {
+		a, b := gen.Draw(r, "was"), gen.Draw(r, "now")
+		equal := approval.Digest(a) == approval.Digest(b)
+		if equal {
+			same++
+		}
+		if d := approval.Diff(a, b); d.Empty() != equal {
+			r.Fatalf("digests equal: %v, difference %+v", equal, d)
+		}
+	})
+	if same == 0 {
+		t.Error("no equal lists were seen")
+	}
+}
+
+func TestHolds(t *testing.T) {
+	dir := statetest.Dir(t, t.TempDir(), nil)
+	holds := approval.OpenHolds(dir)
+	must(t, holds.Check())
+	must(t, holds.Add(ctx, approval.Hold{Path: ".git/config", Reason: "changed during the call", Tool: "lint"}, approval.Hold{Path: "a\x1b[0m", Reason: "new"}))
+	must(t, holds.Add(ctx, approval.Hold{Path: ".git/config", Reason: "again"}))
+	err := holds.Check()
+	if err == nil || !strings.Contains(err.Error(), ".git/config: changed during the call") || strings.Contains(err.Error(), "\x1b") || !strings.Contains(err.Error(), "jphost trust accept") {
+		t.Errorf("%v", err)
+	}
+	if got, err := holds.Accept(ctx, ".git/config"); err != nil || len(got) != 1 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if holds.Check() == nil {
+		t.Error("one hold is left but writing is free")
+	}
+	if got, err := holds.Accept(ctx); err != nil || len(got) != 1 {
+		t.Errorf("%v, %v", got, err)
+	}
+	must(t, holds.Check())
+}
+
+func TestBrokenHoldsHoldEverything(t *testing.T) {
+	dir := statetest.Dir(t, t.TempDir(), nil)
+	must(t, dir.Write("holds.json", []byte(`{"holds":`)))
+	holds := approval.OpenHolds(dir)
+	if err := holds.Check(); err == nil || !strings.Contains(err.Error(), "jphost trust accept") {
+		t.Errorf("check: %v", err)
+	}
+	if err := holds.Add(ctx, approval.Hold{Path: "x"}); err == nil {
+		t.Error("a broken file was overwritten")
+	}
+	if _, err := holds.Accept(ctx, "x"); err == nil {
+		t.Error("one path was released of a list that nobody could read")
+	}
+	if _, err := holds.Accept(ctx); err != nil {
+		t.Error(err)
+	}
+	must(t, holds.Check())
+}

@@ -1,0 +1,105 @@
+// Package ask puts questions to a person on a terminal.
+//
+// Everything goes to the terminal itself and nothing to standard output, which belongs to results. Without a
+// terminal every question fails with [ErrNoTerminal], so that callers fail closed
+// instead of taking a default for consent.
+//
+// Text of others (names, paths, questions of tools, diffs) cannot steer the terminal or pass
+// for the host's own words: control characters, bidirectional overrides and blank look-alikes are
+// written out, and what a tool says stands behind a bar. It does not help against letters
+// that merely look like other letters, nor against a text that lies in plain words.
+package ask
+
+import (
+	"context"
+	"errors"
+)
+
+var (
+	// ErrNoTerminal: there is nobody to ask. Callers deny.
+	ErrNoTerminal = errors.New("there is no terminal to ask on")
+	// ErrCancelled: the person ended the question (Ctrl-C, Ctrl-D) or gave no usable answer.
+	ErrCancelled = errors.New("cancelled")
+)
+
+// Prompter asks questions, one at a time. Every method returns an error wrapping
+// ErrNoTerminal, ErrCancelled or the context's error when there is no answer; the
+// answer beside an error means no.
+type Prompter interface {
+	// Bool asks for yes or no.
+	Bool(ctx context.Context, q BoolQuestion) (BoolAnswer, error)
+	// Select asks for one of several options and returns its index.
+	Select(ctx context.Context, q SelectQuestion) (int, error)
+	// Text asks for a line.
+	Text(ctx context.Context, q TextQuestion) (string, error)
+	// Edit hands text to the person's editor and returns what became of it.
+	Edit(ctx context.Context, q EditQuestion) (string, error)
+}
+
+// Message is what is shown before a question is asked.
+type Message struct {
+	// Body is the host's own text; values of others in it went through [Visible].
+	Body string
+	// Quoted is the text of somebody else; each line of it is shown behind a bar.
+	Quoted string
+}
+
+// BoolQuestion is a yes-or-no question.
+type BoolQuestion struct {
+	Message
+	// Prompt is the line that ends in the answer, such as "Approve?".
+	Prompt string
+	// Default is the answer to an empty line; nil means that there is none.
+	Default *bool
+	// Remember offers Y and N, which hold for the rest of the session.
+	Remember bool
+}
+
+// BoolAnswer is an answer and whether it is to be remembered for the session.
+type BoolAnswer struct{ Yes, Remember bool }
+
+// SelectQuestion is a choice from options.
+type SelectQuestion struct {
+	Message
+	Prompt  string
+	Options []string
+	// Default is the index taken for an empty line; nil means that there is none.
+	Default *int
+}
+
+// TextQuestion asks for a line of text.
+type TextQuestion struct {
+	Message
+	Prompt string
+	// Default is the answer to an empty line; nil takes the empty line as it is.
+	Default *string
+}
+
+// EditQuestion asks for text to be edited.
+type EditQuestion struct {
+	// Text is what the editor starts with.
+	Text string
+	// Suffix is the ending of the temporary file's name, such as ".json", for the
+	// editor's benefit.
+	Suffix string
+}
+
+// None is the Prompter of a host without a terminal.
+type None struct{}
+
+// Bool fails with ErrNoTerminal.
+func (None) Bool(context.Context, BoolQuestion) (BoolAnswer, error) {
+	return BoolAnswer{}, ErrNoTerminal
+}
+
+// Select fails with ErrNoTerminal.
+func (None) Select(context.Context, SelectQuestion) (int, error) { return -1, ErrNoTerminal }
+
+// Text fails with ErrNoTerminal.
+func (None) Text(context.Context, TextQuestion) (string, error) { return "", ErrNoTerminal }
+
+// Edit fails with ErrNoTerminal.
+func (None) Edit(context.Context, EditQuestion) (string, error) { return "", ErrNoTerminal }
+
+// No is the default of questions that grant something.
+func No() *bool { return new(bool) }

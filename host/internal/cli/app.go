@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/jptools/jptools/host/internal/approval"
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/defaults"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/mount"
+	"github.com/jptools/jptools/host/internal/state"
+)
+
+// userFile is the user's own configuration file of one workspace, in its state directory.
+const userFile = "config.toml"
+
+// app is what commands work with; its parts are opened when first asked for.
+type app struct {
+	ctx     context.Context
+	environ []string
+	stdin   io.Reader
+	out     *output
+	global  *globals
+	model   *kong.Application
+
+	launcher *launch.Launcher
+	place    *place
+	prompter ask.Prompter
+}
+
+// place is where a command works: a workspace, its private state, a conversation.
+type place struct {
+	workspace state.Workspace
+	// root and cwd are canonical; given is the workspace as it was spelled.
+	root, cwd, given string
+	dir              *state.Dir
+	conversation     string
+	talk             *state.Dir
+}
+
+func (a *app) getenv(name string) string { return getenv(a.environ)(name) }
+
+// open finds the workspace.
+func (a *app) open() (*place, error) {
+	if a.place != nil {
+		return a.place, nil
+	}
+	cwd, err := workingDirectory()
+	if err != nil {
+		return nil, exit.Errorf(exit.Usage, "the working directory cannot be used: %w", err)
+	}
+	given := a.global.Workspace
+	if given == "" {
+		home := a.getenv("HOME")
+		if h, err := filepath.EvalSymlinks(home); err == nil {
+			home = h
+		}
+		given = findRoot(cwd, home)
+	} else if given, err = filepath.Abs(given); err != nil {
+		return nil, exit.With(exit.Usage, err)
+	}
+	ws, err := state.OpenWorkspace(given)
+	if err != nil {
+		return nil, exit.With(exit.Usage, err)
+	}
+	p := &place{workspace: ws, root: filepath.FromSlash(ws.Root()), cwd: cwd, given: given}
+	if p.conversation, err = state.ConversationID(a.global.Conversation, a.getenv); err != nil {
+		return nil, exit.With(exit.Usage, err)
+	}
+	if p.dir, err = state.OS(a.getenv).Workspace(ws); err != nil {
+		return nil, exit.With(exit.Host, err)
+	}
+	if p.talk, err = p.dir.Conversation(p.conversation); err != nil {
+		return nil, exit.With(exit.Host, err)
+	}
+	a.place = p
+	return p, nil
+}
+
+func workingDirectory() (string, error) {
+	cwd, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(cwd)
+}
+
+func (p *place) approvals(a *app) *approval.Store { return approval.OpenStore(p.dir, a.out.warn) }
+
+func (p *place) trust(a *app) *approval.Trust { return approval.OpenTrust(p.dir, a.out.warn) }
+
+// config loads and merges all layers.
+func (a *app) config() (*config.Config, error) {
+	p, err := a.open()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := config.Load(config.Options{
+		Root: p.root, Cwd: p.cwd, GivenRoot: p.given, Defaults: defaults.TOML,
+		UserGlobal: config.UserGlobalPath(a.environ), UserWorkspace: p.dir.File(userFile),
+		Conversation: p.talk.File(mount.ConversationFile), Environ: a.environ, Args: a.global.Cfg,
+	})
+	return cfg, exit.With(exit.Usage, err)
+}
+
+// tool finds a tool by its name.
+func (a *app) tool(cfg *config.Config, name string) (*config.Tool, error) {
+	t, ok := cfg.Tool(name)
+	if ok {
+		return t, nil
+	}
+	help := "list them with: jphost tools"
+	if near := cfg.Nearest(name); near != "" {
+		help = "did you mean " + near + "? " + help
+	}
+	return nil, exit.Errorf(exit.Usage, "there is no tool %s\n%s", ask.Visible(name), help)
+}
+
+// ask is the terminal to ask on, or nobody.
+func (a *app) ask() ask.Prompter {
+	if a.prompter == nil {
+		a.prompter = a.openTerminal()
+	}
+	return a.prompter
+}
+
+func (a *app) openTerminal() ask.Prompter {
+	stdin, _ := a.stdin.(*os.File)
+	stderr, _ := a.out.stderr.(*os.File)
+	if a.global.NoInput {
+		return ask.None{}
+	}
+	t, err := ask.Open(stdin, stderr, ask.Options{Getenv: a.getenv, PrivateDir: func() (string, error) {
+		p, err := a.open()
+		if err != nil {
+			return "", err
+		}
+		return p.dir.Path(), p.dir.Ensure()
+	}})
+	if err != nil {
+		if !errors.Is(err, ask.ErrNoTerminal) {
+			a.out.warn(fmt.Sprintf("the terminal cannot be used: %v", err))
+		}
+		return ask.None{}
+	}
+	return t
+}

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/jptools/jptools/host/internal/approval"
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/jptool"
+)
+
+type approvalsCmd struct {
+	List    approvalsListCmd    `cmd:"" default:"1" help:"List what is approved."`
+	Approve approvalsApproveCmd `cmd:"" help:"Approve where an external path leads."`
+	Revoke  approvalsRevokeCmd  `cmd:"" help:"Take approvals back."`
+}
+
+type approvalsListCmd struct{}
+
+func (approvalsListCmd) Help() string {
+	return `An approval says that an external path of the workspace may lead to one target. It is kept on this machine only.
+What is granted there is the configuration's; jphost mounts shows both.`
+}
+
+type approved struct {
+	RulePath        string   `json:"rule_path"`
+	CanonicalTarget string   `json:"canonical_target"`
+	ApprovedAt      string   `json:"approved_at,omitempty"`
+	Unknown         []string `json:"unknown_keys,omitempty"`
+}
+
+// Run implements the command.
+func (c *approvalsListCmd) Run(a *app) error {
+	p, err := a.open()
+	if err != nil {
+		return err
+	}
+	mounts, err := p.approvals(a).List(a.ctx)
+	if err != nil {
+		return exit.With(exit.Host, err)
+	}
+	list := []approved{}
+	for _, m := range mounts {
+		row := approved{RulePath: m.RulePath, CanonicalTarget: m.Target, Unknown: m.Unknown}
+		if !m.ApprovedAt.IsZero() {
+			row.ApprovedAt = m.ApprovedAt.Format(time.RFC3339)
+		}
+		list = append(list, row)
+	}
+	if a.out.json {
+		return a.out.value(list)
+	}
+	for _, m := range list {
+		note := m.ApprovedAt
+		if len(m.Unknown) > 0 {
+			note = "approves nothing: it has keys that this version does not know"
+		}
+		a.out.printf("%s → %s  %s\n", ask.Visible(m.RulePath), ask.Visible(m.CanonicalTarget), note)
+	}
+	return nil
+}
+
+type approvalsApproveCmd struct {
+	Name   string `arg:"" help:"The external path, relative to the workspace."`
+	Target string `placeholder:"PATH" help:"Approve only if it leads there; then nothing is asked."`
+}
+
+func (approvalsApproveCmd) Help() string {
+	return `Shows where the path leads and asks. Without a terminal, name the target yourself:
+
+  jphost approvals approve fork
+  jphost approvals approve fork --target /srv/fork`
+}
+
+// Run implements the command.
+func (c *approvalsApproveCmd) Run(a *app) error {
+	p, err := a.open()
+	if err != nil {
+		return err
+	}
+	req, store, err := a.mountRequest(p)
+	if err != nil {
+		return err
+	}
+	entry, target, ok := a.linked(req, c.Name)
+	m := mounted{Path: entry, Target: target}
+	if ok {
+		m.judge(req)
+	}
+	switch {
+	case !ok:
+		return exit.Errorf(exit.Usage, "%s is no path below the workspace\nname it as the rule does", ask.Visible(c.Name))
+	case m.State == "broken":
+		return exit.Errorf(exit.Usage, "%s leads nowhere\nmake the link first, or: jphost mount %s=PATH", ask.Visible(entry), ask.Visible(entry))
+	case m.State == "inside":
+		return exit.Errorf(exit.Usage, "%s leads to %s, which is inside the workspace and needs no approval\nleave external out of its rule", ask.Visible(entry), ask.Visible(target))
+	}
+	b := approval.Binding{RulePath: entry, Target: target}
+	if c.Target != "" {
+		want, err := filepath.EvalSymlinks(c.Target)
+		if err != nil || filepath.ToSlash(want) != target {
+			return exit.Errorf(exit.Refused, "%s leads to %s, not to %s\nnothing was approved", ask.Visible(entry), ask.Visible(target), ask.Visible(c.Target))
+		}
+		_, err = store.Record(a.ctx, b)
+		return c.done(a, b, exit.With(exit.Host, err))
+	}
+	res, err := store.Resolve(a.ctx, a.ask(), approval.Request{Binding: b, Grants: a.grants(req.Rules, entry)})
+	switch {
+	case errors.Is(err, ask.ErrCancelled):
+		return exit.With(exit.Refused, err)
+	case err != nil:
+		return exit.With(exit.Host, err)
+	case !res.Approved && a.ask() == ask.Prompter(ask.None{}):
+		return exit.Errorf(exit.Refused, "there is no terminal to ask on\nif %s may lead to %s: jphost approvals approve %s --target %s",
+			ask.Visible(entry), ask.Visible(target), ask.Visible(entry), ask.Visible(target))
+	case !res.Approved:
+		return exit.Errorf(exit.Refused, "%s", res.Reason)
+	}
+	return c.done(a, b, nil)
+}
+
+func (c *approvalsApproveCmd) done(a *app, b approval.Binding, err error) error {
+	if err != nil {
+		return err
+	}
+	if a.out.json {
+		return a.out.value(approved{RulePath: b.RulePath, CanonicalTarget: b.Target})
+	}
+	a.out.printf("approved %s → %s\n", ask.Visible(b.RulePath), ask.Visible(b.Target))
+	return nil
+}
+
+// grants lists what each tool may do below an external path.
+func (a *app) grants(rules map[string][]jptool.FsRule, path string) []approval.Grant {
+	var list []approval.Grant
+	for _, tool := range sortedKeys(rules) {
+		for _, r := range slices.Backward(rules[tool]) {
+			if r.External && r.Path == path {
+				list = append(list, approval.Grant{Tool: tool, Caps: r.Caps()})
+				break
+			}
+		}
+	}
+	return list
+}
+
+type approvalsRevokeCmd struct {
+	Names []string `arg:"" name:"name" help:"The paths, as jphost approvals list shows them."`
+}
+
+func (approvalsRevokeCmd) Help() string {
+	return `The path is asked for again when a tool uses it next. Example:
+
+  jphost approvals revoke fork`
+}
+
+// Run implements the command.
+func (c *approvalsRevokeCmd) Run(a *app) error {
+	p, err := a.open()
+	if err != nil {
+		return err
+	}
+	removed, err := p.approvals(a).Revoke(a.ctx, c.Names...)
+	if err != nil {
+		return exit.With(exit.Host, err)
+	}
+	list := []approved{}
+	for _, m := range removed {
+		list = append(list, approved{RulePath: m.RulePath, CanonicalTarget: m.Target})
+	}
+	if len(list) == 0 {
+		return exit.Errorf(exit.Usage, "none of these is approved\nsee: jphost approvals list")
+	}
+	if a.out.json {
+		return a.out.value(list)
+	}
+	for _, m := range list {
+		a.out.printf("revoked %s → %s\n", ask.Visible(m.RulePath), ask.Visible(m.CanonicalTarget))
+	}
+	return nil
+}

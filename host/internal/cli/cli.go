@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/launch"
+)
+
+// Run runs one command line; args do not include the program. What is to be said of a
+// failure is said on stderr before it returns; the error is for [exit.Of]. It reads the
+// environment from environ only.
+func Run(ctx context.Context, environ []string, stdin io.Reader, stdout, stderr io.Writer, args []string) (err error) {
+	out := newOutput(environ, stdout, stderr)
+	defer func() {
+		if err != nil {
+			out.failure(err)
+		}
+	}()
+	launcher := warm(args)
+	var g grammar
+	parser, err := newParser(&g, stdout, stderr)
+	if err != nil {
+		return err
+	}
+	k, err := parse(parser, reorder(parser.Model, args))
+	if k == nil || err != nil {
+		return err
+	}
+	out.json = g.JSON || g.Format == "json"
+	a := &app{ctx: ctx, environ: environ, stdin: stdin, out: out, global: &g.globals, model: parser.Model, launcher: launcher}
+	err = errors.Join(k.Run(a), out.flush())
+	if err != nil && ctx.Err() != nil && exit.Of(err) != exit.Interrupted {
+		return &exit.Error{Code: exit.Interrupted, Err: err}
+	}
+	return err
+}
+
+// warm starts a supervisor as early as can be when a tool is to be run: that goes on beside
+// the parsing and all else that comes before the call.
+func warm(args []string) *launch.Launcher {
+	if len(args) < 2 || args[0] != "run" || slices.Contains(args, "--dry-run") || slices.Contains(args, "--help") {
+		return nil
+	}
+	l := launch.New(nil)
+	l.Warm()
+	return l
+}
+
+func newParser(g *grammar, stdout, stderr io.Writer) (*kong.Kong, error) {
+	return kong.New(g,
+		kong.Name("jphost"),
+		kong.Description(about),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(int) { panic(helped{}) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
+		kong.ExplicitGroups([]kong.Group{
+			{Key: "calls", Title: "Calls:"},
+			{Key: "access", Title: "What a tool may do:"},
+			{Key: "consent", Title: "Consent:"},
+			{Key: "setup", Title: "Configuration:"},
+		}),
+	)
+}
+
+// helped is thrown when the help has been printed: kong would go on otherwise.
+type helped struct{}
+
+// parse returns nil when there is nothing left to do.
+func parse(parser *kong.Kong, args []string) (k *kong.Context, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			if _, ok := p.(helped); !ok {
+				panic(p)
+			}
+			k, err = nil, nil
+		}
+	}()
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	k, err = parser.Parse(args)
+	if err != nil {
+		where := "jphost"
+		if p := (*kong.ParseError)(nil); errors.As(err, &p) && p.Context != nil && p.Context.Selected() != nil {
+			where += " " + p.Context.Selected().Path()
+		}
+		return nil, exit.Errorf(exit.Usage, "%w\nsee: %s --help", err, where)
+	}
+	return k, nil
+}

@@ -1,0 +1,248 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/schema"
+	"github.com/jptools/jptools/host/internal/template"
+)
+
+type configCmd struct {
+	Show   configShowCmd   `cmd:"" help:"Show what is in force."`
+	Check  configCheckCmd  `cmd:"" help:"Check all layers and tools."`
+	Schema configSchemaCmd `cmd:"" help:"Print a JSON Schema of the file, for editors."`
+	Init   configInitCmd   `cmd:"" help:"Write a first .jp/config.toml."`
+}
+
+type configShowCmd struct {
+	Key    string `arg:"" optional:"" help:"Only this key: every layer's setting of it, low to high."`
+	Origin bool   `help:"Say where each value was written."`
+	Layers bool   `help:"List the layers instead."`
+}
+
+func (configShowCmd) Help() string {
+	return `Examples:
+
+  jphost config show --origin
+  jphost config show conversation.tools.fs_read_file.run
+  jphost config show --layers`
+}
+
+// setting is one setting of a key's history.
+type setting struct {
+	Key       string `json:"key"`
+	Value     any    `json:"value"`
+	Layer     string `json:"layer"`
+	Origin    string `json:"origin"`
+	Effective bool   `json:"effective"`
+}
+
+type layer struct {
+	Layer   string `json:"layer"`
+	Source  string `json:"source"`
+	State   string `json:"state"`
+	Skipper string `json:"skipped_by,omitempty"`
+}
+
+// Run implements the command.
+func (c *configShowCmd) Run(a *app) error {
+	cfg, err := a.config()
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.Layers:
+		return c.layers(a, cfg)
+	case c.Key != "":
+		return c.history(a, cfg)
+	}
+	format := config.TOML
+	if a.out.json {
+		format = config.JSON
+	}
+	return cfg.Render(a.out.w, format, c.Origin)
+}
+
+func (c *configShowCmd) layers(a *app, cfg *config.Config) error {
+	list := []layer{}
+	for _, l := range cfg.Layers() {
+		row := layer{l.Layer.String(), l.Source, l.State.String(), ""}
+		if !l.Skipper.IsZero() {
+			row.Skipper = l.Skipper.String()
+		}
+		list = append(list, row)
+	}
+	if a.out.json {
+		return a.out.value(list)
+	}
+	for _, l := range list {
+		note := ""
+		if l.Skipper != "" {
+			note = " (by " + l.Skipper + ")"
+		}
+		a.out.printf("%-15s %-8s %s%s\n", l.Layer, l.State, ask.Visible(l.Source), note)
+	}
+	return nil
+}
+
+func (c *configShowCmd) history(a *app, cfg *config.Config) error {
+	found, err := cfg.History(c.Key)
+	if err != nil {
+		return exit.With(exit.Usage, err)
+	}
+	list := []setting{}
+	for _, s := range found {
+		list = append(list, setting{s.Key, s.Value.Any(), s.Origin.Layer.String(), s.Origin.String(), s.Effective})
+	}
+	if a.out.json {
+		return a.out.value(list)
+	}
+	if len(list) == 0 {
+		a.out.note("no layer sets " + c.Key)
+	}
+	for i, s := range list {
+		note := ""
+		if !s.Effective {
+			note = ", replaced"
+		}
+		a.out.printf("%s = %s  # %s %s%s\n", s.Key, found[i].Value, s.Layer, s.Origin, note)
+	}
+	return nil
+}
+
+type configCheckCmd struct{}
+
+func (configCheckCmd) Help() string {
+	return `Reads all layers, and compiles the parameters, the command and the policy of every tool. External paths
+that are not approved are no errors; jphost approvals list shows them.`
+}
+
+// Run implements the command.
+func (c *configCheckCmd) Run(a *app) error {
+	cfg, err := a.config()
+	if err != nil {
+		return err
+	}
+	var all []error
+	for _, t := range cfg.Tools() {
+		if _, err := schema.FromConfig(t.Parameters); err != nil {
+			all = append(all, fmt.Errorf("%s: parameters of %s: %w", t.Origin("parameters"), ask.Visible(t.Name), err))
+		}
+		if t.Source.Kind != config.SourceLocal {
+			continue
+		}
+		if _, err := template.Compile(template.Command{Program: t.Command.Program, Args: t.Command.Args, Shell: t.Command.Shell}); err != nil {
+			all = append(all, fmt.Errorf("%s: command of %s: %w", t.Command.Origin, ask.Visible(t.Name), err))
+		}
+		d, err := a.declared(t.Name, fromFile{})
+		if err != nil {
+			all = append(all, err)
+			continue
+		}
+		for _, w := range d.Warnings {
+			a.out.warn(w.String())
+		}
+		_ = d.Close()
+	}
+	if len(all) > 0 {
+		return exit.With(exit.Usage, errors.Join(all...))
+	}
+	loaded := 0
+	for _, l := range cfg.Layers() {
+		if l.State == config.Loaded {
+			loaded++
+		}
+	}
+	if a.out.json {
+		return a.out.value(map[string]any{"ok": true, "layers": loaded, "tools": len(cfg.Tools())})
+	}
+	a.out.printf("the configuration is in order: %d layers, %d tools\n", loaded, len(cfg.Tools()))
+	return nil
+}
+
+type configSchemaCmd struct{}
+
+func (configSchemaCmd) Help() string {
+	return `Example, for editors that read the comment "#:schema ./config.schema.json":
+
+  jphost config schema > .jp/config.schema.json`
+}
+
+// Run implements the command.
+func (c *configSchemaCmd) Run(a *app) error {
+	data, err := config.JSONSchema()
+	if err != nil {
+		return err
+	}
+	a.out.printf("%s\n", data)
+	return nil
+}
+
+type configInitCmd struct{}
+
+func (configInitCmd) Help() string {
+	return `Writes .jp/config.toml into the workspace (-C DIR, else the working directory). A file that is there stays.`
+}
+
+const firstConfig = `# Configuration of this workspace; see docs/config.md, and: jphost config show --origin
+
+# A tool may do in the workspace whatever it needs, until access.fs says what it may do.
+# The rule with the most components counts, alone:
+#
+# [[conversation.tools.fs_modify_file.access.fs]]
+# path = "."
+# read = true
+#
+# [[conversation.tools.fs_modify_file.access.fs]]
+# path = "src"
+# read = true
+# write = true
+#
+# [[conversation.tools.fs_modify_file.access.fs]]
+# path = ".env"   # grants nothing: withheld
+
+# What only reads runs unattended, what changes files is asked for:
+#
+# [conversation.tools.fs_grep_files]
+# run = "ask"
+`
+
+// Run implements the command.
+func (c *configInitCmd) Run(a *app) error {
+	root := a.global.Workspace
+	if root == "" {
+		root = "."
+	}
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return exit.With(exit.Usage, err)
+	}
+	name := filepath.Join(root, filepath.FromSlash(config.WorkspaceFile))
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return exit.With(exit.Host, err)
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	switch {
+	case errors.Is(err, os.ErrExist):
+		return exit.Errorf(exit.Usage, "%s is there already\nlook at it with: jphost config show --origin", ask.Visible(name))
+	case err != nil:
+		return exit.With(exit.Host, err)
+	}
+	if _, err = f.WriteString(firstConfig); err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return exit.With(exit.Host, err)
+	}
+	if a.out.json {
+		return a.out.value(map[string]any{"written": name})
+	}
+	a.out.printf("wrote %s\n", ask.Visible(name))
+	return nil
+}

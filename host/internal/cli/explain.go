@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/policy"
+)
+
+type explainCmd struct {
+	Words []string `arg:"" optional:"" name:"question" help:"[TOOL] QUESTION; see below."`
+	fromFile
+}
+
+func (explainCmd) Help() string {
+	return `Questions (no TOOL with --policy):
+
+  jphost explain TOOL CAPABILITY PATH     read, create, update, delete, execute, or write
+  jphost explain TOOL net URL
+  jphost explain TOOL env NAME
+  jphost explain TOOL command PROGRAM [ARGUMENT…]     flags of jphost go before the TOOL
+  jphost explain TOOL -                   one question a line from standard input
+
+Examples:
+
+  jphost explain fs_modify_file write src/main.go
+  jphost explain my_tool command cargo test --release
+  jphost explain --policy access.json --root . read .env
+  printf 'read a.txt\nread b.txt\n' | jphost explain fs_read_file - --json
+
+Exit status: 0 all is allowed; 1 something is not; 2 a question cannot be answered. With - and JSON, each line of
+output is the answer to one line of input.`
+}
+
+// Run implements the command.
+func (c *explainCmd) Run(a *app) error {
+	words := c.Words
+	tool := ""
+	if c.File == "" {
+		if len(words) == 0 {
+			return exit.Errorf(exit.Usage, "there is no tool\nsee: jphost explain --help")
+		}
+		tool, words = words[0], words[1:]
+	}
+	d, err := a.declared(tool, c.fromFile)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if len(words) == 1 && words[0] == "-" {
+		if c.File == "-" {
+			return exit.Errorf(exit.Usage, "standard input cannot hold both the policy and the questions\nput the policy into a file")
+		}
+		return c.batch(a, d)
+	}
+	e, err := explain(d, words)
+	if err != nil {
+		return err
+	}
+	if a.out.json {
+		err = a.out.value(e)
+	} else {
+		a.out.printf("%s\n", e)
+	}
+	return errors.Join(err, denied(!e.Allowed))
+}
+
+// denied is the silent exit status for "something is not allowed": the answer said it.
+func denied(is bool) error {
+	if !is {
+		return nil
+	}
+	return &exit.Error{Code: exit.Refused}
+}
+
+func explain(d *policy.Declared, words []string) (e policy.Explanation, err error) {
+	usage := func() (policy.Explanation, error) {
+		return e, exit.Errorf(exit.Usage, "this is no question: %s\nask CAPABILITY PATH, net URL, env NAME, or command PROGRAM ARGUMENT…", ask.VisibleLine(strings.Join(words, " ")))
+	}
+	if len(words) < 2 {
+		return usage()
+	}
+	switch kind := words[0]; {
+	case kind == "command":
+		e, err = d.ExplainCommand(words[1:])
+	case len(words) > 2:
+		return usage()
+	case kind == "net":
+		e, err = d.ExplainNet(words[1])
+	case kind == "env":
+		e, err = d.ExplainEnv(words[1])
+	default:
+		e, err = d.ExplainFS(kind, words[1])
+	}
+	return e, exit.With(exit.Usage, err)
+}
+
+// unanswered is the answer to a line of batch mode that is no question.
+type unanswered struct {
+	Question string `json:"question"`
+	Error    string `json:"error"`
+}
+
+// batch answers a question a line. Words are separated by spaces; of a question on a path
+// everything after the first is the path, so it may hold spaces.
+func (c *explainCmd) batch(a *app, d *policy.Declared) error {
+	in := bufio.NewReader(io.LimitReader(a.stdin, maxRequest))
+	var bad, no bool
+	for {
+		line, err := in.ReadString('\n')
+		line = strings.TrimRight(line, "\r\n")
+		if line != "" {
+			kind, rest, _ := strings.Cut(line, " ")
+			words := []string{kind, rest}
+			if kind == "command" {
+				words = strings.Fields(line)
+			}
+			e, err := explain(d, words)
+			switch {
+			case err != nil && a.out.json:
+				bad, err = true, a.out.value(unanswered{line, err.Error()})
+			case err != nil:
+				bad = true
+				a.out.printf("%s\n\n", ask.VisibleText(err.Error()))
+				err = nil
+			case a.out.json:
+				err = a.out.value(e)
+			default:
+				a.out.printf("%s\n\n", e)
+			}
+			if err != nil {
+				return err
+			}
+			no = no || !e.Allowed
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return exit.With(exit.Host, err)
+		}
+	}
+	if bad {
+		return &exit.Error{Code: exit.Usage, Err: errors.New("some lines are no questions")}
+	}
+	return denied(no)
+}

@@ -1,0 +1,60 @@
+package cli
+
+import "github.com/alecthomas/kong"
+
+const about = `Run tools for language models under typed, declared limits.
+
+  jphost run fs_read_file path=README.md
+  jphost explain fs_modify_file write src/main.go
+  jphost tools`
+
+// grammar is the whole command line.
+type grammar struct {
+	globals
+
+	Run     runCmd     `cmd:"" group:"calls" help:"Run a tool."`
+	Tools   toolsCmd   `cmd:"" group:"calls" help:"List the tools, or describe one."`
+	Policy  policyCmd  `cmd:"" group:"access" help:"Show what a tool may do, and where that is written."`
+	Explain explainCmd `cmd:"" group:"access" help:"Say whether something is allowed, and why."`
+
+	Mount   mountCmd   `cmd:"" group:"access" help:"Let tools reach a directory outside of the workspace."`
+	Unmount unmountCmd `cmd:"" group:"access" help:"Take mounts away again."`
+	Mounts  mountsCmd  `cmd:"" group:"access" help:"List the mounts."`
+
+	Approvals approvalsCmd `cmd:"" group:"consent" help:"Approved targets of external paths."`
+	Trust     trustCmd     `cmd:"" group:"consent" help:"Settings of the repository that widen access."`
+
+	Config     configCmd     `cmd:"" group:"setup" help:"Show, check and start configurations."`
+	Completion completionCmd `cmd:"" group:"setup" help:"Print a completion script for a shell."`
+	Version    versionCmd    `cmd:"" group:"setup" help:"Print the version."`
+}
+
+// globals are flags of every command.
+type globals struct {
+	Workspace    string   `short:"C" placeholder:"DIR" help:"The workspace. Default: around the working directory, the nearest with .jp, else with .git."`
+	Conversation string   `placeholder:"ID" help:"The conversation that mounts belong to. Default: JPHOST_CONVERSATION, else \"default\"."`
+	Cfg          []string `sep:"none" placeholder:"KEY=VALUE" help:"A setting for this command: KEY=VALUE, KEY:=JSON, a file, or JSON. Can be repeated."`
+	Format       string   `enum:"text,json" default:"text" help:"text or json."`
+	JSON         bool     `name:"json" help:"The same as --format json."`
+	NoInput      bool     `help:"Ask nothing, as if there were no terminal."`
+}
+
+// names is a flag with an optional value: the next word after TOOL if it is neither a flag nor
+// an argument, or what follows `=`.
+type names struct {
+	All  bool
+	List []string
+}
+
+// Decode implements kong.MapperValue; reorder has written a value with `=`.
+func (n *names) Decode(ctx *kong.DecodeContext) error {
+	if t := ctx.Scan.Peek(); t.Type == kong.FlagValueToken {
+		ctx.Scan.Pop()
+		n.List = append(n.List, t.String())
+		return nil
+	}
+	n.All = true
+	return nil
+}
+
+func (n names) given() bool { return n.All || len(n.List) > 0 }

@@ -1,0 +1,325 @@
+package cli
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/approval"
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/mount"
+	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/jptool"
+)
+
+type mountCmd struct {
+	Specs []string `arg:"" name:"spec" help:"[TOOL:]NAME=PATH[:ro|:rw]"`
+}
+
+func (mountCmd) Help() string {
+	return `Makes a symlink NAME in the workspace that leads to PATH, remembers that you approved PATH, and grants it to TOOL in
+the conversation. Without TOOL it is for every enabled local tool, after asking. Read-only unless :rw, which
+needs a TOOL. All or nothing.
+
+Examples:
+
+  jphost mount fs_read_file:fork=~/code/fork
+  jphost mount fs_modify_file:fork=~/code/fork:rw
+  jphost mount a=/srv/a b=/srv/b`
+}
+
+// Run implements the command.
+func (c *mountCmd) Run(a *app) error {
+	plan, err := a.mount(c.Specs)
+	if err != nil {
+		return err
+	}
+	type done struct {
+		Path   string `json:"path"`
+		Target string `json:"target"`
+		New    bool   `json:"new_link"`
+	}
+	list := []done{}
+	for _, l := range plan.Links() {
+		list = append(list, done{l.Path.String(), l.Target, !l.Exists})
+	}
+	if a.out.json {
+		return a.out.value(list)
+	}
+	for _, d := range list {
+		a.out.printf("%s → %s\n", ask.Visible(d.Path), ask.Visible(d.Target))
+	}
+	return nil
+}
+
+type unmountCmd struct {
+	Names []string `arg:"" optional:"" name:"name" help:"The mounts, relative to the working directory; without any: all."`
+}
+
+func (unmountCmd) Help() string {
+	return `Takes the rules of the mounts from the conversation, revokes their approvals and removes their links. The fs rules of the
+tools concerned are then frozen in the conversation (RFD D43).
+
+Examples:
+
+  jphost unmount fork
+  jphost unmount`
+}
+
+// Run implements the command.
+func (c *unmountCmd) Run(a *app) error {
+	done, err := a.unmount(c.Names)
+	type removed struct {
+		Path     string `json:"path"`
+		Unlinked bool   `json:"unlinked"`
+		Note     string `json:"note,omitempty"`
+	}
+	list := []removed{}
+	for _, d := range done {
+		list = append(list, removed(d))
+	}
+	if a.out.json && err == nil {
+		return a.out.value(list)
+	}
+	for _, d := range list {
+		note := ""
+		if d.Note != "" {
+			note = " (" + d.Note + ")"
+		}
+		a.out.printf("unmounted %s%s\n", ask.Visible(d.Path), note)
+	}
+	if len(list) == 0 && err == nil {
+		a.out.note("there are no mounts")
+	}
+	return err
+}
+
+// mounts does what --no-mount and --mount of a call say, in this order.
+func (a *app) mounts(specs []string, remove names) error {
+	if remove.given() {
+		list := remove.List
+		if remove.All {
+			list = nil
+		}
+		if _, err := a.unmount(list); err != nil {
+			return err
+		}
+	}
+	if len(specs) == 0 {
+		return nil
+	}
+	_, err := a.mount(specs)
+	return err
+}
+
+// mount plans and applies a batch of specs.
+func (a *app) mount(specs []string) (*mount.Plan, error) {
+	var parsed []mount.Spec
+	for _, s := range specs {
+		spec, err := mount.ParseSpec(s)
+		if err != nil {
+			return nil, exit.With(exit.Usage, err)
+		}
+		parsed = append(parsed, spec)
+	}
+	p, err := a.open()
+	if err != nil {
+		return nil, err
+	}
+	var plan *mount.Plan
+	err = p.talk.Locked(a.ctx, "lock", func() error {
+		req, store, err := a.mountRequest(p)
+		if err != nil {
+			return err
+		}
+		if plan, err = mount.NewPlan(parsed, req); err != nil {
+			return exit.With(exit.Usage, err)
+		}
+		if plan.Empty() {
+			return nil
+		}
+		err = plan.Apply(a.ctx, mount.Env{Store: store, Prompter: a.ask(), Persist: mount.PersistIn(p.talk)})
+		if errors.Is(err, mount.ErrDeclined) || errors.Is(err, ask.ErrCancelled) {
+			return exit.With(exit.Refused, err)
+		}
+		return exit.With(exit.Host, err)
+	})
+	return plan, err
+}
+
+func (a *app) unmount(names []string) ([]mount.Removed, error) {
+	p, err := a.open()
+	if err != nil {
+		return nil, err
+	}
+	var done []mount.Removed
+	err = p.talk.Locked(a.ctx, "lock", func() error {
+		req, store, err := a.mountRequest(p)
+		if err != nil {
+			return err
+		}
+		removal, err := mount.NewRemoval(names, req)
+		if err != nil {
+			return exit.With(exit.Usage, err)
+		}
+		done, err = removal.Apply(a.ctx, mount.Env{Store: store, Persist: mount.PersistIn(p.talk)})
+		return exit.With(exit.Host, err)
+	})
+	return done, err
+}
+
+// mountRequest gathers what mounts are planned from.
+func (a *app) mountRequest(p *place) (mount.Request, *approval.Store, error) {
+	cfg, err := a.config()
+	if err != nil {
+		return mount.Request{}, nil, err
+	}
+	store := p.approvals(a)
+	decide, err := store.Snapshot(a.ctx)
+	if err != nil {
+		return mount.Request{}, nil, exit.With(exit.Host, err)
+	}
+	req := mount.Request{
+		Root: filepath.ToSlash(p.root), Cwd: filepath.ToSlash(p.cwd), Home: filepath.ToSlash(a.getenv("HOME")), State: filepath.ToSlash(p.dir.Base()),
+		Config:       filepath.ToSlash(filepath.Dir(config.UserGlobalPath(a.environ))),
+		NotMountable: map[string]string{}, Rules: map[string][]jptool.FsRule{},
+		Approved: decide, Look: mount.System{Root: filepath.ToSlash(p.root)},
+	}
+	for _, t := range cfg.Tools() {
+		switch {
+		case t.Source.Kind != config.SourceLocal:
+			req.NotMountable[t.Name] = "its source is " + string(t.Source.Kind)
+		case !t.Enable.On:
+			req.NotMountable[t.Name] = "it is off"
+		default:
+			req.Tools = append(req.Tools, t.Name)
+		}
+		if t.Source.Kind == config.SourceLocal {
+			req.Rules[t.Name] = policy.FsRules(cfg, t)
+		}
+	}
+	return req, store, nil
+}
+
+type mountsCmd struct{}
+
+func (mountsCmd) Help() string {
+	return `Lists every external path that some tool is granted, from all layers of the configuration, with what became of it: approved,
+not approved, retargeted, or broken.`
+}
+
+// mounted is one mount as `jphost mounts --json` prints it.
+type mounted struct {
+	Path   string `json:"path"`
+	Target string `json:"target"`
+	// State is approved, unapproved, retargeted, inside or broken.
+	State    string              `json:"state"`
+	Approved string              `json:"approved_target,omitempty"`
+	Tools    map[string][]string `json:"tools"`
+}
+
+// Run implements the command.
+func (c *mountsCmd) Run(a *app) error {
+	list, err := a.external()
+	if err != nil {
+		return err
+	}
+	if a.out.json {
+		return a.out.value(list)
+	}
+	for _, m := range list {
+		to := "nowhere"
+		if m.Target != "" {
+			to = ask.Visible(m.Target)
+		}
+		state := m.State
+		if m.State == "retargeted" {
+			state += ", approved was " + ask.Visible(m.Approved)
+		}
+		a.out.printf("%s → %s (%s)\n", ask.Visible(m.Path), to, state)
+		for _, tool := range sortedKeys(m.Tools) {
+			a.out.printf("  %s: %s\n", ask.Visible(tool), strings.Join(m.Tools[tool], ", "))
+		}
+	}
+	return nil
+}
+
+// external lists the external paths of all local tools.
+func (a *app) external() ([]mounted, error) {
+	p, err := a.open()
+	if err != nil {
+		return nil, err
+	}
+	req, store, err := a.mountRequest(p)
+	if err != nil {
+		return nil, err
+	}
+	_ = store
+	found := map[string]*mounted{}
+	for _, tool := range sortedKeys(req.Rules) {
+		for _, r := range req.Rules[tool] {
+			if !r.External || r.Caps() == 0 {
+				continue
+			}
+			entry, target, ok := a.linked(req, r.Path)
+			if !ok {
+				continue
+			}
+			m := found[entry]
+			if m == nil {
+				m = &mounted{Path: entry, Target: target, Tools: map[string][]string{}}
+				m.judge(req)
+				found[entry] = m
+			}
+			m.Tools[tool] = r.Caps().Names()
+		}
+	}
+	list := []mounted{}
+	for _, path := range sortedKeys(found) {
+		list = append(list, *found[path])
+	}
+	return list, nil
+}
+
+func (m *mounted) judge(req mount.Request) {
+	switch d := req.Approved(approval.Binding{RulePath: m.Path, Target: m.Target}); {
+	case m.Target == "":
+		m.State = "broken"
+	case m.Target == req.Root || strings.HasPrefix(m.Target, strings.TrimSuffix(req.Root, "/")+"/"):
+		m.State = "inside"
+	case d.Verdict == approval.Approved:
+		m.State = "approved"
+	case d.Verdict == approval.Retargeted:
+		m.State, m.Approved = "retargeted", d.Previous
+	default:
+		m.State = "unapproved"
+	}
+}
+
+// linked is where the rule path stands, and the canonical path that it leads to, or "".
+func (a *app) linked(req mount.Request, rulePath string) (entry, target string, ok bool) {
+	name, err := mount.ResolveName(filepath.FromSlash(rulePath), req.Root, req.Root)
+	if err != nil {
+		return "", "", false
+	}
+	entry = name.Slash()
+	if e, err := req.Look.Entry(name); err == nil {
+		entry = e.Path.Slash()
+	}
+	if t, err := req.Look.Target(strings.TrimSuffix(req.Root, "/") + "/" + entry); err == nil {
+		target = t.Abs
+	}
+	return entry, target, true
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

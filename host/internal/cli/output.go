@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/jptools/jptools/host/internal/ask"
+)
+
+// What is printed where:
+//
+//   - standard output: results, and with --format json exactly one JSON value and nothing
+//     else, also when the command fails after it was started;
+//   - standard error: errors (`jphost: …`), warnings (`warning: …`) and what a tool says of its failure;
+//   - the terminal itself: questions, see package ask.
+//
+// On a terminal, text of tools and of files is shown with its control characters written
+// out; elsewhere it is passed on as it is. Colours: only on a terminal, without NO_COLOR.
+type output struct {
+	w      *bufio.Writer
+	stderr io.Writer
+	json   bool
+	// terminal says that standard output is one, colour that standard error may have colours.
+	terminal, colour bool
+	warned           map[string]bool
+}
+
+func newOutput(environ []string, stdout, stderr io.Writer) *output {
+	get := getenv(environ)
+	return &output{
+		w: bufio.NewWriter(stdout), stderr: stderr, terminal: isTerminal(stdout), warned: map[string]bool{},
+		colour: isTerminal(stderr) && get("NO_COLOR") == "" && get("TERM") != "dumb",
+	}
+}
+
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+func (o *output) flush() error { return o.w.Flush() }
+
+func (o *output) printf(format string, args ...any) { fmt.Fprintf(o.w, format, args...) }
+
+// text prints a text of somebody else, ending in a line end.
+func (o *output) text(s string) {
+	if o.terminal {
+		s = ask.VisibleText(s)
+	}
+	o.w.WriteString(s)
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		o.w.WriteByte('\n')
+	}
+}
+
+// value prints one JSON value.
+func (o *output) value(v any) error {
+	enc := json.NewEncoder(o.w)
+	enc.SetEscapeHTML(false)
+	if o.terminal {
+		enc.SetIndent("", "  ")
+	}
+	return enc.Encode(v)
+}
+
+// failure says why the command failed. Lines after the first say what to do.
+func (o *output) failure(err error) {
+	_ = o.w.Flush()
+	if text := err.Error(); text != "" {
+		o.say("jphost: ", "31", text)
+	}
+}
+
+// warn says what a person should know; the same thing once.
+func (o *output) warn(text string) {
+	if o.warned[text] {
+		return
+	}
+	o.warned[text] = true
+	_ = o.w.Flush()
+	o.say("warning: ", "33", text)
+}
+
+func (o *output) note(text string) { o.say("note: ", "2", text) }
+
+func (o *output) say(label, colour, text string) {
+	if o.colour {
+		label = "\x1b[" + colour + "m" + label + "\x1b[0m"
+		text = ask.VisibleText(text)
+	}
+	first, rest, more := strings.Cut(strings.TrimRight(text, "\n"), "\n")
+	fmt.Fprintln(o.stderr, label+first)
+	if more {
+		for line := range strings.Lines(rest) {
+			if line = strings.TrimRight(line, "\n"); !strings.HasPrefix(line, " ") && line != "" {
+				line = "  " + line
+			}
+			fmt.Fprintln(o.stderr, line)
+		}
+	}
+}
+
+func getenv(environ []string) func(string) string {
+	return func(name string) string {
+		for i := len(environ) - 1; i >= 0; i-- {
+			if k, v, _ := strings.Cut(environ[i], "="); k == name {
+				return v
+			}
+		}
+		return ""
+	}
+}

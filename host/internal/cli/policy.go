@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/state"
+	"github.com/jptools/jptools/jptool"
+)
+
+// fromFile are the flags that stand in for a tool.
+type fromFile struct {
+	File string `name:"policy" placeholder:"FILE" help:"Take the policy from a JSON file (an access object, or a Context with one; - is standard input) instead of a tool."`
+	Root string `placeholder:"DIR" help:"The workspace that the policy of FILE is for. Default: that of its Context, else the current one."`
+}
+
+type policyCmd struct {
+	Tool string `arg:"" optional:"" help:"The tool."`
+	fromFile
+}
+
+func (policyCmd) Help() string {
+	return `Nothing is asked: external paths that are not approved are shown as dropped.
+
+Examples:
+
+  jphost policy fs_modify_file
+  jphost policy fs_modify_file --json
+  jphost policy --policy access.json --root .`
+}
+
+// Run implements the command.
+func (c *policyCmd) Run(a *app) error {
+	d, err := a.declared(c.Tool, c.fromFile)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if a.out.json {
+		return a.out.value(d.Report())
+	}
+	return d.WriteText(a.out.w)
+}
+
+// declared is the policy of a tool, or of a file in its stead.
+func (a *app) declared(tool string, from fromFile) (*policy.Declared, error) {
+	switch {
+	case from.File != "" && tool != "":
+		return nil, exit.Errorf(exit.Usage, "both a tool and --policy were given\nleave one of them out")
+	case from.File != "":
+		return a.wirePolicy(from)
+	case tool == "":
+		return nil, exit.Errorf(exit.Usage, "there is neither a tool nor --policy FILE\nlist the tools with: jphost tools")
+	case from.Root != "":
+		return nil, exit.Errorf(exit.Usage, "--root goes with --policy\nfor a tool, name its workspace with -C DIR")
+	}
+	p, err := a.open()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	t, err := a.tool(cfg, tool)
+	if err != nil {
+		return nil, err
+	}
+	if t.Source.Kind != config.SourceLocal {
+		return nil, exit.Errorf(exit.Usage, "%s has source %q (%s), and only local tools have a policy here", t.Name, t.Source.Kind, t.Origin("source"))
+	}
+	h, err := a.host(p, cfg, nil)
+	if err != nil {
+		return nil, err
+	}
+	return h.Compile(a.ctx, t, ask.None{})
+}
+
+func (a *app) wirePolicy(from fromFile) (*policy.Declared, error) {
+	data, err := readFile(from.File, a.stdin)
+	if err != nil {
+		return nil, err
+	}
+	access := data
+	root := from.Root
+	if o, err := jptool.ParseObject(data); err == nil && o["root"] != nil {
+		access = o["access"]
+		if root == "" {
+			if err := json.Unmarshal(o["root"], &root); err != nil {
+				return nil, exit.Errorf(exit.Usage, "%s: root: %w", from.File, err)
+			}
+		}
+	}
+	if root == "" {
+		p, err := a.open()
+		if err != nil {
+			return nil, err
+		}
+		root = p.root
+	}
+	ws, err := state.OpenWorkspace(root)
+	if err != nil {
+		return nil, exit.With(exit.Usage, err)
+	}
+	d, err := policy.FromWire(access, ws.Root())
+	return d, exit.With(exit.Usage, err)
+}
+
+// readFile reads a file of the command line; - is standard input.
+func readFile(name string, stdin io.Reader) ([]byte, error) {
+	var data []byte
+	var err error
+	if name == "-" {
+		data, err = io.ReadAll(io.LimitReader(stdin, maxRequest))
+	} else {
+		data, err = os.ReadFile(name)
+	}
+	if err != nil {
+		return nil, exit.With(exit.Usage, err)
+	}
+	return data, nil
+}

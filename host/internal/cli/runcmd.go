@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/approval"
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/run"
+	"github.com/jptools/jptools/host/internal/state"
+)
+
+type runCmd struct {
+	Tool    string   `arg:"" help:"The tool; see: jphost tools."`
+	Args    []string `arg:"" optional:"" name:"argument" help:"KEY=TEXT, KEY:=JSON, one JSON object, or - to read one from standard input."`
+	Mount   []string `sep:"none" placeholder:"SPEC" help:"Mount first: [TOOL:]NAME=PATH[:ro|:rw]; see: jphost mount --help."`
+	NoMount names    `placeholder:"[NAME]" help:"Unmount NAME first, or everything."`
+	Answer  []string `sep:"none" placeholder:"ID=VALUE" help:"Answer the tool's question ID."`
+	Preview bool     `help:"Let the tool say what it would do, and do nothing."`
+	DryRun  bool     `help:"Start nothing; show the call, its policy and what would be asked."`
+}
+
+func (runCmd) Help() string {
+	return `Examples:
+
+  jphost run fs_read_file path=README.md start_line=10 end_line=20
+  jphost run fs_grep_files pattern='func \w+' paths=src paths=lib
+  jphost run fs_modify_file '{"path":"a.txt","patterns":[{"old":"x","new":"y"}]}'
+  jphost run fs_modify_file path=a.txt patterns:='[{"old":"x","new":"y"}]' --answer apply_changes=true
+  jphost run fs_list_files --mount fs_list_files:fork=~/code/fork
+  echo '{"path":"README.md"}' | jphost run fs_read_file - --format json
+
+Exit status: 0 success; 1 the tool failed, or the call was not allowed; 2 the arguments or the configuration
+cannot be used; 3 the host failed; 130 interrupted.`
+}
+
+// Run implements the command.
+func (c *runCmd) Run(a *app) error {
+	// It is not closed: nothing of a call is left when it has returned, and the idle supervisor
+	// ends with this process. Waiting for that would be waiting for nothing.
+	if a.launcher == nil {
+		a.launcher = launch.New(nil)
+	}
+	report, err := c.call(a, a.launcher)
+	if report == nil {
+		report = &run.Report{Tool: c.Tool, Warnings: []string{}, Status: exit.Of(err), Outcome: run.Outcome{Type: "failed", Message: fmt.Sprint(err)}}
+	}
+	if a.out.json {
+		return errors.Join(a.out.value(report), err)
+	}
+	c.print(a, report)
+	return err
+}
+
+func (c *runCmd) call(a *app, l *launch.Launcher) (*run.Report, error) {
+	answers, err := c.answers()
+	if err != nil {
+		return nil, err
+	}
+	p, err := a.open()
+	if err != nil {
+		return nil, err
+	}
+	if c.DryRun && (len(c.Mount) > 0 || c.NoMount.given()) {
+		return nil, exit.Errorf(exit.Usage, "--dry-run changes nothing, and mounting does\nleave --mount and --no-mount out")
+	}
+	if err := a.mounts(c.Mount, c.NoMount); err != nil {
+		return nil, err
+	}
+	cfg, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	tool, err := a.tool(cfg, c.Tool)
+	if err != nil {
+		return nil, err
+	}
+	args, err := arguments(c.Args, tool, a.stdin)
+	if err != nil {
+		return nil, err
+	}
+	host, err := a.host(p, cfg, l)
+	if err != nil {
+		return nil, err
+	}
+	return host.Run(a.ctx, run.Call{Tool: tool, Arguments: args, Answers: answers, Preview: c.Preview, Dry: c.DryRun})
+}
+
+// host is what calls are made with.
+func (a *app) host(p *place, cfg *config.Config, l *launch.Launcher) (*run.Host, error) {
+	id, err := state.SessionID(a.getenv)
+	if err != nil {
+		return nil, exit.With(exit.Usage, err)
+	}
+	session, err := p.dir.Session(id)
+	if err != nil {
+		return nil, exit.With(exit.Host, err)
+	}
+	beside := ""
+	if self, err := os.Executable(); err == nil {
+		beside = filepath.Dir(self)
+	}
+	return &run.Host{
+		Config: cfg, Workspace: p.workspace, Root: p.root, Conversation: p.conversation, Environ: a.environ, Beside: beside,
+		State: p.dir, Approvals: p.approvals(a), Trust: p.trust(a), Holds: approval.OpenHolds(p.dir), Session: session,
+		Prompter: a.ask(), Launcher: l, Warn: a.out.warn,
+	}, nil
+}
+
+func (c *runCmd) answers() (map[string]string, error) {
+	answers := map[string]string{}
+	for _, s := range c.Answer {
+		id, value, ok := strings.Cut(s, "=")
+		if !ok || id == "" {
+			return nil, exit.Errorf(exit.Usage, "--answer %s is not ID=VALUE\nwrite it like: --answer apply_changes=true", ask.Visible(s))
+		}
+		answers[id] = value
+	}
+	return answers, nil
+}
+
+// print shows the report for a person; its error is printed by whoever returns it.
+func (c *runCmd) print(a *app, r *run.Report) {
+	switch {
+	case r.Outcome.Content != nil:
+		a.out.text(*r.Outcome.Content)
+	case r.Plan != nil:
+		c.printPlan(a, r)
+	}
+	if r.Outcome.Type == "error" && r.Outcome.Plain && len(r.Withheld) > 0 {
+		a.out.note(fmt.Sprintf("the tool did not get these variables: %s\nif it needs one, allow it with access.env of the tool", strings.Join(r.Withheld, " ")))
+	}
+}
+
+func (c *runCmd) printPlan(a *app, r *run.Report) {
+	p := r.Plan
+	a.out.printf("tool         %s (run = %q)\n", ask.Visible(r.Tool), p.Run)
+	a.out.printf("arguments    %s\n", ask.VisibleLine(string(p.Arguments)))
+	a.out.printf("program      %s\n", ask.Visible(p.Program))
+	for _, arg := range p.Argv[1:] {
+		a.out.printf("             %s\n", ask.Visible(arg))
+	}
+	if p.Stdin {
+		a.out.printf("             the request goes over standard input\n")
+	}
+	a.out.printf("environment  %s\n", ask.VisibleLine(strings.Join(p.Environment, " ")))
+	a.out.printf("policy       %s\n", r.Policy.Digest)
+	a.out.printf("             see: jphost policy %s\n", ask.Visible(r.Tool))
+	for _, n := range p.Needs {
+		a.out.printf("needs        %s\n", strings.ReplaceAll(strings.TrimRight(ask.VisibleText(n), "\n"), "\n", "\n             "))
+	}
+}

@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/schema"
+)
+
+type toolsCmd struct {
+	Tool  string `arg:"" optional:"" help:"Describe this one."`
+	Names bool   `help:"Only the names of those that can be run, one a line."`
+}
+
+func (toolsCmd) Help() string {
+	return `Examples:
+
+  jphost tools
+  jphost tools fs_grep_files
+  jphost tools --json`
+}
+
+// described is a tool as `jphost tools --json` prints it.
+type described struct {
+	Name        string         `json:"name"`
+	Summary     string         `json:"summary"`
+	Description string         `json:"description,omitempty"`
+	Source      string         `json:"source"`
+	Enabled     bool           `json:"enabled"`
+	Run         string         `json:"run"`
+	Command     []string       `json:"command,omitempty"`
+	Needs       []string       `json:"needs,omitempty"`
+	Declared    bool           `json:"access_declared"`
+	Parameters  map[string]any `json:"parameters"`
+	Origin      string         `json:"origin"`
+}
+
+func describe(t *config.Tool) (*described, error) {
+	s, err := schema.FromConfig(t.Parameters)
+	if err != nil {
+		return nil, exit.Errorf(exit.Usage, "%s: parameters of %s: %w", t.Origin("parameters"), t.Name, err)
+	}
+	d := &described{
+		Name: t.Name, Summary: t.Summary, Description: t.Description, Source: string(t.Source.Kind), Enabled: t.Enable.On,
+		Run: t.Run, Declared: t.Access != nil, Parameters: s.JSON(), Origin: t.Origin("source").String(),
+	}
+	if t.Command != nil {
+		d.Command = append([]string{t.Command.Program}, t.Command.Args...)
+	}
+	if t.Needs != nil {
+		d.Needs = t.Needs.Names()
+	}
+	return d, nil
+}
+
+// Run implements the command.
+func (c *toolsCmd) Run(a *app) error {
+	cfg, err := a.config()
+	if err != nil {
+		return err
+	}
+	tools := cfg.Tools()
+	if c.Tool != "" {
+		t, err := a.tool(cfg, c.Tool)
+		if err != nil {
+			return err
+		}
+		tools = []*config.Tool{t}
+	}
+	list := []*described{}
+	for _, t := range tools {
+		d, err := describe(t)
+		if err != nil {
+			return err
+		}
+		list = append(list, d)
+	}
+	switch {
+	case c.Names:
+		for _, d := range list {
+			if d.Enabled && d.Source == string(config.SourceLocal) {
+				a.out.printf("%s\n", d.Name)
+			}
+		}
+		return nil
+	case a.out.json && c.Tool != "":
+		return a.out.value(list[0])
+	case a.out.json:
+		return a.out.value(list)
+	case c.Tool != "":
+		a.describe(tools[0], list[0])
+		return nil
+	}
+	width := 4
+	for _, d := range list {
+		width = max(width, len(ask.Visible(d.Name)))
+	}
+	for _, d := range list {
+		mode := d.Run
+		if !d.Enabled {
+			mode = "off"
+		} else if d.Source != string(config.SourceLocal) {
+			mode = d.Source
+		}
+		a.out.printf("%-*s  %-10s  %s\n", width, ask.Visible(d.Name), mode, ask.VisibleLine(d.Summary))
+	}
+	return nil
+}
+
+func (a *app) describe(t *config.Tool, d *described) {
+	a.out.printf("%s: %s\n", ask.Visible(d.Name), ask.VisibleLine(d.Summary))
+	if d.Description != "" {
+		a.out.text("\n" + ask.VisibleText(d.Description))
+	}
+	a.out.printf("\nsource   %s (%s)\nrun      %s\n", d.Source, d.Origin, d.Run)
+	if len(d.Command) > 0 {
+		a.out.printf("command  %s (%s)\n", ask.VisibleLine(strings.Join(d.Command, " ")), t.Command.Origin)
+	}
+	if len(d.Needs) > 0 {
+		a.out.printf("needs    %s\n", strings.Join(d.Needs, ", "))
+	}
+	if len(t.Parameters) > 0 {
+		a.out.printf("\narguments:\n")
+	}
+	for _, p := range t.Parameters {
+		kind := strings.Join(p.Types, " or ")
+		if p.Required {
+			kind += ", required"
+		}
+		if p.HasDefault {
+			kind += fmt.Sprintf(", default %v", p.Default)
+		}
+		a.out.printf("  %s (%s)\n", ask.Visible(p.Name), kind)
+		text := p.Summary
+		if text == "" {
+			text = p.Description
+		}
+		if len(p.Enum) > 0 {
+			text = strings.TrimSpace(text + fmt.Sprintf(" One of %v.", p.Enum))
+		}
+		if text != "" {
+			a.out.printf("      %s\n", ask.VisibleLine(text))
+		}
+	}
+}

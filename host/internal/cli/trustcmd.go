@@ -1,0 +1,189 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/jptools/jptools/host/internal/approval"
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/policy"
+)
+
+type trustCmd struct {
+	Show   trustShowCmd   `cmd:"" default:"1" help:"Show what the repository's settings widen, and what was accepted."`
+	Accept trustAcceptCmd `cmd:"" help:"Accept them, and release calls that are held back."`
+	Revoke trustRevokeCmd `cmd:"" help:"Forget what was accepted."`
+}
+
+type trustShowCmd struct{}
+
+func (trustShowCmd) Help() string {
+	return `The files of a repository (.jp/config.toml, .jp.toml) may restrict tools as they like. What they widen (grants, programs, run modes,
+fixed answers, the sandbox) holds only after you accepted exactly these settings; the list is kept on this machine.`
+}
+
+// trustState is what is to be accepted, and what was.
+type trustState struct {
+	Trusted bool   `json:"trusted"`
+	Digest  string `json:"digest,omitempty"`
+	// Settings are those that widen; Difference compares them with what was accepted last.
+	Settings   []approval.Setting `json:"settings"`
+	Difference string             `json:"difference,omitempty"`
+	Holds      []approval.Hold    `json:"holds"`
+	HoldsError string             `json:"holds_error,omitempty"`
+}
+
+func (a *app) trustState() (*place, *trustState, error) {
+	p, err := a.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg, err := a.config()
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &trustState{Settings: policy.Widening(cfg), Holds: []approval.Hold{}}
+	if len(s.Settings) > 0 {
+		s.Digest = approval.Digest(s.Settings)
+	} else {
+		s.Settings = []approval.Setting{}
+	}
+	trusted, d, err := p.trust(a).Check(a.ctx, s.Settings)
+	if err != nil {
+		return nil, nil, exit.With(exit.Host, err)
+	}
+	s.Trusted, s.Difference = trusted, d.String()
+	holds, err := approval.OpenHolds(p.dir).List()
+	if err != nil {
+		s.HoldsError = err.Error()
+	}
+	s.Holds = append(s.Holds, holds...)
+	return p, s, nil
+}
+
+// Run implements the command.
+func (c *trustShowCmd) Run(a *app) error {
+	_, s, err := a.trustState()
+	if err != nil {
+		return err
+	}
+	if a.out.json {
+		return a.out.value(s)
+	}
+	a.printTrust(s)
+	return nil
+}
+
+func (a *app) printTrust(s *trustState) {
+	switch {
+	case len(s.Settings) == 0:
+		a.out.printf("the settings of this workspace widen nothing\n")
+	case s.Trusted:
+		a.out.printf("these settings of this workspace widen access, and were accepted:\n%s", approval.Diff(nil, s.Settings))
+	default:
+		a.out.printf("these settings of this workspace widen access, and were not accepted:\n%saccept them with: jphost trust accept\n", s.Difference)
+	}
+	if s.HoldsError != "" {
+		a.out.printf("%s\n", ask.VisibleText(s.HoldsError))
+	}
+	for _, h := range s.Holds {
+		a.out.printf("held: %s: %s\n", ask.Visible(h.Path), ask.Visible(h.Reason))
+	}
+}
+
+type trustAcceptCmd struct {
+	Yes    bool   `help:"Ask nothing."`
+	Digest string `placeholder:"DIGEST" help:"Accept only what has this digest (jphost trust show --json); then nothing is asked."`
+}
+
+func (trustAcceptCmd) Help() string {
+	return `Shows the settings and asks. Without a terminal, say what you looked at:
+
+  jphost trust accept
+  jphost trust accept --digest sha256:…`
+}
+
+// Run implements the command.
+func (c *trustAcceptCmd) Run(a *app) error {
+	p, s, err := a.trustState()
+	if err != nil {
+		return err
+	}
+	held := len(s.Holds) > 0 || s.HoldsError != ""
+	if s.Trusted && !held {
+		return c.done(a, "there is nothing to accept")
+	}
+	switch {
+	case c.Digest != "" && c.Digest != s.Digest:
+		return exit.Errorf(exit.Refused, "the settings have another digest: %s\nlook at them again with: jphost trust show", s.Digest)
+	case c.Digest == "" && !c.Yes:
+		if err := a.acceptQuestion(s); err != nil {
+			return err
+		}
+	}
+	if !s.Trusted {
+		if err := p.trust(a).Accept(a.ctx, s.Settings); err != nil {
+			return exit.With(exit.Host, err)
+		}
+	}
+	if held && c.Digest == "" {
+		if _, err := approval.OpenHolds(p.dir).Accept(a.ctx); err != nil {
+			return exit.With(exit.Host, err)
+		}
+	}
+	return c.done(a, "accepted")
+}
+
+func (a *app) acceptQuestion(s *trustState) error {
+	body := ""
+	if !s.Trusted {
+		body = "This workspace's own config asks for more than the defaults:\n\n" + s.Difference + "\n"
+	}
+	for _, h := range s.Holds {
+		body += fmt.Sprintf("held: %s: %s\n", ask.Visible(h.Path), ask.Visible(h.Reason))
+	}
+	if s.HoldsError != "" {
+		body += ask.VisibleText(s.HoldsError) + "\n"
+	}
+	answer, err := a.ask().Bool(a.ctx, ask.BoolQuestion{Message: ask.Message{Body: body}, Prompt: "Accept this?", Default: ask.No()})
+	switch {
+	case errors.Is(err, ask.ErrNoTerminal):
+		how := "--yes"
+		if s.Digest != "" {
+			how = "--digest " + s.Digest
+		}
+		return exit.Errorf(exit.Refused, "there is no terminal to ask on\nlook at it with: jphost trust show\nand then: jphost trust accept %s", how)
+	case err != nil:
+		return exit.With(exit.Refused, err)
+	case !answer.Yes:
+		return exit.Errorf(exit.Refused, "not accepted")
+	}
+	return nil
+}
+
+func (c *trustAcceptCmd) done(a *app, text string) error {
+	if a.out.json {
+		return a.out.value(map[string]string{"result": text})
+	}
+	a.out.printf("%s\n", text)
+	return nil
+}
+
+type trustRevokeCmd struct{}
+
+// Run implements the command.
+func (c *trustRevokeCmd) Run(a *app) error {
+	p, err := a.open()
+	if err != nil {
+		return err
+	}
+	if err := p.trust(a).Revoke(a.ctx); err != nil {
+		return exit.With(exit.Host, err)
+	}
+	if a.out.json {
+		return a.out.value(map[string]string{"result": "revoked"})
+	}
+	a.out.printf("revoked; settings of this workspace that widen access are asked for again\n")
+	return nil
+}

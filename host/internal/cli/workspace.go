@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// findRoot finds the workspace around the directory cwd: the nearest directory with a
+// `.jp` directory, else with `.git`, else the outermost with a `.jp.toml` (so that no
+// restriction is left out), else cwd itself. A directory that everybody may write to is
+// passed over, because somebody else may have put the mark there, and so are home
+// and the root of the file system: a mark there must not make everything one workspace.
+func findRoot(cwd, home string) string {
+	var dirs []string
+	for dir := cwd; ; dir = filepath.Dir(dir) {
+		if parent := filepath.Dir(dir); parent == dir || dir == home {
+			break
+		}
+		dirs = append(dirs, dir)
+	}
+	marked := func(dir, mark string, wantDir bool) bool {
+		fi, err := os.Stat(filepath.Join(dir, mark))
+		if err != nil || wantDir && !fi.IsDir() {
+			return false
+		}
+		at, err := os.Stat(dir)
+		return err == nil && (at.Mode().Perm()&0o002 == 0 || dir == cwd)
+	}
+	for _, m := range []struct {
+		name string
+		dir  bool
+	}{{".jp", true}, {".git", false}} {
+		for _, dir := range dirs {
+			if marked(dir, m.name, m.dir) {
+				return dir
+			}
+		}
+	}
+	for i := len(dirs) - 1; i >= 0; i-- {
+		if marked(dirs[i], ".jp.toml", false) {
+			return dirs[i]
+		}
+	}
+	return cwd
+}

@@ -1,0 +1,244 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// assignOp is how KEY and VALUE are joined (reference 5.3).
+type assignOp struct {
+	json bool // the value is JSON
+	add  bool // it joins what lower layers set
+}
+
+// splitKey splits a key in TOML's notation; a bare * is a part too.
+func splitKey(s string) ([]string, error) {
+	parts, rest, err := scanKey(s)
+	if err == nil && rest != "" {
+		err = fmt.Errorf("the key %s cannot be read at %s", show(s), show(rest))
+	}
+	return parts, err
+}
+
+// scanKey reads a key up to the first character that cannot belong to it.
+func scanKey(s string) (parts []string, rest string, err error) {
+	for s != "" {
+		var part string
+		switch s[0] {
+		case '\'':
+			end := strings.IndexByte(s[1:], '\'')
+			if end < 0 {
+				return nil, s, errors.New("a quote in the key is never closed")
+			}
+			part, s = s[1:1+end], s[end+2:]
+		case '"':
+			quoted, err := strconv.QuotedPrefix(s)
+			if err != nil {
+				return nil, s, errors.New("a quote in the key is never closed")
+			}
+			part, _ = strconv.Unquote(quoted)
+			s = s[len(quoted):]
+		default:
+			n := 0
+			for n < len(s) && (s[n] == '*' || isBareKey(s[n:n+1])) {
+				n++
+			}
+			if n == 0 {
+				return nil, s, errors.New("the key has an empty part")
+			}
+			part, s = s[:n], s[n:]
+		}
+		parts = append(parts, part)
+		next, more := strings.CutPrefix(s, ".")
+		if !more {
+			return parts, s, nil
+		}
+		s = next
+		if s == "" {
+			return nil, s, errors.New("the key has an empty part")
+		}
+	}
+	return parts, "", nil
+}
+
+// arguments are the values of --cfg: an existing file, an assignment, or a JSON object.
+func (l *loader) arguments() error {
+	for _, arg := range l.Args {
+		if err := l.argument(arg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *loader) argument(arg string) error {
+	at := Origin{Layer: LayerArgument, File: "--cfg " + shorten(arg)}
+	info := LayerInfo{Layer: LayerArgument, Source: "--cfg " + arg}
+	if !utf8.ValidString(arg) || strings.ContainsRune(arg, 0) {
+		return Errors{{at, "the argument is not valid UTF-8 text", "write it as UTF-8"}}
+	}
+	if strings.HasPrefix(strings.TrimSpace(arg), "{") {
+		tree, err := parseJSON(arg, at)
+		if err != nil {
+			return asErrors(err)
+		}
+		return l.add(info, tree)
+	}
+	path := absolute(l.Cwd, arg)
+	_, statErr := l.FS.Stat(path)
+	if statErr == nil && arg != "" {
+		return l.file(LayerArgument, path, false)
+	}
+	if !strings.Contains(arg, "=") {
+		return Errors{{
+			at, "no such file, and not KEY=VALUE either",
+			"name an existing file, or write KEY=VALUE, KEY:=JSON or a JSON object",
+		}}
+	}
+	tree, err := l.assignment(arg, at)
+	if err != nil {
+		return asErrors(err)
+	}
+	return l.add(info, tree)
+}
+
+func shorten(s string) string {
+	if r := []rune(s); len(r) > 80 {
+		return string(r[:80]) + "…"
+	}
+	return s
+}
+
+func asErrors(err error) error {
+	var p *Problem
+	if errors.As(err, &p) {
+		return Errors{p}
+	}
+	return err
+}
+
+// assignment reads KEY=VALUE, KEY:=JSON, KEY+=VALUE or KEY:+=JSON.
+func (l *loader) assignment(arg string, at Origin) (*Value, error) {
+	parts, rest, err := scanKey(arg)
+	if err != nil || len(parts) == 0 {
+		return nil, &Problem{at, "the key cannot be read", "write KEY=VALUE with a key such as conversation.tools.NAME.run"}
+	}
+	var op assignOp
+	rest, op.json = strings.CutPrefix(rest, ":")
+	rest, op.add = strings.CutPrefix(rest, "+")
+	value, ok := strings.CutPrefix(rest, "=")
+	if !ok {
+		return nil, &Problem{
+			at, "after the key " + headerName(parts) + " there is no =",
+			"write KEY=VALUE, KEY:=JSON, KEY+=VALUE or KEY:+=JSON; quote parts of a key that hold other characters than letters, digits, _ and -",
+		}
+	}
+	return assign(parts, op, value, at)
+}
+
+// assign makes a tree that sets one key.
+func assign(parts []string, op assignOp, value string, at Origin) (*Value, error) {
+	at.Key = headerName(parts)
+	n, err := nodeAt(parts, at)
+	if err != nil {
+		return nil, err
+	}
+	var v *Value
+	if op.json {
+		v, err = parseJSON(value, at)
+	} else {
+		v, err = fromText(n, value, at)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if op.add {
+		if err := addTo(n, v); err != nil {
+			return nil, err
+		}
+	}
+	root := newTable(Origin{Layer: at.Layer, File: at.File})
+	t := root
+	for i, part := range parts[:len(parts)-1] {
+		here := at
+		here.Key = headerName(parts[:i+1])
+		next := newTable(here)
+		t.set(part, next)
+		t = next
+	}
+	t.set(parts[len(parts)-1], v)
+	return root, nil
+}
+
+// nodeAt finds the schema of a key. Below a free value everything is free.
+func nodeAt(parts []string, at Origin) (*node, error) {
+	n := schema()
+	for i, part := range parts {
+		t := n.alternative(Table)
+		switch {
+		case t != nil && t.kind == nodeFree:
+			return t, nil
+		case t != nil && t.kind == nodeMap:
+			n = t.elem
+		case t != nil && t.kind == nodeTable:
+			f := t.field(part)
+			if f == nil {
+				at.Key = headerName(parts[:i+1])
+				return nil, &Problem{at, "unknown key", unknownKey(part, t.keys())}
+			}
+			n = f.node
+		default:
+			at.Key = headerName(parts[:i])
+			return nil, &Problem{at, "is " + n.describe() + " and has no keys", "set it as a whole"}
+		}
+	}
+	return n, nil
+}
+
+// fromText reads the VALUE of KEY=VALUE as what the key takes.
+func fromText(n *node, s string, at Origin) (*Value, error) {
+	if !utf8.ValidString(s) {
+		return nil, &Problem{at, "the value is not valid UTF-8", "write it as UTF-8"}
+	}
+	if n.takes(Bool) && n.kind != nodeFree && (s == "true" || s == "false") {
+		return &Value{Kind: Bool, Origin: at, flag: s == "true"}, nil
+	}
+	if n.takes(Integer) && n.kind != nodeFree {
+		if i, err := strconv.ParseInt(s, 10, 64); err == nil {
+			return &Value{Kind: Integer, Origin: at, integer: i}, nil
+		}
+		if f, err := strconv.ParseFloat(s, 64); err == nil && n.takes(Float) {
+			return &Value{Kind: Float, Origin: at, float: f}, nil
+		}
+	}
+	word := &Value{Kind: String, Origin: at, text: s}
+	switch {
+	case n.takes(String) || n.kind == nodeBool || n.kind == nodeInt || n.kind == nodeNumber || n.kind == nodeNever:
+		return word, nil // of the wrong kind perhaps; the check says so
+	case n.kind == nodeRules:
+		item := newTable(at)
+		item.Origin.Key += "[0]"
+		word.Origin.Key = joinKey(item.Origin.Key, n.bare)
+		item.set(n.bare, word)
+		return &Value{Kind: List, Origin: at, items: []*Value{item}}, nil
+	case (n.kind == nodeList || n.kind == nodeAdded) && n.elem.takes(String):
+		word.Origin.Key += "[0]"
+		return &Value{Kind: List, Origin: at, items: []*Value{word}}, nil
+	}
+	return nil, &Problem{at, "must be " + n.describe() + ", not text", "write " + at.Key + ":=JSON"}
+}
+
+// addTo makes v join what is there. Rules and tables do so anyway.
+func addTo(n *node, v *Value) error {
+	switch {
+	case v.Kind == List && (n.kind == nodeList || n.kind == nodeFree):
+		v.how = &howto{strategy: "append"}
+	case v.Kind == List, v.Kind == Table:
+	default:
+		return &Problem{v.Origin, "+= adds to lists and tables, and this is " + v.Kind.String(), "write = instead"}
+	}
+	return nil
+}

@@ -1,0 +1,272 @@
+package config
+
+import (
+	"math"
+	"slices"
+	"strings"
+)
+
+// checker holds one layer to the schema and brings it into the form that merging knows.
+type checker struct{ problems }
+
+// checkLayer reports everything in a layer's tree that the schema refuses, in the order
+// of the file, and normalises the rest in place.
+func checkLayer(root *Value) error {
+	c := &checker{}
+	c.value(schema(), root)
+	slices.SortStableFunc(c.list, func(a, b *Problem) int {
+		if a.Origin.Line != b.Origin.Line {
+			return a.Origin.Line - b.Origin.Line
+		}
+		return a.Origin.Column - b.Origin.Column
+	})
+	return c.err()
+}
+
+func (c *checker) value(n *node, v *Value) {
+	if n.kind == nodeNever {
+		c.add(v.Origin, n.refusal, n.remedy)
+		return
+	}
+	if v.Kind == Null { // takes the key away; items of lists never get here
+		return
+	}
+	alt := n.alternative(v.Kind)
+	if alt == nil || !alt.takes(v.Kind) {
+		c.wrongKind(n, v)
+		return
+	}
+	before := len(c.list)
+	switch alt.kind {
+	case nodeString:
+		c.word(alt, v)
+	case nodeTable:
+		c.table(alt, v)
+	case nodeMap:
+		c.mapOf(alt, v)
+	case nodeRules:
+		if v.Kind == Table {
+			c.annotatedList(alt, v)
+		} else {
+			c.items(alt, v)
+		}
+		v.rules = true
+	case nodeAdded, nodeList:
+		c.items(alt, v)
+	case nodeFree:
+		c.free(v)
+	}
+	if len(c.list) > before {
+		return
+	}
+	if alt.check != nil {
+		if message, help := alt.check(v); message != "" {
+			c.add(v.Origin, message, help)
+			return
+		}
+	}
+	if n.normal != nil {
+		n.normal(v)
+	}
+}
+
+func (c *checker) wrongKind(n *node, v *Value) {
+	what := v.Kind.String()
+	help := "write " + assignment(v.Origin.Key, n.example())
+	switch {
+	case v.Kind == String && n.takes(Bool) && (v.text == "true" || v.text == "false"):
+		help = "write " + assignment(v.Origin.Key, v.text) + ", without quotes"
+	case n.kind == nodeAdded && v.Kind == Table:
+		help = "write a plain list; later layers can only add to it"
+	case n.kind == nodeString && v.Kind == Table && v.fields["strategy"] != nil:
+		help = "write the text alone; the last layer's text counts"
+	case n.kind == nodeList && v.Kind == String:
+		help = "write " + assignment(v.Origin.Key, "["+quoteTOML(v.text)+"]")
+	}
+	c.add(v.Origin, "must be "+n.describe()+", not "+what, help)
+}
+
+// assignment shows how to write a value: `key = value`, or only the value in a list.
+func assignment(key, value string) string {
+	if strings.HasSuffix(key, "]") {
+		return value
+	}
+	return lastPart(key) + " = " + value
+}
+
+// lastPart is the last part of a key, as it was quoted.
+func lastPart(key string) string {
+	if i := strings.LastIndex(key, "]."); i >= 0 { // what follows the item of a list
+		key = key[i+2:]
+	}
+	parts, err := splitKey(key)
+	if err != nil || len(parts) == 0 {
+		return key
+	}
+	return quoteKey(parts[len(parts)-1])
+}
+
+func (c *checker) word(n *node, v *Value) {
+	if len(n.enum) == 0 || slices.Contains(n.enum, v.text) {
+		return
+	}
+	help := "write " + assignment(v.Origin.Key, quoteTOML(n.enum[0]))
+	if near := nearest(v.text, n.enum); near != "" {
+		help = "did you mean " + quoteTOML(near) + "?"
+	}
+	c.add(v.Origin, "must be "+n.describe()+", not "+show(v.text), help)
+}
+
+func (c *checker) table(n *node, v *Value) {
+	for _, k := range v.keys {
+		f := n.field(k)
+		child := v.fields[k]
+		switch {
+		case f == nil:
+			c.add(child.Origin, "unknown key", unknownKey(k, n.keys()))
+		case f.own && v.Origin.Layer.Repository():
+			c.add(child.Origin, "may not come from a repository",
+				"move it to your own configuration: the user's file or the one for this workspace")
+		default:
+			c.value(f.node, child)
+		}
+	}
+	for _, f := range n.fields {
+		if child := v.fields[f.key]; f.required && (child == nil || child.Kind == Null) {
+			c.add(v.Origin, "has no "+f.key, "add "+f.key+" = "+f.node.example())
+		}
+	}
+}
+
+func (c *checker) mapOf(n *node, v *Value) {
+	if n.annotated && isAnnotatedMap(v) {
+		c.annotatedMap(n, v)
+		return
+	}
+	tools := n.elem.field("source") != nil
+	for _, k := range v.keys {
+		child := v.fields[k]
+		if n.keyCheck != nil {
+			if message, help := n.keyCheck(k); message != "" {
+				c.add(child.Origin, message, help)
+				continue
+			}
+		}
+		if tools && k == defaultsName && child.Kind == Table {
+			c.value(defaultsNode(n.elem), child)
+			continue
+		}
+		c.value(n.elem, child)
+	}
+}
+
+func (c *checker) items(n *node, v *Value) {
+	for _, item := range v.items {
+		if item.Kind == Null {
+			c.add(item.Origin, "must be "+n.elem.describe()+", not null", "leave the item out")
+			continue
+		}
+		c.value(n.elem, item)
+	}
+}
+
+// free judges a value that is handed on as JSON.
+func (c *checker) free(v *Value) {
+	switch v.Kind {
+	case Float:
+		if math.IsNaN(v.float) || math.IsInf(v.float, 0) {
+			c.add(v.Origin, "JSON has no "+v.String(), "write a finite number")
+		}
+	case List:
+		for _, item := range v.items {
+			if item.Kind == Null {
+				c.add(item.Origin, "a list cannot hold null", "leave the item out")
+				continue
+			}
+			c.free(item)
+		}
+	case Table:
+		for _, k := range v.keys {
+			c.free(v.fields[k])
+		}
+	}
+}
+
+var vecStrategies = []string{"append", "prepend", "replace"}
+
+// annotation is the schema of {value, strategy, dedup, discard_when_merged}.
+func annotation(n *node) *node {
+	return table(
+		field{key: "value", node: &node{kind: nodeList, elem: n.elem}, required: true, doc: "The items."},
+		field{key: "strategy", node: enum(vecStrategies...), def: "`append`", doc: "How they join those of lower layers."},
+		field{key: "dedup", node: union(boolean(), enum("inherit")), def: "`inherit`", doc: "Keep only the last of equal items."},
+		field{key: "discard_when_merged", node: boolean(), def: "`false`", doc: "Drop these items when a higher layer sets the list."},
+	)
+}
+
+// annotatedList turns the annotated form into a list that knows how it merges.
+func (c *checker) annotatedList(n *node, v *Value) {
+	for _, f := range n.elem.fields {
+		if v.fields[f.key] != nil {
+			c.add(v.Origin, "is one table, not a list", "write [["+v.Origin.Key+"]] for a rule")
+			return
+		}
+	}
+	before := len(c.list)
+	c.table(annotation(n), v)
+	for _, k := range v.keys {
+		if v.fields[k].Kind == Null {
+			c.add(v.fields[k].Origin, "must not be null", "leave it out")
+		}
+	}
+	if len(c.list) > before {
+		return
+	}
+	how := &howto{strategy: "append", discard: v.Get("discard_when_merged").boolean(false)}
+	if s := v.Get("strategy"); s != nil {
+		how.strategy = s.text
+	}
+	how.dedup = v.Get("dedup").optionalBool()
+	for _, k := range []string{"strategy", "dedup", "discard_when_merged"} {
+		if note := v.Get(k); note != nil {
+			how.notes = append(how.notes, note)
+		}
+	}
+	items, at := v.fields["value"].items, v.Origin
+	*v = Value{Kind: List, Origin: at, items: items, how: how}
+	v.rebase(at.Key)
+}
+
+var mapStrategies = []string{"deep_merge", "merge", "keep", "replace"}
+
+// isAnnotatedMap tells {value = {…}, strategy = "…"} from a map that has such keys.
+func isAnnotatedMap(v *Value) bool {
+	s := v.fields["strategy"]
+	return s != nil && s.Kind == String && v.fields["value"] != nil
+}
+
+func (c *checker) annotatedMap(n *node, v *Value) {
+	plain := *n
+	plain.annotated = false
+	before := len(c.list)
+	c.table(table(
+		field{key: "value", node: &plain, required: true},
+		field{key: "strategy", node: enum(mapStrategies...), required: true},
+		field{key: "discard_when_merged", node: boolean()},
+	), v)
+	if len(c.list) > before {
+		return
+	}
+	how := &howto{strategy: v.fields["strategy"].text, discard: v.Get("discard_when_merged").boolean(false)}
+	how.notes = append(how.notes, v.fields["strategy"])
+	if d := v.Get("discard_when_merged"); d != nil {
+		how.notes = append(how.notes, d)
+	}
+	inner, at := v.fields["value"], v.Origin
+	*v = *newTable(at)
+	v.how = how
+	if inner.Kind == Table {
+		v.keys, v.fields = inner.keys, inner.fields
+	}
+	v.rebase(at.Key)
+}

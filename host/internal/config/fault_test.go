@@ -1,0 +1,143 @@
+package config
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/spf13/afero"
+)
+
+// faulty fails one operation on one path.
+type faulty struct {
+	afero.Fs
+	path, op string
+	err      error
+}
+
+func (f faulty) Stat(name string) (os.FileInfo, error) {
+	if name == f.path && f.op == "stat" {
+		return nil, &fs.PathError{Op: "stat", Path: name, Err: f.err}
+	}
+	return f.Fs.Stat(name)
+}
+
+func (f faulty) OpenFile(name string, flag int, perm os.FileMode) (afero.File, error) {
+	if name == f.path && f.op == "open" {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: f.err}
+	}
+	file, err := f.Fs.OpenFile(name, flag, perm)
+	if name == f.path && f.op == "read" && err == nil {
+		return tornFile{file, f.err}, nil
+	}
+	return file, err
+}
+
+// tornFile gives a little and then fails, as a disk does.
+type tornFile struct {
+	afero.File
+	err error
+}
+
+func (f tornFile) Read(p []byte) (int, error) {
+	if n, err := f.File.Read(p[:min(len(p), 10)]); err == nil && n > 0 {
+		return n, f.err
+	}
+	return 0, f.err
+}
+
+// A file that exists and cannot be read is an error in every layer and at every step,
+// never an empty layer.
+func TestUnreadableFiles(t *testing.T) {
+	paths := []string{userFile, workspaceFile, "/ws/.jp.toml", "/ws/a/.jp.toml", dataFile, talkFile, "/ws/a/extra.toml"}
+	all := files{}
+	for _, p := range paths {
+		all[p] = "conversation.tools.x.run = \"ask\"\n"
+	}
+	faults := map[string][]error{
+		"stat": {fs.ErrPermission, syscall.EIO, syscall.ENOTDIR, syscall.ELOOP},
+		"open": {fs.ErrPermission, syscall.EIO, fs.ErrNotExist},
+		"read": {syscall.EIO, io.ErrUnexpectedEOF},
+	}
+	n := 0
+	for _, path := range paths {
+		for op, list := range faults {
+			for _, fault := range list {
+				if path == "/ws/a/extra.toml" && op == "stat" {
+					continue // then it is not known to be a file
+				}
+				o := options(t, nil)
+				o.Cwd, o.Args = "/ws/a", []string{"extra.toml"}
+				o.FS = faulty{all.fs(t), path, op, fault}
+				_, err := Load(o)
+				n++
+				var list Errors
+				if !errors.As(err, &list) || !strings.HasPrefix(err.Error(), path+": cannot read this configuration: ") ||
+					!strings.HasSuffix(err.Error(), "\n  make it a readable file, or remove it") {
+					t.Errorf("%s of %s fails with %v: got %v", op, path, fault, err)
+				}
+			}
+		}
+	}
+	if n < 50 {
+		t.Fatalf("only %d faults", n)
+	}
+}
+
+// What is no regular file is not opened, and what is no file is no absent one.
+func TestStrangeFiles(t *testing.T) {
+	root := t.TempDir()
+	file := filepath.Join(root, ".jp.toml")
+	tests := []struct {
+		name, want string
+		make       func() error
+	}{
+		{"a dangling link", "it is a link that leads to nothing", func() error { return os.Symlink("nowhere", file) }},
+		{"a loop", "too many levels of symbolic links", func() error { return os.Symlink(".jp.toml", file) }},
+		{"a directory", "it is not a regular file", func() error { return os.Mkdir(file, 0o755) }},
+		{"a huge file", "it is longer than 4 MiB", func() error { return os.WriteFile(file, make([]byte, maxFile+1), 0o644) }},
+	}
+	for _, tt := range tests {
+		if err := tt.make(); err != nil {
+			t.Skipf("%s cannot be made here: %v", tt.name, err)
+		}
+		_, err := Load(Options{Root: root, Cwd: root})
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(root, ".jp"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(Options{Root: root, Cwd: root}); err == nil || !strings.Contains(err.Error(), "not a directory") {
+		t.Errorf(".jp is a file: %v", err)
+	}
+}
+
+// Each layer must parse, also one that sets nothing that matters.
+func TestEveryLayerMustParse(t *testing.T) {
+	for _, path := range []string{userFile, workspaceFile, "/ws/.jp.toml", dataFile, talkFile} {
+		_, err := Load(options(t, files{path: "a = "}))
+		if err == nil || !strings.HasPrefix(err.Error(), path+":1:4: not valid TOML: ") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	o := options(t, nil)
+	o.Defaults = []byte("a = ")
+	if _, err := Load(o); err == nil {
+		t.Error("broken defaults")
+	}
+	o = options(t, nil)
+	o.Flags = []Flag{{"--f", map[string]any{"a": make(chan int)}}}
+	if _, err := Load(o); err == nil {
+		t.Error("a flag of a strange type")
+	}
+}

@@ -1,0 +1,159 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"unicode/utf8"
+)
+
+// parseJSON reads the JSON of an argument or variable; at is where every node of it
+// stands. Duplicate keys and trailing text are errors: a reader must not choose.
+func parseJSON(text string, at Origin) (*Value, error) {
+	fail := func(err error) error {
+		if errors.Is(err, io.EOF) {
+			err = errors.New("it ends too early")
+		}
+		return &Problem{at, "not valid JSON: " + printable(err.Error()), "mind that the shell takes quotes away: put the whole argument into single quotes"}
+	}
+	if !utf8.ValidString(text) {
+		return nil, fail(errors.New("it is not valid UTF-8"))
+	}
+	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
+	dec.UseNumber()
+	v, err := jsonValue(dec, at, 0)
+	if err != nil {
+		return nil, fail(err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, fail(errors.New("something follows the value"))
+	}
+	return v, nil
+}
+
+func jsonValue(dec *json.Decoder, at Origin, depth int) (*Value, error) {
+	tok, err := dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	if depth >= maxDepth {
+		return nil, fmt.Errorf("it is nested deeper than %d", maxDepth)
+	}
+	switch tok := tok.(type) {
+	case json.Delim:
+		if tok == '[' {
+			return jsonList(dec, at, depth)
+		}
+		return jsonTable(dec, at, depth)
+	case json.Number:
+		return jsonNumber(tok, at)
+	}
+	return fromAny(tok, at, depth)
+}
+
+func jsonList(dec *json.Decoder, at Origin, depth int) (*Value, error) {
+	v := &Value{Kind: List, Origin: at}
+	for dec.More() {
+		here := at
+		here.Key += "[" + strconv.Itoa(len(v.items)) + "]"
+		item, err := jsonValue(dec, here, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		v.items = append(v.items, item)
+	}
+	_, err := dec.Token()
+	return v, err
+}
+
+func jsonTable(dec *json.Decoder, at Origin, depth int) (*Value, error) {
+	v := newTable(at)
+	for dec.More() {
+		tok, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		key, ok := tok.(string)
+		if !ok {
+			return nil, errors.New("a key is not a string")
+		}
+		if v.fields[key] != nil {
+			return nil, fmt.Errorf("the key %s is there twice", show(key))
+		}
+		here := at
+		here.Key = joinKey(at.Key, key)
+		child, err := jsonValue(dec, here, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		v.set(key, child)
+	}
+	_, err := dec.Token()
+	return v, err
+}
+
+func jsonNumber(n json.Number, at Origin) (*Value, error) {
+	if i, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
+		return &Value{Kind: Integer, Origin: at, integer: i}, nil
+	}
+	f, err := n.Float64()
+	if err != nil {
+		return nil, fmt.Errorf("the number %s does not fit", show(n.String()))
+	}
+	return &Value{Kind: Float, Origin: at, float: f}, nil
+}
+
+// fromAny converts what a flag was parsed into.
+func fromAny(x any, at Origin, depth int) (*Value, error) {
+	if depth >= maxDepth {
+		return nil, fmt.Errorf("it is nested deeper than %d", maxDepth)
+	}
+	v := &Value{Origin: at}
+	switch x := x.(type) {
+	case nil:
+	case bool:
+		v.Kind, v.flag = Bool, x
+	case int:
+		v.Kind, v.integer = Integer, int64(x)
+	case int64:
+		v.Kind, v.integer = Integer, x
+	case float64:
+		v.Kind, v.float = Float, x
+	case string:
+		v.Kind, v.text = String, x
+	case []string:
+		list := make([]any, len(x))
+		for i, s := range x {
+			list[i] = s
+		}
+		return fromAny(list, at, depth)
+	case []any:
+		v.Kind = List
+		for i, e := range x {
+			here := at
+			here.Key += "[" + strconv.Itoa(i) + "]"
+			item, err := fromAny(e, here, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			v.items = append(v.items, item)
+		}
+	case map[string]any:
+		v = newTable(at)
+		for _, k := range sortedKeys(x) {
+			here := at
+			here.Key = joinKey(at.Key, k)
+			child, err := fromAny(x[k], here, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			v.set(k, child)
+		}
+	default:
+		return nil, fmt.Errorf("a %T is no configuration value", x)
+	}
+	return v, nil
+}

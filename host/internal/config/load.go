@@ -1,0 +1,272 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/afero"
+)
+
+// Options says where the layers come from. A path that is empty stands for no layer.
+type Options struct {
+	// FS is what all files are read from; nil is the operating system's.
+	FS afero.Fs
+	// Root is the canonical path of the workspace, Cwd the canonical working directory.
+	// A Cwd outside of Root adds no file.
+	Root, Cwd string
+	// GivenRoot is the workspace as the user spelled it; absolute paths of rules may
+	// lie below either.
+	GivenRoot string
+	// Defaults is the built-in layer, as TOML.
+	Defaults []byte
+	// UserGlobal, UserWorkspace and Conversation are the files of these layers. They
+	// need not exist.
+	UserGlobal, UserWorkspace, Conversation string
+	// Environ is the environment as KEY=VALUE; of it only JP_CFG_* is read.
+	Environ []string
+	// Args are the values of --cfg, in order.
+	Args []string
+	// Flags are what other flags stand for, in order.
+	Flags []Flag
+}
+
+// Flag is a piece of configuration that a command-line flag stands for.
+type Flag struct {
+	// Name is shown as the origin, such as `--mount fork=../fork`.
+	Name string
+	// Values is a table of nil, bool, int, int64, float64, string, []string, []any and
+	// map[string]any.
+	Values map[string]any
+}
+
+// File names of the repository's layers.
+const (
+	WorkspaceFile = ".jp/config.toml"
+	DirectoryFile = ".jp.toml"
+)
+
+// maxFile bounds a configuration file; nobody writes one of this size by hand.
+const maxFile = 4 << 20
+
+// UserGlobalPath is where the user's own file lies: jphost/config.toml below
+// XDG_CONFIG_HOME, or below ~/.config (on Windows %AppData%) when that is not set to an
+// absolute path. It returns "" when the environment names no such place.
+func UserGlobalPath(environ []string) string {
+	get := func(name string) string {
+		for _, kv := range environ {
+			if k, v, _ := strings.Cut(kv, "="); k == name && filepath.IsAbs(v) {
+				return v
+			}
+		}
+		return ""
+	}
+	dir := get("XDG_CONFIG_HOME")
+	if dir == "" && runtime.GOOS == "windows" {
+		dir = get("AppData")
+	}
+	if home := get("HOME"); dir == "" && home != "" {
+		dir = filepath.Join(home, ".config")
+	}
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "jphost", "config.toml")
+}
+
+// Load reads and merges all layers. The error is an Errors with every problem of the
+// first layer that has one, or of the merged whole; then there is no Config, because
+// part of a configuration may be a part without its restrictions. A file that does not
+// exist is no layer; one that exists and cannot be read is an error.
+func Load(o Options) (*Config, error) {
+	if o.FS == nil {
+		o.FS = afero.NewOsFs()
+	}
+	l := &loader{Options: o, merged: newTable(Origin{})}
+	steps := []func() error{l.defaults, l.files, l.environment, l.conversation, l.arguments, l.flags}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	c := &Config{merged: l.merged, layers: l.layers}
+	if err := c.decode(o); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+type loader struct {
+	Options
+	merged *Value
+	layers []LayerInfo
+	// stop is the `inherit = false` that ended the loading of files.
+	stop *Value
+}
+
+// add checks a layer's tree and merges it.
+func (l *loader) add(info LayerInfo, tree *Value) error {
+	if err := checkLayer(tree); err != nil {
+		return err
+	}
+	info.State, info.tree = Loaded, tree
+	l.layers = append(l.layers, info)
+	l.merged = merge(schema(), l.merged, tree)
+	if l.merged == nil {
+		l.merged = newTable(Origin{})
+	}
+	return nil
+}
+
+func (l *loader) defaults() error {
+	const name = "built-in"
+	tree, err := parseTOML(l.Defaults, LayerDefault, name)
+	if err != nil {
+		return err
+	}
+	return l.add(LayerInfo{Layer: LayerDefault, Source: name}, tree)
+}
+
+type layerFile struct {
+	layer Layer
+	path  string
+}
+
+// files are the layers that `inherit = false` can switch off.
+func (l *loader) files() error {
+	list := []layerFile{{LayerUserGlobal, l.UserGlobal}}
+	if l.Root != "" {
+		list = append(list, layerFile{LayerWorkspace, filepath.Join(l.Root, filepath.FromSlash(WorkspaceFile))})
+		for _, dir := range downTo(l.Root, l.Cwd) {
+			list = append(list, layerFile{LayerDirectory, filepath.Join(dir, DirectoryFile)})
+		}
+	}
+	list = append(list, layerFile{LayerUserWorkspace, l.UserWorkspace})
+	for _, f := range list {
+		if f.path == "" {
+			continue
+		}
+		if l.stopped(f.layer) {
+			l.layers = append(l.layers, LayerInfo{Layer: f.layer, Source: f.path, State: Skipped, Skipper: l.stop.Origin})
+			continue
+		}
+		if err := l.file(f.layer, f.path, true); err != nil {
+			return err
+		}
+		if i := l.merged.Get("inherit"); i != nil && !i.flag && l.stop == nil {
+			l.stop = i
+		}
+	}
+	return nil
+}
+
+// stopped reports whether `inherit = false` keeps a layer out. What a repository says
+// holds for files of the repository only: it must not switch off the user's own.
+func (l *loader) stopped(layer Layer) bool {
+	return l.stop != nil && (layer.Repository() || !l.stop.Origin.Layer.Repository())
+}
+
+// downTo lists root and every directory on the way from it to dir, if dir is below it.
+func downTo(root, dir string) []string {
+	dirs := []string{root}
+	rel, err := filepath.Rel(root, dir)
+	if dir == "" || err != nil || rel == "." || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return dirs
+	}
+	for part := range strings.SplitSeq(rel, string(filepath.Separator)) {
+		dirs = append(dirs, filepath.Join(dirs[len(dirs)-1], part))
+	}
+	return dirs
+}
+
+// file adds the layer of one file; an absent one only if that is optional.
+func (l *loader) file(layer Layer, path string, optional bool) error {
+	info := LayerInfo{Layer: layer, Source: path}
+	data, err := readFile(l.FS, path)
+	if err != nil {
+		if optional && errors.Is(err, fs.ErrNotExist) {
+			info.State = Absent
+			l.layers = append(l.layers, info)
+			return nil
+		}
+		if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+			err = pe.Err
+		}
+		return Errors{{
+			Origin{Layer: layer, File: path},
+			"cannot read this configuration: " + printable(err.Error()),
+			"make it a readable file, or remove it",
+		}}
+	}
+	tree, err := parseTOML(data, layer, path)
+	if err != nil {
+		return err
+	}
+	return l.add(info, tree)
+}
+
+var errDangling = errors.New("it is a link that leads to nothing")
+
+// readFile reads a regular file. Nothing else is opened: a FIFO in a repository would
+// hold the host for ever. A link that leads to nothing is no absent file.
+func readFile(fsys afero.Fs, path string) ([]byte, error) {
+	st, err := fsys.Stat(path)
+	if err != nil {
+		if lstater, ok := fsys.(afero.Lstater); ok && errors.Is(err, fs.ErrNotExist) {
+			if _, _, lerr := lstater.LstatIfPossible(path); lerr == nil {
+				return nil, errDangling
+			}
+		}
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file")
+	}
+	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, gone(err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("it is longer than %d MiB", maxFile>>20)
+	}
+	return data, gone(err)
+}
+
+// gone keeps a file that vanished after it was seen from counting as never there.
+func gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return errors.New("it vanished while it was read")
+	}
+	return err
+}
+
+func (l *loader) conversation() error {
+	if l.Conversation == "" {
+		return nil
+	}
+	return l.file(LayerConversation, l.Conversation, true)
+}
+
+func (l *loader) flags() error {
+	for _, f := range l.Flags {
+		at := Origin{Layer: LayerFlag, File: f.Name}
+		tree, err := fromAny(f.Values, at, 0)
+		if err != nil {
+			return Errors{{at, err.Error(), ""}}
+		}
+		if tree.Kind != Table {
+			tree = newTable(at)
+		}
+		if err := l.add(LayerInfo{Layer: LayerFlag, Source: f.Name}, tree); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,230 @@
+package config
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// merge returns next merged onto prev, either of which may be nil. It changes neither:
+// tables and lists are made anew, and what stands in them is shared, so that a value of
+// the result is still the one that its layer wrote.
+func merge(n *node, prev, next *Value) *Value {
+	if next == nil {
+		return prev
+	}
+	if next.Kind == Null {
+		return nil
+	}
+	alt := n.alternative(next.Kind)
+	switch alt.kind {
+	case nodeTable:
+		if prev == nil || prev.Kind != Table || n.whole {
+			prev = nil
+		}
+		return mergeTable(prev, next, func(k string) *node { return alt.field(k).node })
+	case nodeMap:
+		return mergeMap(alt, prev, next)
+	case nodeRules:
+		return mergeRules(prev, next)
+	case nodeAdded:
+		return mergeAdded(prev, next)
+	case nodeFree:
+		return mergeFree(prev, next)
+	}
+	if next.how != nil && prev != nil && prev.Kind == List {
+		return concat(next, prev.items, next.items)
+	}
+	return next
+}
+
+func mergeTable(prev, next *Value, of func(key string) *node) *Value {
+	out := newTable(next.Origin)
+	if prev != nil {
+		out.Origin = prev.Origin
+		for _, k := range prev.keys {
+			out.set(k, prev.fields[k])
+		}
+	}
+	for _, k := range next.keys {
+		if v := merge(of(k), out.fields[k], next.fields[k]); v != nil {
+			out.set(k, v)
+		} else {
+			out.remove(k)
+		}
+	}
+	return out
+}
+
+func mergeMap(n *node, prev, next *Value) *Value {
+	how := next.how
+	if how == nil {
+		how = &howto{strategy: "deep_merge"}
+	}
+	if prev != nil && prev.how != nil && prev.how.discard || how.strategy == "replace" {
+		prev = nil
+	}
+	of := func(string) *node { return n.elem }
+	out := mergeTable(prev, next, of)
+	if prev != nil && (how.strategy == "merge" || how.strategy == "keep") {
+		alone := mergeTable(nil, next, of)
+		for _, k := range alone.keys {
+			if old := prev.fields[k]; old != nil && how.strategy == "keep" {
+				out.set(k, old)
+			} else {
+				out.set(k, alone.fields[k])
+			}
+		}
+	}
+	if how.discard {
+		out.how = &howto{strategy: how.strategy, discard: true}
+	}
+	return out
+}
+
+// mergeRules is MergeableVec (reference 5.2), with one difference that DESIGN 7 asks for:
+// of equal items the last one stays, because among equal rules the last one decides.
+func mergeRules(prev, next *Value) *Value {
+	var before []*Value
+	var sticky *bool
+	if prev != nil {
+		before = prev.items
+		if prev.how != nil {
+			sticky = prev.how.dedup
+			if prev.how.discard {
+				before = nil
+			}
+		}
+	}
+	how := next.how
+	if how == nil {
+		how = &howto{strategy: "append"}
+	}
+	var out *Value
+	switch how.strategy {
+	case "prepend":
+		out = concat(next, next.items, before)
+	case "replace":
+		out = concat(next, next.items)
+	default:
+		out = concat(next, before, next.items)
+	}
+	out.rules = true
+	dedup := how.dedup
+	if dedup == nil {
+		dedup = sticky
+	}
+	if dedup != nil && *dedup {
+		out.items = keepLast(out.items)
+	} else {
+		dedup = nil // switched off for this merge; the result has no opinion
+	}
+	if next.how != nil || dedup != nil {
+		out.how = &howto{strategy: how.strategy, dedup: dedup, discard: how.discard}
+	}
+	return out
+}
+
+func concat(at *Value, lists ...[]*Value) *Value {
+	return &Value{Kind: List, Origin: at.Origin, items: slices.Concat(lists...)}
+}
+
+// keepLast drops each item that is followed by an equal one.
+func keepLast(items []*Value) []*Value {
+	seen := make(map[string]bool, len(items))
+	var kept []*Value
+	for _, item := range slices.Backward(items) {
+		if id := identity(item); !seen[id] {
+			seen[id] = true
+			kept = append(kept, item)
+		}
+	}
+	slices.Reverse(kept)
+	return kept
+}
+
+// identity is the same for equal rules; it keeps long lists from costing their square.
+func identity(v *Value) string {
+	b, err := json.Marshal(v.Any()) // sorts keys
+	if err != nil {
+		return v.String()
+	}
+	return string(b)
+}
+
+// mergeAdded only adds, and only what is new.
+func mergeAdded(prev, next *Value) *Value {
+	var items []*Value
+	if prev != nil {
+		items = slices.Clone(prev.items)
+	}
+	seen := map[string]bool{}
+	for _, item := range items {
+		seen[item.text] = true
+	}
+	for _, item := range next.items {
+		if !seen[item.text] {
+			seen[item.text] = true
+			items = append(items, item)
+		}
+	}
+	return &Value{Kind: List, Origin: next.Origin, items: items}
+}
+
+// annotatedFree takes {value, strategy} apart; anything else is the value itself.
+func annotatedFree(v *Value) (value *Value, strategy string) {
+	if v.how != nil {
+		return v, v.how.strategy
+	}
+	if v.Kind == Table && len(v.keys) == 2 && isAnnotatedMap(v) {
+		s := v.fields["strategy"].text
+		if slices.Contains(vecStrategies, s) || slices.Contains(mapStrategies, s) {
+			return v.fields["value"], s
+		}
+	}
+	return v, ""
+}
+
+// mergeFree merges JSON values: objects deeply, all else by replacing, unless next is
+// written {value, strategy}. What only looks like that form is data.
+func mergeFree(prev, next *Value) *Value {
+	if next.Kind == Null {
+		return nil
+	}
+	value, strategy := annotatedFree(next)
+	switch {
+	case value.Kind == Null:
+		return nil
+	case strategy == "keep" && prev != nil && !(prev.Kind == Table && value.Kind == Table):
+		return prev
+	case prev != nil && prev.Kind == List && value.Kind == List && strategy == "append":
+		return concat(value, prev.items, value.items)
+	case prev != nil && prev.Kind == List && value.Kind == List && strategy == "prepend":
+		return concat(value, value.items, prev.items)
+	case value.Kind != Table:
+		return value
+	case prev == nil || prev.Kind != Table || strategy == "replace" || strategy == "append" || strategy == "prepend":
+		prev = nil
+	}
+	out := newTable(value.Origin)
+	if prev != nil {
+		out.Origin = prev.Origin
+		for _, k := range prev.keys {
+			out.set(k, prev.fields[k])
+		}
+	}
+	for _, k := range value.keys {
+		old := out.fields[k]
+		if strategy == "keep" && old != nil {
+			continue
+		}
+		if strategy == "merge" {
+			old = nil
+		}
+		if v := mergeFree(old, value.fields[k]); v != nil {
+			out.set(k, v)
+		} else {
+			out.remove(k)
+		}
+	}
+	return out
+}

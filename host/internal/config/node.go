@@ -1,0 +1,224 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// nodeKind is how a key is checked, merged, documented and decoded.
+type nodeKind uint8
+
+const (
+	nodeString nodeKind = iota
+	nodeBool
+	nodeInt
+	nodeNumber // integer or float
+	nodeTable  // the keys in fields; merges key by key
+	nodeMap    // any keys, each an elem; merges key by key
+	nodeRules  // a MergeableVec of elem
+	nodeAdded  // a list of strings that layers only add to
+	nodeList   // a list of elem that a later layer replaces
+	nodeFree   // any value JSON can hold; merges deeply
+	nodeUnion  // one of alts, told apart by the kind of the value
+	nodeNever  // a key that people may expect, but that is refused with its reason
+)
+
+// node is one place in the schema.
+type node struct {
+	kind   nodeKind
+	fields []field
+	elem   *node
+	alts   []*node
+	enum   []string
+	// whole says that a table is replaced by a later layer, not filled up.
+	whole bool
+	// check judges a value of the right kind; an empty message accepts.
+	check func(v *Value) (message, help string)
+	// normal brings a value of the right kind into the one form that merging knows.
+	normal func(v *Value)
+	// bare is the key that a plain string sets when KEY=VALUE adds an item to a list.
+	bare string
+	// keyCheck judges the keys of a map.
+	keyCheck func(key string) (message, help string)
+	// annotated says that a map may be written {value, strategy}.
+	annotated bool
+	// name is what docs and the JSON Schema call the node; a named node may hold itself.
+	name string
+	// refusal and remedy of nodeNever.
+	refusal, remedy string
+}
+
+// field is a key of a table.
+type field struct {
+	key      string
+	node     *node
+	required bool
+	// own says that only the user's own layers may set it, not the repository's.
+	own bool
+	def string // what holds when nobody sets it, for docs
+	doc string
+}
+
+func (n *node) field(key string) *field {
+	for i := range n.fields {
+		if n.fields[i].key == key {
+			return &n.fields[i]
+		}
+	}
+	return nil
+}
+
+// takes reports whether the node accepts values of a kind.
+func (n *node) takes(k Kind) bool {
+	switch n.kind {
+	case nodeString:
+		return k == String
+	case nodeBool:
+		return k == Bool
+	case nodeInt:
+		return k == Integer
+	case nodeNumber:
+		return k == Integer || k == Float
+	case nodeTable, nodeMap:
+		return k == Table
+	case nodeRules:
+		return k == List || k == Table
+	case nodeAdded, nodeList:
+		return k == List
+	case nodeFree:
+		return true
+	case nodeUnion:
+		return n.alternative(k) != nil
+	}
+	return false
+}
+
+// alternative is the member of a union that takes a kind, or n itself if it is none.
+func (n *node) alternative(k Kind) *node {
+	if n.kind != nodeUnion {
+		return n
+	}
+	for _, a := range n.alts {
+		if a.takes(k) {
+			return a
+		}
+	}
+	return nil
+}
+
+// describe names what a node takes, for messages and docs.
+func (n *node) describe() string {
+	switch n.kind {
+	case nodeString:
+		if len(n.enum) > 0 {
+			return "one of " + quoteWords(n.enum)
+		}
+		return "a string"
+	case nodeBool:
+		return "a boolean"
+	case nodeInt:
+		return "an integer"
+	case nodeNumber:
+		return "a number"
+	case nodeTable, nodeMap:
+		return "a table"
+	case nodeRules, nodeAdded, nodeList:
+		return "a list"
+	case nodeUnion:
+		parts := make([]string, len(n.alts))
+		for i, a := range n.alts {
+			parts[i] = a.describe()
+		}
+		return strings.Join(parts, ", or ")
+	}
+	return "any value"
+}
+
+// example is a value to write, for remedies.
+func (n *node) example() string {
+	switch n.kind {
+	case nodeString:
+		if len(n.enum) > 0 {
+			return quoteTOML(n.enum[0])
+		}
+		return `"…"`
+	case nodeBool:
+		return "true"
+	case nodeInt, nodeNumber:
+		return "1"
+	case nodeTable, nodeMap:
+		return "{ … }"
+	case nodeUnion:
+		return n.alts[0].example()
+	}
+	return "[ … ]"
+}
+
+func quoteWords(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = quoteTOML(w)
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// unknownKey is the remedy for a key that is not in known.
+func unknownKey(key string, known []string) string {
+	if near := nearest(key, known); near != "" {
+		return fmt.Sprintf("did you mean %s?", quoteKey(near))
+	}
+	return "known keys here: " + strings.Join(known, ", ")
+}
+
+// nearest is the word with the smallest edit distance, if that is small enough for a
+// slip of the hand; of equals the first.
+func nearest(word string, known []string) string {
+	best, found := max(1, len(word)/3)+1, ""
+	for _, k := range known {
+		if d := editDistance(strings.ToLower(word), k); d < best {
+			best, found = d, k
+		}
+	}
+	return found
+}
+
+// editDistance counts insertions, deletions, replacements and swaps of neighbours.
+func editDistance(a, b string) int {
+	if len(a) > 100 || len(b) > 100 {
+		return 100
+	}
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			d := min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d = min(d, rows[i-2][j-2]+1)
+			}
+			rows[i][j] = d
+		}
+	}
+	return rows[len(a)][len(b)]
+}
+
+func (n *node) keys() []string {
+	var keys []string
+	for _, f := range n.fields {
+		if f.node.kind != nodeNever {
+			keys = append(keys, f.key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,171 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Layer is where in the order of layers a value stands; a higher one is merged later.
+type Layer uint8
+
+// The layers, low to high.
+const (
+	LayerDefault       Layer = iota // built into the host
+	LayerUserGlobal                 // the user's own file for all workspaces
+	LayerWorkspace                  // .jp/config.toml
+	LayerDirectory                  // .jp.toml, from the root down to the working directory
+	LayerUserWorkspace              // the user's own file for this workspace
+	LayerEnv                        // JP_CFG_*
+	LayerConversation               // what was added to the conversation
+	LayerArgument                   // --cfg
+	LayerFlag                       // other flags
+)
+
+var layerNames = [...]string{
+	"built-in", "user", "workspace", "directory", "user-workspace", "environment", "conversation", "argument", "flag",
+}
+
+// String returns a word for people and for JSON output; it is stable.
+func (l Layer) String() string {
+	if int(l) < len(layerNames) {
+		return layerNames[l]
+	}
+	return fmt.Sprintf("layer(%d)", uint8(l))
+}
+
+// Repository reports whether the layer's content comes with the repository, which is
+// not trusted to widen access.
+func (l Layer) Repository() bool { return l == LayerWorkspace || l == LayerDirectory }
+
+// Origin is where a value was written. The zero value stands for no place at all.
+type Origin struct {
+	Layer Layer
+	// File is the absolute path of a file, the name of an environment variable, or the
+	// flag with its argument.
+	File string
+	// Line and Column count from 1, columns in characters; 0 where there are no lines.
+	Line, Column int
+	// Key is the full key in TOML's notation; items of lists end in their index within
+	// that layer, as in `conversation.tools.x.access.fs[0]`.
+	Key string
+}
+
+// String is the place without the key, as `file:line:column`, safe to print: control
+// characters, which the names of directories may hold, come out quoted.
+func (o Origin) String() string {
+	s := o.File
+	if strings.ContainsFunc(s, unprintable) {
+		s = strconv.Quote(s)
+	}
+	if o.Line > 0 {
+		s += ":" + strconv.Itoa(o.Line) + ":" + strconv.Itoa(o.Column)
+	}
+	return s
+}
+
+// IsZero reports whether o names no place.
+func (o Origin) IsZero() bool { return o.File == "" }
+
+// unprintable also covers the characters that reorder text on a terminal.
+func unprintable(r rune) bool { return !unicode.IsPrint(r) }
+
+// Problem is one thing that is wrong in a configuration.
+type Problem struct {
+	Origin  Origin
+	Message string
+	// Help says what to do; it is printed on its own line.
+	Help string
+}
+
+// Error returns `file:line:column: key: message`, and the remedy on the next line,
+// indented by two spaces.
+func (p *Problem) Error() string {
+	var b strings.Builder
+	if where := p.Origin.String(); where != "" {
+		b.WriteString(where + ": ")
+	}
+	if p.Origin.Key != "" {
+		b.WriteString(p.Origin.Key + ": ")
+	}
+	b.WriteString(p.Message)
+	if p.Help != "" {
+		b.WriteString("\n  " + strings.ReplaceAll(p.Help, "\n", "\n  "))
+	}
+	return b.String()
+}
+
+// Errors is every problem that was found; Load returns it for a configuration that can
+// be read but not used. It is never empty when it is returned as an error.
+type Errors []*Problem
+
+// Error lists the problems one after the other.
+func (e Errors) Error() string {
+	list := make([]string, len(e))
+	for i, p := range e {
+		list[i] = p.Error()
+	}
+	return strings.Join(list, "\n")
+}
+
+// Unwrap makes the problems visible to errors.As.
+func (e Errors) Unwrap() []error {
+	list := make([]error, len(e))
+	for i, p := range e {
+		list[i] = p
+	}
+	return list
+}
+
+// problems collects while a layer is checked.
+type problems struct{ list Errors }
+
+func (p *problems) add(o Origin, message, help string) {
+	p.list = append(p.list, &Problem{o, message, help})
+}
+
+// err returns nil as a plain nil, so that callers can compare.
+func (p *problems) err() error {
+	if len(p.list) == 0 {
+		return nil
+	}
+	return p.list
+}
+
+// joinKey appends one part to a key in TOML's notation.
+func joinKey(key, part string) string {
+	if key == "" {
+		return quoteKey(part)
+	}
+	return key + "." + quoteKey(part)
+}
+
+func quoteKey(part string) string {
+	switch {
+	case isBareKey(part):
+		return part
+	case !strings.ContainsFunc(part, func(r rune) bool { return r == '\'' || unprintable(r) }):
+		return "'" + part + "'"
+	}
+	return quoteTOML(part)
+}
+
+func isBareKey(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// show quotes a value for a message, cut so that a line stays a line.
+func show(s string) string {
+	const limit = 60
+	if r := []rune(s); len(r) > limit {
+		s = string(r[:limit]) + "…"
+	}
+	return strconv.Quote(s)
+}

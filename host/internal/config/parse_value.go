@@ -1,0 +1,146 @@
+package config
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// value converts a node; nil after a problem.
+func (p *tomlParser) value(n *unstable.Node, at Origin, depth int) *Value {
+	if depth >= maxDepth {
+		p.problems.add(at, fmt.Sprintf("values are nested deeper than %d", maxDepth), "write fewer levels")
+		return nil
+	}
+	v := &Value{Origin: at}
+	switch n.Kind {
+	case unstable.String:
+		v.Kind, v.text = String, string(n.Data)
+	case unstable.Bool:
+		v.Kind, v.flag = Bool, string(n.Data) == "true"
+	case unstable.Integer:
+		return p.integer(v, string(n.Data))
+	case unstable.Float:
+		return p.float(v, string(n.Data))
+	case unstable.LocalDate, unstable.LocalTime, unstable.LocalDateTime, unstable.DateTime:
+		v.Kind, v.text = DateTime, string(n.Data)
+	case unstable.Array:
+		v.Kind = List
+		p.born[v] = byInline
+		for it := n.Children(); it.Next(); {
+			c := it.Node()
+			if c.Kind == unstable.Comment {
+				continue
+			}
+			here := at
+			if c.Raw.Length > 0 {
+				here = p.origin(int(c.Raw.Offset), "")
+			}
+			here.Key = at.Key + "[" + strconv.Itoa(len(v.items)) + "]"
+			if item := p.value(c, here, depth+1); item != nil {
+				v.items = append(v.items, item)
+			}
+		}
+	case unstable.InlineTable:
+		t := newTable(at)
+		for it := n.Children(); it.Next(); {
+			if it.Node().Kind == unstable.KeyValue {
+				p.inlineKeyValue(t, it.Node(), depth+1)
+			}
+		}
+		p.born[t] = byInline
+		return t
+	}
+	return v
+}
+
+// inlineKeyValue is keyValue inside { … }, which counts towards the depth.
+func (p *tomlParser) inlineKeyValue(t *Value, n *unstable.Node, depth int) {
+	parts := keyParts(n)
+	if depth+len(parts) > maxDepth {
+		p.add(parts[0].offset, "", fmt.Sprintf("values are nested deeper than %d", maxDepth), "write fewer levels")
+		return
+	}
+	for _, part := range parts[:len(parts)-1] {
+		if t = p.enter(t, t.fields[part.name], part, joinKey(t.Origin.Key, part.name), byDots); t == nil {
+			return
+		}
+	}
+	last := parts[len(parts)-1]
+	at := p.origin(last.offset, joinKey(t.Origin.Key, last.name))
+	if old := t.fields[last.name]; old != nil {
+		p.twice(at, old)
+		return
+	}
+	if v := p.value(n.Value(), at, depth+len(parts)-1); v != nil {
+		t.set(last.name, v)
+	}
+}
+
+func (p *tomlParser) integer(v *Value, text string) *Value {
+	digits := strings.TrimPrefix(strings.ReplaceAll(text, "_", ""), "+")
+	n, err := strconv.ParseInt(digits, 0, 64)
+	if err != nil {
+		p.problems.add(v.Origin, "the integer "+show(text)+" does not fit into 64 bits", "write a smaller one")
+		return nil
+	}
+	v.Kind, v.integer = Integer, n
+	return v
+}
+
+func (p *tomlParser) float(v *Value, text string) *Value {
+	f, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
+	if err != nil {
+		p.problems.add(v.Origin, "the float "+show(text)+" does not fit into 64 bits", "write a smaller one")
+		return nil
+	}
+	v.Kind, v.float = Float, f
+	return v
+}
+
+// lineIndex turns offsets into lines and columns without counting from the start.
+type lineIndex struct {
+	data   []byte
+	starts []int
+}
+
+func newLineIndex(data []byte) lineIndex {
+	starts := []int{0}
+	for i, c := range data {
+		if c == '\n' {
+			starts = append(starts, i+1)
+		}
+	}
+	return lineIndex{data, starts}
+}
+
+func (x lineIndex) position(offset int) (line, column int) {
+	offset = min(offset, len(x.data))
+	line = sort.SearchInts(x.starts, offset+1)
+	return line, utf8.RuneCount(x.data[x.starts[line-1]:offset]) + 1
+}
+
+// firstInvalid is the offset of the first byte that is not UTF-8, or -1.
+func firstInvalid(data []byte) int {
+	for i := 0; i < len(data); {
+		r, n := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return -1
+}
+
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unprintable(r) {
+			return '?'
+		}
+		return r
+	}, s)
+}

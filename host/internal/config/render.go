@@ -1,0 +1,252 @@
+package config
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// Format is a form in which a configuration is shown.
+type Format uint8
+
+// The formats of Render.
+const (
+	TOML Format = iota
+	JSON
+)
+
+// Render writes the effective configuration. With origins, TOML has a comment at each
+// value, and JSON is a list of {key, value, layer, origin}, one for each setting and
+// each rule. Lists are shown merged and without their strategies, so that what TOML
+// shows can be read back as one layer.
+func (c *Config) Render(w io.Writer, format Format, origins bool) error {
+	bw := bufio.NewWriter(w)
+	switch {
+	case format == TOML:
+		bw.Write(appendTOML(nil, c.merged, origins))
+	case origins:
+		if err := writeJSON(bw, jsonSettings(c.Effective())); err != nil {
+			return err
+		}
+	default:
+		if err := writeJSON(bw, c.merged.Any()); err != nil {
+			return err
+		}
+	}
+	return bw.Flush()
+}
+
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+type jsonSetting struct {
+	Key    string `json:"key"`
+	Value  any    `json:"value"`
+	Layer  string `json:"layer"`
+	Origin string `json:"origin"`
+}
+
+func jsonSettings(list []Setting) []jsonSetting {
+	out := make([]jsonSetting, len(list))
+	for i, s := range list {
+		out[i] = jsonSetting{s.Key, s.Value.Any(), s.Origin.Layer.String(), s.Origin.String()}
+	}
+	return out
+}
+
+// appendTOML writes the table v as a document; reading it gives an equal tree.
+func appendTOML(b []byte, v *Value, origins bool) []byte {
+	if v == nil {
+		return b
+	}
+	w := tomlWriter{b: b, origins: origins}
+	w.table(nil, v)
+	return w.b
+}
+
+type tomlWriter struct {
+	b       []byte
+	origins bool
+}
+
+func (w *tomlWriter) line(s string, at Origin) {
+	w.b = append(w.b, s...)
+	if w.origins && !at.IsZero() {
+		w.b = append(w.b, "  # "+at.Layer.String()+" "+at.String()...)
+	}
+	w.b = append(w.b, '\n')
+}
+
+// table writes what has no header first, because everything after a header belongs to it.
+func (w *tomlWriter) table(path []string, v *Value) {
+	for _, k := range v.keys {
+		if f := v.fields[k]; !hasHeader(f) && f.Kind != Null {
+			w.keyValue(k, f)
+		}
+	}
+	for _, k := range v.keys {
+		f := v.fields[k]
+		if !hasHeader(f) {
+			continue
+		}
+		sub := append(slices.Clone(path), k)
+		name := headerName(sub)
+		if f.Kind == List {
+			for _, item := range f.items {
+				w.blank()
+				w.line("[["+name+"]]", item.Origin)
+				w.table(sub, item)
+			}
+			continue
+		}
+		if needsHeader(f) {
+			w.blank()
+			w.b = append(w.b, "["+name+"]\n"...)
+		}
+		w.table(sub, f)
+	}
+}
+
+func (w *tomlWriter) blank() {
+	if len(w.b) > 0 {
+		w.b = append(w.b, '\n')
+	}
+}
+
+// keyValue puts the items of a long list on lines of their own when each has an origin.
+func (w *tomlWriter) keyValue(k string, f *Value) {
+	if w.origins && f.Kind == List && len(f.items) > 1 {
+		w.b = append(w.b, quoteKey(k)+" = [\n"...)
+		for _, item := range f.items {
+			w.line("  "+item.String()+",", item.Origin)
+		}
+		w.b = append(w.b, "]\n"...)
+		return
+	}
+	w.line(quoteKey(k)+" = "+f.String(), f.Origin)
+}
+
+func headerName(path []string) string {
+	var key string
+	for _, p := range path {
+		key = joinKey(key, p)
+	}
+	return key
+}
+
+// hasHeader reports whether a value is written under a [header] of its own.
+func hasHeader(v *Value) bool {
+	switch v.Kind {
+	case Table:
+		return true
+	case List:
+		return len(v.items) > 0 && !slices.ContainsFunc(v.items, func(i *Value) bool { return i.Kind != Table })
+	}
+	return false
+}
+
+// needsHeader is false for a table that only holds other tables: theirs imply it.
+func needsHeader(v *Value) bool {
+	for _, k := range v.keys {
+		if f := v.fields[k]; !hasHeader(f) && f.Kind != Null {
+			return true
+		}
+	}
+	return !slices.ContainsFunc(v.keys, func(k string) bool { return hasHeader(v.fields[k]) })
+}
+
+// appendInline writes a value on one line. Null has no form in TOML: it is left out of
+// tables, and the schema keeps it out of lists; here it shows as null, for messages.
+func appendInline(b []byte, v *Value) []byte {
+	switch v.Kind {
+	case Null:
+		return append(b, "null"...)
+	case Bool:
+		return strconv.AppendBool(b, v.flag)
+	case Integer:
+		return strconv.AppendInt(b, v.integer, 10)
+	case Float:
+		return append(b, formatFloat(v.float)...)
+	case String:
+		return append(b, quoteTOML(v.text)...)
+	case DateTime:
+		return append(b, v.text...)
+	case List:
+		b = append(b, '[')
+		for i, item := range v.items {
+			if i > 0 {
+				b = append(b, ", "...)
+			}
+			b = appendInline(b, item)
+		}
+		return append(b, ']')
+	}
+	sep := "{ "
+	for _, k := range v.keys {
+		if v.fields[k].Kind == Null {
+			continue
+		}
+		b = append(append(b, sep...), quoteKey(k)+" = "...)
+		b = appendInline(b, v.fields[k])
+		sep = ", "
+	}
+	if sep == "{ " {
+		return append(b, "{}"...)
+	}
+	return append(b, " }"...)
+}
+
+func formatFloat(f float64) string {
+	switch {
+	case math.IsNaN(f):
+		return "nan"
+	case math.IsInf(f, 1):
+		return "inf"
+	case math.IsInf(f, -1):
+		return "-inf"
+	}
+	s := strconv.FormatFloat(f, 'g', -1, 64)
+	if !strings.ContainsAny(s, ".e") {
+		s += ".0"
+	}
+	return s
+}
+
+// quoteTOML writes a basic string; what a terminal would act on is escaped.
+func quoteTOML(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case unprintable(r) && r > 0xffff:
+			fmt.Fprintf(&b, `\U%08X`, r)
+		case unprintable(r):
+			fmt.Fprintf(&b, `\u%04X`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

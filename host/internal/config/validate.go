@@ -1,0 +1,211 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// judge checks what only the merged tool can show (RFD 076, "Configuration").
+func (d *decoder) judge(t *Tool) {
+	source := t.tree.Get("source")
+	if source == nil {
+		help := `add source = "local" and the command, or remove the table`
+		if near := nearest(t.Name, slices.DeleteFunc(slices.Clone(d.names), func(n string) bool { return n == t.Name })); near != "" {
+			help = "did you mean " + quoteKey(near) + "? otherwise " + help
+		}
+		d.add(t.tree.Origin, "no layer gives this tool a source", help)
+		return
+	}
+	t.Source, _ = parseSource(source.text)
+	if t.Source.Kind != SourceLocal {
+		t.Command = nil
+		for _, key := range []string{"access", "command"} {
+			// A command of a lower layer is no mistake of whoever gives the tool another
+			// source; an access is, because somebody counts on it.
+			if v := t.tree.Get(key); v != nil && (key == "access" || v.Origin.Layer >= source.Origin.Layer) {
+				d.add(v.Origin, fmt.Sprintf("tool %s has source %s (%s), and only local tools have %s",
+					show(t.Name), quoteTOML(source.text), source.Origin, key), "remove "+key+`, or set source = "local"`)
+			}
+		}
+		return
+	}
+	if t.Command == nil {
+		d.add(source.Origin, "tool "+show(t.Name)+" is local and has no command", "add command = \"…\" to it")
+	}
+}
+
+func (d *decoder) access(v *Value) *Access {
+	if v == nil {
+		return nil
+	}
+	a := &Access{Origin: v.Origin}
+	if list := v.Get("fs"); list != nil {
+		a.FS = []FsRule{}
+		for _, item := range list.items {
+			a.FS = append(a.FS, d.fsRule(item))
+		}
+	}
+	if list := v.Get("net"); list != nil {
+		a.Net = []NetRule{}
+		for _, item := range list.items {
+			a.Net = append(a.Net, d.netRule(item))
+		}
+	}
+	if list := v.Get("env"); list != nil {
+		a.Env = []EnvRule{}
+		for _, item := range list.items {
+			r := jptool.EnvRule{Name: item.Get("name").str(), Read: item.Get("read").boolean(false)}
+			_, err := jptool.CompileEnv([]jptool.EnvRule{r})
+			d.compiled(item, err, "access.env[0]: ")
+			r.Origin = item.Origin.String()
+			a.Env = append(a.Env, EnvRule{r, item.Origin})
+		}
+	}
+	if m := v.Get("commands"); m != nil {
+		a.Commands = map[string]CommandRule{}
+		for _, name := range m.keys {
+			a.Commands[name] = d.commandRule(name, m.fields[name])
+		}
+	}
+	return a
+}
+
+func (d *decoder) fsRule(v *Value) FsRule {
+	written := v.fields["path"].text
+	r := FsRule{At: v.Origin, Dir: strings.HasSuffix(filepath.ToSlash(written), "/")}
+	at := v.fields["path"].Origin
+	rel, err := d.rel(written)
+	switch {
+	case errors.Is(err, wspath.ErrAbsolute):
+		d.add(at, show(written)+" is absolute and not below the workspace",
+			"write it relative to the workspace; for what lies outside, a rule with external = true on a link")
+	case errors.Is(err, wspath.ErrEscape):
+		d.add(at, show(written)+" leaves the workspace",
+			"write a path below it; for what lies outside, a rule with external = true on a link")
+	case err != nil:
+		d.add(at, show(written)+" is "+err.Error(), "write a path that a file can have")
+	case written == "":
+		d.add(at, "is empty", `write path = "." for the whole workspace`)
+	case rel.IsRoot() && v.Get("external").boolean(false):
+		d.add(at, "the workspace itself cannot be external", "name the link that leads outside")
+	}
+	r.FsRule = jptool.FsRule{
+		Path: rel.Slash(), External: v.Get("external").boolean(false),
+		Read: v.Get("read").optionalBool(), Write: v.Get("write").optionalBool(), Create: v.Get("create").optionalBool(),
+		Update: v.Get("update").optionalBool(), Delete: v.Get("delete").optionalBool(), Execute: v.Get("execute").optionalBool(),
+		Origin: v.Origin.String(),
+	}
+	return r
+}
+
+// rel takes an absolute path below the workspace as relative to it (DESIGN 4.4).
+func (d *decoder) rel(path string) (wspath.Rel, error) {
+	if filepath.IsAbs(path) {
+		clean := filepath.ToSlash(filepath.Clean(path))
+		for _, root := range d.roots {
+			if root == "" {
+				continue
+			}
+			if rest, ok := wspath.WithinAbs(filepath.ToSlash(filepath.Clean(root)), clean); ok {
+				return wspath.Parse(rest)
+			}
+		}
+	}
+	return wspath.Parse(path)
+}
+
+func (d *decoder) netRule(v *Value) NetRule {
+	r := jptool.NetRule{Host: v.Get("host").str(), Allow: v.Get("allow").boolean(false)}
+	if f := v.Get("scheme"); f != nil {
+		r.Scheme = new(f.text)
+	}
+	if f := v.Get("port"); f != nil {
+		r.Port = new(uint16(f.integer))
+	}
+	if f := v.Get("path_prefix"); f != nil {
+		r.PathPrefix = new(f.text)
+	}
+	_, err := jptool.CompileNet([]jptool.NetRule{r})
+	d.compiled(v, err, "access.net[0]: ")
+	r.Origin = v.Origin.String()
+	return NetRule{r, v.Origin}
+}
+
+func (d *decoder) commandRule(name string, v *Value) CommandRule {
+	r := jptool.CommandRule{Envs: v.Get("envs").strings()}
+	if args := v.Get("args"); args != nil {
+		r.Args = [][]string{}
+		for _, prefix := range args.items {
+			r.Args = append(r.Args, prefix.strings())
+		}
+	}
+	_, err := jptool.CompileCommands(map[string]jptool.CommandRule{name: r})
+	d.compiled(v, err, fmt.Sprintf("access.commands[%q]: ", name))
+	return CommandRule{r, v.Origin}
+}
+
+// compiled reports what the library says of one rule: the first line is what is wrong,
+// the next what to do.
+func (d *decoder) compiled(v *Value, err error, prefix string) {
+	if err == nil {
+		return
+	}
+	message, help, _ := strings.Cut(strings.TrimPrefix(err.Error(), prefix), "\n")
+	d.add(v.Origin, message, help)
+}
+
+// judgeParameter checks a node of a schema against itself.
+func (d *decoder) judgeParameter(p *Parameter, v *Value) {
+	if len(p.Types) == 0 {
+		d.add(v.Origin, "has no type", `add type = "string", or another JSON type`)
+		return
+	}
+	if f := v.Get("items"); f != nil && !slices.Contains(p.Types, "array") {
+		d.add(f.Origin, "only an array has items", `set type = "array", or remove items`)
+	}
+	if f := v.Get("properties"); f != nil && !slices.Contains(p.Types, "object") {
+		d.add(f.Origin, "only an object has properties", `set type = "object", or remove properties`)
+	}
+	fits := func(f *Value) {
+		if !slices.ContainsFunc(p.Types, f.isJSONType) {
+			d.add(f.Origin, f.String()+" is not of type "+strings.Join(p.Types, " or "), "write a value of the type, or change the type")
+		}
+	}
+	def, enum := v.Get("default"), v.Get("enum")
+	if def != nil {
+		fits(def)
+	}
+	if enum != nil {
+		for _, item := range enum.items {
+			fits(item)
+		}
+		if def != nil && !slices.ContainsFunc(enum.items, def.Equal) {
+			d.add(def.Origin, def.String()+" is not in enum", "write one of "+enum.String())
+		}
+	}
+}
+
+func (v *Value) isJSONType(name string) bool {
+	switch v.Kind {
+	case Bool:
+		return name == "boolean"
+	case Integer:
+		return name == "integer" || name == "number"
+	case Float:
+		return name == "number" || name == "integer" && v.float == math.Trunc(v.float)
+	case String, DateTime:
+		return name == "string"
+	case List:
+		return name == "array"
+	case Table:
+		return name == "object"
+	}
+	return name == "null"
+}

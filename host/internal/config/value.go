@@ -1,0 +1,218 @@
+package config
+
+import (
+	"math"
+	"slices"
+	"strconv"
+)
+
+// Kind is the kind of a Value.
+type Kind uint8
+
+// The kinds. Null comes only from JSON, where it takes away what lower layers set.
+const (
+	Null Kind = iota
+	Bool
+	Integer
+	Float
+	String
+	DateTime
+	List
+	Table
+)
+
+var kindNames = [...]string{"null", "a boolean", "an integer", "a float", "a string", "a date", "a list", "a table"}
+
+// String names the kind with its article.
+func (k Kind) String() string { return kindNames[k] }
+
+// Value is a node of the generic tree that every layer is read into. It is not changed
+// after Load; whoever gets one only reads it.
+type Value struct {
+	Kind   Kind
+	Origin Origin
+
+	flag    bool
+	integer int64
+	float   float64
+	text    string // String, and DateTime as written
+	items   []*Value
+	keys    []string // of a table, in the order written
+	fields  map[string]*Value
+
+	// rules marks a list each of whose items is a setting of its own.
+	rules bool
+	// how is set on lists and free values by the annotated form {value, strategy, …}.
+	how *howto
+}
+
+// howto is what the annotated form of a list says besides its items (reference 5.2).
+type howto struct {
+	strategy string
+	// dedup is nil where the layer has no opinion ("inherit").
+	dedup   *bool
+	discard bool
+	// places of the annotations themselves, for FromRepository.
+	notes []*Value
+}
+
+func newTable(o Origin) *Value {
+	return &Value{Kind: Table, Origin: o, fields: map[string]*Value{}}
+}
+
+// Get returns the value of a key of a table, or nil.
+func (v *Value) Get(key string) *Value {
+	if v == nil || v.Kind != Table {
+		return nil
+	}
+	return v.fields[key]
+}
+
+// At follows keys through tables; it returns nil when one is absent.
+func (v *Value) At(keys ...string) *Value {
+	for _, k := range keys {
+		v = v.Get(k)
+	}
+	return v
+}
+
+// Keys returns the keys of a table in the order written.
+func (v *Value) Keys() []string { return slices.Clone(v.keys) }
+
+// Items returns the items of a list.
+func (v *Value) Items() []*Value { return slices.Clone(v.items) }
+
+func (v *Value) set(key string, child *Value) {
+	if _, ok := v.fields[key]; !ok {
+		v.keys = append(v.keys, key)
+	}
+	v.fields[key] = child
+}
+
+func (v *Value) remove(key string) {
+	if _, ok := v.fields[key]; ok {
+		delete(v.fields, key)
+		v.keys = slices.DeleteFunc(v.keys, func(k string) bool { return k == key })
+	}
+}
+
+// Any returns the value as encoding/json would decode it, but integers as int64 and
+// dates as strings.
+func (v *Value) Any() any {
+	if v == nil {
+		return nil
+	}
+	switch v.Kind {
+	case Bool:
+		return v.flag
+	case Integer:
+		return v.integer
+	case Float:
+		return v.float
+	case String, DateTime:
+		return v.text
+	case List:
+		list := make([]any, len(v.items))
+		for i, item := range v.items {
+			list[i] = item.Any()
+		}
+		return list
+	case Table:
+		m := make(map[string]any, len(v.keys))
+		for k, f := range v.fields {
+			m[k] = f.Any()
+		}
+		return m
+	}
+	return nil
+}
+
+// String renders the value in TOML on one line, for people.
+func (v *Value) String() string { return string(appendInline(nil, v)) }
+
+// Equal reports whether two values are the same apart from where they stand and the
+// order of keys. NaN equals itself, so that a tree always equals itself.
+func (v *Value) Equal(w *Value) bool {
+	if v == nil || w == nil {
+		return v == w
+	}
+	if v.Kind != w.Kind {
+		return false
+	}
+	switch v.Kind {
+	case Bool:
+		return v.flag == w.flag
+	case Integer:
+		return v.integer == w.integer
+	case Float:
+		return v.float == w.float || math.IsNaN(v.float) && math.IsNaN(w.float)
+	case String, DateTime:
+		return v.text == w.text
+	case List:
+		return slices.EqualFunc(v.items, w.items, (*Value).Equal)
+	case Table:
+		if len(v.fields) != len(w.fields) {
+			return false
+		}
+		for k, f := range v.fields {
+			if g, ok := w.fields[k]; !ok || !f.Equal(g) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// str, boolean and the like read an optional scalar whose kind the schema has checked.
+func (v *Value) str() string {
+	if v == nil {
+		return ""
+	}
+	return v.text
+}
+
+func (v *Value) boolean(def bool) bool {
+	if v == nil || v.Kind != Bool {
+		return def
+	}
+	return v.flag
+}
+
+func (v *Value) optionalBool() *bool {
+	if v == nil || v.Kind != Bool {
+		return nil
+	}
+	return new(v.flag)
+}
+
+func (v *Value) strings() []string {
+	if v == nil {
+		return nil
+	}
+	if v.Kind == String {
+		return []string{v.text}
+	}
+	list := make([]string, len(v.items))
+	for i, item := range v.items {
+		list[i] = item.text
+	}
+	return list
+}
+
+func (v *Value) number() float64 {
+	if v.Kind == Integer {
+		return float64(v.integer)
+	}
+	return v.float
+}
+
+// rebase gives v and what is below it keys that start at key.
+func (v *Value) rebase(key string) {
+	v.Origin.Key = key
+	for i, item := range v.items {
+		item.rebase(key + "[" + strconv.Itoa(i) + "]")
+	}
+	for k, f := range v.fields {
+		f.rebase(joinKey(key, k))
+	}
+}

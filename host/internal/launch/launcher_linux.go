@@ -1,0 +1,293 @@
+package launch
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxIdle is how many supervisors are kept for later calls.
+const maxIdle = 2
+
+type launcher struct {
+	mu     sync.Mutex
+	closed bool
+	idle   []*supervisor
+	all    map[*supervisor]struct{}
+	wait   sync.WaitGroup // for every supervisor's process, and for warm
+}
+
+// supervisor is the host's end of one supervisor process.
+type supervisor struct {
+	sock    *os.File
+	process *os.Process
+	gone    chan struct{} // closed when the process has ended
+	calls   int
+}
+
+// The start function is the supervisor's business here; see Supervise.
+func newLauncher(Start) launcher { return launcher{all: map[*supervisor]struct{}{}} }
+
+func (l *launcher) warm() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || len(l.idle) > 0 {
+		return
+	}
+	l.wait.Go(func() {
+		if s, err := l.spawn(); err == nil {
+			l.put(s)
+		}
+	})
+}
+
+func (l *launcher) close() error {
+	l.mu.Lock()
+	l.closed, l.idle = true, nil
+	open := slices.Collect(maps.Keys(l.all))
+	for _, s := range open {
+		_ = s.sock.Close() // all at once, and then one by one
+	}
+	l.mu.Unlock()
+	for _, s := range open {
+		s.abandon()
+	}
+	l.wait.Wait()
+	return nil
+}
+
+// take returns an idle supervisor, or a new one.
+func (l *launcher) take() (*supervisor, error) {
+	l.mu.Lock()
+	for len(l.idle) > 0 {
+		s := l.idle[len(l.idle)-1]
+		l.idle = l.idle[:len(l.idle)-1]
+		select {
+		case <-s.gone: // killed while nothing was going on
+			_ = s.sock.Close()
+		default:
+			l.mu.Unlock()
+			return s, nil
+		}
+	}
+	l.mu.Unlock()
+	return l.spawn()
+}
+
+// put keeps a supervisor whose call ended well, or ends it when there are enough.
+func (l *launcher) put(s *supervisor) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || len(l.idle) == maxIdle {
+		_ = s.sock.Close()
+		return
+	}
+	l.idle = append(l.idle, s)
+}
+
+func (l *launcher) spawn() (*supervisor, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	theirs := os.NewFile(uintptr(fds[1]), "supervisor's end")
+	defer closeAll(theirs)
+	if err := unix.SetNonblock(fds[0], true); err != nil {
+		_ = unix.Close(fds[0])
+		return nil, err
+	}
+	s := &supervisor{sock: os.NewFile(uintptr(fds[0]), "supervisor"), gone: make(chan struct{})}
+	cmd := &exec.Cmd{
+		// Not the path of the binary: that may have been replaced since.
+		Path: "/proc/self/exe",
+		Args: []string{supervisorName},
+		// It needs few threads; and nothing of the host's environment.
+		Env:        []string{"GOMAXPROCS=2"},
+		Dir:        "/",
+		ExtraFiles: []*os.File{theirs},
+		// In the terminal's foreground group it would die of ctrl-c before the tool.
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		closeAll(s.sock)
+		return nil, errClosed
+	}
+	if err := cmd.Start(); err != nil {
+		closeAll(s.sock)
+		return nil, err
+	}
+	s.process = cmd.Process
+	l.all[s] = struct{}{}
+	l.wait.Go(func() {
+		_ = cmd.Wait()
+		close(s.gone)
+		l.mu.Lock()
+		delete(l.all, s)
+		l.mu.Unlock()
+	})
+	return s, nil
+}
+
+// abandon ends a supervisor that is not needed, or does not answer. It is given the time
+// to end its tree itself, and woken for it: the tool may have stopped it. If that does
+// not help its tree is ended from here, as long as it still holds it together.
+func (s *supervisor) abandon() {
+	_ = s.sock.Close()
+	_ = s.process.Signal(unix.SIGCONT)
+	for range 3 {
+		select {
+		case <-s.gone:
+			return
+		case <-time.After(killFor + giveUp/10):
+			_, _ = signalTree(s.process.Pid, unix.SIGKILL)
+		}
+	}
+	_ = s.process.Kill()
+	<-s.gone
+}
+
+// done is the answer of a supervisor.
+type done struct {
+	report *report
+	err    error
+}
+
+func (l *launcher) run(ctx context.Context, spec *Spec) (*Result, error) {
+	s, err := l.take()
+	if err != nil {
+		return nil, &ControlError{Message: "the tool's supervisor could not be started", Err: err}
+	}
+	streams, err := newStdio(spec.Limits)
+	if err != nil {
+		l.put(s)
+		return nil, &StartError{Program: spec.Argv[0], Err: err}
+	}
+	began := time.Now()
+	s.calls++
+	call := strconv.Itoa(s.calls)
+	fields := append([]string{frameRun, call, spec.Program, spec.Dir, string(spec.Plan), strconv.Itoa(len(spec.Argv))}, spec.Argv...)
+	if err := sendFrame(s.sock, append(streams.child[:], spec.ExtraFiles...), append(fields, spec.Env...)...); err != nil {
+		streams.abandon()
+		_ = s.sock.Close() // half a frame may have gone out
+		return nil, &StartError{Program: spec.Argv[0], Err: err}
+	}
+	streams.handedOver()
+	streams.run(spec.Stdin)
+	answer := make(chan done, 1)
+	go func() {
+		r, err := s.receive(call)
+		answer <- done{r, err}
+	}()
+	reason, d := s.await(ctx, spec, call, streams.flood, answer)
+	if d.err != nil {
+		s.abandon()
+	}
+	if flood := streams.finish(); reason == 0 {
+		reason = flood
+	}
+	result := &Result{Stdout: streams.output[0].kept, Stderr: streams.output[1].kept, Duration: time.Since(began)}
+	if err := d.failure(spec); err != nil {
+		_ = s.sock.Close()
+		return result, err
+	}
+	l.put(s)
+	if d.report.errno != 0 {
+		return nil, &StartError{Program: spec.Argv[0], Err: d.report.errno}
+	}
+	if d.report.problem != "" {
+		return nil, &StartError{Program: spec.Argv[0], Err: errors.New(d.report.problem)}
+	}
+	result.Exit, result.Leftover = exitOf(d.report.status), d.report.leftover
+	if reason != 0 {
+		return result, spec.stopError(ctx, reason)
+	}
+	return result, nil
+}
+
+// await waits for the end of the call and brings it about when there is a reason.
+func (s *supervisor) await(ctx context.Context, spec *Spec, call string, flood <-chan Reason, answer <-chan done) (Reason, done) {
+	timer := time.NewTimer(spec.Limits.Time)
+	defer timer.Stop()
+	cancelled, late := ctx.Done(), timer.C
+	var reason Reason
+	for {
+		grace := spec.Limits.Grace
+		select {
+		case d := <-answer:
+			return reason, d
+		case <-cancelled:
+			reason = Cancelled
+		case <-late:
+			reason = TimedOut
+		case reason = <-flood:
+			grace = 0
+		}
+		cancelled, late, flood = nil, nil, nil
+		_ = s.sock.SetReadDeadline(time.Now().Add(max(grace, 0) + giveUp))
+		// If this fails the supervisor is gone, and the answer says so.
+		_ = sendFrame(s.sock, nil, frameStop, call, strconv.FormatInt(int64(grace), 10))
+	}
+}
+
+// receive reads the report of a call.
+func (s *supervisor) receive(call string) (*report, error) {
+	head := make([]byte, 4)
+	if _, err := io.ReadFull(s.sock, head); err != nil {
+		return nil, err
+	}
+	n := binary.BigEndian.Uint32(head)
+	if n > 1<<20 {
+		return nil, errFrame
+	}
+	body := make([]byte, n)
+	if _, err := io.ReadFull(s.sock, body); err != nil {
+		return nil, err
+	}
+	fields, err := decodeFrame(body)
+	if err != nil {
+		return nil, err
+	}
+	r, err := parseReport(fields)
+	if err == nil && r.call != call {
+		err = errFrame
+	}
+	// The deadline is that of this call only.
+	return r, errors.Join(err, s.sock.SetReadDeadline(time.Time{}))
+}
+
+// failure is the error of a call that got out of control, or nil.
+func (d done) failure(spec *Spec) error {
+	switch {
+	case errors.Is(d.err, os.ErrDeadlineExceeded):
+		return &ControlError{Message: "the tool could not be ended within " + giveUp.String() + "; processes of " + strconv.Quote(spec.Argv[0]) + " may still run"}
+	case d.err != nil:
+		return &ControlError{Message: "the tool's supervisor ended before the tool did (was it killed?); processes of " + strconv.Quote(spec.Argv[0]) + " may still run", Err: d.err}
+	case d.report.remaining > 0:
+		return &ControlError{Message: strconv.Itoa(d.report.remaining) + " processes of " + strconv.Quote(spec.Argv[0]) + " could not be ended: they run as another user, or hang in the kernel"}
+	}
+	return nil
+}
+
+func exitOf(status unix.WaitStatus) Exit {
+	if !status.Signaled() {
+		return Exit{Code: status.ExitStatus()}
+	}
+	name := unix.SignalName(status.Signal())
+	if name == "" {
+		name = "signal " + strconv.Itoa(int(status.Signal()))
+	}
+	return Exit{Code: -1, Signal: name}
+}

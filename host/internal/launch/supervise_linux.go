@@ -1,0 +1,296 @@
+package launch
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	supervisorName = "jphost-supervisor"
+	// socketFD is where the host puts its socket.
+	socketFD = 3
+	// linger is how long processes that the tool left behind may still print after it has
+	// ended itself (`cmd > >(tee log)`); then they are killed.
+	linger = 100 * time.Millisecond
+	// killFor is how long a supervisor tries to end a tree before it reports that it
+	// cannot, and outlast how long it goes on after that.
+	killFor = 3 * time.Second
+	outlast = 30 * time.Second
+)
+
+func isSupervisor(args []string) bool { return len(args) == 1 && args[0] == supervisorName }
+
+// frame is what the socket brought; closed when there will be no more.
+type frame struct {
+	fields []string
+	fds    []int
+}
+
+// exited is one process that was waited for.
+type exited struct {
+	pid    int
+	status unix.WaitStatus
+}
+
+func supervise(start Start) int {
+	// Tools are killed when the thread that started them ends (Pdeathsig), and the main
+	// thread ends last.
+	runtime.LockOSThread()
+	kind, err := unix.GetsockoptInt(socketFD, unix.SOL_SOCKET, unix.SO_TYPE)
+	if err != nil || kind != unix.SOCK_STREAM {
+		return 2 // somebody tried the name by hand
+	}
+	closeInherited()
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return 1
+	}
+	// The first use of os.Process tries out pidfds. That must not happen later on a
+	// thread whose filter denies them: it would switch them off for all of the process.
+	if self, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = self.Release()
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
+	frames := make(chan frame)
+	go func() {
+		defer close(frames)
+		for {
+			fields, fds, err := receiveFrame(socketFD)
+			if err != nil {
+				closeFDs(fds)
+				return
+			}
+			frames <- frame{fields, fds}
+		}
+	}()
+	for {
+		select {
+		case f, ok := <-frames:
+			if !ok {
+				return 0
+			}
+			c, err := newCall(f)
+			if err != nil {
+				return 1
+			}
+			if c == nil { // a stop that came too late
+				continue
+			}
+			c.start(start)
+			again := c.serve(frames, signals)
+			c.release()
+			if !again {
+				return 0
+			}
+		case <-signals:
+			return 0
+		}
+	}
+}
+
+// closeInherited closes what the host had inherited itself without asking for it, and
+// would hand on to tools. Descriptors of our own have the close-on-exec flag.
+func closeInherited() {
+	unix.CloseOnExec(socketFD)
+	names, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		_ = unix.CloseRange(socketFD+1, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC)
+		return
+	}
+	for _, name := range names {
+		fd, err := strconv.Atoi(name.Name())
+		if err != nil || fd <= socketFD {
+			continue
+		}
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			_ = unix.Close(fd)
+		}
+	}
+}
+
+// call is one tool from start to end.
+type call struct {
+	cmd   *exec.Cmd
+	plan  json.RawMessage
+	files []*os.File
+	over  chan struct{}
+	exits chan exited
+
+	report report
+	ended  bool // the tool's first process has been waited for
+}
+
+// newCall reads a run frame. It returns nil for a stop of a call that is over.
+func newCall(f frame) (*call, error) {
+	c := &call{over: make(chan struct{}), exits: make(chan exited)}
+	for i, fd := range f.fds {
+		c.files = append(c.files, os.NewFile(uintptr(fd), "fd"+strconv.Itoa(i)))
+	}
+	if len(f.fields) > 0 && f.fields[0] == frameStop {
+		return nil, nil
+	}
+	if len(f.fields) < 7 || f.fields[0] != frameRun || len(c.files) < 3 {
+		return nil, errFrame
+	}
+	n, err := strconv.Atoi(f.fields[5])
+	if rest := f.fields[6:]; err == nil && n > 0 && n <= len(rest) {
+		c.report.call = f.fields[1]
+		c.plan = json.RawMessage(f.fields[4])
+		c.cmd = &exec.Cmd{
+			Path: f.fields[2], Dir: f.fields[3],
+			Args: rest[:n], Env: rest[n:],
+			Stdin: c.files[0], Stdout: c.files[1], Stderr: c.files[2], ExtraFiles: c.files[3:],
+			SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL},
+		}
+		return c, nil
+	}
+	return nil, errFrame
+}
+
+// start starts the tool and closes our copies of its files.
+func (c *call) start(start Start) {
+	var err error
+	switch {
+	case len(c.plan) == 0:
+		err = c.cmd.Start()
+	case start == nil:
+		err = errors.New("the call has a plan, but this program has nothing that could hold it")
+	default:
+		started := make(chan error)
+		go func() {
+			// Never unlocked: the thread ends with this goroutine, and with it what start
+			// did to it. It must not end before the tool does.
+			runtime.LockOSThread()
+			started <- start(c.plan, c.cmd)
+			<-c.over
+		}()
+		err = <-started
+	}
+	closeAll(c.files...)
+	switch {
+	case err == nil:
+	case errors.As(err, &c.report.errno):
+	default:
+		c.report.problem = err.Error()
+	}
+	// Wait for children only from here on: a start that fails waits for its own.
+	go func() {
+		defer close(c.exits)
+		for {
+			var status unix.WaitStatus
+			pid, err := unix.Wait4(-1, &status, unix.WALL, nil)
+			switch {
+			case err == unix.EINTR:
+			case err != nil:
+				return // ECHILD: nothing is left
+			default:
+				c.exits <- exited{pid, status}
+			}
+		}
+	}()
+}
+
+// release lets the thread of a restricted start go.
+func (c *call) release() {
+	close(c.over)
+	if c.cmd.Process != nil {
+		_ = c.cmd.Process.Release()
+	}
+}
+
+// serve waits for the end of the tree, or brings it about, and reports it. It returns
+// whether another call may follow.
+func (c *call) serve(frames <-chan frame, signals <-chan os.Signal) bool {
+	var lingering, killing, deadline <-chan time.Time
+	pause := time.Millisecond
+	hostGone, gaveUp := false, false
+	kill := func() {
+		if deadline == nil {
+			deadline = time.After(killFor)
+		}
+		alive, err := signalTree(os.Getpid(), unix.SIGKILL)
+		if err != nil { // no /proc: what is known is the group
+			alive = 1
+			if !c.ended && c.cmd.Process != nil {
+				_ = unix.Kill(-c.cmd.Process.Pid, unix.SIGKILL)
+			}
+		}
+		c.report.remaining = alive
+		killing = time.After(pause)
+		pause = min(2*pause, 50*time.Millisecond)
+	}
+	for {
+		select {
+		case e, ok := <-c.exits:
+			switch {
+			case !ok:
+				c.report.remaining = 0
+				return !hostGone && !gaveUp && c.send() == nil
+			case c.cmd.Process != nil && e.pid == c.cmd.Process.Pid:
+				c.report.status, c.ended = e.status, true
+				if killing == nil {
+					lingering = time.After(linger)
+				}
+			}
+		case <-lingering:
+			lingering = nil
+			kill()
+			c.report.leftover = c.report.remaining
+		case <-killing:
+			kill()
+		case <-deadline:
+			if gaveUp || hostGone {
+				return false
+			}
+			gaveUp = true
+			_ = c.send()
+			deadline = time.After(outlast)
+		case f, ok := <-frames:
+			closeFDs(f.fds)
+			if !ok {
+				frames, hostGone = nil, true
+				kill()
+			} else if len(f.fields) == 3 && f.fields[0] == frameStop && f.fields[1] == c.report.call && killing == nil {
+				grace, _ := strconv.ParseInt(f.fields[2], 10, 64)
+				if grace <= 0 {
+					kill()
+					break
+				}
+				_, _ = signalTree(os.Getpid(), unix.SIGTERM)
+				killing = time.After(time.Duration(grace))
+			}
+		case <-signals:
+			hostGone = true // ends this supervisor, as if the host were gone
+			kill()
+		}
+	}
+}
+
+func (c *call) send() error {
+	frame := encodeFrame(c.report.fields()...)
+	for len(frame) > 0 {
+		n, err := unix.SendmsgN(socketFD, frame, nil, nil, unix.MSG_NOSIGNAL)
+		if err != nil && err != unix.EINTR {
+			return err
+		}
+		frame = frame[max(n, 0):]
+	}
+	return nil
+}
+
+func closeFDs(fds []int) {
+	for _, fd := range fds {
+		_ = unix.Close(fd)
+	}
+}
+
+func treeControl() error { return nil }

@@ -1,0 +1,174 @@
+package mount
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/approval"
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// Env is what applying needs.
+type Env struct {
+	Store    *approval.Store
+	Prompter ask.Prompter
+	// Persist stores the delta in the conversation, as the last step; nil stores nothing.
+	Persist func(context.Context, ConversationDelta) error
+	// Look looks at the workspace again; nil is the real file system.
+	Look Looker
+}
+
+// ErrDeclined: the person said no to a confirmation, or there was nobody to ask.
+var ErrDeclined = errors.New("not mounted")
+
+// Apply asks for the confirmations and then does all of the batch, or nothing: it checks that the facts
+// still hold, makes the links, seeds the approvals and stores the delta; when one step
+// fails, the steps before are taken back. Not covered: a crash can leave links behind,
+// which grant nothing, and directories that were made for them. The caller holds the conversation's lock.
+func (p *Plan) Apply(ctx context.Context, env Env) (err error) {
+	if env.Look == nil {
+		env.Look = System{p.root}
+	}
+	for _, c := range p.confirm {
+		if err := confirm(ctx, env.Prompter, c); err != nil {
+			return err
+		}
+	}
+	if err := p.verify(env.Look); err != nil {
+		return err
+	}
+	root, err := wspath.OpenDir(p.root)
+	if err != nil {
+		return fmt.Errorf("opening the workspace: %w", err)
+	}
+	defer root.Close()
+	var undo undoList
+	defer func() {
+		if err != nil {
+			err = undo.run(err)
+		}
+	}()
+	for _, l := range p.links {
+		if l.Exists {
+			continue
+		}
+		if err := p.make(root, l, &undo); err != nil {
+			return fmt.Errorf("mounting %s: %w", ask.Visible(l.Path.String()), err)
+		}
+	}
+	// The links, old and new, must lead where they are approved to.
+	for _, l := range p.links {
+		if e, err := env.Look.Entry(l.Path); err != nil || e.Path != l.Path || e.Kind != Symlink || e.Target != l.Target {
+			return changed(l)
+		}
+	}
+	if len(p.bindings) > 0 {
+		revert, err := env.Store.Record(ctx, p.bindings...)
+		if err != nil {
+			return fmt.Errorf("storing the approval: %w", err)
+		}
+		undo.add("the approval", func() error { return revert(context.WithoutCancel(ctx)) })
+	}
+	if env.Persist != nil && !p.delta.Empty() {
+		if err := env.Persist(ctx, p.delta); err != nil {
+			return fmt.Errorf("storing the mount in the conversation: %w", err)
+		}
+	}
+	return nil
+}
+
+func confirm(ctx context.Context, p ask.Prompter, c Confirmation) error {
+	answer, err := p.Bool(ctx, c.Question())
+	switch {
+	case errors.Is(err, ask.ErrNoTerminal):
+		return fmt.Errorf("%w: %s needs a confirmation (%s), and %w\n%s", ErrDeclined, visibleList(c.Paths), c.Reason, ask.ErrNoTerminal, c.Remedy)
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrDeclined, err)
+	case !answer.Yes:
+		return fmt.Errorf("%w: the %s of %s was declined", ErrDeclined, c.Reason, visibleList(c.Paths))
+	}
+	return nil
+}
+
+func visibleList(paths []string) string {
+	shown := make([]string, len(paths))
+	for i, p := range paths {
+		shown[i] = ask.Visible(p)
+	}
+	return strings.Join(shown, ", ")
+}
+
+func changed(l Link) error {
+	return fmt.Errorf("mounting %s: the workspace or the target changed in the meantime\nlook at it and try again", ask.Visible(l.Path.String()))
+}
+
+// verify compares the facts with those the plan was made from; a person may have taken
+// their time to answer.
+func (p *Plan) verify(look Looker) error {
+	for _, l := range p.links {
+		e, err := look.Entry(l.Path)
+		want := Missing
+		if l.Exists {
+			want = Symlink
+		}
+		if err != nil || e.Path != l.Path || e.Kind != want || l.Exists && e.Target != l.Target {
+			return changed(l)
+		}
+		if t, err := look.Target(l.Target); err != nil || t.Abs != l.Target || t.Dir != l.Dir {
+			return changed(l)
+		}
+	}
+	return nil
+}
+
+// make makes the directories on the way and the link, never following a symlink, so that
+// nothing is made outside the workspace however the tree changes.
+func (p *Plan) make(root *wspath.Dir, l Link, undo *undoList) error {
+	parent := l.Path.Parent().Slash()
+	for i := 0; i <= len(parent); i++ {
+		if i < len(parent) && parent[i] != '/' || parent == "" {
+			continue
+		}
+		dir := parent[:i]
+		err := root.Mkdir(dir, 0o777)
+		if err == nil {
+			undo.add(ask.Visible(dir), func() error { return root.RemoveDir(dir) })
+		} else if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	text := filepath.FromSlash(l.Target)
+	if err := makeLink(root, p.root, text, l); err != nil {
+		return err
+	}
+	undo.add(ask.Visible(l.Path.String()), func() error { return removeLink(root, p.root, l.Path.Slash(), text) })
+	return nil
+}
+
+// undoList takes steps back in reverse order.
+type undoList []struct {
+	what string
+	f    func() error
+}
+
+func (u *undoList) add(what string, f func() error) {
+	*u = append(*u, struct {
+		what string
+		f    func() error
+	}{what, f})
+}
+
+// run takes everything back and adds what could not be to the error.
+func (u *undoList) run(err error) error {
+	for i := len(*u) - 1; i >= 0; i-- {
+		if e := (*u)[i].f(); e != nil {
+			err = fmt.Errorf("%w\nand %s could not be taken back: %w", err, (*u)[i].what, e)
+		}
+	}
+	return err
+}

@@ -1,0 +1,125 @@
+package mount
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// Looker tells the facts that a plan rests on. Paths are absolute with slashes.
+type Looker interface {
+	// Target resolves a path to its canonical form. An error wrapping fs.ErrNotExist
+	// means that it does not exist.
+	Target(abs string) (Target, error)
+	// Entry describes the directory entry at a path of the workspace. It fails when
+	// the entry's directory lies outside the workspace or cannot be told.
+	Entry(rel wspath.Rel) (Entry, error)
+}
+
+// Target is something that exists.
+type Target struct {
+	// Abs is its canonical path.
+	Abs string
+	// Dir and File tell what it is; neither: a device, a FIFO, a socket.
+	Dir, File bool
+}
+
+// Kind is what stands at an entry.
+type Kind int
+
+// The kinds of entries.
+const (
+	Missing Kind = iota
+	Symlink      // or a junction on Windows
+	Other
+)
+
+// Entry is a directory entry of the workspace.
+type Entry struct {
+	// Path is the entry's own path with its directory resolved: different spellings
+	// of one entry are one.
+	Path wspath.Rel
+	Kind Kind
+	// Text is what a symlink says, Target the canonical path that it leads to, "" when
+	// it leads nowhere.
+	Text, Target string
+}
+
+// ErrParentOutside: the directory that would hold a link is outside the workspace.
+var ErrParentOutside = errors.New("its directory leads outside the workspace")
+
+// System looks at the real file system, for the workspace at the canonical path Root.
+type System struct{ Root string }
+
+// Target implements Looker. `..` after a symlink goes to the parent of where the link
+// leads, as the kernel reads it.
+func (s System) Target(abs string) (Target, error) {
+	real, err := filepath.EvalSymlinks(filepath.FromSlash(abs))
+	if err != nil {
+		return Target{}, wspath.Bare(err)
+	}
+	canonical, err := throughJunctions(filepath.ToSlash(real))
+	if err != nil {
+		return Target{}, err
+	}
+	fi, err := os.Lstat(filepath.FromSlash(canonical))
+	if err != nil {
+		return Target{}, wspath.Bare(err)
+	}
+	return Target{Abs: canonical, Dir: fi.IsDir(), File: fi.Mode().IsRegular()}, nil
+}
+
+// throughJunctions resolves what EvalSymlinks leaves alone on Windows, in the way that
+// policies are compiled.
+func throughJunctions(abs string) (string, error) {
+	vol := filepath.VolumeName(abs)
+	rel, err := wspath.Parse(strings.TrimLeft(abs[len(vol):], "/"))
+	if err != nil {
+		return "", err
+	}
+	c, err := wspath.Canonicalize(vol+"/", rel, false, nil)
+	if err != nil {
+		return "", err
+	}
+	if c.Missing {
+		return "", fs.ErrNotExist
+	}
+	return c.Abs, nil
+}
+
+// Entry implements Looker.
+func (s System) Entry(rel wspath.Rel) (Entry, error) {
+	c, err := wspath.Canonicalize(s.Root, rel, true, nil)
+	if err != nil {
+		return Entry{}, err
+	}
+	below, ok := wspath.WithinAbs(s.Root, c.Abs)
+	if !ok {
+		return Entry{}, ErrParentOutside
+	}
+	path, err := wspath.Parse(below)
+	if err != nil {
+		return Entry{}, err
+	}
+	e := Entry{Path: path}
+	at := filepath.FromSlash(c.Abs)
+	if _, err := os.Lstat(at); errors.Is(err, fs.ErrNotExist) {
+		return e, nil
+	} else if err != nil {
+		return Entry{}, fmt.Errorf("looking at it: %w", wspath.Bare(err))
+	}
+	e.Kind = Other
+	// Junctions are no symlinks to Lstat, but Readlink reads both.
+	if e.Text, err = os.Readlink(at); err == nil {
+		e.Kind = Symlink
+		if t, err := wspath.Canonicalize(s.Root, path, false, nil); err == nil && !t.Missing {
+			e.Target = t.Abs
+		}
+	}
+	return e, nil
+}

@@ -1,0 +1,312 @@
+package mount
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/approval"
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// Request is what a plan is made from. Paths are canonical and absolute, with slashes.
+type Request struct {
+	// Root is the workspace, Cwd the current directory.
+	Root, Cwd string
+	// Home is the home directory, State the directory of the host's own state, Config that of
+	// its user-global config; "" when there is none.
+	Home, State, Config string
+	// Tools are the enabled local tools, in the order to show them.
+	Tools []string
+	// NotMountable says of other known tools why they cannot have mounts ("it is an
+	// MCP tool", "it is disabled").
+	NotMountable map[string]string
+	// Rules are the effective rules of access.fs per tool, after all layers; a tool without
+	// rules is unrestricted inside the workspace.
+	Rules map[string][]jptool.FsRule
+	// Approved looks a binding up; [approval.Store.Snapshot] gives one.
+	Approved func(approval.Binding) approval.Decision
+	// Look tells facts.
+	Look Looker
+}
+
+// Link is a symlink that a plan makes or finds.
+type Link struct {
+	// Path is where it stands in the workspace, its directory resolved: also the path of
+	// its rules and approval.
+	Path wspath.Rel
+	// Target is the canonical path that it leads to.
+	Target string
+	// Dir says that the target is a directory.
+	Dir bool
+	// Exists says that the link is there already.
+	Exists bool
+}
+
+// Plan is a batch of mounts, decided but not done. Only NewPlan makes one.
+type Plan struct {
+	root     string
+	links    []Link
+	bindings []approval.Binding
+	delta    ConversationDelta
+	confirm  []Confirmation
+}
+
+// Links are the links of the batch, each once.
+func (p *Plan) Links() []Link { return slices.Clone(p.links) }
+
+// Bindings are the approvals to seed; those that are stored already are left out.
+func (p *Plan) Bindings() []approval.Binding { return slices.Clone(p.bindings) }
+
+// Delta is what the conversation is to remember.
+func (p *Plan) Delta() ConversationDelta { return p.delta }
+
+// Confirmations are what a person must agree to first, in order.
+func (p *Plan) Confirmations() []Confirmation { return slices.Clone(p.confirm) }
+
+// Empty reports that everything is as the batch wants it already.
+func (p *Plan) Empty() bool {
+	return len(p.bindings) == 0 && p.delta.Empty() && !slices.ContainsFunc(p.links, func(l Link) bool { return !l.Exists })
+}
+
+// preserved keeps what a tool without rules could do in the workspace before a mount
+// declared its access.fs (RFD D43, "Default-deny preservation"). Execute is our addition: our
+// default for an undeclared type grants it, and scripts and built programs must keep working.
+func preserved() jptool.FsRule {
+	yes := true
+	return jptool.FsRule{Path: ".", Read: &yes, Write: &yes, Execute: &yes}
+}
+
+// NewPlan decides what a batch of --mount values does, or why it cannot be done; the
+// first specs at fault are named and nothing is done. It is pure but for what the
+// Looker and Approved look up. The same plan applied twice changes nothing the second time.
+//
+// In one batch a spec that names a tool beats one that does not, wherever it stands.
+func NewPlan(specs []Spec, req Request) (*Plan, error) {
+	if len(specs) == 0 {
+		return &Plan{root: req.Root}, nil
+	}
+	pl := &planner{req: req, p: &Plan{root: req.Root}, gains: map[string][]gain{}, home: req.home()}
+	ordered := slices.Clone(specs)
+	slices.SortStableFunc(ordered, func(a, b Spec) int {
+		return boolInt(a.tool != "") - boolInt(b.tool != "")
+	})
+	for _, s := range ordered {
+		if err := pl.add(s); err != nil {
+			return nil, fmt.Errorf("--mount %s: %w", ask.Visible(s.String()), err)
+		}
+	}
+	if err := pl.nested(); err != nil {
+		return nil, err
+	}
+	if err := pl.rules(); err != nil {
+		return nil, err
+	}
+	pl.approvals()
+	pl.confirmations()
+	return pl.p, nil
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+type planner struct {
+	req  Request
+	p    *Plan
+	want []want
+	home string
+	// gains are the rules that each link adds, for the confirmations.
+	gains map[string][]gain
+}
+
+// want is that a tool may use a link.
+type want struct {
+	tool, path string
+	mode       Mode
+	// scoped: the tool was named.
+	scoped bool
+}
+
+type gain struct {
+	tool   string
+	mode   Mode
+	scoped bool
+}
+
+// home is the canonical home directory, "" if unknown.
+func (r Request) home() string {
+	if r.Home == "" {
+		return ""
+	}
+	if t, err := r.Look.Target(r.Home); err == nil {
+		return t.Abs
+	}
+	return r.Home
+}
+
+func (pl *planner) add(s Spec) error {
+	tools, err := pl.req.scope(s)
+	if err != nil {
+		return err
+	}
+	link, err := pl.link(s)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(pl.p.links, func(l Link) bool { return l.Path == link.Path })
+	switch {
+	case at < 0:
+		pl.p.links = append(pl.p.links, link)
+	case pl.p.links[at].Target != link.Target:
+		return fmt.Errorf("%s is mounted twice in one command, with different targets\nchoose another name for one of them", ask.Visible(link.Path.String()))
+	}
+	for _, tool := range tools {
+		w := want{tool, link.Path.Slash(), s.mode, s.tool != ""}
+		pl.want = slices.DeleteFunc(pl.want, func(o want) bool { return o.tool == w.tool && o.path == w.path })
+		pl.want = append(pl.want, w)
+	}
+	return nil
+}
+
+// scope is the tools that a spec is for.
+func (r Request) scope(s Spec) ([]string, error) {
+	if s.tool == "" {
+		if len(r.Tools) == 0 {
+			return nil, errors.New("no local tool is enabled\nenable one in the config, then mount again")
+		}
+		return r.Tools, nil
+	}
+	if slices.Contains(r.Tools, s.tool) {
+		return []string{s.tool}, nil
+	}
+	if why := r.NotMountable[s.tool]; why != "" {
+		return nil, fmt.Errorf("%s cannot have mounts: %s\nthe enabled local tools are: %s", ask.Visible(s.tool), why, strings.Join(r.Tools, ", "))
+	}
+	return nil, fmt.Errorf("there is no tool %s\nthe enabled local tools are: %s", ask.Visible(s.tool), strings.Join(r.Tools, ", "))
+}
+
+func (pl *planner) link(s Spec) (Link, error) {
+	req := &pl.req
+	name, err := ResolveName(s.name, req.Cwd, req.Root)
+	if err != nil {
+		return Link{}, err
+	}
+	target, err := pl.target(s)
+	if err != nil {
+		return Link{}, err
+	}
+	e, err := req.Look.Entry(name)
+	if err != nil {
+		return Link{}, fmt.Errorf("the link cannot be made at %s: %w\nchoose a place in a directory of the workspace itself", ask.Visible(name.String()), err)
+	}
+	if err := pl.place(e.Path); err != nil {
+		return Link{}, err
+	}
+	l := Link{Path: e.Path, Target: target.Abs, Dir: target.Dir}
+	shown := ask.Visible(e.Path.String())
+	switch {
+	case e.Kind == Other:
+		return Link{}, fmt.Errorf("%s exists and is no symlink\nmove it away, or choose another name", shown)
+	case e.Kind == Symlink && e.Target != target.Abs:
+		where := "nowhere"
+		if e.Target != "" {
+			where = ask.Visible(e.Target)
+		}
+		return Link{}, fmt.Errorf("%s is a symlink already and leads to %s\nremove it with --no-mount %s (or rm), or choose another name", shown, where, shown)
+	case e.Kind == Symlink:
+		l.Exists = true
+	}
+	return l, nil
+}
+
+// place refuses entries that are the host's own, also by way of symlinked directories.
+func (pl *planner) place(at wspath.Rel) error {
+	if at.IsRoot() {
+		return errors.New("its name is the workspace root itself\nchoose a name below it, such as fork")
+	}
+	if err := notReserved(at); err != nil {
+		return fmt.Errorf("%s is not a place for a mount: %w\nchoose another place, such as fork", ask.Visible(at.String()), err)
+	}
+	if pl.req.State != "" {
+		abs := wspath.JoinSlash(strings.TrimSuffix(pl.req.Root, "/"), at.Slash())
+		if _, ok := wspath.WithinAbs(pl.req.State, abs); ok {
+			return fmt.Errorf("%s holds the host's own state\nchoose another place, such as fork", ask.Visible(at.String()))
+		}
+	}
+	return nil
+}
+
+// target resolves PATH: `~` and `~/…` are the home directory, what is relative is so to the
+// current directory.
+func (pl *planner) target(s Spec) (Target, error) {
+	req, p := &pl.req, filepath.ToSlash(s.path)
+	shown := ask.Visible(s.path)
+	switch {
+	case p == "~" || strings.HasPrefix(p, "~/"):
+		if pl.home == "" {
+			return Target{}, errors.New("the home directory is unknown\nwrite the target as an absolute path")
+		}
+		p = pl.home + p[1:]
+	case strings.HasPrefix(p, "~"):
+		return Target{}, fmt.Errorf("%s names another user's home directory, which is not looked up\nwrite the target as an absolute path", shown)
+	case !filepath.IsAbs(filepath.FromSlash(p)):
+		p = strings.TrimSuffix(req.Cwd, "/") + "/" + p
+	}
+	t, err := req.Look.Target(p)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Target{}, fmt.Errorf("the target %s does not exist\ncreate it first, or correct the path", shown)
+	case err != nil:
+		return Target{}, fmt.Errorf("the target %s cannot be resolved: %w", shown, err)
+	case !t.Dir && !t.File:
+		return Target{}, fmt.Errorf("the target %s is neither a directory nor a regular file\nmount the directory or file that is meant", shown)
+	}
+	if rest, ok := wspath.WithinAbs(req.Root, t.Abs); ok {
+		rest = path.Join(".", rest)
+		return Target{}, fmt.Errorf("the target %s is inside the workspace, at %s\nno mount is needed: grant it with a rule on that path in access.fs", shown, ask.Visible(rest))
+	}
+	if req.State != "" {
+		if _, ok := wspath.WithinAbs(req.State, t.Abs); ok {
+			return Target{}, fmt.Errorf("the target %s is the host's own state, with its approvals\nno tool may reach it", shown)
+		}
+	}
+	return t, nil
+}
+
+// nested refuses a link below another one of the batch: its directory would be outside.
+func (pl *planner) nested() error {
+	for _, a := range pl.p.links {
+		for _, b := range pl.p.links {
+			if _, ok := wspath.Within(a.Path.Slash(), b.Path.Slash()); ok && a.Path != b.Path {
+				return fmt.Errorf("--mount: %s lies below %s, which becomes a link out of the workspace\nchoose names side by side", ask.Visible(b.Path.String()), ask.Visible(a.Path.String()))
+			}
+		}
+	}
+	return nil
+}
+
+func (pl *planner) approvals() {
+	for _, l := range pl.p.links {
+		b := approval.Binding{RulePath: l.Path.Slash(), Target: l.Target}
+		if pl.req.decision(b).Verdict != approval.Approved {
+			pl.p.bindings = append(pl.p.bindings, b)
+		}
+	}
+}
+
+func (r Request) decision(b approval.Binding) approval.Decision {
+	if r.Approved == nil {
+		return approval.Decision{}
+	}
+	return r.Approved(b)
+}

@@ -1,0 +1,178 @@
+package mount
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// Removal is a --no-mount, decided but not done. Only NewRemoval makes one.
+type Removal struct {
+	root  string
+	paths []wspath.Rel
+	delta ConversationDelta
+}
+
+// Paths are the mounts to remove, sorted.
+func (r *Removal) Paths() []string {
+	var list []string
+	for _, p := range r.paths {
+		list = append(list, p.Slash())
+	}
+	return list
+}
+
+// Delta replaces the rules of every affected tool by a snapshot without the mounts.
+func (r *Removal) Delta() ConversationDelta { return r.delta }
+
+// NewRemoval decides what --no-mount does with these names, or with every mount when there
+// are none (RFD D43, "--no-mount"). A mount is a path with a rule of some tool that
+// is external and grants something; an external rule that only denies is no mount and
+// stays. A name that is no mount is an error that lists those there are.
+func NewRemoval(names []string, req Request) (*Removal, error) {
+	mounts := map[string]bool{}
+	for _, rules := range req.Rules {
+		for _, r := range rules {
+			if isMount(r) {
+				mounts[req.rulePath(r)] = true
+			}
+		}
+	}
+	delete(mounts, "")
+	remove := mounts
+	if len(names) > 0 {
+		remove = map[string]bool{}
+		for _, name := range names {
+			path, err := req.mounted(name, mounts)
+			if err != nil {
+				return nil, err
+			}
+			remove[path] = true
+		}
+	}
+	rm := &Removal{root: req.Root}
+	for _, path := range slices.Sorted(maps.Keys(remove)) {
+		rel, err := wspath.Parse(path)
+		if err != nil {
+			return nil, err
+		}
+		rm.paths = append(rm.paths, rel)
+	}
+	for tool, rules := range req.Rules {
+		kept := []jptool.FsRule{}
+		for _, r := range rules {
+			if !isMount(r) || !remove[req.rulePath(r)] {
+				kept = append(kept, stored(r))
+			}
+		}
+		if len(kept) == len(rules) {
+			continue
+		}
+		if len(kept) == 0 {
+			// An empty list would mean unrestricted: taking a mount away must not open the workspace.
+			kept = []jptool.FsRule{{Path: "."}}
+		}
+		if rm.delta.Tools == nil {
+			rm.delta.Tools = map[string]ToolDelta{}
+		}
+		rm.delta.Tools[tool] = ToolDelta{Replace: true, FS: kept}
+	}
+	return rm, nil
+}
+
+func isMount(r jptool.FsRule) bool { return r.External && r.Caps() != 0 }
+
+// mounted finds the mount that a name typed in the current directory means.
+func (req Request) mounted(name string, mounts map[string]bool) (string, error) {
+	rel, err := ResolveName(name, req.Cwd, req.Root)
+	if err != nil {
+		return "", err
+	}
+	path := req.rulePath(jptool.FsRule{Path: rel.Slash(), External: true})
+	if mounts[path] {
+		return path, nil
+	}
+	if mounts[rel.Slash()] {
+		return rel.Slash(), nil
+	}
+	list := visibleList(slices.Sorted(maps.Keys(mounts)))
+	if list == "" {
+		list = "there are none"
+	}
+	return "", fmt.Errorf("--no-mount %s: no external rule names it\nthe mounts are: %s", ask.Visible(name), list)
+}
+
+// Removed is what became of one mount's link.
+type Removed struct {
+	Path string
+	// Unlinked says that the link is gone; Note says why it was not there or was left.
+	Unlinked bool
+	Note     string
+}
+
+// Apply takes the rules from the conversation first, then the approvals, and unlinks last, so that what
+// fails half-way leaves less access, never more. Only symlinks (junctions on Windows) are
+// unlinked, and only those that lead outside the workspace or nowhere. There are no questions.
+func (r *Removal) Apply(ctx context.Context, env Env) ([]Removed, error) {
+	if env.Look == nil {
+		env.Look = System{r.root}
+	}
+	if len(r.paths) == 0 {
+		return nil, nil
+	}
+	if env.Persist != nil && !r.delta.Empty() {
+		if err := env.Persist(ctx, r.delta); err != nil {
+			return nil, fmt.Errorf("storing the removal in the conversation: %w", err)
+		}
+	}
+	if _, err := env.Store.Revoke(ctx, r.Paths()...); err != nil {
+		return nil, fmt.Errorf("revoking the approvals: %w", err)
+	}
+	root, err := wspath.OpenDir(r.root)
+	if err != nil {
+		return nil, fmt.Errorf("opening the workspace: %w", err)
+	}
+	defer root.Close()
+	var done []Removed
+	var failed []string
+	for _, path := range r.paths {
+		res := Removed{Path: path.Slash()}
+		res.Note = r.unlink(env.Look, root, path)
+		if res.Unlinked = res.Note == ""; !res.Unlinked && res.Note != gone {
+			failed = append(failed, ask.Visible(path.String())+": "+res.Note)
+		}
+		done = append(done, res)
+	}
+	if len(failed) > 0 {
+		return done, fmt.Errorf("nothing is granted any more, but some links were left:\n  %s\nremove them yourself if they are not wanted", strings.Join(failed, "\n  "))
+	}
+	return done, nil
+}
+
+const gone = "there was no link"
+
+// unlink returns why a link was left, or "".
+func (r *Removal) unlink(look Looker, root *wspath.Dir, path wspath.Rel) string {
+	e, err := look.Entry(path)
+	switch {
+	case err != nil:
+		return err.Error()
+	case e.Kind == Missing:
+		return gone
+	case e.Kind == Other:
+		return "it is no symlink"
+	}
+	if _, inside := wspath.WithinAbs(r.root, e.Target); inside && e.Target != "" {
+		return "it leads to a place inside the workspace"
+	}
+	if err := removeLink(root, r.root, e.Path.Slash(), e.Text); err != nil {
+		return err.Error()
+	}
+	return ""
+}

@@ -1,0 +1,148 @@
+package mount
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/jptools/jptools/host/internal/approval"
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// rule is the rule of a mount.
+func (m Mode) rule(path string) jptool.FsRule {
+	yes := true
+	r := jptool.FsRule{Path: path, External: true, Read: &yes}
+	if m == ReadWrite {
+		r.Write = &yes
+	}
+	return r
+}
+
+// rules decides which rules each tool gains. One that stands already is not added again; one
+// with another mode is, and wins as the later of two on one path.
+func (pl *planner) rules() error {
+	for _, w := range pl.want {
+		have := pl.req.Rules[w.tool]
+		added := pl.p.delta.Tools[w.tool].FS
+		r := w.mode.rule(w.path)
+		if last := pl.req.last(have, w.path); last != nil && last.External && last.Caps() == r.Caps() {
+			continue
+		}
+		if len(have)+len(added) == 0 {
+			added = append(added, preserved())
+		}
+		added = append(added, r)
+		if err := pl.overlap(w.tool, have, added); err != nil {
+			return err
+		}
+		if pl.p.delta.Tools == nil {
+			pl.p.delta.Tools = map[string]ToolDelta{}
+		}
+		pl.p.delta.Tools[w.tool] = ToolDelta{FS: added}
+		pl.gains[w.path] = append(pl.gains[w.path], gain{w.tool, w.mode, w.scoped})
+	}
+	return nil
+}
+
+// last is the rule that counts for exactly this path.
+func (r Request) last(rules []jptool.FsRule, path string) *jptool.FsRule {
+	for i := range slices.Backward(rules) {
+		if r.rulePath(rules[i]) == path {
+			return &rules[i]
+		}
+	}
+	return nil
+}
+
+// rulePath is a rule's path in the form that links have. Different spellings of a
+// path are one; what cannot be resolved stays lexical, what is no path is "".
+func (r Request) rulePath(rule jptool.FsRule) string {
+	unsafe := rule.Path
+	if filepath.IsAbs(unsafe) {
+		rest, ok := wspath.WithinAbs(r.Root, filepath.ToSlash(filepath.Clean(unsafe)))
+		if !ok {
+			return ""
+		}
+		unsafe = rest
+	}
+	rel, err := wspath.Parse(unsafe)
+	if err != nil {
+		return ""
+	}
+	if rule.External && !rel.IsRoot() {
+		if e, err := r.Look.Entry(rel); err == nil {
+			return e.Path.Slash()
+		}
+	}
+	return rel.Slash()
+}
+
+// overlap says early what compiling the policy would refuse at every call: two mounts of
+// one tool that reach the same files with different rights.
+func (pl *planner) overlap(tool string, have, added []jptool.FsRule) error {
+	type placed struct {
+		path, target string
+		caps         jptool.Caps
+	}
+	var all []placed
+	for _, r := range have {
+		if !r.External || r.Caps() == 0 {
+			continue
+		}
+		path := pl.req.rulePath(r)
+		rel, err := wspath.Parse(path)
+		if err != nil {
+			continue
+		}
+		e, err := pl.req.Look.Entry(rel)
+		if err != nil || e.Target == "" || pl.req.decision(approval.Binding{RulePath: path, Target: e.Target}).Verdict != approval.Approved {
+			continue
+		}
+		all = append(all, placed{path, e.Target, r.Caps()})
+	}
+	for _, r := range added {
+		for _, l := range pl.p.links {
+			if r.External && l.Path.Slash() == r.Path {
+				all = append(all, placed{r.Path, l.Target, r.Caps()})
+			}
+		}
+	}
+	for _, outer := range all {
+		for _, inner := range all {
+			below, ok := wspath.WithinAbs(outer.target, inner.target)
+			if !ok || outer.caps == inner.caps || wspath.JoinSlash(outer.path, below) == inner.path {
+				continue
+			}
+			return fmt.Errorf("--mount: for %s the mounts %s and %s reach the same files with different rights\ngive both the same mode, or remove one with --no-mount",
+				ask.Visible(tool), ask.Visible(outer.path), ask.Visible(inner.path))
+		}
+	}
+	return nil
+}
+
+// Tightened drops the row that kept a tool's workspace access when it was mounted for
+// (see NewPlan) from effective rules, once another layer declares access.fs for the tool: what was
+// stored then must not keep a conversation open that the workspace has since closed.
+// fromConversation tells of each index whether the rule comes from the conversation's layer. The
+// result may share memory with rules.
+func Tightened(rules []jptool.FsRule, fromConversation func(i int) bool) []jptool.FsRule {
+	declared := false
+	for i := range rules {
+		declared = declared || !fromConversation(i)
+	}
+	if !declared {
+		return rules
+	}
+	keep := preserved()
+	var out []jptool.FsRule
+	for i, r := range rules {
+		if fromConversation(i) && !r.External && (r.Path == "." || r.Path == "") && r.Caps() == keep.Caps() {
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}

@@ -1,0 +1,176 @@
+package mount
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// Mode is what a mount grants.
+type Mode int
+
+// The modes; read-only is the default.
+const (
+	ReadOnly Mode = iota
+	ReadWrite
+)
+
+// String returns ro or rw.
+func (m Mode) String() string {
+	if m == ReadWrite {
+		return "rw"
+	}
+	return "ro"
+}
+
+// Spec is a parsed `[TOOL:]NAME=PATH[:MODE]`. Only ParseSpec makes one.
+type Spec struct {
+	tool, name, path string
+	mode             Mode
+}
+
+// Tool is the one tool the mount is for, "" for all enabled local tools.
+func (s Spec) Tool() string { return s.tool }
+
+// Name is the link's place as typed, relative to the current directory.
+func (s Spec) Name() string { return s.name }
+
+// Path is the target as typed.
+func (s Spec) Path() string { return s.path }
+
+// Mode is what is granted.
+func (s Spec) Mode() Mode { return s.mode }
+
+// String writes the spec with its mode spelled out; it parses back equal.
+func (s Spec) String() string {
+	tool := s.tool
+	if tool != "" {
+		tool += ":"
+	}
+	return tool + s.name + "=" + s.path + ":" + s.mode.String()
+}
+
+// toolName is RFD D43's grammar of tool names, which is what makes the prefix unambiguous.
+var toolName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
+
+// maxSpec bounds a spec: two paths and a name.
+const maxSpec = 3 * 4096
+
+// ParseSpec parses the value of --mount by RFD D43's rules: split at the first `=`, the
+// left at its first `:`, and peel `:ro` or `:rw` from the end of the right. The error
+// says what to write instead.
+func ParseSpec(unsafeSpec string) (Spec, error) {
+	if len(unsafeSpec) > maxSpec || !utf8.ValidString(unsafeSpec) || strings.IndexByte(unsafeSpec, 0) >= 0 {
+		return Spec{}, specError(unsafeSpec, "it is too long or not plain text", "write it as NAME=PATH")
+	}
+	left, right, ok := strings.Cut(unsafeSpec, "=")
+	if !ok {
+		return Spec{}, specError(unsafeSpec, "there is no `=`", "write it as NAME=PATH, TOOL:NAME=PATH or TOOL:NAME=PATH:rw")
+	}
+	s := Spec{name: left, path: right}
+	if tool, name, ok := strings.Cut(left, ":"); ok {
+		if !toolName.MatchString(tool) {
+			return Spec{}, toolError(unsafeSpec, tool, name)
+		}
+		s.tool, s.name = tool, name
+	}
+	switch {
+	case strings.HasSuffix(right, ":rw"):
+		s.path, s.mode = strings.TrimSuffix(right, ":rw"), ReadWrite
+	case strings.HasSuffix(right, ":ro"):
+		s.path = strings.TrimSuffix(right, ":ro")
+	}
+	if s.path == "" {
+		return Spec{}, specError(unsafeSpec, "PATH is empty", "name what to mount after the `=`, such as "+orExample(s.name)+"=~/code/fork")
+	}
+	if err := checkName(unsafeSpec, s.name); err != nil {
+		return Spec{}, err
+	}
+	if s.mode == ReadWrite && s.tool == "" {
+		return Spec{}, specError(unsafeSpec, "`:rw` needs a tool", "name the one tool that may write: fs_modify_file:"+unsafeSpec)
+	}
+	return s, nil
+}
+
+func orExample(name string) string {
+	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return "fork"
+	}
+	return name
+}
+
+func toolError(spec, tool, name string) error {
+	if len(tool) == 1 && strings.HasPrefix(name, `\`) || strings.HasPrefix(name, "/") {
+		return specError(spec, "NAME is absolute", "write NAME relative to the current directory, such as fork; the path to mount goes after the `=`")
+	}
+	return specError(spec, fmt.Sprintf("%s is no tool name", ask.Visible(tool)), "a tool name holds a-z, 0-9 and _, such as fs_read_file:fork=PATH")
+}
+
+// checkName judges what can be judged without knowing the workspace.
+func checkName(spec, name string) error {
+	switch {
+	case name == "":
+		return specError(spec, "NAME is empty", "say where in the workspace it is to appear, such as fork=PATH")
+	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return specError(spec, "NAME holds characters that do not print", "choose a plain name, such as fork")
+	case strings.HasPrefix(name, "/") || strings.HasPrefix(name, `\`):
+		return specError(spec, "NAME is absolute", "write NAME relative to the current directory, such as fork; the path to mount goes after the `=`")
+	case name == "~" || strings.HasPrefix(name, "~/"):
+		return specError(spec, "NAME starts in the home directory", "NAME is a place in the workspace, such as fork; the path to mount goes after the `=`")
+	}
+	return nil
+}
+
+func specError(spec, what, instead string) error {
+	if len(spec) > 200 {
+		spec = strings.ToValidUTF8(spec[:200], "") + "…"
+	}
+	return fmt.Errorf("--mount %s: %s\n%s", ask.Visible(spec), what, instead)
+}
+
+// ResolveName turns a NAME typed in the directory cwd into a path below the workspace root,
+// both canonical and absolute with slashes (RFD D43, "NAME grammar"). It is lexical: `..` is
+// collapsed, and the result is never the root, never below .jp, and never outside.
+func ResolveName(name, cwd, root string) (wspath.Rel, error) {
+	fail := func(what, instead string) (wspath.Rel, error) {
+		return wspath.Rel{}, fmt.Errorf("the mount name %s: %s\n%s", ask.Visible(name), what, instead)
+	}
+	below, ok := wspath.WithinAbs(root, cwd)
+	if !ok {
+		return fail("the current directory is outside the workspace", "change to a directory of the workspace, or name it with --workspace")
+	}
+	// The join would hide what an absolute or drive-relative name is; an escape is for the join to judge.
+	if _, err := wspath.Parse(name); err != nil && !errors.Is(err, wspath.ErrEscape) {
+		return fail(err.Error(), "write a path relative to the current directory, such as fork")
+	}
+	rel, err := wspath.Parse(wspath.JoinSlash(below, name))
+	switch {
+	case err != nil:
+		return fail(err.Error(), "choose a place below the workspace root")
+	case rel.IsRoot():
+		return fail("it is the workspace root itself", "choose a name below it, such as fork")
+	}
+	if err := notReserved(rel); err != nil {
+		return fail(err.Error(), "choose another place, such as fork")
+	}
+	return rel, nil
+}
+
+// notReserved keeps mounts out of what configures the host. Names compare without case,
+// because some file systems do.
+func notReserved(rel wspath.Rel) error {
+	first, _, _ := strings.Cut(rel.Slash(), "/")
+	if strings.EqualFold(first, ".jp") {
+		return fmt.Errorf(".jp is managed by the host")
+	}
+	if strings.EqualFold(rel.Base(), ".jp.toml") {
+		return fmt.Errorf(".jp.toml configures the host")
+	}
+	return nil
+}

@@ -1,0 +1,16 @@
+// Package policy compiles what people declared for a tool into the policy of one call:
+// the declared policy of DESIGN 4, ready for the wire, every rule with the place where it
+// was written. It implements RFD 076 "Rule path canonicalization", the approval lifecycle
+// of RFD D43, the defaults of RFD 075 and DESIGN 4, rules 4, 5, 13 and 14.
+//
+// Compiling only ever takes away from what the rules say: rules whose targets are not
+// approved grant nothing, the host's own files are protected, and what a tool never
+// needs is not handed on. What a type of resource does not declare gets a written
+// default, so that an empty list never opens anything.
+//
+// A Declared also answers why ([Declared.ExplainFS] and the others), and [Widening] says
+// which settings of a repository a person must accept first.
+//
+// It holds nothing by itself: that is done by the tools' own checks and by the sandbox.
+// It states facts of the file system at one moment; the tools resolve every rule again.
+package policy

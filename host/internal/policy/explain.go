@@ -1,0 +1,204 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/jptool"
+)
+
+var errClosed = errors.New("the policy is closed")
+
+// Explanation is the answer of `jphost explain`.
+type Explanation struct {
+	// Type is fs, net, env or command. Target is what was asked about, as given;
+	// Capability is set for fs.
+	Type       string `json:"type"`
+	Target     string `json:"target"`
+	Capability string `json:"capability,omitempty"`
+	// Canonical is the form that was judged: a path without links, a normalised URL.
+	Canonical string `json:"canonical,omitempty"`
+	Allowed   bool   `json:"allowed"`
+	// Code is that of the wire for what is not allowed.
+	Code jptool.Code `json:"code,omitempty"`
+	// Granted are all capabilities on the path.
+	Granted []string `json:"granted,omitempty"`
+	// Rule is the rule that decided, nil when none matched or none was asked; Origin
+	// where it was written.
+	Rule   *Rule  `json:"rule"`
+	Origin string `json:"origin"`
+	// Reason says in a sentence what decided; Remedy what would have to change, "" for
+	// what is allowed.
+	Reason     string     `json:"reason"`
+	Remedy     string     `json:"remedy"`
+	NearMisses []NearMiss `json:"near_misses,omitempty"`
+}
+
+// NearMiss is a rule that did not decide but might be taken for it.
+type NearMiss struct {
+	Rule   string `json:"rule"`
+	Origin string `json:"origin"`
+	Why    string `json:"why"`
+}
+
+// maxMisses bounds the list of near misses.
+const maxMisses = 10
+
+// workspace is opened at the first question and held until Close.
+func (d *Declared) workspace() (*jptool.Workspace, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, errClosed
+	}
+	if d.ws == nil {
+		ws, err := d.Open()
+		if err != nil {
+			return nil, err
+		}
+		d.ws = ws
+	}
+	return d.ws, nil
+}
+
+// rule finds a rule by its type and index.
+func (d *Declared) rule(kind string, index int) *Rule {
+	for i := range d.Rules {
+		if d.Rules[i].Type == kind && d.Rules[i].Index == index {
+			return &d.Rules[i]
+		}
+	}
+	return nil
+}
+
+func (e *Explanation) decidedBy(r *Rule) {
+	if r != nil {
+		e.Rule, e.Origin = r, r.Origin
+	}
+}
+
+// list is where a rule of a type would be added.
+func (d *Declared) list(kind string) string {
+	if d.Tool == "" {
+		return "access." + kind
+	}
+	return toolKey(d.Tool) + ".access." + kind
+}
+
+// ExplainNet says whether a request to an absolute URL is allowed. The error is for what
+// is no URL.
+func (d *Declared) ExplainNet(url string) (Explanation, error) {
+	e := Explanation{Type: "net", Target: url}
+	ws, err := d.workspace()
+	if err != nil {
+		return e, err
+	}
+	decision, err := ws.Policy().Net.Evaluate(url)
+	if err != nil {
+		return e, err
+	}
+	e.Canonical, e.Allowed = decision.Target.URL, decision.Allowed
+	e.decidedBy(d.rule("net", decision.Rule))
+	e.sentence(decision.Explain(), d.list("net"))
+	for _, miss := range decision.NearMisses() {
+		if r := d.rule("net", miss.Rule); r != nil && len(e.NearMisses) < maxMisses {
+			e.NearMisses = append(e.NearMisses, NearMiss{r.Text, r.Origin, miss.Why})
+		}
+	}
+	return e, nil
+}
+
+// ExplainEnv says whether the tool gets the variable with this name. The error is for
+// what no variable can be named.
+func (d *Declared) ExplainEnv(name string) (Explanation, error) {
+	e := Explanation{Type: "env", Target: name}
+	if name == "" || strings.ContainsAny(name, "=\x00") {
+		return e, jptool.Errorf(jptool.CodeInvalidArguments, "no environment variable is named %q\nwrite the name without the value", name)
+	}
+	ws, err := d.workspace()
+	if err != nil {
+		return e, err
+	}
+	decision := ws.Policy().Env.Evaluate(name)
+	e.Allowed = decision.Allowed
+	e.decidedBy(d.rule("env", decision.Rule))
+	e.sentence(decision.Explain(), d.list("env"))
+	return e, nil
+}
+
+// ExplainCommand says whether the tool may start a program with these arguments; argv[0]
+// is the program as the tool would name it. The error is for an empty command line.
+func (d *Declared) ExplainCommand(argv []string) (Explanation, error) {
+	e := Explanation{Type: "command", Target: strings.Join(argv, " ")}
+	if len(argv) == 0 || argv[0] == "" {
+		return e, jptool.Errorf(jptool.CodeInvalidArguments, "the command line names no program\nwrite the program and its arguments")
+	}
+	ws, err := d.workspace()
+	if err != nil {
+		return e, err
+	}
+	decision := ws.Policy().Commands.Evaluate(argv[0], argv[1:])
+	e.Allowed = decision.Allowed
+	for i := range d.Rules {
+		if r := &d.Rules[i]; r.Type == "command" && r.Name == argv[0] {
+			e.decidedBy(r)
+		}
+	}
+	e.sentence(decision.Explain(), d.list("commands"))
+	return e, nil
+}
+
+// sentence splits what the library says into what decided and what to do.
+func (e *Explanation) sentence(text, list string) {
+	e.Reason = text
+	if e.Allowed {
+		return
+	}
+	e.Code = jptool.CodeAccessDenied
+	for _, cut := range []string{"; to allow it, ", "; to allow them, ", "; "} {
+		if reason, remedy, ok := strings.Cut(text, cut); ok {
+			e.Reason, e.Remedy = reason, remedy
+			break
+		}
+	}
+	if strings.HasPrefix(e.Remedy, "add {") {
+		e.Remedy += " to " + list
+	}
+	e.Remedy = strings.Replace(e.Remedy, "add access.commands", "add "+list, 1)
+}
+
+// String is the explanation for a terminal, several lines, without a final line end.
+// Everything that comes from files is made visible.
+func (e Explanation) String() string {
+	var b strings.Builder
+	verdict := "allowed"
+	if !e.Allowed {
+		verdict = "not allowed"
+	}
+	fmt.Fprintf(&b, "%s: %s", verdict, ask.VisibleLine(strings.TrimSpace(e.Capability+" "+e.Target)))
+	line := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "\n  %-9s %s", name, ask.VisibleLine(text))
+		}
+	}
+	if e.Canonical != e.Target {
+		line("judged as", e.Canonical)
+	}
+	if e.Rule != nil {
+		at := e.Origin
+		if e.Rule.Layer != "" {
+			at += " (" + e.Rule.Layer + ")"
+		}
+		line("rule", e.Rule.Text)
+		line("origin", at)
+		line("note", e.Rule.Note)
+	}
+	line("because", e.Reason)
+	line("remedy", e.Remedy)
+	for _, miss := range e.NearMisses {
+		line("near miss", miss.Rule+" ("+miss.Origin+"): "+miss.Why)
+	}
+	return b.String()
+}

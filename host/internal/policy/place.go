@@ -1,0 +1,148 @@
+package policy
+
+import (
+	"errors"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// place is a canonical path: below the workspace root, or absolute outside of it. Rules
+// are compared by place, as the library does when it evaluates them.
+type place struct {
+	outside bool
+	path    string
+}
+
+// mounted is an external rule that is approved: its link, and where that leads.
+type mounted struct {
+	path, target string
+	rule         int
+}
+
+// site is the workspace as rules see it.
+type site struct {
+	root   string
+	mounts []mounted
+}
+
+var (
+	errOutside  = errors.New("it leads outside the workspace")
+	errNoTarget = errors.New("it leads nowhere")
+)
+
+func (s *site) placeOf(abs string) place {
+	if rest, ok := wspath.WithinAbs(s.root, abs); ok {
+		return place{path: rest}
+	}
+	return place{true, abs}
+}
+
+// mountOf is the mount with the deepest target that holds an absolute path.
+func (s *site) mountOf(abs string) *mounted {
+	var best *mounted
+	for i := range s.mounts {
+		m := &s.mounts[i]
+		if _, ok := wspath.WithinAbs(m.target, abs); ok && (best == nil || len(m.target) > len(best.target)) {
+			best = m
+		}
+	}
+	return best
+}
+
+// known reports whether a tool can reach the place at all.
+func (s *site) known(at place) bool { return !at.outside || s.mountOf(at.path) != nil }
+
+// wire is the path that leads to a known place without a link other than a mount's.
+func (s *site) wire(at place) string {
+	if !at.outside {
+		return at.path
+	}
+	if m := s.mountOf(at.path); m != nil {
+		rest, _ := wspath.WithinAbs(m.target, at.path)
+		return wspath.JoinSlash(m.path, rest)
+	}
+	return at.path
+}
+
+// resolved is what a path of the workspace resolves to.
+type resolved struct {
+	at      place
+	abs     string
+	missing bool
+	// links are the entries of the symlinks that were followed.
+	links []place
+}
+
+// content resolves what a path leads to. After an error the place is where it was heading.
+func (s *site) content(rel wspath.Rel) (resolved, error) { return s.resolve(rel, false) }
+
+func (s *site) resolve(rel wspath.Rel, entry bool) (resolved, error) {
+	c, err := wspath.Canonicalize(s.root, rel, entry, nil)
+	r := resolved{at: s.placeOf(c.Abs), abs: c.Abs, missing: c.Missing}
+	for _, hop := range c.Hops {
+		r.links = append(r.links, s.placeOf(hop.Entry))
+	}
+	return r, err
+}
+
+// entry is the place of the directory entry that a path names, whatever it links to, and
+// the path that names it without links on the way; a path that cannot be told stays as
+// it is.
+func (s *site) entry(rel wspath.Rel) (at place, path string) {
+	r, err := s.resolve(rel, true)
+	if err != nil || !s.known(r.at) {
+		return place{path: rel.Slash()}, rel.Slash()
+	}
+	return r.at, s.wire(r.at)
+}
+
+// canonicalAbs resolves an absolute path; it fails when nothing is there.
+func canonicalAbs(abs string) (string, error) {
+	clean := filepath.ToSlash(filepath.Clean(filepath.FromSlash(abs)))
+	vol := filepath.VolumeName(clean)
+	rel, err := wspath.Parse(strings.TrimLeft(clean[len(vol):], "/"))
+	if err != nil {
+		return "", err
+	}
+	c, err := wspath.Canonicalize(vol+"/", rel, false, nil)
+	if err == nil && c.Missing {
+		err = errNoTarget
+	}
+	return c.Abs, err
+}
+
+// fold makes places compare as the library compares them.
+func fold(path string) string {
+	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
+		return strings.ToLower(path)
+	}
+	return path
+}
+
+// holds reports whether at is dir or below it.
+func (dir place) holds(at place) bool {
+	if dir.outside != at.outside {
+		return false
+	}
+	if dir.outside {
+		_, ok := wspath.WithinAbs(fold(dir.path), fold(at.path))
+		return ok
+	}
+	_, ok := wspath.Within(fold(dir.path), fold(at.path))
+	return ok
+}
+
+func (dir place) same(at place) bool {
+	return dir.outside == at.outside && fold(dir.path) == fold(at.path)
+}
+
+// dotted is a path for people.
+func dotted(path string) string {
+	if path == "" {
+		return "."
+	}
+	return path
+}

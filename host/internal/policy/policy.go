@@ -1,0 +1,166 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/jptools/jptools/host/internal/approval"
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/state"
+	"github.com/jptools/jptools/jptool"
+)
+
+// Request is what a policy is compiled from.
+type Request struct {
+	Workspace state.Workspace
+	Config    *config.Config
+	// Tool is a local tool of Config.
+	Tool *config.Tool
+	// Approve runs the approval lifecycle of one external path; [approval.Store.Resolve]
+	// is meant. It is asked once per path and target. Nil approves nothing.
+	Approve func(context.Context, approval.Request) (approval.Result, error)
+	// Home is the user's home directory, StateDir the directory of all state of the host;
+	// both canonical, "" when there is none.
+	Home, StateDir string
+	// OSSandbox says that this machine can hold a tool at all, also when it is switched
+	// off. Without it a tool that declares nothing gets no policy (RFD 075).
+	OSSandbox bool
+	// Warn is told each warning as it comes up; nil is nobody.
+	Warn func(Warning)
+}
+
+// Declared is the compiled policy of one tool. It is not changed once made, and safe for
+// concurrent use.
+type Declared struct {
+	// Tool is the tool's name; "" when the policy came from the wire.
+	Tool string
+	// Root is the canonical path of the workspace.
+	Root string
+	// Access is what is put on the wire. It is nil, which means unrestricted inside the
+	// workspace, only where no sandbox can be had and nothing is declared.
+	Access *jptool.AccessPolicy
+	// Rules are all rules of Access in its order, fs, net, env, then commands by name.
+	Rules []Rule
+	// Needs is the most that the tool says it uses, when it says so; Access holds it.
+	Needs *jptool.Caps
+	// Warnings are for people, Dropped the external rules that grant nothing now.
+	Warnings []Warning
+	Dropped  []Dropped
+	// Sensitive are the places of RFD 075 that the tool may reach: the caller asks about
+	// them once per session.
+	Sensitive []Sensitive
+
+	model *model
+	fs    []fsRule
+
+	mu     sync.Mutex
+	ws     *jptool.Workspace
+	closed bool
+}
+
+// Rule is one rule of a policy and where it comes from.
+type Rule struct {
+	// Type is fs, net, env or command; Index counts within the type.
+	Type  string `json:"type"`
+	Index int    `json:"index"`
+	// Name is what the rule is about in its effective form: the canonical path ("." for
+	// the workspace), host, name of a variable or program.
+	Name string `json:"name"`
+	// Written is the path as it was written where that is another one than Name.
+	Written string `json:"written,omitempty"`
+	// Text is the effective rule as an inline table of TOML.
+	Text string `json:"text"`
+	// Origin is the place `file:line:column`, or BuiltIn, SelfProtection or Wire.
+	Origin string `json:"origin"`
+	// Layer is the layer that wrote it, "" for rules that nobody wrote. Key is the full key.
+	Layer string `json:"layer,omitempty"`
+	Key   string `json:"key,omitempty"`
+	// Note says what became of it on the way, such as that it was narrowed.
+	Note string `json:"note,omitempty"`
+	// Dir says that the path was written with a slash at its end.
+	Dir bool `json:"dir,omitempty"`
+	// Caps is what an fs rule grants; Stated what it granted before needs and
+	// self-protection took from it.
+	Caps   jptool.Caps `json:"-"`
+	Stated jptool.Caps `json:"-"`
+}
+
+// Origins of rules that nobody wrote.
+const (
+	// BuiltIn: the default of a type that is not declared (DESIGN 4, rule 13).
+	BuiltIn = "built-in default"
+	// SelfProtection: DESIGN 4, rule 14.
+	SelfProtection = "self-protection"
+	// Wire: the policy was read by FromWire.
+	Wire = "the given policy"
+)
+
+// Dropped is an external rule that would grant something and grants nothing now (RFD D43).
+type Dropped struct {
+	// Path is the rule's path, Origin where it was written.
+	Path   string `json:"path"`
+	Origin string `json:"origin"`
+	// Reason says why, for people; Command is what approves it, "" when nothing can yet.
+	Reason  string `json:"reason"`
+	Command string `json:"command,omitempty"`
+}
+
+// Sensitive is a place of secrets that a rule lets the tool reach (RFD 075, "Sensitive
+// path protection").
+type Sensitive struct {
+	// Path is as the tool names it; Pattern the entry of the list that it matched.
+	Path    string `json:"path"`
+	Pattern string `json:"pattern"`
+	// Rule is the path of the rule that grants it, Origin where that was written.
+	Rule         string   `json:"rule"`
+	Origin       string   `json:"origin"`
+	Capabilities []string `json:"capabilities"`
+
+	at place
+}
+
+// Warning is something a person should know and that stops nothing.
+type Warning struct {
+	// Origin is the place it is about; Message and Help are one line each.
+	Origin  string `json:"origin,omitempty"`
+	Message string `json:"message"`
+	Help    string `json:"help,omitempty"`
+}
+
+// String is the warning for a terminal, the help on a line of its own.
+func (w Warning) String() string {
+	s := ask.VisibleText(w.Message)
+	if w.Origin != "" {
+		s = ask.VisibleText(w.Origin) + ": " + s
+	}
+	if w.Help != "" {
+		s += "\n  " + ask.VisibleText(w.Help)
+	}
+	return s
+}
+
+// Open opens the workspace with this policy, as a tool does. The caller closes it.
+func (d *Declared) Open() (*jptool.Workspace, error) {
+	c := jptool.Context{Root: d.Root, Action: jptool.Run, Access: d.Access}
+	ws, err := c.Open()
+	if err != nil {
+		return nil, fmt.Errorf("the policy cannot be opened: %w", err)
+	}
+	return ws, nil
+}
+
+// Close releases what explaining holds open; explaining fails afterwards. It must not
+// run while an explanation is being made.
+func (d *Declared) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	if d.ws == nil {
+		return nil
+	}
+	ws := d.ws
+	d.ws = nil
+	return ws.Close()
+}

@@ -1,0 +1,227 @@
+package policy
+
+import (
+	"cmp"
+	"io"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// guard is a place that tools may read and execute only (DESIGN 4, rule 14).
+type guard struct{ at place }
+
+// gitNames are what makes git run programs, in a git directory.
+var gitNames = []string{"config", "config.worktree", "commondir", "hooks", "modules", "worktrees"}
+
+// guardFinder looks for what is protected and where links lead on the way.
+type guardFinder struct {
+	*site
+	guards []guard
+	links  []place
+}
+
+// findGuards finds the host's own files and what makes git run programs. Only the root of
+// the workspace has such places: a nested repository is content like any other, and so is
+// whatever a protected file names (a hook that is a link, core.hooksPath).
+func findGuards(s *site, r Request) ([]guard, []place) {
+	f := &guardFinder{site: s}
+	f.add(".jp")
+	f.add(config.WorkspaceFile)
+	f.add(config.DirectoryFile)
+	f.git()
+	if r.StateDir != "" {
+		f.abs(r.StateDir)
+	}
+	if r.Config != nil {
+		for _, l := range r.Config.Layers() {
+			file := l.Layer == config.LayerUserGlobal || l.Layer == config.LayerUserWorkspace || l.Layer == config.LayerConversation
+			read := l.Layer.Repository() && l.State != config.Absent
+			if file || read {
+				f.abs(l.Source)
+			}
+		}
+	}
+	return f.guards, f.links
+}
+
+// add guards a path of the workspace: what it leads to, and by pins every link on the way.
+func (f *guardFinder) add(rel string) place {
+	p, err := wspath.Parse(rel)
+	if err != nil {
+		return place{}
+	}
+	to, _ := f.content(p) // also where a broken link is heading
+	f.links = append(f.links, to.links...)
+	f.at(to.at)
+	return to.at
+}
+
+// abs guards an absolute path if tools can reach it.
+func (f *guardFinder) abs(file string) {
+	file = slashed(file)
+	if rest, ok := wspath.WithinAbs(f.root, file); ok {
+		f.add(rest)
+		return
+	}
+	if real, err := canonicalAbs(file); err == nil {
+		f.at(f.placeOf(real))
+	} else {
+		f.at(f.placeOf(file))
+	}
+}
+
+// at guards a place if a rule can be written on it: below a link that cannot be followed
+// there is nothing to protect, and the link itself is pinned.
+func (f *guardFinder) at(at place) {
+	if !f.known(at) {
+		return
+	}
+	rel, err := wspath.Parse(f.wire(at))
+	if err != nil {
+		return
+	}
+	if to, err := f.content(rel); err != nil || !to.at.same(at) {
+		return
+	}
+	if !slices.ContainsFunc(f.guards, func(g guard) bool { return g.at.same(at) }) {
+		f.guards = append(f.guards, guard{at})
+	}
+}
+
+// git guards the repository at the root. Where there is none, all of `.git` is guarded:
+// making one would run programs as well.
+func (f *guardFinder) git() {
+	p, err := wspath.Parse(".git")
+	if err != nil {
+		return
+	}
+	to, err := f.content(p)
+	f.links = append(f.links, to.links...)
+	if err == nil && !to.missing && isDir(to.abs) {
+		f.gitDir(to.abs)
+		return
+	}
+	f.at(to.at)
+	if err != nil || to.missing {
+		return
+	}
+	// A file that says where the git directory is.
+	if dir, ok := strings.CutPrefix(smallFile(to.abs), "gitdir:"); ok {
+		f.gitDir(besides(path.Dir(to.abs), dir))
+	}
+}
+
+// gitDir guards a git directory and the one that it shares with others.
+func (f *guardFinder) gitDir(dir string) {
+	real, err := canonicalAbs(dir)
+	if err != nil {
+		return
+	}
+	dirs := []string{real}
+	if common := strings.TrimSpace(smallFile(real + "/commondir")); common != "" {
+		if c, err := canonicalAbs(besides(real, common)); err == nil && c != real {
+			dirs = append(dirs, c)
+		}
+	}
+	for _, d := range dirs {
+		for _, name := range gitNames {
+			f.abs(d + "/" + name)
+		}
+	}
+}
+
+// besides takes a path that may be relative to dir.
+func besides(dir, name string) string {
+	name = filepath.ToSlash(strings.TrimSpace(name))
+	if filepath.IsAbs(filepath.FromSlash(name)) {
+		return name
+	}
+	return path.Join(dir, name)
+}
+
+func isDir(abs string) bool {
+	d, err := wspath.OpenDir(abs)
+	if err != nil {
+		return false
+	}
+	d.Close()
+	return true
+}
+
+// smallFile is the beginning of a regular file at a canonical path, "" when there is none.
+// Nothing else is opened: a FIFO in a repository would hold the host for ever.
+func smallFile(abs string) string {
+	d, err := wspath.OpenDir(wspath.ParentOf(abs))
+	if err != nil {
+		return ""
+	}
+	defer d.Close()
+	file, err := d.Open(path.Base(abs))
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, 4096))
+	if err != nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(string(data), "\n")
+	return strings.TrimSpace(line)
+}
+
+// named reports whether a rule of the user's own configuration is on the guarded place
+// itself. One on the whole workspace names nothing in particular.
+func (g guard) named(r *fsRule) bool { return r.mine() && r.at.same(g.at) && g.at.path != "" }
+
+// protect narrows rules so that no guarded place may be written to, but by a rule of the
+// user's own configuration on that place or below it. It never grants anything.
+func protect(s *site, rules []fsRule, guards []guard) []fsRule {
+	const kept = jptool.Read | jptool.Execute
+	guards = slices.Clone(guards)
+	slices.SortStableFunc(guards, func(a, b guard) int { return cmp.Compare(len(a.at.path), len(b.at.path)) })
+	for _, g := range guards {
+		for i := range rules {
+			r := &rules[i]
+			if r.people && !r.mine() && g.at.holds(r.at) && r.rule.Caps&jptool.Write != 0 {
+				r.rule.Caps &= kept
+				r.note("narrowed by self-protection")
+			}
+		}
+		i := governing(rules, g.at)
+		if i < 0 || rules[i].rule.Caps&jptool.Write == 0 || g.named(&rules[i]) {
+			continue
+		}
+		above := rules[i].rule
+		rules = append(rules, fsRule{
+			rule: Rule{Origin: SelfProtection, Caps: above.Caps & kept, Stated: above.Caps & kept},
+			at:   g.at, path: s.wire(g.at),
+		})
+	}
+	return rules
+}
+
+// names lists a directory at a canonical path, up to a limit.
+func names(abs string, limit int) []string {
+	d, err := wspath.OpenDir(abs)
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	f, err := d.OpenDirFile("")
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	list, err := f.Readdirnames(limit)
+	if err != nil && err != io.EOF {
+		return nil
+	}
+	slices.Sort(list)
+	return list
+}

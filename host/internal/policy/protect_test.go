@@ -1,0 +1,108 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+)
+
+const writeAll = `conversation.tools.t.access.fs = [{ path = ".", read = true, write = true }]`
+
+func TestSelfProtection(t *testing.T) {
+	for _, tt := range []struct {
+		name, mine, repo string
+		tree             []string
+		allowed, denied  string
+	}{
+		{
+			"by default", "", "",
+			[]string{"dir .git/hooks", "file .git/config x", "dir .jp", "dir sub/.git"},
+			"read .jp/x\nexecute .git/hooks/x\nwrite .git/index\nwrite x\nwrite sub/.git/config\nwrite sub/.jp/x\nwrite sub/.jp.toml\nupdate .gitignore\nread .git/config",
+			"create .jp/x\ndelete .jp\nwrite .jp.toml\ncreate .jp/config.toml\nupdate .git/config\ncreate .git/config.worktree\ncreate .git/commondir\ncreate .git/hooks/pre-commit\nwrite .git/modules/x/config\nwrite .git/worktrees/x",
+		},
+		{"no repository", writeAll, "", nil, "write x", "create .git\ncreate .git/config\nexecute .git/hooks/x\nexecute .jp"},
+		{
+			"a .git file", writeAll, "",
+			[]string{`file .git gitdir: .bare\n`, "dir .bare/hooks", `file .bare/config x`},
+			"write .bare/HEAD", "update .git\ndelete .git\nwrite .bare/config\ncreate .bare/hooks/x",
+		},
+		{
+			"a worktree", writeAll, "",
+			[]string{`file .git gitdir: $ROOT/.bare/worktrees/a\n`, "dir .bare/hooks", `file .bare/worktrees/a/commondir ../..\n`},
+			"write x", "update .git\nwrite .bare/config\ncreate .bare/hooks/x\nwrite .bare/worktrees/a/config.worktree",
+		},
+		{
+			"links", writeAll, "",
+			[]string{"symlink .jp via", "symlink via conf/jp", "dir conf/jp", "symlink .git repo", "dir repo/hooks", "symlink .jp.toml conf/toml", "file conf/toml"},
+			"write conf/x\nwrite repo/HEAD",
+			"delete .jp\ncreate .jp\ndelete via\nwrite conf/jp/x\nwrite conf/jp/config.toml\ndelete .git\nwrite repo/config\ncreate repo/hooks/x\ndelete .jp.toml\nupdate conf/toml",
+		},
+		{
+			"links out", writeAll, "",
+			[]string{"symlink .jp $OUT/jp", "symlink .git $OUT/git"},
+			"write x", "delete .jp\ncreate .jp\ndelete .git\nread .jp/x",
+		},
+		{
+			"the user's own rule", `conversation.tools.t.access.fs = [{ path = ".", write = true }, { path = ".jp", write = true }, { path = ".git/hooks/x", update = true }]`, "",
+			[]string{"dir .git/hooks", "dir .jp"},
+			"write .jp/x\nupdate .git/hooks/x", "update .git/hooks/y\ncreate .git/hooks/x\nwrite .git/config",
+		},
+		{
+			"the user's own deny", `conversation.tools.t.access.fs = [{ path = ".", write = true }, { path = ".jp/secret" }]`, "", nil,
+			"write x", "write .jp/secret\nwrite .jp/x",
+		},
+		{
+			"the repository's rules", writeAll, `conversation.tools.t.access.fs = [{ path = ".jp", write = true }, { path = ".git/hooks/x", read = true, write = true }, { path = ".jp.toml", update = true }, { path = "./alias/config", write = true }]`,
+			[]string{"dir .git/hooks", "symlink alias .git"},
+			"read .git/hooks/x\nwrite x", "write .jp/config.toml\nwrite .git/hooks/x\nupdate .jp.toml\nupdate .git/config\ndelete alias",
+		},
+		{
+			"the repository after the user", `conversation.tools.t.access.fs = [{ path = ".", write = true }, { path = ".jp", read = true }]`, `conversation.tools.t.access.fs = [{ path = ".jp", write = true }]`, nil,
+			"write x", "write .jp/x",
+		},
+		{"never more", `conversation.tools.t.access.fs = [{ path = ".", create = true }]`, "", nil, "create x", "read .jp/x\nexecute .git\nread .git/config\ncreate .jp"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, tt.tree...)
+			if tt.mine != "" {
+				w.mine(tt.mine)
+			}
+			if tt.repo != "" {
+				w.repo(tt.repo)
+			}
+			w.check(w.compile("t"), tt.allowed, tt.denied)
+		})
+	}
+}
+
+// The host's own files are protected wherever a tool could reach them.
+func TestHostFilesInReach(t *testing.T) {
+	w := newWorld(t, "symlink fork $OUT").mine(`
+conversation.tools.t.access.fs = [{ path = ".", read = true, write = true }, { path = "fork", external = true, read = true, write = true }]`)
+	w.approved[w.outside] = true
+	w.state = w.root + "/.local/share/jphost"
+	d := w.compile("t")
+	w.check(d, "write .local/share/x\nread .local/share/jphost/x", "write .local/share/jphost/ws/approvals.json\ndelete .local/share/jphost")
+	w.state = w.outside + "/state"
+	d = w.compile("t")
+	w.check(d, "write fork/x", "write fork/state/x\ndelete fork/state")
+	w.state = w.root
+	w.check(w.compile("t"), "read x\nwrite fork/x", "write x\ncreate a/b")
+
+	// The workspace is the home directory.
+	w = newWorld(t)
+	w.root = w.home
+	w.mine(writeAll)
+	d = w.compile("t")
+	w.check(d, "write x\nwrite .config/x", "update .config/jphost/config.toml\ndelete .config/jphost/config.toml")
+	e, err := d.ExplainFS("update", ".config/jphost/config.toml")
+	if err != nil || e.Origin != SelfProtection || !strings.Contains(e.Remedy, "in your own configuration") {
+		t.Errorf("%v %+v", err, e)
+	}
+}
+
+func TestGitFileThatIsNone(t *testing.T) {
+	for _, tree := range [][]string{{"fifo .git"}, {"file .git gitdir: /nowhere/at/all"}, {"file .git gitdir:"}, {"symlink .git .git"}, {"file .git gitdir: $ROOT"}, {"dir .git", "fifo .git/commondir"}} {
+		w := newWorld(t, tree...).mine(writeAll)
+		w.check(w.compile("t"), "write x", "create .git/config\nwrite .jp/x")
+	}
+}

@@ -1,0 +1,119 @@
+package policy
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/jptool"
+)
+
+// Report is what `jphost policy TOOL --json` prints.
+type Report struct {
+	Tool string `json:"tool,omitempty"`
+	Root string `json:"root"`
+	// Access is what the tool is given; null means unrestricted inside the workspace.
+	Access    *jptool.AccessPolicy `json:"access"`
+	Needs     []string             `json:"needs,omitempty"`
+	Rules     []Rule               `json:"rules"`
+	Dropped   []Dropped            `json:"dropped"`
+	Sensitive []Sensitive          `json:"sensitive"`
+	Warnings  []Warning            `json:"warnings"`
+}
+
+// Report is the policy for machines. Lists are never null.
+func (d *Declared) Report() Report {
+	r := Report{
+		Tool: d.Tool, Root: d.Root, Access: d.Access, Rules: append([]Rule{}, d.Rules...),
+		Dropped: append([]Dropped{}, d.Dropped...), Sensitive: append([]Sensitive{}, d.Sensitive...),
+		Warnings: append([]Warning{}, d.Warnings...),
+	}
+	if d.Needs != nil {
+		r.Needs = append([]string{}, d.Needs.Names()...)
+	}
+	return r
+}
+
+// types are the types of rules with what an empty list of each means.
+var types = []struct{ name, title, none string }{
+	{"fs", "fs", "unrestricted in the workspace"},
+	{"net", "net", "unrestricted"},
+	{"env", "env", "unrestricted"},
+	{"command", "commands", "unrestricted"},
+}
+
+// WriteText writes the policy for people: each type with its rules and origins, then what
+// is pinned, dropped and sensitive. Everything that comes from files is made visible.
+func (d *Declared) WriteText(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	if d.Tool != "" {
+		fmt.Fprintf(b, "policy of %s in %s\n", ask.Visible(d.Tool), ask.Visible(d.Root))
+	} else {
+		fmt.Fprintf(b, "policy in %s\n", ask.Visible(d.Root))
+	}
+	if d.Access == nil {
+		fmt.Fprintln(b, "unrestricted inside the workspace: nothing is declared, and there is no sandbox on this machine")
+		return b.Flush()
+	}
+	if d.Needs != nil {
+		fmt.Fprintf(b, "needs: %s (%s)\n", *d.Needs, ask.VisibleLine(d.model.needsOrigin))
+	}
+	for _, t := range types {
+		fmt.Fprintf(b, "\n%s:\n", t.title)
+		none := true
+		for i := range d.Rules {
+			if d.Rules[i].Type == t.name {
+				none = false
+				d.Rules[i].write(b)
+			}
+		}
+		switch {
+		case !none:
+		case t.name == "command" && d.Access.Commands != nil:
+			fmt.Fprintln(b, "  none may be started")
+		default:
+			fmt.Fprintf(b, "  %s\n", t.none)
+		}
+	}
+	if len(d.Access.Pinned) > 0 {
+		fmt.Fprintln(b, "\nkept in place:")
+		for _, path := range d.Access.Pinned {
+			fmt.Fprintf(b, "  %s\n", ask.Visible(path))
+		}
+	}
+	if len(d.Dropped) > 0 {
+		fmt.Fprintln(b, "\ndropped:")
+	}
+	for _, x := range d.Dropped {
+		fmt.Fprintf(b, "  %s   (%s)\n    %s\n", ask.Visible(x.Path), ask.VisibleLine(x.Origin), ask.VisibleLine(x.Reason))
+		if x.Command != "" {
+			fmt.Fprintf(b, "    approve it with: %s\n", ask.VisibleLine(x.Command))
+		}
+	}
+	if len(d.Sensitive) > 0 {
+		fmt.Fprintln(b, "\nsensitive places within reach:")
+	}
+	for _, x := range d.Sensitive {
+		fmt.Fprintf(b, "  %s (%s), by the rule on %s   (%s)\n", ask.Visible(x.Path), ask.VisibleLine(x.Pattern), ask.Visible(x.Rule), ask.VisibleLine(x.Origin))
+	}
+	return b.Flush()
+}
+
+func (r *Rule) write(w io.Writer) {
+	text := r.Text
+	if r.Type == "command" {
+		text = r.Name + " = " + text
+	}
+	at := r.Origin
+	if r.Layer != "" {
+		at += ", " + r.Layer
+	}
+	fmt.Fprintf(w, "  %s   (%s)\n", ask.VisibleLine(text), ask.VisibleLine(at))
+	if r.Written != "" {
+		fmt.Fprintf(w, "    written as %s\n", ask.Visible(r.Written))
+	}
+	if r.Note != "" {
+		fmt.Fprintf(w, "    %s\n", ask.VisibleLine(r.Note))
+	}
+}

@@ -1,0 +1,164 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/launch"
+)
+
+// maxRounds bounds how often one call may ask: a tool that never is content must not
+// go on for ever.
+const maxRounds = 16
+
+// answerer finds the answers to the questions of one call: those given with the call, those
+// of the configuration, and then a person's.
+type answerer struct {
+	tool     *config.Tool
+	given    map[string]string
+	prompter ask.Prompter
+	// fixed has, by question, the token that an answer nobody typed was last sent for: to
+	// be asked the same again means that the tool does not accept it.
+	fixed map[string]string
+	used  map[string]bool
+}
+
+// errUnanswered: nobody answered.
+var errUnanswered = errors.New("nobody answered")
+
+// answer returns the answer to q. Errors wrap errUnanswered, or say why an answer that
+// was given cannot be used.
+func (a *answerer) answer(ctx context.Context, q *launch.Question) (any, error) {
+	if raw, ok := a.given[q.ID]; ok {
+		a.used[q.ID] = true
+		v, err := typed(q, raw)
+		if err != nil {
+			return nil, exit.Errorf(exit.Usage, "--answer %s=%s: %w", ask.Visible(q.ID), ask.Visible(raw), err)
+		}
+		return v, a.once(q, "--answer "+ask.Visible(q.ID))
+	}
+	conf, known := a.tool.Questions[q.ID]
+	if known && conf.HasAnswer {
+		where := fmt.Sprintf("%s: questions.%s.answer", a.tool.Origin("questions."+tomlKey(q.ID)+".answer"), ask.Visible(q.ID))
+		if !q.Fits(conf.Answer) {
+			return nil, exit.Errorf(exit.Usage, "%s: the tool wants %s, not %s\ncorrect the answer there, or remove it to be asked", where, wanted(q), show(conf.Answer))
+		}
+		return conf.Answer, a.once(q, where)
+	}
+	return a.prompt(ctx, q)
+}
+
+// once fails when an answer was sent for the same question before.
+func (a *answerer) once(q *launch.Question, where string) error {
+	if token, ok := a.fixed[q.ID]; ok && token == q.Token {
+		return exit.Errorf(exit.Usage, "%s: the tool asks again although it has this answer\nremove the answer to be asked, or look into the tool", where)
+	}
+	a.fixed[q.ID] = q.Token
+	return nil
+}
+
+// unused are the ids of given answers that nobody asked for.
+func (a *answerer) unused() []string {
+	var list []string
+	for id := range a.given {
+		if !a.used[id] && !strings.HasSuffix(id, ".token") {
+			list = append(list, id)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func (a *answerer) prompt(ctx context.Context, q *launch.Question) (any, error) {
+	quoted := q.Text
+	if q.PreAmble != "" {
+		quoted = strings.TrimRight(q.PreAmble, "\n") + "\n\n" + q.Text
+	}
+	m := ask.Message{Body: ask.Visible(a.tool.Name) + " asks:\n", Quoted: quoted}
+	var v any
+	var err error
+	switch q.Answer {
+	case launch.Boolean:
+		question := ask.BoolQuestion{Message: m, Prompt: "Your answer?"}
+		if d, ok := q.Default.(bool); ok {
+			question.Default = &d
+		}
+		var b ask.BoolAnswer
+		b, err = a.prompter.Bool(ctx, question)
+		v = b.Yes
+	case launch.Select:
+		question := ask.SelectQuestion{Message: m, Prompt: "Your choice?", Options: q.Options}
+		if i := slices.Index(q.Options, fmt.Sprint(q.Default)); i >= 0 {
+			question.Default = &i
+		}
+		var i int
+		if i, err = a.prompter.Select(ctx, question); err == nil {
+			v = q.Options[i]
+		}
+	default:
+		question := ask.TextQuestion{Message: m, Prompt: "Your answer:"}
+		if d, ok := q.Default.(string); ok {
+			question.Default = &d
+		}
+		v, err = a.prompter.Text(ctx, question)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errUnanswered, err)
+	}
+	return v, nil
+}
+
+// typed reads an answer from the command line by the type that the question asks for.
+func typed(q *launch.Question, raw string) (any, error) {
+	if q.Answer == launch.Boolean {
+		switch strings.ToLower(raw) {
+		case "true", "yes", "y":
+			return true, nil
+		case "false", "no", "n":
+			return false, nil
+		}
+	} else if q.Fits(raw) {
+		return raw, nil
+	}
+	return nil, fmt.Errorf("the tool wants %s", wanted(q))
+}
+
+func wanted(q *launch.Question) string {
+	switch q.Answer {
+	case launch.Boolean:
+		return "true or false"
+	case launch.Select:
+		list := make([]string, len(q.Options))
+		for i, o := range q.Options {
+			list[i] = ask.Visible(o)
+		}
+		return "one of " + strings.Join(list, ", ")
+	}
+	return "a text"
+}
+
+func show(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return ask.VisibleLine(string(b))
+}
+
+// tomlKey writes a name as one part of a key.
+func tomlKey(name string) string {
+	bare := name != "" && strings.IndexFunc(name, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
+	}) < 0
+	if bare {
+		return name
+	}
+	return fmt.Sprintf("%q", name)
+}

@@ -1,0 +1,178 @@
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/approval"
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/jptool"
+)
+
+// policyOf is the policy of one call in the forms that are needed of it.
+type policyOf struct {
+	declared *policy.Declared
+	access   *jptool.AccessPolicy
+	env      *jptool.EnvPolicy
+}
+
+// Compile makes the policy of a tool, asking p about external paths that are not approved.
+func (h *Host) Compile(ctx context.Context, t *config.Tool, p ask.Prompter) (*policy.Declared, error) {
+	d, err := policy.Compile(ctx, policy.Request{
+		Workspace: h.Workspace, Config: h.Config, Tool: t,
+		Approve: func(ctx context.Context, r approval.Request) (approval.Result, error) {
+			return h.Approvals.Resolve(ctx, p, r)
+		},
+		Home: canonical(lookup(h.Environ, "HOME")), StateDir: canonical(h.State.Base()),
+		OSSandbox: runtime.GOOS == "linux",
+	})
+	if errs := config.Errors(nil); errors.As(err, &errs) {
+		return nil, exit.With(exit.Usage, err)
+	}
+	return d, err
+}
+
+func (k *call) compile(ctx context.Context, p ask.Prompter) error {
+	d, err := k.Compile(ctx, k.Tool, p)
+	if err != nil {
+		if errors.Is(err, ask.ErrCancelled) {
+			return k.report.refuse(ReasonDeclined, fmt.Errorf("%s was not run: %w", k.Tool.Name, err))
+		}
+		return err
+	}
+	defer d.Close()
+	for _, w := range d.Warnings {
+		k.warn(w.String())
+	}
+	for _, drop := range d.Dropped {
+		text := fmt.Sprintf("%s: %s grants nothing: %s", drop.Origin, ask.Visible(drop.Path), drop.Reason)
+		if drop.Command != "" && !strings.Contains(drop.Reason, drop.Command) {
+			text += "\napprove it with: " + drop.Command
+		}
+		k.warn(text)
+	}
+	k.policy = &policyOf{declared: d, access: d.Access}
+	if d.Access != nil {
+		if k.policy.env, err = jptool.CompileEnv(d.Access.Env); err != nil {
+			return exit.With(exit.Usage, err)
+		}
+	}
+	sum, wire, err := digest(d.Access)
+	if err != nil {
+		return err
+	}
+	k.report.Policy = &Policy{Digest: sum}
+	if k.Dry {
+		k.report.Policy.Access = wire
+	}
+	return nil
+}
+
+// trusted checks what the repository's own configuration widens.
+func (k *call) trusted(ctx context.Context) error {
+	err := k.Trust.Require(ctx, k.Prompter, policy.Widening(k.Config))
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, approval.ErrNotTrusted), errors.Is(err, ask.ErrCancelled):
+		return k.report.refuse(ReasonUntrusted, err)
+	}
+	return exit.With(exit.Host, err)
+}
+
+// plan says what the call would do; nothing is asked, stored or started.
+func (k *call) plan(ctx context.Context) error {
+	p := &Plan{Run: k.Tool.Run}
+	trusted, diff, err := k.Trust.Check(ctx, policy.Widening(k.Config))
+	if err != nil {
+		return err
+	}
+	if !trusted {
+		p.Needs = append(p.Needs, "trust in settings of this workspace (jphost trust accept):\n"+diff.String())
+	}
+	if err := k.compile(ctx, ask.None{}); err != nil {
+		return err
+	}
+	if k.held() != nil {
+		p.Needs = append(p.Needs, k.report.Outcome.Message)
+	}
+	if mode := k.Tool.Run; mode != "unattended" {
+		p.Needs = append(p.Needs, fmt.Sprintf("a person: run = %q", mode))
+	}
+	cmd, err := k.command()
+	if err != nil {
+		return err
+	}
+	spec, err := k.spec(cmd)
+	if err != nil {
+		return err
+	}
+	p.Arguments, p.Program, p.Argv, p.Stdin = cmd.req.args, spec.Program, spec.Argv, cmd.stdin
+	for _, kv := range cmd.env {
+		name, _, _ := strings.Cut(kv, "=")
+		p.Environment = append(p.Environment, name)
+	}
+	slices.Sort(p.Environment)
+	k.report.Withheld = nil
+	k.report.Plan, k.report.Outcome = p, Outcome{Type: "planned"}
+	return nil
+}
+
+// sensitive warns once per session of places of secrets that the tool may reach (RFD 075,
+// "Sensitive path protection"). On a terminal it asks. It is a warning and no deny, so
+// without a terminal the run mode alone decides.
+func (k *call) sensitive(ctx context.Context) error {
+	list := k.policy.declared.Sensitive
+	if len(list) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s may reach places of secrets:\n", ask.Visible(k.Tool.Name))
+	for _, s := range list {
+		fmt.Fprintf(&b, "  %s: %s (rule %s at %s)\n", ask.Visible(s.Path), strings.Join(s.Capabilities, ", "), ask.Visible(s.Rule), ask.Visible(s.Origin))
+	}
+	sum := sha256.Sum256([]byte(b.String()))
+	key := "sensitive-" + hex.EncodeToString(sum[:8])
+	if v, ok := k.Session.Recall(key); ok && v == "yes" {
+		return nil
+	}
+	answer, err := k.Prompter.Bool(ctx, ask.BoolQuestion{Message: ask.Message{Body: b.String() + "\n"}, Prompt: "Go on?", Default: ask.No()})
+	switch {
+	case errors.Is(err, ask.ErrNoTerminal):
+		k.warn(strings.TrimSuffix(b.String(), "\n"))
+	case err != nil:
+		return k.report.refuse(ReasonSensitive, fmt.Errorf("%s was not run: %w", k.Tool.Name, err))
+	case !answer.Yes:
+		return k.report.refuse(ReasonSensitive, fmt.Errorf("%s was not run: it may reach places of secrets\nwithhold them with rules that grant nothing, such as: --cfg %s+=%s", k.Tool.Name, k.key("access.fs"), list[0].Path))
+	}
+	return k.Session.Remember(ctx, key, "yes")
+}
+
+func canonical(path string) string {
+	if path == "" {
+		return ""
+	}
+	if p, err := filepath.EvalSymlinks(path); err == nil {
+		path = p
+	}
+	return filepath.ToSlash(path)
+}
+
+func lookup(environ []string, name string) string {
+	for i := len(environ) - 1; i >= 0; i-- {
+		if k, v, _ := strings.Cut(environ[i], "="); k == name {
+			return v
+		}
+	}
+	return ""
+}

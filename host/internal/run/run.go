@@ -1,0 +1,189 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/jptools/jptools/host/internal/approval"
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/schema"
+	"github.com/jptools/jptools/host/internal/state"
+	"github.com/jptools/jptools/jptool"
+)
+
+// Host is what calls are made with.
+type Host struct {
+	Config       *config.Config
+	Workspace    state.Workspace
+	Root         string // canonical
+	Conversation string
+	Environ      []string
+	// Beside is the directory of the host's own program: that of the built-in tools.
+	Beside    string
+	State     *state.Dir
+	Approvals *approval.Store
+	Trust     *approval.Trust
+	Holds     *approval.Holds
+	Session   *state.Session
+	Prompter  ask.Prompter
+	Launcher  *launch.Launcher
+	Warn      func(string)
+}
+
+// Call is one call of a tool.
+type Call struct {
+	Tool *config.Tool
+	// Arguments is one JSON object.
+	Arguments []byte
+	// Answers are given with the call, as text, by question.
+	Answers map[string]string
+	// Preview asks the tool what it would do; Dry starts nothing at all.
+	Preview, Dry bool
+}
+
+// call is a Call on its way.
+type call struct {
+	*Host
+	Call
+	report *Report
+	args   map[string]any
+	schema *schema.Schema
+	policy *policyOf
+}
+
+// Run makes one call. The report is never nil; the error, an *exit.Error or one that
+// [exit.Of] knows, says why the call did not succeed, and the report has the same.
+func (h *Host) Run(ctx context.Context, c Call) (*Report, error) {
+	start := time.Now()
+	k := &call{Host: h, Call: c, report: &Report{Tool: c.Tool.Name, Warnings: []string{}}}
+	err := k.run(ctx)
+	k.report.DurationMS = time.Since(start).Milliseconds()
+	if err != nil && k.report.Outcome.Type == "" {
+		k.report.Outcome = Outcome{Type: "failed", Message: err.Error()}
+	}
+	if ctx.Err() != nil && err != nil {
+		err = &exit.Error{Code: exit.Interrupted, Err: err}
+	}
+	k.report.Status = exit.Of(err)
+	return k.report, err
+}
+
+func (k *call) warn(text string) {
+	k.report.Warnings = append(k.report.Warnings, text)
+	if k.Warn != nil {
+		k.Warn(text)
+	}
+}
+
+func (k *call) run(ctx context.Context) error {
+	if err := k.runnable(); err != nil {
+		return err
+	}
+	if err := k.arguments(); err != nil {
+		return err
+	}
+	if k.Dry {
+		return k.plan(ctx)
+	}
+	if err := k.trusted(ctx); err != nil {
+		return err
+	}
+	if err := k.compile(ctx, k.Prompter); err != nil {
+		return err
+	}
+	if err := k.held(); err != nil {
+		return err
+	}
+	if err := k.sandbox(ctx); err != nil {
+		return err
+	}
+	if err := k.sensitive(ctx); err != nil {
+		return err
+	}
+	if err := k.permitted(ctx); err != nil {
+		return err
+	}
+	if err := k.loop(ctx); err != nil {
+		return err
+	}
+	return k.deliver(ctx)
+}
+
+// runnable refuses what can never run.
+func (k *call) runnable() error {
+	t := k.Tool
+	at := t.Origin("source")
+	switch {
+	case t.Source.Kind != config.SourceLocal:
+		return exit.Errorf(exit.Usage, "%s has source %q (%s), and only local tools can be run here\nthey are listed by: jphost tools", t.Name, t.Source.Kind, at)
+	case t.Run == "skip":
+		return k.report.refuse(ReasonRunMode, fmt.Errorf("%s is never run: run = \"skip\" at %s\nset it to \"ask\" there, or for one call: --cfg %s=ask", t.Name, t.Origin("run"), k.key("run")))
+	case !t.Enable.On:
+		return k.report.refuse(ReasonRunMode, fmt.Errorf("%s is off: enable at %s\nset it to \"on\" there, or for one call: --cfg %s=on", t.Name, t.Origin("enable"), k.key("enable")))
+	}
+	return nil
+}
+
+// key is a key of the tool as --cfg takes it.
+func (k *call) key(name string) string {
+	return "conversation.tools." + tomlKey(k.Tool.Name) + "." + name
+}
+
+func (k *call) arguments() error {
+	s, err := schema.FromConfig(k.Tool.Parameters)
+	if err != nil {
+		return exit.Errorf(exit.Usage, "%s: parameters of %s: %w", k.Tool.Origin("parameters"), k.Tool.Name, err)
+	}
+	k.schema = s
+	if k.args, err = s.Validate(k.Arguments); err != nil {
+		k.report.Outcome = Outcome{Type: "failed", Code: string(jptool.CodeInvalidArguments), Message: "invalid arguments: " + err.Error()}
+		return exit.Errorf(exit.Usage, "invalid arguments for %s:\n%w\n%s", k.Tool.Name, err, s.Usage())
+	}
+	return nil
+}
+
+// held refuses writing calls while changes wait for a person to look at them.
+func (k *call) held() error {
+	if n := k.Tool.Needs; n != nil && *n&jptool.Write == 0 || k.Preview {
+		return nil
+	}
+	if err := k.Holds.Check(); err != nil {
+		return k.report.refuse(ReasonHeld, err)
+	}
+	return nil
+}
+
+// sandbox says what the operating system enforces. This version has no back end, so
+// whoever requires one is refused rather than served without.
+func (k *call) sandbox(ctx context.Context) error {
+	s := k.Config.Sandbox()
+	k.report.Sandbox = &Sandbox{Mode: s.Mode, Enforced: "nothing"}
+	switch s.Mode {
+	case "required":
+		return k.report.refuse(ReasonSandbox, errors.New("sandbox.mode is \"required\", and this version cannot enforce a policy by the operating system\nset it to \"auto\" to rely on the tools' own checks"))
+	case "off":
+		return nil
+	}
+	// Recall first: it takes no lock, and nearly every call is not the first.
+	if _, told := k.Session.Recall("sandbox-none"); !told {
+		_ = k.Session.Remember(ctx, "sandbox-none", "told") // at worst it is told again
+		k.warn("the policy is checked by the tool itself; nothing of it is enforced by the operating system")
+	}
+	return nil
+}
+
+// program is what the command line starts: the built-in tools lie beside the host.
+func (k *call) program(name string) (string, error) {
+	if k.Tool.Command.Origin.Layer == config.LayerDefault && k.Beside != "" && filepath.Base(name) == name {
+		if p, err := launch.Resolve(filepath.Join(k.Beside, name), k.Root, ""); err == nil {
+			return p, nil
+		}
+	}
+	return launch.Resolve(name, k.Root, lookup(k.Environ, "PATH"))
+}

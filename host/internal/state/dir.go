@@ -1,0 +1,190 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/adrg/xdg"
+	"github.com/gofrs/flock"
+	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/spf13/afero"
+)
+
+// System is what state is kept with. Tests put faults in here.
+type System struct {
+	// FS holds the state; the real one is afero.OsFs.
+	FS afero.Fs
+	// Lock takes the exclusive lock file at path, between processes too, or fails
+	// when ctx ends first.
+	Lock func(ctx context.Context, path string) (unlock func(), err error)
+	// Getenv reads the environment; nil is an empty one.
+	Getenv func(string) string
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// lockPatience bounds the wait for another process; holding a lock takes milliseconds.
+const lockPatience = 30 * time.Second
+
+// OS is the real system with this environment.
+func OS(getenv func(string) string) System {
+	return System{FS: afero.NewOsFs(), Lock: lockFile, Getenv: getenv, Now: time.Now}
+}
+
+func lockFile(ctx context.Context, path string) (func(), error) {
+	l := flock.New(path, flock.SetPermissions(0o600))
+	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	if ok, err := l.TryLockContext(ctx, 5*time.Millisecond); err != nil || !ok {
+		if errors.Is(err, context.DeadlineExceeded) {
+			return nil, fmt.Errorf("%s is locked by another process\nwait for it, or end it, and try again", path)
+		}
+		return nil, fmt.Errorf("locking %s: %w", path, err)
+	}
+	// The file stays: removing a lock file lets two processes hold "the" lock.
+	return func() { _ = l.Unlock() }, nil
+}
+
+// Base is the directory that holds the state of every workspace:
+// $XDG_DATA_HOME/jphost, or the platform's usual place for user data.
+func (s System) Base() (string, error) {
+	home := xdg.DataHome
+	if s.Getenv != nil {
+		// The specification has relative values ignored.
+		if v := s.Getenv("XDG_DATA_HOME"); filepath.IsAbs(v) {
+			home = v
+		}
+	}
+	if !filepath.IsAbs(home) {
+		return "", errors.New("there is no place for user data: the home directory is unknown\nset XDG_DATA_HOME to an absolute path")
+	}
+	return filepath.Join(home, "jphost"), nil
+}
+
+// Dir is a private directory of state. It is made when something is first written;
+// until then everything in it is simply missing.
+type Dir struct {
+	sys  System
+	base string
+	path string
+}
+
+// Workspace returns the directory of a workspace. It fails when the directory exists and is
+// not private to this user.
+func (s System) Workspace(w Workspace) (*Dir, error) {
+	base, err := s.Base()
+	if err != nil {
+		return nil, err
+	}
+	d := &Dir{sys: s, base: base, path: filepath.Join(base, w.ID())}
+	return d, d.check()
+}
+
+// Conversation returns the directory of the conversation id, as ConversationID gave it.
+func (d *Dir) Conversation(id string) (*Dir, error) {
+	if err := checkID(id); err != nil {
+		return nil, err
+	}
+	return d.sub("conversations", id)
+}
+
+// sub returns a directory below d.
+func (d *Dir) sub(names ...string) (*Dir, error) {
+	s := &Dir{sys: d.sys, base: d.base, path: filepath.Join(append([]string{d.path}, names...)...)}
+	return s, s.check()
+}
+
+// Path is the absolute path, for messages and for files that others must open (an editor).
+func (d *Dir) Path() string { return d.path }
+
+// Base is the directory of all state, of which d is a part.
+func (d *Dir) Base() string { return d.base }
+
+// Below reports whether all state lies below the canonical directory root, and where: then whoever may
+// write in root could write itself an approval, and policy must withhold that path.
+func (d *Dir) Below(root string) (rel string, ok bool) {
+	canonical, err := wspath.CanonicalRoot(d.base)
+	if err != nil {
+		canonical = filepath.ToSlash(d.base)
+	}
+	return wspath.WithinAbs(root, canonical)
+}
+
+// Ensure makes the directory, private to the user.
+func (d *Dir) Ensure() error {
+	if err := d.check(); err != nil {
+		return err
+	}
+	if err := d.sys.FS.MkdirAll(d.path, 0o700); err != nil {
+		return fmt.Errorf("making the state directory %s: %w", d.path, wspath.Bare(err))
+	}
+	return d.check()
+}
+
+// check examines every directory from the base down that exists.
+func (d *Dir) check() error {
+	rel, err := filepath.Rel(d.base, d.path)
+	if err != nil {
+		return err
+	}
+	at := d.base
+	for _, name := range append([]string{"."}, splitPath(rel)...) {
+		at = filepath.Join(at, name)
+		if missing, err := d.checkOne(at); missing || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func splitPath(rel string) []string {
+	var names []string
+	for rel != "." && rel != "" {
+		names = append([]string{filepath.Base(rel)}, names...)
+		rel = filepath.Dir(rel)
+	}
+	return names
+}
+
+func (d *Dir) checkOne(at string) (missing bool, err error) {
+	fi, err := d.lstat(at)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("the state directory %s: %w", at, wspath.Bare(err))
+	}
+	if !fi.IsDir() {
+		return false, fmt.Errorf("the state directory %s is not a directory\nmove it away; symlinks are not followed here", at)
+	}
+	if uid, foreign := owner(fi); foreign {
+		return false, fmt.Errorf("the state directory %s belongs to another user (uid %d)\nrun as that user, or set XDG_DATA_HOME to a directory of your own", at, uid)
+	}
+	if runtime.GOOS == "windows" {
+		return false, nil
+	}
+	switch perm := fi.Mode().Perm(); {
+	case perm&0o022 != 0:
+		// What is in there may already be somebody else's: tightening the mode would hide that.
+		return false, fmt.Errorf("the state directory %s can be written by other users (mode %04o)\nlook at what is in it, then: chmod 700 %s", at, perm, at)
+	case perm&0o077 != 0:
+		if err := d.sys.FS.Chmod(at, 0o700); err != nil {
+			return false, fmt.Errorf("closing the state directory %s to others: %w", at, wspath.Bare(err))
+		}
+	}
+	return false, nil
+}
+
+// lstat describes an entry itself where the file system can.
+func (d *Dir) lstat(path string) (fs.FileInfo, error) {
+	if l, ok := d.sys.FS.(afero.Lstater); ok {
+		fi, _, err := l.LstatIfPossible(path)
+		return fi, err
+	}
+	return d.sys.FS.Stat(path)
+}

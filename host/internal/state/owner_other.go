@@ -1,0 +1,9 @@
+//go:build !unix
+
+package state
+
+import "io/fs"
+
+// owner tells nothing: profile directories on Windows are closed to others by their ACL,
+// which is not examined here.
+func owner(fs.FileInfo) (uid uint32, foreign bool) { return 0, false }

@@ -1,0 +1,243 @@
+package template
+
+import (
+	"bytes"
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func shells(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	for _, name := range []string{"sh", "bash", "dash"} {
+		if path, err := exec.LookPath(name); err == nil {
+			found = append(found, path)
+		}
+	}
+	if len(found) == 0 {
+		t.Skip("there is no shell")
+	}
+	return found
+}
+
+// words runs a script, in which W is a program that prints its words, and returns them.
+func words(t fataler, shell, script string, args []string, values map[string]string) []string {
+	t.Helper()
+	tool, err := json.Marshal(map[string]any{"arguments": values})
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	tmpl, err := Compile(Command{Program: script, Args: args, Shell: true})
+	if err != nil {
+		t.Fatalf("%s: %v", script, err)
+	}
+	argv, err := tmpl.Render(Data{Context: json.RawMessage(`{}`), Tool: tool})
+	if err != nil {
+		t.Fatalf("%s: %v", script, err)
+	}
+	cmd := exec.Command(shell, argv[1:]...)
+	cmd.Dir = "/"
+	cmd.Env = []string{`W=printf %s\0`, "PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8"}
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil || errs.Len() > 0 {
+		t.Fatalf("%s, %q: %v: %s", shell, argv[1:], err, &errs)
+	}
+	list := strings.Split(out.String(), "\x00")
+	return list[:len(list)-1]
+}
+
+type fataler interface {
+	Helper()
+	Fatalf(string, ...any)
+}
+
+// nasty is what a shell would make something of.
+var nasty = []string{
+	"", " ", "a b", "x'; $W injected; '", `x"; $W injected; "`, "$(echo injected)", "`echo injected`", "${HOME}", "$__jp1", "*", "/*", "~", "a\nb", "\n",
+	"trailing\n\n", "\\", "\\\\", "#", "# x", "-n", "--", "é🙂", "\x01\x02\x7f", "a[$(echo injected >&2)]", ";", "&", "|", "<", ">", "(", ")", "{a,b}", "!", "'", `"`, "{{tool.name}}", "\t", "\r\n",
+}
+
+// Each line is a script; placeholders are {{a}} and {{b}} for short, and the words that
+// the program must see are separated by |.
+var accepted = []struct{ script, want string }{
+	{"$W {{a}} {{b}}", "{{a}}|{{b}}"},
+	{`$W "{{a}}" '{{b}}'`, "{{a}}|{{b}}"},
+	{`$W "x {{a}} y"'x {{b}} y'z{{a}}z`, "x {{a}} yx {{b}} yz{{a}}z"},
+	{`$W --x={{a}} --y="{{b}}"`, "--x={{a}}|--y={{b}}"},
+	{`x={{a}}; y="-{{b}}-"; $W "$x" "$y"`, "{{a}}|-{{b}}-"},
+	{`f() { shift; $W {{a}} "$@"; }; f 1 2 {{b}}`, "{{a}}|2|{{b}}"},
+	{`set -- {{a}} {{b}}; $W "$#" "$@"`, "2|{{a}}|{{b}}"},
+	{`$W "$#"`, "0"},
+	{"# {{a}} don't {{b}}\n$W x # '\n# \"\n$W {{a}}", "x|{{a}}"},
+	{"$W x \\\n# don't\n$W {{a}}", "x|{{a}}"},
+	{"$W \\\n {{a}} \\\n\"{{b}}\"", "{{a}}|{{b}}"},
+	{`x=x; $W "${x}{{a}}" $x{{b}} ${x}`, "x{{a}}|x{{b}}|x"},
+	{`(cd / && $W {{a}}) && { $W {{b}}; }`, "{{a}}|{{b}}"},
+	{`if [ x = {{a}} ]; then :; else $W no {{b}}; fi`, "no|{{b}}"},
+	{`for i in {{a}} "{{b}}"; do $W "$i"; done`, "{{a}}|{{b}}"},
+	{`case {{a}} in x) $W never;; *) $W {{b}};; esac`, "{{b}}"},
+	{`$W {{a}} 2>&1 {{b}}`, "{{a}}|{{b}}"},
+	{`echo x >/dev/null {{a}}; $W {{b}}`, "{{b}}"},
+	{`$W $((1+2)) {{a}} "$((2*(3)))" {{b}}`, "3|{{a}}|6|{{b}}"},
+	{`$W "$(printf %s- {{a}})"`, "{{a}}-"},
+	{`$W "a $(printf %s- "b {{a}} c") d {{b}}"`, "a b {{a}} c- d {{b}}"},
+	{`$W "a $(printf %s- 'b {{a}} c') d" '{{b}}'`, "a b {{a}} c- d|{{b}}"},
+	{`$W \" {{a}} \' "\"" {{b}}`, "\"|{{a}}|'|\"|{{b}}"},
+	{`$W '\' {{a}} "'" {{b}}`, `\|{{a}}|'|{{b}}`},
+	{`x="$$"; $W $? {{a}} a#b`, "0|{{a}}|a#b"},
+	{`exec $W {{a}}`, "{{a}}"},
+	{`/usr/bin/env $W {{a}} "{{b}}"`, "{{a}}|{{b}}"},
+	{`export X={{a}}; $W "$X"`, "{{a}}"},
+	{`$W {{a}} | while read -r x; do :; done; $W {{b}}`, "{{b}}"},
+	{"$W {{a}} \n\n", "{{a}}"},
+	{`$W x && $W {{a}} || $W {{b}}`, "x|{{a}}"},
+}
+
+func long(s string) string {
+	return strings.NewReplacer("{{a}}", "{{tool.arguments.a}}", "{{b}}", "{{ tool.arguments.b }}").Replace(s)
+}
+
+// substitute fills in {{a}} and {{b}} in one pass: a value may look like the other.
+func substitute(s, a, b string) []string {
+	if s == "" {
+		return nil
+	}
+	var list []string
+	for _, word := range strings.Split(s, "|") {
+		list = append(list, strings.NewReplacer("{{a}}", a, "{{b}}", b).Replace(word))
+	}
+	return list
+}
+
+func TestShellWords(t *testing.T) {
+	for _, shell := range shells(t) {
+		for _, c := range accepted {
+			for i, a := range nasty {
+				if i%8 != len(c.script)%8 && !testing.Verbose() {
+					continue // all of them with -v
+				}
+				b := nasty[(i*7+5)%len(nasty)]
+				got := words(t, shell, long(c.script), nil, map[string]string{"a": a, "b": b})
+				if diff := cmp.Diff(substitute(c.want, a, b), got); diff != "" {
+					t.Errorf("%s: %s with %q and %q: %s", shell, c.script, a, b, diff)
+				}
+			}
+		}
+	}
+}
+
+func TestShellArguments(t *testing.T) {
+	for _, shell := range shells(t) {
+		for _, script := range []string{"$W x", "$W x\n", "true; $W x ", "false || $W 'x'"} {
+			got := words(t, shell, script, []string{"{{tool.arguments.a}}", "lit $(eral)", "-{{tool.arguments.a}}-", ""}, map[string]string{"a": "'a b"})
+			if diff := cmp.Diff([]string{"x", "'a b", "lit $(eral)", "-'a b-", ""}, got); diff != "" {
+				t.Errorf("%s: %q: %s", shell, script, diff)
+			}
+		}
+	}
+	for script, want := range map[string]string{
+		"echo # x": "comment", "echo 'x": "inside of quotes", `echo "x`: "inside of quotes", "(echo": "parentheses", `echo \`: "inside of quotes",
+		"cat <<E\nE\n": "here document", "echo `x`": "backquote", "echo;": "command's name", "echo |": "command's name", "echo x >": "redirection", "eval": `"eval"`, "if x; then y; fi": "command's name",
+	} {
+		if _, err := Compile(Command{Program: script, Args: []string{"x"}, Shell: true}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q with an argument: got %v, want %q", script, err, want)
+		}
+		if _, err := Compile(Command{Program: script, Shell: true}); err != nil {
+			t.Errorf("%q alone: %v", script, err)
+		}
+	}
+}
+
+// A placeholder that the shell would split, expand or run is refused.
+func TestShellRefuses(t *testing.T) {
+	for script, want := range map[string]string{
+		"{{a}}": "name of a command", "'{{a}}'": "name of a command", `"./{{a}}" x`: "name of a command", "x; {{a}}": "name of a command", "x && ./{{a}}": "name of a command",
+		"x | {{a}}": "name of a command", "if {{a}}; then x; fi": "name of a command", "! {{a}}": "name of a command", "x=1 {{a}}": "name of a command", "exec {{a}}": "name of a command",
+		"command -p {{a}}": "name of a command", "time -p {{a}}": "name of a command", "2>&1 {{a}}": "name of a command", ">x {{a}}": "name of a command", ">|x {{a}}": "name of a command",
+		"f() { {{a}}; }": "name of a command", "x $({{a}})": "name of a command", "(x) {{a}}": "name of a command", "x & {{a}}": "name of a command", "x\n{{a}}": "name of a command",
+		"\\\n {{a}}": "name of a command", "x; \\\n {{a}}": "name of a command", "case x in y) {{a}};; esac": "name of a command", "case x in (y) {{a}};; esac": "name of a command", "{ {{a}}; }": "name of a command",
+		"while :; do {{a}}; done": "name of a command", "1={{a}}": "name of a command",
+		"eval {{a}}": `"eval"`, "command eval 'x {{a}}'": `"eval"`, "x; . {{a}}": `"."`, "trap {{a}} EXIT": `"trap"`, "let x={{a}}": `"let"`, "export {{a}}": `"export"`, "unset {{a}}": `"unset"`, "exec -a x {{a}}": `"exec"`, "ev\\\nal {{a}}": `"eval"`,
+		"cat <<E\n{{a}}\nE": "here document", "cat <\\\n<E\n{{a}}\nE": "here document", "x `y {{a}}`": "backquote", "x \"`y`\" {{a}}": "backquote", "x $'y' {{a}}": "$'",
+		"x $(( {{a}} ))": "arithmetic", "x $((y + (1 - {{a}})))": "arithmetic", "(( {{a}} ))": "((", "x $[ {{a}} ]": "$[", "x $\\\n(( {{a}} ))": "arithmetic", "x $(\\\n({{a}}))": "arithmetic",
+		"x ${y:-{{a}}}": "${", "x ${y:-'a'} {{a}}": "${", "x \\{{a}}": "backslash", "x \"\\{{a}}\"": "backslash", "x ${{a}}": "$", "x \"${{a}}\"": "$", "[[ {{a}} -eq 1 ]]": "[[",
+		"function f { {{a}}; }": "function", "x $$(y) {{a}}": "$$", "x \"$${y}{{a}}\"": "$$", "x $(case y in z) echo;; esac) \"{{a}}\"": "case",
+	} {
+		script = long(script)
+		got, err := Compile(Command{Program: script, Shell: true})
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "tool.arguments.a") {
+			t.Errorf("%q: got %+v %v, want %q", script, got, err, want)
+		}
+	}
+}
+
+// Scripts put together at random: what compiles hands each value over as one word.
+func TestShellProperty(t *testing.T) {
+	all := shells(t)
+	compiled := 0
+	rapid.Check(t, func(t *rapid.T) {
+		pieces := rapid.SliceOfN(rapid.SampledFrom([]string{
+			"{{a}}", "{{a}}", "{{a}}", " ", "'", `"`, "\\", "$", "x", "#", "\n", "$(echo ", ")", "(", "${x}", "$((1))", "\\\n", "`", "=", "$#", "$?", "'q'", `"d"`, "{", "}",
+		}), 1, 12).Draw(t, "pieces")
+		script := "$W [ " + strings.Join(pieces, "") + " ]"
+		if _, err := Compile(Command{Program: long(script), Shell: true}); err != nil || strings.Contains(script, "$$") {
+			return // the process number is another each time
+		}
+		value := rapid.OneOf(rapid.SampledFrom(nasty), rapid.StringMatching(`[^\x00]{0,6}`)).Draw(t, "value")
+		for _, shell := range all {
+			// The same script with a harmless value of the same place is what to compare with.
+			plain, ok := try(t, shell, script, "MARK")
+			if !ok {
+				return // no script at all
+			}
+			compiled++
+			got, ok := try(t, shell, script, value)
+			// What a command substitution prints is split and trimmed by the script's own wish.
+			if strings.Contains(script, "$(echo") {
+				if !ok {
+					t.Fatalf("%s: %q breaks with %q", shell, script, value)
+				}
+				continue
+			}
+			for i := range plain {
+				plain[i] = strings.ReplaceAll(plain[i], "MARK", value)
+			}
+			if diff := cmp.Diff(plain, got); !ok || diff != "" {
+				t.Fatalf("%s: %q with %q: %v %s", shell, script, value, ok, diff)
+			}
+		}
+	})
+	if compiled < 20 {
+		t.Errorf("only %d scripts were run", compiled)
+	}
+}
+
+// try is words for scripts that may be none.
+func try(t *rapid.T, shell, script, value string) ([]string, bool) {
+	f := &failure{}
+	var got []string
+	func() {
+		defer func() {
+			if r := recover(); r != nil && r != f {
+				panic(r)
+			}
+		}()
+		got = words(f, shell, long(script), nil, map[string]string{"a": value})
+	}()
+	return got, !f.failed
+}
+
+type failure struct{ failed bool }
+
+func (f *failure) Helper() {}
+
+func (f *failure) Fatalf(string, ...any) {
+	f.failed = true
+	panic(f)
+}

@@ -1,0 +1,25 @@
+// Command jphost runs tools for language models under typed, declared limits. See
+// docs/host.md.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/jptools/jptools/host/internal/cli"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/launch"
+)
+
+func main() { os.Exit(jphost()) }
+
+func jphost() int {
+	if launch.IsSupervisor(os.Args) {
+		return launch.Supervise(nil)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return int(exit.Of(cli.Run(ctx, os.Environ(), os.Stdin, os.Stdout, os.Stderr, os.Args[1:])))
+}
