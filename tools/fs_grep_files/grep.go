@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp/syntax"
 	"strings"
 	"time"
 
@@ -80,6 +81,9 @@ func newGrep(c *toolmain.Call, args *arguments, opts *options) (*grep, error) {
 	}
 	if args.Pattern == "" {
 		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "argument `pattern` is empty; it would match every line of every file")
+	}
+	if _, err := fskit.RegexSize(args.Pattern, syntax.Perl); err != nil {
+		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "argument `pattern`: %w", err)
 	}
 	var err error
 	g.matcher, err = search.Compile(args.Pattern, search.Options{CaseInsensitive: args.CaseInsensitive, Multiline: args.Multiline})

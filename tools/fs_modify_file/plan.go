@@ -82,6 +82,9 @@ func (p *pattern) addFile(f *file) {
 	p.files = append(p.files, f)
 }
 
+// patternsMost bounds the patterns of a call by what [edit.Compiled.Size] says.
+const patternsMost = 1_000_000
+
 // compilePatterns checks all patterns and names all that are wrong.
 func compilePatterns(a *arguments) ([]*pattern, error) {
 	if len(a.Patterns) == 0 {
@@ -89,6 +92,7 @@ func compilePatterns(a *arguments) ([]*pattern, error) {
 	}
 	var list []*pattern
 	var wrong []string
+	size := 0
 	for i, arg := range a.Patterns {
 		p := &pattern{number: i + 1, paths: arg.Paths.Items, expected: orDefault(arg.ExpectedMatches, orDefault(a.ExpectedMatches, 0))}
 		list = append(list, p)
@@ -111,6 +115,8 @@ func compilePatterns(a *arguments) ([]*pattern, error) {
 		p.edit, err = edit.Compile(edit.Pattern{Old: arg.Old, New: arg.New, Regex: regex, Fold: !orTrue(a.CaseSensitive)})
 		if err != nil {
 			bad("%v", err)
+		} else if size += p.edit.Size(); size > patternsMost {
+			return nil, jptool.Errorf(jptool.CodeInvalidArguments, "the regexes are too large together; make more calls, or use plain text")
 		}
 	}
 	if wrong != nil {

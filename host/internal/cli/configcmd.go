@@ -140,7 +140,7 @@ func (c *configCheckCmd) Run(a *app) error {
 		if _, err := template.Compile(template.Command{Program: t.Command.Program, Args: t.Command.Args, Shell: t.Command.Shell}); err != nil {
 			all = append(all, fmt.Errorf("%s: command of %s: %w", t.Command.Origin, ask.Visible(t.Name), err))
 		}
-		d, err := a.declared(t.Name, fromFile{})
+		d, err := a.compiled(cfg, t)
 		if err != nil {
 			all = append(all, err)
 			continue

@@ -89,6 +89,14 @@ func (o *output) warn(text string) {
 
 func (o *output) note(text string) { o.say("note: ", "2", text) }
 
+// quote shows on standard error what somebody else says, behind a bar.
+func (o *output) quote(text string) {
+	_ = o.w.Flush()
+	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
+		fmt.Fprintln(o.stderr, "| "+ask.VisibleText(strings.TrimRight(line, "\n")))
+	}
+}
+
 func (o *output) say(label, colour, text string) {
 	if o.colour {
 		label = "\x1b[" + colour + "m" + label + "\x1b[0m"

@@ -59,10 +59,6 @@ func (a *app) declared(tool string, from fromFile) (*policy.Declared, error) {
 	case from.Root != "":
 		return nil, exit.Errorf(exit.Usage, "--root goes with --policy\nfor a tool, name its workspace with -C DIR")
 	}
-	p, err := a.open()
-	if err != nil {
-		return nil, err
-	}
 	cfg, err := a.config()
 	if err != nil {
 		return nil, err
@@ -71,8 +67,17 @@ func (a *app) declared(tool string, from fromFile) (*policy.Declared, error) {
 	if err != nil {
 		return nil, err
 	}
+	return a.compiled(cfg, t)
+}
+
+// compiled is the policy of a tool; nothing is asked.
+func (a *app) compiled(cfg *config.Config, t *config.Tool) (*policy.Declared, error) {
 	if t.Source.Kind != config.SourceLocal {
 		return nil, exit.Errorf(exit.Usage, "%s has source %q (%s), and only local tools have a policy here", t.Name, t.Source.Kind, t.Origin("source"))
+	}
+	p, err := a.open()
+	if err != nil {
+		return nil, err
 	}
 	h, err := a.host(p, cfg, nil)
 	if err != nil {

@@ -22,7 +22,7 @@ type runCmd struct {
 	Mount   []string `sep:"none" placeholder:"SPEC" help:"Mount first: [TOOL:]NAME=PATH[:ro|:rw]; see: jphost mount --help."`
 	NoMount names    `placeholder:"[NAME]" help:"Unmount NAME first, or everything."`
 	Answer  []string `sep:"none" placeholder:"ID=VALUE" help:"Answer the tool's question ID."`
-	Preview bool     `help:"Let the tool say what it would do, and do nothing."`
+	Preview bool     `help:"Let the tool say what it would do (action format_arguments). A program that does not know previews would run."`
 	DryRun  bool     `help:"Start nothing; show the call, its policy and what would be asked."`
 }
 
@@ -132,6 +132,8 @@ func (c *runCmd) print(a *app, r *run.Report) {
 		a.out.text(*r.Outcome.Content)
 	case r.Plan != nil:
 		c.printPlan(a, r)
+	case r.Outcome.Question != nil && r.Outcome.Question.PreAmble != "":
+		a.out.quote(r.Outcome.Question.PreAmble)
 	}
 	if r.Outcome.Type == "error" && r.Outcome.Plain && len(r.Withheld) > 0 {
 		a.out.note(fmt.Sprintf("the tool did not get these variables: %s\nif it needs one, allow it with access.env of the tool", strings.Join(r.Withheld, " ")))

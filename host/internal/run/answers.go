@@ -38,6 +38,9 @@ var errUnanswered = errors.New("nobody answered")
 func (a *answerer) answer(ctx context.Context, q *launch.Question) (any, error) {
 	if raw, ok := a.given[q.ID]; ok {
 		a.used[q.ID] = true
+		if token, bound := a.given[q.ID+".token"]; bound && token != q.Token {
+			return nil, exit.Errorf(exit.Refused, "--answer %s: what the tool asks about is no longer what the token stands for\nlook at its question again, and answer that", ask.Visible(q.ID))
+		}
 		v, err := typed(q, raw)
 		if err != nil {
 			return nil, exit.Errorf(exit.Usage, "--answer %s=%s: %w", ask.Visible(q.ID), ask.Visible(raw), err)

@@ -95,11 +95,6 @@ func (k *call) loop(ctx context.Context) error {
 		return err
 	}
 	a := &answerer{tool: k.Tool, given: k.Answers, prompter: k.Prompter, fixed: map[string]string{}, used: map[string]bool{}}
-	for id, raw := range k.Answers {
-		if strings.HasSuffix(id, ".token") {
-			cmd.req.answers[id] = raw
-		}
-	}
 	for range maxRounds {
 		out, err := k.once(ctx, cmd)
 		if err != nil {
@@ -188,7 +183,11 @@ func (k *call) unanswered(q *launch.Question, why error) error {
 		example = "TEXT"
 	}
 	if errors.Is(why, ask.ErrNoTerminal) {
-		return exit.Errorf(exit.Refused, "%s asks: %s\nthere is no terminal to ask on; answer it with: --answer %s=%s", k.Tool.Name, ask.VisibleText(q.Text), ask.Visible(q.ID), ask.Visible(example))
+		how := fmt.Sprintf("--answer %s=%s", ask.Visible(q.ID), ask.Visible(example))
+		if q.Token != "" {
+			how += fmt.Sprintf("\nto answer only what was shown here, add: --answer %s.token=%s", ask.Visible(q.ID), ask.Visible(q.Token))
+		}
+		return exit.Errorf(exit.Refused, "%s asks: %s\nthere is no terminal to ask on; answer it with: %s", k.Tool.Name, ask.VisibleText(q.Text), how)
 	}
 	return exit.Errorf(exit.Refused, "%s: its question was not answered: %w", k.Tool.Name, errors.Unwrap(why))
 }

@@ -70,7 +70,7 @@ func find(t failer, p Pattern, content []byte) *Matches {
 
 func editsOf(t failer, m *Matches) []diff.Edit {
 	t.Helper()
-	list, err := m.Edits(context.Background(), 1<<20)
+	list, err := m.Edits(context.Background(), 64<<20)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/jptools/jptools/tools/fskit"
 	"github.com/jptools/jptools/tools/fskit/diff"
 )
 
@@ -18,8 +19,8 @@ const MaxMatches = 2_000_000
 
 // The bounds of regexes, which a few bytes can make arbitrarily expensive.
 const (
-	maxRegex    = 64 << 10 // bytes
-	maxTemplate = 10_000   // groups that `new` names
+	maxFold     = 64 << 10 // bytes of a text to find without regard to case
+	maxTemplate = 10_000   // parts of `new`: groups, and text between them
 	// maxOffsets bounds what is kept of all matches: two offsets of each group up to the
 	// last that `new` names; the engine keeps those of all groups, for as many threads as
 	// its program has instructions.
@@ -59,6 +60,7 @@ type Compiled struct {
 	// asIs and withLF are the template, as given and with LF line ends.
 	asIs, withLF []piece
 	groups       int // one more than the last group in them
+	size         int
 }
 
 // Compile checks a pattern. The error says what is wrong with it in one sentence.
@@ -77,15 +79,13 @@ func Compile(p Pattern) (*Compiled, error) {
 		if !p.Fold {
 			return c, nil
 		}
-		if len(c.old) > maxRegex {
-			return nil, fmt.Errorf("`old` is longer than the %d KiB that can be searched for without regard to case", maxRegex>>10)
+		if len(c.old) > maxFold {
+			return nil, fmt.Errorf("`old` is longer than the %d KiB that can be searched for without regard to case", maxFold>>10)
 		}
+		c.size = len(c.old)
 		var err error
 		c.re, err = regexp.Compile("(?i)" + regexp.QuoteMeta(string(c.old)))
 		return c, err
-	}
-	if len(p.Old) > maxRegex {
-		return nil, fmt.Errorf("the regex is longer than %d KiB", maxRegex>>10)
 	}
 	flags := "(?m)"
 	if p.Fold {
@@ -93,6 +93,9 @@ func Compile(p Pattern) (*Compiled, error) {
 	}
 	source := strings.ReplaceAll(p.Old, "\r\n", "\n")
 	var err error
+	if c.size, err = fskit.RegexSize(flags+source, syntax.Perl); err != nil {
+		return nil, err
+	}
 	if c.re, err = regexp.Compile(flags + source); err != nil {
 		if !otherEngine(err) {
 			return nil, fmt.Errorf("invalid regex: %w", plainError(err))
@@ -115,21 +118,14 @@ func Compile(p Pattern) (*Compiled, error) {
 	for _, piece := range c.asIs {
 		c.groups = max(c.groups, piece.group+1)
 	}
-	if c.groups > 1 && c.re != nil {
-		parsed, err := syntax.Parse(flags+source, syntax.Perl)
-		if err != nil {
-			return nil, err
-		}
-		prog, err := syntax.Compile(parsed.Simplify())
-		if err != nil {
-			return nil, err
-		}
-		if len(prog.Inst) > maxOffsets/c.offsets() {
-			return nil, errors.New("the regex is too large for that many groups; write (?:…) for groups that `new` does not use")
-		}
+	if c.groups > 1 && c.re != nil && c.size > maxOffsets/c.offsets() {
+		return nil, errors.New("the regex is too large for that many groups; write (?:…) for groups that `new` does not use")
 	}
 	return c, nil
 }
+
+// Size estimates the memory that the compiled pattern takes, in instructions of 140 bytes.
+func (c *Compiled) Size() int { return c.size }
 
 // offsets is how many offsets the engine of c keeps of a match when its groups matter.
 func (c *Compiled) offsets() int { return 2 * (c.re.NumSubexp() + 1) }

@@ -60,8 +60,8 @@ func parseTemplate(text string, group func(name string) int) ([]piece, error) {
 			return nil, badGroup(text[i:rest], name, group)
 		}
 		flush()
-		if len(list) >= 2*maxTemplate {
-			return nil, fmt.Errorf("`new` names more than %d groups", maxTemplate)
+		if len(list) >= maxTemplate {
+			return nil, fmt.Errorf("`new` has more than %d parts: groups, and text between them", maxTemplate)
 		}
 		list = append(list, piece{"", n})
 		i = rest
@@ -78,6 +78,9 @@ func wordEnd(s string, i int) int {
 }
 
 func badGroup(ref, name string, group func(string) int) error {
+	if len(name) > 100 {
+		return fmt.Errorf("`%s…` in `new` names no group of the regex; for a dollar sign write $$", ref[:100])
+	}
 	hint := ""
 	digits := 0
 	for digits < len(name) && name[digits] >= '0' && name[digits] <= '9' {

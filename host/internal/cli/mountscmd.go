@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/approval"
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/mount"
+)
+
+type mountsCmd struct{}
+
+func (mountsCmd) Help() string {
+	return `Lists every external path that some tool is granted, from all layers of the configuration, with what became of it: approved,
+not approved, retargeted, or broken.`
+}
+
+// mounted is one mount as `jphost mounts --json` prints it.
+type mounted struct {
+	Path   string `json:"path"`
+	Target string `json:"target"`
+	// State is approved, unapproved, retargeted, inside or broken.
+	State    string              `json:"state"`
+	Approved string              `json:"approved_target,omitempty"`
+	Tools    map[string][]string `json:"tools"`
+}
+
+// Run implements the command.
+func (c *mountsCmd) Run(a *app) error {
+	list, err := a.external()
+	if err != nil {
+		return err
+	}
+	if a.out.json {
+		return a.out.value(list)
+	}
+	for _, m := range list {
+		to := "nowhere"
+		if m.Target != "" {
+			to = ask.Visible(m.Target)
+		}
+		state := m.State
+		if m.State == "retargeted" {
+			state += ", approved was " + ask.Visible(m.Approved)
+		}
+		a.out.printf("%s → %s (%s)\n", ask.Visible(m.Path), to, state)
+		for _, tool := range sortedKeys(m.Tools) {
+			a.out.printf("  %s: %s\n", ask.Visible(tool), strings.Join(m.Tools[tool], ", "))
+		}
+	}
+	return nil
+}
+
+// external lists the external paths of all local tools.
+func (a *app) external() ([]mounted, error) {
+	p, err := a.open()
+	if err != nil {
+		return nil, err
+	}
+	req, _, err := a.mountRequest(p)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]*mounted{}
+	for _, tool := range sortedKeys(req.Rules) {
+		for _, r := range req.Rules[tool] {
+			if !r.External || r.Caps() == 0 {
+				continue
+			}
+			entry, target, ok := a.linked(req, r.Path)
+			if !ok {
+				continue
+			}
+			m := found[entry]
+			if m == nil {
+				m = &mounted{Path: entry, Target: target, Tools: map[string][]string{}}
+				m.judge(req)
+				found[entry] = m
+			}
+			m.Tools[tool] = r.Caps().Names()
+		}
+	}
+	list := []mounted{}
+	for _, path := range sortedKeys(found) {
+		list = append(list, *found[path])
+	}
+	return list, nil
+}
+
+func (m *mounted) judge(req mount.Request) {
+	switch d := req.Approved(approval.Binding{RulePath: m.Path, Target: m.Target}); {
+	case m.Target == "":
+		m.State = "broken"
+	case m.Target == req.Root || strings.HasPrefix(m.Target, strings.TrimSuffix(req.Root, "/")+"/"):
+		m.State = "inside"
+	case d.Verdict == approval.Approved:
+		m.State = "approved"
+	case d.Verdict == approval.Retargeted:
+		m.State, m.Approved = "retargeted", d.Previous
+	default:
+		m.State = "unapproved"
+	}
+}
+
+// linked is where the rule path stands, and the canonical path that it leads to, or "".
+func (a *app) linked(req mount.Request, rulePath string) (entry, target string, ok bool) {
+	name, err := mount.ResolveName(filepath.FromSlash(rulePath), req.Root, req.Root)
+	if err != nil {
+		return "", "", false
+	}
+	entry = name.Slash()
+	if e, err := req.Look.Entry(name); err == nil {
+		entry = e.Path.Slash()
+	}
+	if t, err := req.Look.Target(strings.TrimSuffix(req.Root, "/") + "/" + entry); err == nil {
+		target = t.Abs
+	}
+	return entry, target, true
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
