@@ -101,7 +101,7 @@ func TestHostileGitConfig(t *testing.T) {
 	root := jptooltest.TempRoot(t)
 	proof := filepath.Join(t.TempDir(), "proof")
 	hook := filepath.Join(root, "hook.sh")
-	jptooltest.Tree(t, root, "file a one\\n", "file b two\\n", "file c three\\n", "file hook.sh #!/bin/sh\\ntouch "+proof+"\\n")
+	jptooltest.Tree(t, root, "file a one\\n", "file b two\\n", "file c three\\n", "file e five\\n", "file hook.sh #!/bin/sh\\ntouch "+proof+"\\n")
 	if err := os.Chmod(hook, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestHostileGitConfig(t *testing.T) {
 		"fs_modify_file": {"path": "a", "patterns": []any{map[string]any{"old": "one", "new": "1"}}},
 		"fs_delete_file": {"path": "b"},
 		"fs_move_file":   {"source": "c", "target": "d"},
-		"fs_create_file": {"path": "a", "content": "new"},
+		"fs_create_file": {"path": "e", "content": "new"},
 		"fs_grep_files":  {"pattern": "three"},
 		"fs_list_files":  {},
 		"fs_read_file":   {"path": "hook.sh"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -93,11 +94,43 @@ func TestSessionID(t *testing.T) {
 	if _, err := state.SessionID(func(string) string { return "../x" }); err == nil {
 		t.Error("a path was taken for a session id")
 	}
+}
+
+// TestTerminalSession asks in a process that leads a session of its own: the session the
+// tests run in may have no leader that can be named (it has ended, or a container hides it).
+func TestTerminalSession(t *testing.T) {
 	none := func(string) string { return "" }
+	if os.Getenv("STATE_TEST_SESSION") != "" {
+		a, err := state.SessionID(none)
+		fmt.Println(a, err)
+		return
+	}
 	a, _ := state.SessionID(none)
-	b, _ := state.SessionID(none)
-	if a != b || runtime.GOOS == "linux" && !strings.HasPrefix(a, "terminal:") {
-		t.Errorf("terminal session %q, then %q", a, b)
+	if b, _ := state.SessionID(none); a != b {
+		t.Errorf("session %q, then %q", a, b)
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux starts a session of its own here: this is " + runtime.GOOS)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := make([]string, 2)
+	for i := range asked {
+		cmd := exec.Command("setsid", "--wait", self, "-test.run=^TestTerminalSession$")
+		cmd.Env = append(os.Environ(), "STATE_TEST_SESSION=1")
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("setsid: %v: %s", err, out)
+		}
+		asked[i], _, _ = strings.Cut(string(out), "\n")
+		if !strings.HasPrefix(asked[i], "terminal:") || !strings.HasSuffix(asked[i], " <nil>") {
+			t.Errorf("a session leader is in session %q", asked[i])
+		}
+	}
+	if asked[0] == asked[1] {
+		t.Errorf("two sessions have one name, %q", asked[0])
 	}
 }
 
