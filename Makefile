@@ -23,7 +23,7 @@ install: build ## install the binaries into $(PREFIX)/bin
 	install -m 0755 $(BIN)/jphost $(wildcard $(BIN)/fs_*) $(DESTDIR)$(PREFIX)/bin/
 
 .PHONY: demo
-demo: build ## show a read, an edit, a search and a refusal on this repository
+demo: build ## show the tools on this repository and jphost on a scratch workspace
 	@BIN=$(BIN) sh scripts/demo.sh
 
 .PHONY: test

@@ -39,11 +39,16 @@ func runMain(m *testing.M) int {
 		return 1
 	}
 	bin = dir
-	build := exec.Command("go", "build", "-trimpath", "-o", dir+string(filepath.Separator), "github.com/jptools/jptools/tools/...")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building the binaries: %v\n%s", err, out)
-		return 1
+	for _, args := range [][]string{
+		{dir + string(filepath.Separator), "github.com/jptools/jptools/tools/..."},
+		{filepath.Join(dir, "jphost"), "github.com/jptools/jptools/host"},
+	} {
+		build := exec.Command("go", append([]string{"build", "-trimpath", "-o"}, args...)...)
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "building the binaries: %v\n%s", err, out)
+			return 1
+		}
 	}
 	return m.Run()
 }

@@ -11,13 +11,14 @@ import (
 	"github.com/jptools/jptools/host/internal/cli"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/sandbox/confine"
 )
 
 func main() { os.Exit(jphost()) }
 
 func jphost() int {
 	if launch.IsSupervisor(os.Args) {
-		return launch.Supervise(nil)
+		return launch.Supervise(confine.Start)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

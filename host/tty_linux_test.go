@@ -19,7 +19,8 @@ func init() { commands["tty"] = tty }
 // tty runs a command on a pseudo-terminal of its own, with a person who follows a dialogue:
 // tty CODE DIALOGUE COMMAND…. A line `< TEXT` of the dialogue waits until the terminal
 // shows TEXT after what was waited for before, `? FILE` until the file exists, `> TEXT` types a
-// line, `^C` the key. CODE is the exit status. Afterwards the files screen, out and err hold what came where.
+// line, `^C` the key, and `= FILE TEXT` writes a line to a file meanwhile. CODE is
+// the exit status. Afterwards the files screen, out and err hold what came where.
 func tty(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: tty CODE DIALOGUE COMMAND…")
@@ -85,12 +86,18 @@ func tty(ts *testscript.TestScript, neg bool, args []string) {
 		case strings.HasPrefix(line, "> "), line == ">":
 			_, err := master.WriteString(strings.TrimPrefix(line[1:], " ") + "\n")
 			ts.Check(err)
+		case strings.HasPrefix(line, "= "):
+			name, text, _ := strings.Cut(line[2:], " ")
+			ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text+"\n"), 0o600))
 		case line == "^C":
 			_, err := master.Write([]byte{3})
 			ts.Check(err)
 		}
 	}
+	// A command that asks what the dialogue does not expect would wait for ever.
+	stuck := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
 	err = cmd.Wait()
+	stuck.Stop()
 	code := "0"
 	if e := (*exec.ExitError)(nil); asExit(err, &e) {
 		code = strconv.Itoa(e.ExitCode())

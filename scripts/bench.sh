@@ -24,5 +24,6 @@ peers() { # module
 bench jptool 'CheckRead|Evaluate' -benchtime=0.5s -count=3
 bench tools/fs_read_file 'AgainstSed|StartAgainstCat' -benchtime=1x
 bench tools/fs_modify_file 'AgainstSed' -benchtime=1x
+bench host 'RunAgainstTool' -benchtime=1x
 peers tools/fs_list_files
 peers tools/fs_grep_files

@@ -20,6 +20,8 @@ type Grant struct {
 type Request struct {
 	Binding
 	Grants []Grant
+	// Caution says what is risky about the target; lines for people, "" when nothing is known.
+	Caution string
 }
 
 // Result is the outcome of the approval lifecycle for one rule path.
@@ -72,14 +74,14 @@ func Question(r Request, was Decision) ask.BoolQuestion {
 	if was.Verdict == Retargeted {
 		return ask.BoolQuestion{
 			Message: ask.Message{Body: fmt.Sprintf("Symlink `%s` retargeted:\n  was: %s\n  now: %s\n",
-				ask.Visible(r.RulePath), ask.Visible(was.Previous), ask.Visible(r.Target))},
+				ask.Visible(r.RulePath), ask.Visible(was.Previous), ask.Visible(r.Target)) + caution(r)},
 			Prompt:  "Allow new target?",
 			Default: ask.No(),
 		}
 	}
 	return ask.BoolQuestion{
 		Message: ask.Message{Body: fmt.Sprintf("Approve this target binding?\n\n  %s → %s\n",
-			ask.Visible(r.RulePath), ask.Visible(r.Target)) + grants(r) + `
+			ask.Visible(r.RulePath), ask.Visible(r.Target)) + grants(r) + caution(r) + `
 The target binding will be remembered. Capability changes through
 config edits do not re-prompt while the target is unchanged.
 
@@ -87,6 +89,13 @@ config edits do not re-prompt while the target is unchanged.
 		Prompt:  "Approve?",
 		Default: ask.No(),
 	}
+}
+
+func caution(r Request) string {
+	if r.Caution == "" {
+		return ""
+	}
+	return "\n" + ask.VisibleText(strings.TrimRight(r.Caution, "\n")) + "\n"
 }
 
 // grants lists every affected tool, the names padded to one width.

@@ -119,3 +119,16 @@ func TestHostileNamesCannotFakeAPrompt(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// What is risky about the target stands in both questions, before the answer is asked for.
+func TestThePromptCautions(t *testing.T) {
+	r := request
+	r.Caution = "The target is your home directory.\x1b[2K\n"
+	for _, was := range []approval.Decision{{}, {Verdict: approval.Retargeted, Previous: "/old"}} {
+		got := text(approval.Question(r, was))
+		at, end := strings.Index(got, "\nThe target is your home directory."), max(strings.LastIndex(got, "Approve?"), strings.LastIndex(got, "Allow new target?"))
+		if at < strings.Index(got, r.Target) || at > end || strings.Contains(got, "\x1b") {
+			t.Errorf("%q", got)
+		}
+	}
+}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jptools/jptools/host/internal/approval"
+	"github.com/jptools/jptools/host/internal/disk"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/state/statetest"
-	"github.com/spf13/afero"
 )
 
 const (
@@ -31,7 +31,7 @@ type opened struct {
 	warn []string
 }
 
-func open(t testing.TB, base string, fsys afero.Fs) *opened {
+func open(t testing.TB, base string, fsys disk.FS) *opened {
 	t.Helper()
 	o := &opened{dir: statetest.Dir(t, base, fsys)}
 	o.Store = approval.OpenStore(o.dir, func(s string) { o.warn = append(o.warn, s) })
@@ -263,7 +263,7 @@ func TestReadErrorLeavesTheStore(t *testing.T) {
 	_, err := open(t, base, nil).Record(ctx, approval.Binding{RulePath: "fork", Target: fork})
 	must(t, err)
 	for at := 1; at <= 2; at++ {
-		s := open(t, base, &statetest.Faults{Fs: afero.NewOsFs(), At: at, Crash: true})
+		s := open(t, base, &statetest.Faults{FS: disk.OS, At: at, Crash: true})
 		if d, err := s.Lookup(ctx, approval.Binding{RulePath: "fork", Target: fork}); !errors.Is(err, statetest.ErrFault) || d.Verdict == approval.Approved {
 			t.Errorf("fault %d: %+v, %v", at, d, err)
 		}
@@ -279,7 +279,7 @@ func TestCrashWhileRecording(t *testing.T) {
 			base := t.TempDir()
 			_, err := open(t, base, nil).Record(ctx, approval.Binding{RulePath: "old", Target: "/old"})
 			must(t, err)
-			faults := &statetest.Faults{Fs: afero.NewOsFs(), At: at, Crash: crash}
+			faults := &statetest.Faults{FS: disk.OS, At: at, Crash: crash}
 			_, rerr := open(t, base, faults).Record(ctx, approval.Binding{RulePath: "new", Target: "/new"})
 			after := open(t, base, nil)
 			if got := after.lookup(t, "old", "/old"); got.Verdict != approval.Approved || len(after.warn) > 0 {

@@ -101,5 +101,12 @@ func (None) Text(context.Context, TextQuestion) (string, error) { return "", Err
 // Edit fails with ErrNoTerminal.
 func (None) Edit(context.Context, EditQuestion) (string, error) { return "", ErrNoTerminal }
 
+// Nobody reports whether p is a Prompter that has nobody to ask, so that nothing needs to be prepared
+// for a question.
+func Nobody(p Prompter) bool {
+	_, none := p.(None)
+	return none
+}
+
 // No is the default of questions that grant something.
 func No() *bool { return new(bool) }

@@ -94,8 +94,9 @@ func shows(r rune) bool {
 	return unicode.IsPrint(r)
 }
 
-// maxShown bounds one message, so that a long one cannot bury what matters for ever.
-const maxShown = 256 << 10
+// MaxShown is how many bytes of Message.Quoted are shown, so that a long one cannot bury what
+// matters for ever; the message says how many were left out.
+const MaxShown = 256 << 10
 
 // render lays out a message: the host's text, then the quoted one behind bars.
 func render(m Message) string {
@@ -108,8 +109,8 @@ func render(m Message) string {
 	}
 	if m.Quoted != "" {
 		text, cut := m.Quoted, 0
-		if len(text) > maxShown {
-			text, cut = text[:maxShown], len(text)-maxShown
+		if len(text) > MaxShown {
+			text, cut = text[:MaxShown], len(text)-MaxShown
 		}
 		for line := range strings.SplitSeq(strings.TrimRight(VisibleText(text), "\n"), "\n") {
 			b.WriteString("  | ")

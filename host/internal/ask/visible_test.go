@@ -44,7 +44,7 @@ func TestQuotedTextStandsBehindABar(t *testing.T) {
 	if got != want {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
-	long := render(Message{Quoted: strings.Repeat("x", maxShown+7)})
+	long := render(Message{Quoted: strings.Repeat("x", MaxShown+7)})
 	if !strings.HasSuffix(long, "(7 more bytes are not shown)\n") {
 		t.Error("a cut is not said")
 	}

@@ -45,6 +45,8 @@ type place struct {
 	dir              *state.Dir
 	conversation     string
 	talk             *state.Dir
+	// wide: nobody named or marked the workspace, and it is home or the root of the file system.
+	wide bool
 }
 
 func (a *app) getenv(name string) string { return getenv(a.environ)(name) }
@@ -56,15 +58,16 @@ func (a *app) open() (*place, error) {
 	}
 	cwd, err := workingDirectory()
 	if err != nil {
-		return nil, exit.Errorf(exit.Usage, "the working directory cannot be used: %w", err)
+		return nil, exit.Errorf(exit.Usage, "the working directory cannot be used: %w\nchange into one that exists", err)
 	}
-	given := a.global.Workspace
+	given, wide := a.global.Workspace, false
 	if given == "" {
 		home := a.getenv("HOME")
 		if h, err := filepath.EvalSymlinks(home); err == nil {
 			home = h
 		}
 		given = findRoot(cwd, home)
+		wide = given == home || filepath.Dir(given) == given
 	} else if given, err = filepath.Abs(given); err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}
@@ -72,7 +75,7 @@ func (a *app) open() (*place, error) {
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}
-	p := &place{workspace: ws, root: filepath.FromSlash(ws.Root()), cwd: cwd, given: given}
+	p := &place{workspace: ws, root: filepath.FromSlash(ws.Root()), cwd: cwd, given: given, wide: wide}
 	if p.conversation, err = state.ConversationID(a.global.Conversation, a.getenv); err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}

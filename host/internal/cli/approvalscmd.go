@@ -9,6 +9,7 @@ import (
 	"github.com/jptools/jptools/host/internal/approval"
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/mount"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -52,6 +53,9 @@ func (c *approvalsListCmd) Run(a *app) error {
 	}
 	if a.out.json {
 		return a.out.value(list)
+	}
+	if len(list) == 0 {
+		a.out.note("nothing is approved in this workspace")
 	}
 	for _, m := range list {
 		note := m.ApprovedAt
@@ -107,7 +111,7 @@ func (c *approvalsApproveCmd) Run(a *app) error {
 		_, err = store.Record(a.ctx, b)
 		return c.done(a, b, exit.With(exit.Host, err))
 	}
-	res, err := store.Resolve(a.ctx, a.ask(), approval.Request{Binding: b, Grants: a.grants(req.Rules, entry)})
+	res, err := store.Resolve(a.ctx, a.ask(), approval.Request{Binding: b, Grants: a.grants(req.Rules, entry), Caution: mount.Caution(target, req)})
 	switch {
 	case errors.Is(err, ask.ErrCancelled):
 		return exit.With(exit.Refused, err)

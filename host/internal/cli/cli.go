@@ -5,11 +5,13 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/sandbox/confine"
 )
 
 // Run runs one command line; args do not include the program. What is to be said of a
@@ -22,6 +24,7 @@ func Run(ctx context.Context, environ []string, stdin io.Reader, stdout, stderr 
 			out.failure(err)
 		}
 	}()
+	out.json = wantsJSON(args) // what cannot be parsed is answered in JSON too
 	launcher := warm(args)
 	var g grammar
 	parser, err := newParser(&g, stdout, stderr)
@@ -41,13 +44,37 @@ func Run(ctx context.Context, environ []string, stdin io.Reader, stdout, stderr 
 	return err
 }
 
+// wantsJSON reports whether a command line asks for JSON, before it is parsed. Of a flag's value that
+// happens to be `--json` it is mistaken, which only matters for the error of an unusable command line.
+func wantsJSON(args []string) bool {
+	for i, arg := range args {
+		switch {
+		case arg == "--":
+			return false
+		case arg == "--json", arg == "--json=true", arg == "--format=json", arg == "json" && i > 0 && args[i-1] == "--format":
+			return true
+		}
+	}
+	return false
+}
+
+// missing says of what kong expected and did not find that it is missing.
+func missing(err error) string {
+	if name, ok := strings.CutPrefix(err.Error(), `expected "<`); ok {
+		if name, ok := strings.CutSuffix(name, `"`); ok {
+			return "<" + name + " is missing"
+		}
+	}
+	return err.Error()
+}
+
 // warm starts a supervisor as early as can be when a tool is to be run: that goes on beside
 // the parsing and all else that comes before the call.
 func warm(args []string) *launch.Launcher {
 	if len(args) < 2 || args[0] != "run" || slices.Contains(args, "--dry-run") || slices.Contains(args, "--help") {
 		return nil
 	}
-	l := launch.New(nil)
+	l := launch.New(confine.Start)
 	l.Warm()
 	return l
 }
@@ -90,7 +117,7 @@ func parse(parser *kong.Kong, args []string) (k *kong.Context, err error) {
 		if p := (*kong.ParseError)(nil); errors.As(err, &p) && p.Context != nil && p.Context.Selected() != nil {
 			where += " " + p.Context.Selected().Path()
 		}
-		return nil, exit.Errorf(exit.Usage, "%w\nsee: %s --help", err, where)
+		return nil, exit.Errorf(exit.Usage, "%s\nsee: %s --help", missing(err), where)
 	}
 	return k, nil
 }

@@ -2,9 +2,9 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
@@ -129,20 +129,27 @@ func (c *configCheckCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	var all []error
+	var all config.Errors
+	wrong := func(at config.Origin, err error) {
+		message, help, _ := strings.Cut(err.Error(), "\n")
+		all = append(all, &config.Problem{Origin: at, Message: message, Help: help})
+	}
 	for _, t := range cfg.Tools() {
 		if _, err := schema.FromConfig(t.Parameters); err != nil {
-			all = append(all, fmt.Errorf("%s: parameters of %s: %w", t.Origin("parameters"), ask.Visible(t.Name), err))
+			wrong(t.Origin("parameters"), err)
 		}
 		if t.Source.Kind != config.SourceLocal {
 			continue
 		}
 		if _, err := template.Compile(template.Command{Program: t.Command.Program, Args: t.Command.Args, Shell: t.Command.Shell}); err != nil {
-			all = append(all, fmt.Errorf("%s: command of %s: %w", t.Command.Origin, ask.Visible(t.Name), err))
+			wrong(t.Command.Origin, err)
 		}
 		d, err := a.compiled(cfg, t)
-		if err != nil {
-			all = append(all, err)
+		if list := config.Errors(nil); errors.As(err, &list) {
+			all = append(all, list...)
+			continue
+		} else if err != nil {
+			wrong(t.Origin("access"), err)
 			continue
 		}
 		for _, w := range d.Warnings {
@@ -151,7 +158,7 @@ func (c *configCheckCmd) Run(a *app) error {
 		_ = d.Close()
 	}
 	if len(all) > 0 {
-		return exit.With(exit.Usage, errors.Join(all...))
+		return exit.With(exit.Usage, all)
 	}
 	loaded := 0
 	for _, l := range cfg.Layers() {

@@ -81,6 +81,9 @@ func explain(d *policy.Declared, words []string) (e policy.Explanation, err erro
 	usage := func() (policy.Explanation, error) {
 		return e, exit.Errorf(exit.Usage, "this is no question: %s\nask CAPABILITY PATH, net URL, env NAME, or command PROGRAM ARGUMENT…", ask.VisibleLine(strings.Join(words, " ")))
 	}
+	if len(words) == 0 {
+		return e, exit.Errorf(exit.Usage, "there is no question\nsee: jphost explain --help")
+	}
 	if len(words) < 2 {
 		return usage()
 	}

@@ -21,11 +21,15 @@ type grammar struct {
 	Unmount unmountCmd `cmd:"" group:"access" help:"Take mounts away again."`
 	Mounts  mountsCmd  `cmd:"" group:"access" help:"List the mounts."`
 
+	Sandbox sandboxCmd `cmd:"" group:"access" help:"Run any program under grants, or show what would be held."`
+
 	Approvals approvalsCmd `cmd:"" group:"consent" help:"Approved targets of external paths."`
 	Trust     trustCmd     `cmd:"" group:"consent" help:"Settings of the repository that widen access."`
+	Session   sessionCmd   `cmd:"" group:"consent" help:"What you answered for the rest of this session."`
 
 	Config     configCmd     `cmd:"" group:"setup" help:"Show, check and start configurations."`
 	Completion completionCmd `cmd:"" group:"setup" help:"Print a completion script for a shell."`
+	Doctor     doctorCmd     `cmd:"" group:"setup" help:"Show what this machine can enforce, and what to change."`
 	Version    versionCmd    `cmd:"" group:"setup" help:"Print the version."`
 }
 

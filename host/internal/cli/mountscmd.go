@@ -37,6 +37,9 @@ func (c *mountsCmd) Run(a *app) error {
 	if a.out.json {
 		return a.out.value(list)
 	}
+	if len(list) == 0 {
+		a.out.note("there are no mounts\nmake one with: jphost mount TOOL:NAME=PATH")
+	}
 	for _, m := range list {
 		to := "nowhere"
 		if m.Target != "" {

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,21 +12,25 @@ import (
 	"golang.org/x/term"
 
 	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/exit"
 )
 
 // What is printed where:
 //
 //   - standard output: results, and with --format json exactly one JSON value and nothing
-//     else, also when the command fails after it was started;
+//     else, also when the command fails (see failed);
 //   - standard error: errors (`jphost: …`), warnings (`warning: …`) and what a tool says of its failure;
 //   - the terminal itself: questions, see package ask.
 //
 // On a terminal, text of tools and of files is shown with its control characters written
 // out; elsewhere it is passed on as it is. Colours: only on a terminal, without NO_COLOR.
 type output struct {
-	w      *bufio.Writer
-	stderr io.Writer
-	json   bool
+	w              *bufio.Writer
+	stdout, stderr io.Writer // as they were given
+	json           bool
+	// answered: a value was printed, which says all there is to say to a machine.
+	answered bool
 	// terminal says that standard output is one, colour that standard error may have colours.
 	terminal, colour bool
 	warned           map[string]bool
@@ -34,7 +39,7 @@ type output struct {
 func newOutput(environ []string, stdout, stderr io.Writer) *output {
 	get := getenv(environ)
 	return &output{
-		w: bufio.NewWriter(stdout), stderr: stderr, terminal: isTerminal(stdout), warned: map[string]bool{},
+		w: bufio.NewWriter(stdout), stdout: stdout, stderr: stderr, terminal: isTerminal(stdout), warned: map[string]bool{},
 		colour: isTerminal(stderr) && get("NO_COLOR") == "" && get("TERM") != "dumb",
 	}
 }
@@ -61,6 +66,7 @@ func (o *output) text(s string) {
 
 // value prints one JSON value.
 func (o *output) value(v any) error {
+	o.answered = true
 	enc := json.NewEncoder(o.w)
 	enc.SetEscapeHTML(false)
 	if o.terminal {
@@ -69,9 +75,27 @@ func (o *output) value(v any) error {
 	return enc.Encode(v)
 }
 
+// failed is the JSON value of a command that has no other to print.
+type failed struct {
+	Message string `json:"message"`
+	// Code is a word for Exit, the exit status: refused, usage, host or interrupted.
+	Code string    `json:"code"`
+	Exit exit.Code `json:"exit"`
+}
+
 // failure says why the command failed. Lines after the first say what to do.
 func (o *output) failure(err error) {
+	if text := err.Error(); o.json && !o.answered && text != "" {
+		code := exit.Of(err)
+		_ = o.value(failed{text, code.String(), code})
+	}
 	_ = o.w.Flush()
+	if list := config.Errors(nil); errors.As(err, &list) && err.Error() == list.Error() {
+		for _, p := range list {
+			o.say("jphost: ", "31", p.Error())
+		}
+		return
+	}
 	if text := err.Error(); text != "" {
 		o.say("jphost: ", "31", text)
 	}

@@ -13,17 +13,19 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/run"
+	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/host/internal/state"
 )
 
 type runCmd struct {
-	Tool    string   `arg:"" help:"The tool; see: jphost tools."`
-	Args    []string `arg:"" optional:"" name:"argument" help:"KEY=TEXT, KEY:=JSON, one JSON object, or - to read one from standard input."`
-	Mount   []string `sep:"none" placeholder:"SPEC" help:"Mount first: [TOOL:]NAME=PATH[:ro|:rw]; see: jphost mount --help."`
-	NoMount names    `placeholder:"[NAME]" help:"Unmount NAME first, or everything."`
-	Answer  []string `sep:"none" placeholder:"ID=VALUE" help:"Answer the tool's question ID."`
-	Preview bool     `help:"Let the tool say what it would do (action format_arguments). A program that does not know previews would run."`
-	DryRun  bool     `help:"Start nothing; show the call, its policy and what would be asked."`
+	Tool           string   `arg:"" help:"The tool; see: jphost tools."`
+	Args           []string `arg:"" optional:"" name:"argument" help:"KEY=TEXT, KEY:=JSON, one JSON object, or - to read one from standard input."`
+	Mount          []string `sep:"none" placeholder:"SPEC" help:"Mount first: [TOOL:]NAME=PATH[:ro|:rw]; see: jphost mount --help."`
+	NoMount        names    `placeholder:"[NAME]" help:"Unmount NAME first, or everything."`
+	Answer         []string `sep:"none" placeholder:"ID=VALUE" help:"Answer the tool's question ID."`
+	AllowSensitive bool     `help:"Let the tool reach places of secrets in this call, without asking."`
+	Preview        bool     `help:"Let the tool say what it would do (action format_arguments). A program that does not know previews would run."`
+	DryRun         bool     `help:"Start nothing; show the call, its policy and what would be asked."`
 }
 
 func (runCmd) Help() string {
@@ -45,11 +47,11 @@ func (c *runCmd) Run(a *app) error {
 	// It is not closed: nothing of a call is left when it has returned, and the idle supervisor
 	// ends with this process. Waiting for that would be waiting for nothing.
 	if a.launcher == nil {
-		a.launcher = launch.New(nil)
+		a.launcher = launch.New(confine.Start)
 	}
 	report, err := c.call(a, a.launcher)
 	if report == nil {
-		report = &run.Report{Tool: c.Tool, Warnings: []string{}, Status: exit.Of(err), Outcome: run.Outcome{Type: "failed", Message: fmt.Sprint(err)}}
+		report = &run.Report{Tool: c.Tool, Warnings: []string{}, Status: exit.Of(err), Outcome: run.Outcome{Type: "failed", Code: exit.Of(err).String(), Message: fmt.Sprint(err)}}
 	}
 	if a.out.json {
 		return errors.Join(a.out.value(report), err)
@@ -67,17 +69,13 @@ func (c *runCmd) call(a *app, l *launch.Launcher) (*run.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.wide {
+		a.out.warn(fmt.Sprintf("the workspace is all of %s, because nothing marks another one here\nname it with -C DIR, or change into it", ask.Visible(p.root)))
+	}
 	if c.DryRun && (len(c.Mount) > 0 || c.NoMount.given()) {
 		return nil, exit.Errorf(exit.Usage, "--dry-run changes nothing, and mounting does\nleave --mount and --no-mount out")
 	}
-	if err := a.mounts(c.Mount, c.NoMount); err != nil {
-		return nil, err
-	}
-	cfg, err := a.config()
-	if err != nil {
-		return nil, err
-	}
-	tool, err := a.tool(cfg, c.Tool)
+	cfg, tool, err := a.configured(c.Tool)
 	if err != nil {
 		return nil, err
 	}
@@ -85,11 +83,29 @@ func (c *runCmd) call(a *app, l *launch.Launcher) (*run.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(c.Mount) > 0 || c.NoMount.given() {
+		if err := a.mounts(c.Mount, c.NoMount); err != nil {
+			return nil, err
+		}
+		if cfg, tool, err = a.configured(c.Tool); err != nil {
+			return nil, err
+		}
+	}
 	host, err := a.host(p, cfg, l)
 	if err != nil {
 		return nil, err
 	}
-	return host.Run(a.ctx, run.Call{Tool: tool, Arguments: args, Answers: answers, Preview: c.Preview, Dry: c.DryRun})
+	return host.Run(a.ctx, run.Call{Tool: tool, Arguments: args, Answers: answers, Preview: c.Preview, Dry: c.DryRun, AllowSensitive: c.AllowSensitive})
+}
+
+// configured loads the configuration with the tool of that name.
+func (a *app) configured(name string) (*config.Config, *config.Tool, error) {
+	cfg, err := a.config()
+	if err != nil {
+		return nil, nil, err
+	}
+	tool, err := a.tool(cfg, name)
+	return cfg, tool, err
 }
 
 // host is what calls are made with.
@@ -108,7 +124,7 @@ func (a *app) host(p *place, cfg *config.Config, l *launch.Launcher) (*run.Host,
 	}
 	return &run.Host{
 		Config: cfg, Workspace: p.workspace, Root: p.root, Conversation: p.conversation, Environ: a.environ, Beside: beside,
-		State: p.dir, Approvals: p.approvals(a), Trust: p.trust(a), Holds: approval.OpenHolds(p.dir), Session: session,
+		TempBase: a.tempBase(), State: p.dir, Approvals: p.approvals(a), Trust: p.trust(a), Holds: approval.OpenHolds(p.dir), Session: session, Memory: run.OpenMemory(p.dir, id),
 		Prompter: a.ask(), Launcher: l, Warn: a.out.warn,
 	}, nil
 }
@@ -119,6 +135,9 @@ func (c *runCmd) answers() (map[string]string, error) {
 		id, value, ok := strings.Cut(s, "=")
 		if !ok || id == "" {
 			return nil, exit.Errorf(exit.Usage, "--answer %s is not ID=VALUE\nwrite it like: --answer apply_changes=true", ask.Visible(s))
+		}
+		if _, twice := answers[id]; twice {
+			return nil, exit.Errorf(exit.Usage, "--answer %s was given twice\nleave one of them out", ask.Visible(id))
 		}
 		answers[id] = value
 	}

@@ -80,10 +80,17 @@ func (c *toolsCmd) Run(a *app) error {
 	}
 	switch {
 	case c.Names:
+		names := []string{}
 		for _, d := range list {
 			if d.Enabled && d.Source == string(config.SourceLocal) {
-				a.out.printf("%s\n", d.Name)
+				names = append(names, d.Name)
 			}
+		}
+		if a.out.json {
+			return a.out.value(names)
+		}
+		for _, name := range names {
+			a.out.printf("%s\n", name)
 		}
 		return nil
 	case a.out.json && c.Tool != "":

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -64,7 +65,8 @@ func scanKey(s string) (parts []string, rest string, err error) {
 	return parts, "", nil
 }
 
-// arguments are the values of --cfg: an existing file, an assignment, or a JSON object.
+// arguments are the values of --cfg: a JSON object, an assignment, or a file, whose path must be
+// written as one when it holds a `=`.
 func (l *loader) arguments() error {
 	for _, arg := range l.Args {
 		if err := l.argument(arg); err != nil {
@@ -87,12 +89,13 @@ func (l *loader) argument(arg string) error {
 		}
 		return l.add(info, tree)
 	}
-	path := absolute(l.Cwd, arg)
-	_, statErr := l.FS.Stat(path)
-	if statErr == nil && arg != "" {
-		return l.file(LayerArgument, path, false)
-	}
-	if !strings.Contains(arg, "=") {
+	// What can be an assignment never names a file: whoever may write in the working directory
+	// could otherwise put a file in the place of a setting.
+	if !strings.Contains(arg, "=") || isPath(arg) {
+		path := absolute(l.Cwd, arg)
+		if _, err := l.FS.Stat(path); err == nil && arg != "" {
+			return l.file(LayerArgument, path, false)
+		}
 		return Errors{{
 			at, "no such file, and not KEY=VALUE either",
 			"name an existing file, or write KEY=VALUE, KEY:=JSON or a JSON object",
@@ -103,6 +106,18 @@ func (l *loader) argument(arg string) error {
 		return asErrors(err)
 	}
 	return l.add(info, tree)
+}
+
+// isPath reports whether an argument is written as a path, which no key of an assignment can
+// be: absolute, or beginning with ./, ../ or ~/.
+func isPath(arg string) bool {
+	arg = filepath.ToSlash(arg)
+	for _, start := range []string{"./", "../", "~/"} {
+		if strings.HasPrefix(arg, start) {
+			return true
+		}
+	}
+	return filepath.IsAbs(filepath.FromSlash(arg))
 }
 
 func shorten(s string) string {

@@ -63,6 +63,26 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// A file that is named like an assignment does not take its place; a path with a = in it has to
+// be written as one.
+func TestFileNamedLikeAnAssignment(t *testing.T) {
+	const evil = "[conversation.tools.x]\nrun = \"unattended\"\ncommand = \"evil\"\n"
+	for _, arg := range []string{"conversation.tools.x.run=ask", "conversation.tools.x.run:=\"ask\"", "conversation.tools.x.needs.fs+=read", "conversation.tools.x.summary=a/b"} {
+		f := files{"/ws/" + arg: evil}
+		if got := mustTool(t, load(t, f, withArgs(arg)), "x").Command.Program; got != "x" {
+			t.Errorf("%s: the file was loaded: %s", arg, got)
+		}
+		for _, path := range []string{"./" + arg, "../ws/" + arg, "/ws/" + arg} {
+			if got := mustTool(t, load(t, f, withArgs(path)), "x").Command.Program; got != "evil" {
+				t.Errorf("%s: the file was not loaded", path)
+			}
+		}
+	}
+	if got := mustTool(t, load(t, files{"/ws/plain.toml": evil}, withArgs("plain.toml")), "x").Command.Program; got != "evil" {
+		t.Error("a file without = was not loaded")
+	}
+}
+
 func TestWrongArguments(t *testing.T) {
 	const x = "conversation.tools.x."
 	tests := []struct{ arg, want string }{

@@ -80,10 +80,24 @@ func (c *checker) wrongKind(n *node, v *Value) {
 		help = "write a plain list; later layers can only add to it"
 	case n.kind == nodeString && v.Kind == Table && v.fields["strategy"] != nil:
 		help = "write the text alone; the last layer's text counts"
+	case n.kind == nodeTable && v.Kind == String && n.required() != "":
+		help = "write " + assignment(v.Origin.Key, "{ "+n.required()+" = "+quoteTOML(v.text)+" }")
+	case n.takes(Table) && v.Kind == List && len(v.Items()) > 0 && v.Items()[0].Kind == Table:
+		help = "write it once, as [" + v.Origin.Key + "] with single brackets"
 	case n.kind == nodeList && v.Kind == String:
 		help = "write " + assignment(v.Origin.Key, "["+quoteTOML(v.text)+"]")
 	}
 	c.add(v.Origin, "must be "+n.describe()+", not "+what, help)
+}
+
+// required is the key that a table must have, "" when there is none.
+func (n *node) required() string {
+	for _, f := range n.fields {
+		if f.required {
+			return f.key
+		}
+	}
+	return ""
 }
 
 // assignment shows how to write a value: `key = value`, or only the value in a list.
@@ -123,7 +137,11 @@ func (c *checker) table(n *node, v *Value) {
 		child := v.fields[k]
 		switch {
 		case f == nil:
-			c.add(child.Origin, "unknown key", unknownKey(k, n.keys()))
+			help := unknownKey(k, n.keys())
+			if in := n.deeper(k); in != "" {
+				help = "did you mean " + in + "." + k + "?"
+			}
+			c.add(child.Origin, "unknown key", help)
 		case f.own && v.Origin.Layer.Repository():
 			c.add(child.Origin, "may not come from a repository",
 				"move it to your own configuration: the user's file or the one for this workspace")

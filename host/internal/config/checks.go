@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
 )
 
 // The checks of single values. Each returns what is wrong and what to write instead, or
@@ -69,6 +71,13 @@ func notEmpty(what string) func(*Value) (string, string) {
 	}
 }
 
+func checkSensitivePath(v *Value) (string, string) {
+	if !doublestar.ValidatePattern(filepath.ToSlash(v.text)) {
+		return show(v.text) + " is not a pattern", `close the bracket or brace, or write \ before it`
+	}
+	return notEmpty("path")(v)
+}
+
 func positive(what string) func(*Value) (string, string) {
 	return func(v *Value) (string, string) {
 		if v.integer <= 0 {
@@ -110,15 +119,15 @@ func checkDuration(v *Value) (string, string) {
 
 func sizeNode() *node {
 	return &node{kind: nodeString, check: func(v *Value) (string, string) {
-		if _, ok := parseSize(v.text); !ok {
+		if _, ok := ParseSize(v.text); !ok {
 			return show(v.text) + " is not a size", `write bytes as a number, or a size such as "64KiB", "10MiB" or "1GiB"`
 		}
 		return "", ""
 	}}
 }
 
-// parseSize reads a positive number of bytes with a binary unit.
-func parseSize(s string) (int64, bool) {
+// ParseSize reads a positive number of bytes with a binary unit: `64KiB`.
+func ParseSize(s string) (int64, bool) {
 	for i, unit := range []string{"KiB", "MiB", "GiB", "TiB"} {
 		digits, ok := strings.CutSuffix(s, unit)
 		if !ok {

@@ -161,7 +161,7 @@ func (d *decoder) limits(v *Value) Limits {
 		if f.Kind == Integer {
 			return f.integer
 		}
-		n, _ := parseSize(f.text)
+		n, _ := ParseSize(f.text)
 		return n
 	}
 	span := func(key string) time.Duration {

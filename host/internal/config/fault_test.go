@@ -10,12 +10,12 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/spf13/afero"
+	"github.com/jptools/jptools/host/internal/disk"
 )
 
 // faulty fails one operation on one path.
 type faulty struct {
-	afero.Fs
+	disk.FS
 	path, op string
 	err      error
 }
@@ -24,14 +24,14 @@ func (f faulty) Stat(name string) (os.FileInfo, error) {
 	if name == f.path && f.op == "stat" {
 		return nil, &fs.PathError{Op: "stat", Path: name, Err: f.err}
 	}
-	return f.Fs.Stat(name)
+	return f.FS.Stat(name)
 }
 
-func (f faulty) OpenFile(name string, flag int, perm os.FileMode) (afero.File, error) {
+func (f faulty) OpenFile(name string, flag int, perm os.FileMode) (disk.File, error) {
 	if name == f.path && f.op == "open" {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: f.err}
 	}
-	file, err := f.Fs.OpenFile(name, flag, perm)
+	file, err := f.FS.OpenFile(name, flag, perm)
 	if name == f.path && f.op == "read" && err == nil {
 		return tornFile{file, f.err}, nil
 	}
@@ -40,7 +40,7 @@ func (f faulty) OpenFile(name string, flag int, perm os.FileMode) (afero.File, e
 
 // tornFile gives a little and then fails, as a disk does.
 type tornFile struct {
-	afero.File
+	disk.File
 	err error
 }
 

@@ -1,11 +1,11 @@
 package config
 
 import (
-	"path"
 	"strings"
 	"testing"
 
-	"github.com/spf13/afero"
+	"github.com/jptools/jptools/host/internal/disk"
+	"github.com/jptools/jptools/host/internal/disk/disktest"
 )
 
 // base is a built-in layer with tools of every source.
@@ -40,18 +40,9 @@ const (
 // files are the contents of a file system, by path.
 type files map[string]string
 
-func (f files) fs(t testing.TB) afero.Fs {
+func (f files) fs(t testing.TB) disk.FS {
 	t.Helper()
-	fsys := afero.NewMemMapFs()
-	for name, content := range f {
-		if err := fsys.MkdirAll(path.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := afero.WriteFile(fsys, name, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return fsys
+	return disktest.Memory(t, f)
 }
 
 func options(t testing.TB, f files) Options {

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/afero"
+	"github.com/jptools/jptools/host/internal/disk/disktest"
 )
 
 // Each layer beats the one before it; the deeper .jp.toml beats the higher.
@@ -277,7 +277,7 @@ access.fs = { value = [{ path = "z", write = true }], strategy = "prepend", dedu
 		if err := c.Render(&b, TOML, origins); err != nil {
 			t.Fatal(err)
 		}
-		again, err := Load(Options{FS: afero.NewMemMapFs(), Root: "/ws", Defaults: b.Bytes()})
+		again, err := Load(Options{FS: disktest.Memory(t, nil), Root: "/ws", Defaults: b.Bytes()})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, b.String())
 		}

@@ -10,13 +10,13 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/spf13/afero"
+	"github.com/jptools/jptools/host/internal/disk"
 )
 
 // Options says where the layers come from. A path that is empty stands for no layer.
 type Options struct {
 	// FS is what all files are read from; nil is the operating system's.
-	FS afero.Fs
+	FS disk.FS
 	// Root is the canonical path of the workspace, Cwd the canonical working directory.
 	// A Cwd outside of Root adds no file.
 	Root, Cwd string
@@ -85,7 +85,7 @@ func UserGlobalPath(environ []string) string {
 // exist is no layer; one that exists and cannot be read is an error.
 func Load(o Options) (*Config, error) {
 	if o.FS == nil {
-		o.FS = afero.NewOsFs()
+		o.FS = disk.OS
 	}
 	l := &loader{Options: o, merged: newTable(Origin{})}
 	steps := []func() error{l.defaults, l.files, l.environment, l.conversation, l.arguments, l.flags}
@@ -214,13 +214,11 @@ var errDangling = errors.New("it is a link that leads to nothing")
 
 // readFile reads a regular file. Nothing else is opened: a FIFO in a repository would
 // hold the host for ever. A link that leads to nothing is no absent file.
-func readFile(fsys afero.Fs, path string) ([]byte, error) {
+func readFile(fsys disk.FS, path string) ([]byte, error) {
 	st, err := fsys.Stat(path)
 	if err != nil {
-		if lstater, ok := fsys.(afero.Lstater); ok && errors.Is(err, fs.ErrNotExist) {
-			if _, _, lerr := lstater.LstatIfPossible(path); lerr == nil {
-				return nil, errDangling
-			}
+		if _, lerr := fsys.Lstat(path); lerr == nil && errors.Is(err, fs.ErrNotExist) {
+			return nil, errDangling
 		}
 		return nil, err
 	}

@@ -171,6 +171,16 @@ func unknownKey(key string, known []string) string {
 	return "known keys here: " + strings.Join(known, ", ")
 }
 
+// deeper is the first table of n that has the key, as `access` has fs; "" when none has.
+func (n *node) deeper(key string) string {
+	for _, f := range n.fields {
+		if f.node.kind == nodeTable && f.node.field(key) != nil {
+			return f.key
+		}
+	}
+	return ""
+}
+
 // nearest is the word with the smallest edit distance, if that is small enough for a
 // slip of the hand; of equals the first.
 func nearest(word string, known []string) string {

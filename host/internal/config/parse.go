@@ -83,11 +83,27 @@ func (p *tomlParser) syntax(err error) {
 	if errors.As(err, &pe) && len(pe.Highlight) > 0 {
 		offset = int(p.src.Range(pe.Highlight).Offset)
 	}
-	p.add(offset, "", "not valid TOML: "+printable(err.Error()), syntaxHelp(p.index.data, offset))
+	p.add(offset, "", "not valid TOML: "+printable(err.Error()), syntaxHelp(p.index.data, offset, err.Error()))
+}
+
+// syntaxHelps say what to do by what the library says, which its version fixes.
+var syntaxHelps = []struct{ said, help string }{
+	{"array is incomplete", "close the list with ]"},
+	{"array value", "separate the items of the list by commas, and close it with ]"},
+	{"to close table name", "close the header with ]"},
+	{"to close array table name", "close the header with ]]"},
+	{"expected '=' after key", "write KEY = VALUE, with a = between them"},
+	{"expected newline", "write each key on a line of its own"},
+	{"unterminated basic string", "close the text with a \""},
+	{"unterminated literal string", "close the text with a '"},
+	{"basic strings cannot have new lines", "close the text with a \" on its line, or write it between two \"\"\""},
+	{"not terminated by", "close the text with the three quotes that opened it"},
+	{"invalid escape character", `write \\ for a backslash, or the text between single quotes`},
+	{"strings must be quoted", "write text between quotes"},
 }
 
 // syntaxHelp guesses at the mistakes people make most often.
-func syntaxHelp(data []byte, offset int) string {
+func syntaxHelp(data []byte, offset int, said string) string {
 	line := string(data[:min(offset, len(data))])
 	line = line[strings.LastIndexByte(line, '\n')+1:]
 	switch {
@@ -95,10 +111,23 @@ func syntaxHelp(data []byte, offset int) string {
 		return "save the file without a byte order mark"
 	case strings.HasPrefix(strings.TrimSpace(line), "[conversation.tools.") && strings.HasPrefix(string(data[offset:]), "*"):
 		return "write [conversation.tools.'*']"
-	case strings.HasSuffix(strings.TrimSpace(line), "="):
-		return "write a value after the =; text needs quotes"
 	}
-	return "repair the line; https://toml.io/en/v1.0.0 has the syntax"
+	for _, h := range syntaxHelps {
+		if strings.Contains(said, h.said) {
+			return h.help
+		}
+	}
+	rest, _, _ := strings.Cut(string(data[offset:]), "\n")
+	if !strings.HasSuffix(strings.TrimSpace(line), "=") {
+		return "repair the line; https://toml.io/en/v1.0.0 has the syntax"
+	}
+	switch rest, _, _ := strings.Cut(rest, "#"); strings.ToLower(strings.TrimSpace(rest)) {
+	case "true", "yes", "on":
+		return "write true"
+	case "false", "no", "off":
+		return "write false"
+	}
+	return "write a value after the =; text needs quotes"
 }
 
 // secondReading lets the library judge what this parser took: the finer rules of which

@@ -213,7 +213,7 @@ func accessNode() *node {
 			field{key: "args", doc: "Lists of leading arguments; a last `**` stands for any rest. Any arguments if absent.", node: list(list(text()))},
 			field{key: "envs", doc: "Of the variables that the tool gets, those that the program gets.", node: list(text())},
 		)}},
-		field{key: "sensitive_paths", doc: "Paths that are warned of; only ever added to.", node: &node{kind: nodeAdded, elem: &node{kind: nodeString, check: notEmpty("path")}}},
+		field{key: "sensitive_paths", doc: "Paths that are warned of; only ever added to.", node: &node{kind: nodeAdded, elem: &node{kind: nodeString, check: checkSensitivePath}}},
 	)
 }
 

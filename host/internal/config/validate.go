@@ -94,7 +94,7 @@ func (d *decoder) fsRule(v *Value) FsRule {
 	case written == "":
 		d.add(at, "is empty", `write path = "." for the whole workspace`)
 	case rel.IsRoot() && v.Get("external").boolean(false):
-		d.add(at, "the workspace itself cannot be external", "name the link that leads outside")
+		d.add(at, "the workspace itself cannot be external", "declare a rule on the link that leads outside instead, such as path = \"fork\"")
 	}
 	r.FsRule = jptool.FsRule{
 		Path: rel.Slash(), External: v.Get("external").boolean(false),

@@ -27,6 +27,21 @@ const (
 	Interrupted Code = 130
 )
 
+// String is a word for the status, as errors in JSON have it.
+func (c Code) String() string {
+	switch c {
+	case OK:
+		return "ok"
+	case Refused:
+		return "refused"
+	case Usage:
+		return "usage"
+	case Interrupted:
+		return "interrupted"
+	}
+	return "host"
+}
+
 // Error is a failure with its exit status.
 type Error struct {
 	Code Code

@@ -36,6 +36,16 @@ func (e *StartError) Error() string {
 // Unwrap returns the reason.
 func (e *StartError) Unwrap() error { return e.Err }
 
+// RefusedError is the error of a Start function after its way from the supervisor.
+type RefusedError struct {
+	// Code is what the error's own method `Code() string` returned, if it has one.
+	Code    string
+	Message string
+}
+
+// Error is the message.
+func (e *RefusedError) Error() string { return e.Message }
+
 // Reason is why the host ended a tool.
 type Reason uint8
 
@@ -45,15 +55,19 @@ const (
 	Cancelled
 	StdoutFlood
 	StderrFlood
+	TooManyProcesses
+	Exposed
 )
 
 // StopError says that the host ended the tool before it was done.
 type StopError struct {
 	Reason Reason
-	// Limit is the number of bytes that a flood passed.
+	// Limit is the number of bytes that a flood passed, or of processes.
 	Limit int
 	// After is the time limit that passed.
 	After time.Duration
+	// Path is what was exposed.
+	Path string
 
 	cause error
 }
@@ -65,6 +79,10 @@ func (e *StopError) Error() string {
 		return fmt.Sprintf("the tool was not done within %s and was ended\nraise limits.time of the tool if it needs longer", e.After)
 	case StdoutFlood:
 		return fmt.Sprintf("the tool printed more than %d bytes on standard output and was ended\nlet it print less, or raise limits.output of the tool", e.Limit)
+	case TooManyProcesses:
+		return fmt.Sprintf("the tool had more than %d processes and was ended\nlet it do less at a time, or raise the limit of processes of the tool", e.Limit)
+	case Exposed:
+		return fmt.Sprintf("%q was replaced or moved from outside while the tool ran, so that it was no longer protected from it; the tool was ended\nlook at what is there now, and run the tool again when nothing else changes it", e.Path)
 	case StderrFlood:
 		return fmt.Sprintf("the tool printed more than %d bytes on standard error and was ended\nlet it print less, or send what nobody reads to /dev/null", e.Limit)
 	}

@@ -18,7 +18,7 @@ import (
 //
 //	host → supervisor   "run", call, program, directory, plan, number of arguments, arguments…, environment…
 //	                    "stop", call, grace in ns (0: kill at once)
-//	supervisor → host   "done", call, errno or "", other start error, wait status, left over, still there
+//	supervisor → host   "done", call, errno or 0, other start error, its code, wait status, left over, still there, limit of processes passed or 0, path exposed or ""
 const (
 	frameRun  = "run"
 	frameStop = "stop"
@@ -161,28 +161,32 @@ type report struct {
 	call      string
 	errno     unix.Errno // the program could not be started
 	problem   string     // the same, where there is no errno
+	code      string     // of the problem
 	status    unix.WaitStatus
 	leftover  int // were still running when the tool had ended, and were killed
 	remaining int // could not be ended
+	crowd     int // the limit of processes that it passed, or 0
+	exposed   string
 }
 
 func (r *report) fields() []string {
 	return []string{
-		frameDone, r.call, strconv.Itoa(int(r.errno)), r.problem,
-		strconv.FormatUint(uint64(r.status), 10), strconv.Itoa(r.leftover), strconv.Itoa(r.remaining),
+		frameDone, r.call, strconv.Itoa(int(r.errno)), r.problem, r.code, strconv.FormatUint(uint64(r.status), 10),
+		strconv.Itoa(r.leftover), strconv.Itoa(r.remaining), strconv.Itoa(r.crowd), r.exposed,
 	}
 }
 
 func parseReport(f []string) (*report, error) {
-	if len(f) != 7 || f[0] != frameDone {
+	if len(f) != 10 || f[0] != frameDone {
 		return nil, errFrame
 	}
-	var errs [4]error
-	r := &report{call: f[1], problem: f[3]}
+	var errs [5]error
+	r := &report{call: f[1], problem: f[3], code: f[4], exposed: f[9]}
 	errno, err := strconv.Atoi(f[2])
-	status, err2 := strconv.ParseUint(f[4], 10, 32)
+	status, err2 := strconv.ParseUint(f[5], 10, 32)
 	r.errno, r.status, errs[0], errs[1] = unix.Errno(errno), unix.WaitStatus(status), err, err2
-	r.leftover, errs[2] = strconv.Atoi(f[5])
-	r.remaining, errs[3] = strconv.Atoi(f[6])
+	r.leftover, errs[2] = strconv.Atoi(f[6])
+	r.remaining, errs[3] = strconv.Atoi(f[7])
+	r.crowd, errs[4] = strconv.Atoi(f[8])
 	return r, errors.Join(errs[:]...)
 }

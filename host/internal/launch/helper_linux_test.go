@@ -97,14 +97,20 @@ func detach(mode string, args []string, streams []*os.File) {
 }
 
 // startForTests is a Start function that shows where it runs.
-func startForTests(plan json.RawMessage, cmd *exec.Cmd) error {
-	var p struct{ Refuse, Variable string }
+func startForTests(plan json.RawMessage, cmd *exec.Cmd) (Started, error) {
+	var p struct {
+		Refuse, Variable string
+		Processes        int
+	}
 	if err := json.Unmarshal(plan, &p); err != nil {
-		return err
+		return Started{}, err
 	}
 	if p.Refuse != "" {
-		return errors.New(p.Refuse)
+		return Started{}, errors.New(p.Refuse)
 	}
 	cmd.Env = append(cmd.Env, p.Variable, fmt.Sprintf("THREAD_IS_MAIN=%v", syscall.Gettid() == os.Getpid()))
-	return cmd.Start()
+	if err := cmd.Start(); err != nil {
+		return Started{}, err
+	}
+	return Started{Pid: cmd.Process.Pid, Processes: p.Processes}, nil
 }

@@ -110,12 +110,33 @@ func (e Exit) String() string {
 }
 
 // Start starts cmd under the restrictions that plan describes; it is the place of a
-// sandbox. It is called on a locked thread that is its own: what it does to the thread
-// ends with the call, it must not unlock it, and it may set fields of cmd (but not
-// unset SysProcAttr.Setsid) before calling cmd.Start. On Linux it runs in the supervisor,
-// which shares no memory with the host: everything it needs must be in plan, in cmd, or
-// in files handed down.
-type Start func(plan json.RawMessage, cmd *exec.Cmd) error
+// sandbox. It may set fields of cmd and call cmd.Start, or start the program in a way of its
+// own, which has to do what the fields of cmd say. It is called on a locked thread that
+// outlives the tool, and leaves it as it was. On Linux it runs in the supervisor, which
+// shares no memory with the host: everything it needs must be in plan, in cmd, or in files
+// handed down, and of an error that is no errno only the text and the Code arrive (see
+// [RefusedError]). When it fails nothing of the tool may have run, and no process be left.
+type Start func(plan json.RawMessage, cmd *exec.Cmd) (Started, error)
+
+// Started is what a Start function has started.
+type Started struct {
+	// Pid is the child to wait for: the tool itself, or an init that it runs under, whose
+	// death ends everything and which ends itself when nothing else is left.
+	Pid int
+	// Status is nil if Pid is the tool itself. Otherwise it brings the tool's wait status
+	// (4 bytes) when the tool has ended; when it ends without, the tool was killed together
+	// with its init. The caller closes it.
+	Status *os.File
+	// Processes is how many processes may be alive at a time, the init not counted; 0 is
+	// no limit. More end the call with TooManyProcesses.
+	Processes int
+	// Watch, if not nil, is called now and then while the tool runs, and once when nothing
+	// of it runs any more. It returns what somebody outside has undone of the restrictions (a
+	// path), or nothing; then the call is ended with Exposed.
+	Watch func() string
+	// Close, if not nil, is called after that.
+	Close func()
+}
 
 // Launcher runs tools. It is safe for concurrent use; each running call has a
 // supervisor of its own.

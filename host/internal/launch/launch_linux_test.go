@@ -490,13 +490,13 @@ func TestStartErrors(t *testing.T) {
 	}
 }
 
-// A plan reaches the start function, on a thread that is its own.
+// A plan reaches the start function, on the thread that ends last.
 func TestPlan(t *testing.T) {
 	l := testLauncher(t)
 	for range 3 {
 		spec := goTool("m", "environ")
 		spec.Plan = json.RawMessage(`{"Variable":"FROM=plan"}`)
-		if res := mustRun(t, l, spec); !strings.Contains(string(res.Stdout), "FROM=plan\x00THREAD_IS_MAIN=false") {
+		if res := mustRun(t, l, spec); !strings.Contains(string(res.Stdout), "FROM=plan\x00THREAD_IS_MAIN=true") {
 			t.Errorf("%q", res.Stdout)
 		}
 	}
@@ -504,6 +504,25 @@ func TestPlan(t *testing.T) {
 	spec.Plan, spec.Limits.Time = json.RawMessage(`{}`), 100*time.Millisecond
 	_, err := l.Run(context.Background(), spec)
 	wantStop(t, err, TimedOut)
+}
+
+// More processes than the plan allows end the call, as many do not.
+func TestTooManyProcesses(t *testing.T) {
+	l := testLauncher(t)
+	m := mark(t)
+	for _, c := range []struct {
+		script string
+		over   bool
+	}{{"sleep 0.1 & sleep 0.1 & wait; echo done", false}, {"for i in 1 2 3 4 5 6; do sleep 1000 & done; wait", true}} {
+		spec := shTool(m, c.script)
+		spec.Plan = json.RawMessage(`{"Processes": 4}`)
+		res, err := l.Run(context.Background(), spec)
+		var stop *StopError
+		if c.over && (!errors.As(err, &stop) || stop.Reason != TooManyProcesses || stop.Limit != 4) || !c.over && (err != nil || string(res.Stdout) != "done\n") {
+			t.Errorf("%s: %+v, %v", c.script, res, err)
+		}
+		noneLeft(t, m)
+	}
 }
 
 func TestManyAtOnce(t *testing.T) {

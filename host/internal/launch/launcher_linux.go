@@ -208,9 +208,15 @@ func (l *launcher) run(ctx context.Context, spec *Spec) (*Result, error) {
 		return nil, &StartError{Program: spec.Argv[0], Err: d.report.errno}
 	}
 	if d.report.problem != "" {
-		return nil, &StartError{Program: spec.Argv[0], Err: errors.New(d.report.problem)}
+		return nil, &StartError{Program: spec.Argv[0], Err: &RefusedError{Code: d.report.code, Message: d.report.problem}}
 	}
 	result.Exit, result.Leftover = exitOf(d.report.status), d.report.leftover
+	if d.report.exposed != "" { // the worst of all
+		return result, &StopError{Reason: Exposed, Path: d.report.exposed}
+	}
+	if reason == 0 && d.report.crowd > 0 {
+		return result, &StopError{Reason: TooManyProcesses, Limit: d.report.crowd}
+	}
 	if reason != 0 {
 		return result, spec.stopError(ctx, reason)
 	}

@@ -63,10 +63,8 @@ func (l *launcher) run(ctx context.Context, spec *Spec) (*Result, error) {
 		Path: spec.Program, Args: spec.Argv, Dir: spec.Dir, Env: spec.Env, ExtraFiles: spec.ExtraFiles,
 		Stdin: streams.child[0], Stdout: streams.child[1], Stderr: streams.child[2], SysProcAttr: ownGroup(),
 	}
-	over := make(chan struct{})
-	defer close(over)
 	began := time.Now()
-	if err := l.startOn(cmd, spec, over); err != nil {
+	if err := l.startOn(cmd, spec); err != nil {
 		streams.abandon()
 		return nil, &StartError{Program: spec.Argv[0], Err: err}
 	}
@@ -93,21 +91,18 @@ func (l *launcher) run(ctx context.Context, spec *Spec) (*Result, error) {
 	return result, nil
 }
 
-// startOn starts cmd, with a plan on a thread of its own.
-func (l *launcher) startOn(cmd *exec.Cmd, spec *Spec, over <-chan struct{}) error {
+// startOn starts cmd, with a plan on a locked thread.
+func (l *launcher) startOn(cmd *exec.Cmd, spec *Spec) error {
 	switch {
 	case len(spec.Plan) == 0:
 		return cmd.Start()
 	case l.start == nil:
 		return errors.New("the call has a plan, but this program has nothing that could hold it")
 	}
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		started <- l.start(spec.Plan, cmd)
-		<-over
-	}()
-	return <-started
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	_, err := l.start(spec.Plan, cmd) // here it is cmd that is waited for
+	return err
 }
 
 // await waits for the end of the tool and brings it about when there is a reason.

@@ -1,8 +1,10 @@
 package launch
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -25,6 +27,9 @@ const (
 	// cannot, and outlast how long it goes on after that.
 	killFor = 3 * time.Second
 	outlast = 30 * time.Second
+	// watch is how often processes are counted, and mounts are looked at, where that is
+	// asked for.
+	watch = 20 * time.Millisecond
 )
 
 func isSupervisor(args []string) bool { return len(args) == 1 && args[0] == supervisorName }
@@ -122,16 +127,17 @@ type call struct {
 	cmd   *exec.Cmd
 	plan  json.RawMessage
 	files []*os.File
-	over  chan struct{}
 	exits chan exited
 
+	child  Started
+	status chan unix.WaitStatus // of the tool, from its init; nil without one
 	report report
-	ended  bool // the tool's first process has been waited for
+	ended  bool // it is known how the tool's first process ended
 }
 
 // newCall reads a run frame. It returns nil for a stop of a call that is over.
 func newCall(f frame) (*call, error) {
-	c := &call{over: make(chan struct{}), exits: make(chan exited)}
+	c := &call{exits: make(chan exited)}
 	for i, fd := range f.fds {
 		c.files = append(c.files, os.NewFile(uintptr(fd), "fd"+strconv.Itoa(i)))
 	}
@@ -156,31 +162,41 @@ func newCall(f frame) (*call, error) {
 	return nil, errFrame
 }
 
-// start starts the tool and closes our copies of its files.
+// start starts the tool and closes our copies of its files. It is on the main thread.
 func (c *call) start(start Start) {
 	var err error
 	switch {
 	case len(c.plan) == 0:
-		err = c.cmd.Start()
+		if err = c.cmd.Start(); err == nil {
+			c.child.Pid = c.cmd.Process.Pid
+		}
 	case start == nil:
 		err = errors.New("the call has a plan, but this program has nothing that could hold it")
 	default:
-		started := make(chan error)
-		go func() {
-			// Never unlocked: the thread ends with this goroutine, and with it what start
-			// did to it. It must not end before the tool does.
-			runtime.LockOSThread()
-			started <- start(c.plan, c.cmd)
-			<-c.over
-		}()
-		err = <-started
+		c.child, err = start(c.plan, c.cmd)
 	}
 	closeAll(c.files...)
-	switch {
+	var coded interface{ Code() string }
+	switch errno := unix.Errno(0); {
 	case err == nil:
-	case errors.As(err, &c.report.errno):
+	case errors.As(err, &coded):
+		c.report.problem, c.report.code = err.Error(), coded.Code()
+	case errors.As(err, &errno):
+		c.report.errno = errno
 	default:
 		c.report.problem = err.Error()
+	}
+	if status := c.child.Status; status != nil {
+		ended := make(chan unix.WaitStatus, 1)
+		c.status = ended
+		go func() {
+			var b [4]byte
+			if _, err := io.ReadFull(status, b[:]); err != nil {
+				binary.NativeEndian.PutUint32(b[:], uint32(unix.SIGKILL)) // with its init
+			}
+			_ = status.Close()
+			ended <- unix.WaitStatus(binary.NativeEndian.Uint32(b[:]))
+		}()
 	}
 	// Wait for children only from here on: a start that fails waits for its own.
 	go func() {
@@ -199,9 +215,11 @@ func (c *call) start(start Start) {
 	}()
 }
 
-// release lets the thread of a restricted start go.
+// release lets go of what the start has left.
 func (c *call) release() {
-	close(c.over)
+	if c.child.Close != nil {
+		c.child.Close()
+	}
 	if c.cmd.Process != nil {
 		_ = c.cmd.Process.Release()
 	}
@@ -210,23 +228,28 @@ func (c *call) release() {
 // serve waits for the end of the tree, or brings it about, and reports it. It returns
 // whether another call may follow.
 func (c *call) serve(frames <-chan frame, signals <-chan os.Signal) bool {
-	var lingering, killing, deadline <-chan time.Time
+	var lingering, killing, deadline, counting <-chan time.Time
 	pause := time.Millisecond
 	hostGone, gaveUp := false, false
 	kill := func() {
 		if deadline == nil {
 			deadline = time.After(killFor)
 		}
-		alive, err := signalTree(os.Getpid(), unix.SIGKILL)
-		if err != nil { // no /proc: what is known is the group
-			alive = 1
-			if !c.ended && c.cmd.Process != nil {
-				_ = unix.Kill(-c.cmd.Process.Pid, unix.SIGKILL)
-			}
-		}
-		c.report.remaining = alive
+		counting = nil
+		c.report.remaining = c.signal(unix.SIGKILL)
 		killing = time.After(pause)
 		pause = min(2*pause, 50*time.Millisecond)
+	}
+	ended := func(status unix.WaitStatus) {
+		c.report.status, c.ended, c.status = status, true, nil
+		if killing == nil {
+			lingering = time.After(linger)
+		}
+	}
+	if c.child.Processes > 0 || c.child.Watch != nil {
+		ticker := time.NewTicker(watch)
+		defer ticker.Stop()
+		counting = ticker.C
 	}
 	for {
 		select {
@@ -234,11 +257,23 @@ func (c *call) serve(frames <-chan frame, signals <-chan os.Signal) bool {
 			switch {
 			case !ok:
 				c.report.remaining = 0
+				c.look()
 				return !hostGone && !gaveUp && c.send() == nil
-			case c.cmd.Process != nil && e.pid == c.cmd.Process.Pid:
-				c.report.status, c.ended = e.status, true
-				if killing == nil {
-					lingering = time.After(linger)
+			case e.pid != c.child.Pid:
+			case c.status != nil:
+				ended(<-c.status) // its writer is gone, so this does not last
+			case !c.ended:
+				ended(e.status)
+			}
+		case status := <-c.status:
+			ended(status)
+		case <-counting:
+			if c.look(); c.report.exposed != "" {
+				kill()
+			} else if c.child.Processes > 0 {
+				if list, err := descendants(os.Getpid()); err == nil && c.alive(list) > c.child.Processes {
+					c.report.crowd = c.child.Processes
+					kill()
 				}
 			}
 		case <-lingering:
@@ -252,6 +287,7 @@ func (c *call) serve(frames <-chan frame, signals <-chan os.Signal) bool {
 				return false
 			}
 			gaveUp = true
+			c.report.remaining = max(c.report.remaining, 1) // an init, at least
 			_ = c.send()
 			deadline = time.After(outlast)
 		case f, ok := <-frames:
@@ -265,13 +301,43 @@ func (c *call) serve(frames <-chan frame, signals <-chan os.Signal) bool {
 					kill()
 					break
 				}
-				_, _ = signalTree(os.Getpid(), unix.SIGTERM)
+				c.signal(unix.SIGTERM)
 				killing = time.After(time.Duration(grace))
 			}
 		case <-signals:
 			hostGone = true // ends this supervisor, as if the host were gone
 			kill()
 		}
+	}
+}
+
+// signal sends sig to everything below this process, and returns how many processes of the
+// call were alive, its init not counted.
+func (c *call) signal(sig unix.Signal) (alive int) {
+	list, err := signalTree(os.Getpid(), sig)
+	if err == nil {
+		return c.alive(list)
+	}
+	if !c.ended && c.child.Pid > 0 { // no /proc: what is known is the group
+		_ = unix.Kill(-c.child.Pid, sig)
+	}
+	return 1
+}
+
+// alive counts the processes of the call, its init not counted.
+func (c *call) alive(list []process) (n int) {
+	for _, p := range list {
+		if !p.dead() && (c.child.Status == nil || p.pid != c.child.Pid) {
+			n++
+		}
+	}
+	return n
+}
+
+// look notes what has been exposed.
+func (c *call) look() {
+	if c.child.Watch != nil && c.report.exposed == "" {
+		c.report.exposed = c.child.Watch()
 	}
 }
 

@@ -14,11 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jptools/jptools/host/internal/approval"
 	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/disk"
 	"github.com/jptools/jptools/host/internal/state/statetest"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
 	"github.com/jptools/jptools/jptool/wspath"
-	"github.com/spf13/afero"
 )
 
 var ctx = context.Background()
@@ -70,7 +70,7 @@ type world struct {
 	env   Env
 }
 
-func newWorld(t testing.TB, fsys afero.Fs) *world {
+func newWorld(t testing.TB, fsys disk.FS) *world {
 	t.Helper()
 	w := &world{home: base(t)}
 	w.req = req(w.home)
@@ -272,7 +272,7 @@ func contains(list []string, s string) bool {
 // Whatever operation on the store fails, there are both links and approvals, or neither.
 func TestStoreFaultsLeaveNoHalfMount(t *testing.T) {
 	for at := 1; ; at++ {
-		faults := &statetest.Faults{Fs: afero.NewOsFs()}
+		faults := &statetest.Faults{FS: disk.OS}
 		w := newWorld(t, faults)
 		before := w.tree(t)
 		p := w.plan(t, "fs_read_file:one=~/code/x", "fs_read_file:two=~/code/y")

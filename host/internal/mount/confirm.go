@@ -116,6 +116,21 @@ func (pl *planner) confirmTarget(l Link) {
 	}
 }
 
+// Caution says what is risky about a target that somebody else's configuration names, in the
+// words of the confirmations of mounts: that it is very broad, and the places of secrets and of
+// settings that it reaches. It is "" when nothing is known; Request needs no tools and rules here.
+func Caution(target string, req Request) string {
+	pl := &planner{req: req, home: req.home()}
+	var b strings.Builder
+	if what := pl.broad(target); what != "" {
+		fmt.Fprintf(&b, "The target is %s.\n", what)
+	}
+	if found := pl.sensitive(target); len(found) > 0 {
+		b.WriteString("The target is, or reaches:\n" + strings.Join(found, ""))
+	}
+	return b.String()
+}
+
 // broad says what the target is when it is too much to be mounted by the way.
 func (pl *planner) broad(target string) string {
 	if strings.Trim(target[strings.Index(target, "/")+1:], "/") == "" {

@@ -136,15 +136,13 @@ func specError(spec, what, instead string) error {
 
 // ResolveName turns a NAME typed in the directory cwd into a path below the workspace root,
 // both canonical and absolute with slashes (RFD D43, "NAME grammar"). It is lexical: `..` is
-// collapsed, and the result is never the root, never below .jp, and never outside.
+// collapsed, and the result is never the root, never below .jp, and never outside. From outside
+// the workspace, which is then named by a flag, NAME is relative to the root.
 func ResolveName(name, cwd, root string) (wspath.Rel, error) {
 	fail := func(what, instead string) (wspath.Rel, error) {
 		return wspath.Rel{}, fmt.Errorf("the mount name %s: %s\n%s", ask.Visible(name), what, instead)
 	}
-	below, ok := wspath.WithinAbs(root, cwd)
-	if !ok {
-		return fail("the current directory is outside the workspace", "change to a directory of the workspace, or name it with --workspace")
-	}
+	below, _ := wspath.WithinAbs(root, cwd) // "" outside
 	// The join would hide what an absolute or drive-relative name is; an escape is for the join to judge.
 	if _, err := wspath.Parse(name); err != nil && !errors.Is(err, wspath.ErrEscape) {
 		return fail(err.Error(), "write a path relative to the current directory, such as fork")

@@ -89,8 +89,9 @@ func TestNameGrammar(t *testing.T) {
 		{"", ".jp.toml", "", ".jp.toml configures the host"},
 		{"foo", ".jp.toml", "", ".jp.toml configures the host"},
 		{"", ".jpx", ".jpx", ""},
-		{"/elsewhere", "fork", "", "the current directory is outside the workspace"},
-		{"/wsx", "fork", "", "the current directory is outside the workspace"},
+		{"/elsewhere", "fork", "fork", ""},
+		{"/wsx", "a/fork", "a/fork", ""},
+		{"/wsx", "../ws/fork", "", "path escapes the workspace"},
 	} {
 		cwd := c.cwd
 		if !strings.HasPrefix(cwd, "/") {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -140,13 +141,27 @@ func (r Request) lookup(ctx context.Context) func(approval.Binding) (approval.Re
 		res := approval.Result{Reason: fmt.Sprintf("the external path %s is not approved", shellWord(b.RulePath))}
 		if r.Approve != nil {
 			var err error
-			if res, err = r.Approve(ctx, approval.Request{Binding: b, Grants: r.grants(b.RulePath)}); err != nil {
+			if res, err = r.Approve(ctx, approval.Request{Binding: b, Grants: r.grants(b.RulePath), Caution: r.caution(b.Target)}); err != nil {
 				return approval.Result{}, err
 			}
 		}
 		asked[b] = res
 		return res, nil
 	}
+}
+
+// caution says what is risky about the target of an external path.
+func (r Request) caution(target string) string {
+	root := r.Workspace.Root()
+	req := mount.Request{Root: root, Home: filepath.ToSlash(r.Home), State: filepath.ToSlash(r.StateDir), Look: mount.System{Root: root}}
+	if r.Config != nil {
+		for _, l := range r.Config.Layers() {
+			if l.Layer == config.LayerUserGlobal && l.Source != "" {
+				req.Config = filepath.ToSlash(filepath.Dir(l.Source))
+			}
+		}
+	}
+	return mount.Caution(target, req)
 }
 
 // grants lists every enabled local tool with what it may do at or below an external path,
@@ -190,17 +205,58 @@ func (r Request) grants(path string) []approval.Grant {
 // policy as a tool would hold it, without defaults or self-protection. The error is for
 // what a tool would refuse.
 func FromWire(access []byte, root string) (*Declared, error) {
+	m, a, err := fromWire(access, root)
+	if err != nil {
+		return nil, err
+	}
+	if a == nil {
+		return m.build(nil), nil
+	}
+	m.net, m.env, m.commands = a.Net, a.Env, a.Commands
+	m.describe(nil)
+	d := m.build(nil)
+	return d, d.verify()
+}
+
+// Given is the policy for a program that a person starts, from access as it is on the wire (null
+// is one that declares nothing): types without rules get their defaults, and what is to
+// be protected is, as in Compile (DESIGN 4, rules 13 and 14). The rules count as the user's own. Of r it
+// uses Config, Home, StateDir and Guard.
+func Given(access []byte, root string, r Request) (*Declared, error) {
+	m, a, err := fromWire(access, root)
+	if err != nil {
+		return nil, err
+	}
+	if a == nil {
+		a = &jptool.AccessPolicy{}
+	}
+	m.access = true
+	if !m.declared {
+		m.fs = []fsRule{defaultFS()}
+	}
+	for i := range m.fs {
+		m.fs[i].people, m.fs[i].layer = m.fs[i].rule.Origin != BuiltIn, config.LayerFlag
+	}
+	m.net, m.env, m.commands = a.Net, a.Env, a.Commands
+	m.materialize(nil)
+	m.guards, m.guarded = findGuards(&m.site, r)
+	d := m.build(nil)
+	return d, d.verify()
+}
+
+// fromWire makes the model of a policy on the wire; a nil policy is null.
+func fromWire(access []byte, root string) (*model, *jptool.AccessPolicy, error) {
 	canonical, err := wspath.CanonicalRoot(root)
 	if err != nil {
-		return nil, fmt.Errorf("the workspace %q cannot be opened: %w\nname an existing directory", root, wspath.Bare(err))
+		return nil, nil, fmt.Errorf("the workspace %q cannot be opened: %w\nname an existing directory", root, wspath.Bare(err))
 	}
 	m := &model{site: site{root: canonical}}
 	if strings.TrimSpace(string(access)) == "null" {
-		return m.build(nil), nil
+		return m, nil, nil
 	}
 	a, err := jptool.DecodeAccess(access)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	m.access, m.declared, m.staged, m.listAt = true, len(a.FS) > 0, a.Staged, Wire
 	if m.declared {
@@ -209,24 +265,18 @@ func FromWire(access []byte, root string) (*Declared, error) {
 			c.addWire(i, r)
 		}
 		if err := c.compile(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	for _, path := range a.Pinned {
 		rel, err := parseRule(path, canonical, root)
 		if err != nil {
-			return nil, jptool.Errorf(jptool.CodeInvalidPolicy, "access.pinned: path %q: %w", path, err)
+			return nil, nil, jptool.Errorf(jptool.CodeInvalidPolicy, "access.pinned: path %q: %w", path, err)
 		}
 		at, _ := m.entry(rel)
 		m.pins = append(m.pins, at)
 	}
-	m.net, m.env, m.commands = a.Net, a.Env, a.Commands
-	m.describe(nil)
-	d := m.build(nil)
-	if err := d.verify(); err != nil {
-		return nil, err
-	}
-	return d, nil
+	return m, a, nil
 }
 
 // parseRule takes the path of a rule; an absolute one below the root is relative to it.

@@ -58,7 +58,7 @@ func (c *fsCompiler) addWire(i int, r jptool.FsRule) {
 	key := fmt.Sprintf("access.fs[%d]", i)
 	rule := declaredRule{origin: config.Origin{Key: key}, wired: true, approved: r.ApprovedTarget}
 	rule.rule.Origin, rule.rule.Key = Wire, key
-	c.append(rule, r, false)
+	c.append(rule, r, len(r.Path) > 1 && strings.HasSuffix(r.Path, "/"))
 }
 
 func (c *fsCompiler) append(rule declaredRule, r jptool.FsRule, dir bool) {
@@ -172,7 +172,7 @@ func (c *fsCompiler) external(r *declaredRule) error {
 	case errors.Is(err, ask.ErrCancelled) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
 	case err != nil:
-		c.drop(r, lost, "its approval cannot be looked up: "+err.Error(), command, "")
+		c.drop(r, lost, "its approval cannot be looked up: "+err.Error(), command, "approve it with: "+command)
 	case !res.Approved && r.wired:
 		c.drop(r, lost, res.Reason, "", "")
 	case !res.Approved:
@@ -281,6 +281,9 @@ func (c *fsCompiler) ordinary(r *declaredRule) {
 	switch {
 	case err == nil:
 		r.at, r.path = to.at, c.wire(to.at)
+		if to.missing {
+			c.literal(r)
+		}
 	case r.rule.Caps == 0:
 		r.at, r.path = c.entry(r.rel)
 	case errors.Is(err, errOutside):
@@ -289,6 +292,24 @@ func (c *fsCompiler) ordinary(r *declaredRule) {
 		c.problem(r, "is on a link that leads nowhere", "repair the link, or remove the rule")
 	default:
 		c.problem(r, "cannot be resolved ("+err.Error()+")", "remove the rule, or repair the path")
+	}
+}
+
+// literal warns of a path that is written as if it were read by a shell, when nothing has
+// that name: RFD 076 takes rule paths literally, so a deny on a pattern protects nothing.
+func (c *fsCompiler) literal(r *declaredRule) {
+	w := Warning{Origin: r.rule.Origin, Message: fmt.Sprintf("the rule on %q is for a file of exactly this name, and there is none", r.rule.Written)}
+	switch written := r.rel.Slash(); {
+	case strings.ContainsAny(written, "*?"):
+		w.Help = "paths of rules have no patterns: name the directory, which covers all that is in it, or one file"
+	case written == "~" || strings.HasPrefix(written, "~/"):
+		w.Help = "~ is no home directory here: for what lies outside, write a rule with external = true on a link"
+	default:
+		return
+	}
+	c.warnings = append(c.warnings, w)
+	if c.warn != nil {
+		c.warn(w)
 	}
 }
 

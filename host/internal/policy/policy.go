@@ -24,6 +24,8 @@ type Request struct {
 	// Home is the user's home directory, StateDir the directory of all state of the host;
 	// both canonical, "" when there is none.
 	Home, StateDir string
+	// Guard are further files of the host's, absolute: no tool writes them.
+	Guard []string
 	// OSSandbox says that this machine can hold a tool at all, also when it is switched
 	// off. Without it a tool that declares nothing gets no policy (RFD 075).
 	OSSandbox bool

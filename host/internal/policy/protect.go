@@ -38,6 +38,9 @@ func findGuards(s *site, r Request) ([]guard, []place) {
 	if r.StateDir != "" {
 		f.abs(r.StateDir)
 	}
+	for _, file := range r.Guard {
+		f.abs(file)
+	}
 	if r.Config != nil {
 		for _, l := range r.Config.Layers() {
 			file := l.Layer == config.LayerUserGlobal || l.Layer == config.LayerUserWorkspace || l.Layer == config.LayerConversation

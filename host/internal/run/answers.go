@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/ask"
-	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
 )
@@ -19,43 +19,65 @@ import (
 const maxRounds = 16
 
 // answerer finds the answers to the questions of one call: those given with the call, those
-// of the configuration, and then a person's.
+// of the configuration, those that hold for the session, and then a person's.
 type answerer struct {
-	tool     *config.Tool
-	given    map[string]string
-	prompter ask.Prompter
+	*call
 	// fixed has, by question, the token that an answer nobody typed was last sent for: to
 	// be asked the same again means that the tool does not accept it.
 	fixed map[string]string
 	used  map[string]bool
 }
 
-// errUnanswered: nobody answered.
-var errUnanswered = errors.New("nobody answered")
+var (
+	// errUnanswered: nobody answered.
+	errUnanswered = errors.New("nobody answered")
+	// errAssistant: the question is not for a person, and the assistant is not here.
+	errAssistant = errors.New("it is for the assistant to answer")
+)
 
-// answer returns the answer to q. Errors wrap errUnanswered, or say why an answer that
-// was given cannot be used.
+// answer returns the answer to q. Errors wrap errUnanswered or errAssistant, or say why an
+// answer that was given cannot be used.
 func (a *answerer) answer(ctx context.Context, q *launch.Question) (any, error) {
-	if raw, ok := a.given[q.ID]; ok {
-		a.used[q.ID] = true
-		if token, bound := a.given[q.ID+".token"]; bound && token != q.Token {
-			return nil, exit.Errorf(exit.Refused, "--answer %s: what the tool asks about is no longer what the token stands for\nlook at its question again, and answer that", ask.Visible(q.ID))
-		}
-		v, err := typed(q, raw)
-		if err != nil {
-			return nil, exit.Errorf(exit.Usage, "--answer %s=%s: %w", ask.Visible(q.ID), ask.Visible(raw), err)
-		}
-		return v, a.once(q, "--answer "+ask.Visible(q.ID))
+	if raw, ok := a.Answers[q.ID]; ok {
+		return a.given(q, raw)
 	}
-	conf, known := a.tool.Questions[q.ID]
+	conf, known := a.Tool.Questions[q.ID]
 	if known && conf.HasAnswer {
-		where := fmt.Sprintf("%s: questions.%s.answer", a.tool.Origin("questions."+tomlKey(q.ID)+".answer"), ask.Visible(q.ID))
+		where := fmt.Sprintf("%s: questions.%s.answer", a.Tool.Origin("questions."+tomlKey(q.ID)+".answer"), ask.Visible(q.ID))
 		if !q.Fits(conf.Answer) {
 			return nil, exit.Errorf(exit.Usage, "%s: the tool wants %s, not %s\ncorrect the answer there, or remove it to be asked", where, wanted(q), show(conf.Answer))
 		}
+		a.answered(OnQuestion, q.ID, ByConfig)
 		return conf.Answer, a.once(q, where)
 	}
+	if a.forAssistant(q) {
+		return nil, errAssistant
+	}
+	if _, asked := a.fixed[q.ID]; !asked && a.covers(q) {
+		a.fixed[q.ID] = q.Token
+		a.answered(OnQuestion, q.ID, ByPreview)
+		return true, nil
+	}
+	if q.Answer == launch.Boolean {
+		if old, ok := a.recall(a.slot(OnQuestion, q.ID)); ok {
+			return old.Yes, a.once(q, "your answer for this session (jphost session list)")
+		}
+	}
 	return a.prompt(ctx, q)
+}
+
+// given is an answer that came with the call.
+func (a *answerer) given(q *launch.Question, raw string) (any, error) {
+	a.used[q.ID] = true
+	if token, bound := a.Answers[q.ID+".token"]; bound && token != a.token(q) {
+		return nil, exit.Errorf(exit.Refused, "--answer %s: what the tool asks about is no longer what the token stands for\nlook at its question again, and answer that", ask.Visible(q.ID))
+	}
+	v, err := typed(q, raw)
+	if err != nil {
+		return nil, exit.Errorf(exit.Usage, "--answer %s=%s: %w", ask.Visible(q.ID), ask.Visible(raw), err)
+	}
+	a.answered(OnQuestion, q.ID, ByCall)
+	return v, a.once(q, "--answer "+ask.Visible(q.ID))
 }
 
 // once fails when an answer was sent for the same question before.
@@ -67,34 +89,34 @@ func (a *answerer) once(q *launch.Question, where string) error {
 	return nil
 }
 
-// unused are the ids of given answers that nobody asked for.
-func (a *answerer) unused() []string {
-	var list []string
-	for id := range a.given {
-		if !a.used[id] && !strings.HasSuffix(id, ".token") {
-			list = append(list, id)
+// notAsked warns of given answers that nobody asked for.
+func (a *answerer) notAsked() {
+	for _, id := range slices.Sorted(maps.Keys(a.Answers)) {
+		if !a.used[strings.TrimSuffix(id, ".token")] && !a.used[id] {
+			a.warn(fmt.Sprintf("--answer %s was not used: the tool did not ask", ask.Visible(id)))
 		}
 	}
-	slices.Sort(list)
-	return list
 }
 
+// prompt asks the person. A yes or no can be given for the rest of the session.
 func (a *answerer) prompt(ctx context.Context, q *launch.Question) (any, error) {
 	quoted := q.Text
 	if q.PreAmble != "" {
 		quoted = strings.TrimRight(q.PreAmble, "\n") + "\n\n" + q.Text
 	}
-	m := ask.Message{Body: ask.Visible(a.tool.Name) + " asks:\n", Quoted: quoted}
+	m := ask.Message{Body: ask.Visible(a.Tool.Name) + " asks:\n", Quoted: quoted}
 	var v any
 	var err error
 	switch q.Answer {
 	case launch.Boolean:
-		question := ask.BoolQuestion{Message: m, Prompt: "Your answer?"}
+		question := ask.BoolQuestion{Message: m, Prompt: "Your answer?", Remember: a.Memory.Remembers()}
 		if d, ok := q.Default.(bool); ok {
 			question.Default = &d
 		}
 		var b ask.BoolAnswer
-		b, err = a.prompter.Bool(ctx, question)
+		if b, err = a.Prompter.Bool(ctx, question); err == nil && b.Remember {
+			a.keep(ctx, a.slot(OnQuestion, q.ID), b.Yes)
+		}
 		v = b.Yes
 	case launch.Select:
 		question := ask.SelectQuestion{Message: m, Prompt: "Your choice?", Options: q.Options}
@@ -102,7 +124,7 @@ func (a *answerer) prompt(ctx context.Context, q *launch.Question) (any, error) 
 			question.Default = &i
 		}
 		var i int
-		if i, err = a.prompter.Select(ctx, question); err == nil {
+		if i, err = a.Prompter.Select(ctx, question); err == nil {
 			v = q.Options[i]
 		}
 	default:
@@ -110,11 +132,12 @@ func (a *answerer) prompt(ctx context.Context, q *launch.Question) (any, error) 
 		if d, ok := q.Default.(string); ok {
 			question.Default = &d
 		}
-		v, err = a.prompter.Text(ctx, question)
+		v, err = a.Prompter.Text(ctx, question)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnanswered, err)
 	}
+	a.answered(OnQuestion, q.ID, ByPerson)
 	return v, nil
 }
 

@@ -23,23 +23,21 @@ type command struct {
 	// stdin: the request goes over standard input. A command with placeholders gets what
 	// it asks for there, and nothing on standard input, as hosts did that such commands
 	// were written for.
-	stdin bool
-	req   *request
-	env   []string
+	stdin   bool
+	context jptool.Context
+	req     *request
+	env     []string
 }
 
-func (k *call) command() (*command, error) {
+func (k *call) command(action jptool.Action) (*command, error) {
 	c := k.Tool.Command
 	tmpl, err := template.Compile(template.Command{Program: c.Program, Args: c.Args, Shell: c.Shell})
 	if err != nil {
 		return nil, exit.Errorf(exit.Usage, "%s: command of %s: %w", c.Origin, k.Tool.Name, err)
 	}
 	ctx := jptool.Context{
-		Root: k.Root, Action: jptool.Run, Access: k.policy.access,
+		Root: k.Root, Action: action, Access: k.policy.access,
 		WorkspaceID: k.Workspace.ID(), ConversationID: k.Conversation,
-	}
-	if k.Preview {
-		ctx.Action = jptool.FormatArguments
 	}
 	req, err := newRequest(ctx, k.Tool, k.args)
 	if err != nil {
@@ -47,7 +45,7 @@ func (k *call) command() (*command, error) {
 	}
 	env, withheld := launch.Environment(k.Environ, k.policy.env)
 	k.report.Withheld = withheld
-	return &command{tmpl: tmpl, stdin: !placeholders(c), req: req, env: env}, nil
+	return &command{tmpl: tmpl, stdin: !placeholders(c), context: ctx, req: req, env: env}, nil
 }
 
 func placeholders(c *config.Command) bool {
@@ -69,7 +67,7 @@ func (k *call) spec(c *command) (launch.Spec, error) {
 	if err != nil {
 		return launch.Spec{}, exit.Errorf(exit.Usage, "%s: command of %s: %w", k.Tool.Command.Origin, k.Tool.Name, err)
 	}
-	program, err := k.program(argv[0])
+	program, err := k.Program(k.Tool, argv[0])
 	if err != nil {
 		return launch.Spec{}, exit.Errorf(exit.Host, "%s: command of %s: %s: %w", k.Tool.Command.Origin, k.Tool.Name, ask.Visible(argv[0]), err)
 	}
@@ -89,32 +87,31 @@ func limits(l config.Limits) launch.Limits {
 }
 
 // loop starts the tool, answers its question, and starts it again, until it has an answer.
-func (k *call) loop(ctx context.Context) error {
-	cmd, err := k.command()
+func (k *call) loop(ctx context.Context, action jptool.Action) (out launch.Outcome, err error) {
+	cmd, err := k.command(action)
 	if err != nil {
-		return err
+		return out, err
 	}
-	a := &answerer{tool: k.Tool, given: k.Answers, prompter: k.Prompter, fixed: map[string]string{}, used: map[string]bool{}}
+	a := &answerer{call: k, fixed: map[string]string{}, used: map[string]bool{}}
 	for range maxRounds {
-		out, err := k.once(ctx, cmd)
-		if err != nil {
-			return err
+		if out, err = k.once(ctx, cmd); err != nil {
+			return out, err
 		}
 		if out.Kind != launch.NeedsInput {
-			for _, id := range a.unused() {
-				k.warn(fmt.Sprintf("--answer %s was not used: the tool did not ask", ask.Visible(id)))
+			if action == k.action() {
+				a.notAsked()
 			}
-			return k.settle(out)
+			return out, nil
 		}
 		q := out.Question
 		v, err := a.answer(ctx, q)
-		if errors.Is(err, errUnanswered) {
-			return k.unanswered(q, err)
+		if errors.Is(err, errUnanswered) || errors.Is(err, errAssistant) {
+			return out, k.unanswered(q, err)
 		}
 		if err != nil {
 			k.ask(q)
 			k.report.Outcome.Message = err.Error()
-			return err
+			return out, err
 		}
 		cmd.req.answers[q.ID] = v
 		if q.Token != "" {
@@ -123,27 +120,27 @@ func (k *call) loop(ctx context.Context) error {
 			delete(cmd.req.answers, q.ID+".token")
 		}
 	}
-	return exit.Errorf(exit.Refused, "%s asked %d times and still has no result; it was given up\nanswers given so far are in effect for nothing: look into the tool", k.Tool.Name, maxRounds)
+	return out, exit.Errorf(exit.Refused, "%s asked %d times and still has no result; it was given up\nanswers given so far are in effect for nothing: look into the tool", k.Tool.Name, maxRounds)
 }
 
 // once starts the tool once.
 func (k *call) once(ctx context.Context, cmd *command) (launch.Outcome, error) {
-	spec, err := k.spec(cmd)
-	if err != nil {
-		return launch.Outcome{}, err
-	}
-	res, err := k.Launcher.Run(ctx, spec)
+	res, err := k.start(ctx, cmd)
 	k.report.Starts++
 	if res != nil {
 		k.report.Exit = &Ended{Code: res.Exit.Code, Signal: res.Exit.Signal, Leftover: res.Leftover}
 		k.report.Stderr = launch.Ends(res.Stderr, mostStderr)
+		k.mentioned(ctx, string(res.Stderr))
 	}
 	if err != nil {
 		code := exit.Host
 		if stop := (*launch.StopError)(nil); errors.As(err, &stop) && stop.Reason != launch.Cancelled {
 			code = exit.Refused
 		}
-		return launch.Outcome{}, &exit.Error{Code: code, Err: fmt.Errorf("%s: %w", k.Tool.Name, err)}
+		if k.report.Outcome.Type == "" {
+			err = fmt.Errorf("%s: %w", k.Tool.Name, err)
+		}
+		return launch.Outcome{}, exit.With(code, err)
 	}
 	return launch.Parse(res.Stdout, res.Stderr, res.Exit), nil
 }
@@ -164,30 +161,4 @@ func (k *call) settle(out launch.Outcome) error {
 		code = exit.Usage
 	}
 	return exit.Errorf(code, "%s: %s", k.Tool.Name, out.Message)
-}
-
-// ask reports a question as the outcome.
-func (k *call) ask(q *launch.Question) {
-	k.report.Outcome = Outcome{Type: "needs_input", Question: &Question{
-		ID: q.ID, Text: q.Text, PreAmble: q.PreAmble, AnswerType: string(q.Answer), Options: q.Options, Default: q.Default, Token: q.Token,
-	}}
-}
-
-func (k *call) unanswered(q *launch.Question, why error) error {
-	k.ask(q)
-	example := "true"
-	switch {
-	case q.Answer == launch.Select && len(q.Options) > 0:
-		example = q.Options[0]
-	case q.Answer != launch.Boolean:
-		example = "TEXT"
-	}
-	if errors.Is(why, ask.ErrNoTerminal) {
-		how := fmt.Sprintf("--answer %s=%s", ask.Visible(q.ID), ask.Visible(example))
-		if q.Token != "" {
-			how += fmt.Sprintf("\nto answer only what was shown here, add: --answer %s.token=%s", ask.Visible(q.ID), ask.Visible(q.Token))
-		}
-		return exit.Errorf(exit.Refused, "%s asks: %s\nthere is no terminal to ask on; answer it with: %s", k.Tool.Name, ask.VisibleText(q.Text), how)
-	}
-	return exit.Errorf(exit.Refused, "%s: its question was not answered: %w", k.Tool.Name, errors.Unwrap(why))
 }

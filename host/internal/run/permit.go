@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,9 +13,10 @@ import (
 
 // permitted goes by the run mode, for previews by the mode of format.
 func (k *call) permitted(ctx context.Context) error {
-	mode, key := k.Tool.Run, "run"
+	mode, key := k.Tool.Run, OnRun
+	verb := "run"
 	if k.Preview {
-		mode, key = k.Tool.Format, "format"
+		mode, key, verb = k.Tool.Format, OnPreview, "preview"
 	}
 	switch mode {
 	case "unattended":
@@ -22,31 +24,65 @@ func (k *call) permitted(ctx context.Context) error {
 	case "edit":
 		return k.edit(ctx)
 	}
-	text, err := json.MarshalIndent(k.args, "", "  ")
+	where := k.slot(key, "")
+	if old, ok := k.recall(where); ok {
+		if !old.Yes {
+			return k.report.refuse(ReasonDeclined, fmt.Errorf("%s was not run: declined for this session\nto be asked again: jphost session forget %s", k.Tool.Name, ask.Visible(k.Tool.Name)))
+		}
+		return nil
+	}
+	m, preview, err := k.described(ctx)
 	if err != nil {
 		return err
 	}
-	verb := "run"
-	if k.Preview {
-		verb = "preview"
-	}
 	answer, err := k.Prompter.Bool(ctx, ask.BoolQuestion{
-		Message: ask.Message{Body: fmt.Sprintf("A call of %s:\n", ask.Visible(k.Tool.Name)), Quoted: string(text)},
-		Prompt:  "Do you want to " + verb + " it?", Default: ask.No(),
+		Message: m, Prompt: "Do you want to " + verb + " it?", Default: ask.No(), Remember: k.Memory.Remembers(),
 	})
 	switch {
 	case errors.Is(err, ask.ErrNoTerminal):
-		return k.nobody(key, mode)
+		return k.nobody(mode)
 	case err != nil:
 		return k.report.refuse(ReasonDeclined, fmt.Errorf("%s was not run: %w", k.Tool.Name, err))
-	case !answer.Yes:
+	}
+	k.answered(key, "", ByPerson)
+	if answer.Remember {
+		k.keep(ctx, where, answer.Yes)
+	}
+	if !answer.Yes {
 		return k.report.refuse(ReasonDeclined, fmt.Errorf("%s was not run: declined", k.Tool.Name))
+	}
+	if len(m.Quoted) <= ask.MaxShown {
+		k.shown = preview
 	}
 	return nil
 }
 
+// described is what the person is shown of the call: its arguments, and what the tool says that it would
+// do if previews are made without asking.
+func (k *call) described(ctx context.Context) (m ask.Message, preview string, err error) {
+	var args bytes.Buffer
+	enc := json.NewEncoder(&args)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(k.args); err != nil {
+		return m, "", err
+	}
+	m = ask.Message{Body: fmt.Sprintf("A call of %s:\n", ask.Visible(k.Tool.Name)), Quoted: args.String()}
+	if k.Preview || k.Tool.Format != "unattended" || ask.Nobody(k.Prompter) {
+		return m, "", nil
+	}
+	if preview, err = k.previewed(ctx); err == nil && preview != "" {
+		m.Quoted += "\n" + preview
+	}
+	return m, preview, err
+}
+
 // nobody is the refusal where a person would have to be asked.
-func (k *call) nobody(key, mode string) error {
+func (k *call) nobody(mode string) error {
+	key := "run"
+	if k.Preview {
+		key = "format"
+	}
 	at := "the default"
 	if o := k.Tool.Origin(key); !o.IsZero() {
 		at = o.String()
@@ -69,7 +105,7 @@ func (k *call) edit(ctx context.Context) error {
 		edited, err := k.Prompter.Edit(ctx, ask.EditQuestion{Text: string(text) + "\n", Suffix: ".json"})
 		switch {
 		case errors.Is(err, ask.ErrNoTerminal):
-			return k.nobody("run", "edit")
+			return k.nobody("edit")
 		case err != nil:
 			return k.report.refuse(ReasonDeclined, fmt.Errorf("%s was not run: %w", k.Tool.Name, err))
 		case blank(edited):

@@ -2,8 +2,6 @@ package run
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -54,13 +52,6 @@ func (k *call) compile(ctx context.Context, p ask.Prompter) error {
 	for _, w := range d.Warnings {
 		k.warn(w.String())
 	}
-	for _, drop := range d.Dropped {
-		text := fmt.Sprintf("%s: %s grants nothing: %s", drop.Origin, ask.Visible(drop.Path), drop.Reason)
-		if drop.Command != "" && !strings.Contains(drop.Reason, drop.Command) {
-			text += "\napprove it with: " + drop.Command
-		}
-		k.warn(text)
-	}
 	k.policy = &policyOf{declared: d, access: d.Access}
 	if d.Access != nil {
 		if k.policy.env, err = jptool.CompileEnv(d.Access.Env); err != nil {
@@ -106,10 +97,13 @@ func (k *call) plan(ctx context.Context) error {
 	if k.held() != nil {
 		p.Needs = append(p.Needs, k.report.Outcome.Message)
 	}
+	if list := k.places(); len(list) > 0 && !k.AllowSensitive && !k.unattendedByUser() {
+		p.Needs = append(p.Needs, "consent, once per session (or --allow-sensitive): "+k.secrets(list))
+	}
 	if mode := k.Tool.Run; mode != "unattended" {
 		p.Needs = append(p.Needs, fmt.Sprintf("a person: run = %q", mode))
 	}
-	cmd, err := k.command()
+	cmd, err := k.command(k.action())
 	if err != nil {
 		return err
 	}
@@ -126,36 +120,6 @@ func (k *call) plan(ctx context.Context) error {
 	k.report.Withheld = nil
 	k.report.Plan, k.report.Outcome = p, Outcome{Type: "planned"}
 	return nil
-}
-
-// sensitive warns once per session of places of secrets that the tool may reach (RFD 075,
-// "Sensitive path protection"). On a terminal it asks. It is a warning and no deny, so
-// without a terminal the run mode alone decides.
-func (k *call) sensitive(ctx context.Context) error {
-	list := k.policy.declared.Sensitive
-	if len(list) == 0 {
-		return nil
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s may reach places of secrets:\n", ask.Visible(k.Tool.Name))
-	for _, s := range list {
-		fmt.Fprintf(&b, "  %s: %s (rule %s at %s)\n", ask.Visible(s.Path), strings.Join(s.Capabilities, ", "), ask.Visible(s.Rule), ask.Visible(s.Origin))
-	}
-	sum := sha256.Sum256([]byte(b.String()))
-	key := "sensitive-" + hex.EncodeToString(sum[:8])
-	if v, ok := k.Session.Recall(key); ok && v == "yes" {
-		return nil
-	}
-	answer, err := k.Prompter.Bool(ctx, ask.BoolQuestion{Message: ask.Message{Body: b.String() + "\n"}, Prompt: "Go on?", Default: ask.No()})
-	switch {
-	case errors.Is(err, ask.ErrNoTerminal):
-		k.warn(strings.TrimSuffix(b.String(), "\n"))
-	case err != nil:
-		return k.report.refuse(ReasonSensitive, fmt.Errorf("%s was not run: %w", k.Tool.Name, err))
-	case !answer.Yes:
-		return k.report.refuse(ReasonSensitive, fmt.Errorf("%s was not run: it may reach places of secrets\nwithhold them with rules that grant nothing, such as: --cfg %s+=%s", k.Tool.Name, k.key("access.fs"), list[0].Path))
-	}
-	return k.Session.Remember(ctx, key, "yes")
 }
 
 func canonical(path string) string {

@@ -3,6 +3,7 @@ package run
 import (
 	"encoding/json"
 
+	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 )
 
@@ -18,12 +19,14 @@ type Report struct {
 	Starts     int      `json:"starts"`
 	DurationMS int64    `json:"duration_ms"`
 	Warnings   []string `json:"warnings"`
+	// Answers says by whom what was asked was answered, in this order.
+	Answers []Answered `json:"answers,omitempty"`
 	// Withheld are the names of the variables that the tool did not get, told when it failed.
 	Withheld []string `json:"withheld_env,omitempty"`
 	// Stderr is what the tool said there, at most its ends.
-	Stderr  string   `json:"stderr,omitempty"`
-	Policy  *Policy  `json:"policy,omitempty"`
-	Sandbox *Sandbox `json:"sandbox,omitempty"`
+	Stderr  string          `json:"stderr,omitempty"`
+	Policy  *Policy         `json:"policy,omitempty"`
+	Sandbox *enclose.Report `json:"sandbox,omitempty"`
 	// Plan is set by a dry run instead of an outcome of the tool.
 	Plan *Plan `json:"plan,omitempty"`
 }
@@ -56,10 +59,35 @@ type Question struct {
 	AnswerType string   `json:"answer_type"`
 	Options    []string `json:"options,omitempty"`
 	Default    any      `json:"default"`
-	Token      string   `json:"token,omitempty"`
+	// Token binds an answer to this question: --answer ID.token=TOKEN. It is the tool's own, or
+	// one of the host ("host:…") where the tool has none.
+	Token string `json:"token"`
+	// Target says who is to answer: user or assistant. Assistant are settings of that one.
+	Target    string         `json:"target"`
+	Assistant map[string]any `json:"assistant,omitempty"`
 }
 
-// The reasons of a refusal.
+// Answered says by whom something was answered.
+type Answered struct {
+	// On is one of OnRun, OnPreview, OnQuestion and OnSensitive; Question the id of a question.
+	On       string `json:"on"`
+	Question string `json:"question,omitempty"`
+	By       string `json:"by"`
+}
+
+// Who answers.
+const (
+	// ByPerson: somebody at the terminal, in this call; BySession: earlier in this session.
+	ByPerson  = "person"
+	BySession = "session"
+	// ByCall: a flag of the call; ByConfig: the configuration.
+	ByCall   = "call"
+	ByConfig = "config"
+	// ByPreview: whoever allowed the call saw exactly what the tool asked about.
+	ByPreview = "preview"
+)
+
+// The reasons of an outcome that is not the tool's.
 const (
 	ReasonRunMode   = "run_mode"
 	ReasonDeclined  = "declined"
@@ -68,6 +96,10 @@ const (
 	ReasonSandbox   = "sandbox"
 	ReasonSensitive = "sensitive"
 	ReasonResult    = "result_mode"
+	// ReasonChanged: the call ran, and left changes that the rules withhold.
+	ReasonChanged = "changed"
+	// ReasonInterrupted is that of a failure.
+	ReasonInterrupted = "interrupted"
 )
 
 // Ended is how a tool ended.
@@ -83,13 +115,8 @@ type Policy struct {
 	// Digest names the policy in its wire form: equal policies have equal digests.
 	Digest string          `json:"digest"`
 	Access json.RawMessage `json:"access,omitempty"`
-}
-
-// Sandbox is what the operating system enforced of the policy.
-type Sandbox struct {
-	Mode string `json:"mode"`
-	// Enforced is `nothing`: the tool's own checks are all there is.
-	Enforced string `json:"enforced"`
+	// Effective is the digest of what the tool was told: what can be held of the policy.
+	Effective string `json:"effective,omitempty"`
 }
 
 // Plan is what a call would do.
@@ -107,5 +134,6 @@ type Plan struct {
 // refuse fills in a refusal.
 func (r *Report) refuse(reason string, err error) error {
 	r.Outcome = Outcome{Type: "refused", Reason: reason, Message: err.Error()}
+	r.Withheld = nil // of a preview
 	return &exit.Error{Code: exit.Refused, Err: err}
 }

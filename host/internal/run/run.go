@@ -2,9 +2,9 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/jptools/jptools/host/internal/approval"
@@ -25,15 +25,19 @@ type Host struct {
 	Conversation string
 	Environ      []string
 	// Beside is the directory of the host's own program: that of the built-in tools.
-	Beside    string
+	Beside string
+	// TempBase is where private directories of calls are made.
+	TempBase  string
 	State     *state.Dir
 	Approvals *approval.Store
 	Trust     *approval.Trust
 	Holds     *approval.Holds
-	Session   *state.Session
-	Prompter  ask.Prompter
-	Launcher  *launch.Launcher
-	Warn      func(string)
+	// Session knows which warnings were shown, Memory what was answered for its rest.
+	Session  *state.Session
+	Memory   *Memory
+	Prompter ask.Prompter
+	Launcher *launch.Launcher
+	Warn     func(string)
 }
 
 // Call is one call of a tool.
@@ -45,6 +49,8 @@ type Call struct {
 	Answers map[string]string
 	// Preview asks the tool what it would do; Dry starts nothing at all.
 	Preview, Dry bool
+	// AllowSensitive allows the tool to reach places of secrets, for this call.
+	AllowSensitive bool
 }
 
 // call is a Call on its way.
@@ -55,6 +61,8 @@ type call struct {
 	args   map[string]any
 	schema *schema.Schema
 	policy *policyOf
+	// shown is the preview that a person saw, in full, when they allowed the call.
+	shown string
 }
 
 // Run makes one call. The report is never nil; the error, an *exit.Error or one that
@@ -69,12 +77,19 @@ func (h *Host) Run(ctx context.Context, c Call) (*Report, error) {
 	}
 	if ctx.Err() != nil && err != nil {
 		err = &exit.Error{Code: exit.Interrupted, Err: err}
+		k.report.Outcome = Outcome{Type: "failed", Reason: ReasonInterrupted, Message: k.Tool.CancellationResponse}
+		if k.report.Outcome.Message == "" {
+			k.report.Outcome.Message = err.Error()
+		}
 	}
 	k.report.Status = exit.Of(err)
 	return k.report, err
 }
 
 func (k *call) warn(text string) {
+	if slices.Contains(k.report.Warnings, text) {
+		return
+	}
 	k.report.Warnings = append(k.report.Warnings, text)
 	if k.Warn != nil {
 		k.Warn(text)
@@ -100,19 +115,29 @@ func (k *call) run(ctx context.Context) error {
 	if err := k.held(); err != nil {
 		return err
 	}
-	if err := k.sandbox(ctx); err != nil {
-		return err
-	}
+	k.unused(ctx)
 	if err := k.sensitive(ctx); err != nil {
 		return err
 	}
 	if err := k.permitted(ctx); err != nil {
 		return err
 	}
-	if err := k.loop(ctx); err != nil {
+	out, err := k.loop(ctx, k.action())
+	if err != nil {
+		return err
+	}
+	if err := k.settle(out); err != nil {
 		return err
 	}
 	return k.deliver(ctx)
+}
+
+// action is what the tool is asked for.
+func (k *call) action() jptool.Action {
+	if k.Preview {
+		return jptool.FormatArguments
+	}
+	return jptool.Run
 }
 
 // runnable refuses what can never run.
@@ -159,28 +184,22 @@ func (k *call) held() error {
 	return nil
 }
 
-// sandbox says what the operating system enforces. This version has no back end, so
-// whoever requires one is refused rather than served without.
-func (k *call) sandbox(ctx context.Context) error {
-	s := k.Config.Sandbox()
-	k.report.Sandbox = &Sandbox{Mode: s.Mode, Enforced: "nothing"}
-	switch s.Mode {
-	case "required":
-		return k.report.refuse(ReasonSandbox, errors.New("sandbox.mode is \"required\", and this version cannot enforce a policy by the operating system\nset it to \"auto\" to rely on the tools' own checks"))
-	case "off":
-		return nil
+// unused says, once per session, that settings of how calls are shown do nothing here.
+func (k *call) unused(ctx context.Context) {
+	at := k.Tool.Origin("style")
+	if at.IsZero() {
+		return
 	}
-	// Recall first: it takes no lock, and nearly every call is not the first.
-	if _, told := k.Session.Recall("sandbox-none"); !told {
-		_ = k.Session.Remember(ctx, "sandbox-none", "told") // at worst it is told again
-		k.warn("the policy is checked by the tool itself; nothing of it is enforced by the operating system")
+	key := "style-" + k.Tool.Name
+	if _, told := k.Session.Recall(key); !told {
+		_ = k.Session.Remember(ctx, key, "told") // at worst it is told again
+		k.warn(fmt.Sprintf("%s: style of %s is for hosts that show calls in a conversation, and does nothing here", at, ask.Visible(k.Tool.Name)))
 	}
-	return nil
 }
 
-// program is what the command line starts: the built-in tools lie beside the host.
-func (k *call) program(name string) (string, error) {
-	if k.Tool.Command.Origin.Layer == config.LayerDefault && k.Beside != "" && filepath.Base(name) == name {
+// Program is what the command line of a tool starts: the built-in tools lie beside the host.
+func (k *Host) Program(t *config.Tool, name string) (string, error) {
+	if t.Command.Origin.Layer == config.LayerDefault && k.Beside != "" && filepath.Base(name) == name {
 		if p, err := launch.Resolve(filepath.Join(k.Beside, name), k.Root, ""); err == nil {
 			return p, nil
 		}

@@ -11,14 +11,14 @@ import (
 
 	"github.com/adrg/xdg"
 	"github.com/gofrs/flock"
+	"github.com/jptools/jptools/host/internal/disk"
 	"github.com/jptools/jptools/jptool/wspath"
-	"github.com/spf13/afero"
 )
 
 // System is what state is kept with. Tests put faults in here.
 type System struct {
-	// FS holds the state; the real one is afero.OsFs.
-	FS afero.Fs
+	// FS holds the state; the real one is disk.OS.
+	FS disk.FS
 	// Lock takes the exclusive lock file at path, between processes too, or fails
 	// when ctx ends first.
 	Lock func(ctx context.Context, path string) (unlock func(), err error)
@@ -33,7 +33,7 @@ const lockPatience = 30 * time.Second
 
 // OS is the real system with this environment.
 func OS(getenv func(string) string) System {
-	return System{FS: afero.NewOsFs(), Lock: lockFile, Getenv: getenv, Now: time.Now}
+	return System{FS: disk.OS, Lock: lockFile, Getenv: getenv, Now: time.Now}
 }
 
 func lockFile(ctx context.Context, path string) (func(), error) {
@@ -152,7 +152,7 @@ func splitPath(rel string) []string {
 }
 
 func (d *Dir) checkOne(at string) (missing bool, err error) {
-	fi, err := d.lstat(at)
+	fi, err := d.sys.FS.Lstat(at)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}
@@ -178,13 +178,4 @@ func (d *Dir) checkOne(at string) (missing bool, err error) {
 		}
 	}
 	return false, nil
-}
-
-// lstat describes an entry itself where the file system can.
-func (d *Dir) lstat(path string) (fs.FileInfo, error) {
-	if l, ok := d.sys.FS.(afero.Lstater); ok {
-		fi, _, err := l.LstatIfPossible(path)
-		return fi, err
-	}
-	return d.sys.FS.Stat(path)
 }

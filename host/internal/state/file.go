@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/jptools/jptools/host/internal/disk"
 	"github.com/jptools/jptools/jptool/wspath"
-	"github.com/spf13/afero"
 )
 
 // maxFile bounds what is read; state files are small.
@@ -36,7 +39,7 @@ func (d *Dir) File(name string) string { return filepath.Join(d.path, name) }
 // Read returns the content of a file. A missing file or directory gives an error wrapping
 // fs.ErrNotExist. Content is whole, also while another process replaces it.
 func (d *Dir) Read(name string) ([]byte, error) {
-	f, err := d.sys.FS.Open(d.File(name))
+	f, err := d.sys.FS.OpenFile(d.File(name), os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +69,7 @@ func (d *Dir) Write(name string, data []byte) error {
 
 // write is what renameio does, on a file system that tests can make fail.
 func (d *Dir) write(name string, data []byte) error {
-	f, err := afero.TempFile(d.sys.FS, d.path, tempPrefix(name))
+	f, err := d.temp(name)
 	if err != nil {
 		return err
 	}
@@ -88,6 +91,17 @@ func (d *Dir) write(name string, data []byte) error {
 	return d.syncDir()
 }
 
+// temp makes a new file of a name that nobody else has.
+func (d *Dir) temp(name string) (disk.File, error) {
+	for {
+		path := d.File(tempPrefix(name) + strconv.FormatUint(rand.Uint64(), 36))
+		f, err := d.sys.FS.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
+	}
+}
+
 func tempPrefix(name string) string { return "." + name + ".tmp-" }
 
 // syncDir makes a rename durable.
@@ -95,7 +109,7 @@ func (d *Dir) syncDir() error {
 	if runtime.GOOS == "windows" {
 		return nil // directories cannot be opened for this there; NTFS journals the rename
 	}
-	f, err := d.sys.FS.Open(d.path)
+	f, err := d.sys.FS.OpenFile(d.path, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -146,7 +160,7 @@ func (d *Dir) SetAside(name string) (string, error) {
 		if n > 1 {
 			to = fmt.Sprintf("%s-%d", stamp, n)
 		}
-		_, err := d.lstat(d.File(to))
+		_, err := d.sys.FS.Lstat(d.File(to))
 		if err == nil {
 			continue
 		}
@@ -163,13 +177,16 @@ func (d *Dir) SetAside(name string) (string, error) {
 // sweep removes files with this prefix that are older than before (any age when
 // zero). What cannot be removed stays.
 func (d *Dir) sweep(prefix string, before time.Time) {
-	list, err := afero.ReadDir(d.sys.FS, d.path)
+	list, err := d.sys.FS.ReadDir(d.path)
 	if err != nil {
 		return
 	}
-	for _, fi := range list {
-		if strings.HasPrefix(fi.Name(), prefix) && !fi.IsDir() && (before.IsZero() || fi.ModTime().Before(before)) {
-			_ = d.sys.FS.Remove(d.File(fi.Name()))
+	for _, e := range list {
+		if !strings.HasPrefix(e.Name(), prefix) || e.IsDir() {
+			continue
+		}
+		if fi, err := e.Info(); err == nil && (before.IsZero() || fi.ModTime().Before(before)) {
+			_ = d.sys.FS.Remove(d.File(e.Name()))
 		}
 	}
 }

@@ -61,7 +61,7 @@ func (s *Session) remember(ctx context.Context, key, value string) (had bool, er
 	if s.name == "" {
 		return false, nil
 	}
-	if _, err := s.dir.lstat(s.dir.File(s.name)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := s.dir.sys.FS.Lstat(s.dir.File(s.name)); errors.Is(err, fs.ErrNotExist) {
 		s.dir.sweep("", s.dir.Now().Add(-sessionAge))
 	}
 	err = s.dir.Update(ctx, s.name, func(old []byte) ([]byte, error) {

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jptools/jptools/host/internal/disk"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/state/statetest"
-	"github.com/spf13/afero"
 )
 
 func TestWorkspaceIsItsCanonicalPath(t *testing.T) {
@@ -200,7 +200,7 @@ func TestWriteKeepsOldOrNewContent(t *testing.T) {
 		for at := 1; ; at++ {
 			base := t.TempDir()
 			must(t, statetest.Dir(t, base, nil).Write("f", []byte(old)))
-			faults := &statetest.Faults{Fs: afero.NewOsFs(), At: at, Crash: crash}
+			faults := &statetest.Faults{FS: disk.OS, At: at, Crash: crash}
 			d := statetest.Dir(t, base, faults)
 			err := d.Update(context.Background(), "f", func([]byte) ([]byte, error) { return []byte(now), nil })
 			got, rerr := statetest.Dir(t, base, nil).Read("f")

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jptools/jptools/host/internal/disk"
 	"github.com/jptools/jptools/host/internal/state"
-	"github.com/spf13/afero"
 )
 
 // ErrFault is what an injected fault returns.
@@ -21,7 +21,7 @@ var ErrFault = errors.New("injected fault")
 // Faults is a file system whose n-th operation fails. With Crash set every later one
 // fails too, as if the process had died there.
 type Faults struct {
-	afero.Fs
+	disk.FS
 	// At is the operation to fail, counted from 1; 0 fails none.
 	At    int
 	Crash bool
@@ -47,15 +47,12 @@ func (f *Faults) fail() error {
 	return nil
 }
 
-// Open may fail.
-func (f *Faults) Open(name string) (afero.File, error) { return f.OpenFile(name, os.O_RDONLY, 0) }
-
 // OpenFile may fail.
-func (f *Faults) OpenFile(name string, flag int, perm fs.FileMode) (afero.File, error) {
+func (f *Faults) OpenFile(name string, flag int, perm fs.FileMode) (disk.File, error) {
 	if err := f.fail(); err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
-	file, err := f.Fs.OpenFile(name, flag, perm)
+	file, err := f.FS.OpenFile(name, flag, perm)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +64,7 @@ func (f *Faults) Rename(from, to string) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
-	return f.Fs.Rename(from, to)
+	return f.FS.Rename(from, to)
 }
 
 // Remove may fail.
@@ -75,7 +72,7 @@ func (f *Faults) Remove(name string) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
-	return f.Fs.Remove(name)
+	return f.FS.Remove(name)
 }
 
 // MkdirAll may fail.
@@ -83,16 +80,11 @@ func (f *Faults) MkdirAll(name string, perm fs.FileMode) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
-	return f.Fs.MkdirAll(name, perm)
-}
-
-// LstatIfPossible never fails by itself.
-func (f *Faults) LstatIfPossible(name string) (fs.FileInfo, bool, error) {
-	return f.Fs.(afero.Lstater).LstatIfPossible(name)
+	return f.FS.MkdirAll(name, perm)
 }
 
 type faultFile struct {
-	afero.File
+	disk.File
 	f *Faults
 }
 
@@ -135,7 +127,7 @@ func System(dir string) state.System {
 }
 
 // Dir is the state directory of a new workspace, on fs if that is not nil.
-func Dir(t testing.TB, dir string, fsys afero.Fs) *state.Dir {
+func Dir(t testing.TB, dir string, fsys disk.FS) *state.Dir {
 	t.Helper()
 	root := filepath.Join(dir, "ws")
 	if err := os.MkdirAll(root, 0o777); err != nil {

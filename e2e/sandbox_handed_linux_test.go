@@ -1,0 +1,349 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Descriptors that jphost itself inherits do not reach the program, and standard streams are no
+// way past the rules.
+func TestSandboxDescriptors(t *testing.T) {
+	eachUser(t, func(t *testing.T, user string) {
+		prepare := func(t *testing.T) *world {
+			w := newWorld(t, user)
+			file, err := os.Open(w.outside + "/victim.txt")
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir, err := os.Open(w.outside)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _, _ = file.Close(), dir.Close() })
+			w.extra = []*os.File{nil, file, nil, dir} // descriptors 4 and 6
+			return w
+		}
+		stdin := func(w *world, dir string) *world {
+			f, err := os.Open(dir)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			w.t.Cleanup(func() { _ = f.Close() })
+			w.stdin = f
+			return w
+		}
+		fds := func(t *testing.T, tier string) attempt {
+			w := prepare(t)
+			return w.attack(tier, []string{"--rw", "."}, "fds", w.secret, "victim.txt")
+		}
+		// A directory as standard input: outside, and one with something withheld in it.
+		outsideDir := func(t *testing.T, tier string) attempt {
+			w := newWorld(t, user)
+			return stdin(w, w.outside).attackMayDie(tier, []string{"--rw", "."}, "stdin-dir", "victim.txt")
+		}
+		withheldDir := func(t *testing.T, tier string) attempt {
+			w := newWorld(t, user)
+			return stdin(w, w.root).attackMayDie(tier, strings.Fields(withheld), "stdin-dir", "src/private/secret")
+		}
+		withheldDotDot := func(t *testing.T, tier string) attempt {
+			w := newWorld(t, user)
+			return stdin(w, w.root+"/good").attackMayDie(tier, strings.Fields(withheld), "stdin-dir", "../src/private/secret")
+		}
+		// A file that may only be read, to be opened again for writing.
+		reopened := func(t *testing.T, tier string) attempt {
+			w := newWorld(t, user)
+			v := stdin(w, w.root+"/docs/guide").attackMayDie(tier, strings.Fields(withheld), "reopen")
+			if got, err := os.ReadFile(w.root + "/docs/guide"); tier != uncontained && (err != nil || string(got) != "read me\n") {
+				t.Errorf("docs/guide holds %q, %v", got, err)
+			}
+			return v
+		}
+		// Somebody outside who helps by sending a directory.
+		rights := func(t *testing.T, tier string) attempt {
+			w := newWorld(t, user)
+			pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir, err := os.Open(w.outside)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer dir.Close()
+			if err := unix.Sendmsg(pair[0], []byte("x"), unix.UnixRights(int(dir.Fd())), nil, 0); err != nil {
+				t.Fatal(err)
+			}
+			w.stdin = os.NewFile(uintptr(pair[1]), "pair")
+			defer func() { _, _ = unix.Close(pair[0]), w.stdin.Close() }()
+			return w.attack(tier, []string{"--rw", "."}, "stdin-rights", "victim.txt")
+		}
+		for name, try := range map[string]func(*testing.T, string) attempt{
+			"inherited": fds, "directory outside": outsideDir, "directory with withheld": withheldDir,
+			"beside withheld": withheldDotDot, "reopened": reopened, "sent": rights,
+		} {
+			t.Run(name, func(t *testing.T) {
+				if v := try(t, uncontained); !v.Worked {
+					t.Fatalf("the control did not work: %s", v)
+				}
+				eachTier(t, user, func(t *testing.T, tier string) {
+					if v := try(t, tier); v.Worked || v.ran.code == 0 && !v.came {
+						t.Errorf("it worked: %s", v)
+					}
+				})
+			})
+		}
+	})
+}
+
+// The environment is the minimal one, and what was granted.
+func TestSandboxEnvironment(t *testing.T) {
+	w := newWorld(t, "ordinary")
+	w.env = append(w.env, "MY_FLAG=on", "MY_OTHER=on", "LD_PRELOAD=/nowhere.so", "BASH_ENV=/nowhere", "GIT_DIR=/nowhere", "LC_TIME=C")
+	if v := w.attack(uncontained, nil, "env", "MY_FLAG=on"); !v.Worked {
+		t.Fatalf("the control did not work: %s", v)
+	}
+	eachTier(t, "ordinary", func(t *testing.T, tier string) {
+		for word, want := range map[string]bool{
+			"MY_FLAG=on": true, "MY_OTHER": false, "API_TOKEN": false, "LD_PRELOAD": false, "BASH_ENV": false, "GIT_DIR": false,
+			"HOME=" + w.home: true, "LC_TIME=C": true, "JPHOST": false, "XDG_": false, "TMPDIR=/": true,
+		} {
+			if v := w.attack(tier, []string{"--rw", ".", "--env", "MY_FLAG"}, "env", word); v.Worked != want {
+				t.Errorf("%s: handed down is %v, want %v: %s", word, v.Worked, want, v)
+			}
+		}
+	})
+}
+
+// lingering are the processes with a mark among their arguments.
+func lingering(t *testing.T, mark string) (pids []int) {
+	t.Helper()
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		line, err := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
+		if err == nil && bytes.Contains(line, []byte(mark)) && !bytes.Contains(line, []byte("jphost")) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// Nothing outlives the call: not by forking twice, nor in another session, nor without
+// hearing signals.
+func TestSandboxLeavesNoProcess(t *testing.T) {
+	eachUser(t, func(t *testing.T, user string) {
+		try := func(t *testing.T, tier string) []int {
+			w := newWorld(t, user)
+			mark := "linger-" + w.secret
+			if v := w.attack(tier, []string{"--rw", "."}, "linger", mark); !v.Worked {
+				t.Fatalf("nothing was left behind to begin with: %s", v)
+			}
+			pids := lingering(t, mark)
+			for _, pid := range pids {
+				_ = unix.Kill(pid, unix.SIGKILL)
+			}
+			return pids
+		}
+		if len(try(t, uncontained)) != 2 {
+			t.Fatal("the control left no processes behind")
+		}
+		eachTier(t, user, func(t *testing.T, tier string) {
+			if pids := try(t, tier); len(pids) > 0 {
+				t.Errorf("processes %v outlived the call", pids)
+			}
+		})
+	})
+}
+
+// Killing jphost kills the call, also what left its session.
+func TestSandboxDiesWithItsHost(t *testing.T) {
+	eachUser(t, func(t *testing.T, user string) {
+		eachTier(t, user, func(t *testing.T, tier string) {
+			w := newWorld(t, user)
+			mark := w.root + "/ready-" + w.secret
+			cmd := w.command(context.Background(), contain(tier, []string{"--rw", "."}, attackPath(t), "wait", "60", mark)...)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			awaitFile(t, mark)
+			if err := cmd.Process.Signal(unix.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+			for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+				pids := lingering(t, mark)
+				if len(pids) == 0 {
+					break
+				}
+				if time.Now().After(deadline) {
+					for _, pid := range pids {
+						_ = unix.Kill(pid, unix.SIGKILL)
+					}
+					t.Fatalf("processes %v go on without jphost", pids)
+				}
+			}
+		})
+	})
+}
+
+func awaitFile(t testing.TB, path string) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(path); err == nil {
+			return
+		} else if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A signal to the process group of the program does not reach jphost, which waits for it.
+func TestSandboxGroupSignal(t *testing.T) {
+	eachUser(t, func(t *testing.T, user string) {
+		w := newWorld(t, user)
+		w.attr.Setsid = true // not the tests themselves
+		if r := w.run("/bin/sh", "-c", attackPath(t)+" kill-group; exit 0"); r.code != 128+int(unix.SIGTERM) {
+			t.Fatalf("the control's shell was not killed: %s", r)
+		}
+		eachTier(t, user, func(t *testing.T, tier string) {
+			w := newWorld(t, user)
+			w.attr.Setsid = true
+			if v := w.attackMayDie(tier, []string{"--rw", "."}, "kill-group"); v.ran.code != 0 || !v.came {
+				t.Errorf("jphost did not get over it: %s", v)
+			}
+		})
+	})
+}
+
+// terminal makes a pseudo-terminal.
+func terminal(t *testing.T) (master, slave *os.File) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("not run: there are no pseudo-terminals: %v", err)
+	}
+	t.Cleanup(func() { _ = master.Close() })
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = slave.Close() })
+	return master, slave
+}
+
+// The terminal that jphost is used from is not typed at, nor taken.
+func TestSandboxTerminal(t *testing.T) {
+	eachUser(t, func(t *testing.T, user string) {
+		try := func(t *testing.T, tier string, args ...string) (attempt, int) {
+			_, slave := terminal(t)
+			w := newWorld(t, user)
+			if user != root && os.Geteuid() == 0 {
+				if err := slave.Chown(ordinaryID, ordinaryID); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.stdin = slave
+			w.attr = syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
+			// What is typed counts at once, without a line end.
+			tio, err := unix.IoctlGetTermios(int(slave.Fd()), unix.TCGETS)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tio.Lflag &^= unix.ICANON | unix.ECHO
+			if err := unix.IoctlSetTermios(int(slave.Fd()), unix.TCSETS, tio); err != nil {
+				t.Fatal(err)
+			}
+			v := w.attack(tier, []string{"--rw", "."}, args...)
+			typed, err := unix.IoctlGetInt(int(slave.Fd()), unix.TIOCINQ)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v, typed
+		}
+		for _, args := range [][]string{{"tiocsti", "0"}, {"tiocsti", "1"}, {"tiocsti", "ffffffff"}, {"tiocsti", "80000000"}} {
+			t.Run(strings.Join(args, "-"), func(t *testing.T) {
+				if v, typed := try(t, uncontained, args...); !v.Worked || typed != 1 {
+					if v.Errno == "EIO" {
+						t.Skipf("not run: this kernel does not let anybody type (dev.tty.legacy_tiocsti = 0): %s", v)
+					}
+					t.Fatalf("the control did not work (typed %d): %s", typed, v)
+				}
+				eachTier(t, user, func(t *testing.T, tier string) {
+					if v, typed := try(t, tier, args...); v.Worked || typed != 0 {
+						t.Errorf("it typed %d: %s", typed, v)
+					}
+				})
+			})
+		}
+		t.Run("tioclinux", func(t *testing.T) { // there is no console to paste at: the error tells
+			if v, _ := try(t, uncontained, "tioclinux"); v.Errno != "ENOTTY" {
+				t.Fatalf("the control did not reach the terminal: %s", v)
+			}
+			eachTier(t, user, func(t *testing.T, tier string) {
+				if v, _ := try(t, tier, "tioclinux"); v.Worked || v.Errno == "ENOTTY" {
+					t.Errorf("it reached the terminal: %s", v)
+				}
+			})
+		})
+	})
+}
+
+// A connection that is handed down on purpose as standard input still works.
+func TestSandboxStdinSocket(t *testing.T) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, tier := range []string{landlocked, namespaces} {
+		t.Run(tier, func(t *testing.T) {
+			needTier(t, "ordinary", tier)
+			c, err := net.Dial("tcp4", l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			far, err := l.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := far.Write([]byte("hello")); err != nil {
+				t.Fatal(err)
+			}
+			_ = far.Close()
+			file, err := c.(*net.TCPConn).File()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close()
+			w := newWorld(t, "ordinary")
+			w.stdin = file
+			if r := w.exec(tier, []string{"--rw", "."}, "/bin/cat"); r.code != 0 || r.stdout != "hello" {
+				t.Errorf("%s", r)
+			}
+		})
+	}
+}

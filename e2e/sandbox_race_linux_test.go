@@ -1,0 +1,111 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// When somebody outside takes a mask away, by replacing or moving what it lies on, the call
+// is ended and says so.
+func TestSandboxMaskUndone(t *testing.T) {
+	eachUser(t, func(t *testing.T, user string) {
+		needTier(t, user, namespaces)
+		for _, c := range []struct {
+			name string
+			undo func(w *world) error
+			says string // "" where nothing was undone
+		}{
+			{"nothing happens", func(*world) error { return nil }, ""},
+			{"something else changes", func(w *world) error {
+				return os.Rename(w.root+"/good", w.root+"/better")
+			}, ""},
+			{"moved away", func(w *world) error {
+				return os.Rename(w.root+"/src/private", w.root+"/src/public")
+			}, "src/private"},
+			{"replaced", func(w *world) error {
+				if err := os.Rename(w.root+"/src/private", w.root+"/src/public"); err != nil {
+					return err
+				}
+				return os.Mkdir(w.root+"/src/private", 0o755)
+			}, "src/private"},
+			{"deleted", func(w *world) error { return os.RemoveAll(w.root + "/src/private") }, "src/private"},
+			{"ancestor moved", func(w *world) error { return os.Rename(w.root+"/src", w.root+"/moved") }, "src"},
+			{"read-only moved", func(w *world) error { return os.Rename(w.root+"/docs", w.root+"/d") }, "docs"},
+		} {
+			t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
+				w := newWorld(t, user)
+				ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+				defer cancel()
+				ready, seconds := w.root+"/good/ready", "25"
+				if c.says == "" {
+					seconds = "1"
+				}
+				cmd := w.command(ctx, contain(namespaces, strings.Fields(withheld), attackPath(t), "wait", seconds, ready)...)
+				var stdout, stderr bytes.Buffer
+				cmd.Stdout, cmd.Stderr = &stdout, &stderr
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				awaitFile(t, ready)
+				start := time.Now()
+				if err := c.undo(w); err != nil {
+					t.Fatal(err)
+				}
+				_ = cmd.Wait()
+				took, code := time.Since(start), cmd.ProcessState.ExitCode()
+				if c.says == "" {
+					if code != 0 || !strings.Contains(stdout.String(), `"worked":true`) {
+						t.Errorf("exit status %d\n%s%s", code, stdout.String(), stderr.String())
+					}
+					return
+				}
+				if code != 1 || took > 5*time.Second || strings.Contains(stdout.String(), `"worked":true`) || !strings.Contains(stderr.String(), c.says) {
+					t.Errorf("exit status %d after %v; want 1 soon, naming %s\n%s%s", code, took, c.says, stdout.String(), stderr.String())
+				}
+			})
+		}
+	})
+}
+
+// Links and directories that somebody outside swaps all the time lead no program out of its
+// grants.
+func TestSandboxSwapsFromOutside(t *testing.T) {
+	eachUser(t, func(t *testing.T, user string) {
+		try := func(t *testing.T, tier string) attempt {
+			w := newWorld(t, user)
+			w.files(map[string]string{"ws/good/victim.txt": "harmless\n"})
+			if err := os.Symlink(w.outside, w.root+"/bad"); err != nil {
+				t.Fatal(err)
+			}
+			w.own()
+			ctx, cancel := context.WithCancel(context.Background())
+			stopped := make(chan struct{})
+			go func() { // the same swaps as the attack makes itself, but from outside
+				defer close(stopped)
+				for ctx.Err() == nil {
+					_ = exchange(w.root+"/good", w.root+"/bad")
+				}
+			}()
+			defer func() { cancel(); <-stopped }()
+			return w.attackMayDie(tier, []string{"--rw", "."}, "peek", w.root+"/good/victim.txt", "harmless", "3000")
+		}
+		if v := try(t, uncontained); !v.Worked {
+			t.Fatalf("the control did not work: %s", v)
+		}
+		eachTier(t, user, func(t *testing.T, tier string) {
+			if v := try(t, tier); v.Worked || !v.came {
+				t.Errorf("it worked, or proves nothing: %s", v)
+			}
+		})
+	})
+}
+
+func exchange(a, b string) error {
+	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
+}

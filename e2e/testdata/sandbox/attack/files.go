@@ -1,0 +1,497 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+var _ = add(map[string]attack{
+	"read":   func(a []string) (string, error) { return read(a[0]) },
+	"list":   list,
+	"write":  func(a []string) (string, error) { return "", write(a[0]) },
+	"create": func(a []string) (string, error) { return "", create(a[0]) },
+	"mkdir":  func(a []string) (string, error) { return "", unix.Mkdir(a[0], 0o755) },
+	"unlink": func(a []string) (string, error) { return "", unix.Unlink(a[0]) },
+	"rmdir":  func(a []string) (string, error) { return "", unix.Rmdir(a[0]) },
+	"rename": func(a []string) (string, error) { return "", unix.Rename(a[0], a[1]) },
+	"exchange": func(a []string) (string, error) {
+		return "", unix.Renameat2(unix.AT_FDCWD, a[0], unix.AT_FDCWD, a[1], unix.RENAME_EXCHANGE)
+	},
+	"truncate": func(a []string) (string, error) { return "", unix.Truncate(a[0], 0) },
+	"mknod":    func(a []string) (string, error) { return mknod(a[0]) },
+	// The content of a file, by giving it a second name where everything is allowed.
+	"link": func(a []string) (string, error) {
+		if err := unix.Link(a[0], a[1]); err != nil {
+			return "", err
+		}
+		return "", write(a[1])
+	},
+	"link-proc-fd":     linkProcFD,
+	"tmpfile":          tmpfile,
+	"symlink-write":    symlinkWrite,
+	"symlink-read":     symlinkRead,
+	"renamed-ancestor": renamedAncestor,
+	"swap":             swap,
+	"dirfd":            dirfd,
+	"dotdot":           dotdot,
+	"fchdir":           fchdir,
+	"handle":           handle,
+	"stdin-dir":        stdinDir,
+	"reopen":           reopen,
+	"vandal":           vandal,
+
+	"chmod":     func(a []string) (string, error) { return "", unix.Chmod(a[0], 0o751) },
+	"chmod-fd":  chmodFD,
+	"fchmodat2": fchmodat2,
+	"chown":     func(a []string) (string, error) { return "", unix.Chown(a[0], os.Getuid(), os.Getgid()) },
+	"lchown":    func(a []string) (string, error) { return "", unix.Lchown(a[0], os.Getuid(), os.Getgid()) },
+	"utime":     utime,
+	"futime":    futime,
+	"xattr": func(a []string) (string, error) {
+		return "", unix.Setxattr(a[0], "user.attack", []byte("x"), 0)
+	},
+	"fxattr":   fxattr,
+	"setflags": setflags,
+
+	"memfd-exec": memfdExec,
+	"exec":       execute,
+	"copy-exec":  copyExec,
+	"peek":       peek,
+	"elf32":      elf32,
+})
+
+func read(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b := make([]byte, 4096)
+	n, err := f.Read(b)
+	if n > 0 {
+		return string(b[:n]), nil
+	}
+	if err == nil {
+		err = refused("nothing there")
+	}
+	return "", err
+}
+
+func list(a []string) (string, error) {
+	entries, err := os.ReadDir(a[0])
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if len(names) == 0 {
+		return "", refused("empty")
+	}
+	return strings.Join(names, " "), nil
+}
+
+func write(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.WriteString("# owned\n")
+	return err
+}
+
+func create(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.WriteString("# owned\n")
+	return err
+}
+
+// mknod makes the device of the first disk, or a FIFO for those who may not.
+func mknod(path string) (string, error) {
+	if os.Geteuid() == 0 {
+		return "", unix.Mknod(path, unix.S_IFBLK|0o600, int(unix.Mkdev(7, 0)))
+	}
+	return "", unix.Mkfifo(path, 0o600)
+}
+
+// linkProcFD names a file that it may only look at: link-proc-fd FILE NAME.
+func linkProcFD(a []string) (string, error) {
+	fd, err := unix.Open(a[0], unix.O_PATH, 0)
+	if err != nil {
+		return "", err
+	}
+	if err := unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), unix.AT_FDCWD, a[1], unix.AT_SYMLINK_FOLLOW); err != nil {
+		return "", err
+	}
+	return "", write(a[1])
+}
+
+// tmpfile makes an unnamed file in a directory, and names it: tmpfile DIR NAME.
+func tmpfile(a []string) (string, error) {
+	fd, err := unix.Open(a[0], unix.O_TMPFILE|unix.O_RDWR, 0o644)
+	if err != nil {
+		return "", err
+	}
+	return "", unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), unix.AT_FDCWD, a[1], unix.AT_SYMLINK_FOLLOW)
+}
+
+// symlinkWrite writes through a link of its own: symlink-write LINK TARGET BELOW.
+func symlinkWrite(a []string) (string, error) {
+	if err := os.Symlink(a[1], a[0]); err != nil {
+		return "", err
+	}
+	path := a[0]
+	if a[2] != "" {
+		path += "/" + a[2]
+	}
+	return "", write(path)
+}
+
+func symlinkRead(a []string) (string, error) {
+	if err := os.Symlink(a[1], a[0]); err != nil {
+		return "", err
+	}
+	return read(a[0])
+}
+
+// renamedAncestor moves away the directory that holds a denied one and makes it anew:
+// renamed-ancestor DIR NAME. It worked if the denied path is there again with content of ours, or
+// the old content can be read at its new place.
+func renamedAncestor(a []string) (string, error) {
+	away := a[0] + "-away"
+	if err := os.Rename(a[0], away); err != nil {
+		return "", err
+	}
+	if got, err := read(filepath.Join(away, a[1], "secret")); err == nil {
+		return got, nil
+	}
+	if err := os.MkdirAll(filepath.Join(a[0], a[1]), 0o755); err != nil {
+		return "", err
+	}
+	return "", create(filepath.Join(a[0], a[1], "planted"))
+}
+
+// swap exchanges a harmless directory and a link to a forbidden one while it reads through the
+// name of both: swap DIR LINK FILE ROUNDS. It worked if anything but the harmless content came.
+func swap(a []string) (string, error) {
+	rounds, err := strconv.Atoi(a[3])
+	if err != nil {
+		return "", err
+	}
+	harmless, err := os.ReadFile(filepath.Join(a[0], a[2]))
+	if err != nil {
+		return "", err
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	swaps := 0
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				if unix.Renameat2(unix.AT_FDCWD, a[0], unix.AT_FDCWD, a[1], unix.RENAME_EXCHANGE) == nil {
+					swaps++
+				}
+			}
+		}
+	}()
+	found := ""
+	for range rounds {
+		if got, err := os.ReadFile(filepath.Join(a[0], a[2])); err == nil && string(got) != string(harmless) {
+			found = string(got)
+			break
+		}
+	}
+	close(stop)
+	<-stopped
+	if found != "" {
+		return found, nil
+	}
+	if swaps < 10 {
+		return "", fmt.Errorf("only %d swaps", swaps)
+	}
+	return "", refused("%d rounds and %d swaps", rounds, swaps)
+}
+
+// dirfd goes from a descriptor on a directory that can be looked at: dirfd DIR REL.
+func dirfd(a []string) (string, error) {
+	dir, err := unix.Open(a[0], unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return "", err
+	}
+	fd, err := unix.Openat(dir, a[1], unix.O_WRONLY|unix.O_APPEND, 0)
+	if err != nil {
+		return "", err
+	}
+	_, err = unix.Write(fd, []byte("# owned\n"))
+	return "", err
+}
+
+// dotdot leaves by the working directory: dotdot REL.
+func dotdot(a []string) (string, error) {
+	for range 64 {
+		if err := os.Chdir(".."); err != nil {
+			return "", err
+		}
+	}
+	return "", write(a[0])
+}
+
+func fchdir(a []string) (string, error) {
+	dir, err := unix.Open(a[0], unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return "", err
+	}
+	if err := unix.Fchdir(dir); err != nil {
+		return "", err
+	}
+	return "", write(a[1])
+}
+
+// handle opens by a file handle, which asks no directory on the way: handle FILE MOUNTPOINT.
+func handle(a []string) (string, error) {
+	h, _, err := unix.NameToHandleAt(unix.AT_FDCWD, a[0], 0)
+	if err != nil {
+		return "", err
+	}
+	mount, err := unix.Open(a[1], unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return "", err
+	}
+	fd, err := unix.OpenByHandleAt(mount, h, unix.O_WRONLY|unix.O_APPEND)
+	if err != nil {
+		return "", err
+	}
+	_, err = unix.Write(fd, []byte("# owned\n"))
+	return "", err
+}
+
+// stdinDir goes on from a directory that came as standard input.
+func stdinDir(a []string) (string, error) {
+	fd, err := unix.Openat(0, a[0], unix.O_RDONLY, 0)
+	if err != nil {
+		return "", err
+	}
+	b := make([]byte, 100)
+	n, err := unix.Read(fd, b)
+	return string(b[:n]), err
+}
+
+// reopen opens standard input, which is open for reading, for writing.
+func reopen([]string) (string, error) { return "", write("/proc/self/fd/0") }
+
+// vandal does to a path all that would change it, or make it: the effect is judged by those
+// who sent it. It worked if anything did.
+func vandal(a []string) (string, error) {
+	var done []string
+	var last error
+	try := func(what string, err error) {
+		if err == nil {
+			done = append(done, what)
+		} else {
+			last = err
+		}
+	}
+	p := a[0]
+	try("write", write(p))
+	try("truncate", unix.Truncate(p, 1))
+	try("create", create(p))
+	try("create below", create(filepath.Join(p, "planted")))
+	try("rename over", func() error {
+		tmp := filepath.Join(a[1], "vandal.tmp")
+		if err := os.WriteFile(tmp, []byte("# owned\n"), 0o755); err != nil {
+			return err
+		}
+		return os.Rename(tmp, p)
+	}())
+	try("away", func() error {
+		if err := os.Rename(p, p+"-away"); err != nil {
+			return err
+		}
+		return os.WriteFile(p, []byte("# owned\n"), 0o755)
+	}())
+	try("parent away", func() error {
+		dir := filepath.Dir(p)
+		if dir == a[1] {
+			return refused("its parent is the workspace")
+		}
+		if err := os.Rename(dir, dir+"-away"); err != nil {
+			return err
+		}
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(p, []byte("# owned\n"), 0o755)
+	}())
+	if len(done) == 0 {
+		return "", last
+	}
+	return strings.Join(done, ", "), nil
+}
+
+func chmodFD(a []string) (string, error) {
+	fd, err := unix.Open(a[0], unix.O_PATH, 0)
+	if err != nil {
+		return "", err
+	}
+	return "", unix.Chmod(fmt.Sprintf("/proc/self/fd/%d", fd), 0o751)
+}
+
+const sysFchmodat2 = 452
+
+func fchmodat2(a []string) (string, error) {
+	_, err := raw(sysFchmodat2, minus100, text(a[0]), 0o751, 0)
+	return "", err
+}
+
+func utime(a []string) (string, error) {
+	return "", unix.UtimesNanoAt(unix.AT_FDCWD, a[0], []unix.Timespec{{Sec: 1}, {Sec: 1}}, unix.AT_SYMLINK_NOFOLLOW)
+}
+
+// futime changes the times through a descriptor that is open for reading.
+func futime(a []string) (string, error) {
+	fd, err := unix.Open(a[0], unix.O_RDONLY, 0)
+	if err != nil {
+		return "", err
+	}
+	_, err = raw(unix.SYS_UTIMENSAT, uintptr(fd), 0, at(&[2]unix.Timespec{{Sec: 1}, {Sec: 1}}), 0)
+	return "", err
+}
+
+func fxattr(a []string) (string, error) {
+	fd, err := unix.Open(a[0], unix.O_RDONLY, 0)
+	if err != nil {
+		return "", err
+	}
+	return "", unix.Fsetxattr(fd, "user.attack", []byte("x"), 0)
+}
+
+// setflags marks a file as not worth dumping, through a descriptor open for reading.
+func setflags(a []string) (string, error) {
+	fd, err := unix.Open(a[0], unix.O_RDONLY, 0)
+	if err != nil {
+		return "", err
+	}
+	flags, err := unix.IoctlGetInt(fd, unix.FS_IOC_GETFLAGS)
+	if err != nil {
+		return "", err
+	}
+	return "", unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, flags|0x40) // FS_NODUMP_FL
+}
+
+// memfdExec runs a copy of a program that has no place in any directory.
+func memfdExec(a []string) (string, error) {
+	content, err := os.ReadFile(a[0])
+	if err != nil {
+		return "", err
+	}
+	fd, err := unix.MemfdCreate("x", 0)
+	if err != nil {
+		return "", err
+	}
+	if _, err := unix.Write(fd, content); err != nil {
+		return "", err
+	}
+	argv := [3]uintptr{text("x"), text("part-ok"), 0}
+	err = forked(call(unix.SYS_EXECVEAT, uintptr(fd), text(""), at(&argv), at(new(uintptr)), unix.AT_EMPTY_PATH))
+	if err == syscall.Errno(42) {
+		return "", nil
+	}
+	return "", err
+}
+
+func execute(a []string) (string, error) {
+	err := exec.Command(a[0], "part-ok").Run()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 42 {
+		return "", nil
+	}
+	return "", err
+}
+
+// elf32 writes a program of the 32-bit kind and runs it: elf32 FILE. It makes a datagram
+// socket and exits with 42 if it got one.
+func elf32(a []string) (string, error) {
+	code := []byte{
+		0xb8, 0x67, 0x01, 0x00, 0x00, // mov eax, 359 (socket)
+		0xbb, 0x02, 0x00, 0x00, 0x00, // mov ebx, AF_INET
+		0xb9, 0x02, 0x00, 0x00, 0x00, // mov ecx, SOCK_DGRAM
+		0x31, 0xd2, // xor edx, edx
+		0xcd, 0x80, // int 0x80
+		0xbb, 0x2a, 0x00, 0x00, 0x00, // mov ebx, 42
+		0x85, 0xc0, // test eax, eax
+		0x79, 0x05, // jns +5
+		0xbb, 0x2b, 0x00, 0x00, 0x00, // mov ebx, 43
+		0xb8, 0x01, 0x00, 0x00, 0x00, // mov eax, 1 (exit)
+		0xcd, 0x80,
+	}
+	const base, headers = 0x08048000, 52 + 32
+	size := uint32(headers + len(code))
+	head := struct {
+		ident                         [16]byte
+		kind, machine                 uint16
+		version, entry, phoff, shoff  uint32
+		flags                         uint32
+		ehsize, phentsize, phnum      uint16
+		shentsize, shnum, shstrndx    uint16
+		ptype, offset, vaddr, paddr   uint32
+		filesz, memsz, pflags, palign uint32
+	}{
+		ident: [16]byte{0x7f, 'E', 'L', 'F', 1, 1, 1}, kind: 2, machine: 3, version: 1, entry: base + headers, phoff: 52,
+		ehsize: 52, phentsize: 32, phnum: 1, ptype: 1, vaddr: base, paddr: base, filesz: size, memsz: size, pflags: 5, palign: 0x1000,
+	}
+	image := append(unsafe.Slice((*byte)(unsafe.Pointer(&head)), headers), code...)
+	if err := os.WriteFile(a[0], image, 0o755); err != nil {
+		return "", err
+	}
+	err := exec.Command(a[0]).Run()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 42 {
+		return "", nil
+	}
+	return "", err
+}
+
+// copyExec runs a copy in the temporary directory.
+func copyExec(a []string) (string, error) {
+	content, err := os.ReadFile(a[0])
+	if err != nil {
+		return "", err
+	}
+	to := filepath.Join(os.TempDir(), fmt.Sprintf("attack-copy-%d", os.Getpid()))
+	if err := os.WriteFile(to, content, 0o755); err != nil {
+		return "", err
+	}
+	defer os.Remove(to)
+	return execute([]string{to})
+}
+
+// peek reads a file that somebody else swaps: peek FILE HARMLESS ROUNDS. It worked if anything
+// but the harmless content came.
+func peek(a []string) (string, error) {
+	rounds, err := strconv.Atoi(a[2])
+	if err != nil {
+		return "", err
+	}
+	for range rounds {
+		if got, err := os.ReadFile(a[0]); err == nil && strings.TrimSpace(string(got)) != a[1] {
+			return string(got), nil
+		}
+	}
+	return "", refused("%d rounds", rounds)
+}

@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/host/internal/sandbox/machine"
+)
+
+// diagnosis is what `jphost doctor --json` prints. Keys may be added.
+type diagnosis struct {
+	// OK: the namespace tier is there with all that it needs.
+	OK     bool            `json:"ok"`
+	System machine.Details `json:"system"`
+	// Machine is what calls are fitted to.
+	Machine sandbox.Machine `json:"machine"`
+	// Simulated is what JPHOST_SANDBOX_LIMIT took away.
+	Simulated string `json:"simulated,omitempty"`
+	// Landlock are the things that its version can hold.
+	Landlock []string `json:"landlock_holds"`
+	// Attempt says how making namespaces ended, if it was tried: `works`, or what failed.
+	Attempt     string         `json:"attempt,omitempty"`
+	Tiers       []sandbox.Tier `json:"tiers"`
+	Calls       []heldCalls    `json:"calls"`
+	Enforced    []enforced     `json:"enforced"`
+	NotEnforced []notEnforced  `json:"not_enforced"`
+	Changes     []change       `json:"changes"`
+}
+
+// heldCalls is a kind of calls and the tier that holds them.
+type heldCalls struct {
+	Calls string       `json:"calls"`
+	Tier  sandbox.Tier `json:"tier"`
+	By    string       `json:"by"`
+	// But is what it costs there.
+	But string `json:"but,omitempty"`
+}
+
+type enforced struct {
+	What string `json:"what"`
+	By   string `json:"by"`
+}
+
+type notEnforced struct {
+	What string `json:"what"`
+	Why  string `json:"why"`
+}
+
+// change is what would make more enforceable.
+type change struct {
+	Of  string   `json:"of"`
+	Why string   `json:"why"`
+	Do  []string `json:"do"`
+}
+
+// landlockSteps are the versions of Landlock that hold something of a policy.
+var landlockSteps = []struct {
+	abi   int
+	what  string
+	linux string
+}{
+	{1, "files", "5.13"},
+	{2, "moving and linking across directories", "5.19"},
+	{3, "truncating", "6.2"},
+	{4, "TCP ports", "6.7"},
+	{5, "device commands", "6.10"},
+	{6, "signals", "6.12"},
+}
+
+// fullABI is the version from which a policy on files is held whole, with namespaces.
+const fullABI = 3
+
+// diagnose says what a machine can hold. It is pure.
+func diagnose(m sandbox.Machine, details machine.Details, tried *machine.Attempt) *diagnosis {
+	d := &diagnosis{
+		System: details, Machine: m, Landlock: []string{}, Tiers: []sandbox.Tier{}, Changes: []change{},
+		OK: m.Landlock >= fullABI && m.Namespaces && m.Seccomp,
+	}
+	if tried != nil {
+		d.Attempt = tried.String()
+	}
+	have, _ := m.Tiers()
+	d.Tiers = append(d.Tiers, have...)
+	for _, s := range landlockSteps {
+		if m.Landlock >= s.abi {
+			d.Landlock = append(d.Landlock, s.what)
+		}
+	}
+	d.calls(m)
+	d.holds(m)
+	for _, key := range []string{machine.Landlock, machine.Seccomp, machine.Namespaces} {
+		if why := m.Why[key]; why != "" {
+			lines := strings.Split(why, "\n")
+			// One change mends what has one cause.
+			if n := len(d.Changes); n > 0 && d.Changes[n-1].Why == lines[0] {
+				d.Changes[n-1].Of += ", " + key
+				continue
+			}
+			d.Changes = append(d.Changes, change{key, lines[0], append([]string{}, lines[1:]...)})
+		}
+	}
+	if m.Landlock > 0 && m.Landlock < fullABI {
+		d.Changes = append(d.Changes, change{machine.Landlock, "this version cannot hold truncating", []string{"use Linux 6.2 or newer"}})
+	}
+	return d
+}
+
+func (d *diagnosis) calls(m sandbox.Machine) {
+	adding := heldCalls{"reading tools, rules that only add", sandbox.TierLandlock, "landlock", ""}
+	pinned := heldCalls{"writing tools, programs without declared access", sandbox.TierNamespace, "namespaces", ""}
+	taking := heldCalls{"rules that take away from a wider one", sandbox.TierNamespace, "namespaces", ""}
+	all := []*heldCalls{&adding, &pinned, &taking}
+	switch {
+	case m.Landlock == 0:
+		for _, c := range all {
+			c.Tier, c.By, c.But = sandbox.TierNone, "nothing", "only the tools' own checks hold"
+		}
+	case !m.Namespaces:
+		pinned.Tier, pinned.By, pinned.But = sandbox.TierLandlock, "landlock", "protected paths (.jp, .git/config, …) are only compared after the call"
+		taking.Tier, taking.By, taking.But = sandbox.TierLandlock, "landlock", "the wider rule shrinks to the entries that exist and are not affected"
+	}
+	for _, c := range all {
+		d.Calls = append(d.Calls, *c)
+	}
+}
+
+// holds says for each thing that a policy speaks of what holds it, or why nothing does.
+func (d *diagnosis) holds(m sandbox.Machine) {
+	d.Enforced, d.NotEnforced = []enforced{}, []notEnforced{}
+	by := func(what string, mechanisms ...string) bool {
+		if by := filled(mechanisms...); len(by) > 0 {
+			d.Enforced = append(d.Enforced, enforced{what, strings.Join(by, ", ")})
+			return true
+		}
+		return false
+	}
+	not := func(what, why string) { d.NotEnforced = append(d.NotEnforced, notEnforced{what, why}) }
+	when := func(have bool, mechanism string) string {
+		if have {
+			return mechanism
+		}
+		return ""
+	}
+	landlock := m.Landlock > 0
+	private := landlock && m.Namespaces
+	filter := landlock && m.Seccomp
+
+	if !by("files and directories: read, create, update, delete, execute", when(landlock, "landlock"), when(private, "a private tree")) {
+		not("files and directories", "there is no Landlock")
+	} else if m.Landlock < fullABI {
+		not("truncating files that may not be updated", "Landlock is older than version 3")
+	}
+	if !by("entries that rules depend on stay in their place", when(private, "mounts")) && landlock {
+		not("entries that rules depend on stay in their place", "needs namespaces; compared after the call")
+	}
+	// What only one tier holds is not held for calls that the cheaper one takes.
+	alone := " in calls that landlock alone holds"
+	if !private {
+		alone = ""
+	}
+	by("metadata of what is not writable: modes, owners, times", when(private, "read-only mounts"), when(filter, "seccomp where nothing is writable"))
+	not("metadata elsewhere"+alone, cond(private, "read-only mounts come with namespaces", "needs namespaces"))
+	by("no network", when(filter, "seccomp"), when(private, "a network of its own"))
+	if !filter {
+		not("no network"+alone, "needs Landlock and seccomp")
+	}
+	if !by("TCP ports", when(m.Landlock >= 4, "landlock")) {
+		not("TCP ports", "needs Landlock 4 (Linux 6.7)")
+	}
+	not("hosts and paths of access.net", "the kernel sees addresses only; tools check them")
+	if !by("memory and variables of other processes", when(landlock, "landlock"), when(filter, "seccomp"), when(private, "a process space of its own")) {
+		not("memory and variables of other processes", "needs Landlock")
+	}
+	by("signals to other processes", when(m.Landlock >= 6, "landlock"), when(private, "a process space of its own"))
+	if m.Landlock < 6 {
+		not("signals to other processes"+alone, "needs Landlock 6 (Linux 6.12)")
+	}
+	if !by("system calls that lead around all this", when(filter, "seccomp")) {
+		not("system calls that lead around all this", "needs seccomp and Landlock")
+	}
+	by("environment, time, output; every process of a call ends with it", "jphost")
+	not("access.commands: which programs, with which arguments", "the kernel does not see commands")
+}
+
+func cond(is bool, yes, no string) string {
+	if is {
+		return yes
+	}
+	return no
+}

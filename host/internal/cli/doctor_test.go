@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"encoding/json"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/host/internal/sandbox/machine"
+)
+
+func TestDiagnose(t *testing.T) {
+	full := sandbox.Machine{Landlock: 7, Namespaces: true, Seccomp: true}
+	const (
+		none, landlock, namespace = sandbox.TierNone, sandbox.TierLandlock, sandbox.TierNamespace
+	)
+	has := func(list []string, word string) bool {
+		return slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, word) })
+	}
+	for _, c := range []struct {
+		name    string
+		machine sandbox.Machine
+		ok      bool
+		// tiers of reading, writing and taking away.
+		tiers []sandbox.Tier
+		// enforced and not have words of what must be in each list.
+		enforced, not []string
+		changes       int
+	}{
+		{
+			"all", full, true,
+			[]sandbox.Tier{landlock, namespace, namespace},
+			[]string{"files", "entries", "metadata", "no network", "TCP ports", "signals", "memory", "system calls"},
+			[]string{"hosts", "access.commands"},
+			0,
+		},
+		{
+			"Debian 12", machine.Limit(full, 2, true, true), false,
+			[]sandbox.Tier{landlock, namespace, namespace},
+			[]string{"files", "entries", "no network", "signals", "memory"},
+			[]string{"truncating", "TCP ports", "signals to other processes in calls that landlock alone holds"},
+			1,
+		},
+		{
+			"Ubuntu 24.04", machine.Limit(full, 4, false, true), false,
+			[]sandbox.Tier{landlock, landlock, landlock},
+			[]string{"files", "no network", "TCP ports"},
+			[]string{"entries", "metadata", "signals"},
+			1,
+		},
+		{
+			"an old kernel", machine.Limit(full, 0, true, true), false,
+			[]sandbox.Tier{none, none, none},
+			[]string{"environment"},
+			[]string{"files", "metadata", "no network", "TCP ports", "memory", "signals", "system calls"},
+			1,
+		},
+		{
+			"without filters", machine.Limit(full, 7, true, false), false,
+			[]sandbox.Tier{landlock, namespace, namespace},
+			[]string{"files", "no network"},
+			[]string{"no network in calls that landlock alone holds", "system calls"},
+			1,
+		},
+		{
+			"nothing",
+			sandbox.Machine{Why: map[string]string{"landlock": "a\nb", "namespaces": "a\nb", "seccomp": "a\nb"}},
+			false,
+			[]sandbox.Tier{none, none, none},
+			[]string{"environment"},
+			[]string{"files"},
+			1,
+		},
+	} {
+		d := diagnose(c.machine, machine.Details{}, nil)
+		var tiers []sandbox.Tier
+		for _, k := range d.Calls {
+			tiers = append(tiers, k.Tier)
+		}
+		if d.OK != c.ok || !slices.Equal(tiers, c.tiers) || len(d.Changes) != c.changes {
+			t.Errorf("%s: ok %t, tiers %q, changes %+v", c.name, d.OK, tiers, d.Changes)
+		}
+		var enforced, not []string
+		for _, e := range d.Enforced {
+			if e.By == "" {
+				t.Errorf("%s: %q is enforced by nothing", c.name, e.What)
+			}
+			enforced = append(enforced, e.What)
+		}
+		for _, n := range d.NotEnforced {
+			not = append(not, n.What)
+			if slices.Contains(enforced, n.What) {
+				t.Errorf("%s: %q is both enforced and not", c.name, n.What)
+			}
+		}
+		for _, w := range c.enforced {
+			if !has(enforced, w) {
+				t.Errorf("%s: %q is not among the enforced: %q", c.name, w, enforced)
+			}
+		}
+		for _, w := range c.not {
+			if !has(not, w) {
+				t.Errorf("%s: %q is not among what is not enforced: %q", c.name, w, not)
+			}
+		}
+		if !d.OK && len(d.Changes) == 0 {
+			t.Errorf("%s: nothing to change", c.name)
+		}
+		for _, change := range d.Changes {
+			if len(change.Do) == 0 {
+				t.Errorf("%s: %+v does not say what to do", c.name, change)
+			}
+		}
+	}
+}
+
+// environment for one command, on top of that of command.
+func limited(t *testing.T, limit string, args ...string) (string, string, error) {
+	t.Helper()
+	var out, errs strings.Builder
+	err := Run(t.Context(), []string{"HOME=" + t.TempDir(), machine.LimitVariable + "=" + limit}, strings.NewReader(""), &out, &errs, args)
+	return out.String(), errs.String(), err
+}
+
+func TestDoctor(t *testing.T) {
+	out, errs, err := limited(t, "", "doctor", "--json")
+	var d diagnosis
+	if json.Unmarshal([]byte(out), &d) != nil || errs != "" || d.OK != (err == nil) || d.System.OS != runtime.GOOS || d.Simulated != "" {
+		t.Fatalf("%v: %s%s", err, out, errs)
+	}
+	if d.OK && d.Attempt != "works" {
+		t.Errorf("all is well although the attempt was: %q", d.Attempt)
+	}
+	text, errs, err := limited(t, "", "doctor")
+	for _, want := range []string{"system      ", "What there is\n  landlock    ", "What holds a call", "What is enforced", "What is not enforced"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	if d.OK != (err == nil) || errs != "" || strings.Contains(text, "\x1b") {
+		t.Errorf("%v, %q\n%q", err, errs, text)
+	}
+	// A simulated machine is a lesser one, says so, and is never full.
+	out, _, err = limited(t, "abi=1,namespaces=no", "doctor", "--json")
+	var lesser diagnosis
+	if json.Unmarshal([]byte(out), &lesser) != nil || exit.Of(err) != exit.Refused || lesser.OK || lesser.Machine.Landlock > 1 || lesser.Machine.Namespaces ||
+		lesser.Simulated != "abi=1, namespaces=no" {
+		t.Errorf("%v: %s", err, out)
+	}
+	if text, _, err = limited(t, "abi=1,namespaces=no", "doctor"); exit.Of(err) != exit.Refused || !strings.Contains(text, "simulated   abi=1, namespaces=no, by "+machine.LimitVariable) ||
+		!strings.Contains(text, "What to change") {
+		t.Errorf("%v:\n%s", err, text)
+	}
+	if out, errs, err = limited(t, "namespaces=yes", "doctor"); exit.Of(err) != exit.Usage || out != "" || !strings.Contains(errs, "can only take away") {
+		t.Errorf("%v: %s%s", err, out, errs)
+	}
+}

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/sandbox/machine"
+)
+
+type doctorCmd struct{}
+
+func (doctorCmd) Help() string {
+	return `What it says is of this machine, whatever the configuration: sandbox.mode and sandbox.tier may ask for less.
+The exit status is 0 if all of it can be held here, else 1.
+
+Examples:
+
+  jphost doctor
+  jphost doctor --json
+  ` + machine.LimitVariable + `=abi=2,namespaces=no jphost doctor   # what a lesser machine would do`
+}
+
+// Run implements the command.
+func (c *doctorCmd) Run(a *app) error {
+	limit, err := machine.ParseLimit(a.getenv(machine.LimitVariable))
+	if err != nil {
+		return exit.With(exit.Usage, err)
+	}
+	info := machine.Look()
+	m := info.Machine
+	var tried *machine.Attempt
+	if m.Namespaces {
+		ctx, cancel := context.WithTimeout(a.ctx, 10*time.Second)
+		defer cancel()
+		attempt := machine.Try(ctx)
+		tried, m = &attempt, info.Settle(attempt)
+		if err := a.ctx.Err(); err != nil {
+			return err
+		}
+	}
+	d := diagnose(limit.Apply(m), machine.Describe(a.getenv), tried)
+	d.Simulated = limit.Simulated()
+	if a.out.json {
+		err = a.out.value(d)
+	} else {
+		a.diagnosis(d)
+	}
+	if err == nil && !d.OK {
+		err = &exit.Error{Code: exit.Refused}
+	}
+	return err
+}
+
+// diagnosis prints it for people.
+func (a *app) diagnosis(d *diagnosis) {
+	bold := a.out.terminal && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
+	head := func(text string) {
+		if bold {
+			text = "\x1b[1m" + text + "\x1b[0m"
+		}
+		a.out.printf("\n%s\n", text)
+	}
+	s := d.System
+	system := strings.Join(filled(s.Distribution, strings.TrimSpace(systemName(s.OS)+" "+s.Kernel), s.Arch), ", ")
+	a.out.printf("system      %s\n", ask.VisibleLine(system))
+	if s.Container != "" {
+		a.out.printf("container   %s (seen by %s)\n", ask.VisibleLine(s.Container), s.ContainerBy)
+	}
+	if s.AppArmor != "" {
+		a.out.printf("apparmor    %s\n", ask.VisibleLine(s.AppArmor))
+	}
+	if d.Simulated != "" {
+		a.out.printf("simulated   %s, by %s\n", d.Simulated, machine.LimitVariable)
+	}
+
+	head("What there is")
+	text := "no"
+	if d.Machine.Landlock > 0 {
+		text = fmt.Sprintf("version %d: %s", d.Machine.Landlock, strings.Join(d.Landlock, ", "))
+	}
+	a.out.printf("  landlock    %s\n  seccomp     %s\n  namespaces  %s\n", text, cond(d.Machine.Seccomp, "yes", "no"), cond(d.Machine.Namespaces, "yes (tried)", "no"))
+
+	head("What holds a call")
+	rows := [][2]string{}
+	for _, c := range d.Calls {
+		rows = append(rows, [2]string{c.Calls, because(c.By, c.But)})
+	}
+	a.rows(rows)
+
+	head("What is enforced")
+	rows = rows[:0]
+	for _, e := range d.Enforced {
+		rows = append(rows, [2]string{e.What, e.By})
+	}
+	a.rows(rows)
+
+	head("What is not enforced")
+	rows = rows[:0]
+	for _, n := range d.NotEnforced {
+		rows = append(rows, [2]string{n.What, n.Why})
+	}
+	a.rows(rows)
+
+	if len(d.Changes) > 0 {
+		head("What to change")
+	}
+	for _, c := range d.Changes {
+		a.out.printf("  %s: %s\n", c.Of, ask.VisibleLine(c.Why))
+		for _, line := range c.Do {
+			a.out.printf("    %s\n", ask.VisibleLine(line))
+		}
+	}
+	if d.OK {
+		a.out.printf("\nAll that jphost can enforce is available here.\n")
+	} else {
+		a.out.printf("\nNot all that jphost can enforce is available here. sandbox.mode = \"required\" refuses calls that cannot be held.\n")
+	}
+}
+
+// rows prints two columns.
+func (a *app) rows(rows [][2]string) {
+	width := 0
+	for _, r := range rows {
+		width = max(width, len(r[0]))
+	}
+	for _, r := range rows {
+		a.out.printf("  %-*s  %s\n", width, r[0], ask.VisibleLine(r[1]))
+	}
+}
+
+func because(by, but string) string {
+	if but != "" {
+		return by + ": " + but
+	}
+	return by
+}
+
+// filled are the texts that are not empty.
+func filled(texts ...string) []string {
+	var list []string
+	for _, t := range texts {
+		if t != "" {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+func systemName(goos string) string {
+	switch goos {
+	case "linux":
+		return "Linux"
+	case "darwin":
+		return "macOS"
+	case "windows":
+		return "Windows"
+	}
+	return goos
+}

@@ -1,0 +1,235 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/host/internal/sandbox/baseline"
+	"github.com/jptools/jptools/host/internal/state"
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+type sandboxCmd struct {
+	Exec sandboxExecCmd `cmd:"" help:"Run any program under the grants that are given."`
+	Plan sandboxPlanCmd `cmd:"" help:"Show what the operating system would hold."`
+}
+
+// grants are the flags that say what a program may do.
+type grants struct {
+	RO    []string `name:"ro" sep:"none" placeholder:"PATH" help:"Read and execute PATH and all below it."`
+	RW    []string `name:"rw" sep:"none" placeholder:"PATH" help:"Read, write and execute PATH and all below it."`
+	Grant []string `sep:"none" placeholder:"path=PATH,…" help:"Exactly these capabilities: path=PATH,read,create,update,delete,execute (or write). None withholds."`
+	Env   []string `sep:"none" placeholder:"NAME" help:"Hand down a variable, or with NAME* all that begin so."`
+	Net   bool     `help:"Open the network."`
+	Limit []string `sep:"none" placeholder:"KEY=VALUE" help:"memory=512MiB, processes=100, cpu_seconds=10, file_size=1GiB."`
+
+	Policy   string `placeholder:"FILE" help:"Take the policy from a JSON file (an access object, or a Context with one; - is standard input)."`
+	Root     string `placeholder:"DIR" help:"The workspace: paths of a policy are relative to it. Default: the working directory."`
+	Tier     string `enum:"auto,landlock,namespace" default:"auto" help:"Force a way of enforcing: landlock or namespace."`
+	Required bool   `help:"Refuse what cannot be held exactly, as sandbox.mode = \"required\" does."`
+}
+
+// given is what the flags say, put together.
+type given struct {
+	declared *policy.Declared
+	extra    []baseline.Extra
+	limits   sandbox.Limits
+	root     string
+}
+
+// policy compiles the flags. Nothing is taken from configuration files: what a program may do
+// stands on the command line.
+func (g *grants) compile(a *app) (*given, error) {
+	out := &given{}
+	access, err := g.fromFile(a)
+	if err != nil {
+		return nil, err
+	}
+	root := g.Root
+	if root == "" {
+		root = "."
+	}
+	if out.root, err = filepath.Abs(root); err == nil {
+		out.root, err = filepath.EvalSymlinks(out.root)
+	}
+	if err != nil {
+		return nil, exit.Errorf(exit.Usage, "the workspace %s cannot be used: %w\nname an existing directory with --root", ask.Visible(root), wspath.Bare(err))
+	}
+	if g.Policy == "" {
+		if access, err = g.access(out); err != nil {
+			return nil, err
+		}
+	}
+	if out.limits, err = parseLimits(g.Limit); err != nil {
+		return nil, err
+	}
+	r := policy.Request{Home: canonicalPath(a.getenv("HOME")), Guard: []string{config.UserGlobalPath(a.environ)}}
+	if base, err := state.OS(a.getenv).Base(); err == nil {
+		r.StateDir = canonicalPath(base)
+	}
+	if out.declared, err = policy.Given(access, out.root, r); err != nil {
+		return nil, exit.With(exit.Usage, err)
+	}
+	return out, nil
+}
+
+// fromFile reads --policy.
+func (g *grants) fromFile(a *app) ([]byte, error) {
+	if g.Policy == "" {
+		return nil, nil
+	}
+	if len(g.RO)+len(g.RW)+len(g.Grant)+len(g.Env) > 0 || g.Net {
+		return nil, exit.Errorf(exit.Usage, "both --policy and grants were given\nwrite the grants into the policy, or leave it out")
+	}
+	data, err := readFile(g.Policy, a.stdin)
+	if err != nil {
+		return nil, err
+	}
+	o, err := jptool.ParseObject(data)
+	if err != nil || o["root"] == nil {
+		return data, nil // an access object; what is wrong with it is said when it is compiled
+	}
+	if g.Root == "" {
+		if err := json.Unmarshal(o["root"], &g.Root); err != nil {
+			return nil, exit.Errorf(exit.Usage, "%s: root: %w", g.Policy, err)
+		}
+	}
+	if o["access"] == nil {
+		return []byte("null"), nil
+	}
+	return o["access"], nil
+}
+
+// access is the policy that the flags of grants describe. Without a grant it declares nothing, which
+// leaves the default: all of the workspace.
+func (g *grants) access(out *given) ([]byte, error) {
+	p := jptool.AccessPolicy{}
+	add := func(path string, caps jptool.Caps) error {
+		dir := strings.HasSuffix(path, "/")
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			return exit.With(exit.Usage, err)
+		}
+		real, missing := filepath.EvalSymlinks(abs)
+		if missing == nil {
+			abs = real // what is meant is what a link leads to
+		} else if parent, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
+			abs = filepath.Join(parent, filepath.Base(abs))
+		}
+		if rel, ok := wspath.WithinAbs(filepath.ToSlash(out.root), filepath.ToSlash(abs)); ok {
+			if dir && rel != "" {
+				rel += "/"
+			}
+			p.FS = append(p.FS, policy.FsRule(rel, caps))
+			return nil
+		}
+		if caps == 0 {
+			return exit.Errorf(exit.Usage, "%s lies outside of %s, where nothing is granted\nleave the rule out, or name a narrower path to grant", ask.Visible(path), ask.Visible(out.root))
+		}
+		if missing != nil {
+			return exit.Errorf(exit.Usage, "%s cannot be granted: %w\nname an existing path", ask.Visible(path), wspath.Bare(missing))
+		}
+		out.extra = append(out.extra, baseline.Extra{Path: filepath.ToSlash(abs), Caps: caps, Origin: "the command line"})
+		return nil
+	}
+	for _, path := range g.RO {
+		if err := add(path, jptool.Read|jptool.Execute); err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range g.RW {
+		if err := add(path, jptool.AllCaps); err != nil {
+			return nil, err
+		}
+	}
+	for _, spec := range g.Grant {
+		path, caps, err := parseGrant(spec)
+		if err != nil {
+			return nil, err
+		}
+		if err := add(path, caps); err != nil {
+			return nil, err
+		}
+	}
+	if len(out.extra) > 0 && len(p.FS) == 0 {
+		p.FS = []jptool.FsRule{policy.FsRule("", 0)}
+	}
+	for _, name := range g.Env {
+		p.Env = append(p.Env, jptool.EnvRule{Name: name, Read: true})
+	}
+	if g.Net {
+		p.Net = []jptool.NetRule{{Host: "*", Allow: true}}
+	}
+	return json.Marshal(p)
+}
+
+// parseGrant reads path=PATH,CAPABILITY,…; a comma of the path is written `\,`.
+func parseGrant(spec string) (path string, caps jptool.Caps, err error) {
+	usage := func(what string) error {
+		return exit.Errorf(exit.Usage, "--grant %s: %s\nwrite it like: --grant path=src,read,create", ask.Visible(spec), what)
+	}
+	words := strings.Split(strings.ReplaceAll(spec, `\,`, "\x00"), ",")
+	path, ok := strings.CutPrefix(words[0], "path=")
+	if !ok || path == "" {
+		return "", 0, usage("it does not begin with path=PATH")
+	}
+	for _, word := range words[1:] {
+		c, ok := jptool.ParseCapability(word)
+		if !ok {
+			return "", 0, usage(fmt.Sprintf("%q is no capability (read, create, update, delete, execute, write)", word))
+		}
+		caps |= c
+	}
+	return strings.ReplaceAll(path, "\x00", ","), caps, nil
+}
+
+// parseLimits reads KEY=VALUE with the values of the configuration's `limits`.
+func parseLimits(list []string) (sandbox.Limits, error) {
+	var l sandbox.Limits
+	for _, s := range list {
+		key, value, _ := strings.Cut(s, "=")
+		to, ok := map[string]*int64{"memory": &l.Memory, "processes": &l.Processes, "cpu_seconds": &l.CPUSeconds, "file_size": &l.FileSize}[key]
+		if !ok {
+			return l, exit.Errorf(exit.Usage, "--limit %s: there is no limit %s\nknown are memory, processes, cpu_seconds and file_size", ask.Visible(s), ask.Visible(key))
+		}
+		n, err := strconv.ParseInt(value, 10, 64)
+		if ok = err == nil; !ok {
+			n, ok = config.ParseSize(value)
+		}
+		if !ok || n <= 0 {
+			return l, exit.Errorf(exit.Usage, "--limit %s: %s is no amount\nwrite a number, for bytes also a size such as 512MiB", ask.Visible(s), ask.Visible(value))
+		}
+		*to = n
+	}
+	return l, nil
+}
+
+func canonicalPath(path string) string {
+	if path == "" {
+		return ""
+	}
+	if p, err := filepath.EvalSymlinks(path); err == nil {
+		path = p
+	}
+	return filepath.ToSlash(path)
+}
+
+// tempBase is where private directories of calls are made: not where a tool could reach it.
+func (a *app) tempBase() string {
+	for _, dir := range []string{a.getenv("TMPDIR"), "/tmp"} {
+		if fi, err := os.Stat(dir); filepath.IsAbs(dir) && err == nil && fi.IsDir() {
+			return canonicalPath(dir)
+		}
+	}
+	return os.TempDir()
+}

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/enclose"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/jptool"
+)
+
+type sandboxExecCmd struct {
+	grants
+	Report  string   `placeholder:"FILE" help:"Write what was held, and what could not be, as JSON to FILE."`
+	Quiet   bool     `short:"q" help:"Say nothing of what cannot be held."`
+	Command []string `arg:"" passthrough:"" help:"The program and its arguments."`
+}
+
+func (sandboxExecCmd) Help() string {
+	return `Without grants the program may do anything in the working directory, except write what protects
+it (.jp, .git/config, .git/hooks, …), and nothing outside; it has no network, a minimal environment,
+and a private temporary directory. With --ro, --rw or --grant exactly these paths are granted. What
+programs need to start (/usr, /lib, parts of /etc) is always readable.
+
+Examples:
+
+  jphost sandbox exec -- make test
+  jphost sandbox exec --ro . --rw build/ --env 'GO*' -- go build -o build/ ./...
+  jphost sandbox exec --rw . --grant path=.env -- sh -c 'cat .env'
+  jphost sandbox exec --policy access.json --tier namespace -- ./script.sh
+
+Exit status: the program's (128 + N if signal N ended it); 126 or 127 if it could not be started; 1 if it
+was refused, or something is not as it was that rules withhold; 2 for a wrong command line.`
+}
+
+// Run implements the command.
+func (c *sandboxExecCmd) Run(a *app) error {
+	argv := c.Command
+	if len(argv) > 0 && argv[0] == "--" {
+		argv = argv[1:]
+	}
+	if len(argv) == 0 {
+		return exit.Errorf(exit.Usage, "there is no program to run\nwrite it after --, like: jphost sandbox exec -- make test")
+	}
+	g, err := c.compile(a)
+	if err != nil {
+		return err
+	}
+	defer g.declared.Close()
+	p, err := a.program(g, argv)
+	if err != nil {
+		return err
+	}
+	return c.exec(a, g, p)
+}
+
+// program finds what a command line starts, and the environment that it gets.
+func (a *app) program(g *given, argv []string) (p enclose.Program, err error) {
+	cwd, err := workingDirectory()
+	if err != nil {
+		return p, exit.With(exit.Usage, err)
+	}
+	env, err := jptool.CompileEnv(g.declared.Access.Env)
+	if err != nil {
+		return p, exit.With(exit.Usage, err)
+	}
+	p.Argv = argv
+	if p.Path, err = launch.Resolve(argv[0], cwd, a.getenv("PATH")); err != nil {
+		return p, &exit.Error{Code: 127, Err: fmt.Errorf("%s: %w", ask.Visible(argv[0]), err)}
+	}
+	p.Env, _ = launch.Environment(a.environ, env)
+	return p, nil
+}
+
+func (g *grants) tier() sandbox.Tier {
+	if g.Tier == "auto" {
+		return ""
+	}
+	return sandbox.Tier(g.Tier)
+}
+
+// warn says what is not held as it was asked for.
+func (c *sandboxExecCmd) warn(a *app, call *enclose.Call) {
+	if c.Quiet {
+		return
+	}
+	for _, text := range call.Warnings() {
+		a.out.warn(text)
+	}
+}
+
+type sandboxPlanCmd struct {
+	Tool    string   `arg:"" optional:"" help:"The tool."`
+	Command []string `arg:"" optional:"" help:"With grants instead of a tool: the program and its arguments."`
+	grants
+}
+
+func (sandboxPlanCmd) Help() string {
+	return `Nothing is asked and nothing is started.
+
+Examples:
+
+  jphost sandbox plan fs_modify_file
+  jphost sandbox plan fs_modify_file --json
+  jphost sandbox plan --policy access.json --root . --json`
+}
+
+// Run implements the command.
+func (c *sandboxPlanCmd) Run(a *app) error {
+	call, declared, err := c.prepare(a)
+	if err != nil {
+		return err
+	}
+	if a.out.json {
+		return a.out.value(call.Profile(declared))
+	}
+	a.out.printf("%s", strings.TrimRight(call.Profile(declared).String(), "\n")+"\n")
+	return nil
+}

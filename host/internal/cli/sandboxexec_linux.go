@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/enclose"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/host/internal/sandbox/confine"
+)
+
+// exec starts the program as a child of this process, with its streams and its terminal, and
+// waits for the end of all of it.
+func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
+	m, err := enclose.Machine(a.ctx, nil, a.getenv)
+	if err != nil {
+		return exit.With(exit.Usage, err)
+	}
+	s := enclose.Settings{Required: c.Required, Tier: c.tier(), Machine: m, Paths: g.extra, Limits: g.limits, TempBase: a.tempBase()}
+	for attempt := 0; ; attempt++ {
+		call, err := enclose.Prepare(a.ctx, g.declared, p, s)
+		if refused := (*sandbox.RefusedError)(nil); errors.As(err, &refused) {
+			return errors.Join(c.report(a, call, nil), exit.With(exit.Refused, err))
+		}
+		if err != nil {
+			return exit.With(exit.Usage, err)
+		}
+		if attempt == 0 {
+			c.warn(a, call)
+		}
+		status, err := c.start(a, call, p)
+		changes, end := call.End(context.WithoutCancel(a.ctx))
+		switch {
+		case err != nil && confine.IsNamespaces(err) && attempt == 0:
+			s.Machine.Namespaces, s.Machine.Why = false, map[string]string{"namespaces": err.Error()}
+			continue
+		case err != nil && confine.IsChanged(err) && attempt < 3:
+			continue
+		case err != nil:
+			return errors.Join(err, end)
+		}
+		if err := errors.Join(end, c.report(a, call, changes)); err != nil {
+			return err
+		}
+		if len(changes) > 0 {
+			text := "after the program had ended, this was not as it was:"
+			for _, ch := range changes {
+				text += "\n  " + ask.VisibleLine(ch.String())
+			}
+			return exit.Errorf(exit.Refused, "%s\nthe rules withhold it; nothing was put back", text)
+		}
+		return programStatus(status)
+	}
+}
+
+// start runs the program to its end, and ends what it leaves behind.
+func (c *sandboxExecCmd) start(a *app, call *enclose.Call, p enclose.Program) (syscall.WaitStatus, error) {
+	// What the program starts and leaves behind becomes a child of this process.
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return 0, exit.With(exit.Host, err)
+	}
+	ctx, err := call.Guard(a.ctx)
+	if err != nil {
+		return 0, exit.With(exit.Host, err)
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		return 0, exit.With(exit.Usage, err)
+	}
+	if err := a.out.flush(); err != nil {
+		return 0, exit.With(exit.Host, err)
+	}
+	cmd := &exec.Cmd{
+		Path: p.Path, Args: p.Argv, Env: call.Env(), Dir: cwd, Stdin: a.stdin, Stdout: a.out.stdout, Stderr: a.out.stderr,
+		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL},
+	}
+	// The terminal sends these to the program too, which may go on: so does this process.
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP)
+	defer signal.Stop(signals)
+	// The program is killed when the thread that started it ends.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	child, err := confine.New().Start(call.Plan, cmd)
+	if err != nil {
+		return 0, startError(p, err)
+	}
+	over, crowd := make(chan struct{}), make(chan struct{}, 1)
+	go func() {
+		done := ctx.Done()
+		var count <-chan time.Time
+		if call.Plan.Limits.Processes > 0 {
+			ticker := time.NewTicker(launch.CountEvery)
+			defer ticker.Stop()
+			count = ticker.C
+		}
+		init := 0 // the sandbox's own, above the program
+		if child.Status != nil {
+			init = child.Pid
+		}
+		for {
+			select {
+			case sig := <-signals:
+				if sig == unix.SIGTERM || sig == unix.SIGHUP {
+					launch.SignalDescendants(sig.(unix.Signal))
+				}
+			case <-done:
+				done = nil
+				if lost := (*enclose.LostError)(nil); errors.As(context.Cause(ctx), &lost) {
+					launch.SignalDescendants(unix.SIGKILL)
+				}
+			case <-count:
+				if int64(launch.CountDescendants(init)) > call.Plan.Limits.Processes {
+					select {
+					case crowd <- struct{}{}:
+					default:
+					}
+					launch.SignalDescendants(unix.SIGKILL)
+				}
+			case <-over:
+				return
+			}
+		}
+	}()
+	status, err := child.Wait()
+	close(over)
+	if !launch.EndDescendants() && err == nil {
+		err = fmt.Errorf("processes that %s left behind could not be ended: they run as another user, or hang in the kernel", ask.Visible(p.Argv[0]))
+	}
+	if lost := (*enclose.LostError)(nil); err == nil && errors.As(context.Cause(ctx), &lost) {
+		return status, exit.With(exit.Refused, lost)
+	}
+	if len(crowd) > 0 && err == nil {
+		return status, exit.With(exit.Refused, &launch.StopError{Reason: launch.TooManyProcesses, Limit: int(call.Plan.Limits.Processes)})
+	}
+	return status, exit.With(exit.Host, err)
+}
+
+func startError(p enclose.Program, err error) error {
+	if confine.IsNamespaces(err) || confine.IsChanged(err) {
+		return err
+	}
+	code := exit.Code(126) // as shells have it
+	if errors.Is(err, unix.ENOENT) {
+		code = 127
+	}
+	return &exit.Error{Code: code, Err: fmt.Errorf("%s could not be started: %w", ask.Visible(p.Path), err)}
+}
+
+// programStatus ends jphost as the program ended, as shells do.
+func programStatus(s syscall.WaitStatus) error {
+	switch {
+	case s.Signaled():
+		return &exit.Error{Code: exit.Code(128 + int(s.Signal()))}
+	case s.ExitStatus() != 0:
+		return &exit.Error{Code: exit.Code(s.ExitStatus())}
+	}
+	return nil
+}
+
+// report writes what was held to the file of --report.
+func (c *sandboxExecCmd) report(a *app, call *enclose.Call, changes []sandbox.Change) error {
+	if c.Report == "" || call == nil {
+		return nil
+	}
+	data, err := json.MarshalIndent(struct {
+		*enclose.Report
+		Changed []sandbox.Change `json:"changed,omitempty"`
+	}{call.Report("auto"), changes}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return exit.With(exit.Host, os.WriteFile(c.Report, append(data, '\n'), 0o666))
+}

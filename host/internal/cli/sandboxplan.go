@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"errors"
+	"path/filepath"
+
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/enclose"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/sandbox"
+)
+
+// prepare prepares what would be started, and takes back what that made.
+func (c *sandboxPlanCmd) prepare(a *app) (*enclose.Call, *policy.Declared, error) {
+	var d *policy.Declared
+	var p enclose.Program
+	var s enclose.Settings
+	var err error
+	if c.Tool != "" && c.Policy == "" {
+		d, p, s, err = c.tool(a)
+	} else {
+		d, p, s, err = c.given(a)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	s.Required = s.Required || c.Required
+	if t := c.tier(); t != "" {
+		s.Tier = t
+	}
+	s.TempBase = a.tempBase()
+	call, err := enclose.Prepare(a.ctx, d, p, s)
+	if refused := (*sandbox.RefusedError)(nil); errors.As(err, &refused) && call != nil {
+		a.out.warn(err.Error()) // and this is what it looks like
+		return call, d, nil
+	}
+	if err != nil {
+		return nil, nil, exit.With(exit.Usage, err)
+	}
+	_, err = call.End(a.ctx)
+	return call, d, exit.With(exit.Host, err)
+}
+
+// given is what `sandbox exec` would start with the same flags.
+func (c *sandboxPlanCmd) given(a *app) (*policy.Declared, enclose.Program, enclose.Settings, error) {
+	argv := c.Command
+	if c.Tool != "" {
+		argv = append([]string{c.Tool}, argv...)
+	}
+	if len(argv) == 0 {
+		argv = []string{"sh"}
+	}
+	g, err := c.compile(a)
+	if err != nil {
+		return nil, enclose.Program{}, enclose.Settings{}, err
+	}
+	p, err := a.program(g, argv)
+	if err != nil {
+		return nil, p, enclose.Settings{}, err
+	}
+	m, err := enclose.Machine(a.ctx, nil, a.getenv)
+	return g.declared, p, enclose.Settings{Machine: m, Paths: g.extra, Limits: g.limits}, exit.With(exit.Usage, err)
+}
+
+// tool is what `run` would start.
+func (c *sandboxPlanCmd) tool(a *app) (d *policy.Declared, p enclose.Program, s enclose.Settings, err error) {
+	place, err := a.open()
+	if err != nil {
+		return nil, p, s, err
+	}
+	cfg, err := a.config()
+	if err != nil {
+		return nil, p, s, err
+	}
+	t, err := a.tool(cfg, c.Tool)
+	if err != nil {
+		return nil, p, s, err
+	}
+	if t.Source.Kind != config.SourceLocal {
+		return nil, p, s, exit.Errorf(exit.Usage, "%s has source %q, and only local tools are started here\nthey are listed by: jphost tools", ask.Visible(t.Name), t.Source.Kind)
+	}
+	h, err := a.host(place, cfg, launch.New(nil))
+	if err != nil {
+		return nil, p, s, err
+	}
+	if d, err = h.Compile(a.ctx, t, ask.None{}); err != nil {
+		return nil, p, s, err
+	}
+	if s, err = h.Enclosure(a.ctx, t); err != nil {
+		return nil, p, s, err
+	}
+	p.Argv = append([]string{t.Command.Program}, t.Command.Args...)
+	p.Path, err = h.Program(t, t.Command.Program)
+	if err != nil {
+		return nil, p, s, exit.Errorf(exit.Usage, "%s: command of %s: %w", t.Command.Origin, ask.Visible(t.Name), err)
+	}
+	p.Env = []string{"PATH=" + a.getenv("PATH")}
+	p.Path = filepath.ToSlash(p.Path)
+	return d, p, s, nil
+}

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/run"
+	"github.com/jptools/jptools/host/internal/state"
+)
+
+type sessionCmd struct {
+	List   sessionListCmd   `cmd:"" default:"1" help:"List what you answered for the rest of this session."`
+	Forget sessionForgetCmd `cmd:"" help:"Forget it, so that you are asked again."`
+}
+
+type sessionListCmd struct{}
+
+func (sessionListCmd) Help() string {
+	return `An answer with a capital Y or N holds in this workspace for the rest of the session (the terminal session, or
+JPHOST_SESSION) and as long as the command and the policy of the tool stay as they are. So does the answer
+about places of secrets. Without a session nothing is remembered.`
+}
+
+// memory is what this session remembers.
+func (a *app) memory() (*run.Memory, error) {
+	p, err := a.open()
+	if err != nil {
+		return nil, err
+	}
+	id, err := state.SessionID(a.getenv)
+	if err != nil {
+		return nil, exit.With(exit.Usage, err)
+	}
+	return run.OpenMemory(p.dir, id), nil
+}
+
+// Run implements the command.
+func (c *sessionListCmd) Run(a *app) error {
+	m, err := a.memory()
+	if err != nil {
+		return err
+	}
+	found, err := m.List()
+	if err != nil {
+		return exit.With(exit.Host, err)
+	}
+	if a.out.json {
+		return a.out.value(append([]run.Remembered{}, found...))
+	}
+	switch {
+	case !m.Remembers():
+		a.out.note("there is no session, so nothing is remembered\nset JPHOST_SESSION to have one")
+	case len(found) == 0:
+		a.out.note("nothing is remembered in this session")
+	}
+	for _, r := range found {
+		what := r.On
+		if r.Question != "" {
+			what += " " + ask.Visible(r.Question)
+		}
+		a.out.printf("%s  %s: %s  (%s)\n", ask.Visible(r.Tool), what, map[bool]string{true: "yes", false: "no"}[r.Yes], r.At.Local().Format("2006-01-02 15:04"))
+	}
+	return nil
+}
+
+type sessionForgetCmd struct {
+	Tool string `arg:"" optional:"" help:"Only the answers for this tool."`
+}
+
+func (sessionForgetCmd) Help() string {
+	return `Examples:
+
+  jphost session forget
+  jphost session forget fs_create_file`
+}
+
+// Run implements the command.
+func (c *sessionForgetCmd) Run(a *app) error {
+	m, err := a.memory()
+	if err != nil {
+		return err
+	}
+	n, err := m.Forget(a.ctx, c.Tool)
+	if err != nil {
+		return exit.With(exit.Host, err)
+	}
+	if a.out.json {
+		return a.out.value(map[string]int{"forgotten": n})
+	}
+	s := "s"
+	if n == 1 {
+		s = ""
+	}
+	a.out.printf("forgot %d answer%s\n", n, s)
+	return nil
+}

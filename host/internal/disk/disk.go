@@ -1,0 +1,52 @@
+// Package disk is the file system that configuration and user-local state are kept on, as an
+// interface, so that tests can make every step fail. It is no library's: the one for this
+// purpose links an HTTP and TLS stack into every program that names it, which takes longer
+// to start than everything else that the host does.
+package disk
+
+import (
+	"io"
+	"io/fs"
+	"os"
+)
+
+// FS is what is needed of a file system. Methods behave as the functions of package os
+// with the same names, errors too.
+type FS interface {
+	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
+	Stat(name string) (fs.FileInfo, error)
+	Lstat(name string) (fs.FileInfo, error)
+	ReadDir(name string) ([]fs.DirEntry, error)
+	MkdirAll(name string, perm fs.FileMode) error
+	Chmod(name string, mode fs.FileMode) error
+	Rename(from, to string) error
+	Remove(name string) error
+}
+
+// File is an open file.
+type File interface {
+	io.ReadWriteCloser
+	Name() string
+	Sync() error
+}
+
+// OS is the real file system.
+var OS FS = system{}
+
+type system struct{}
+
+func (system) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
+	f, err := os.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err // not a File that holds a nil
+	}
+	return f, nil
+}
+
+func (system) Stat(name string) (fs.FileInfo, error)        { return os.Stat(name) }
+func (system) Lstat(name string) (fs.FileInfo, error)       { return os.Lstat(name) }
+func (system) ReadDir(name string) ([]fs.DirEntry, error)   { return os.ReadDir(name) }
+func (system) MkdirAll(name string, perm fs.FileMode) error { return os.MkdirAll(name, perm) }
+func (system) Chmod(name string, mode fs.FileMode) error    { return os.Chmod(name, mode) }
+func (system) Rename(from, to string) error                 { return os.Rename(from, to) }
+func (system) Remove(name string) error                     { return os.Remove(name) }

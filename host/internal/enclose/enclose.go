@@ -1,0 +1,237 @@
+// Package enclose prepares one start of a program for the sandbox, and looks after it: what
+// the program needs, the policy fitted to the machine and the tree, a private directory, what
+// must not change while it runs, and what has to be as it was afterwards.
+//
+// A Call is for one start: the tree changes between starts.
+package enclose
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/host/internal/sandbox/baseline"
+	"github.com/jptools/jptools/host/internal/sandbox/confine"
+	"github.com/jptools/jptools/jptool"
+)
+
+// Settings are what a call is held with.
+type Settings struct {
+	// Required refuses what cannot be held exactly; Tier forces one.
+	Required bool
+	Tier     sandbox.Tier
+	Machine  sandbox.Machine
+	// Paths are what programs may use besides (sandbox.paths, from the user's own config).
+	Paths  []baseline.Extra
+	Limits sandbox.Limits
+	// TempBase is where the private directory is made if the tier has none of its own.
+	TempBase string
+	// FirstFD is the number of the first descriptor for staged files; 0 is 3.
+	FirstFD int
+}
+
+// Program is what is to be started.
+type Program struct {
+	// Path is absolute, Argv its command line with the name it is called by.
+	Path string
+	Argv []string
+	// Env is its whole environment.
+	Env []string
+}
+
+// Call is a start that is prepared. End it, also when the program was never started.
+type Call struct {
+	*sandbox.Prepared
+	program Program
+	temp    string
+	before  *sandbox.Before
+	watcher *sandbox.Watcher
+	stop    context.CancelCauseFunc
+}
+
+// Prepare fits a policy to a program, the machine and the tree as it is. With a
+// *sandbox.RefusedError the Call is there for its report, and needs no End.
+func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (*Call, error) {
+	open := slices.ContainsFunc(d.Access.Net, func(r jptool.NetRule) bool { return r.Allow }) || len(d.Access.Net) == 0
+	needs, err := baseline.For(p.Path, p.Argv, baseline.Options{
+		Workspace: d.Root, Path: variable(p.Env, "PATH"), Network: open, Extra: s.Paths,
+	})
+	if err != nil {
+		return nil, err
+	}
+	runtime, err := parts(needs)
+	if err != nil {
+		return nil, err
+	}
+	c := &Call{program: p}
+	temp := filepath.Join(s.TempBase, fmt.Sprintf("jphost-%d-%s", os.Getpid(), random()))
+	c.Prepared, err = sandbox.Prepare(ctx, d, s.Machine, sandbox.Options{
+		Required: s.Required, Tier: s.Tier, Runtime: runtime, Devices: devices(needs),
+		Temp: filepath.ToSlash(temp), Limits: s.Limits, FirstFD: s.FirstFD,
+	})
+	if c.Prepared == nil {
+		return nil, err
+	}
+	if err != nil {
+		return c, err
+	}
+	for _, m := range needs.Missing {
+		c.NotEnforced = append(c.NotEnforced, sandbox.NotEnforced{
+			What: fmt.Sprintf("access to %s", m.Path), Origin: m.Origin, Why: "it does not exist", Known: true,
+		})
+	}
+	if c.Plan.Tier != sandbox.TierNamespace && c.Plan.Temp != "" {
+		if err := os.Mkdir(temp, 0o700); err != nil {
+			return nil, errors.Join(fmt.Errorf("making the private directory of the call: %w", err), c.Undo())
+		}
+		c.temp = temp
+	}
+	if c.before, err = sandbox.Snapshot(ctx, c.checks()); err != nil {
+		return nil, errors.Join(err, c.release())
+	}
+	for _, p := range c.before.Incomplete {
+		c.NotEnforced = append(c.NotEnforced, sandbox.NotEnforced{What: "that " + p + " stays as it is", Why: "it holds too much to be compared after the call"})
+	}
+	return c, nil
+}
+
+// parts are what the private tree needs of the host's: what is granted, and the links on the
+// way to it, which grant nothing.
+func parts(b *baseline.Baseline) ([]sandbox.Grant, error) {
+	list := slices.Clone(b.Grants)
+	for _, l := range b.Links {
+		n, err := sandbox.Look(l.Path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", l.Path, err)
+		}
+		if n.Kind == sandbox.Link {
+			list = append(list, sandbox.Grant{Node: n})
+		}
+	}
+	return list, nil
+}
+
+func devices(b *baseline.Baseline) []string {
+	list := make([]string, len(b.Devices))
+	for i, name := range b.Devices {
+		list[i] = "/dev/" + name
+	}
+	return list
+}
+
+// checks are what has to hold afterwards: what the plan asks for, and that what the private
+// tree is made of has kept its place.
+func (c *Call) checks() []sandbox.Check {
+	return append(slices.Clone(c.After), sandbox.EntryChecks(c.Plan.Entries())...)
+}
+
+// Plan is the plan as the launcher takes it; nil where nothing is held.
+func (c *Call) JSON() (json.RawMessage, error) {
+	if c.Plan.Tier == sandbox.TierNone {
+		return nil, nil
+	}
+	return json.Marshal(c.Plan)
+}
+
+// Env is the environment of the program, with its private directory.
+func (c *Call) Env() []string {
+	if c.Plan.Temp == "" {
+		return c.program.Env
+	}
+	env := slices.DeleteFunc(slices.Clone(c.program.Env), func(kv string) bool { return strings.HasPrefix(kv, "TMPDIR=") })
+	return append(env, "TMPDIR="+c.Plan.Temp)
+}
+
+// LostError says that a call was ended because something outside replaced what the sandbox
+// was made of.
+type LostError struct{ Path string }
+
+// Error names the path.
+func (e *LostError) Error() string {
+	return fmt.Sprintf("%q was replaced or moved by somebody else while the call ran, which opened what a rule withholds there; the call was ended\ntry again when nothing else changes it", e.Path)
+}
+
+// Guard watches, while the program runs, the entries that the private tree is made of: the
+// context ends, with a *LostError as its cause, when one is lost.
+func (c *Call) Guard(ctx context.Context) (context.Context, error) {
+	entries := c.Plan.Entries()
+	if c.Plan.Tier != sandbox.TierNamespace || len(entries) == 0 {
+		return ctx, nil
+	}
+	ctx, c.stop = context.WithCancelCause(ctx)
+	w, err := sandbox.Watch(entries)
+	if errors.Is(err, sandbox.ErrNoWatch) {
+		return ctx, nil // told afterwards
+	}
+	if err != nil {
+		return ctx, err
+	}
+	c.watcher = w
+	go func() {
+		if n, ok := <-w.Lost(); ok {
+			c.stop(&LostError{n.Path})
+		}
+	}()
+	return ctx, nil
+}
+
+// End looks at what has to be as it was, when all processes of the call are gone, and removes
+// what was made for it. It returns what is not as it was: nothing is ever repaired.
+func (c *Call) End(ctx context.Context) ([]sandbox.Change, error) {
+	changes := c.before.Verify(ctx)
+	return changes, c.release()
+}
+
+func (c *Call) release() error {
+	var errs []error
+	if c.watcher != nil {
+		errs = append(errs, c.watcher.Close())
+	}
+	if c.stop != nil {
+		c.stop(nil)
+	}
+	if c.temp != "" {
+		errs = append(errs, removeAll(c.temp))
+	}
+	return errors.Join(append(errs, c.Undo())...)
+}
+
+// removeAll removes a directory that a program could do anything in, such as taking away
+// its own rights on what is below.
+func removeAll(dir string) error {
+	err := os.RemoveAll(dir)
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if e != nil && e.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// Unheld are the words of the back end for what it cannot hold of the plan.
+func (c *Call) Unheld() []string { return confine.Unheld(c.Plan) }
+
+func variable(env []string, name string) string {
+	for _, kv := range slices.Backward(env) {
+		if k, v, _ := strings.Cut(kv, "="); k == name {
+			return v
+		}
+	}
+	return ""
+}
+
+func random() string { return strconv.FormatUint(rand.Uint64(), 36) }

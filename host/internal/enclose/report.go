@@ -1,0 +1,162 @@
+package enclose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/jptool"
+)
+
+// Report is what the operating system held of a call. It never says more than was reached.
+type Report struct {
+	// Mode is auto, required or off; Tier what was used, ABI the Landlock version in use.
+	Mode        string                `json:"mode"`
+	Tier        sandbox.Tier          `json:"tier"`
+	ABI         int                   `json:"abi"`
+	Rules       []sandbox.Enforced    `json:"rules"`
+	Narrowed    []sandbox.Narrowing   `json:"narrowed"`
+	NotEnforced []sandbox.NotEnforced `json:"not_enforced"`
+}
+
+// None is the report where nothing is held: why, and what to do about it.
+func None(mode, why, remedy string) *Report {
+	return &Report{
+		Mode: mode, Tier: sandbox.TierNone, Rules: []sandbox.Enforced{}, Narrowed: []sandbox.Narrowing{},
+		NotEnforced: []sandbox.NotEnforced{{What: "anything: neither files nor network are held by the operating system", Why: why, Remedy: remedy}},
+	}
+}
+
+// Report says what the call was held with.
+func (c *Call) Report(mode string) *Report {
+	r := &Report{Mode: mode, Tier: c.Fitted.Plan.Tier, ABI: c.Fitted.Plan.ABI, Rules: c.Rules, Narrowed: c.Narrowed, NotEnforced: slices.Clone(c.NotEnforced)}
+	for _, text := range c.Unheld() {
+		what, why, _ := strings.Cut(text, ": ")
+		r.NotEnforced = append(r.NotEnforced, sandbox.NotEnforced{What: what, Why: why, Known: true})
+	}
+	return r
+}
+
+// Warnings are what a person should be told once: what is not held although it was asked
+// for, and rules that became narrower. The documented differences are not among them.
+func (c *Call) Warnings() []string {
+	var list []string
+	for i := range c.NotEnforced {
+		if n := &c.NotEnforced[i]; !n.Known {
+			list = append(list, "not enforced by the operating system: "+words(n.Rule, n.What, n.Why, n.Remedy))
+		}
+	}
+	for i := range c.Narrowed {
+		n := &c.Narrowed[i]
+		list = append(list, fmt.Sprintf("narrowed: %s became %s", words(n.Rule, "", "", ""), words(n.Became, "", n.Why, n.Remedy)))
+	}
+	return list
+}
+
+func words(rule, what, why, remedy string) string {
+	var b strings.Builder
+	b.WriteString(ask.VisibleLine(rule))
+	if rule != "" && what != "" {
+		b.WriteString(": ")
+	}
+	b.WriteString(ask.VisibleLine(what))
+	if why != "" {
+		b.WriteString(" (" + ask.VisibleLine(why) + ")")
+	}
+	if remedy != "" {
+		b.WriteString("\n  " + ask.VisibleText(remedy))
+	}
+	return b.String()
+}
+
+// Profile is the whole of what would be done, for people and scripts that look at it.
+type Profile struct {
+	Tier     sandbox.Tier         `json:"tier"`
+	ABI      int                  `json:"abi"`
+	Program  string               `json:"program"`
+	Declared *jptool.AccessPolicy `json:"declared"`
+	// Effective is what the tool is told, and what the kernel holds of it.
+	Effective   *jptool.AccessPolicy  `json:"effective"`
+	Rules       []sandbox.Enforced    `json:"rules"`
+	Narrowed    []sandbox.Narrowing   `json:"narrowed"`
+	NotEnforced []sandbox.NotEnforced `json:"not_enforced"`
+	// After is compared when the call has ended.
+	After []sandbox.Check `json:"after"`
+	Plan  *sandbox.Plan   `json:"plan"`
+}
+
+// Profile describes the call; d is the policy that it was prepared from.
+func (c *Call) Profile(d *policy.Declared) *Profile {
+	r := c.Report("")
+	return &Profile{
+		Tier: r.Tier, ABI: r.ABI, Program: c.program.Path, Declared: d.Access, Effective: c.Access,
+		Rules: r.Rules, Narrowed: r.Narrowed, NotEnforced: r.NotEnforced, After: c.After, Plan: c.Fitted.Plan,
+	}
+}
+
+// String is the profile for a terminal.
+func (p *Profile) String() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("tier      %s (Landlock %d)", p.Tier, p.ABI)
+	line("program   %s", ask.Visible(p.Program))
+	part := func(title string, n int) {
+		if n > 0 {
+			line("\n%s", title)
+		}
+	}
+	part("rules", len(p.Rules))
+	for _, r := range p.Rules {
+		line("  %-52s %s", ask.VisibleLine(r.Rule), ask.VisibleLine(r.EnforcedBy))
+	}
+	part("narrowed", len(p.Narrowed))
+	for _, n := range p.Narrowed {
+		line("  %s", strings.ReplaceAll(fmt.Sprintf("%s became %s", ask.VisibleLine(n.Rule), words(n.Became, "", n.Why, n.Remedy)), "\n", "\n  "))
+	}
+	part("not enforced by the operating system", len(p.NotEnforced))
+	for _, n := range p.NotEnforced {
+		line("  %s", strings.ReplaceAll(words(n.Rule, n.What, n.Why, n.Remedy), "\n", "\n  "))
+	}
+	part("trees", len(p.Plan.Trees))
+	for _, n := range p.Plan.Trees {
+		line("  %s", ask.Visible(n.Path))
+	}
+	part("grants", len(p.Plan.Grants)+len(p.Plan.Runtime))
+	for _, g := range p.Plan.Grants {
+		line("  %-52s %s", ask.Visible(g.Path), g.Caps)
+	}
+	for _, g := range p.Plan.Runtime {
+		line("  %-52s %s (runtime)", ask.Visible(g.Path), g.Caps)
+	}
+	part("mounts", len(p.Plan.Covers)+len(p.Plan.Pins))
+	for _, c := range p.Plan.Covers {
+		line("  %-52s %s", ask.Visible(c.Path), cover(c))
+	}
+	for _, n := range p.Plan.Pins {
+		line("  %-52s kept in place", ask.Visible(n.Path))
+	}
+	part("compared after the call", len(p.After))
+	for _, c := range p.After {
+		line("  %-52s %s", ask.Visible(c.Path), c.Want)
+	}
+	if p.Plan.Temp != "" {
+		line("\nprivate directory  %s", ask.Visible(p.Plan.Temp))
+	}
+	return b.String()
+}
+
+func cover(c sandbox.Cover) string {
+	var list []string
+	for _, f := range []struct {
+		on   bool
+		word string
+	}{{c.Hide, "hidden"}, {c.Again, "shown again"}, {c.ReadOnly, "read-only"}, {c.NoExec, "no execution"}} {
+		if f.on {
+			list = append(list, f.word)
+		}
+	}
+	return strings.Join(list, ", ")
+}

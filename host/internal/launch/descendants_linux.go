@@ -1,0 +1,49 @@
+package launch
+
+import (
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// SignalDescendants sends sig to every process below this one.
+func SignalDescendants(sig unix.Signal) { _, _ = signalTree(os.Getpid(), sig) }
+
+// CountEvery is how often processes are counted where their number is limited.
+const CountEvery = watch
+
+// CountDescendants returns how many processes below this one are alive, one of them (an init
+// that belongs to the sandbox) not counted.
+func CountDescendants(but int) (n int) {
+	list, _ := descendants(os.Getpid())
+	for _, p := range list {
+		if !p.dead() && p.pid != but {
+			n++
+		}
+	}
+	return n
+}
+
+// EndDescendants kills every process below this one and waits for them, for a program
+// that is the reaper of what its children leave behind (PR_SET_CHILD_SUBREAPER) and waits
+// for none of them elsewhere. It returns false if some could not be ended in time.
+func EndDescendants() bool {
+	began := time.Now()
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		for {
+			pid, err := unix.Wait4(-1, nil, unix.WALL|unix.WNOHANG, nil)
+			if err == unix.ECHILD {
+				return true // nobody is left
+			}
+			if err != unix.EINTR && (err != nil || pid == 0) {
+				break
+			}
+		}
+		if time.Since(began) > killFor {
+			return false
+		}
+		SignalDescendants(unix.SIGKILL)
+		time.Sleep(pause)
+	}
+}

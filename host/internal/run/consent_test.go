@@ -1,0 +1,356 @@
+package run
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jptools/jptools/host/internal/exit"
+)
+
+func TestRunModes(t *testing.T) {
+	for _, c := range []struct {
+		mode    string
+		answers []string // nil: nobody is there
+		want    string
+	}{
+		{"ask", nil, "refused run_mode"},
+		{"ask", []string{"y"}, "run"},
+		{"ask", []string{"n"}, "refused declined"},
+		{"ask", []string{"cancel"}, "refused declined"},
+		{"unattended", nil, "run"},
+		{"unattended", []string{}, "run"},
+		{"skip", []string{}, "refused run_mode"},
+		{"edit", nil, "refused run_mode"},
+		{"edit", []string{`{"x":"edited"}`}, "run"},
+		{"edit", []string{`{"y":1}`, `{"x":"second"}`}, "run"},
+		{"edit", []string{`{"y":1}`, `{`, `[]`}, "failed"},
+		{"edit", []string{" \n"}, "refused declined"},
+		{"edit", []string{"cancel"}, "refused declined"},
+	} {
+		w := newWorld(t, one("echo", nil, `run = "`+c.mode+`"`, `parameters.x.type = "string"`))
+		if c.answers != nil {
+			w.says(c.answers...)
+		}
+		r := w.run(`{"x":"1"}`)
+		if got := content(r); got != c.want {
+			t.Errorf("%s %q: %s: %v", c.mode, c.answers, got, w.lastErr)
+		}
+		if c.want != "run" {
+			if r.Starts != 0 || r.Status == exit.OK {
+				t.Errorf("%s %q: it ran, status %d", c.mode, c.answers, r.Status)
+			}
+			continue
+		}
+		if c.mode == "edit" && !strings.Contains(string(r.Outcome.Data), strings.TrimSuffix(strings.TrimPrefix(c.answers[len(c.answers)-1], "{"), "}")) {
+			t.Errorf("the tool got %s", r.Outcome.Data)
+		}
+	}
+	// The message without a terminal names what allows it, and that works.
+	w := newWorld(t, one("echo", nil))
+	w.run("")
+	if text := w.lastErr.Error(); !strings.Contains(text, "--cfg conversation.tools.t.run=unattended") {
+		t.Error(text)
+	}
+	w.cfg = []string{"conversation.tools.t.run=unattended"}
+	if got := content(w.run("")); got != "run" {
+		t.Error(got)
+	}
+}
+
+func TestResultModes(t *testing.T) {
+	for _, c := range []struct {
+		mode    string
+		answers []string
+		want    string
+	}{
+		{"unattended", nil, "run"},
+		{"ask", nil, "refused result_mode"},
+		{"ask", []string{"y"}, "run"},
+		{"ask", []string{"n"}, "refused result_mode"},
+		{"ask", []string{"cancel"}, "refused result_mode"},
+		{"skip", []string{}, "refused result_mode"},
+		{"edit", []string{"less"}, "less"},
+		{"edit", nil, "refused result_mode"},
+	} {
+		w := newWorld(t, one("echo", nil, unattended, `result = "`+c.mode+`"`))
+		if c.answers != nil {
+			w.says(c.answers...)
+		}
+		r := w.run("")
+		if got := content(r); got != c.want {
+			t.Errorf("%s %q: %s", c.mode, c.answers, got)
+		}
+		if c.want != "run" && r.Outcome.Data != nil {
+			t.Errorf("%s %q: the data got through: %s", c.mode, c.answers, r.Outcome.Data)
+		}
+	}
+}
+
+// Y and N hold for the session, for this tool under this policy, and can be forgotten.
+func TestRemembered(t *testing.T) {
+	w := newWorld(t, one("echo", nil, `parameters.x.type = "string"`))
+	w.says("Y")
+	w.run("")
+	w.nobody()
+	r := w.run(`{"x":"other"}`)
+	if content(r) != "run" || !slices.Contains(r.Answers, Answered{On: OnRun, By: BySession}) {
+		t.Errorf("%s %v", content(r), r.Answers)
+	}
+	// Another session, another policy, another command: asked again.
+	w.session = "other"
+	if got := content(w.run("")); got != "refused run_mode" {
+		t.Errorf("in another session: %s", got)
+	}
+	w.session = "test"
+	w.cfg = []string{`conversation.tools.t.access.env:=[{"name":"X","read":true}]`}
+	if got := content(w.run("")); got != "refused run_mode" {
+		t.Errorf("with another policy: %s", got)
+	}
+	w.cfg = []string{`conversation.tools.t.command:={"program":"/bin/echo"}`}
+	if got := content(w.run("")); got != "refused run_mode" {
+		t.Errorf("with another command: %s", got)
+	}
+	w.cfg = nil
+	// A preview was not what was allowed.
+	if got := content(w.run("", preview)); got != "refused run_mode" {
+		t.Errorf("preview: %s", got)
+	}
+	m := w.host().Memory
+	list, err := m.List()
+	if err != nil || len(list) != 1 || list[0].Tool != "t" || list[0].On != OnRun || !list[0].Yes {
+		t.Fatalf("%v %v", list, err)
+	}
+	if n, err := m.Forget(t.Context(), "other"); n != 0 || err != nil {
+		t.Errorf("%d %v", n, err)
+	}
+	if n, err := m.Forget(t.Context(), "t"); n != 1 || err != nil {
+		t.Errorf("%d %v", n, err)
+	}
+	w.says("N")
+	if got := content(w.run("")); got != "refused declined" {
+		t.Error(got)
+	}
+	w.says()
+	if got := content(w.run("")); got != "refused declined" || !strings.Contains(w.lastErr.Error(), "jphost session forget t") {
+		t.Errorf("%s %v", got, w.lastErr)
+	}
+	// A small y is for one call; what cannot be read asks again.
+	if _, err := m.Forget(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	w.says("y", "Y", "y")
+	w.run("")
+	w.run("")
+	if err := w.host().State.Write(memoryFile, []byte("broken")); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(w.run("")); got != "run" {
+		t.Error(got)
+	}
+	if _, err := m.List(); err == nil {
+		t.Error("a broken file is told nobody")
+	}
+}
+
+// Nothing is remembered for ever, and what is too old goes away by itself.
+func TestMemoryAges(t *testing.T) {
+	w := newWorld(t, one("echo", nil))
+	w.says("Y")
+	w.run("")
+	dir := w.host().State
+	data, err := dir.Read(memoryFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	year := time.Now().UTC().Format("2006")
+	if err := dir.Write(memoryFile, bytes.ReplaceAll(data, []byte(`"at":"`+year), []byte(`"at":"2001`))); err != nil {
+		t.Fatal(err)
+	}
+	w.says("n")
+	if got := content(w.run("")); got != "refused declined" {
+		t.Error(got)
+	}
+	if err := w.host().Memory.remember(t.Context(), Remembered{Tool: "other"}); err != nil {
+		t.Fatal(err)
+	}
+	if data, err = dir.Read(memoryFile); err != nil || bytes.Contains(data, []byte("2001")) || !bytes.Contains(data, []byte("other")) {
+		t.Errorf("%s %v", data, err)
+	}
+}
+
+func TestNothingIsRememberedWithoutASession(t *testing.T) {
+	w := newWorld(t, one("ask", nil, `access.fs = [{ path = ".", read = true }]`))
+	w.write(".env", "")
+	w.session = ""
+	for range 2 {
+		p := w.says("y", "y", "y")
+		if got := content(w.run("")); got != "go: true" {
+			t.Error(got)
+		}
+		if strings.Contains(strings.Join(p.asked, ""), "session") {
+			t.Errorf("a session is spoken of: %q", p.asked)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(w.host().State.Path(), memoryFile)); err == nil {
+		t.Error("something was written")
+	}
+}
+
+// Whoever sees the diff with the question whether to run is not asked about the same diff
+// again; about anything else they are.
+func TestOneConsent(t *testing.T) {
+	const diff = "--- a\n+++ a\n-x\n+y\n"
+	would := "Would modify a.\n\n```diff\n" + diff + "```\n\nA note."
+	for _, c := range []struct {
+		name, preview, preamble, def, format string
+		answers                              []string
+		want                                 string
+	}{
+		{"the same", would, diff, "true", "unattended", []string{"y"}, "applied: true"},
+		{"two blocks", "````diff\n--- a\n````\n\n```diff\n+++ a\n-x\n+y\n```\n", diff, "true", "unattended", []string{"y"}, "applied: true"},
+		{"declined", would, diff, "true", "unattended", []string{"n"}, "refused declined"},
+		{"another diff", would, diff + "+z\n", "true", "unattended", []string{"y", "n"}, "applied: false"},
+		{"part of it", would, "-x\n", "true", "unattended", []string{"y", "n"}, "applied: false"},
+		{"a warning that expects no", would, diff, "false", "unattended", []string{"y", "n"}, "applied: false"},
+		{"not bound", would, diff, "true", "unattended", []string{"y", "n"}, "applied: false"},
+		{"no preview", would, diff, "true", "ask", []string{"y", "n"}, "applied: false"},
+		{"cut", "```diff\n" + diff, diff, "true", "unattended", []string{"y", "n"}, "applied: false"},
+		{"too long to be shown", "```\nLONG```", "LONG", "true", "unattended", []string{"y", "n"}, "applied: false"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			token := "t"
+			if c.name == "not bound" {
+				token = ""
+			}
+			w := newWorld(t, one("edit", []string{c.preview, c.preamble, c.def, token}, `format = "`+c.format+`"`))
+			p := w.says(c.answers...)
+			r := w.run("")
+			if got := content(r); got != c.want {
+				t.Errorf("got %s: %v", got, w.lastErr)
+			}
+			if shown := strings.Contains(p.asked[0], long(c.preview)); shown != (c.format == "unattended") {
+				t.Errorf("the preview was shown: %v", shown)
+			}
+		})
+	}
+	// A yes that was remembered has seen nothing: the tool asks.
+	w := newWorld(t, one("edit", []string{would, diff, "true", "t"}, `format = "unattended"`))
+	w.says("Y")
+	w.run("")
+	w.says("n")
+	if r := w.run(""); content(r) != "applied: false" || r.Starts != 2 {
+		t.Errorf("%+v", r)
+	}
+	// Without a terminal nothing is started for a preview.
+	w = newWorld(t, one("edit", []string{would, diff, "true", "t"}, `format = "unattended"`))
+	if r := w.run(""); r.Starts != 0 {
+		t.Errorf("started %d times", r.Starts)
+	}
+	// A preview that fails ends the call; nobody is asked.
+	w = newWorld(t, one("fail", []string{"access_denied"}, `format = "unattended"`))
+	w.says()
+	if r := w.run(""); content(r) != "error access_denied" || r.Status != exit.Refused {
+		t.Errorf("%+v", r.Outcome)
+	}
+}
+
+// RFD 075, "Sensitive path protection".
+func TestSensitive(t *testing.T) {
+	reach := `access.fs = [{ path = ".", read = true }]`
+	w := newWorld(t, one("echo", nil, unattended, reach))
+	w.write(".env", "")
+	// The user's own unattended: a warning, once a session.
+	r := w.run("")
+	if content(r) != "run" || !strings.Contains(strings.Join(r.Warnings, "\n"), ".env: read") {
+		t.Errorf("%s %v", content(r), r.Warnings)
+	}
+	if r := w.run(""); len(r.Warnings) > 0 {
+		t.Errorf("told again: %v", r.Warnings)
+	}
+	// Not the user's own: asked, and refused without a terminal, with what allows it.
+	w = newWorld(t, one("echo", nil, reach))
+	w.write(".env", "")
+	if got := content(w.run("")); got != "refused sensitive" {
+		t.Error(got)
+	}
+	text := w.lastErr.Error()
+	for _, want := range []string{".env: read", "--allow-sensitive", `run = "unattended"`, "--cfg conversation.tools.t.access.fs+=.env"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in %s", want, text)
+		}
+	}
+	// What the message names works.
+	w.cfg = []string{"conversation.tools.t.access.fs+=.env"}
+	if got := content(w.run("")); got != "refused run_mode" {
+		t.Errorf("withheld: %s", got)
+	}
+	w.cfg = []string{"conversation.tools.t.run=unattended"}
+	if got := content(w.run("")); got != "run" {
+		t.Error(got)
+	}
+	w.cfg = nil
+	if got := content(w.run("", func(c *Call) { c.AllowSensitive = true })); got != "refused run_mode" {
+		t.Error(got)
+	}
+	// A person's answer holds for the session, whichever it is.
+	w.says("y", "y")
+	if got := content(w.run("")); got != "run" {
+		t.Error(got)
+	}
+	w.says("n")
+	if got := content(w.run("")); got != "refused declined" {
+		t.Error(got)
+	}
+	w.session = "other"
+	w.says("n")
+	if got := content(w.run("")); got != "refused sensitive" {
+		t.Error(got)
+	}
+	w.says()
+	if got := content(w.run("")); got != "refused sensitive" || !strings.Contains(w.lastErr.Error(), "jphost session forget t") {
+		t.Errorf("%s %v", got, w.lastErr)
+	}
+	// More places: asked again.
+	w.session = "test"
+	w.write(".env.local", "")
+	w.says("n")
+	if got := content(w.run("")); got != "refused sensitive" {
+		t.Error(got)
+	}
+	// A preview reaches them as well as a run.
+	w.nobody()
+	if got := content(w.run("", preview)); got != "refused sensitive" {
+		t.Error(got)
+	}
+	// The row with which a mount keeps a tool's default is nobody's wish.
+	w = newWorld(t, one("echo", nil))
+	w.write(".env", "")
+	w.conversation = "[conversation.tools.t]\naccess.fs = [{ path = '.', read = true, write = true, execute = true }]\n"
+	if got := content(w.run("")); got != "refused run_mode" {
+		t.Error(got)
+	}
+	w.conversation = strings.Replace(w.conversation, ", execute = true", "", 1)
+	if got := content(w.run("")); got != "refused sensitive" {
+		t.Error(got)
+	}
+	// What the repository lets run unattended is not the user's own word, nor is what is built in.
+	w = newWorld(t, strings.Replace(one("echo", nil, reach), "tools.t]", "tools.u]", 1))
+	w.repo = one("echo", nil, unattended, reach)
+	w.write(".env", "")
+	w.repo = strings.ReplaceAll(w.repo, "TOOL", "echo")
+	w.says("y", "n")
+	if got := content(w.run("")); got != "refused sensitive" {
+		t.Error(got)
+	}
+	w = newWorld(t, strings.Replace(one("echo", nil, reach), "tools.t]", "tools.fs_read_file]", 1))
+	w.write(".env", "")
+	w.tool = "fs_read_file"
+	if got := content(w.run(`{"path":"x"}`)); got != "refused sensitive" {
+		t.Error(got)
+	}
+}

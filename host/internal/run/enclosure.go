@@ -1,0 +1,185 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/approval"
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/enclose"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/host/internal/sandbox/baseline"
+	"github.com/jptools/jptools/host/internal/sandbox/confine"
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// Enclosure is what calls of a tool are held with.
+func (h *Host) Enclosure(ctx context.Context, t *config.Tool) (enclose.Settings, error) {
+	c := h.Config.Sandbox()
+	s := enclose.Settings{
+		Required: c.Mode == "required", TempBase: h.TempBase,
+		Limits: sandbox.Limits{
+			Memory: t.Limits.Memory, Processes: t.Limits.Processes, FileSize: t.Limits.FileSize,
+			CPUSeconds: int64(t.Limits.CPU.Seconds() + 0.999),
+		},
+	}
+	if c.Tier != "auto" {
+		s.Tier = sandbox.Tier(c.Tier)
+	}
+	var err error
+	if s.Paths, err = baseline.FromConfig(c.Paths, lookup(h.Environ, "HOME")); err != nil {
+		return s, exit.With(exit.Usage, err)
+	}
+	s.Machine, err = enclose.Machine(ctx, h.State, func(name string) string { return lookup(h.Environ, name) })
+	return s, exit.With(exit.Usage, err)
+}
+
+// start starts the tool once, held as far as it can be. The request is written for the
+// effective policy, which is known only here.
+func (k *call) start(ctx context.Context, cmd *command) (*launch.Result, error) {
+	mode := k.Config.Sandbox().Mode
+	if mode == "off" {
+		return k.unheld(ctx, cmd, enclose.None(mode, `sandbox.mode = "off"`, `set sandbox.mode = "auto"`))
+	}
+	settings, err := k.Enclosure(ctx, k.Tool)
+	if err != nil {
+		return nil, err
+	}
+	if m := settings.Machine; m.Landlock == 0 || k.policy.access == nil {
+		report := enclose.None(mode, cmp.Or(m.Why["landlock"], "there is no sandbox for "+runtime.GOOS), "jphost doctor says what is missing")
+		if settings.Required {
+			k.report.Sandbox = report
+			return nil, k.report.refuse(ReasonSandbox, fmt.Errorf("%s was not run: sandbox.mode is \"required\", and nothing can be held here: %s\nset it to \"auto\" to rely on the tools' own checks", k.Tool.Name, report.NotEnforced[0].Why))
+		}
+		return k.unheld(ctx, cmd, report)
+	}
+	for attempt := 0; ; attempt++ {
+		res, err := k.enclosed(ctx, cmd, settings)
+		switch {
+		case confine.IsNamespaces(err) && settings.Machine.Namespaces:
+			settings.Machine.Namespaces = false
+			settings.Machine.Why = map[string]string{"namespaces": err.Error()}
+		case confine.IsChanged(err) && attempt < 3:
+		default:
+			return res, err
+		}
+	}
+}
+
+// unheld starts the tool without the operating system's help (RFD 075, "Unsupported
+// platforms and fallback").
+func (k *call) unheld(ctx context.Context, cmd *command, report *enclose.Report) (*launch.Result, error) {
+	k.report.Sandbox = report
+	why := report.NotEnforced[0].Why
+	k.warnOnce(ctx, "none", "tools run with your full user permissions: nothing is held by the operating system ("+why+")\nuse run = \"ask\" for tools that you do not trust")
+	spec, err := k.spec(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return k.Launcher.Run(ctx, spec)
+}
+
+// enclosed makes one attempt.
+func (k *call) enclosed(ctx context.Context, cmd *command, s enclose.Settings) (*launch.Result, error) {
+	spec, err := k.spec(cmd)
+	if err != nil {
+		return nil, err
+	}
+	mode := k.Config.Sandbox().Mode
+	held, err := enclose.Prepare(ctx, k.policy.declared, enclose.Program{Path: spec.Program, Argv: spec.Argv, Env: spec.Env}, s)
+	if refused := (*sandbox.RefusedError)(nil); errors.As(err, &refused) {
+		k.report.Sandbox = held.Report(mode)
+		return nil, k.report.refuse(ReasonSandbox, fmt.Errorf("%s was not run: %w", k.Tool.Name, err))
+	}
+	if err != nil {
+		return nil, exit.With(exit.Host, err)
+	}
+	k.report.Sandbox = held.Report(mode)
+	k.warnOnce(ctx, string(held.Fitted.Plan.Tier), held.Warnings()...)
+	res, err := k.hold(ctx, cmd, held)
+	changes, end := held.End(context.WithoutCancel(ctx))
+	if len(changes) > 0 {
+		return res, k.changed(ctx, changes)
+	}
+	return res, errors.Join(err, exit.With(exit.Host, end))
+}
+
+// hold starts the tool with the effective policy in its request.
+func (k *call) hold(ctx context.Context, cmd *command, held *enclose.Call) (*launch.Result, error) {
+	if err := cmd.effective(k, held.Access); err != nil {
+		return nil, err
+	}
+	spec, err := k.spec(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if spec.Plan, err = held.JSON(); err != nil {
+		return nil, exit.With(exit.Host, err)
+	}
+	spec.Env = held.Env()
+	guarded, err := held.Guard(ctx)
+	if err != nil {
+		return nil, exit.With(exit.Host, err)
+	}
+	res, err := k.Launcher.Run(guarded, spec)
+	if lost := (*enclose.LostError)(nil); err != nil && errors.As(context.Cause(guarded), &lost) {
+		return res, exit.With(exit.Refused, lost)
+	}
+	return res, err
+}
+
+// warnOnce tells warnings the first time in a session that they come up for this tool.
+func (k *call) warnOnce(ctx context.Context, kind string, list ...string) {
+	for _, text := range list {
+		key := "sandbox-" + kind + "-" + keyOf(text)
+		if _, told := k.Session.Recall(key); told {
+			continue
+		}
+		_ = k.Session.Remember(ctx, key, "told") // at worst it is told again
+		k.warn(text)
+	}
+}
+
+// changed fails the call because of what it left, and holds further writing calls.
+func (k *call) changed(ctx context.Context, changes []sandbox.Change) error {
+	var b strings.Builder
+	var holds []approval.Hold
+	for _, c := range changes {
+		fmt.Fprintf(&b, "\n  %s", ask.VisibleLine(c.String()))
+		name := c.Path
+		if rel, ok := wspath.WithinAbs(k.Workspace.Root(), c.Path); ok {
+			name = rel
+		}
+		holds = append(holds, approval.Hold{Path: name, Reason: c.What, Tool: k.Tool.Name})
+	}
+	err := k.Holds.Add(context.WithoutCancel(ctx), holds...)
+	return errors.Join(k.report.refuse(ReasonChanged, fmt.Errorf("%s ran, and then this was not as the rules want it:%s\nnothing was put back; writing calls in this workspace are held until a person has looked: jphost trust accept", k.Tool.Name, b.String())), exit.With(exit.Host, err))
+}
+
+// keyOf is short, and different for different texts.
+func keyOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}
+
+// effective writes the request for another policy than the declared one.
+func (c *command) effective(k *call, access *jptool.AccessPolicy) error {
+	c.context.Access = access
+	data, err := marshal(c.context)
+	c.req.context = data
+	if err != nil {
+		return err
+	}
+	k.report.Policy.Effective, _, err = digest(access)
+	return err
+}

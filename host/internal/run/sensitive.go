@@ -1,0 +1,149 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/jptool"
+)
+
+// sensitive asks once per session about places of secrets that the tool may reach (RFD 075,
+// "Sensitive path protection"); without a terminal the call is refused. Who has set `run = "unattended"`
+// in the user's own configuration has allowed it for good, and is warned once per session.
+// It does not stop a tool that may reach them from using them.
+func (k *call) sensitive(ctx context.Context) error {
+	list := k.places()
+	if len(list) == 0 {
+		return nil
+	}
+	text := k.secrets(list)
+	where := Remembered{Tool: k.Tool.Name, On: OnSensitive, Scope: scope(text)}
+	if k.AllowSensitive {
+		k.answered(OnSensitive, "", ByCall)
+		return nil
+	}
+	if k.unattendedByUser() {
+		k.answered(OnSensitive, "", ByConfig)
+		if first, _ := k.Session.Once(ctx, "sensitive-"+where.Scope); first {
+			k.warn(strings.TrimSuffix(text, "\n"))
+		}
+		return nil
+	}
+	old, known := k.recall(where)
+	if known && old.Yes {
+		return nil
+	}
+	withhold := "withhold them: " + k.withholding(list[0].Path)
+	if known {
+		return k.report.refuse(ReasonSensitive, fmt.Errorf("%s was not run: it may reach places of secrets, and that was declined for this session\nto be asked again: jphost session forget %s\n%s", k.Tool.Name, ask.Visible(k.Tool.Name), withhold))
+	}
+	prompt := "Let it?"
+	if k.Memory.Remembers() {
+		prompt = "Let it, for the rest of this session?"
+	}
+	answer, err := k.Prompter.Bool(ctx, ask.BoolQuestion{Message: ask.Message{Body: text + "\n"}, Prompt: prompt, Default: ask.No()})
+	switch {
+	case errors.Is(err, ask.ErrNoTerminal):
+		return k.report.refuse(ReasonSensitive, fmt.Errorf("%sthat is asked for once per session, and there is no terminal to ask on\nto allow it for this call: --allow-sensitive\nfor good: set run = \"unattended\" for the tool in your own config\n%s", text, withhold))
+	case err != nil:
+		return k.report.refuse(ReasonSensitive, fmt.Errorf("%s was not run: %w", k.Tool.Name, err))
+	}
+	k.answered(OnSensitive, "", ByPerson)
+	k.keep(ctx, where, answer.Yes)
+	if !answer.Yes {
+		return k.report.refuse(ReasonSensitive, fmt.Errorf("%s was not run: it may reach places of secrets\n%s", k.Tool.Name, withhold))
+	}
+	return nil
+}
+
+// places are the places of secrets that somebody's rules let the tool reach. The row with
+// which a mount keeps the default of a tool is nobody's wish: what it reaches inside the
+// workspace was within reach before.
+func (k *call) places() []policy.Sensitive {
+	declared := k.policy.declared
+	return slices.DeleteFunc(slices.Clone(declared.Sensitive), func(s policy.Sensitive) bool {
+		return strings.HasPrefix(s.Pattern, "**/") && slices.ContainsFunc(declared.Rules, func(r policy.Rule) bool {
+			return r.Type == "fs" && r.Origin == s.Origin && r.Name == "." && r.Layer == config.LayerConversation.String() &&
+				r.Stated.Has(jptool.Read|jptool.Write|jptool.Execute)
+		})
+	})
+}
+
+// secrets lists places for people.
+func (k *call) secrets(list []policy.Sensitive) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s may reach places of secrets:\n", ask.Visible(k.Tool.Name))
+	for _, s := range list {
+		fmt.Fprintf(&b, "  %s: %s (rule %s at %s)\n", ask.Visible(s.Path), strings.Join(s.Capabilities, ", "), ask.Visible(s.Rule), ask.Visible(s.Origin))
+	}
+	return b.String()
+}
+
+// withholding says how to keep a path from the tool. Where nothing is declared a rule
+// on the path alone would take everything else away too.
+func (k *call) withholding(name string) string {
+	if k.Tool.Access == nil || k.Tool.Access.FS == nil {
+		return "declare access.fs of the tool, with a rule on " + ask.Visible(name) + " that grants nothing"
+	}
+	return "--cfg " + k.key("access.fs") + "+=" + ask.Visible(name)
+}
+
+// unattendedByUser reports whether the user said that the tool needs no person: what is built
+// in does not count, nor does what came with the repository.
+func (k *call) unattendedByUser() bool {
+	at := k.Tool.Origin("run")
+	return k.Tool.Run == "unattended" && !at.IsZero() && at.Layer != config.LayerDefault && !at.Layer.Repository()
+}
+
+// secretNames are the built-in patterns of RFD 075 that can match in a workspace.
+var secretNames = []string{"**/.env", "**/.env.*"}
+
+// mentioned warns, once per session and place, when the tool of a call spoke of a place of
+// secrets inside the workspace on standard error. That is how RFD 075 has it for tools
+// without declared access, whose default includes such files; it is a hint and catches nothing
+// that a tool does silently.
+func (k *call) mentioned(ctx context.Context, stderr string) {
+	if k.Tool.Access != nil && k.Tool.Access.FS != nil || stderr == "" {
+		return
+	}
+	patterns := secretNames
+	for _, t := range k.Tool.SensitivePaths {
+		if !strings.HasPrefix(t.Text, "~") && !filepath.IsAbs(t.Text) {
+			patterns = append(patterns[:len(patterns):len(patterns)], filepath.ToSlash(t.Text))
+		}
+	}
+	told := map[string]bool{}
+	for word := range strings.FieldsFuncSeq(stderr, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'`,:;()[]{}<>=|", r) }) {
+		name := filepath.ToSlash(word)
+		if rest, ok := strings.CutPrefix(name, filepath.ToSlash(k.Root)+"/"); ok {
+			name = rest
+		}
+		name = path.Clean(name)
+		if told[name] || path.IsAbs(name) || strings.HasPrefix(name, "../") || !matches(patterns, name) {
+			continue
+		}
+		told[name] = true
+		if first, _ := k.Session.Once(ctx, "mentioned-"+scope(k.Tool.Name, name)); first {
+			k.warn(fmt.Sprintf("%s spoke of %s, a place of secrets that it may reach\nto withhold it: %s", ask.Visible(k.Tool.Name), ask.Visible(name), k.withholding(name)))
+		}
+	}
+}
+
+func matches(patterns []string, name string) bool {
+	for _, p := range patterns {
+		if ok, err := doublestar.Match(p, name); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}

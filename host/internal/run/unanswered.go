@@ -1,0 +1,66 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/launch"
+)
+
+// ask reports a question as the outcome.
+func (k *call) ask(q *launch.Question) {
+	out := &Question{
+		ID: q.ID, Text: q.Text, PreAmble: q.PreAmble, AnswerType: string(q.Answer), Options: q.Options, Default: q.Default,
+		Token: k.token(q), Target: "user",
+	}
+	if k.forAssistant(q) {
+		out.Target, out.Assistant = "assistant", k.Tool.Questions[q.ID].Assistant
+	}
+	k.report.Outcome = Outcome{Type: "needs_input", Question: out}
+}
+
+// forAssistant reports whether a question is not for a person.
+func (k *call) forAssistant(q *launch.Question) bool {
+	return k.Tool.Questions[q.ID].Target == "assistant"
+}
+
+// token is what an answer to q can be bound to: the token of the tool, or a digest of all
+// that is asked and of the call it is asked in.
+func (k *call) token(q *launch.Question) string {
+	if q.Token != "" {
+		return q.Token
+	}
+	return "host:" + scope(k.Tool.Name, show(k.args), q.ID, q.Text, q.PreAmble, string(q.Answer), strings.Join(q.Options, "\x00"), fmt.Sprint(q.Default))
+}
+
+// unanswered reports the question and says how to answer it.
+func (k *call) unanswered(q *launch.Question, why error) error {
+	k.ask(q)
+	var err error
+	switch {
+	case errors.Is(why, errAssistant):
+		err = exit.Errorf(exit.Refused, "%s asks the assistant: %s\n%s", k.Tool.Name, ask.VisibleText(q.Text), k.how(q))
+	case errors.Is(why, ask.ErrNoTerminal):
+		err = exit.Errorf(exit.Refused, "%s asks: %s\nthere is no terminal to ask on\n%s", k.Tool.Name, ask.VisibleText(q.Text), k.how(q))
+	default:
+		err = exit.Errorf(exit.Refused, "%s: its question was not answered: %w", k.Tool.Name, errors.Unwrap(why))
+	}
+	k.report.Outcome.Message = err.Error()
+	return err
+}
+
+// how is the way to answer q without a terminal.
+func (k *call) how(q *launch.Question) string {
+	example := "true"
+	switch {
+	case q.Answer == launch.Select && len(q.Options) > 0:
+		example = q.Options[0]
+	case q.Answer != launch.Boolean:
+		example = "TEXT"
+	}
+	return fmt.Sprintf("answer it with: --answer %s=%s\nto answer only what was shown here, add: --answer %s.token=%s",
+		ask.Visible(q.ID), ask.Visible(example), ask.Visible(q.ID), ask.Visible(k.token(q)))
+}

@@ -1,0 +1,259 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// Want is what must be true of a path after a call.
+type Want string
+
+const (
+	// StillMissing: nothing may have come to be there.
+	StillMissing Want = "missing"
+	// NoLink: what has come to be there is no symlink, nor reached by one: the next call
+	// would find the rule's rights where it leads.
+	NoLink Want = "no link"
+	// SameEntry: the same object stands there.
+	SameEntry Want = "same entry"
+	// Unchanged: it is the same object, with the same content and mode, and so is all that
+	// is below it.
+	Unchanged Want = "unchanged"
+)
+
+// Check is one thing to look at after a call; nothing is ever repaired (DESIGN 5, "After-call
+// checks"). It cannot tell who made a change.
+type Check struct {
+	Path string `json:"path"`
+	Want Want   `json:"want"`
+	// Node is what stood there when the plan was made.
+	Node Node `json:"node,omitzero"`
+}
+
+// EntryChecks are the checks that say afterwards what a [Watcher] says at once.
+func EntryChecks(nodes []Node) []Check {
+	list := make([]Check, len(nodes))
+	for i, n := range nodes {
+		list[i] = Check{Path: n.Path, Want: SameEntry, Node: n}
+	}
+	return list
+}
+
+// Entries are what must stay in its place for the plan to hold: covers and pins.
+func (p *Plan) Entries() []Node {
+	var list []Node
+	for _, c := range p.Covers {
+		list = append(list, c.Node)
+	}
+	return append(list, p.Pins...)
+}
+
+// Change is a check that failed.
+type Change struct {
+	Path string `json:"path"`
+	// What is appeared, disappeared, replaced, link, content, mode or unreadable.
+	What string `json:"what"`
+}
+
+// String is the change for people.
+func (c Change) String() string {
+	says := map[string]string{
+		"link": "a symlink stands there or on the way", "content": "its content changed", "mode": "its mode changed",
+		"unreadable": "it cannot be looked at any more",
+	}
+	if s, ok := says[c.What]; ok {
+		return fmt.Sprintf("%q: %s", c.Path, s)
+	}
+	return fmt.Sprintf("%q %s", c.Path, c.What)
+}
+
+const (
+	// maxCompared bounds how many files are compared by content or at all, maxDigest the
+	// size up to which the content is read: larger ones are told by their times.
+	maxCompared = 16384
+	maxDigest   = 1 << 20
+)
+
+// mark is one entry as it was.
+type mark struct {
+	Node
+	mode         uint32
+	size         int64
+	mtime, ctime int64 // ns
+	digest       [sha256.Size]byte
+	read         bool // digest is set
+}
+
+// Before is how things were before a call.
+type Before struct {
+	checks []Check
+	marks  map[string]mark
+	// Incomplete are the checks that hold too much to be compared: of what is beyond the
+	// limit no change is noticed.
+	Incomplete []string
+	left       int
+}
+
+// Snapshot looks at everything that checks speak of. The error names what cannot be looked at.
+func Snapshot(ctx context.Context, checks []Check) (*Before, error) {
+	b := &Before{checks: checks, marks: map[string]mark{}, left: maxCompared}
+	for _, c := range checks {
+		if c.Want != Unchanged {
+			continue
+		}
+		left := b.left
+		if err := b.walk(ctx, c.Path, b.marks); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Path, err)
+		}
+		if left > 0 && b.left <= 0 || left <= 0 {
+			b.Incomplete = append(b.Incomplete, c.Path)
+		}
+	}
+	return b, nil
+}
+
+// walk marks an entry and all below it.
+func (b *Before) walk(ctx context.Context, p string, marks map[string]mark) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if b.left--; b.left < 0 {
+		return nil
+	}
+	m, err := measure(p)
+	if err != nil {
+		return err
+	}
+	if old, known := b.marks[p]; m.Kind == File && (!known || !old.same(m)) {
+		m.readDigest()
+	}
+	marks[p] = m
+	if m.Kind != Dir {
+		return nil
+	}
+	names, more, err := readNames(p, b.left)
+	if err != nil {
+		return err
+	}
+	if more {
+		b.left = -1
+		return nil
+	}
+	for _, name := range names {
+		if err := b.walk(ctx, path.Join(p, name), marks); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// same: nothing happened to the file. An unprivileged program cannot set the time of the
+// last change of an inode.
+func (m mark) same(n mark) bool {
+	return m.Node == n.Node && m.mode == n.mode && m.size == n.size && m.mtime == n.mtime && m.ctime == n.ctime
+}
+
+func (m *mark) readDigest() {
+	if m.size > maxDigest {
+		return
+	}
+	d, err := wspath.OpenDir(path.Dir(m.Path))
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	f, err := d.Open(path.Base(m.Path))
+	if err != nil {
+		return // then times tell
+	}
+	defer f.Close()
+	hash := sha256.New()
+	if n, err := io.Copy(hash, io.LimitReader(f, maxDigest+1)); err != nil || n > maxDigest {
+		return
+	}
+	m.read = true
+	hash.Sum(m.digest[:0])
+}
+
+// Verify says what is not as the checks want it, by path.
+func (b *Before) Verify(ctx context.Context) []Change {
+	var out []Change
+	for _, c := range b.checks {
+		var now Node
+		var err error
+		if c.Want == NoLink {
+			now, err = b.firstLink(c.Path)
+		} else {
+			now, err = look(c.Path)
+		}
+		switch {
+		case err != nil && err != errLink:
+			out = append(out, Change{c.Path, "unreadable"})
+		case err == errLink && c.Want == StillMissing:
+			out = append(out, Change{c.Path, "link"})
+		case err == errLink || c.Want == NoLink && now.Kind == Link:
+			out = append(out, Change{c.Path, "link"})
+		case c.Want == StillMissing && now.Kind != Missing:
+			out = append(out, Change{c.Path, "appeared"})
+		case c.Want == SameEntry || c.Want == Unchanged:
+			switch {
+			case now.Kind == Missing:
+				out = append(out, Change{c.Path, "disappeared"})
+			case now.Kind != c.Node.Kind || now.ID != c.Node.ID:
+				out = append(out, Change{c.Path, "replaced"})
+			case c.Want == Unchanged:
+				out = append(out, b.compare(ctx, c.Path)...)
+			}
+		}
+	}
+	slices.SortFunc(out, func(x, y Change) int { return strings.Compare(x.Path+"\x00"+x.What, y.Path+"\x00"+y.What) })
+	return slices.Compact(out)
+}
+
+// firstLink is a link on the way to a path, or what stands there.
+func (b *Before) firstLink(p string) (Node, error) {
+	n, err := look(p)
+	if err == errLink {
+		return Node{Path: p, Kind: Link}, nil
+	}
+	return n, err
+}
+
+// compare looks at a tree again.
+func (b *Before) compare(ctx context.Context, top string) []Change {
+	now := map[string]mark{}
+	again := &Before{marks: b.marks, left: maxCompared}
+	if err := again.walk(ctx, top, now); err != nil {
+		return []Change{{top, "unreadable"}}
+	}
+	incomplete := slices.Contains(b.Incomplete, top) || again.left < 0
+	var out []Change
+	for p, n := range now {
+		old, known := b.marks[p]
+		switch {
+		case !known && incomplete:
+		case !known:
+			out = append(out, Change{p, "appeared"})
+		case old.Kind != n.Kind || old.ID != n.ID:
+			out = append(out, Change{p, "replaced"})
+		case old.mode != n.mode:
+			out = append(out, Change{p, "mode"})
+		case n.Kind == Dir || old.same(n):
+		case old.size != n.size, old.read && n.read && old.digest != n.digest, !old.read || !n.read:
+			out = append(out, Change{p, "content"})
+		}
+	}
+	for p := range b.marks {
+		if _, still := now[p]; !still && holds(top, p) && !incomplete {
+			out = append(out, Change{p, "disappeared"})
+		}
+	}
+	return out
+}

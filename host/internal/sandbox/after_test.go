@@ -1,0 +1,134 @@
+package sandbox_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/jptool/jptooltest"
+)
+
+// node is what stands at a path, as Survey would find it.
+func node(t testing.TB, path string) sandbox.Node {
+	t.Helper()
+	n, err := sandbox.Look(path)
+	if err != nil || n.Kind == sandbox.Missing {
+		t.Fatalf("%s: %+v, %v", path, n, err)
+	}
+	return n
+}
+
+func do(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestVerify makes one change after a snapshot, and reads what is said of it.
+func TestVerify(t *testing.T) {
+	for _, c := range []struct {
+		name, want string
+		change     func(t *testing.T, dir string)
+	}{
+		{"nothing", "", func(*testing.T, string) {}},
+		{"read", "", func(t *testing.T, dir string) { _, err := os.ReadFile(dir + "/hooks/a"); do(t, err) }},
+		{"rewritten with the same content", "", func(t *testing.T, dir string) { do(t, os.WriteFile(dir+"/hooks/a", []byte("one"), 0o644)) }},
+		{"times", "", func(t *testing.T, dir string) { do(t, os.Chtimes(dir+"/hooks/a", time.Now(), time.Unix(1, 0))) }},
+		{"content", "hooks/a content", func(t *testing.T, dir string) { do(t, os.WriteFile(dir+"/hooks/a", []byte("two"), 0o644)) }},
+		{"content with its old time", "hooks/a content", func(t *testing.T, dir string) {
+			fi, err := os.Stat(dir + "/hooks/a")
+			do(t, err)
+			do(t, os.WriteFile(dir+"/hooks/a", []byte("two"), 0o644))
+			do(t, os.Chtimes(dir+"/hooks/a", time.Time{}, fi.ModTime()))
+		}},
+		{"content of a large file", "hooks/big content", func(t *testing.T, dir string) {
+			f, err := os.OpenFile(dir+"/hooks/big", os.O_WRONLY, 0)
+			do(t, err)
+			_, err = f.WriteAt([]byte("x"), 1<<21-1)
+			do(t, errors.Join(err, f.Close()))
+		}},
+		{"mode", "hooks/a mode", func(t *testing.T, dir string) { do(t, os.Chmod(dir+"/hooks/a", 0o755)) }},
+		{"mode of the directory", "hooks mode", func(t *testing.T, dir string) { do(t, os.Chmod(dir+"/hooks", 0o700)) }},
+		{"appeared", "hooks/sub/new appeared", func(t *testing.T, dir string) { do(t, os.WriteFile(dir+"/hooks/sub/new", nil, 0o644)) }},
+		{"disappeared", "hooks/a disappeared", func(t *testing.T, dir string) { do(t, os.Remove(dir+"/hooks/a")) }},
+		{"replaced", "hooks/a replaced", func(t *testing.T, dir string) {
+			do(t, os.WriteFile(dir+"/x", []byte("one"), 0o644))
+			do(t, os.Rename(dir+"/x", dir+"/hooks/a"))
+		}},
+		{"replaced altogether", "hooks replaced", func(t *testing.T, dir string) {
+			do(t, os.Rename(dir+"/hooks", dir+"/old"))
+			do(t, os.Mkdir(dir+"/hooks", 0o755))
+		}},
+		{"hooks gone", "hooks disappeared", func(t *testing.T, dir string) { do(t, os.RemoveAll(dir+"/hooks")) }},
+		{"pin moved", "pin disappeared", func(t *testing.T, dir string) { do(t, os.Rename(dir+"/pin", dir+"/x")) }},
+		{"pin became a link", "pin replaced", func(t *testing.T, dir string) {
+			do(t, os.Rename(dir+"/pin", dir+"/x"))
+			do(t, os.Symlink("x", dir+"/pin"))
+		}},
+		{"content of a pin", "", func(t *testing.T, dir string) { do(t, os.WriteFile(dir+"/pin/x", nil, 0o644)) }},
+		{"missing appeared", "missing appeared", func(t *testing.T, dir string) { do(t, os.Mkdir(dir+"/missing", 0o755)) }},
+		{"missing dangling link", "missing appeared", func(t *testing.T, dir string) { do(t, os.Symlink("nowhere", dir+"/missing")) }},
+		{"no link made", "", func(t *testing.T, dir string) { do(t, os.MkdirAll(dir+"/grant/deep", 0o755)) }},
+		{"link made", "grant/deep link", func(t *testing.T, dir string) {
+			do(t, os.Mkdir(dir+"/grant", 0o755))
+			do(t, os.Symlink("../hooks", dir+"/grant/deep"))
+		}},
+		{"link made above", "grant/deep link", func(t *testing.T, dir string) { do(t, os.Symlink("hooks", dir+"/grant")) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := jptooltest.TempRoot(t)
+			jptooltest.Tree(t, dir, "file hooks/a one", "dir hooks/sub", "file hooks/big "+strings.Repeat("x", 1<<21-1)+"y", "dir pin")
+			before, err := sandbox.Snapshot(context.Background(), []sandbox.Check{
+				{Path: dir + "/hooks", Want: sandbox.Unchanged, Node: node(t, dir+"/hooks")},
+				{Path: dir + "/pin", Want: sandbox.SameEntry, Node: node(t, dir+"/pin")},
+				{Path: dir + "/missing", Want: sandbox.StillMissing},
+				{Path: dir + "/grant/deep", Want: sandbox.NoLink},
+			})
+			do(t, err)
+			if len(before.Incomplete) > 0 {
+				t.Errorf("incomplete: %v", before.Incomplete)
+			}
+			c.change(t, dir)
+			var got []string
+			for _, x := range before.Verify(context.Background()) {
+				got = append(got, strings.TrimPrefix(x.Path, dir+"/")+" "+x.What)
+				if s := x.String(); !strings.Contains(s, x.Path) || len(s) < len(x.Path)+8 {
+					t.Errorf("String: %s", s)
+				}
+			}
+			if s := strings.Join(got, ", "); s != c.want {
+				t.Errorf("got %q, want %q", s, c.want)
+			}
+		})
+	}
+}
+
+// TestVerifyTooMuch: what is beyond the limit is said, and is no change.
+func TestVerifyTooMuch(t *testing.T) {
+	dir := jptooltest.TempRoot(t)
+	jptooltest.Tree(t, dir, "file small/a")
+	do(t, os.Mkdir(dir+"/large", 0o755))
+	for i := range 17_000 {
+		do(t, os.WriteFile(dir+"/large/"+string(rune('a'+i%26))+strings.Repeat("x", i/26%40)+strings.Repeat("y", i/26/40), nil, 0o644))
+	}
+	before, err := sandbox.Snapshot(context.Background(), []sandbox.Check{
+		{Path: dir + "/small", Want: sandbox.Unchanged, Node: node(t, dir+"/small")},
+		{Path: dir + "/large", Want: sandbox.Unchanged, Node: node(t, dir+"/large")},
+	})
+	do(t, err)
+	if len(before.Incomplete) != 1 || before.Incomplete[0] != dir+"/large" {
+		t.Errorf("incomplete: %v", before.Incomplete)
+	}
+	if c := before.Verify(context.Background()); len(c) > 0 {
+		t.Errorf("changes: %v", c)
+	}
+	do(t, os.WriteFile(dir+"/small/b", nil, 0o644))
+	if c := before.Verify(context.Background()); len(c) != 1 || c[0].What != "appeared" {
+		t.Errorf("changes: %v", c)
+	}
+}

@@ -1,0 +1,86 @@
+// Package baseline says what a program needs of the system to start at all (DESIGN 8,
+// "Runtime baseline"): itself, its interpreter and libraries, and the parts of /etc that
+// programs read before they do anything of their own.
+//
+// It grants reading and executing only, except where the user's own sandbox.paths say more.
+// What a program claims to need (the interpreter in its header or first line) is believed
+// only for single files that this user may execute: a file in a repository cannot
+// open a directory, or a key, by naming it. Libraries outside of /usr and /lib are
+// therefore not found by themselves; they are what sandbox.paths is for.
+//
+// Not here, because it is not a place that can be named before the start: /proc/self. A back
+// end gives that by itself.
+package baseline
+
+import (
+	"errors"
+
+	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/jptool"
+)
+
+// ErrUnsupported: there is no baseline on this operating system.
+var ErrUnsupported = errors.New("tools are held by the operating system on Linux only")
+
+// Devices are the nodes below /dev that every program may use.
+var devices = []string{"null", "zero", "full", "random", "urandom"}
+
+// Options are what beside the program decides. All paths are absolute.
+type Options struct {
+	// Workspace is its canonical root, the directory that programs are started in.
+	Workspace string
+	// Path is the PATH that the tool gets: `#!/usr/bin/env NAME` is looked up in it.
+	// Entries that are not absolute are skipped.
+	Path string
+	// Network: sockets of the internet families can be made. Then name servers, hosts and
+	// certificates are readable.
+	Network bool
+	// Extra are the paths of the user's own configuration.
+	Extra []Extra
+}
+
+// Extra is one more path that programs need; see [FromConfig].
+type Extra struct {
+	Path string
+	Caps jptool.Caps
+	// Origin is where it was written, for messages.
+	Origin string
+}
+
+// Baseline is what one program needs. It must not be modified: parts of it are shared.
+type Baseline struct {
+	// Grants are ordered by path, so that outer ones come first; none is covered by another.
+	// Paths are canonical. A program or an interpreter in the workspace is among them.
+	Grants []sandbox.Grant `json:"grants"`
+	// Links are symbolic links on the way to what is granted which lie outside of it, ordered
+	// by path: a private tree must have them too (`/bin` → `usr/bin`). Their targets
+	// are as written, and may be relative. Where links are looked up in the host's own tree they
+	// mean nothing, since walking needs no right.
+	Links []Link `json:"links,omitempty"`
+	// Devices are names of nodes below /dev, readable and writable.
+	Devices []string `json:"devices"`
+	// Static: the program brings all it needs, and got itself alone.
+	Static bool `json:"static,omitempty"`
+	// Chain are the canonical paths of what the kernel starts: the program, then interpreter
+	// after interpreter.
+	Chain []string `json:"chain"`
+	// Missing are those of Options.Extra that do not exist.
+	Missing []Extra `json:"missing,omitempty"`
+}
+
+// Link is a symbolic link.
+type Link struct {
+	Path   string `json:"path"`
+	Target string `json:"target"`
+}
+
+// For looks up what a program needs. The program is an absolute path, as the launcher found it;
+// argv is its command line, of which only the name that `env` looks up is used: arguments
+// can be chosen by a model, and give nothing else.
+//
+// The nodes are as they are now; a back end that finds another object there later must refuse,
+// and ask again. Errors say that the program or an interpreter of it could not be started
+// anyway, or that a path in Options cannot be granted. It is safe for concurrent use.
+func For(program string, argv []string, o Options) (*Baseline, error) {
+	return find(program, argv, o)
+}

@@ -1,0 +1,209 @@
+package baseline
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/jptool"
+)
+
+// run is all that the baseline grants of itself.
+const run = jptool.Read | jptool.Execute
+
+// systemDirs are where programs and libraries are.
+var systemDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}
+
+// startNames are what programs read of /etc before they do anything of their own. Nothing
+// here may hold a secret on any distribution, even if the host runs as root. The files
+// that name the user (passwd, group) are the real ones: everybody may read them
+// anyway, and a made-up one could be had in one tier only.
+var startNames = []string{
+	"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload",
+	"/etc/passwd", "/etc/group", "/etc/nsswitch.conf",
+	"/etc/localtime", "/etc/timezone", "/etc/locale.conf", "/etc/locale.alias", "/etc/default/locale",
+	"/etc/alternatives", "/etc/mime.types", "/etc/magic", "/etc/magic.mime", "/etc/gitconfig", "/etc/os-release", "/etc/lsb-release", "/etc/fonts", "/etc/perl",
+	// Where NixOS keeps what links in /etc lead to.
+	"/etc/static",
+}
+
+// startPrefixes are of names that have a version in them: the loader of musl, and settings
+// without which the runtimes of these languages do not start, or complain.
+var startPrefixes = []string{"ld-musl-", "python", "java"}
+
+// trust are certificates and what TLS libraries read, each by its own name: beside some of
+// them are private keys.
+var trust = []string{
+	"/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/ssl/ca-bundle.pem", "/etc/ssl/openssl.cnf",
+	"/etc/pki/tls/certs", "/etc/pki/tls/cert.pem", "/etc/pki/tls/openssl.cnf", "/etc/pki/ca-trust",
+	"/etc/ca-certificates", "/var/lib/ca-certificates", "/etc/crypto-policies",
+}
+
+// netNames are read to find a host; with trust they are all that a static program
+// needs to speak to one.
+var netNames = []string{
+	"/etc/resolv.conf", "/etc/hosts", "/etc/host.conf", "/etc/gai.conf", "/etc/nsswitch.conf",
+	"/etc/services", "/etc/protocols", "/etc/networks",
+}
+
+// stores are directories of package managers whose programs find everything by its full path.
+var stores = []string{"/nix/store", "/gnu/store"}
+
+// system is what does not depend on the program.
+type system struct {
+	places []*place
+	// stamps are the directories that all of it was found in, as they were.
+	stamps map[string]stamp
+	// While it was gathered: directories that were seen, and the names in /etc.
+	known, names map[string]bool
+}
+
+type stamp struct {
+	id         sandbox.ID
+	sec, nanos int64
+}
+
+type systemKey struct {
+	tree
+	static, network bool
+}
+
+// systems are kept for the process, as long as no directory they were found in has changed.
+var systems struct {
+	sync.Mutex
+	known map[systemKey]*system
+}
+
+// nothing is the system of a static program that speaks to nobody.
+var nothing system
+
+func (t tree) system(static, network bool) *system {
+	if static && !network {
+		return &nothing
+	}
+	key := systemKey{t, static, network}
+	systems.Lock()
+	defer systems.Unlock()
+	if s := systems.known[key]; s != nil && s.fresh(t) {
+		return s
+	}
+	s := &system{stamps: map[string]stamp{}, known: map[string]bool{}}
+	s.list(t)
+	if !static {
+		s.dirs(t)
+		s.each(t, startNames)
+		for name := range s.names {
+			if slices.ContainsFunc(startPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
+				s.one(t, "/etc/"+name)
+			}
+		}
+	}
+	if network {
+		s.each(t, netNames)
+	}
+	s.each(t, trust)
+	s.known, s.names = nil, nil
+	if systems.known == nil {
+		systems.known = map[systemKey]*system{}
+	}
+	systems.known[key] = s
+	return s
+}
+
+func (s *system) dirs(t tree) {
+	for _, dir := range systemDirs {
+		if p, err := t.walk(dir, s.known); err == nil && p.Kind == sandbox.Dir {
+			s.add(t, dir, p)
+		}
+	}
+}
+
+// list reads the names in /etc once, which is cheaper than asking for each; without
+// them, each is asked for.
+func (s *system) list(t tree) {
+	s.stamp(t, "/etc/x")
+	fd, err := unix.Open(t.root+"/etc", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	buf, names := make([]byte, 16<<10), make([]string, 0, 256)
+	for {
+		n, err := unix.ReadDirent(fd, buf)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n <= 0 {
+			break
+		}
+		_, _, names = unix.ParseDirent(buf[:n], -1, names)
+	}
+	s.names = make(map[string]bool, len(names))
+	for _, name := range names {
+		s.names[name] = true
+	}
+}
+
+func (s *system) each(t tree, paths []string) {
+	for _, path := range paths {
+		if rest, ok := strings.CutPrefix(path, "/etc/"); ok {
+			if first, _, _ := strings.Cut(rest, "/"); s.names != nil && !s.names[first] {
+				continue
+			}
+		}
+		s.one(t, path)
+	}
+}
+
+// one adds a file or directory if everybody may read it. That keeps a host which runs as root
+// from giving away what only root may read.
+func (s *system) one(t tree, path string) {
+	s.stamp(t, path)
+	p, err := t.walk(path, s.known)
+	if err != nil {
+		return
+	}
+	if p.Kind == sandbox.File && p.mode&unix.S_IROTH != 0 || p.Kind == sandbox.Dir && p.mode&0o005 == 0o005 {
+		s.add(t, path, p)
+	}
+}
+
+func (s *system) add(t tree, name string, p *place) {
+	s.places = append(s.places, p)
+	s.stamp(t, name)
+	s.stamp(t, p.Path)
+	for _, l := range p.links {
+		s.stamp(t, l.Path)
+	}
+}
+
+// stamp notes the directory that an entry is in: whatever replaces the entry changes its
+// time.
+func (s *system) stamp(t tree, entry string) {
+	dir := path.Dir(entry)
+	if _, ok := s.stamps[dir]; !ok {
+		s.stamps[dir] = t.stamp(dir)
+	}
+}
+
+func (t tree) stamp(dir string) stamp {
+	var st unix.Stat_t
+	if unix.Stat(t.root+dir, &st) != nil {
+		return stamp{}
+	}
+	sec, nanos := st.Mtim.Unix()
+	return stamp{node(dir, &st).ID, sec, nanos}
+}
+
+func (s *system) fresh(t tree) bool {
+	for dir, was := range s.stamps {
+		if t.stamp(dir) != was {
+			return false
+		}
+	}
+	return true
+}

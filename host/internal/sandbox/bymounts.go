@@ -1,0 +1,250 @@
+package sandbox
+
+import (
+	"fmt"
+	"path"
+
+	"github.com/jptools/jptools/jptool"
+)
+
+// byMounts holds the policy with Landlock grants, and mounts over what they cannot say
+// (DESIGN 5, "In the namespace tier"). Without covers and pins in the result, Landlock alone
+// holds it.
+func (h *holding) byMounts() {
+	for _, s := range h.spots {
+		switch {
+		case s.top == "":
+			h.outside(s)
+		case s.missing():
+			h.nothingThere(s)
+		case s.node.Kind == Link:
+			// A rule stays on a link only to deny what it leads to, which is nothing.
+			s.e, s.k = s.most, s.most
+		default:
+			h.cover(s)
+		}
+	}
+	h.reveal()
+	h.pinAll()
+	h.entries()
+	for _, s := range h.spots {
+		if !s.bare && !s.missing() && !s.dir() && !h.isRoot(s.Abs) && (h.kept[s.Abs] || h.covers[s.Abs] != nil) {
+			s.stays(s.e & entryCap)
+		}
+	}
+}
+
+// reveal mounts again the links that rules and mounts lead through, where they lie in what is
+// hidden: it is their names that people use.
+func (h *holding) reveal() {
+	links := h.d.Pins()
+	for _, m := range h.mounts {
+		if h.allows(m.Target) != 0 {
+			links = append(links, m.Link)
+		}
+	}
+	for _, p := range links {
+		if n := h.facts.node(p); n.Kind == Link && h.covers[p] == nil && h.topOf(p) != "" && h.mounted(p).hide {
+			h.covers[p] = &Cover{Node: n, Again: true}
+		}
+	}
+}
+
+// stays takes creating and deleting from a file that must stay where it is.
+func (s *spot) stays(caps jptool.Caps) {
+	s.e &^= caps
+	if caps != 0 && s.why == "" {
+		s.why = "creating and deleting an entry is a right on its directory, and this one must stay where its rule is"
+		s.remedy = "for creating and deleting it, write the rule on its directory"
+	}
+}
+
+// cover fits one place under what is held above it.
+func (h *holding) cover(s *spot) {
+	if s.bare {
+		s.most = h.allows(s.Abs)
+	}
+	before, want := h.above(s.Abs)|s.extra, s.most|s.extra
+	if !s.dir() {
+		before &= fileCaps
+	}
+	taken, keep := before&^want, want
+	switch {
+	case taken == 0 || taken == jptool.Execute:
+	case taken.Has(jptool.Read):
+		keep = 0
+		s.because(h, taken, "what may not be read can only be hidden altogether", "grant read here too, or do not grant it above")
+	case taken&jptool.Write != 0:
+		keep &= lookCaps
+		s.because(h, taken, "a mount can only take all writing together",
+			fmt.Sprintf("grant %s here too, or only read and execute, or do not grant it above", taken))
+	}
+	grant := keep
+	if !s.dir() {
+		grant &= fileCaps
+	}
+	if s.node.Kind == Special {
+		// Tools open no FIFO or device; there is nothing to grant.
+		keep &= before
+		grant = keep
+	}
+	s.e, s.k = keep&s.most, keep
+	if grant&^h.above(s.Abs) != 0 {
+		h.grants[s.Abs] = grant
+		s.by = append(s.by, "landlock")
+	}
+	h.mount(s, keep, before|grant)
+	if s.extra&^s.most != 0 && h.governing(s.Abs) != nil {
+		h.lacking(s, denied(s.extra&^s.most, s.Abs), "programs need it to start",
+			fmt.Sprintf("grant it: { path = %q, %s }", h.name(s.Abs), caps(s.extra|s.most)), false)
+	}
+}
+
+// mount puts a cover over a place where Landlock grants more than keep, or the mount above
+// leaves less.
+func (h *holding) mount(s *spot, keep, granted jptool.Caps) {
+	on, surplus, write := h.mounted(s.Abs), granted&^keep, jptool.Write
+	if !s.dir() {
+		surplus, write = surplus&fileCaps, jptool.Update
+	}
+	c := Cover{Node: s.node, ReadOnly: surplus&jptool.Write != 0, NoExec: surplus.Has(jptool.Execute)}
+	switch {
+	case keep == 0 && granted == 0, keep == 0 && on.hide:
+		return
+	case keep == 0:
+		c = Cover{Node: s.node, Hide: true}
+		s.by = append(s.by, "mask")
+	case on.hide || on.ro && keep&write != 0 || on.noexec && keep.Has(jptool.Execute):
+		c.Again = true
+	case c.ReadOnly && !on.ro || c.NoExec && !on.noexec:
+		c.ReadOnly, c.NoExec = c.ReadOnly || on.ro, c.NoExec || on.noexec
+	default:
+		return
+	}
+	if c.ReadOnly {
+		s.by = append(s.by, "read-only mount")
+	}
+	if c.NoExec {
+		s.by = append(s.by, "noexec mount")
+	}
+	h.covers[s.Abs] = &c
+}
+
+// because says why a spot keeps less than its rule grants, if it does.
+func (s *spot) because(h *holding, taken jptool.Caps, why, remedy string) {
+	s.why = fmt.Sprintf("%s grants %s above it, and %s", h.grantor(s.Abs, taken), taken, why)
+	s.remedy = remedy
+}
+
+// denied names a refusal that is not held.
+func denied(caps jptool.Caps, abs string) string {
+	return fmt.Sprintf("that %s is denied on %q", caps, abs)
+}
+
+// outside is for rules on what lies in no tree: they can only deny.
+func (h *holding) outside(s *spot) {
+	s.e = 0
+	if left := h.above(s.Abs) | s.extra | h.runtime[s.Abs]; left != 0 && !s.missing() {
+		h.lacking(s, denied(left, s.Abs), "programs need it to start", "", false)
+	}
+}
+
+// nothingThere fits a rule on a path that does not exist: a grant becomes what applies above
+// it, what takes away is checked after the call (DESIGN 5, "Paths that do not exist").
+func (h *holding) nothingThere(s *spot) {
+	parent := path.Dir(s.Abs)
+	above := h.allows(parent)
+	s.e = s.most & above
+	defer func() { s.k = s.e }()
+	creatable := h.creatable(s.Abs)
+	makeable := s.Dir && s.most != 0 && s.most != above && h.facts.node(parent).Kind == Dir
+	if makeable && !h.options.NoMake {
+		h.make = append(h.make, s.Abs)
+	}
+	s.why = "nothing is there, so that what holds above it holds"
+	s.remedy = "create it first"
+	if h.facts.node(parent).Kind == Dir {
+		s.remedy = fmt.Sprintf("create it first; a directory is made for the call when it is written %q", h.name(s.Abs)+"/")
+	}
+	switch {
+	case !creatable:
+		// Whatever the rule takes, nothing can come to be there.
+	case s.e != above:
+		s.e &^= jptool.Create
+		h.after = append(h.after, Check{Path: s.Abs, Want: StillMissing})
+		s.by = append(s.by, "check after the call")
+		h.lacking(s, "that nothing is created there", "nothing is there to hold; it is looked for after the call", "", true)
+	case s.most != 0 || s.Caps != 0:
+		h.after = append(h.after, Check{Path: s.Abs, Want: NoLink})
+	}
+}
+
+// creatable reports whether the tool may make the first of the missing components of a path.
+func (h *holding) creatable(p string) bool {
+	for top := h.topOf(p); top != "" && p != top; {
+		p = path.Dir(p)
+		if n := h.facts.node(p); n.Kind != Missing {
+			return n.Kind == Dir && h.does(p).Has(jptool.Create)
+		}
+	}
+	return false
+}
+
+// pinAll finds the entries that must keep their place: those of the places of rules, of links
+// that rules lead through, and of the directories on the way to them, wherever the
+// directory that holds one grants delete (DESIGN 5, "Own entries").
+func (h *holding) pinAll() {
+	for _, s := range h.spots {
+		if s.from == nil && (!s.bare || h.grants[s.Abs] != 0) {
+			h.pinWay(s.Abs, !s.dir() && h.grants[s.Abs] != 0)
+		}
+	}
+	for _, m := range h.mounts {
+		h.pinWay(m.Link, false)
+	}
+	for _, p := range h.d.Pins() {
+		h.pinWay(p, false)
+		if h.facts.node(p).Kind == Missing && h.creatable(p) {
+			h.after = append(h.after, Check{Path: p, Want: StillMissing})
+			h.lacking(nil, fmt.Sprintf("that nothing is created at %q, which is pinned", h.name(p)),
+				"nothing is there to hold; it is looked for after the call", "", true)
+		}
+	}
+}
+
+// pinWay pins an entry and the directories on the way to it. A file that is granted more
+// than its directory must not get a second name either.
+func (h *holding) pinWay(p string, file bool) {
+	top := h.topOf(p)
+	if top == "" {
+		return
+	}
+	for x := p; x != top; x = path.Dir(x) {
+		if h.facts.node(x).Kind == Missing {
+			continue
+		}
+		caps := h.does(path.Dir(x))
+		if !caps.Has(jptool.Delete) && !(file && x == p && caps.Has(jptool.Create)) {
+			continue
+		}
+		h.kept[x] = true
+		if h.covers[x] == nil {
+			h.pins[x] = true
+		}
+	}
+}
+
+// entries keeps the place of what a rule lets be created or deleted and its directory does not.
+func (h *holding) entries() {
+	for _, s := range h.spots {
+		if s.bare || s.missing() || s.top == "" || h.isRoot(s.Abs) {
+			continue
+		}
+		if more := s.e & entryCap &^ h.allows(path.Dir(s.Abs)); more != 0 {
+			h.kept[s.Abs] = true
+			if !s.dir() {
+				s.stays(more)
+			}
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package confine
+
+import (
+	"context"
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/sandbox"
+)
+
+// What a confined call costs over a plain one, each through a supervisor that is at hand:
+// a static program under the policy of a tool that reads, and one that writes, whose
+// protected paths are mounts. The runs alternate, so that all see the same machine.
+func BenchmarkStart(b *testing.B) {
+	l := launch.New(nil)
+	defer func() { _ = l.Close() }()
+	ws := workspace(b)
+	for _, name := range []string{".git/config", ".git/hooks/x", ".jp/config.toml", ".git/info/x"} {
+		write(b, filepath.Join(ws, name), "", 0o644)
+	}
+	static := exec.Command("go", "build", "-o", filepath.Join(ws, "true"), "./testdata/true")
+	if out, err := static.CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	program := filepath.Join(ws, "true")
+	proc := sandbox.Grant{Node: sandbox.Node{Path: procSelf, Kind: sandbox.Dir}, Caps: r}
+	p := plan(b, sandbox.TierLandlock, ws)
+	dynamic := p.Runtime
+	p.Runtime = []sandbox.Grant{proc, grant(b, program, r|x)}
+	p.Grants = []sandbox.Grant{grant(b, ws, r)}
+	n := plan(b, sandbox.TierNamespace, ws)
+	n.Runtime = p.Runtime
+	n.Grants = []sandbox.Grant{grant(b, ws, all)}
+	for _, name := range []string{".git/config", ".git/hooks", ".jp", ".git/info"} {
+		n.Covers = append(n.Covers, sandbox.Cover{Node: node(b, filepath.Join(ws, name)), ReadOnly: true})
+	}
+	n.Pins = []sandbox.Node{node(b, filepath.Join(ws, ".git"))}
+	dp, dn := *p, *n
+	dp.Runtime, dn.Runtime = dynamic, dynamic
+	run := func(argv string, plan *sandbox.Plan) func() {
+		spec := launch.Spec{Program: argv, Argv: []string{"true"}, Dir: "/", Env: []string{}}
+		if plan != nil {
+			spec.Plan, _ = json.Marshal(plan)
+		}
+		return func() {
+			res, err := l.Run(context.Background(), spec)
+			if err != nil || res.Exit.Code != 0 {
+				b.Fatal(res, err)
+			}
+		}
+	}
+	ways := []struct {
+		name string
+		run  func()
+	}{
+		{"plain", func() {
+			cmd := &exec.Cmd{Path: program, Args: []string{"true"}, SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
+			if err := cmd.Run(); err != nil {
+				b.Fatal(err)
+			}
+		}},
+		{"unconfined", run(program, nil)},
+		{"landlock", run(program, p)},
+		{"namespace", run(program, n)},
+		{"true-unconfined", run("/usr/bin/true", nil)},
+		{"true-landlock", run("/usr/bin/true", &dp)},
+		{"true-namespace", run("/usr/bin/true", &dn)},
+	}
+	times := make([][]time.Duration, len(ways))
+	for i := range ways {
+		ways[i].run()
+	}
+	for b.Loop() {
+		for i := range ways {
+			began := time.Now()
+			ways[i].run()
+			times[i] = append(times[i], time.Since(began))
+		}
+	}
+	for i, w := range ways {
+		slices.Sort(times[i])
+		b.ReportMetric(float64(times[i][len(times[i])/2].Microseconds()), "µs-"+w.name)
+	}
+	b.ReportMetric(0, "ns/op")
+}

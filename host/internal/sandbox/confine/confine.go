@@ -1,0 +1,141 @@
+package confine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/sandbox"
+)
+
+// Renderer turns plans into processes. New makes one that is right; a field is changed only
+// by tests that show that an error in it would be noticed.
+type Renderer struct {
+	// Mapping is what capabilities become.
+	Mapping Mapping
+	// NoCovers and NoPins leave out parts of the private tree, NoFilter the filter.
+	NoCovers, NoPins, NoFilter bool
+}
+
+// Mapping is what Landlock rights each capability becomes.
+type Mapping struct{ Read, Create, Update, Delete, Execute uint64 }
+
+// New returns a Renderer with the mapping of DESIGN 8.
+func New() *Renderer { return &Renderer{Mapping: DefaultMapping()} }
+
+// Process is a program that runs under a plan.
+type Process struct {
+	// Pid is the child to wait for: the program, or the init above it.
+	Pid int
+	// Status is nil, or brings the program's wait status; see [launch.Started].
+	Status *os.File
+
+	watcher *watcher
+}
+
+// Watch returns a path whose protection somebody outside has undone since the start, or
+// nothing. The program should be ended then. It can be asked again and again, also when the
+// program has ended, until Close.
+func (p *Process) Watch() string {
+	if p.watcher == nil {
+		return ""
+	}
+	return p.watcher.lost()
+}
+
+// Close gives back what Watch needs. It does not end the program.
+func (p *Process) Close() {
+	if p.watcher != nil {
+		p.watcher.close()
+		p.watcher = nil
+	}
+}
+
+// Start starts cmd as the plan says. Of cmd it takes Path, Args, Env (nil is none), Dir, the
+// standard streams (files, or nil for /dev/null), ExtraFiles, and of SysProcAttr Setsid, Setpgid
+// with Pgid, and Pdeathsig; other fields of SysProcAttr are an error. cmd.Process is not set.
+//
+// The calling goroutine must be locked to its thread, and the thread must outlive the
+// program: in the namespace tier all is killed when it ends.
+//
+// Errors are a *ChangedError, a *NamespacesError, the errno of execve (the program could
+// not be executed, perhaps because the plan does not grant it), or another. Nothing has run
+// then, and nothing is left.
+func (r *Renderer) Start(plan *sandbox.Plan, cmd *exec.Cmd) (*Process, error) {
+	return r.start(plan, cmd)
+}
+
+// Start is a [launch.Start] function for plans as JSON.
+func Start(plan json.RawMessage, cmd *exec.Cmd) (launch.Started, error) {
+	var p sandbox.Plan
+	if err := json.Unmarshal(plan, &p); err != nil {
+		return launch.Started{}, fmt.Errorf("the plan is no plan: %w", err)
+	}
+	child, err := New().Start(&p, cmd)
+	if err != nil {
+		return launch.Started{}, err
+	}
+	started := launch.Started{Pid: child.Pid, Status: child.Status, Processes: int(p.Limits.Processes)}
+	if child.watcher != nil {
+		started.Watch, started.Close = child.Watch, child.Close
+	}
+	return started, nil
+}
+
+// Wait waits for the end of the program and, in the namespace tier, of everything that it
+// started, after a short time killing it. In the Landlock tier what it started may go on.
+func (p *Process) Wait() (syscall.WaitStatus, error) { return p.wait() }
+
+// ChangedError says that a path of the plan is not what it was when the plan was made.
+type ChangedError struct{ Path string }
+
+// Error names the path and what to do.
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("%q was replaced or removed while the call was prepared\ntry again; if this stays, something else is changing it", e.Path)
+}
+
+// Code names the error for [launch.RefusedError].
+func (e *ChangedError) Code() string { return CodeChanged }
+
+// NamespacesError says that the private tree cannot be made on this machine, so that a plan of
+// another tier is needed.
+type NamespacesError struct {
+	// Step is what was refused.
+	Step  string
+	Errno syscall.Errno
+}
+
+// Error names the step, the reason and what to do.
+func (e *NamespacesError) Error() string {
+	return fmt.Sprintf("no private namespaces: %s: %v\n`jphost doctor` says what stands in the way", e.Step, e.Errno)
+}
+
+// Code names the error for [launch.RefusedError].
+func (e *NamespacesError) Code() string { return CodeNamespaces }
+
+// The codes of errors that came through a supervisor.
+const (
+	CodeChanged    = "changed"
+	CodeNamespaces = "namespaces"
+)
+
+// IsChanged reports whether err is a ChangedError, also one that came through a supervisor:
+// survey and fit again.
+func IsChanged(err error) bool { return hasCode(err, CodeChanged) }
+
+// IsNamespaces reports whether err is a NamespacesError, also one that came through a
+// supervisor: fit again without namespaces.
+func IsNamespaces(err error) bool { return hasCode(err, CodeNamespaces) }
+
+func hasCode(err error, code string) bool {
+	var refused *launch.RefusedError
+	if errors.As(err, &refused) {
+		return refused.Code == code
+	}
+	var coded interface{ Code() string }
+	return errors.As(err, &coded) && coded.Code() == code
+}

@@ -1,0 +1,556 @@
+package confine
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/jptool"
+	"golang.org/x/sys/unix"
+)
+
+// Each capability allows its operations and no others, in every tier.
+func TestCapabilities(t *testing.T) {
+	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+		for _, c := range []struct {
+			caps  jptool.Caps
+			allow string
+		}{
+			{0, ""},
+			{r, "read list"},
+			{c, "create mkdir symlink link"},
+			{u, "update truncate"},
+			{d, "unlink rmdir"},
+			{x, ""}, // the kernel reads what it executes
+			{r | x, "read list exec"},
+			{c | d, "create mkdir symlink link unlink rmdir rename"},
+			{jptool.Write, "update truncate create mkdir symlink link unlink rmdir rename"},
+			{all, "read list update truncate create mkdir symlink link unlink rmdir rename exec"},
+		} {
+			t.Run(c.caps.String(), func(t *testing.T) {
+				ws := workspace(t)
+				for _, name := range []string{"read", "update", "truncate", "unlink", "rename", "link"} {
+					write(t, filepath.Join(ws, "in", name), "content", 0o644)
+				}
+				if err := os.Mkdir(filepath.Join(ws, "in/rmdir"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				write(t, filepath.Join(ws, "in/exec"), content(t, "/bin/true"), 0o755)
+				p := plan(t, tier, ws)
+				p.Grants = []sandbox.Grant{grant(t, filepath.Join(ws, "in"), c.caps)}
+				var lines []string
+				for _, op := range []string{
+					"read in/read", "list in", "update in/update", "truncate in/truncate", "create in/created", "mkdir in/made",
+					"symlink in/pointing /", "link in/link in/linked", "unlink in/unlink", "rmdir in/rmdir", "rename in/rename in/renamed", "exec in/exec",
+				} {
+					want := "EACCES"
+					if name, _, _ := strings.Cut(op, " "); strings.Contains(" "+c.allow+" ", " "+name+" ") {
+						want = "ok"
+					}
+					lines = append(lines, op+" = "+want)
+				}
+				// Never: not granted to anybody, or above the grant.
+				wantProbes(t, p, append(lines, "mkfifo in/fifo = EACCES", "create beside = EACCES", "read "+os.Args[0]+"x = EACCES|ENOENT")...)
+				if content(t, filepath.Join(ws, "in/read")) != "content" {
+					t.Error("a file that was only read changed")
+				}
+			})
+		}
+	})
+}
+
+// The shell, which is dynamic, and a static program run; nothing outside can be seen.
+func TestOutside(t *testing.T) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "/root"
+	}
+	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+		ws := workspace(t)
+		write(t, filepath.Join(ws, "a"), "content\n", 0o644)
+		p := plan(t, tier, ws)
+		p.Grants = []sandbox.Grant{grant(t, ws, all)}
+		if got := mustRun(t, p, "cat a; echo more >> a; cp a b; mv b c; rm c; echo > /dev/null; head -c 3 /dev/zero | wc -c"); got != "content\n3" {
+			t.Errorf("got %q", got)
+		}
+		if content(t, filepath.Join(ws, "a")) != "content\nmore\n" {
+			t.Error("what was written is not there")
+		}
+		denied := "EACCES|ENOENT"
+		wantProbes(t, p,
+			"read a = ok", "list / = EACCES", "read /etc/shadow = "+denied, "read /etc/hostname = "+denied, "list "+home+"/.ssh = "+denied,
+			"read /proc/1/environ = "+denied, "list /proc/1/root/ = "+denied, "list /proc/1/cwd/ = "+denied, "read /proc/1/mem = "+denied,
+			"list /sys = "+denied, "create /usr/x = EACCES|EROFS", "create /x = EACCES|EROFS", "create /dev/x = EACCES|EROFS", "create /tmp/no-such-x = EACCES|EROFS|ENOENT",
+			"update /proc/self/oom_score_adj = EACCES", "read /proc/self/status = ok", "read /dev/kmsg = "+denied, "create ../x = EACCES|EROFS")
+		if tier == sandbox.TierNamespace {
+			wantProbes(t, p, "create "+p.Temp+"/x = ok", "mkfifo "+p.Temp+"/fifo = ok", "chmod /usr = EROFS", "chmod / = EROFS", "stat "+home+"/.profile = ENOENT", "chmod "+p.Temp+" = ok")
+			if got := mustRun(t, p, `ls /proc | grep -c '^[0-9]'; sort -k2 /proc/mounts | cut -d' ' -f2 | grep -v dev/ | grep -v ^/usr | tr '\n' ' '`); !strings.HasPrefix(got, "4\n/ ") && !strings.HasPrefix(got, "5\n/ ") {
+				t.Errorf("processes and mounts: %q", got)
+			}
+		}
+	})
+}
+
+// tree is a workspace for covers and pins, all granted but for the places that tests cover.
+func coverTree(t *testing.T) (ws string, p *sandbox.Plan, at func(string) sandbox.Node) {
+	ws = workspace(t)
+	for _, name := range []string{"hidden/secret", "hidden/deep/open/file", "hidden/deep/one", "ro/file", "ro/sub/file", "ro/rw/file", "noexec/x", "dir/sub/file", "plain", "secret"} {
+		write(t, filepath.Join(ws, name), "content", 0o755)
+	}
+	write(t, filepath.Join(ws, "noexec/true"), content(t, "/bin/true"), 0o755)
+	if err := os.Symlink("dir", filepath.Join(ws, "link")); err != nil {
+		t.Fatal(err)
+	}
+	p = plan(t, sandbox.TierNamespace, ws)
+	p.Grants = []sandbox.Grant{grant(t, ws, all)}
+	return ws, p, func(name string) sandbox.Node { return node(t, filepath.Join(ws, name)) }
+}
+
+func TestCovers(t *testing.T) {
+	ws, p, at := coverTree(t)
+	p.Covers = []sandbox.Cover{
+		{Node: at("hidden"), Hide: true},
+		{Node: at("hidden/deep/open"), Again: true},
+		{Node: at("hidden/deep/one"), Again: true, ReadOnly: true},
+		{Node: at("secret"), Hide: true},
+		{Node: at("ro"), ReadOnly: true},
+		{Node: at("ro/rw"), Again: true},
+		{Node: at("noexec"), NoExec: true},
+	}
+	p.Pins = []sandbox.Node{at("dir"), at("dir/sub"), at("link"), at("ro")}
+	wantProbes(t, p,
+		// Hidden, but for what is mounted again.
+		"list hidden = ok", "read hidden/secret = ENOENT", "create hidden/x = EROFS", "chmod hidden = EROFS", "rmdir hidden = EBUSY", "rename hidden x = EBUSY",
+		"read hidden/deep/open/file = ok", "update hidden/deep/open/file = ok", "create hidden/deep/open/new = ok", "create hidden/deep/new = EROFS",
+		"rename hidden/deep/open hidden/deep/x = EBUSY|EROFS", "read hidden/deep/one = ok", "update hidden/deep/one = EROFS",
+		// A file that root cannot open either, nor give itself rights on.
+		"read secret = EACCES", "update secret = EACCES|EROFS", "chmod secret = EROFS|EPERM", "unlink secret = EBUSY", "rename secret x = EBUSY", "rename plain secret = EBUSY", "link secret x = EXDEV|EPERM",
+		"exec ./secret = EACCES",
+		// Read-only, recursively, metadata too.
+		"read ro/file = ok", "update ro/file = EROFS", "update ro/sub/file = EROFS", "chmod ro/file = EROFS", "create ro/x = EROFS", "unlink ro/file = EROFS",
+		"update ro/rw/file = ok", "create ro/rw/new = ok", "rename ro x = EBUSY",
+		"exec noexec/true = EACCES", "update noexec/x = ok",
+		// Pins keep their place and nothing else.
+		"rename dir x = EBUSY", "rename dir/sub x = EBUSY|EXDEV", "rename dir/sub dir/x = EBUSY", "rmdir dir/sub = EBUSY", "swap dir hidden/deep/open = EBUSY|EXDEV", "create dir/new = ok", "unlink dir/sub/file = ok", "chmod dir/sub = ok",
+		"unlink link = EBUSY", "rename link x = EBUSY", "rename plain link = EBUSY", "readlink link dir = ok", "create link/through = ok",
+		"unlink plain = ok")
+	mustRun(t, p, "! mv hidden gone; ! rm -rf ro/sub; mkdir -p a/b; mv a c; rm -r c")
+	for name, want := range map[string]bool{
+		"hidden/secret": true, "hidden/x": false, "hidden/deep/open/new": true, "ro/file": true, "dir/new": true, "dir/through": true,
+		"dir/sub/file": false, "plain": false, "c": false,
+	} {
+		if _, err := os.Lstat(filepath.Join(ws, name)); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, name := range []string{"hidden", "secret", "ro", "dir"} { // modes of the host's are as they were
+		if st, err := os.Stat(filepath.Join(ws, name)); err != nil || st.Mode().Perm() != 0o755 {
+			t.Errorf("%s: %v %v", name, st.Mode(), err)
+		}
+	}
+}
+
+// Each part of the renderer that a test may leave out does what it is there for.
+func TestWithoutCoversAndPins(t *testing.T) {
+	_, p, at := coverTree(t)
+	p.Covers = []sandbox.Cover{{Node: at("hidden"), Hide: true}}
+	p.Pins = []sandbox.Node{at("dir")}
+	for _, c := range []struct {
+		r    Renderer
+		want string
+	}{
+		{Renderer{Mapping: DefaultMapping()}, "ENOENT EBUSY"},
+		{Renderer{Mapping: DefaultMapping(), NoCovers: true}, "ok EBUSY"},
+		{Renderer{Mapping: DefaultMapping(), NoPins: true}, "ENOENT ok"},
+		{Renderer{Mapping: Mapping{Execute: DefaultMapping().Execute, Read: unix.LANDLOCK_ACCESS_FS_READ_FILE}}, "ENOENT EACCES"},
+	} {
+		cmd := sh(p, "")
+		cmd.Path, cmd.Args = self(t), []string{probeName, "read hidden/secret", "rename dir moved"}
+		out := outFile(t)
+		cmd.Stdout = out
+		if got := startWith(t, &c.r, p, cmd); got != 0 {
+			t.Errorf("%+v: status %#x", c.r, got)
+		}
+		if got := strings.Join(strings.Fields(content(t, out.Name())), " "); got != c.want+" end" {
+			t.Errorf("%+v: %s, want %s", c.r, got, c.want)
+		}
+		_ = os.Rename(filepath.Join(p.Trees[0].Path, "moved"), filepath.Join(p.Trees[0].Path, "dir"))
+	}
+}
+
+func outFile(t *testing.T) *os.File {
+	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
+func startWith(t *testing.T, r *Renderer, p *sandbox.Plan, cmd *exec.Cmd) syscall.WaitStatus {
+	t.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	child, err := r.Start(p, cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, err := child.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	child.Close()
+	return status
+}
+
+// Files above a tree, links among the runtime paths, trees in runtime paths and in /tmp.
+func TestPlaces(t *testing.T) {
+	outer := workspace(t)
+	write(t, filepath.Join(outer, "lib/tool/file"), "content", 0o644)
+	write(t, filepath.Join(outer, "lib/other"), "content", 0o644)
+	write(t, filepath.Join(outer, "mounted/by/host/file"), "content", 0o644)
+	if err := os.Symlink("lib", filepath.Join(outer, "lib64")); err != nil {
+		t.Fatal(err)
+	}
+	ws, second := filepath.Join(outer, "lib/tool"), filepath.Join(outer, "mounted/by")
+	p := plan(t, sandbox.TierNamespace, ws)
+	p.Trees = append(p.Trees, node(t, second))
+	p.Runtime = append(p.Runtime, grant(t, filepath.Join(outer, "lib"), r), grant(t, filepath.Join(outer, "lib64"), r))
+	p.Grants = []sandbox.Grant{grant(t, ws, all), grant(t, second, all)}
+	wantProbes(t, p, "create new = ok", "read ../other = ok", "update ../other = EACCES|EROFS", "create ../new = EACCES|EROFS",
+		"read "+outer+"/lib64/other = ok", "update "+outer+"/lib64/tool/file = ok", "update "+second+"/host/file = ok", "list "+outer+" = EACCES", "create "+outer+"/new = EROFS|EACCES")
+}
+
+// A descriptor of an unnamed file is enough to create, and only where it belongs.
+func TestStaged(t *testing.T) {
+	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+		ws := workspace(t)
+		write(t, filepath.Join(ws, "in/old"), "content", 0o644)
+		p := plan(t, tier, ws)
+		p.Grants = []sandbox.Grant{grant(t, filepath.Join(ws, "in"), r|c)}
+		p.Staged = []sandbox.Staged{{Node: node(t, filepath.Join(ws, "in")), FD: 7}}
+		cmd := &exec.Cmd{Path: self(t), Args: []string{probeName, "staged 7 in/new", "staged 7 in/old", "update in/new", "staged 6 in/x"}, Dir: ws, Env: []string{}}
+		res, err := run(t, p, cmd)
+		if err != nil || res.out != "ok\nEEXIST\nEACCES\nENOENT\nend" {
+			t.Errorf("%v: %s", err, res.out)
+		}
+		if got := content(t, filepath.Join(ws, "in/new")); got != "staged" {
+			t.Errorf("the new file has %q", got)
+		}
+	})
+}
+
+// Descriptors arrive in their places, whatever numbers they had here, and no others.
+func TestDescriptors(t *testing.T) {
+	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+		ws := workspace(t)
+		p := plan(t, tier, ws)
+		var names [6]string
+		files := make([]*os.File, len(names))
+		for i := range files {
+			names[i] = write(t, filepath.Join(ws, fmt.Sprint("file", i)), "", 0o644)
+			var err error
+			if files[i], err = os.Open(names[i]); err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = files[i].Close() }()
+		}
+		// One that has no close-on-exec flag.
+		fd, err := unix.Open(ws, unix.O_PATH, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = unix.Close(fd) }()
+		cmd := sh(p, "")
+		cmd.Path, cmd.Args = self(t), []string{probeName, "descriptors"}
+		cmd.ExtraFiles = []*os.File{files[5], files[1], nil, files[0], files[5]}
+		res, err := run(t, p, cmd)
+		want := "0 " + os.DevNull + " 1 out 2 out 3 " + names[5] + " 4 " + names[1] + " 6 " + names[0] + " 7 " + names[5]
+		if err != nil || !strings.HasPrefix(res.out, want+"\n") {
+			t.Errorf("%v\n got %s\nwant %s", err, res.out, want)
+		}
+	})
+}
+
+// The status of the program arrives as it was, and nothing is left of what it started.
+func TestStatus(t *testing.T) {
+	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+		p := plan(t, tier, workspace(t))
+		for script, want := range map[string]syscall.WaitStatus{
+			"exit 0": 0, "exit 7": 7 << 8, "exit 255": 255 << 8, "kill -SEGV $$": syscall.WaitStatus(unix.SIGSEGV), "kill -KILL $$": syscall.WaitStatus(unix.SIGKILL),
+			"sleep 1000 & exit 3": 3 << 8,
+		} {
+			began := time.Now()
+			res, err := run(t, p, sh(p, script))
+			if err != nil || res.status != want || time.Since(began) > 5*time.Second {
+				t.Errorf("%s: status %#x, %v, after %s; want %#x", script, res.status, err, time.Since(began), want)
+			}
+		}
+		if tier == sandbox.TierNamespace {
+			// Its init: no signal, no look, no death before the others.
+			got := mustRun(t, p, "kill -KILL 1; kill -TERM 1; sleep 0.05; cat /proc/1/environ /proc/1/maps /proc/1/stat | wc -c; ls /proc/1/fd /proc/1/ns; echo $$")
+			if !strings.HasSuffix(got, "\n2") || strings.Contains(got, "/maps: ok") {
+				t.Errorf("%s", got)
+			}
+		}
+		none(t)
+	})
+}
+
+// none wants no child left.
+func none(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+		if err == unix.ECHILD {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("a child is left: %d, %v", pid, err)
+			return
+		}
+	}
+}
+
+// What was replaced since the plan was made is noticed, and nothing runs.
+func TestChanged(t *testing.T) {
+	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+		for _, c := range []struct {
+			name string
+			in   func(p *sandbox.Plan, n sandbox.Node)
+			only sandbox.Tier
+		}{
+			{"a grant", func(p *sandbox.Plan, n sandbox.Node) { p.Grants = append(p.Grants, sandbox.Grant{Node: n, Caps: r}) }, ""},
+			{"a runtime path", func(p *sandbox.Plan, n sandbox.Node) { p.Runtime = append(p.Runtime, sandbox.Grant{Node: n, Caps: r}) }, ""},
+			{"a staged file", func(p *sandbox.Plan, n sandbox.Node) { p.Staged = append(p.Staged, sandbox.Staged{Node: n, FD: 3}) }, ""},
+			{"a tree", func(p *sandbox.Plan, n sandbox.Node) { p.Trees = []sandbox.Node{n} }, sandbox.TierNamespace},
+			{"a cover", func(p *sandbox.Plan, n sandbox.Node) { p.Covers = []sandbox.Cover{{Node: n, Hide: true}} }, sandbox.TierNamespace},
+			{"a place to mount again", func(p *sandbox.Plan, n sandbox.Node) { p.Covers = []sandbox.Cover{{Node: n, Again: true}} }, sandbox.TierNamespace},
+			{"a pin", func(p *sandbox.Plan, n sandbox.Node) { p.Pins = []sandbox.Node{n} }, sandbox.TierNamespace},
+		} {
+			if c.only != "" && c.only != tier {
+				continue
+			}
+			for how, change := range map[string]func(dir string) error{
+				"replaced": func(dir string) error { return os.Mkdir(dir, 0o755) },
+				"removed":  func(string) error { return nil },
+				"a link":   func(dir string) error { return os.Symlink(dir+".old", dir) },
+			} {
+				t.Run(c.name+" "+how, func(t *testing.T) {
+					ws := workspace(t)
+					dir := filepath.Join(ws, "dir")
+					write(t, filepath.Join(dir, "file"), "", 0o644)
+					p := plan(t, tier, ws)
+					c.in(p, node(t, dir))
+					fds := countFDs(t)
+					if err := errors.Join(os.Rename(dir, dir+".old"), change(dir)); err != nil {
+						t.Fatal(err)
+					}
+					cmd := sh(p, "echo ran")
+					cmd.Dir = "/"
+					res, err := run(t, p, cmd)
+					var changed *ChangedError
+					if !errors.As(err, &changed) || changed.Path != dir || !IsChanged(err) || IsNamespaces(err) || res.out != "" {
+						t.Errorf("got %v, %+v", err, res)
+					}
+					if now := countFDs(t); now > fds {
+						t.Errorf("%d descriptors, %d before", now, fds)
+					}
+					none(t)
+				})
+			}
+		}
+	})
+}
+
+func countFDs(t testing.TB) int {
+	t.Helper()
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}
+
+// What cannot be started says why, as execve does.
+func TestStartErrors(t *testing.T) {
+	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+		ws := workspace(t)
+		write(t, filepath.Join(ws, "bare"), "echo hello\n", 0o755)
+		write(t, filepath.Join(ws, "plain"), "#!/bin/sh\n", 0o644)
+		p := plan(t, tier, ws)
+		p.Grants = []sandbox.Grant{grant(t, ws, r|x)}
+		write(t, filepath.Join(ws, "script"), "#!/bin/sh\nexit 4\n", 0o755)
+		for path, want := range map[string]error{
+			filepath.Join(ws, "missing"): unix.ENOENT, filepath.Join(ws, "bare"): unix.ENOEXEC, filepath.Join(ws, "plain"): unix.EACCES, filepath.Join(ws, "script"): nil,
+		} {
+			cmd := sh(p, "")
+			cmd.Path = path
+			if res, err := run(t, p, cmd); err != want || want == nil && res.status.ExitStatus() != 4 {
+				t.Errorf("%s: %v, %#x", path, err, res.status)
+			}
+		}
+		for name, change := range map[string]func(*sandbox.Plan, *exec.Cmd){
+			"Landlock":                func(p *sandbox.Plan, _ *exec.Cmd) { p.ABI = 0 },
+			`tier "none"`:             func(p *sandbox.Plan, _ *exec.Cmd) { p.Tier = sandbox.TierNone },
+			"attributes":              func(_ *sandbox.Plan, c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Chroot: "/"} },
+			"must be files":           func(_ *sandbox.Plan, c *exec.Cmd) { c.Stdin = &bytes.Buffer{} },
+			"not a character device":  func(p *sandbox.Plan, _ *exec.Cmd) { p.Devices = []string{"/usr"} },
+			"entering /no/such/place": func(_ *sandbox.Plan, c *exec.Cmd) { c.Dir = "/no/such/place" },
+		} {
+			q := *p
+			cmd := sh(p, "echo ran")
+			change(&q, cmd)
+			if res, err := run(t, &q, cmd); err == nil || !strings.Contains(err.Error(), name) || res.out != "" {
+				t.Errorf("%s: %v, %+v", name, err, res)
+			}
+		}
+		none(t)
+	})
+}
+
+// Limits hold, and are said not to where they do not.
+func TestLimits(t *testing.T) {
+	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+		ws := workspace(t)
+		p := plan(t, tier, ws)
+		p.Grants = []sandbox.Grant{grant(t, ws, all)}
+		p.Limits = sandbox.Limits{FileSize: 1 << 20, Memory: 64 << 20, CPUSeconds: 1, Processes: 100}
+		if res, err := run(t, p, sh(p, "head -c 2000000 /dev/zero > big; echo $?; ulimit -c; ulimit -Hc")); err != nil || !strings.HasSuffix(res.out, "153\n0\n0") {
+			t.Errorf("file size: %v %+v", err, res)
+		}
+		if st, err := os.Stat(filepath.Join(ws, "big")); err != nil || st.Size() != 1<<20 {
+			t.Errorf("%v %v", st, err)
+		}
+		if res, err := run(t, p, sh(p, "head -c 200000000 /dev/zero | tail -n 1 > /dev/null")); err != nil || res.status == 0 && !strings.Contains(res.out, "memory") {
+			t.Errorf("memory: %v %+v", err, res)
+		}
+		if res, err := run(t, p, sh(p, "while :; do :; done")); err != nil || res.status.Signal() != unix.SIGXCPU {
+			t.Errorf("cpu: %v %+v", err, res)
+		}
+		if len(Unheld(p)) != 2 {
+			t.Errorf("%q", Unheld(p))
+		}
+		none(t)
+	})
+}
+
+// The limit of files is what the user has, not what the Go runtime made of it.
+func TestFileLimit(t *testing.T) {
+	var has, now unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &now); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("/bin/sh", "-c", "ulimit -Sn").Output() // os/exec puts it back
+	if _, err2 := fmt.Sscan(string(out), &has.Cur); err != nil || err2 != nil {
+		t.Fatal(err, err2)
+	}
+	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+		if got := mustRun(t, plan(t, tier, workspace(t)), "ulimit -Sn"); got != fmt.Sprint(has.Cur) {
+			t.Errorf("%s files, want %d", got, has.Cur)
+		}
+	})
+}
+
+// Older versions of the interface leave out what they do not know, and say so.
+func TestOldInterfaces(t *testing.T) {
+	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+		for abi := 1; abi <= 7; abi++ {
+			ws := workspace(t)
+			write(t, filepath.Join(ws, "ro/file"), "content", 0o644)
+			write(t, filepath.Join(ws, "rw/a/file"), "content", 0o644)
+			p := plan(t, tier, ws)
+			p.ABI = abi
+			p.Grants = []sandbox.Grant{grant(t, filepath.Join(ws, "ro"), r), grant(t, filepath.Join(ws, "rw"), all)}
+			truncate, move := "EACCES", "ok"
+			if abi < 3 {
+				truncate = "ok"
+			}
+			if abi < 2 {
+				move = "EXDEV"
+			}
+			wantProbes(t, p, "read ro/file = ok", "update ro/file = EACCES", "unlink ro/file = EACCES", "read /etc/shadow = EACCES|ENOENT",
+				"truncate ro/file = "+truncate, "rename rw/a/file rw/moved = "+move)
+			said := strings.Join(Unheld(p), "\n")
+			if strings.Contains(said, "truncating") != (abi < 3) || strings.Contains(said, "across directories") != (abi < 2) ||
+				strings.Contains(said, "signals") != (abi < 6 && tier == sandbox.TierLandlock) {
+				t.Errorf("version %d: %s", abi, said)
+			}
+		}
+	})
+}
+
+// Without user namespaces the error says so, by name.
+func TestNoNamespaces(t *testing.T) {
+	ws := workspace(t)
+	cmd := exec.Command(self(t), "-test.run=^TestInsideOfNoNamespaces$", "-test.v")
+	cmd.Env = append(os.Environ(), "CONFINE_NO_NAMESPACES="+ws)
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  unix.CLONE_NEWUSER,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("--- PASS: TestInsideOfNoNamespaces")) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestInsideOfNoNamespaces(t *testing.T) {
+	ws := os.Getenv("CONFINE_NO_NAMESPACES")
+	if ws == "" {
+		t.Skip("this is a part of TestNoNamespaces")
+	}
+	fds := countFDs(t)
+	p := plan(t, sandbox.TierNamespace, ws)
+	if got := mustRun(t, p, "echo nested"); got != "nested" { // the control
+		t.Errorf("%q", got)
+	}
+	if err := os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0); err != nil {
+		t.Fatal(err)
+	}
+	_, err := run(t, p, sh(p, "echo ran"))
+	var e *NamespacesError
+	if !errors.As(err, &e) || e.Errno != unix.ENOSPC || !IsNamespaces(err) || IsChanged(err) {
+		t.Errorf("got %v", err)
+	}
+	if now := countFDs(t); now > fds {
+		t.Errorf("%d descriptors, %d before", now, fds)
+	}
+	p = plan(t, sandbox.TierLandlock, ws)
+	if got := mustRun(t, p, "echo still"); got != "still" {
+		t.Errorf("%q", got)
+	}
+}
+
+// The same as an ordinary user.
+func TestAsOrdinaryUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("not root: the other tests have shown it")
+	}
+	dir, err := os.MkdirTemp("", "confine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	binary := write(t, filepath.Join(dir, "confine.test"), content(t, "/proc/self/exe"), 0o755)
+	cmd := exec.Command(binary, "-test.v", "-test.count=1", "-test.run=^Test")
+	cmd.Dir, cmd.Env = dir, []string{"TMPDIR=" + dir, "PATH=/bin:/usr/bin", "HOME=/root"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 54321, Gid: 54321}}
+	out, err := cmd.CombinedOutput()
+	if err != nil || !bytes.HasSuffix(out, []byte("\nPASS\n")) || bytes.Count(out, []byte("\n--- PASS")) < 10 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -1,0 +1,433 @@
+package confine
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/jptool"
+	"golang.org/x/sys/unix"
+)
+
+// The test binary is also the supervisor, and the program that is confined.
+func TestMain(m *testing.M) {
+	if launch.IsSupervisor(os.Args) {
+		os.Exit(launch.Supervise(Start))
+	}
+	if os.Args[0] == probeName {
+		os.Exit(probe(os.Args[1:]))
+	}
+	// The runtime's poller opens descriptors at its first use; tests count them.
+	pr, pw, _ := os.Pipe()
+	_, _ = pr.Close(), pw.Close()
+	// Started programs end with the thread that started them.
+	runtime.LockOSThread()
+	done := make(chan int)
+	go func() { done <- m.Run() }()
+	os.Exit(<-done)
+}
+
+const probeName = "confine-probe"
+
+// node describes a path as the survey does.
+func node(t testing.TB, path string) sandbox.Node {
+	t.Helper()
+	var st unix.Stat_t
+	if err := unix.Lstat(path, &st); err != nil {
+		t.Fatal(path, err)
+	}
+	n := sandbox.Node{Path: path, Kind: sandbox.Special, ID: sandbox.ID{Dev: st.Dev, Ino: st.Ino}}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		n.Kind = sandbox.Dir
+	case unix.S_IFREG:
+		n.Kind = sandbox.File
+	case unix.S_IFLNK:
+		n.Kind = sandbox.Link
+	}
+	return n
+}
+
+func grant(t testing.TB, path string, caps jptool.Caps) sandbox.Grant {
+	return sandbox.Grant{Node: node(t, path), Caps: caps}
+}
+
+const (
+	r   = jptool.Read
+	c   = jptool.Create
+	u   = jptool.Update
+	d   = jptool.Delete
+	x   = jptool.Execute
+	all = jptool.AllCaps
+)
+
+// workspace is a directory with a canonical path below which an ordinary user may work.
+func workspace(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p := dir; len(p) > len(os.TempDir()); p = filepath.Dir(p) {
+		_ = os.Chmod(p, 0o755)
+	}
+	return dir
+}
+
+func write(t testing.TB, path, content string, mode os.FileMode) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), mode); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func content(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// self is the test binary, which is static, at its own path.
+func self(t testing.TB) string {
+	t.Helper()
+	path, err := os.Readlink("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// plan is a plan that grants nothing but what the test binary and a shell need.
+func plan(t testing.TB, tier sandbox.Tier, root string) *sandbox.Plan {
+	t.Helper()
+	p := &sandbox.Plan{
+		Tier: tier, ABI: 7, Trees: []sandbox.Node{node(t, root)},
+		Devices: []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"},
+		Runtime: []sandbox.Grant{grant(t, self(t), r|x), {Node: sandbox.Node{Path: "/proc/self", Kind: sandbox.Dir}, Caps: r}},
+	}
+	for _, path := range []string{"/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache"} {
+		if _, err := os.Lstat(path); err == nil {
+			p.Runtime = append(p.Runtime, grant(t, path, r|x))
+		}
+	}
+	if tier == sandbox.TierNamespace {
+		p.Temp = "/tmp"
+		if holds("/tmp", root) {
+			p.Temp = "/run/jphost"
+		}
+	}
+	return p
+}
+
+// tiers runs a test in each tier.
+func tiers(t *testing.T, test func(t *testing.T, tier sandbox.Tier)) {
+	for _, tier := range []sandbox.Tier{sandbox.TierLandlock, sandbox.TierNamespace} {
+		t.Run(string(tier), func(t *testing.T) { test(t, tier) })
+	}
+}
+
+// result is what a confined program did.
+type result struct {
+	out    string
+	status syscall.WaitStatus
+}
+
+// run runs a command line under a plan.
+func run(t testing.TB, p *sandbox.Plan, cmd *exec.Cmd) (result, error) {
+	t.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	out, err := os.CreateTemp("", "confined")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = out.Close(), os.Remove(out.Name()) }()
+	cmd.Stdout, cmd.Stderr = out, out
+	child, err := New().Start(p, cmd)
+	if err != nil {
+		return result{}, err
+	}
+	status, err := child.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lost := child.Watch(); lost != "" {
+		t.Errorf("%s was exposed", lost)
+	}
+	child.Close()
+	b, err := os.ReadFile(out.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result{string(bytes.TrimSuffix(b, []byte("\n"))), status}, nil
+}
+
+// sh is a shell command line, in the directory of the first tree.
+func sh(p *sandbox.Plan, script string) *exec.Cmd {
+	return &exec.Cmd{
+		Path: "/bin/sh", Args: []string{"sh", "-c", script}, Env: []string{"PATH=/usr/bin:/bin", "TMPDIR=" + p.Temp, "LC_ALL=C"}, Dir: p.Trees[0].Path,
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL},
+	}
+}
+
+// mustRun runs a shell script and wants it to end well.
+func mustRun(t testing.TB, p *sandbox.Plan, script string) string {
+	t.Helper()
+	res, err := run(t, p, sh(p, script))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.status != 0 {
+		t.Errorf("%s: exit status %d, signal %v\n%s", script, res.status.ExitStatus(), res.status.Signal(), res.out)
+	}
+	return res.out
+}
+
+// wantProbes runs operations in one confined program and compares what came of each: "ok" or
+// the name of an error. Each is a line `op args… = want`.
+func wantProbes(t testing.TB, p *sandbox.Plan, lines ...string) {
+	t.Helper()
+	var args, wants []string
+	for _, line := range lines {
+		op, want, ok := strings.Cut(line, " = ")
+		if !ok {
+			t.Fatal(line)
+		}
+		args, wants = append(args, op), append(wants, want)
+	}
+	cmd := sh(p, "")
+	cmd.Path, cmd.Args = self(t), append([]string{probeName}, args...)
+	res, err := run(t, p, cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Split(res.out, "\n")
+	if res.status != 0 || len(got) != len(wants)+1 || got[len(wants)] != "end" {
+		t.Fatalf("status %#x, %d lines for %d operations:\n%s", res.status, len(got), len(wants), res.out)
+	}
+	for i, want := range wants {
+		if !slices.Contains(strings.Split(want, "|"), got[i]) {
+			t.Errorf("%s: %s, want %s", args[i], got[i], want)
+		}
+	}
+}
+
+// probe does operations one after the other and prints what came of each.
+func probe(ops []string) int {
+	for _, op := range ops {
+		f := strings.Fields(op)
+		do, ok := operations[f[0]]
+		if !ok {
+			fmt.Println("unknown operation", f[0])
+			return 1
+		}
+		f = append(f, "", "")
+		switch err := do(f[1], f[2]).(type) {
+		case nil:
+			fmt.Println("ok")
+		case syscall.Errno:
+			fmt.Println(unix.ErrnoName(err))
+		default:
+			fmt.Println(err)
+		}
+	}
+	fmt.Println("end")
+	return 0
+}
+
+func opened(fd int, err error) error {
+	if err == nil {
+		_ = unix.Close(fd)
+		return nil
+	}
+	return err
+}
+
+// operations are what a probe can do; an error is an errno as the kernel gave it.
+var operations = map[string]func(a, b string) error{
+	"read":     func(a, _ string) error { return opened(unix.Open(a, unix.O_RDONLY, 0)) },
+	"list":     func(a, _ string) error { return opened(unix.Open(a, unix.O_RDONLY|unix.O_DIRECTORY, 0)) },
+	"update":   func(a, _ string) error { return opened(unix.Open(a, unix.O_WRONLY, 0)) },
+	"truncate": func(a, _ string) error { return unix.Truncate(a, 0) },
+	"create":   func(a, _ string) error { return unix.Mknod(a, unix.S_IFREG|0o644, 0) },
+	"mkdir":    func(a, _ string) error { return unix.Mkdir(a, 0o755) },
+	"symlink":  func(a, b string) error { return unix.Symlink(b, a) },
+	"link":     func(a, b string) error { return unix.Link(a, b) },
+	"rename":   func(a, b string) error { return unix.Rename(a, b) },
+	"swap": func(a, b string) error {
+		return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
+	},
+	"unlink": func(a, _ string) error { return unix.Unlink(a) },
+	"rmdir":  func(a, _ string) error { return unix.Rmdir(a) },
+	"chmod":  func(a, _ string) error { return unix.Chmod(a, 0o777) },
+	"mkfifo": func(a, _ string) error { return unix.Mkfifo(a, 0o644) },
+	"stat":   func(a, _ string) error { return unix.Lstat(a, &unix.Stat_t{}) },
+	"exec": func(a, _ string) error {
+		err := exec.Command(a).Run()
+		for e := err; e != nil; {
+			if errno, ok := e.(syscall.Errno); ok {
+				return errno
+			}
+			w, ok := e.(interface{ Unwrap() error })
+			if !ok {
+				break
+			}
+			e = w.Unwrap()
+		}
+		return err
+	},
+	"staged": func(a, b string) error { // fills the file and links it
+		var fd int
+		if _, err := fmt.Sscan(a, &fd); err != nil {
+			return err
+		}
+		_, _ = unix.Pwrite(fd, []byte("staged"), 0)
+		return unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+a, unix.AT_FDCWD, b, unix.AT_SYMLINK_FOLLOW)
+	},
+	"descriptors": func(string, string) error {
+		var list []string
+		for fd := range 100 {
+			if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+				to, _ := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
+				if strings.Contains(to, "confined") {
+					to = "out"
+				}
+				list = append(list, fmt.Sprint(fd), to)
+			}
+		}
+		return fmt.Errorf("%s", strings.Join(list, " "))
+	},
+	"syscall": func(a, _ string) error { // with arguments that can do nothing
+		nr, err := strconv.Atoi(a)
+		if err != nil {
+			return err
+		}
+		const bad = ^uintptr(0)
+		if _, _, errno := unix.Syscall6(uintptr(nr), bad, bad, bad, bad, bad, bad); errno != 0 {
+			return errno
+		}
+		return nil
+	},
+	"socket": func(a, b string) error { // family/type/protocol
+		var f, kind, protocol int
+		if _, err := fmt.Sscanf(a, "%d/%d/%d", &f, &kind, &protocol); err != nil {
+			return err
+		}
+		return opened(unix.Socket(f, kind|unix.SOCK_CLOEXEC, protocol))
+	},
+	"pair": func(a, _ string) error {
+		kind, err := strconv.Atoi(a)
+		if err != nil {
+			return err
+		}
+		_, err = unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0)
+		return err
+	},
+	// A pair that is connected cannot be used to talk to somebody else.
+	"divert": func(a, b string) error {
+		kind, err := strconv.Atoi(a)
+		if err != nil {
+			return err
+		}
+		fds, err := unix.Socketpair(unix.AF_UNIX, kind, 0)
+		if err != nil {
+			return err
+		}
+		_ = unix.Close(fds[1])
+		to := &unix.SockaddrUnix{Name: b}
+		if unix.Connect(fds[0], to) == nil || unix.Sendto(fds[0], []byte("x"), unix.MSG_NOSIGNAL, to) == nil || unix.Listen(fds[0], 1) == nil {
+			return nil
+		}
+		return unix.EISCONN
+	},
+	"connect": func(a, _ string) error {
+		port, err := strconv.Atoi(a)
+		if err != nil {
+			return err
+		}
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = unix.Close(fd) }()
+		return unix.Connect(fd, &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}})
+	},
+	"listen": func(string, string) error {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = unix.Close(fd) }()
+		return unix.Bind(fd, &unix.SockaddrInet4{Port: 40404})
+	},
+	"chown":    func(a, _ string) error { return unix.Chown(a, os.Getuid(), os.Getgid()) },
+	"utime":    func(a, _ string) error { return unix.Utimes(a, make([]unix.Timeval, 2)) },
+	"setxattr": func(a, _ string) error { return unix.Setxattr(a, "user.x", []byte("x"), 0) },
+	"setflags": func(a, _ string) error {
+		fd, err := unix.Open(a, unix.O_RDONLY, 0)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = unix.Close(fd) }()
+		return unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, 0x40)
+	},
+	"unshare": func(a, _ string) error {
+		flags, err := strconv.ParseUint(a, 0, 64)
+		if err != nil {
+			return err
+		}
+		return unix.Unshare(int(flags))
+	},
+	"clone": func(a, _ string) error {
+		flags, err := strconv.ParseUint(a, 0, 64)
+		if err != nil {
+			return err
+		}
+		cmd := exec.Command("/proc/self/exe")
+		cmd.Args = []string{probeName}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: uintptr(flags)}
+		if e, ok := cmd.Run().(*os.PathError); ok {
+			return e.Err
+		}
+		return nil
+	},
+	"typing": func(a, _ string) error { // into standard input, with high bits if asked for
+		high, err := strconv.ParseUint(a, 0, 64)
+		if err != nil {
+			return err
+		}
+		b := byte('x')
+		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, 0, uintptr(high)|unix.TIOCSTI, uintptr(unsafe.Pointer(&b))); errno != 0 {
+			return errno
+		}
+		return nil
+	},
+	"readlink": func(a, b string) error {
+		to, err := os.Readlink(a)
+		if err == nil && to != b {
+			return fmt.Errorf("%s", to)
+		}
+		if e, ok := err.(*os.PathError); ok {
+			return e.Err
+		}
+		return err
+	},
+}

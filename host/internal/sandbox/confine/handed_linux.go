@@ -1,0 +1,62 @@
+package confine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/sandbox"
+	"golang.org/x/sys/unix"
+)
+
+// admit refuses descriptors that lead past the private tree. They belong to the host's tree,
+// where the covers do not lie: below a directory, and by opening a file again through
+// /proc/self/fd, a program could do all that the grants above a cover allow.
+func (w *writer) admit(to int, file *os.File) error {
+	if w.plan.Tier != sandbox.TierNamespace {
+		return nil // Landlock judges by where things are, not by how they are reached
+	}
+	name := fmt.Sprintf("descriptor %d", to)
+	if to < 3 {
+		name = [...]string{"standard input", "standard output", "standard error"}[to]
+	}
+	fd := int(file.Fd())
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return fmt.Errorf("looking at %s: %w", name, err)
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		return fmt.Errorf("%s is a directory, and what the rules withhold could be reached through it\nname the directory as an argument instead", name)
+	case unix.S_IFREG:
+	default:
+		return nil
+	}
+	at, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
+	flags, err2 := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+	if err := errors.Join(err, err2); err != nil {
+		return fmt.Errorf("looking at %s: %w", name, err)
+	}
+	cover := w.coverOf(strings.TrimSuffix(at, " (deleted)"))
+	access := flags & unix.O_ACCMODE
+	if cover == nil || !(cover.Hide && access != unix.O_RDWR || cover.ReadOnly && access == unix.O_RDONLY || cover.NoExec && st.Mode&0o111 != 0) {
+		return nil
+	}
+	return fmt.Errorf("%s is %q, which the rules withhold, and a program could open it again with the rights around it\nhand it down through a pipe: cat FILE | …", name, at)
+}
+
+// coverOf is the innermost cover over a path, or nil.
+func (w *writer) coverOf(p string) *sandbox.Cover {
+	for ; ; p = path.Dir(p) {
+		for i := len(w.plan.Covers) - 1; i >= 0; i-- {
+			if w.plan.Covers[i].Path == p {
+				return &w.plan.Covers[i]
+			}
+		}
+		if path.Dir(p) == p {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package confine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/sandbox/sysprog"
+	"golang.org/x/sys/unix"
+)
+
+// inside is the parent's part of a start in namespaces: the pipes between it and the init.
+type inside struct {
+	release [2]int // the parent says when the maps of users are there, and closes it when it knows the mounts
+	failure [2]int
+	status  [2]int
+}
+
+func (p *inside) open(above int) (err error) {
+	*p = inside{[2]int{-1, -1}, [2]int{-1, -1}, [2]int{-1, -1}}
+	for _, pipe := range []*[2]int{&p.release, &p.failure, &p.status} {
+		if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
+			return fmt.Errorf("making a pipe: %w", err)
+		}
+	}
+	// What stays open until execve must not be where a descriptor of the command goes.
+	if p.failure[1] < above {
+		high, err := unix.FcntlInt(uintptr(p.failure[1]), unix.F_DUPFD_CLOEXEC, above)
+		if err != nil {
+			return fmt.Errorf("making a pipe: %w", err)
+		}
+		closeFD(&p.failure[1])
+		p.failure[1] = high
+	}
+	return nil
+}
+
+func (p *inside) close() {
+	for _, pipe := range []*[2]int{&p.release, &p.failure, &p.status} {
+		closeFD(&pipe[0])
+		closeFD(&pipe[1])
+	}
+}
+
+func closeFD(fd *int) {
+	if *fd >= 0 {
+		_ = unix.Close(*fd)
+		*fd = -1
+	}
+}
+
+// startInside starts the program under an init in namespaces of its own.
+func (w *writer) startInside() (*Process, error) {
+	above := 3
+	for _, f := range w.files {
+		above = max(above, f.to+1)
+	}
+	for _, s := range w.plan.Staged {
+		above = max(above, s.FD+1)
+	}
+	var p inside
+	defer p.close()
+	if err := p.open(above); err != nil {
+		return nil, err
+	}
+	w.await(&p)
+	covers, err := w.tree()
+	if err != nil {
+		return nil, err
+	}
+	w.chdir()
+	w.stage()
+	w.own("/proc", readRights) // nothing but what belongs to the call is there
+	if w.plan.Temp != "" {
+		w.own(w.plan.Temp, w.r.tempRights())
+	}
+	w.drop()
+	w.fork(&p)
+
+	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC)
+	if !w.plan.Net.Open {
+		flags |= unix.CLONE_NEWNET
+	}
+	pid, err := w.Fork(flags, p.failure[1])
+	if err != nil {
+		var failed *sysprog.Error
+		errors.As(err, &failed)
+		return nil, &NamespacesError{"making namespaces", failed.Errno}
+	}
+	for _, fd := range []*int{&p.release[0], &p.failure[1], &p.status[1]} {
+		closeFD(fd)
+	}
+	if err = mapUsers(pid); err == nil {
+		if _, err = unix.Write(p.release[1], []byte{1}); err == nil {
+			err = w.Await(p.failure[0])
+		}
+	}
+	var watcher *watcher
+	if err == nil {
+		watcher, err = watch(pid, covers)
+	}
+	if err != nil {
+		_ = unix.Kill(pid, unix.SIGKILL)
+		sysprog.Reap(pid)
+		return nil, explain(err)
+	}
+	// Non-blocking, so that a reader does not hold a thread.
+	_ = unix.SetNonblock(p.status[0], true)
+	status := os.NewFile(uintptr(p.status[0]), "status")
+	p.status[0] = -1
+	return &Process{Pid: pid, Status: status, watcher: watcher}, nil
+}
+
+// mapUsers gives every user and group of this user namespace that we may map their own
+// numbers in the one of pid: owners stay right, and nobody becomes somebody else.
+func mapUsers(pid int) error {
+	dir := fmt.Sprintf("/proc/%d/", pid)
+	write := func(name, text string) error {
+		fd, err := unix.Open(dir+name, unix.O_WRONLY|unix.O_CLOEXEC, 0)
+		if err == nil {
+			_, err = unix.Write(fd, []byte(text))
+			_ = unix.Close(fd)
+		}
+		return err
+	}
+	all := func(name string) error {
+		has, err := os.ReadFile("/proc/self/" + name)
+		if err != nil {
+			return err
+		}
+		var b strings.Builder
+		for line := range strings.Lines(string(has)) {
+			if f := strings.Fields(line); len(f) == 3 {
+				fmt.Fprintln(&b, f[0], f[0], f[2])
+			}
+		}
+		return write(name, b.String())
+	}
+	if os.Geteuid() == 0 && all("uid_map") == nil && all("gid_map") == nil {
+		return nil
+	}
+	// Also for a root that may not map others: a failed attempt has mapped nothing.
+	err := write("setgroups", "deny")
+	if err == nil {
+		err = write("uid_map", fmt.Sprintf("%d %[1]d 1", os.Geteuid()))
+	}
+	if err == nil {
+		err = write("gid_map", fmt.Sprintf("%d %[1]d 1", os.Getegid()))
+	}
+	if err != nil {
+		errno := unix.EIO
+		errors.As(err, &errno)
+		return &NamespacesError{"mapping users", errno}
+	}
+	return nil
+}
+
+// await writes the beginning: the child waits until its users are mapped.
+func (w *writer) await(p *inside) {
+	w.Topic(spaces + "waiting")
+	w.Call(unix.SYS_PRCTL, sysprog.Int(unix.PR_SET_PDEATHSIG), sysprog.Int(unix.SIGKILL), sysprog.Int(0), sysprog.Int(0), sysprog.Int(0))
+	w.Call(unix.SYS_CLOSE, sysprog.Int(p.release[1])) // or its end would never come
+	got := w.Call(unix.SYS_READ, sysprog.Int(p.release[0]), w.Reserve(8).Arg(), sysprog.Int(1))
+	ready := w.Label()
+	w.JumpIf(got, sysprog.Int(1), ready)
+	w.Call(unix.SYS_EXIT_GROUP, sysprog.Int(1)) // the parent has given up, or is gone
+	w.Place(ready)
+	w.Call(unix.SYS_SETSID)
+}
+
+// fork writes the end: the init forks the program and waits for what there is.
+func (w *writer) fork(p *inside) {
+	w.Topic("starting the first process")
+	tool, next, end := w.Label(), w.Label(), w.Label()
+	child := w.Clone(0, tool)
+	w.Call(unix.SYS_PRCTL, sysprog.Int(unix.PR_SET_DUMPABLE), sysprog.Int(0), sysprog.Int(0), sysprog.Int(0), sysprog.Int(0))
+	w.Call(unix.SYS_CHDIR, w.String("/").Arg())
+	w.closeAllBut([]int{p.release[0], p.status[1]})
+	status := w.Reserve(8)
+	w.Place(next)
+	got := w.Call(unix.SYS_WAIT4, sysprog.Int(-1), status.Arg(), sysprog.Int(unix.WALL), sysprog.Int(0))
+	w.Accept(unix.ECHILD)
+	w.JumpIf(got, sysprog.Int(-int(unix.ECHILD)), end)
+	w.JumpUnless(got, child.Arg(), next)
+	w.Call(unix.SYS_WRITE, sysprog.Int(p.status[1]), status.Arg(), sysprog.Int(4))
+	w.Accept(unix.EPIPE) // nobody wants to know
+	w.Jump(next)
+	w.Place(end)
+	// Not before the parent has looked at the mounts, which it does as soon as it can.
+	w.Call(unix.SYS_READ, sysprog.Int(p.release[0]), status.Arg(), sysprog.Int(1))
+	w.Call(unix.SYS_EXIT_GROUP, sysprog.Int(0))
+	w.Place(tool)
+	w.tool(p.failure[1])
+}

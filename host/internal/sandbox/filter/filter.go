@@ -1,0 +1,36 @@
+// Package filter makes the system call filter of a confined program (DESIGN 8): what a
+// Landlock domain and a private tree do not hold, because it goes around the file system, or
+// would change what they are made of. It is a list of what is refused; what it does not name is
+// judged by the rest of the sandbox. Numbers above those that it knows, and the entry points
+// of other ABIs, do not exist for the program: it sees ENOSYS, and for a foreign
+// architecture it is killed.
+//
+// Refused are namespaces and mounts, other processes' memory, kernel facilities with a policy
+// of their own (bpf, keys, io_uring, performance counters, userfaultfd, modules), the limits of
+// other processes, shared System V objects, the clock and names of the machine, pushing input into a terminal, and sockets: without a network
+// all but connected pairs, with one all but TCP and UDP. Local sockets with a name are always
+// refused, because services that answer there (container engines, agents) act with their own rights.
+//
+// # What it does not stop
+//
+// It cannot follow pointers, so it does not know paths and addresses. TCP ports are Landlock's part;
+// UDP is not held to ports. With a network, name service over netlink or local sockets
+// does not work; over UDP it does. A descriptor that was handed down keeps its use.
+package filter
+
+import "errors"
+
+// Options are the choices that a plan makes.
+type Options struct {
+	// Net allows TCP and UDP sockets.
+	Net bool
+	// Frozen refuses changes of metadata: mode, owner, times, attributes.
+	Frozen bool
+	// OwnIPC: the program has an IPC namespace of its own. Without one, System V objects and
+	// POSIX message queues are refused: they have no path, and those of every other process of the
+	// user could be read, emptied and removed.
+	OwnIPC bool
+}
+
+// ErrArchitecture says that there is no table of system calls for this machine.
+var ErrArchitecture = errors.New("there is no system call filter for this architecture (amd64 and arm64 have one)")

@@ -1,0 +1,8 @@
+//go:build !amd64 && !arm64
+
+package filter
+
+import "golang.org/x/sys/unix"
+
+// For returns ErrArchitecture here.
+func For(Options) ([]unix.SockFilter, error) { return nil, ErrArchitecture }

@@ -1,0 +1,11 @@
+package filter
+
+import "golang.org/x/sys/unix"
+
+const arch = unix.AUDIT_ARCH_AARCH64
+
+// neverHere are refused calls that other architectures do not have.
+var neverHere [0]uint32
+
+// metadataHere are changes of metadata that other architectures do not have.
+var metadataHere [0]uint32

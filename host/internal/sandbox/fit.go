@@ -1,0 +1,219 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/jptool"
+)
+
+// Options say how to fit, and what the program needs besides its policy.
+type Options struct {
+	// Required refuses a call that cannot be held exactly (sandbox.mode = "required").
+	Required bool
+	// Tier forces TierLandlock or TierNamespace; "" takes the cheapest exact one.
+	Tier Tier
+	// Runtime is what the program needs to start; its nodes exist. Devices are nodes
+	// below /dev.
+	Runtime []Grant
+	Devices []string
+	// Temp is the private directory of the call as the caller would make it; the
+	// namespace tier has one of its own.
+	Temp   string
+	Limits Limits
+	// FirstFD is the number of the first descriptor that is handed down for staged
+	// files, at least 3.
+	FirstFD int
+	// NoMake leaves directories that are missing as they are: making them failed.
+	NoMake bool
+}
+
+// Fitted is what becomes of a declared policy on one machine (DESIGN 5). Access grants
+// nothing that was not declared, and Plan holds it, but for what NotEnforced names.
+type Fitted struct {
+	// Access is the effective policy, for the tool.
+	Access *jptool.AccessPolicy `json:"access"`
+	Plan   *Plan                `json:"plan"`
+	// Rules says of each rule what holds it.
+	Rules       []Enforced    `json:"rules"`
+	Narrowed    []Narrowing   `json:"narrowed"`
+	NotEnforced []NotEnforced `json:"not_enforced"`
+	// After is to be checked when the call has ended: [Snapshot] before, Verify after.
+	After []Check `json:"after"`
+	// Make are directories to make before the call, outer before inner (see [Prepare]).
+	// Until they are there, Access and Plan take them for missing.
+	Make []string `json:"make,omitempty"`
+	// Want are directories whose listing would allow more ([Facts.List]).
+	Want []string `json:"-"`
+}
+
+// Enforced says what holds a rule.
+type Enforced struct {
+	Rule       string `json:"rule"`
+	Origin     string `json:"origin,omitempty"`
+	EnforcedBy string `json:"enforced_by"`
+}
+
+// Narrowing is a rule that grants less than it says, because less is all that can be held.
+type Narrowing struct {
+	Rule   string `json:"rule"`
+	Origin string `json:"origin,omitempty"`
+	Became string `json:"became"`
+	Why    string `json:"why"`
+	Remedy string `json:"remedy"`
+}
+
+// NotEnforced is something that the operating system does not hold; the tool's own checks
+// still obey it.
+type NotEnforced struct {
+	// Rule is empty for what concerns the whole call.
+	Rule   string `json:"rule,omitempty"`
+	Origin string `json:"origin,omitempty"`
+	What   string `json:"what"`
+	Why    string `json:"why"`
+	Remedy string `json:"remedy,omitempty"`
+	// Known: one of the documented differences, which do not count as inexact.
+	Known bool `json:"known_difference,omitempty"`
+}
+
+// Exact reports whether everything is held but for the documented differences.
+func (f *Fitted) Exact() bool {
+	for i := range f.NotEnforced {
+		if !f.NotEnforced[i].Known {
+			return false
+		}
+	}
+	return true
+}
+
+// RefusedError says that a call may not run because the sandbox must hold it and cannot.
+type RefusedError struct {
+	Tier    Tier
+	Reasons []NotEnforced
+}
+
+// Error lists what is not held, and what to do.
+func (e *RefusedError) Error() string {
+	var b strings.Builder
+	b.WriteString("the sandbox is required and cannot hold this call exactly")
+	for _, r := range e.Reasons {
+		b.WriteString("\n  ")
+		if r.Rule != "" {
+			b.WriteString(r.Rule + ": ")
+		}
+		b.WriteString(r.What + " (" + r.Why + ")")
+		if r.Remedy != "" {
+			b.WriteString("\n    " + r.Remedy)
+		}
+	}
+	b.WriteString(`
+set sandbox.mode = "auto" to run with what can be held`)
+	return b.String()
+}
+
+// errNoPolicy: where there is a sandbox, every call has a policy.
+var errNoPolicy = errors.New("there is no access policy to hold; declare one, or run without the sandbox")
+
+// Tiers lists the tiers that the machine has, cheapest first, and why others are missing.
+func (m Machine) Tiers() (have []Tier, why map[Tier]string) {
+	why = map[Tier]string{}
+	reason := func(keys ...string) string {
+		for _, k := range keys {
+			if w := m.Why[k]; w != "" {
+				return w
+			}
+		}
+		return "this machine does not have it"
+	}
+	if m.Landlock == 0 {
+		// Rights inside a private tree are Landlock's too.
+		why[TierLandlock], why[TierNamespace] = reason("landlock"), reason("landlock")
+		return nil, why
+	}
+	have = append(have, TierLandlock)
+	if m.Namespaces {
+		have = append(have, TierNamespace)
+	} else {
+		why[TierNamespace] = reason("namespaces")
+	}
+	return have, why
+}
+
+// Fit decides what of a declared policy can be held exactly on a machine, and how (DESIGN 5).
+// It is pure. The result is complete also with a *RefusedError, which means that the
+// call must not run; after any other error there is none.
+func Fit(d *policy.Declared, facts *Facts, m Machine, o Options) (*Fitted, error) {
+	if d.Access == nil {
+		return nil, errNoPolicy
+	}
+	in, err := newInput(d, facts, m, o)
+	if err != nil {
+		return nil, err
+	}
+	h, tier := in.choose()
+	f := h.fitted(tier)
+	if o.Required && !f.Exact() {
+		e := &RefusedError{Tier: tier}
+		for _, n := range f.NotEnforced {
+			if !n.Known {
+				e.Reasons = append(e.Reasons, n)
+			}
+		}
+		return f, e
+	}
+	return f, nil
+}
+
+// choose fits for the cheapest tier that is exact, or the one that is forced.
+func (in *input) choose() (*holding, Tier) {
+	if in.machine.Landlock == 0 {
+		h := in.holding()
+		h.without()
+		return h, TierNone
+	}
+	h := in.holding()
+	h.byMounts()
+	plain := len(h.covers) == 0 && len(h.pins) == 0
+	switch {
+	case in.noPrivateTree() != "" && !plain:
+	case plain && (in.options.Tier != TierNamespace || in.noPrivateTree() != ""):
+		return h, TierLandlock
+	default:
+		return h, TierNamespace
+	}
+	h = in.holding()
+	h.byGrants()
+	return h, TierLandlock
+}
+
+// noPrivateTree says why the namespace tier cannot be used, "" when it can.
+func (in *input) noPrivateTree() string {
+	switch {
+	case in.options.Tier == TierLandlock:
+		return `sandbox.tier = "landlock" is set`
+	case !in.machine.Namespaces:
+		_, why := in.machine.Tiers()
+		return why[TierNamespace]
+	case slices.Contains(in.tops, "/"):
+		return "the whole file system is granted, and cannot be a private tree"
+	}
+	return ""
+}
+
+// remedyPrivate is what to do to get the namespace tier.
+func (in *input) remedyPrivate() string {
+	switch {
+	case in.options.Tier == TierLandlock:
+		return `set sandbox.tier = "auto"`
+	case !in.machine.Namespaces:
+		return "make user namespaces available to jphost (jphost doctor says how)"
+	}
+	return "use a workspace, and targets of mounts, below the root of the file system"
+}
+
+func (n *Narrowing) String() string {
+	return fmt.Sprintf("%s became %s: %s\n  %s", n.Rule, n.Became, n.Why, n.Remedy)
+}

@@ -1,0 +1,75 @@
+package sandbox
+
+import (
+	"golang.org/x/sys/unix"
+)
+
+// look describes the entry at a canonical path without following any link.
+func look(p string) (Node, error) {
+	st, err := stat(p)
+	if err != nil || st == nil {
+		return Node{Path: p}, err
+	}
+	return Node{Path: p, Kind: kindOf(st.Mode), ID: ID{st.Dev, st.Ino}}, nil
+}
+
+// stat is nil for what is not there.
+func stat(p string) (*unix.Stat_t, error) {
+	how := unix.OpenHow{
+		Flags:   unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
+	}
+	for {
+		fd, err := unix.Openat2(unix.AT_FDCWD, p, &how)
+		switch err {
+		case nil:
+			var st unix.Stat_t
+			err = unix.Fstat(fd, &st)
+			unix.Close(fd)
+			if err != nil {
+				return nil, err
+			}
+			return &st, nil
+		case unix.EINTR, unix.EAGAIN:
+			continue // EAGAIN: somebody renamed while the kernel was resolving
+		case unix.ENOENT, unix.ENOTDIR:
+			return nil, nil
+		case unix.ELOOP:
+			return nil, errLink
+		case unix.ENOSYS:
+			// A kernel this old has no Landlock either: nothing will be held here.
+			var st unix.Stat_t
+			if err := unix.Lstat(p, &st); err == unix.ENOENT || err == unix.ENOTDIR {
+				return nil, nil
+			} else if err != nil {
+				return nil, err
+			}
+			return &st, nil
+		}
+		return nil, err
+	}
+}
+
+func kindOf(mode uint32) Kind {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		return Dir
+	case unix.S_IFREG:
+		return File
+	case unix.S_IFLNK:
+		return Link
+	}
+	return Special
+}
+
+func measure(p string) (mark, error) {
+	st, err := stat(p)
+	m := mark{Node: Node{Path: p}}
+	if err != nil || st == nil {
+		return m, err
+	}
+	m.Kind, m.ID = kindOf(st.Mode), ID{st.Dev, st.Ino}
+	m.mode, m.size = st.Mode, st.Size
+	m.mtime, m.ctime = st.Mtim.Nano(), st.Ctim.Nano()
+	return m, nil
+}

@@ -1,0 +1,83 @@
+package sandbox
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// schemePorts are the schemes with a default port, as rules know them (docs/wire.md).
+var schemePorts = map[string]uint16{"http": 80, "ws": 80, "https": 443, "wss": 443, "ftp": 21}
+
+// netABI is the first version of Landlock that holds TCP ports.
+const netABI = 4
+
+// net opens the network as far as some rule allows anything, and says what is not held.
+func (h *holding) net(p *Plan) {
+	rules := h.d.Access.Net
+	if len(rules) == 0 {
+		p.Net = Net{Open: true}
+		return
+	}
+	ports := []uint16{}
+	definite := true
+	for i := range rules {
+		r := &rules[i]
+		if !r.Allow {
+			continue
+		}
+		switch {
+		case r.Port != nil:
+			ports = append(ports, *r.Port)
+		case r.Scheme != nil:
+			// A scheme without a default port matches nothing.
+			if port, ok := schemePorts[strings.ToLower(*r.Scheme)]; ok {
+				ports = append(ports, port)
+			}
+		default:
+			for _, port := range schemePorts {
+				ports = append(ports, port)
+			}
+		}
+	}
+	if p.Net.Open = len(ports) > 0; !p.Net.Open {
+		return
+	}
+	slices.Sort(ports)
+	ports = slices.Compact(ports)
+	if p.Tier == TierNone || p.ABI < netABI {
+		definite = false
+		h.lacking(nil, fmt.Sprintf("that only these ports are connected to: %v", ports),
+			"the kernel's Landlock is older than version 4", "use Linux 6.7 or newer", false)
+	}
+	if definite {
+		p.Net.Ports = ports
+	}
+	open := false
+	for i := range rules {
+		r := &rules[i]
+		closes := !r.Allow && (r.Host != "*" || r.Port != nil || r.Scheme != nil || r.PathPrefix != nil)
+		open = open || closes || r.Allow && (r.Host != "*" || r.PathPrefix != nil || r.Scheme != nil || r.Port == nil)
+	}
+	if open {
+		h.lacking(nil, "hosts, schemes and paths of requests", "only ports are held by the operating system",
+			"allow no network where that matters", false)
+	}
+	h.lacking(nil, "datagrams: what may be reached by UDP", "only TCP ports are held by the operating system",
+		"allow no network where that matters", false)
+}
+
+// netBy says what holds the net rules.
+func (h *holding) netBy(p *Plan) string {
+	switch {
+	case p.Tier == TierNone:
+	case p.Net.Open && p.Net.Ports != nil:
+		return "landlock (TCP ports only)"
+	case p.Net.Open:
+	case h.machine.Seccomp:
+		return "no sockets"
+	case p.Tier == TierNamespace:
+		return "an empty network"
+	}
+	return "the tool's own check"
+}

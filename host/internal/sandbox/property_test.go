@@ -1,0 +1,347 @@
+package sandbox_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/jptooltest"
+)
+
+var (
+	full  = sandbox.Machine{Landlock: 7, Namespaces: true, Seccomp: true}
+	plain = sandbox.Machine{Landlock: 7, Seccomp: true, Why: map[string]string{"namespaces": "they are switched off"}}
+)
+
+// scene is a random workspace with a mount, and rules on it.
+type scene struct {
+	dir, root string
+	access    jptool.AccessPolicy
+	runtime   []sandbox.Grant
+	links     map[string]string // of mounts that were drawn
+	d         *policy.Declared
+}
+
+var (
+	names   = []string{"a", "b", "c", "d"}
+	anyPath = rapid.Custom(func(t *rapid.T) string {
+		return strings.Join(rapid.SliceOfN(rapid.SampledFrom(names), 1, 3).Draw(t, "parts"), "/")
+	})
+	// anyCaps has the sets that people write more often than the others.
+	anyCaps = rapid.OneOf(
+		rapid.SampledFrom([]jptool.Caps{0, 0, jptool.Read, jptool.Read | jptool.Write, jptool.AllCaps, jptool.Read | jptool.Execute, jptool.Create}),
+		rapid.Custom(func(t *rapid.T) jptool.Caps {
+			return jptool.Caps(rapid.IntRange(0, int(jptool.AllCaps)).Draw(t, "caps"))
+		}),
+	)
+)
+
+// scenes counts what properties saw, so that none passes on nothing.
+type scenes struct{ usable, refused int }
+
+func (c *scenes) enough(t *testing.T) {
+	t.Helper()
+	if c.usable < 20 || c.usable < c.refused/4 {
+		t.Errorf("only %d of %d random policies could be used", c.usable, c.usable+c.refused)
+	}
+}
+
+func draw(t *rapid.T, base string, c *scenes) (*scene, bool) {
+	dir, err := os.MkdirTemp(base, "scene")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scene{dir: dir, root: dir + "/ws", links: map[string]string{}}
+	for _, p := range []string{s.root, dir + "/out"} {
+		if err := os.Mkdir(p, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, top := range []string{s.root, dir + "/out"} {
+		for range rapid.IntRange(0, 7).Draw(t, "entries") {
+			at := top + "/" + anyPath.Draw(t, "entry")
+			if os.MkdirAll(filepath.Dir(at), 0o755) != nil {
+				continue
+			}
+			switch rapid.IntRange(0, 4).Draw(t, "kind") {
+			case 0, 1:
+				_ = os.Mkdir(at, 0o755)
+			case 2, 3:
+				_ = os.WriteFile(at, nil, 0o644)
+			case 4:
+				_ = os.Symlink(top+"/"+anyPath.Draw(t, "to"), at)
+			}
+		}
+	}
+	mount := rapid.SampledFrom([]string{"", "m", "a/m", "up"}).Draw(t, "mount")
+	if mount != "" {
+		target := dir + "/out"
+		if mount == "up" {
+			target = dir // a mount that holds the workspace
+		}
+		_ = os.MkdirAll(s.root+"/"+path.Dir(mount), 0o755)
+		if os.Symlink(target, s.root+"/"+mount) == nil {
+			r := policy.FsRule(mount, anyCaps.Draw(t, "mount caps"))
+			r.External, r.ApprovedTarget = true, &target
+			s.access.FS = append(s.access.FS, r)
+			if real, err := filepath.EvalSymlinks(s.root + "/" + mount); err == nil && mount != "up" {
+				s.links[mount] = real
+			}
+		}
+	}
+	if rapid.IntRange(0, 3).Draw(t, "root rule") > 0 {
+		s.access.FS = append(s.access.FS, policy.FsRule("", anyCaps.Draw(t, "root caps")))
+	}
+	for range rapid.IntRange(0, 5).Draw(t, "rules") {
+		p := anyPath.Draw(t, "rule")
+		if mount != "" && mount != "up" && rapid.IntRange(0, 3).Draw(t, "below") == 0 {
+			p = path.Join(mount, rapid.SampledFrom([]string{"", p}).Draw(t, "on mount"))
+		}
+		s.access.FS = append(s.access.FS, policy.FsRule(p, anyCaps.Draw(t, "caps")))
+	}
+	switch rapid.IntRange(0, 7).Draw(t, "runtime") {
+	case 2:
+		s.runtime = append(s.runtime, sandbox.Grant{Node: sandbox.Node{Path: dir, Kind: sandbox.Dir}, Caps: jptool.Read | anyCaps.Draw(t, "runtime caps")})
+	case 3:
+		if fi, err := os.Lstat(s.root + "/a"); err == nil && fi.IsDir() {
+			s.runtime = append(s.runtime, sandbox.Grant{Node: sandbox.Node{Path: s.root + "/a", Kind: sandbox.Dir}, Caps: jptool.Read | anyCaps.Draw(t, "runtime caps")})
+		}
+	case 0:
+		s.runtime = append(s.runtime, sandbox.Grant{Node: sandbox.Node{Path: dir, Kind: sandbox.Dir}, Caps: jptool.Read | jptool.Execute})
+	case 4:
+		s.runtime = append(s.runtime, sandbox.Grant{Node: sandbox.Node{Path: "/usr", Kind: sandbox.Dir}, Caps: jptool.Read | jptool.Execute})
+	}
+	s.d, err = s.read(&s.access)
+	if err != nil {
+		c.refused++
+		return nil, false
+	}
+	c.usable++
+	return s, true
+}
+
+// read takes a policy as it comes over the wire.
+func (s *scene) read(a *jptool.AccessPolicy) (*policy.Declared, error) {
+	text, err := json.Marshal(a)
+	if err != nil {
+		return nil, err
+	}
+	return policy.FromWire(text, s.root)
+}
+
+func (s *scene) fit(t *rapid.T, d *policy.Declared, m sandbox.Machine, o sandbox.Options) *sandbox.Fitted {
+	o.Runtime = s.runtime
+	p, err := sandbox.Prepare(context.Background(), d, m, o)
+	if err != nil {
+		t.Fatalf("Prepare: %v", err)
+	}
+	if err := p.Undo(); err != nil {
+		t.Fatal(err)
+	}
+	return p.Fitted
+}
+
+func open(t *rapid.T, root string, a *jptool.AccessPolicy) *jptool.Workspace {
+	// The wire is what the tool gets.
+	text, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	access, err := jptool.DecodeAccess(text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	c := jptool.Context{Root: root, Action: jptool.Run, Access: access}
+	ws, err := c.Open()
+	if err != nil {
+		t.Fatalf("the effective policy cannot be opened: %v\n%s", err, text)
+	}
+	return ws
+}
+
+// ways are the machines and wishes that everything is tried with.
+var ways = map[string]struct {
+	m sandbox.Machine
+	o sandbox.Options
+}{
+	"full":             {full, sandbox.Options{}},
+	"no namespaces":    {plain, sandbox.Options{}},
+	"forced landlock":  {full, sandbox.Options{Tier: sandbox.TierLandlock}},
+	"forced namespace": {full, sandbox.Options{Tier: sandbox.TierNamespace}},
+}
+
+func TestAgreement(t *testing.T) {
+	base := jptooltest.TempRoot(t)
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			var c scenes
+			allowed, refused, tiers := 0, 0, map[sandbox.Tier]int{}
+			rapid.Check(t, func(t *rapid.T) {
+				s, ok := draw(t, base, &c)
+				if !ok {
+					return
+				}
+				f := s.fit(t, s.d, way.m, way.o)
+				tiers[f.Plan.Tier]++
+				declared, effective := open(t, s.root, s.d.Access), open(t, s.root, f.Access)
+				defer declared.Close()
+				defer effective.Close()
+				k := newKernel(f.Plan)
+				if f.Exact() {
+					held(t, k, f)
+				}
+				for _, q := range questions(s.root, s.links) {
+					may, can := check(effective, q), k.answer(q)
+					if can {
+						allowed++
+					} else {
+						refused++
+					}
+					if may && !check(declared, q) {
+						t.Fatalf("%s %s is allowed and was not declared\n%s", q.need, q.path, show(f))
+					}
+					if may != can && !(can && watched(f, q)) {
+						t.Fatalf("%s %s (%s): the check says %v, the kernel %v\ndeclared %s\n%s", q.need, q.path, q.abs, may, can, rulesText(s.d.Access), show(f))
+					}
+				}
+			})
+			c.enough(t)
+			t.Logf("%d allowed, %d refused, tiers %v", allowed, refused, tiers)
+			if allowed < 100 || refused < 100 {
+				t.Errorf("only %d allowed, %d refused", allowed, refused)
+			}
+			if name == "full" && (tiers[sandbox.TierLandlock] < 5 || tiers[sandbox.TierNamespace] < 20) {
+				t.Errorf("tiers: %v", tiers)
+			}
+		})
+	}
+}
+
+// held fails if rights could move away from the path that has them: Landlock follows the
+// object, and so would whoever renames a directory on the way to it.
+func held(t *rapid.T, k *kernel, f *sandbox.Fitted) {
+	var places []sandbox.Node
+	for _, g := range f.Plan.Grants {
+		places = append(places, g.Node)
+		if _, tree := k.tree(g.Path); !tree && g.Kind != sandbox.Dir && k.create(g.Path) && !k.points[g.Path] && k.rights[g.Path]&^k.on(path.Dir(g.Path)) != 0 {
+			t.Fatalf("%s can get a second name\n%s", g.Path, show(f))
+		}
+	}
+	for _, c := range f.Plan.Covers {
+		places = append(places, c.Node)
+	}
+	for _, n := range places {
+		top, _ := k.tree(n.Path)
+		for p := n.Path; p != top; p = path.Dir(p) {
+			if k.delete(p) {
+				t.Fatalf("%s can be moved away\n%s", p, show(f))
+			}
+		}
+	}
+}
+
+// watched reports whether the kernel doing more than the check allows is looked for after
+// the call, or named as not enforced because a program needs it.
+func watched(f *sandbox.Fitted, q question) bool {
+	for _, c := range f.After {
+		switch {
+		case c.Want == sandbox.StillMissing && (c.Path == q.abs || strings.HasPrefix(q.abs, c.Path+"/")):
+			return true
+		case c.Want == sandbox.SameEntry && c.Path == q.abs && q.need == jptool.Delete && !f.Exact():
+			return true
+		}
+	}
+	for _, n := range f.NotEnforced {
+		for _, p := range above(q.abs) {
+			if n.Why == "programs need it to start" && strings.HasSuffix(n.What, fmt.Sprintf("on %q", p)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TestFittedTwice: what can be held exactly is not narrowed any more.
+func TestFittedTwice(t *testing.T) {
+	base := jptooltest.TempRoot(t)
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			var c scenes
+			narrowed := 0
+			rapid.Check(t, func(t *rapid.T) {
+				s, ok := draw(t, base, &c)
+				if !ok {
+					return
+				}
+				f := s.fit(t, s.d, way.m, way.o)
+				if !f.Exact() {
+					return
+				}
+				narrowed += len(f.Narrowed)
+				d, err := s.read(f.Access)
+				if err != nil {
+					t.Fatalf("the effective policy is refused: %v\n%s", err, show(f))
+				}
+				if again := s.fit(t, d, way.m, way.o); len(again.Narrowed) > 0 {
+					t.Fatalf("narrowed again\ndeclared %s\nfirst %s\nthen %s", rulesText(s.d.Access), show(f), show(again))
+				}
+			})
+			c.enough(t)
+			if narrowed < 20 {
+				t.Errorf("only %d narrowings", narrowed)
+			}
+		})
+	}
+}
+
+// TestCheapestTier: Landlock alone is chosen exactly where it is enough, judged by trying: without
+// any mounts the model still agrees with the check.
+func TestCheapestTier(t *testing.T) {
+	base := jptooltest.TempRoot(t)
+	var c scenes
+	cheap := 0
+	rapid.Check(t, func(t *rapid.T) {
+		s, ok := draw(t, base, &c)
+		if !ok {
+			return
+		}
+		f := s.fit(t, s.d, full, sandbox.Options{})
+		if f.Plan.Tier == sandbox.TierLandlock {
+			cheap++
+			if len(f.Plan.Covers)+len(f.Plan.Pins) > 0 {
+				t.Fatalf("mounts without namespaces: %s", show(f))
+			}
+			return
+		}
+		// Each mount is needed: it changes what the kernel does, or keeps an entry in
+		// place that its directory lets go.
+		for i, c := range f.Plan.Covers {
+			fewer := *f.Plan
+			fewer.Covers = slices.Delete(slices.Clone(f.Plan.Covers), i, i+1)
+			with, without := newKernel(f.Plan), newKernel(&fewer)
+			if with.on(c.Path) == without.on(c.Path) && with.on(c.Path+"/x") == without.on(c.Path+"/x") {
+				t.Fatalf("the cover on %s does nothing\n%s", c.Path, show(f))
+			}
+		}
+		for _, n := range f.Plan.Pins {
+			if newKernel(f.Plan).on(path.Dir(n.Path))&(jptool.Delete|jptool.Create) == 0 {
+				t.Fatalf("the pin on %s does nothing\n%s", n.Path, show(f))
+			}
+		}
+	})
+	c.enough(t)
+	if cheap < 5 {
+		t.Errorf("landlock was chosen only %d times", cheap)
+	}
+}

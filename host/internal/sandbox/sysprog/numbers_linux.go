@@ -1,0 +1,5 @@
+package sysprog
+
+import "syscall"
+
+const execve = syscall.SYS_EXECVE

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package sysprog
+
+const execve = 0

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package sandbox
+
+func watch([]Node) (*Watcher, error) { return nil, ErrNoWatch }
