@@ -10,18 +10,19 @@ import (
 )
 
 var _ = add(map[string]attack{
-	"tcp":          func(a []string) (string, error) { return connect(unix.SOCK_STREAM, unix.IPPROTO_TCP, a[0]) },
-	"mptcp":        func(a []string) (string, error) { return connect(unix.SOCK_STREAM, unix.IPPROTO_MPTCP, a[0]) },
-	"udp":          func(a []string) (string, error) { return connect(unix.SOCK_DGRAM, 0, a[0]) },
-	"tcp-fastopen": fastopen,
-	"tcp-listen":   listen,
-	"tcp6":         func([]string) (string, error) { return socket(unix.AF_INET6, unix.SOCK_STREAM, 0) },
-	"udp6":         func([]string) (string, error) { return socket(unix.AF_INET6, unix.SOCK_DGRAM, 0) },
-	"raw":          func([]string) (string, error) { return socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP) },
-	"packet":       func([]string) (string, error) { return socket(unix.AF_PACKET, unix.SOCK_RAW, 0) },
-	"netlink":      netlink,
-	"vsock":        func([]string) (string, error) { return socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0) },
-	"families":     families,
+	"tcp":            func(a []string) (string, error) { return connect(unix.SOCK_STREAM, unix.IPPROTO_TCP, a[0]) },
+	"mptcp":          func(a []string) (string, error) { return connect(unix.SOCK_STREAM, unix.IPPROTO_MPTCP, a[0]) },
+	"udp":            func(a []string) (string, error) { return connect(unix.SOCK_DGRAM, 0, a[0]) },
+	"tcp-fastopen":   fastopen,
+	"tcp-listen":     listen,
+	"listen-unbound": listenUnbound,
+	"tcp6":           func([]string) (string, error) { return socket(unix.AF_INET6, unix.SOCK_STREAM, 0) },
+	"udp6":           func([]string) (string, error) { return socket(unix.AF_INET6, unix.SOCK_DGRAM, 0) },
+	"raw":            func([]string) (string, error) { return socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP) },
+	"packet":         func([]string) (string, error) { return socket(unix.AF_PACKET, unix.SOCK_RAW, 0) },
+	"netlink":        netlink,
+	"vsock":          func([]string) (string, error) { return socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0) },
+	"families":       families,
 	"cloexec-socket": func([]string) (string, error) {
 		return socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	},
@@ -97,6 +98,16 @@ func listen([]string) (string, error) {
 	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		return "", err
 	}
+	return "", unix.Listen(fd, 1)
+}
+
+// listenUnbound takes connections without bind(2): the kernel chooses a port.
+func listenUnbound([]string) (string, error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return "", err
+	}
+	defer unix.Close(fd)
 	return "", unix.Listen(fd, 1)
 }
 

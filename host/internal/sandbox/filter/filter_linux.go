@@ -122,6 +122,8 @@ func judged(o Options) map[uint32][]bpf.Instruction {
 		unix.SYS_SOCKET: {refuse(unix.EAFNOSUPPORT)},
 	}
 	if o.Net {
+		// Landlock refuses to bind a port, but not to let the kernel choose one.
+		m[unix.SYS_LISTEN] = []bpf.Instruction{refuse(unix.EACCES)}
 		m[unix.SYS_SOCKET] = []bpf.Instruction{
 			load(wordArg(0)),
 			bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_INET, SkipTrue: 2},

@@ -110,6 +110,7 @@ func TestFilter(t *testing.T) {
 		{"netlink", open, unix.SYS_SOCKET, []uint64{unix.AF_NETLINK, unix.SOCK_RAW, 0}, unix.EAFNOSUPPORT},
 		{"vsock", open, unix.SYS_SOCKET, []uint64{unix.AF_VSOCK, unix.SOCK_STREAM, 0}, unix.EAFNOSUPPORT},
 		{"packets", open, unix.SYS_SOCKET, []uint64{unix.AF_PACKET, unix.SOCK_RAW, 0}, unix.EAFNOSUPPORT},
+		{"listening", open, unix.SYS_LISTEN, []uint64{3, 1}, unix.EACCES},
 		{"own limit", closed, unix.SYS_PRLIMIT64, []uint64{0, unix.RLIMIT_CORE, 0x7fff0000_00001000, 0}, 0},
 		{"another's limit, read", closed, unix.SYS_PRLIMIT64, []uint64{77, unix.RLIMIT_CORE, 0, 0x1000}, 0},
 		{"another's limit", closed, unix.SYS_PRLIMIT64, []uint64{77, unix.RLIMIT_CORE, 0x1000, 0}, unix.EPERM},
