@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -88,6 +89,73 @@ func TestResultModes(t *testing.T) {
 		if c.want != "run" && r.Outcome.Data != nil {
 			t.Errorf("%s %q: the data got through: %s", c.mode, c.answers, r.Outcome.Data)
 		}
+	}
+}
+
+// What is kept back is all of what the tool said, whatever its outcome; what is handed on was shown
+// in full.
+func TestResultModesHoldEveryWord(t *testing.T) {
+	const secret = "TOPSECRET"
+	question := func(kind, rest string) []string {
+		return []string{`{"type":"needs_input","question":{"id":"` + secret + `","text":"` + secret + `?","answer_type":` + kind + rest + `}}`}
+	}
+	for _, c := range []struct {
+		name, config string
+		change       func(*Call)
+	}{
+		{"data", one("print", []string{`{"type":"success","content":"c","data":{"x":"` + secret + `"}}`}), nil},
+		{"error", one("print", []string{`{"type":"error","message":"` + secret + `","trace":["` + secret + `"],"transient":false,"code":"` + secret + `","data":"` + secret + `"}`}), nil},
+		{"plain", one("text", []string{"0", secret}), nil},
+		{"plain failure", one("text", []string{"3", secret}), nil},
+		{"broken", one("print", []string{`{"type":"success","content":"` + secret}), nil},
+		{"mentioned", one("text", []string{"0", secret + "/.env"}), nil},
+		{"preview", one("print", []string{secret}), preview},
+		{"question", one("print", question(`"Boolean"`, `,"default":true`)), nil},
+		{"options", one("print", question(`{"Select":{"options":["`+secret+`"]}}`, "")), answers(secret + "=green")},
+		{"asked again and again", one("print", question(`"Boolean"`, "")), answers(secret + "=true")},
+		{"too much", one("print", []string{strings.Repeat(secret, 100)}, "limits.output = 99"), nil},
+		{"not in time", one("complain", []string{secret}, `limits.time = "300ms"`), nil},
+	} {
+		for _, mode := range []string{"skip", "ask", "edit"} {
+			w := newWorld(t, c.config+unattended+"\nformat = \"unattended\"\nresult = \""+mode+"\"\n")
+			change := func(*Call) {}
+			if c.change != nil {
+				change = c.change
+			}
+			r := w.run("", change)
+			data, err := json.Marshal(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(data), secret) || strings.Contains(w.lastErr.Error(), secret) || r.Starts == 0 {
+				t.Errorf("%s, %s: started %d times:\n%s\n%v", c.name, mode, r.Starts, data, w.lastErr)
+			}
+			if mode != "ask" || r.Outcome.Type != "refused" || c.change != nil {
+				continue
+			}
+			// The person is shown everything that then is handed on.
+			says := []string{"y"}
+			if c.name == "question" {
+				says = []string{"cancel", "y"}
+			}
+			p := w.says(says...)
+			w.run("", change)
+			if asked := p.asked[len(p.asked)-1]; !strings.Contains(asked, "Hand it on?") || !strings.Contains(asked, secret) && c.name != "mentioned" {
+				t.Errorf("%s: shown was:\n%s", c.name, asked)
+			}
+		}
+	}
+	// An edited error is handed on as it was edited, and nothing else of it.
+	w := newWorld(t, one("fail", []string{"not_found"}, unattended, `result = "edit"`))
+	w.says("it is not there")
+	if r := w.run(""); content(r) != "error" || r.Outcome.Message != "it is not there" || w.lastErr.Error() != "t: it is not there" {
+		t.Errorf("%+v %v", r.Outcome, w.lastErr)
+	}
+	// What is too long to be shown is not handed on unseen.
+	w = newWorld(t, one("much", []string{"LONG and LONG LONG"}, unattended, `result = "ask"`))
+	w.says()
+	if r := w.run(""); content(r) != "refused result_mode" || !strings.Contains(w.lastErr.Error(), "result=edit") {
+		t.Errorf("%s %v", content(r), w.lastErr)
 	}
 }
 

@@ -62,6 +62,11 @@ func tool(kind string, args []string) int {
 		return code
 	case "print": // whatever it is told
 		fmt.Print(args[0])
+	case "complain": // on standard error, and goes on
+		fmt.Fprintln(os.Stderr, args[0])
+		time.Sleep(time.Minute)
+	case "much": // a long text
+		fmt.Print(long(args[0]))
 	case "ask": // asks about the file `state`, bound to its content
 		question := map[string]any{"id": "go", "text": "Go on?", "pre_amble": nil, "answer_type": "Boolean", "default": nil}
 		if len(args) == 0 {

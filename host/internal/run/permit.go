@@ -130,37 +130,3 @@ func blank(s string) bool {
 	}
 	return true
 }
-
-// deliver goes by the mode of result, when the tool had one.
-func (k *call) deliver(ctx context.Context) error {
-	o := &k.report.Outcome
-	if o.Type != "success" || o.Content == nil || k.Preview || k.Tool.Result == "" || k.Tool.Result == "unattended" {
-		return nil
-	}
-	withhold := func(why string) error {
-		err := fmt.Errorf("%s ran, and its result was kept back: %s", k.Tool.Name, why)
-		return k.report.refuse(ReasonResult, err)
-	}
-	switch k.Tool.Result {
-	case "skip":
-		return withhold("result = \"skip\" at " + k.Tool.Origin("result").String())
-	case "edit":
-		edited, err := k.Prompter.Edit(ctx, ask.EditQuestion{Text: *o.Content, Suffix: ".txt"})
-		if err != nil {
-			return withhold(err.Error())
-		}
-		*o = Outcome{Type: o.Type, Content: &edited}
-		return nil
-	}
-	answer, err := k.Prompter.Bool(ctx, ask.BoolQuestion{
-		Message: ask.Message{Body: "The result of " + ask.Visible(k.Tool.Name) + ":\n", Quoted: *o.Content},
-		Prompt:  "Hand it on?", Default: ask.No(),
-	})
-	switch {
-	case err != nil:
-		return withhold(err.Error() + "\nto hand it on without asking: --cfg " + k.key("result") + "=unattended")
-	case !answer.Yes:
-		return withhold("declined")
-	}
-	return nil
-}

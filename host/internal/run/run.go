@@ -70,7 +70,7 @@ type call struct {
 func (h *Host) Run(ctx context.Context, c Call) (*Report, error) {
 	start := time.Now()
 	k := &call{Host: h, Call: c, report: &Report{Tool: c.Tool.Name, Warnings: []string{}}}
-	err := k.run(ctx)
+	err := k.deliver(ctx, k.run(ctx))
 	k.report.DurationMS = time.Since(start).Milliseconds()
 	if err != nil && k.report.Outcome.Type == "" {
 		k.report.Outcome = Outcome{Type: "failed", Message: err.Error()}
@@ -126,10 +126,7 @@ func (k *call) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := k.settle(out); err != nil {
-		return err
-	}
-	return k.deliver(ctx)
+	return k.settle(out)
 }
 
 // action is what the tool is asked for.

@@ -133,6 +133,10 @@ func (k *call) mentioned(ctx context.Context, stderr string) {
 			continue
 		}
 		told[name] = true
+		if k.holdsBack() { // the name is the tool's own word
+			k.warn(ask.Visible(k.Tool.Name) + " spoke of a place of secrets that it may reach")
+			return
+		}
 		if first, _ := k.Session.Once(ctx, "mentioned-"+scope(k.Tool.Name, name)); first {
 			k.warn(fmt.Sprintf("%s spoke of %s, a place of secrets that it may reach\nto withhold it: %s", ask.Visible(k.Tool.Name), ask.Visible(name), k.withholding(name)))
 		}
