@@ -310,6 +310,7 @@ func vandal(a []string) (string, error) {
 		}
 	}
 	p := a[0]
+	_ = os.MkdirAll(filepath.Dir(p), 0o755)
 	try("write", write(p))
 	try("truncate", unix.Truncate(p, 1))
 	try("create", create(p))

@@ -1,0 +1,266 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// repository makes the workspace one that has all that programs obey: its own settings, and a
+// repository's.
+func repository(t testing.TB, user string) *world {
+	t.Helper()
+	w := newWorld(t, user)
+	w.files(map[string]string{
+		"ws/.jp/config.toml": "# settings\n", "ws/.git/HEAD": "ref: refs/heads/main\n", "ws/.git/config": "[core]\n",
+		"ws/.git/hooks/pre-commit": "#!/bin/sh\n",
+	})
+	return w
+}
+
+// worktree has a file in place of the git directory, which says where that is.
+func worktree(t testing.TB, user string) *world {
+	t.Helper()
+	w := newWorld(t, user)
+	w.files(map[string]string{"ws/.git": "gitdir: store\n", "ws/store/HEAD": "ref: refs/heads/main\n", "ws/store/config": "[core]\n"})
+	return w
+}
+
+// define has the user's own configuration say that a tool is a command line, which is not asked for,
+// nor are the tools that write.
+func (w *world) define(argv ...string) {
+	w.t.Helper()
+	quoted := make([]string, len(argv))
+	for i, word := range argv {
+		quoted[i] = strconv.Quote(word)
+	}
+	text := fmt.Sprintf("[conversation.tools.foreign]\nsource = \"local\"\nrun = \"unattended\"\ncommand = { program = %s, args = [%s] }\n",
+		quoted[0], strings.Join(quoted[1:], ", "))
+	for _, tool := range []string{"fs_create_file", "fs_modify_file", "fs_delete_file", "fs_move_file"} {
+		text += fmt.Sprintf("[conversation.tools.%s]\nrun = \"unattended\"\n", tool)
+	}
+	w.files(map[string]string{"conf/jphost/config.toml": text})
+}
+
+// called is how jphost reports a call.
+type called struct {
+	Outcome struct{ Type, Reason, Code, Message, Content string }
+	Status  int
+	Exit    struct{ Code int }
+	Sandbox struct{ Tier string }
+
+	ran ran
+}
+
+// call has jphost run a tool in a tier.
+func (w *world) call(tier, tool string, args ...string) *called {
+	w.t.Helper()
+	r := w.run(slices.Concat([]string{filepath.Join(bin, "jphost"), "run", "--json", "--no-input", "--cfg", "sandbox.tier=" + tier, tool}, args)...)
+	c := &called{ran: r}
+	if err := json.Unmarshal([]byte(r.stdout), c); err != nil || c.Status != r.code {
+		w.t.Fatalf("%s %q: no report of this call (%v): %s", tool, args, err, r)
+	}
+	if c.Sandbox.Tier != "" && c.Sandbox.Tier != tier {
+		w.t.Fatalf("%s %q ran in the tier %q, want %q", tool, args, c.Sandbox.Tier, tier)
+	}
+	return c
+}
+
+// contents is what stands in the workspace below names, those left out that are not there.
+func (w *world) contents(names ...string) map[string]stamp {
+	w.t.Helper()
+	all := map[string]stamp{}
+	for _, name := range names {
+		if _, err := os.Lstat(filepath.Join(w.root, name)); err == nil {
+			maps.Copy(all, state(w.t, filepath.Join(w.root, name)))
+		}
+	}
+	return all
+}
+
+// Under the default policy no program changes what others obey: where it can be held it is refused,
+// elsewhere it is found after the call, and fails it.
+func TestSandboxProtected(t *testing.T) {
+	for _, c := range []struct {
+		path string
+		make func(testing.TB, string) *world
+		// missing: there is nothing at the path that a mount could hold.
+		missing bool
+		// swap: what is in the directory may change, it must only stay there.
+		swap bool
+	}{
+		{".jp/config.toml", repository, false, false},
+		{".jp/planted.toml", repository, false, false},
+		{".jp", repository, false, false},
+		{".jp.toml", repository, true, false},
+		{".git", repository, false, true},
+		{".git/config", repository, false, false},
+		{".git/hooks/pre-commit", repository, false, false},
+		{".git/hooks/post-checkout", repository, false, false},
+		{".git/hooks", repository, false, false},
+		{".git/commondir", repository, true, false},
+		{".git/config.worktree", repository, true, false},
+		{".git/modules/x", repository, true, false},
+		{".git", worktree, false, false},
+		{"store/config", worktree, false, false},
+		{"store/hooks/pre-commit", worktree, true, false},
+		{"store/commondir", worktree, true, false},
+		{".git/hooks/pre-commit", newWorld, true, false}, // no repository yet
+	} {
+		name := strings.ReplaceAll(strings.TrimPrefix(c.path, "."), "/", "-")
+		t.Run(name, func(t *testing.T) {
+			eachUser(t, func(t *testing.T, user string) {
+				prepare := func(t *testing.T) (*world, []string) {
+					w := c.make(t, user)
+					attack := []string{attackPath(t), "vandal", w.root + "/" + c.path, w.root}
+					if c.swap {
+						attack = []string{attackPath(t), "exchange", w.root + "/" + c.path, w.root + "/good"}
+					}
+					w.define(attack...)
+					return w, attack
+				}
+				w, attack := prepare(t)
+				if v := w.attack(uncontained, nil, attack[1:]...); !v.Worked {
+					t.Fatalf("the control did not work: %s", v)
+				}
+				eachTier(t, user, func(t *testing.T, tier string) {
+					top, _, _ := strings.Cut(c.path, "/")
+					kept := tier == namespaces && !c.missing
+					check := func(w *world, before map[string]stamp, code int, says string) {
+						t.Helper()
+						changes := differs(before, w.contents(top))
+						switch {
+						case kept && (code != 0 || len(changes) > 0):
+							t.Errorf("exit status %d, want 0, and changed is %q\n%s", code, changes, says)
+						case !kept && len(changes) == 0:
+							t.Errorf("nothing was changed, so nothing was to be found\n%s", says)
+						case !kept && (code != 1 || !strings.Contains(says, "/"+top)):
+							t.Errorf("exit status %d, want 1 and the name of what changed\n%s", code, says)
+						}
+					}
+					t.Run("exec", func(t *testing.T) {
+						w, attack := prepare(t)
+						before := w.contents(top)
+						v := w.attackMayDie(tier, nil, attack[1:]...)
+						if !v.came || v.Worked && kept {
+							t.Errorf("the attack worked, or there is no verdict: %s", v)
+						}
+						check(w, before, v.ran.code, v.ran.stderr)
+					})
+					t.Run("run", func(t *testing.T) {
+						w, _ := prepare(t)
+						before := w.contents(top)
+						r := w.call(tier, "foreign")
+						check(w, before, r.Status, r.ran.stdout)
+						if !kept && (r.Outcome.Type != "refused" || r.Outcome.Reason != "changed") {
+							t.Errorf("the call did not fail for what it changed: %s", r.ran)
+						}
+					})
+				})
+			})
+		})
+	}
+}
+
+// The tools refuse by themselves, in every tier, and say so.
+func TestToolsKeepOffProtected(t *testing.T) {
+	patterns := `patterns:=[{"old":"core","new":"owned"}]`
+	eachUser(t, func(t *testing.T, user string) {
+		eachTier(t, user, func(t *testing.T, tier string) {
+			w := repository(t, user)
+			w.define("/bin/true")
+			before := w.contents(".jp", ".git")
+			yes := []string{"--answer", "overwrite_file=true", "--answer", "delete_dirty_file=true", "--answer", "apply_changes=true", "--answer", "modify_dirty_file=true", "--answer", "move_dirty_source=true"}
+			for _, call := range [][]string{
+				{"fs_create_file", "path=.jp/config.toml", "content=owned"},
+				{"fs_create_file", "path=.jp/new", "content=owned"},
+				{"fs_create_file", "path=.jp.toml", "content=owned"},
+				{"fs_create_file", "path=.git/config", "content=owned"},
+				{"fs_create_file", "path=.git/commondir", "content=owned"},
+				{"fs_create_file", "path=.git/hooks/post-checkout", "content=owned"},
+				{"fs_create_file", "path=.git/modules/x/config", "content=owned"},
+				{"fs_modify_file", "path=.git/config", patterns},
+				{"fs_delete_file", "path=.git/hooks/pre-commit"},
+				{"fs_move_file", "source=docs/guide", "target=.git/hooks/pre-commit"},
+				{"fs_move_file", "source=.git", "target=good/git"},
+				{"fs_move_file", "source=.git/hooks", "target=.git/hooks-off"},
+				{"fs_move_file", "source=.jp", "target=jp"},
+			} {
+				c := w.call(tier, call[0], slices.Concat(call[1:], yes)...)
+				if c.Outcome.Code != "access_denied" {
+					t.Errorf("%q was not denied: %s", call, c.ran)
+				}
+				if list := differs(before, w.contents(".jp", ".git", ".jp.toml")); len(list) > 0 {
+					t.Fatalf("%q changed %q", call, list)
+				}
+			}
+			// The same on what is anybody's.
+			for _, call := range [][]string{
+				{"fs_create_file", "path=docs/guide", "content=core"},
+				{"fs_modify_file", "path=docs/guide", patterns},
+				{"fs_move_file", "source=docs", "target=good/docs"},
+				{"fs_delete_file", "path=good/docs/guide"},
+			} {
+				if c := w.call(tier, call[0], slices.Concat(call[1:], yes)...); c.Outcome.Type != "success" {
+					t.Errorf("the control %q did not work: %s", call, c.ran)
+				}
+			}
+			if _, err := os.Stat(w.root + "/good/docs/guide"); err == nil {
+				t.Error("the controls changed nothing")
+			}
+		})
+	})
+}
+
+// What was found after a call holds the next that writes, until a person has looked.
+func TestSandboxHolds(t *testing.T) {
+	eachUser(t, func(t *testing.T, user string) {
+		eachTier(t, user, func(t *testing.T, tier string) {
+			w := repository(t, user)
+			w.define(attackPath(t), "create", w.root+"/.git/commondir")
+			const name = ".git/commondir"
+			if c := w.call(tier, "fs_create_file", "path=before", "content=x"); c.Outcome.Type != "success" {
+				t.Fatalf("nothing is held yet: %s", c.ran)
+			}
+			c := w.call(tier, "foreign")
+			if c.Status != 1 || c.Outcome.Reason != "changed" || !strings.Contains(c.Outcome.Message, name+`" appeared`) {
+				t.Fatalf("the call did not fail for %s: %s", name, c.ran)
+			}
+			if c.Exit.Code != 0 {
+				t.Errorf("the program itself ended with %d", c.Exit.Code)
+			}
+			for _, call := range [][]string{{"fs_create_file", "path=held", "content=x"}, {"fs_delete_file", "path=before"}, {"foreign"}} {
+				if c := w.call(tier, call[0], call[1:]...); c.Outcome.Reason != "held" || !strings.Contains(c.Outcome.Message, name) {
+					t.Errorf("%q was not held for %s: %s", call, name, c.ran)
+				}
+			}
+			if c := w.call(tier, "fs_read_file", "path=docs/guide"); c.Outcome.Type != "success" {
+				t.Errorf("reading was held too: %s", c.ran)
+			}
+			jphost := filepath.Join(bin, "jphost")
+			if r := w.run(jphost, "trust", "show"); !strings.Contains(r.stdout, name) {
+				t.Errorf("what is held is not shown: %s", r)
+			}
+			if r := w.run(jphost, "--no-input", "trust", "accept"); r.code != 1 {
+				t.Errorf("it was accepted without anybody: %s", r)
+			}
+			if r := w.run(jphost, "trust", "accept", "--yes"); r.code != 0 {
+				t.Errorf("it was not accepted: %s", r)
+			}
+			if c := w.call(tier, "fs_create_file", "path=after", "content=x"); c.Outcome.Type != "success" {
+				t.Errorf("it is held although a person has looked: %s", c.ran)
+			}
+			for name, want := range map[string]bool{"before": true, "held": false, "after": true, ".git/commondir": true} {
+				if _, err := os.Lstat(filepath.Join(w.root, name)); (err == nil) != want {
+					t.Errorf("%s is there: %v, want %v", name, err == nil, want)
+				}
+			}
+		})
+	})
+}
