@@ -230,6 +230,41 @@ func TestPlaces(t *testing.T) {
 		"read "+outer+"/lib64/other = ok", "update "+outer+"/lib64/tool/file = ok", "update "+second+"/host/file = ok", "list "+outer+" = EACCES", "create "+outer+"/new = EROFS|EACCES")
 }
 
+// What may be written besides the workspace is writable as far as it is granted, wherever it
+// lies: beside, in a runtime path, a file alone, and where the private /dev has something.
+func TestWritablePlaces(t *testing.T) {
+	shm, err := os.MkdirTemp("/dev/shm", "confine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(shm) })
+	write(t, filepath.Join(shm, "file"), "content", 0o644)
+	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+		outer := workspace(t)
+		for _, name := range []string{"ws/file", "cache/file", "cache/sub/file", "lib/file", "lib/state/file", "etc/one", "etc/two"} {
+			write(t, filepath.Join(outer, name), "content", 0o644)
+		}
+		at := func(name string) string { return filepath.Join(outer, name) }
+		p := plan(t, tier, at("ws"))
+		p.Runtime = append(p.Runtime, grant(t, at("lib"), r|x))
+		for path, caps := range map[string]jptool.Caps{at("cache"): r | c, at("lib/state"): all, at("etc/one"): r | u, shm: all} {
+			p.Trees = append(p.Trees, node(t, path))
+			p.Grants = append(p.Grants, grant(t, path, caps))
+		}
+		p.Grants = append(p.Grants, grant(t, at("ws"), r))
+		const no = "EACCES|EROFS"
+		wantProbes(t, p,
+			"create ../cache/sub/new = ok", "update ../cache/file = EACCES", "unlink ../cache/file = EACCES", "read ../cache/file = ok",
+			"read ../lib/file = ok", "update ../lib/file = "+no, "create ../lib/new = "+no, "update ../lib/state/file = ok", "create ../lib/state/new = ok", "unlink ../lib/state/file = ok",
+			"update ../etc/one = ok", "read ../etc/two = EACCES|ENOENT", "create ../etc/new = "+no, "unlink ../etc/one = "+no+"|EBUSY",
+			"update "+shm+"/file = ok", "create "+shm+"/new = ok", "unlink "+shm+"/new = ok", "update file = EACCES", "update /dev/null = ok")
+		// All of /dev hides the private one, but not what every program needs of it.
+		p = plan(t, tier, at("ws"))
+		p.Trees, p.Grants = append(p.Trees, node(t, "/dev")), []sandbox.Grant{grant(t, "/dev", r|u)}
+		wantProbes(t, p, "update /dev/null = ok", "read "+shm+"/file = ok", "create "+shm+"/new = EACCES")
+	})
+}
+
 // A descriptor of an unnamed file is enough to create, and only where it belongs.
 func TestStaged(t *testing.T) {
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {

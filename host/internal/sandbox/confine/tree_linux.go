@@ -76,11 +76,11 @@ func (w *writer) tree() ([]place, error) {
 		l.Call(unix.SYS_SYMLINKAT, l.String(link.to).Arg(), l.root.Arg(), l.String(rel(link.Path)).Arg())
 		l.made[link.Path] = true
 	}
-	for i := range devices {
-		l.put(&devices[i])
-	}
 	for i := range places {
 		l.put(&places[i])
+	}
+	for i := range devices { // after a place that holds them, where there is one: it has none
+		l.put(&devices[i])
 	}
 	for i := range l.covers {
 		l.cover(&l.covers[i], i)
@@ -236,10 +236,26 @@ func (l *layout) begin() {
 	l.mount("proc", base+"/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	l.parents("/dev/")
 	for _, link := range [][2]string{{"fd", "/proc/self/fd"}, {"stdin", "fd/0"}, {"stdout", "fd/1"}, {"stderr", "fd/2"}, {"shm", l.plan.Temp}} {
-		if link[1] != "" {
-			l.Call(unix.SYS_SYMLINKAT, l.String(link[1]).Arg(), l.root.Arg(), l.String("dev/"+link[0]).Arg())
+		at := "/dev/" + link[0]
+		if link[1] != "" && !l.occupied(at) {
+			l.Call(unix.SYS_SYMLINKAT, l.String(link[1]).Arg(), l.root.Arg(), l.String(rel(at)).Arg())
 		}
 	}
+}
+
+// occupied reports whether something of the host's tree comes to a path, or below it.
+func (l *layout) occupied(at string) bool {
+	for i := range l.plan.Trees {
+		if holds(at, l.plan.Trees[i].Path) {
+			return true
+		}
+	}
+	for i := range l.plan.Runtime {
+		if holds(at, l.plan.Runtime[i].Path) {
+			return true
+		}
+	}
+	return false
 }
 
 func (l *layout) dir(p string) sysprog.Slot {
