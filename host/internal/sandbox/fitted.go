@@ -18,8 +18,8 @@ func (h *holding) fitted(tier Tier) *Fitted {
 	f.Plan = h.plan(tier)
 	f.Access = h.access(tier)
 	h.stage(f)
-	h.machineLacks(tier)
 	h.net(f.Plan)
+	h.machineLacks(f.Plan)
 	h.rules(f, tier)
 	f.After = append(f.After, h.after...)
 	slices.SortStableFunc(f.After, func(a, b Check) int { return strings.Compare(a.Path, b.Path) })
@@ -48,6 +48,7 @@ func (h *holding) plan(tier Tier) *Plan {
 		p.ABI, p.Frozen = 0, false
 		return p
 	}
+	p.NoFilter = !h.machine.Seccomp
 	if tier == TierNamespace {
 		p.Temp = h.privateTemp()
 	}
@@ -223,7 +224,8 @@ func (h *holding) rules(f *Fitted, tier Tier) {
 }
 
 // machineLacks says what is not held because of the machine.
-func (h *holding) machineLacks(tier Tier) {
+func (h *holding) machineLacks(p *Plan) {
+	tier := p.Tier
 	why := func(key string) string {
 		if w := h.machine.Why[key]; w != "" {
 			return w
@@ -236,12 +238,20 @@ func (h *holding) machineLacks(tier Tier) {
 	if tier != TierNone && h.machine.Landlock < 3 && !h.everywhere(jptool.Update) {
 		h.lacking(nil, "that files which may not be updated are not cut off", "the kernel's Landlock is older than version 3", "use Linux 6.2 or newer", false)
 	}
-	if tier != TierNone && !h.machine.Seccomp {
-		what := "system calls that no access rule speaks of"
-		if tier == TierLandlock {
-			what = "the network, and " + what
+	if p.NoFilter {
+		const remedy = "jphost doctor says what is missing"
+		switch {
+		case tier == TierLandlock && (p.ABI < netABI || p.Net.Open):
+			h.lacking(nil, "the network", why("seccomp"), remedy, false)
+		case tier == TierLandlock:
+			h.lacking(nil, "the network, except for TCP: datagrams and local sockets", why("seccomp"), remedy, false)
+		default:
+			h.lacking(nil, "local sockets of other programs that lie in the granted directories", why("seccomp"), remedy, false)
 		}
-		h.lacking(nil, what, why("seccomp"), "jphost doctor says what is missing", false)
+		if p.Frozen && tier == TierLandlock {
+			h.lacking(nil, "modes, owners, times and attributes of files", why("seccomp"), remedy, false)
+		}
+		h.lacking(nil, "system calls that no access rule speaks of (io_uring, keys, bpf, nested namespaces and the like)", why("seccomp"), remedy, false)
 	}
 	if _, missing := h.machine.Tiers(); h.options.Tier == TierNamespace && tier != TierNamespace {
 		h.lacking(nil, `the tier that sandbox.tier = "namespace" asks for`, cmp.Or(missing[TierNamespace], h.noPrivateTree()), `set sandbox.tier = "auto"`, false)

@@ -74,10 +74,12 @@ func (h *holding) netBy(p *Plan) string {
 	case p.Net.Open && p.Net.Ports != nil:
 		return "landlock (TCP ports only)"
 	case p.Net.Open:
-	case h.machine.Seccomp:
+	case !p.NoFilter:
 		return "no sockets"
 	case p.Tier == TierNamespace:
 		return "an empty network"
+	case p.ABI >= netABI:
+		return "landlock (TCP only)"
 	}
 	return "the tool's own check"
 }

@@ -101,6 +101,8 @@ type Plan struct {
 	Limits Limits `json:"limits"`
 	// Frozen: no effective grant writes anywhere, so changing metadata is refused too.
 	Frozen bool `json:"frozen,omitempty"`
+	// NoFilter: the machine has no system call filter, and what only that holds is not held.
+	NoFilter bool `json:"no_filter,omitempty"`
 }
 
 // Grant allows Caps on a node and all below it.

@@ -117,6 +117,28 @@ func TestPorts(t *testing.T) {
 	})
 }
 
+// A plan for a machine without filters starts without one; what Landlock and namespaces hold
+// is held.
+func TestNoFilter(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	port := l.Addr().(*net.TCPAddr).Port
+	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+		ws := workspace(t)
+		write(t, filepath.Join(ws, "file"), "", 0o644)
+		p := plan(t, tier, ws)
+		p.Grants, p.NoFilter, p.Frozen = []sandbox.Grant{grant(t, ws, r)}, true, true
+		wantProbes(t, p, "read file = ok", "update file = EACCES", "socket 2/2/17 = ok", fmt.Sprintf("connect %d = EACCES", port), "chmod file = ok",
+			fmt.Sprintf("syscall %d = EPERM", unix.SYS_SETHOSTNAME))
+		if got := mustRun(t, p, "grep Seccomp: /proc/$$/status; grep NoNewPrivs /proc/$$/status"); strings.Join(strings.Fields(got), " ") != "Seccomp: 0 NoNewPrivs: 1" {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
 // A plan that writes nowhere changes no metadata either.
 func TestFrozen(t *testing.T) {
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {

@@ -32,6 +32,9 @@ func Unheld(plan *sandbox.Plan) []string {
 	if plan.ABI < 6 && plan.Tier == sandbox.TierLandlock {
 		add("signals to other processes of the same user: not held before Landlock 6 (Linux 6.12)")
 	}
+	if plan.ABI < 6 && plan.NoFilter && plan.Tier == sandbox.TierLandlock {
+		add("abstract local sockets: not held before Landlock 6 (Linux 6.12)")
+	}
 	if plan.Limits.Memory > 0 {
 		add("memory: held for each process, not for all of the call together")
 	}
