@@ -88,23 +88,16 @@ func (h *holding) access(tier Tier) *jptool.AccessPolicy {
 	if tier == TierNone {
 		return &a
 	}
-	alive := func(p string) bool {
-		return slices.ContainsFunc(h.mounts, func(m policy.Mount) bool {
-			s := h.at[m.Target]
-			if !holds(m.Target, p) || s == nil {
-				return false
-			}
-			left := s.e
-			if m.Index != s.Index { // another rule decides at the target
-				left &= h.d.Access.FS[m.Index].Caps()
-			}
-			return left != 0
+	// An ordinary rule outside of the workspace lies below one that grants something.
+	alive := func(s *spot) bool {
+		return slices.ContainsFunc(h.spots, func(o *spot) bool {
+			return o != s && !o.bare && o.Outside && o.e != 0 && holds(o.Abs, s.Abs)
 		})
 	}
 	wire := func(s *spot, r jptool.FsRule) jptool.FsRule {
 		n := policy.FsRule(r.Path, s.e)
 		n.Origin, n.External, n.ApprovedTarget = r.Origin, r.External, r.ApprovedTarget
-		if s.e != 0 && s.Outside && !n.External && (s.from != nil || !alive(s.Abs)) {
+		if s.e != 0 && s.Outside && !n.External && (s.from != nil || !alive(s)) {
 			// The mount above grants nothing any more, so that no ordinary rule can
 			// lie below it; this is a part of what was approved.
 			target := s.Abs
