@@ -240,8 +240,7 @@ func decodeSandbox(v *Value) Sandbox {
 	if paths := v.Get("paths"); paths != nil {
 		for _, p := range paths.items {
 			s.Paths = append(s.Paths, SandboxPath{
-				p.Get("path").str(), p.Get("read").boolean(false), p.Get("write").boolean(false),
-				p.Get("execute").boolean(false), p.Origin,
+				Path: p.Get("path").str(), Read: p.Get("read").given(), Write: p.Get("write").given(), Execute: p.Get("execute").given(), Origin: p.Origin,
 			})
 		}
 	}

@@ -102,7 +102,7 @@ paths = [{ path = "~/.cargo", read = true, execute = true }]
 	if len(a.Env) != 2 || a.Env[0].Name != "B" || a.Env[0].Read || !a.Env[1].Read {
 		t.Errorf("env: %+v", a.Env)
 	}
-	if p := c.Sandbox().Paths; len(p) != 2 || p[1].Path != "~/.cargo" || !p[1].Execute || p[1].Write {
+	if p := c.Sandbox().Paths; len(p) != 2 || p[1].Path != "~/.cargo" || !*p[1].Execute || p[1].Write != nil {
 		t.Errorf("paths: %+v", p)
 	}
 }

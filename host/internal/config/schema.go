@@ -236,7 +236,7 @@ func sandboxNode() *node {
 	return table(
 		field{key: "mode", def: "`auto`", doc: "`auto` warns of what cannot be enforced, `required` refuses, `off` does without.", node: enum("auto", "required", "off")},
 		field{key: "tier", def: "`auto`", doc: "Forces a way of enforcing.", node: enum("auto", "landlock", "namespace")},
-		field{key: "paths", own: true, doc: "More paths that programs need to run. Only from the user's own configuration.", node: &node{kind: nodeRules, bare: "path", elem: table(
+		field{key: "paths", own: true, doc: "More paths that programs need to run: to read and execute, where none of the three is written. Only from the user's own configuration.", node: &node{kind: nodeRules, bare: "path", elem: table(
 			field{key: "path", required: true, doc: "Absolute, or below `~/`.", node: &node{kind: nodeString, check: checkSandboxPath}},
 			flag("read", "Read below it."),
 			flag("write", "Write below it."),

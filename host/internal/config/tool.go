@@ -225,10 +225,11 @@ type Sandbox struct {
 	Paths      []SandboxPath
 }
 
-// SandboxPath is one more path that programs need. It is absolute, or starts with ~/.
+// SandboxPath is one more path that programs need. It is absolute, or starts with ~/. A
+// capability that is not written is nil; where none is, read and execute are meant.
 type SandboxPath struct {
 	Path                 string
-	Read, Write, Execute bool
+	Read, Write, Execute *bool
 	Origin               Origin
 }
 

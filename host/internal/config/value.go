@@ -171,6 +171,14 @@ func (v *Value) str() string {
 	return v.text
 }
 
+// given is nil where a boolean is absent.
+func (v *Value) given() *bool {
+	if v == nil || v.Kind != Bool {
+		return nil
+	}
+	return &v.flag
+}
+
 func (v *Value) boolean(def bool) bool {
 	if v == nil || v.Kind != Bool {
 		return def

@@ -268,10 +268,11 @@ func TestExtra(t *testing.T) {
 }
 
 func TestFromConfig(t *testing.T) {
+	yes, no := true, false
 	list, err := FromConfig([]config.SandboxPath{
-		{Path: "~/.cargo"}, {Path: "/opt/x/", Read: true}, {Path: "~", Read: true, Write: true, Execute: true},
+		{Path: "~/.cargo"}, {Path: "/opt/x/", Read: &yes}, {Path: "~", Read: &yes, Write: &yes, Execute: &yes}, {Path: "/opt/y", Read: &no, Execute: &yes},
 	}, "/home/u")
-	want := []Extra{{Path: "/home/u/.cargo", Caps: run}, {Path: "/opt/x", Caps: jptool.Read}, {Path: "/home/u", Caps: jptool.AllCaps}}
+	want := []Extra{{Path: "/home/u/.cargo", Caps: run}, {Path: "/opt/x", Caps: jptool.Read}, {Path: "/home/u", Caps: jptool.AllCaps}, {Path: "/opt/y", Caps: jptool.Execute}}
 	for i := range list {
 		list[i].Origin = ""
 	}
@@ -283,6 +284,11 @@ func TestFromConfig(t *testing.T) {
 	} {
 		if _, err := FromConfig([]config.SandboxPath{{Path: c.path}}, c.home); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	for _, p := range []config.SandboxPath{{Path: "/x", Read: &no}, {Path: "/x", Write: &no, Execute: &no}} {
+		if list, err := FromConfig([]config.SandboxPath{p}, "/h"); err == nil || !strings.Contains(err.Error(), "grants nothing") {
+			t.Errorf("what is set to false is granted: %v, %v", list, err)
 		}
 	}
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // FromConfig makes Extras of sandbox.paths; home replaces `~`. A path that says nothing of
-// capabilities gets read and execute, any other exactly what it says.
+// capabilities gets read and execute, any other exactly what it sets to true; nothing at all
+// is an error.
 func FromConfig(paths []config.SandboxPath, home string) ([]Extra, error) {
 	var list []Extra
 	for _, p := range paths {
@@ -23,16 +24,21 @@ func FromConfig(paths []config.SandboxPath, home string) ([]Extra, error) {
 			e.Path = filepath.ToSlash(home) + rest
 		}
 		e.Path = path.Clean(e.Path)
+		written := false
 		for _, c := range []struct {
-			given bool
+			given *bool
 			caps  jptool.Caps
 		}{{p.Read, jptool.Read}, {p.Write, jptool.Write}, {p.Execute, jptool.Execute}} {
-			if c.given {
+			written = written || c.given != nil
+			if c.given != nil && *c.given {
 				e.Caps |= c.caps
 			}
 		}
-		if e.Caps == 0 {
+		switch {
+		case !written:
 			e.Caps = jptool.Read | jptool.Execute
+		case e.Caps == 0:
+			return nil, fmt.Errorf("%s: sandbox.paths: %q grants nothing\nset read, write or execute to true, or take it out", e.Origin, p.Path)
 		}
 		if err := e.check(); err != nil {
 			return nil, err
