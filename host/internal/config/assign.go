@@ -92,7 +92,10 @@ func (l *loader) argument(arg string) error {
 	// What can be an assignment never names a file: whoever may write in the working directory
 	// could otherwise put a file in the place of a setting.
 	if !strings.Contains(arg, "=") || isPath(arg) {
-		path := absolute(l.Cwd, arg)
+		path, err := l.absolute(arg)
+		if err != nil {
+			return Errors{{at, err.Error(), "set HOME, or write the path in full"}}
+		}
 		if _, err := l.FS.Stat(path); err == nil && arg != "" {
 			return l.file(LayerArgument, path, false)
 		}
@@ -118,6 +121,27 @@ func isPath(arg string) bool {
 		}
 	}
 	return filepath.IsAbs(filepath.FromSlash(arg))
+}
+
+// absolute resolves an argument's path against the working directory. `~/` is the home
+// directory: shells leave it alone in `--cfg=~/…` and within quotes.
+func (l *loader) absolute(path string) (string, error) {
+	if rest, ok := strings.CutPrefix(filepath.ToSlash(path), "~/"); ok {
+		home := ""
+		for _, kv := range l.Environ {
+			if k, v, _ := strings.Cut(kv, "="); k == "HOME" {
+				home = v
+			}
+		}
+		if !filepath.IsAbs(home) {
+			return "", fmt.Errorf("~ is the home directory, and HOME is %s", show(home))
+		}
+		return filepath.Join(home, filepath.FromSlash(rest)), nil
+	}
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path), nil
+	}
+	return filepath.Join(l.Cwd, path), nil
 }
 
 func shorten(s string) string {

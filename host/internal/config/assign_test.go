@@ -83,6 +83,26 @@ func TestFileNamedLikeAnAssignment(t *testing.T) {
 	}
 }
 
+// Shells leave the ~ of --cfg=~/x and of a quoted argument alone.
+func TestFileBelowHome(t *testing.T) {
+	f := files{"/home/u/a=b.toml": "conversation.tools.x.run = \"skip\"", "/ws/~/a=b.toml": "conversation.tools.x.run = \"edit\""}
+	for arg, want := range map[string]string{"~/a=b.toml": "skip", "./~/a=b.toml": "edit"} {
+		c := load(t, f, withArgs(arg), withEnv("HOME=/wrong", "HOME=/home/u"))
+		if got := mustTool(t, c, "x").Run; got != want {
+			t.Errorf("%s: run = %s, want %s", arg, got, want)
+		}
+	}
+	for _, home := range []string{"X=", "HOME=", "HOME=u"} {
+		o := options(t, f)
+		o.Args, o.Environ = []string{"~/a=b.toml"}, []string{home}
+		_, err := Load(o)
+		want := "--cfg ~/a=b.toml: ~ is the home directory, and HOME is " + show(strings.TrimPrefix(strings.TrimPrefix(home, "HOME="), "X=")) + "\n  set HOME, or write the path in full"
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: %v", home, err)
+		}
+	}
+}
+
 func TestWrongArguments(t *testing.T) {
 	const x = "conversation.tools.x."
 	tests := []struct{ arg, want string }{

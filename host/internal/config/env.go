@@ -1,7 +1,6 @@
 package config
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -195,12 +194,4 @@ func (r *envReader) match(name string, i int) int {
 		return 0
 	}
 	return i + n
-}
-
-// absolute resolves an argument's path against the working directory.
-func absolute(cwd, path string) string {
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
-	}
-	return filepath.Join(cwd, path)
 }

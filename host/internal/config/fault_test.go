@@ -122,6 +122,64 @@ func TestStrangeFiles(t *testing.T) {
 	}
 }
 
+// A repository's file that lies elsewhere is not read: a message about it would quote what the
+// person may read and the repository's author may not.
+func TestLinksOutOfTheWorkspace(t *testing.T) {
+	out, root := t.TempDir(), t.TempDir()
+	for _, dir := range []*string{&out, &root} {
+		real, err := filepath.EvalSymlinks(*dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		*dir = real
+	}
+	for _, dir := range []string{out + "/jp", root + "/in", root + "/sub"} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for file, text := range map[string]string{out + "/secret": "token 12345", out + "/jp/config.toml": "token 12345", root + "/in/config.toml": "inherit = true"} {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := func(text, name string) {
+		t.Helper()
+		if err := os.Symlink(text, filepath.Join(root, name)); err != nil {
+			t.Skipf("no symlinks here: %v", err)
+		}
+	}
+	for _, tt := range []struct{ text, name, file string }{
+		{out + "/secret", ".jp.toml", ".jp.toml"},
+		{out + "/secret", "sub/.jp.toml", "sub/.jp.toml"},
+		{"../" + filepath.Base(out) + "/../" + filepath.Base(out) + "/secret", ".jp.toml", ".jp.toml"},
+		{out + "/jp", ".jp", ".jp/config.toml"},
+	} {
+		link(tt.text, tt.name)
+		_, err := Load(Options{Root: root, Cwd: filepath.Join(root, "sub")})
+		want := filepath.Join(root, tt.file) + ": cannot read this configuration: a link on its path leads out of the workspace\n" +
+			"  copy the file into the workspace, or write its settings into your own configuration"
+		if err == nil || err.Error() != want {
+			t.Errorf("%s → %s: %v", tt.name, tt.text, err)
+		}
+		if err := os.Remove(filepath.Join(root, tt.name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link("in", ".jp")
+	if c, err := Load(Options{Root: root, Cwd: root}); err != nil || c.Layers()[1].State != Loaded && c.Layers()[2].State != Loaded {
+		t.Errorf("a link within the workspace: %v", err)
+	}
+	// The user's own file may lie wherever they like.
+	if err := os.WriteFile(out+"/own.toml", []byte("inherit = true"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	link(out+"/own.toml", "mine.toml")
+	if _, err := Load(Options{Root: root, Cwd: root, Args: []string{"mine.toml"}}); err != nil {
+		t.Error(err)
+	}
+}
+
 // Each layer must parse, also one that sets nothing that matters.
 func TestEveryLayerMustParse(t *testing.T) {
 	for _, path := range []string{userFile, workspaceFile, "/ws/.jp.toml", dataFile, talkFile} {

@@ -20,7 +20,9 @@ type LayerInfo struct {
 	Layer Layer
 	// Source is the file, variable or flag.
 	Source string
-	State  State
+	// File is the absolute path of the file, "" for a layer that comes from none.
+	File  string
+	State State
 	// Skipper is the place of the `inherit = false` that kept a skipped layer out.
 	Skipper Origin
 

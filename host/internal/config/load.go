@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/disk"
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // Options says where the layers come from. A path that is empty stands for no layer.
@@ -28,7 +29,7 @@ type Options struct {
 	// UserGlobal, UserWorkspace and Conversation are the files of these layers. They
 	// need not exist.
 	UserGlobal, UserWorkspace, Conversation string
-	// Environ is the environment as KEY=VALUE; of it only JP_CFG_* is read.
+	// Environ is the environment as KEY=VALUE; of it JP_CFG_* is read, and HOME for Args.
 	Environ []string
 	// Args are the values of --cfg, in order.
 	Args []string
@@ -152,7 +153,7 @@ func (l *loader) files() error {
 			continue
 		}
 		if l.stopped(f.layer) {
-			l.layers = append(l.layers, LayerInfo{Layer: f.layer, Source: f.path, State: Skipped, Skipper: l.stop.Origin})
+			l.layers = append(l.layers, LayerInfo{Layer: f.layer, Source: f.path, File: f.path, State: Skipped, Skipper: l.stop.Origin})
 			continue
 		}
 		if err := l.file(f.layer, f.path, true); err != nil {
@@ -186,8 +187,15 @@ func downTo(root, dir string) []string {
 
 // file adds the layer of one file; an absent one only if that is optional.
 func (l *loader) file(layer Layer, path string, optional bool) error {
-	info := LayerInfo{Layer: layer, Source: path}
-	data, err := readFile(l.FS, path)
+	info := LayerInfo{Layer: layer, Source: path, File: path}
+	read, err := path, error(nil)
+	if layer.Repository() {
+		read, err = l.inside(path)
+	}
+	var data []byte
+	if err == nil {
+		data, err = readFile(l.FS, read)
+	}
 	if err != nil {
 		if optional && errors.Is(err, fs.ErrNotExist) {
 			info.State = Absent
@@ -197,10 +205,14 @@ func (l *loader) file(layer Layer, path string, optional bool) error {
 		if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
 			err = pe.Err
 		}
+		help := "make it a readable file, or remove it"
+		if errors.Is(err, errOutside) {
+			help = "copy the file into the workspace, or write its settings into your own configuration"
+		}
 		return Errors{{
 			Origin{Layer: layer, File: path},
 			"cannot read this configuration: " + printable(err.Error()),
-			"make it a readable file, or remove it",
+			help,
 		}}
 	}
 	tree, err := parseTOML(data, layer, path)
@@ -210,20 +222,46 @@ func (l *loader) file(layer Layer, path string, optional bool) error {
 	return l.add(info, tree)
 }
 
+var errOutside = errors.New("a link on its path leads out of the workspace")
+
+// inside resolves the file of a repository's layer, which must lie in the workspace: a link
+// could otherwise make the host read and quote any file of the user's.
+func (l *loader) inside(path string) (string, error) {
+	real, err := l.FS.EvalSymlinks(path)
+	if err != nil {
+		if serr := regular(l.FS, path); serr != nil {
+			err = serr // says it as for every other layer
+		}
+		return "", err
+	}
+	if _, ok := wspath.WithinAbs(filepath.ToSlash(l.Root), filepath.ToSlash(real)); !ok {
+		return "", errOutside
+	}
+	return real, nil
+}
+
 var errDangling = errors.New("it is a link that leads to nothing")
+
+// regular says why there is no regular file at a path.
+func regular(fsys disk.FS, path string) error {
+	st, err := fsys.Stat(path)
+	if err != nil {
+		if _, lerr := fsys.Lstat(path); lerr == nil && errors.Is(err, fs.ErrNotExist) {
+			return errDangling
+		}
+		return err
+	}
+	if !st.Mode().IsRegular() {
+		return errors.New("it is not a regular file")
+	}
+	return nil
+}
 
 // readFile reads a regular file. Nothing else is opened: a FIFO in a repository would
 // hold the host for ever. A link that leads to nothing is no absent file.
 func readFile(fsys disk.FS, path string) ([]byte, error) {
-	st, err := fsys.Stat(path)
-	if err != nil {
-		if _, lerr := fsys.Lstat(path); lerr == nil && errors.Is(err, fs.ErrNotExist) {
-			return nil, errDangling
-		}
+	if err := regular(fsys, path); err != nil {
 		return nil, err
-	}
-	if !st.Mode().IsRegular() {
-		return nil, errors.New("it is not a regular file")
 	}
 	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {

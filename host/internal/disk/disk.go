@@ -8,14 +8,17 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // FS is what is needed of a file system. Methods behave as the functions of package os
-// with the same names, errors too.
+// with the same names, but where they say of which; errors too.
 type FS interface {
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
 	Stat(name string) (fs.FileInfo, error)
 	Lstat(name string) (fs.FileInfo, error)
+	// EvalSymlinks is that of package filepath.
+	EvalSymlinks(name string) (string, error)
 	ReadDir(name string) ([]fs.DirEntry, error)
 	MkdirAll(name string, perm fs.FileMode) error
 	Chmod(name string, mode fs.FileMode) error
@@ -45,6 +48,7 @@ func (system) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 
 func (system) Stat(name string) (fs.FileInfo, error)        { return os.Stat(name) }
 func (system) Lstat(name string) (fs.FileInfo, error)       { return os.Lstat(name) }
+func (system) EvalSymlinks(name string) (string, error)     { return filepath.EvalSymlinks(name) }
 func (system) ReadDir(name string) ([]fs.DirEntry, error)   { return os.ReadDir(name) }
 func (system) MkdirAll(name string, perm fs.FileMode) error { return os.MkdirAll(name, perm) }
 func (system) Chmod(name string, mode fs.FileMode) error    { return os.Chmod(name, mode) }

@@ -35,7 +35,7 @@ type world struct {
 	t                         testing.TB
 	dir, root, home, outside  string
 	user, talk, userWorkspace string
-	env                       []string
+	env, args                 []string
 	approved                  map[string]bool // targets
 	asked                     []approval.Request
 	sandbox                   bool
@@ -81,7 +81,7 @@ func (w *world) config() *config.Config {
 	w.t.Helper()
 	c, err := config.Load(config.Options{
 		Root: w.root, Cwd: w.root, Defaults: []byte(base), UserGlobal: w.user, UserWorkspace: w.userWorkspace,
-		Conversation: w.talk, Environ: w.env,
+		Conversation: w.talk, Environ: w.env, Args: w.args,
 	})
 	if err != nil {
 		w.t.Fatalf("config:\n%v", err)

@@ -43,10 +43,8 @@ func findGuards(s *site, r Request) ([]guard, []place) {
 	}
 	if r.Config != nil {
 		for _, l := range r.Config.Layers() {
-			file := l.Layer == config.LayerUserGlobal || l.Layer == config.LayerUserWorkspace || l.Layer == config.LayerConversation
-			read := l.Layer.Repository() && l.State != config.Absent
-			if file || read {
-				f.abs(l.Source)
+			if l.File != "" && (!l.Layer.Repository() || l.State != config.Absent) {
+				f.abs(l.File)
 			}
 		}
 	}

@@ -106,3 +106,10 @@ func TestGitFileThatIsNone(t *testing.T) {
 		w.check(w.compile("t"), "write x", "create .git/config\nwrite .jp/x")
 	}
 }
+
+// A file that --cfg names decides over later calls like any other layer.
+func TestSelfProtectionOfArguments(t *testing.T) {
+	w := newWorld(t, "dir ci", `file ci/jphost.toml conversation.tools.t.run = "ask"\n`, "symlink ci/alias jphost.toml").mine(writeAll)
+	w.args = []string{"ci/alias", "conversation.tools.t.summary=ci/x"}
+	w.check(w.compile("t"), "read ci/jphost.toml\nwrite ci/x", "update ci/jphost.toml\ndelete ci/jphost.toml\ndelete ci/alias\ncreate ci/alias")
+}

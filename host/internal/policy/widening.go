@@ -24,7 +24,7 @@ func Widening(cfg *config.Config) []approval.Setting {
 	var root string
 	for _, l := range cfg.Layers() {
 		if l.Layer == config.LayerWorkspace {
-			root = strings.TrimSuffix(filepath.ToSlash(l.Source), "/"+config.WorkspaceFile)
+			root = strings.TrimSuffix(filepath.ToSlash(l.File), "/"+config.WorkspaceFile)
 		}
 	}
 	settings := cfg.FromRepository()

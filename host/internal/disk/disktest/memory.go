@@ -35,6 +35,12 @@ func (m memory) OpenFile(name string, flag int, perm fs.FileMode) (disk.File, er
 // Lstat is Stat: there are no links.
 func (m memory) Lstat(name string) (fs.FileInfo, error) { return m.Stat(name) }
 
+// EvalSymlinks finds what is there as it is named.
+func (m memory) EvalSymlinks(name string) (string, error) {
+	_, err := m.Stat(name)
+	return name, err
+}
+
 func (m memory) ReadDir(name string) ([]fs.DirEntry, error) {
 	list, err := afero.ReadDir(m.Fs, name)
 	entries := make([]fs.DirEntry, len(list))
