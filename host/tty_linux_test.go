@@ -20,10 +20,15 @@ func init() { commands["tty"] = tty }
 // tty CODE DIALOGUE COMMAND…. A line `< TEXT` of the dialogue waits until the terminal
 // shows TEXT after what was waited for before, `? FILE` until the file exists, `> TEXT` types a
 // line, `^C` the key, and `= FILE TEXT` writes a line to a file meanwhile. CODE is
-// the exit status. Afterwards the files screen, out and err hold what came where.
+// the exit status. Afterwards the files screen, out and err hold what came where. After
+// `tty -all` standard output and standard error are the terminal as well.
 func tty(ts *testscript.TestScript, neg bool, args []string) {
+	all := len(args) > 0 && args[0] == "-all"
+	if all {
+		args = args[1:]
+	}
 	if neg || len(args) < 3 {
-		ts.Fatalf("usage: tty CODE DIALOGUE COMMAND…")
+		ts.Fatalf("usage: tty [-all] CODE DIALOGUE COMMAND…")
 	}
 	master, slave := openPTY(ts)
 	defer master.Close()
@@ -31,7 +36,7 @@ func tty(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	cmd := exec.Command(program, args[3:]...)
 	cmd.Args[0] = args[2]
-	for _, name := range []string{"PATH", "HOME", "WORK", "WS", "EXT", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "JPHOST_SESSION", "EDITOR", "TMPDIR", "GOCOVERDIR"} {
+	for _, name := range []string{"PATH", "HOME", "WORK", "WS", "EXT", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "JPHOST_SESSION", "EDITOR", "TMPDIR", "GOCOVERDIR", "TERM", "NO_COLOR"} {
 		if v := ts.Getenv(name); v != "" {
 			cmd.Env = append(cmd.Env, name+"="+v)
 		}
@@ -39,10 +44,15 @@ func tty(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.Dir = ts.MkAbs(".")
 	var out, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, &out, &stderr
+	if all {
+		cmd.Stdout, cmd.Stderr = slave, slave
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
 	var mu sync.Mutex
 	var seen strings.Builder
+	read := make(chan struct{})
 	go func() {
+		defer close(read)
 		buf := make([]byte, 4096)
 		for {
 			n, err := master.Read(buf)
@@ -98,6 +108,11 @@ func tty(ts *testscript.TestScript, neg bool, args []string) {
 	stuck := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
 	err = cmd.Wait()
 	stuck.Stop()
+	select {
+	case <-read: // to the end: nobody has the other side open any more
+	case <-time.After(5 * time.Second):
+		ts.Fatalf("something still has the terminal open")
+	}
 	code := "0"
 	if e := (*exec.ExitError)(nil); asExit(err, &e) {
 		code = strconv.Itoa(e.ExitCode())

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"unicode"
@@ -70,4 +71,24 @@ func FuzzVisible(f *testing.F) {
 			t.Fatalf("%q and %q both look like %s", a, b, Visible(a))
 		}
 	})
+}
+
+func TestVisibleJSON(t *testing.T) {
+	for _, s := range []string{"größe 日本", "\u009b31m", "x\u202egpj", "\x7f", "tag\U000e0041", "nb\u00a0sp", "a\tb\n"} {
+		plain, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := VisibleJSON(plain)
+		if escape(string(shown), false) != string(shown) {
+			t.Errorf("%q became %q", s, shown)
+		}
+		var back string
+		if err := json.Unmarshal(shown, &back); err != nil || back != s {
+			t.Errorf("%s means %q: %v", shown, back, err)
+		}
+	}
+	if got := string(VisibleJSON([]byte("{\n\t\"größe\": \"\xff\"\n}"))); got != "{\n\t\"größe\": \"\\ufffd\"\n}" {
+		t.Error(got)
+	}
 }

@@ -57,13 +57,7 @@ func (c *doctorCmd) Run(a *app) error {
 
 // diagnosis prints it for people.
 func (a *app) diagnosis(d *diagnosis) {
-	bold := a.out.terminal && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
-	head := func(text string) {
-		if bold {
-			text = "\x1b[1m" + text + "\x1b[0m"
-		}
-		a.out.printf("\n%s\n", text)
-	}
+	head := a.out.heading
 	s := d.System
 	system := strings.Join(filled(s.Distribution, strings.TrimSpace(systemName(s.OS)+" "+s.Kernel), s.Arch), ", ")
 	a.out.printf("system      %s\n", ask.VisibleLine(system))

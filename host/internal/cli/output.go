@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,25 +24,68 @@ import (
 //   - standard error: errors (`jphost: …`), warnings (`warning: …`) and what a tool says of its failure;
 //   - the terminal itself: questions, see package ask.
 //
-// On a terminal, text of tools and of files is shown with its control characters written
-// out; elsewhere it is passed on as it is. Colours: only on a terminal, without NO_COLOR.
+// On a terminal everything is shown with its control characters and the like written out, whatever
+// its TERM; elsewhere it is passed on as it is. Colours: only on a terminal, without NO_COLOR.
 type output struct {
 	w              *bufio.Writer
 	stdout, stderr io.Writer // as they were given
 	json           bool
 	// answered: a value was printed, which says all there is to say to a machine.
 	answered bool
-	// terminal says that standard output is one, colour that standard error may have colours.
-	terminal, colour bool
-	warned           map[string]bool
+	// terminal is set when standard output is one, errTerminal says that standard error is, colour
+	// that it has colours, and bold that terminals may have them.
+	terminal                  *screen
+	errTerminal, colour, bold bool
+	warned                    map[string]bool
 }
 
 func newOutput(environ []string, stdout, stderr io.Writer) *output {
 	get := getenv(environ)
-	return &output{
-		w: bufio.NewWriter(stdout), stdout: stdout, stderr: stderr, terminal: isTerminal(stdout), warned: map[string]bool{},
-		colour: isTerminal(stderr) && get("NO_COLOR") == "" && get("TERM") != "dumb",
+	o := &output{stdout: stdout, stderr: stderr, errTerminal: isTerminal(stderr), warned: map[string]bool{}}
+	o.bold = get("NO_COLOR") == "" && get("TERM") != "dumb"
+	o.colour = o.errTerminal && o.bold
+	if isTerminal(stdout) {
+		o.terminal = &screen{to: stdout, json: &o.json}
+		stdout = o.terminal
 	}
+	o.w = bufio.NewWriter(stdout)
+	return o
+}
+
+// screen writes to a terminal what can be seen and does nothing else there.
+type screen struct {
+	to   io.Writer
+	json *bool  // escape as JSON does
+	rest []byte // of the last line
+}
+
+// Write implements io.Writer, by whole lines: what a character is can depend on the one before.
+func (s *screen) Write(p []byte) (int, error) {
+	s.rest = append(s.rest, p...)
+	end := bytes.LastIndexByte(s.rest, '\n') + 1
+	err := s.show(s.rest[:end])
+	s.rest = append(s.rest[:0], s.rest[end:]...)
+	return len(p), err
+}
+
+// flush writes a last line without end.
+func (s *screen) flush() error {
+	err := s.show(s.rest)
+	s.rest = nil
+	return err
+}
+
+func (s *screen) show(p []byte) error {
+	if len(p) == 0 {
+		return nil
+	}
+	if *s.json {
+		p = ask.VisibleJSON(p)
+	} else {
+		p = []byte(ask.VisibleText(string(p)))
+	}
+	_, err := s.to.Write(p)
+	return err
 }
 
 func isTerminal(w any) bool {
@@ -49,15 +93,29 @@ func isTerminal(w any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-func (o *output) flush() error { return o.w.Flush() }
+func (o *output) flush() error {
+	err := o.w.Flush()
+	if o.terminal != nil {
+		err = errors.Join(err, o.terminal.flush())
+	}
+	return err
+}
 
 func (o *output) printf(format string, args ...any) { fmt.Fprintf(o.w, format, args...) }
 
+// heading prints a line of the host's own above others.
+func (o *output) heading(text string) {
+	o.printf("\n")
+	if o.terminal == nil || !o.bold {
+		o.printf("%s\n", text)
+		return
+	}
+	_ = o.flush()
+	fmt.Fprintf(o.stdout, "\x1b[1m%s\x1b[0m\n", text)
+}
+
 // text prints a text of somebody else, ending in a line end.
 func (o *output) text(s string) {
-	if o.terminal {
-		s = ask.VisibleText(s)
-	}
 	o.w.WriteString(s)
 	if s != "" && !strings.HasSuffix(s, "\n") {
 		o.w.WriteByte('\n')
@@ -69,7 +127,7 @@ func (o *output) value(v any) error {
 	o.answered = true
 	enc := json.NewEncoder(o.w)
 	enc.SetEscapeHTML(false)
-	if o.terminal {
+	if o.terminal != nil {
 		enc.SetIndent("", "  ")
 	}
 	return enc.Encode(v)
@@ -89,7 +147,7 @@ func (o *output) failure(err error) {
 		code := exit.Of(err)
 		_ = o.value(failed{text, code.String(), code})
 	}
-	_ = o.w.Flush()
+	_ = o.flush()
 	if list := config.Errors(nil); errors.As(err, &list) && err.Error() == list.Error() {
 		for _, p := range list {
 			o.say("jphost: ", "31", p.Error())
@@ -107,7 +165,7 @@ func (o *output) warn(text string) {
 		return
 	}
 	o.warned[text] = true
-	_ = o.w.Flush()
+	_ = o.flush()
 	o.say("warning: ", "33", text)
 }
 
@@ -115,16 +173,18 @@ func (o *output) note(text string) { o.say("note: ", "2", text) }
 
 // quote shows on standard error what somebody else says, behind a bar.
 func (o *output) quote(text string) {
-	_ = o.w.Flush()
+	_ = o.flush()
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
 		fmt.Fprintln(o.stderr, "| "+ask.VisibleText(strings.TrimRight(line, "\n")))
 	}
 }
 
 func (o *output) say(label, colour, text string) {
+	if o.errTerminal {
+		text = ask.VisibleText(text)
+	}
 	if o.colour {
 		label = "\x1b[" + colour + "m" + label + "\x1b[0m"
-		text = ask.VisibleText(text)
 	}
 	first, rest, more := strings.Cut(strings.TrimRight(text, "\n"), "\n")
 	fmt.Fprintln(o.stderr, label+first)

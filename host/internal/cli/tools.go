@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -138,7 +139,7 @@ func (a *app) describe(t *config.Tool, d *described) {
 			kind += ", required"
 		}
 		if p.HasDefault {
-			kind += fmt.Sprintf(", default %v", p.Default)
+			kind += ", default " + written(p.Default)
 		}
 		a.out.printf("  %s (%s)\n", ask.Visible(p.Name), kind)
 		text := p.Summary
@@ -146,10 +147,25 @@ func (a *app) describe(t *config.Tool, d *described) {
 			text = p.Description
 		}
 		if len(p.Enum) > 0 {
-			text = strings.TrimSpace(text + fmt.Sprintf(" One of %v.", p.Enum))
+			list := make([]string, len(p.Enum))
+			for i, v := range p.Enum {
+				list[i] = written(v)
+			}
+			text = strings.TrimSpace(text + " One of " + strings.Join(list, ", ") + ".")
 		}
 		if text != "" {
 			a.out.printf("      %s\n", ask.VisibleLine(text))
 		}
 	}
+}
+
+// written is a value of a configuration in one line.
+func written(v any) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return ask.Visible(fmt.Sprint(v)) // TOML has numbers and times that JSON has not
+	}
+	return ask.VisibleLine(strings.TrimSpace(b.String()))
 }
