@@ -35,13 +35,13 @@ func (h *holding) compare(s *spot) {
 // rule that takes away is replaced by grants on the entries around it. Self-protection is
 // not worth that price.
 func (h *holding) byGrants() {
-	limit := map[string]jptool.Caps{}
+	limit, fixed := map[string]jptool.Caps{}, map[string]jptool.Caps{}
 	for {
 		h.reset()
-		h.split(limit)
+		h.split(limit, fixed)
 		h.place()
-		h.pinAll()
-		if !h.unpinned(limit) {
+		h.pinAll(h.idle)
+		if !h.unpinned(limit) && !h.fix(fixed) {
 			break
 		}
 	}
@@ -57,9 +57,10 @@ func (h *holding) byGrants() {
 	clear(h.pins)
 }
 
-// split takes from each grant what rules below it take away, and gives the whole to
-// the entries on which no such rule lies.
-func (h *holding) split(limit map[string]jptool.Caps) {
+// split takes from each grant what rules below it take away, and what would let an entry be
+// moved that has to stay (fixed, by directory), and gives the whole to the entries on which
+// no such rule lies.
+func (h *holding) split(limit, fixed map[string]jptool.Caps) {
 	var whole []*spot
 	for _, s := range h.spots {
 		if s.bare || s.top == "" || s.missing() {
@@ -73,7 +74,13 @@ func (h *holding) split(limit map[string]jptool.Caps) {
 		}
 		whole = append(whole, s)
 	}
-	lost := func(dir string, caps jptool.Caps) (taken jptool.Caps, by *spot) {
+	lost := func(dir string, caps jptool.Caps) (taken jptool.Caps, why string) {
+		for d, move := range fixed {
+			if holds(dir, d) {
+				taken |= caps & move
+			}
+		}
+		var by *spot
 		for _, p := range whole {
 			if p.Abs != dir && holds(dir, p.Abs) && p.node.Kind != Link && !p.SelfProtection && caps&^p.e != 0 {
 				taken |= caps &^ p.e
@@ -84,7 +91,10 @@ func (h *holding) split(limit map[string]jptool.Caps) {
 			// The entries that are granted something of their own must stay in place.
 			taken |= caps & entryCap
 		}
-		return taken, by
+		if by == nil {
+			return taken, fmt.Sprintf("with %s what rules below it depend on could be moved", taken)
+		}
+		return taken, fmt.Sprintf("%s takes away %s below it", first(h.rule(by)), taken)
 	}
 	// Inner before outer: what an inner place loses is taken from the outer ones too.
 	for _, s := range slices.Backward(whole) {
@@ -123,7 +133,7 @@ func (h *holding) split(limit map[string]jptool.Caps) {
 			spread(s.Abs)
 		}
 		s.e &^= taken
-		s.why = fmt.Sprintf("%s takes away %s below it, and Landlock alone cannot: %s", first(h.rule(by)), taken, h.noPrivateTree())
+		s.why = fmt.Sprintf("%s, and Landlock alone cannot: %s", by, h.noPrivateTree())
 		s.remedy = h.remedyPrivate() + ", or grant the entries one by one"
 		if !complete {
 			s.why += "; its entries are too many to be granted one by one"
@@ -218,6 +228,27 @@ func (h *holding) unpinned(limit map[string]jptool.Caps) bool {
 			}
 		}
 	}
+	return again
+}
+
+// idle reports whether a rule grants no more and no less than what lies around it, so that
+// nothing depends on its place.
+func (h *holding) idle(s *spot) bool {
+	return s.Abs != s.top && s.e == h.allows(path.Dir(s.Abs)) && h.grants[s.Abs] == 0
+}
+
+// fix notes the rights that would let an entry be moved that has to stay, and reports whether
+// there are any that were not noted before. What only self-protection pins is compared
+// after the call.
+func (h *holding) fix(fixed map[string]jptool.Caps) bool {
+	again := false
+	h.ways(func(s *spot) bool { return s.SelfProtection || h.idle(s) }, func(x string, caps jptool.Caps) {
+		dir := path.Dir(x)
+		if more := caps &^ fixed[dir]; h.pins[x] && more != 0 {
+			fixed[dir] |= more
+			again = true
+		}
+	})
 	return again
 }
 

@@ -25,7 +25,7 @@ func (h *holding) byMounts() {
 		}
 	}
 	h.reveal()
-	h.pinAll()
+	h.pinAll(func(*spot) bool { return false })
 	h.entries()
 	for _, s := range h.spots {
 		if !s.bare && !s.missing() && !s.dir() && !h.isRoot(s.Abs) && (h.kept[s.Abs] || h.covers[s.Abs] != nil) {
@@ -192,18 +192,15 @@ func (h *holding) creatable(p string) bool {
 
 // pinAll finds the entries that must keep their place: those of the places of rules, of links
 // that rules lead through, and of the directories on the way to them, wherever the
-// directory that holds one grants delete (DESIGN 5, "Own entries").
-func (h *holding) pinAll() {
-	for _, s := range h.spots {
-		if s.from == nil && (!s.bare || h.grants[s.Abs] != 0) {
-			h.pinWay(s.Abs, !s.dir() && h.grants[s.Abs] != 0)
+// directory that holds one grants delete (DESIGN 5, "Own entries"). skip leaves places out.
+func (h *holding) pinAll(skip func(*spot) bool) {
+	h.ways(skip, func(x string, _ jptool.Caps) {
+		h.kept[x] = true
+		if h.covers[x] == nil {
+			h.pins[x] = true
 		}
-	}
-	for _, m := range h.mounts {
-		h.pinWay(m.Link, false)
-	}
+	})
 	for _, p := range h.d.Pins() {
-		h.pinWay(p, false)
 		if h.facts.node(p).Kind == Missing && h.creatable(p) {
 			h.after = append(h.after, Check{Path: p, Want: StillMissing})
 			h.lacking(nil, fmt.Sprintf("that nothing is created at %q, which is pinned", h.name(p)),
@@ -212,9 +209,25 @@ func (h *holding) pinAll() {
 	}
 }
 
-// pinWay pins an entry and the directories on the way to it. A file that is granted more
+// ways visits the entries that could be moved away and must not be, with the rights on their
+// directories that would do it.
+func (h *holding) ways(skip func(*spot) bool, visit func(string, jptool.Caps)) {
+	for _, s := range h.spots {
+		if s.from == nil && (!s.bare || h.grants[s.Abs] != 0) && !skip(s) {
+			h.way(s.Abs, !s.dir() && h.grants[s.Abs] != 0, visit)
+		}
+	}
+	for _, m := range h.mounts {
+		h.way(m.Link, false, visit)
+	}
+	for _, p := range h.d.Pins() {
+		h.way(p, false, visit)
+	}
+}
+
+// way visits an entry and the directories on the way to it. A file that is granted more
 // than its directory must not get a second name either.
-func (h *holding) pinWay(p string, file bool) {
+func (h *holding) way(p string, file bool, visit func(string, jptool.Caps)) {
 	top := h.topOf(p)
 	if top == "" {
 		return
@@ -223,13 +236,12 @@ func (h *holding) pinWay(p string, file bool) {
 		if h.facts.node(x).Kind == Missing {
 			continue
 		}
-		caps := h.does(path.Dir(x))
-		if !caps.Has(jptool.Delete) && !(file && x == p && caps.Has(jptool.Create)) {
-			continue
+		move := jptool.Delete
+		if file && x == p {
+			move |= jptool.Create
 		}
-		h.kept[x] = true
-		if h.covers[x] == nil {
-			h.pins[x] = true
+		if move &= h.does(path.Dir(x)); move != 0 {
+			visit(x, move)
 		}
 	}
 }
