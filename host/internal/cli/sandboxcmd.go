@@ -30,7 +30,7 @@ type grants struct {
 	RW    []string `name:"rw" sep:"none" placeholder:"PATH" help:"Read, write and execute PATH and all below it."`
 	Grant []string `sep:"none" placeholder:"path=PATH,…" help:"Exactly these capabilities: path=PATH,read,create,update,delete,execute (or write). None withholds."`
 	Env   []string `sep:"none" placeholder:"NAME" help:"Hand down a variable, or with NAME* all that begin so."`
-	Net   bool     `help:"Open the network."`
+	Net   bool     `help:"Allow requests to any host at the ports of HTTP, HTTPS and FTP. Other ports need --policy."`
 	Limit []string `sep:"none" placeholder:"KEY=VALUE" help:"memory=512MiB, processes=100, cpu_seconds=10, file_size=1GiB."`
 
 	Policy   string `placeholder:"FILE" help:"Take the policy from a JSON file (an access object, or a Context with one; - is standard input)."`
