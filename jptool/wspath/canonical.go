@@ -40,6 +40,19 @@ type Hop struct {
 	Path string
 }
 
+// CanonicalizeAbs resolves an absolute path that the host names, such as that of one of its
+// own files, as [Canonicalize] does below a root: also where nothing is there yet, the
+// longest part that exists is resolved and the rest appended.
+func CanonicalizeAbs(abs string) (Canonical, error) {
+	clean := filepath.ToSlash(filepath.Clean(filepath.FromSlash(abs)))
+	vol := filepath.VolumeName(clean)
+	rel, err := Parse(strings.TrimLeft(clean[len(vol):], "/"))
+	if err != nil {
+		return Canonical{}, err
+	}
+	return Canonicalize(vol+"/", rel, false, nil)
+}
+
 // Readlink returns the target of a symlink. It returns an error wrapping EINVAL for
 // what is no symlink, fs.ErrNotExist for what is missing.
 type Readlink func(absPath string) (string, error)

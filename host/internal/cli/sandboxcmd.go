@@ -73,9 +73,9 @@ func (g *grants) compile(a *app) (*given, error) {
 	if out.limits, err = parseLimits(g.Limit); err != nil {
 		return nil, err
 	}
-	r := policy.Request{Home: canonicalPath(a.getenv("HOME")), Guard: []string{config.UserGlobalPath(a.environ)}}
+	r := policy.Request{Home: a.getenv("HOME"), Guard: []string{config.UserGlobalPath(a.environ)}}
 	if base, err := state.OS(a.getenv).Base(); err == nil {
-		r.StateDir = canonicalPath(base)
+		r.StateDir = base
 	}
 	if out.declared, err = policy.Given(access, out.root, r); err != nil {
 		return nil, exit.With(exit.Usage, err)

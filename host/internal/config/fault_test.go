@@ -97,7 +97,7 @@ func TestStrangeFiles(t *testing.T) {
 		name, want string
 		make       func() error
 	}{
-		{"a dangling link", "it is a link that leads to nothing", func() error { return os.Symlink("nowhere", file) }},
+		{"a dangling link", "it is, or lies below, a link that leads to nothing", func() error { return os.Symlink("nowhere", file) }},
 		{"a loop", "too many levels of symbolic links", func() error { return os.Symlink(".jp.toml", file) }},
 		{"a directory", "it is not a regular file", func() error { return os.Mkdir(file, 0o755) }},
 		{"a huge file", "it is longer than 4 MiB", func() error { return os.WriteFile(file, make([]byte, maxFile+1), 0o644) }},
@@ -113,6 +113,15 @@ func TestStrangeFiles(t *testing.T) {
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := os.Symlink("nowhere/deep", filepath.Join(root, ".jp")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(Options{Root: root, Cwd: root}); err == nil || !strings.Contains(err.Error(), "lies below, a link that leads to nothing") {
+		t.Errorf(".jp leads to nothing: %v", err)
+	}
+	if err := os.Remove(filepath.Join(root, ".jp")); err != nil {
+		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(root, ".jp"), nil, 0o644); err != nil {
 		t.Fatal(err)

@@ -240,13 +240,29 @@ func (l *loader) inside(path string) (string, error) {
 	return real, nil
 }
 
-var errDangling = errors.New("it is a link that leads to nothing")
+var errDangling = errors.New("it is, or lies below, a link that leads to nothing")
+
+// dangling reports whether a path that does not exist, or a directory on the way to it, is
+// a link that leads to nothing.
+func dangling(fsys disk.FS, path string) bool {
+	for {
+		if _, err := fsys.Lstat(path); err == nil {
+			_, err = fsys.Stat(path)
+			return errors.Is(err, fs.ErrNotExist)
+		}
+		dir := filepath.Dir(path)
+		if dir == path {
+			return false
+		}
+		path = dir
+	}
+}
 
 // regular says why there is no regular file at a path.
 func regular(fsys disk.FS, path string) error {
 	st, err := fsys.Stat(path)
 	if err != nil {
-		if _, lerr := fsys.Lstat(path); lerr == nil && errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) && dangling(fsys, path) {
 			return errDangling
 		}
 		return err
@@ -258,7 +274,8 @@ func regular(fsys disk.FS, path string) error {
 }
 
 // readFile reads a regular file. Nothing else is opened: a FIFO in a repository would
-// hold the host for ever. A link that leads to nothing is no absent file.
+// hold the host for ever. Where a link leads to nothing there is no absent file: whoever
+// makes what it leads to would make the configuration.
 func readFile(fsys disk.FS, path string) ([]byte, error) {
 	if err := regular(fsys, path); err != nil {
 		return nil, err

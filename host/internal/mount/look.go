@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -63,33 +62,16 @@ func (s System) Target(abs string) (Target, error) {
 	if err != nil {
 		return Target{}, wspath.Bare(err)
 	}
-	canonical, err := throughJunctions(filepath.ToSlash(real))
+	// EvalSymlinks leaves junctions of Windows alone.
+	to, err := wspath.CanonicalizeAbs(real)
 	if err != nil {
 		return Target{}, err
 	}
-	fi, err := os.Lstat(filepath.FromSlash(canonical))
+	fi, err := os.Lstat(filepath.FromSlash(to.Abs))
 	if err != nil {
 		return Target{}, wspath.Bare(err)
 	}
-	return Target{Abs: canonical, Dir: fi.IsDir(), File: fi.Mode().IsRegular()}, nil
-}
-
-// throughJunctions resolves what EvalSymlinks leaves alone on Windows, in the way that
-// policies are compiled.
-func throughJunctions(abs string) (string, error) {
-	vol := filepath.VolumeName(abs)
-	rel, err := wspath.Parse(strings.TrimLeft(abs[len(vol):], "/"))
-	if err != nil {
-		return "", err
-	}
-	c, err := wspath.Canonicalize(vol+"/", rel, false, nil)
-	if err != nil {
-		return "", err
-	}
-	if c.Missing {
-		return "", fs.ErrNotExist
-	}
-	return c.Abs, nil
+	return Target{Abs: to.Abs, Dir: fi.IsDir(), File: fi.Mode().IsRegular()}, nil
 }
 
 // Entry implements Looker.

@@ -42,7 +42,9 @@ func Compile(ctx context.Context, r Request) (*Declared, error) {
 			m.fs = []fsRule{defaultFS()}
 		}
 		m.materialize(a)
-		m.guards, m.guarded = findGuards(&m.site, r)
+		if err := m.guard(r); err != nil {
+			return nil, err
+		}
 	}
 	if r.Tool.Needs != nil {
 		needs := *r.Tool.Needs
@@ -239,7 +241,9 @@ func Given(access []byte, root string, r Request) (*Declared, error) {
 	}
 	m.net, m.env, m.commands = a.Net, a.Env, a.Commands
 	m.materialize(nil)
-	m.guards, m.guarded = findGuards(&m.site, r)
+	if err := m.guard(r); err != nil {
+		return nil, err
+	}
 	d := m.build(nil)
 	return d, d.verify()
 }

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"errors"
-	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -28,10 +27,7 @@ type site struct {
 	mounts []mounted
 }
 
-var (
-	errOutside  = errors.New("it leads outside the workspace")
-	errNoTarget = errors.New("it leads nowhere")
-)
+var errOutside = errors.New("it leads outside the workspace")
 
 func (s *site) placeOf(abs string) place {
 	if rest, ok := wspath.WithinAbs(s.root, abs); ok {
@@ -97,21 +93,6 @@ func (s *site) entry(rel wspath.Rel) (at place, path string) {
 		return place{path: rel.Slash()}, rel.Slash()
 	}
 	return r.at, s.wire(r.at)
-}
-
-// canonicalAbs resolves an absolute path; it fails when nothing is there.
-func canonicalAbs(abs string) (string, error) {
-	clean := filepath.ToSlash(filepath.Clean(filepath.FromSlash(abs)))
-	vol := filepath.VolumeName(clean)
-	rel, err := wspath.Parse(strings.TrimLeft(clean[len(vol):], "/"))
-	if err != nil {
-		return "", err
-	}
-	c, err := wspath.Canonicalize(vol+"/", rel, false, nil)
-	if err == nil && c.Missing {
-		err = errNoTarget
-	}
-	return c.Abs, err
 }
 
 // fold makes places compare as the library compares them.

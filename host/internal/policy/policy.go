@@ -22,9 +22,10 @@ type Request struct {
 	// is meant. It is asked once per path and target. Nil approves nothing.
 	Approve func(context.Context, approval.Request) (approval.Result, error)
 	// Home is the user's home directory, StateDir the directory of all state of the host;
-	// both canonical, "" when there is none.
+	// both absolute, "" when there is none. StateDir need not exist yet.
 	Home, StateDir string
-	// Guard are further files of the host's, absolute: no tool writes them.
+	// Guard are further files of the host's, absolute, "" for none: no tool writes them,
+	// and none makes them where they do not exist yet.
 	Guard []string
 	// OSSandbox says that this machine can hold a tool at all, also when it is switched
 	// off. Without it a tool that declares nothing gets no policy (RFD 075).

@@ -2,12 +2,15 @@ package policy
 
 import (
 	"cmp"
+	"fmt"
 	"io"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -26,55 +29,59 @@ type guardFinder struct {
 	links  []place
 }
 
-// findGuards finds the host's own files and what makes git run programs. Only the root of
-// the workspace has such places: a nested repository is content like any other, and so is
-// whatever a protected file names (a hook that is a link, core.hooksPath).
-func findGuards(s *site, r Request) ([]guard, []place) {
-	f := &guardFinder{site: s}
+// guard finds the host's own files and what makes git run programs. Of repositories it knows
+// the one at the root: a nested repository is content like any other, and so is
+// whatever a protected file names (a hook that is a link, core.hooksPath). A file of the
+// host's whose place cannot be told is an error: it could not be protected.
+func (m *model) guard(r Request) error {
+	f := &guardFinder{site: &m.site}
 	f.add(".jp")
 	f.add(config.WorkspaceFile)
 	f.add(config.DirectoryFile)
 	f.git()
-	if r.StateDir != "" {
-		f.abs(r.StateDir)
-	}
-	for _, file := range r.Guard {
-		f.abs(file)
-	}
+	f.bare()
+	own := append([]string{r.StateDir}, r.Guard...)
 	if r.Config != nil {
 		for _, l := range r.Config.Layers() {
 			if l.File != "" && (!l.Layer.Repository() || l.State != config.Absent) {
-				f.abs(l.File)
+				own = append(own, l.File)
 			}
 		}
 	}
-	return f.guards, f.links
+	for _, file := range own {
+		if file == "" {
+			continue
+		}
+		if err := f.abs(file); err != nil {
+			return fmt.Errorf("%s cannot be protected from tools: %w\nrepair or remove the link that it is reached by", ask.Visible(file), err)
+		}
+	}
+	m.guards, m.guarded = f.guards, f.links
+	return nil
 }
 
 // add guards a path of the workspace: what it leads to, and by pins every link on the way.
-func (f *guardFinder) add(rel string) place {
+func (f *guardFinder) add(rel string) {
 	p, err := wspath.Parse(rel)
 	if err != nil {
-		return place{}
+		return
 	}
 	to, _ := f.content(p) // also where a broken link is heading
 	f.links = append(f.links, to.links...)
 	f.at(to.at)
-	return to.at
 }
 
-// abs guards an absolute path if tools can reach it.
-func (f *guardFinder) abs(file string) {
-	file = slashed(file)
-	if rest, ok := wspath.WithinAbs(f.root, file); ok {
-		f.add(rest)
-		return
+// abs guards an absolute path if tools can reach it: what it leads to, or will once it is made,
+// and by pins the links on the way. After an error it has guarded where that was heading.
+func (f *guardFinder) abs(file string) error {
+	to, err := wspath.CanonicalizeAbs(file)
+	for _, hop := range to.Hops {
+		f.links = append(f.links, f.placeOf(hop.Entry))
 	}
-	if real, err := canonicalAbs(file); err == nil {
-		f.at(f.placeOf(real))
-	} else {
-		f.at(f.placeOf(file))
+	if to.Abs != "" {
+		f.at(f.placeOf(to.Abs))
 	}
+	return err
 }
 
 // at guards a place if a rule can be written on it: below a link that cannot be followed
@@ -118,32 +125,45 @@ func (f *guardFinder) git() {
 	}
 }
 
-// gitDir guards a git directory and the one that it shares with others.
-func (f *guardFinder) gitDir(dir string) {
-	real, err := canonicalAbs(dir)
-	if err != nil {
-		return
+// bare guards the root against becoming a bare repository, and its parts if it is one: git
+// takes any directory for one that has HEAD, objects and refs, and obeys its config.
+func (f *guardFinder) bare() {
+	f.add("HEAD")
+	// Also a link that leads nowhere is one: git reads its text.
+	if _, err := os.Lstat(filepath.FromSlash(joinAbs(f.root, "HEAD"))); err == nil {
+		f.gitDir(f.root)
 	}
-	dirs := []string{real}
-	if common := strings.TrimSpace(smallFile(real + "/commondir")); common != "" {
-		if c, err := canonicalAbs(besides(real, common)); err == nil && c != real {
-			dirs = append(dirs, c)
-		}
+}
+
+// gitDir guards a git directory and the one that it shares with others. Neither need be
+// there yet: a file may name the git directory that a tool would make.
+func (f *guardFinder) gitDir(dir string) {
+	if to, err := wspath.CanonicalizeAbs(dir); err == nil {
+		dir = to.Abs
+	}
+	dirs := []string{dir}
+	if common := smallFile(joinAbs(dir, "commondir")); common != "" {
+		dirs = append(dirs, besides(dir, common))
 	}
 	for _, d := range dirs {
 		for _, name := range gitNames {
-			f.abs(d + "/" + name)
+			// A link there that leads nowhere is git's concern.
+			_ = f.abs(joinAbs(d, name))
 		}
 	}
 }
 
-// besides takes a path that may be relative to dir.
+// besides takes a path that may be relative to dir. Where it exists, `..` after a link goes to
+// the parent of where the link leads, as git has it.
 func besides(dir, name string) string {
-	name = filepath.ToSlash(strings.TrimSpace(name))
-	if filepath.IsAbs(filepath.FromSlash(name)) {
-		return name
+	name = filepath.FromSlash(strings.TrimSpace(name))
+	if !filepath.IsAbs(name) {
+		name = filepath.FromSlash(dir) + string(filepath.Separator) + name
 	}
-	return path.Join(dir, name)
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		name = real
+	}
+	return slashed(name)
 }
 
 func isDir(abs string) bool {

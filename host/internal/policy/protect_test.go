@@ -3,6 +3,8 @@ package policy
 import (
 	"strings"
 	"testing"
+
+	"github.com/jptools/jptools/jptool/jptooltest"
 )
 
 const writeAll = `conversation.tools.t.access.fs = [{ path = ".", read = true, write = true }]`
@@ -26,6 +28,31 @@ func TestSelfProtection(t *testing.T) {
 			"write .bare/HEAD", "update .git\ndelete .git\nwrite .bare/config\ncreate .bare/hooks/x",
 		},
 		{
+			"a .git file for what is not there yet", writeAll, "",
+			[]string{`file .git gitdir: far/repo\n`, "dir far"},
+			"write x\nwrite far/repo/HEAD", "update .git\nwrite far/repo/config\ncreate far/repo/hooks/x\ncreate far/repo/commondir",
+		},
+		{
+			"a .git file through a link", writeAll, "",
+			[]string{`file .git gitdir: via/../repo\n`, "dir far/away", "dir far/repo", "symlink via far/away"},
+			"write x\nwrite far/repo/HEAD", "update .git\nwrite far/repo/config\ncreate far/repo/hooks/x\ncreate far/repo/commondir",
+		},
+		{
+			"not yet a bare repository", writeAll, "",
+			[]string{"dir objects", "dir refs", "dir config"},
+			"write config/x\nwrite hooks/x\nwrite sub/HEAD", "create HEAD\nwrite HEAD",
+		},
+		{
+			"a bare repository", writeAll, "",
+			[]string{"file HEAD ref: refs/heads/main", "dir objects", "dir refs"},
+			"write objects/x\nwrite x", "write HEAD\nwrite config\ncreate hooks/x\ncreate commondir\nwrite modules/x/config\nread HEAD/x",
+		},
+		{
+			"a bare repository with a link", writeAll, "",
+			[]string{"symlink HEAD refs/heads/main"},
+			"write x", "delete HEAD\ncreate HEAD\nwrite config\ncreate hooks/x",
+		},
+		{
 			"a worktree", writeAll, "",
 			[]string{`file .git gitdir: $ROOT/.bare/worktrees/a\n`, "dir .bare/hooks", `file .bare/worktrees/a/commondir ../..\n`},
 			"write x", "update .git\nwrite .bare/config\ncreate .bare/hooks/x\nwrite .bare/worktrees/a/config.worktree",
@@ -38,7 +65,7 @@ func TestSelfProtection(t *testing.T) {
 		},
 		{
 			"links out", writeAll, "",
-			[]string{"symlink .jp $OUT/jp", "symlink .git $OUT/git"},
+			[]string{"symlink .jp $OUT", "symlink .git $OUT/git"},
 			"write x", "delete .jp\ncreate .jp\ndelete .git\nread .jp/x",
 		},
 		{
@@ -97,6 +124,36 @@ conversation.tools.t.access.fs = [{ path = ".", read = true, write = true }, { p
 	e, err := d.ExplainFS("update", ".config/jphost/config.toml")
 	if err != nil || e.Origin != SelfProtection || !strings.Contains(e.Remedy, "in your own configuration") {
 		t.Errorf("%v %+v", err, e)
+	}
+}
+
+// What the host will read or write one day is protected before it is there, also when links lead to it.
+func TestHostFilesNotThereYet(t *testing.T) {
+	// The directory of the user's configuration is a link into the workspace.
+	w := newWorld(t, "dir dots/jphost")
+	jptooltest.Tree(t, w.home, "dir .config", "symlink .config/jphost "+w.root+"/dots/jphost")
+	w.check(w.compile("t"), "write x\nwrite dots/x\nwrite dots/jphost/x", "create dots/jphost/config.toml\nwrite dots/jphost/config.toml")
+
+	// The workspace is a home directory that is known by a link.
+	w = newWorld(t)
+	jptooltest.Tree(t, w.dir, "symlink via home")
+	w.root, w.user, w.state = w.home, w.dir+"/via/.config/jphost/config.toml", w.dir+"/via/.local/share/jphost"
+	w.check(w.compile("t"), "write x\nwrite .config/x\nwrite .local/share/x",
+		"create .config/jphost/config.toml\ncreate .local/share/jphost\ncreate .local/share/jphost/ws/approvals.json")
+
+	// The way to it leads through links in the workspace: they stay where they are.
+	w = newWorld(t, "dir st", "symlink link st")
+	w.state = w.root + "/link/a/jphost"
+	w.check(w.compile("t"), "write st/x", "create st/a/jphost\nwrite st/a/jphost/x\ndelete link\ndelete st/a/jphost")
+
+	// A way that cannot be told is no way that can be protected.
+	for _, tree := range [][]string{{"symlink link nowhere"}, {"symlink link link"}} {
+		w = newWorld(t, tree...)
+		w.state = w.root + "/link/jphost"
+		_, err := Compile(t.Context(), w.request("t"))
+		if err == nil || !strings.Contains(err.Error(), "cannot be protected from tools") || !strings.Contains(err.Error(), w.state) {
+			t.Errorf("%v: %v", tree, err)
+		}
 	}
 }
 

@@ -33,7 +33,7 @@ type sensitiveFinder struct {
 // person's own rule names it or the directory it stands in; deeper files are not looked
 // for, because that would walk the tree before each call. It warns; it does not protect.
 func findSensitive(d *Declared, r Request) []Sensitive {
-	f := &sensitiveFinder{d: d, home: strings.TrimSuffix(filepath.ToSlash(r.Home), "/")}
+	f := &sensitiveFinder{d: d, home: homeOf(r.Home)}
 	patterns := slices.Clone(sensitivePaths)
 	for _, t := range r.Tool.SensitivePaths {
 		patterns = append(patterns, t.Text)
@@ -57,16 +57,28 @@ func findSensitive(d *Declared, r Request) []Sensitive {
 	return slices.CompactFunc(f.found, func(a, b Sensitive) bool { return a.Path == b.Path })
 }
 
+// homeOf is the home directory without links, "" when there is none.
+func homeOf(dir string) string {
+	if !filepath.IsAbs(dir) {
+		return ""
+	}
+	to, err := wspath.CanonicalizeAbs(dir)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(to.Abs, "/")
+}
+
 // literal reports a place if it can be reached, and rules on what lies in it.
 func (f *sensitiveFinder) literal(written, name string) {
 	m := f.d.model
 	var at place
 	if filepath.IsAbs(filepath.FromSlash(name)) {
-		real, err := canonicalAbs(name)
-		if err != nil {
+		to, err := wspath.CanonicalizeAbs(name)
+		if err != nil || to.Missing {
 			return // nothing is there
 		}
-		at = m.placeOf(real)
+		at = m.placeOf(to.Abs)
 	} else {
 		rel, err := wspath.Parse(name)
 		if err != nil {

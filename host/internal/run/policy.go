@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -31,7 +30,7 @@ func (h *Host) Compile(ctx context.Context, t *config.Tool, p ask.Prompter) (*po
 		Approve: func(ctx context.Context, r approval.Request) (approval.Result, error) {
 			return h.Approvals.Resolve(ctx, p, r)
 		},
-		Home: canonical(lookup(h.Environ, "HOME")), StateDir: canonical(h.State.Base()),
+		Home: lookup(h.Environ, "HOME"), StateDir: h.State.Base(),
 		OSSandbox: runtime.GOOS == "linux",
 	})
 	if errs := config.Errors(nil); errors.As(err, &errs) {
@@ -120,16 +119,6 @@ func (k *call) plan(ctx context.Context) error {
 	k.report.Withheld = nil
 	k.report.Plan, k.report.Outcome = p, Outcome{Type: "planned"}
 	return nil
-}
-
-func canonical(path string) string {
-	if path == "" {
-		return ""
-	}
-	if p, err := filepath.EvalSymlinks(path); err == nil {
-		path = p
-	}
-	return filepath.ToSlash(path)
 }
 
 func lookup(environ []string, name string) string {
