@@ -26,8 +26,11 @@
 // becomes a quoted reference to it, by the quotes it stands in: {{x}}, "{{x}}" and
 // 'a {{x}} b' are each one word, or a piece of one. Where that cannot be told for certain (here
 // documents, backquotes, arithmetic) or where the shell would read the value as code
-// (as the name of a command, after eval and its like) a placeholder is an error at load.
+// (as the name of a command, after eval and its like, after a command that an expansion names, after >& and test -v, whose
+// words bash expands again) a placeholder is an error at load. Quoting is for POSIX sh and for bash; what cannot
+// be quoted safely for both is refused.
 //
 // What this does not stop: programs that take a word for code themselves, such as
-// `sh -c {{x}}`, `awk {{x}}`, `find -exec`, or bash's `[` with a value as its operator.
+// `sh -c {{x}}`, `awk {{x}}`, `find -exec`; and what the script does with a variable that it has put a
+// value into, such as `n={{x}}; eval "$n"` or, in bash, `$((n))`.
 package template

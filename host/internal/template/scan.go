@@ -1,9 +1,6 @@
 package template
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // scanner follows a script as far as is needed to know in what quotes a placeholder
 // stands, and whether as a command. What it does not follow it notices, and then takes
@@ -26,13 +23,7 @@ type frame struct {
 	// quotes, { for ${…}, and + for arithmetic.
 	kind byte
 
-	// Of a simple command in ( frames:
-	word     []byte // the unquoted text of the word so far
-	inWord   bool
-	command  bool   // the command's name has been read
-	redirect bool   // the word is the target of a redirection
-	prefix   string // the last of the prefixes
-	reads    string // a builtin that takes its words for code or names
+	simple // of ( frames
 }
 
 const (
@@ -43,6 +34,15 @@ const (
 func newScanner() *scanner { return &scanner{frames: []frame{{kind: '('}}} }
 
 func (s *scanner) top() *frame { return &s.frames[len(s.frames)-1] }
+
+// command is the simple command that the next byte belongs to: double quotes are part of it.
+func (s *scanner) command() *frame {
+	f := s.top()
+	if f.kind == '"' {
+		f = &s.frames[len(s.frames)-2]
+	}
+	return f
+}
 
 func (s *scanner) push(kind byte) { s.frames = append(s.frames, frame{kind: kind}) }
 
@@ -58,7 +58,9 @@ func (s *scanner) lose(construct string) {
 func (s *scanner) feed(c byte) {
 	switch {
 	case s.single:
-		s.single = c != '\''
+		if s.single = c != '\''; s.single {
+			s.command().part(c)
+		}
 		s.prev = 0
 		return
 	case s.comment:
@@ -70,7 +72,8 @@ func (s *scanner) feed(c byte) {
 		s.escaped = false
 		if c != '\n' {
 			s.prev = 0
-			s.top().part(c)
+			s.command().quote()
+			s.command().part(c)
 		}
 		return
 	}
@@ -112,6 +115,9 @@ func (s *scanner) dollar(c, prev byte) bool {
 		s.lose("a backquote")
 	case c == '\\': // with a line end it is nothing at all, so it begins no word yet
 		s.escaped, s.prev = true, prev
+	case c == '$' && prev != '$':
+		s.command().expand(s.top().kind == '"')
+		return false
 	case prev == pid && strings.IndexByte("({['", c) >= 0:
 		s.lose("a $$ before a bracket") // which $ it belongs to is for each shell to say
 	case prev != '$':
@@ -132,9 +138,13 @@ func (s *scanner) dollar(c, prev byte) bool {
 }
 
 func (s *scanner) doubleQuoted(c, prev byte) {
-	if !s.dollar(c, prev) && c == '"' {
+	switch {
+	case s.dollar(c, prev):
+	case c == '"':
 		s.pop()
 		s.prev = 0
+	default:
+		s.command().part(c)
 	}
 }
 
@@ -166,77 +176,13 @@ func (s *scanner) unquoted(c, prev byte) {
 		if prev == '$' {
 			s.lose("a $'")
 		}
-		s.single, f.inWord = true, true
+		s.single = true
+		f.quote()
 	case c == '"':
-		f.inWord = true
+		f.quote()
 		s.push('"')
 		s.prev = 0
 	case strings.IndexByte(" \t\n;|&<>", c) < 0:
 		f.part(c)
 	}
-}
-
-// separate ends the word at a space or operator, and the command at most operators.
-func (s *scanner) separate(c, prev byte) {
-	f := s.top()
-	angle := c == '<' || c == '>'
-	if angle && f.inWord && len(f.word) > 0 && strings.Trim(string(f.word), "0123456789") == "" {
-		f.word, f.inWord = f.word[:0], false // 2> is one operator
-	}
-	s.endWord(f)
-	switch {
-	case angle, (c == '&' || c == '|') && (prev == '<' || prev == '>'): // also >& and >|
-		f.redirect = true
-	case c != ' ' && c != '\t':
-		*f = frame{kind: f.kind}
-	}
-}
-
-func (f *frame) part(c byte) {
-	if f.kind == '(' {
-		f.word, f.inWord = append(f.word, c), true
-	}
-}
-
-var (
-	// After these the next word is a command's name still.
-	prefixes = strings.Fields("! { } if then elif else while until do done fi esac time exec command builtin coproc")
-	// These take words for code, or for the names of things that are run later.
-	evaluators = strings.Fields("eval . source trap alias let unset read getopts mapfile readarray")
-	// These do so with words that are no assignment: bash runs what is in the brackets
-	// of a name.
-	declarers = strings.Fields("declare typeset local readonly export")
-)
-
-// endWord counts the word that ends here, if there is one.
-func (s *scanner) endWord(f *frame) {
-	word := string(f.word)
-	if !f.inWord {
-		return
-	}
-	f.word, f.inWord = f.word[:0], false
-	switch {
-	case f.redirect:
-		f.redirect = false
-	case word == "case" && len(s.frames) > 1:
-		s.lose("a case in parentheses")
-	case f.command:
-	case word == "[[" || word == "function":
-		s.lose("a " + word)
-	case slices.Contains(evaluators, word) || slices.Contains(declarers, word):
-		f.reads, f.command = word, true
-	case slices.Contains(prefixes, word):
-		f.prefix = word
-	case f.prefix == "exec" && strings.HasPrefix(word, "-"):
-		f.reads = "exec" // with options that may have words of their own
-	case strings.HasPrefix(word, "-") && slices.Contains([]string{"time", "command", "builtin"}, f.prefix):
-	case !assigns(word):
-		f.command = true
-	}
-}
-
-// assigns reports whether a word begins with NAME=.
-func assigns(word string) bool {
-	name, _, ok := strings.Cut(word, "=")
-	return ok && name != "" && name[0] > '9' && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }

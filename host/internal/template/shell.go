@@ -3,7 +3,6 @@ package template
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -63,12 +62,7 @@ const otherWay = "\nwrite it without shell = true: program = \"sh\", args = [\"-
 
 // place returns what stands for a value in the script here, given its variable.
 func (s *scanner) place(ref string) (string, error) {
-	// The simple command that the placeholder is in: double quotes are part of it.
-	f := s.top()
-	if f.kind == '"' {
-		f = &s.frames[len(s.frames)-2]
-	}
-	assigned := assigns(string(f.word))
+	f := s.command()
 	switch {
 	case s.comment:
 		return "", nil
@@ -82,13 +76,12 @@ func (s *scanner) place(ref string) (string, error) {
 		return "", errors.New("stands inside of ${…}" + otherWay)
 	case f.kind == '+':
 		return "", errors.New("stands in arithmetic, which would run what is in the value\nassign it to a variable after checking that it is a number")
-	case f.reads != "" && !f.redirect && !(assigned && slices.Contains(declarers, f.reads)):
-		return "", errors.New("stands after " + strconv.Quote(f.reads) + ", which would take the value for code\ncall a program with it instead")
-	case !f.command && !f.redirect && !assigned:
-		return "", errors.New("stands for the name of a command, so the value would choose what is run\nname the program, or write it without shell = true")
+	}
+	if why, instead := f.refuses(); why != "" {
+		return "", errors.New(why + "\n" + instead)
 	}
 	s.prev = 0
-	f.inWord = true
+	f.inWord, f.expands = true, true
 	switch {
 	case s.single:
 		return `'"` + ref + `"'`, nil
@@ -112,11 +105,13 @@ func (s *scanner) end() error {
 	f := s.top()
 	s.endWord(f)
 	switch {
+	case s.lost != "":
+		return errors.New("the script ends in " + s.lost + ", so `args` cannot be appended for certain" + remedy)
 	case f.redirect:
 		return errors.New("the script ends in a redirection, so the first of `args` would be its file" + remedy)
 	case f.reads != "":
-		return errors.New("the script ends in " + strconv.Quote(f.reads) + ", which would take `args` for code" + remedy)
-	case !f.command:
+		return errors.New("the script ends in " + f.reads + ", which would take `args` for code" + remedy)
+	case !f.named:
 		return errors.New("the script ends where a command's name is expected, so the first of `args` would choose what is run" + remedy)
 	}
 	return nil

@@ -2,10 +2,14 @@ package template
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -40,9 +44,10 @@ func words(t fataler, shell, script string, args []string, values map[string]str
 	if err != nil {
 		t.Fatalf("%s: %v", script, err)
 	}
+	argv[2] = `W() { printf '%s\0' "$@"; }; ` + argv[2]
 	cmd := exec.Command(shell, argv[1:]...)
 	cmd.Dir = "/"
-	cmd.Env = []string{`W=printf %s\0`, "PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8"}
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8"}
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil || errs.Len() > 0 {
@@ -59,44 +64,50 @@ type fataler interface {
 
 // nasty is what a shell would make something of.
 var nasty = []string{
-	"", " ", "a b", "x'; $W injected; '", `x"; $W injected; "`, "$(echo injected)", "`echo injected`", "${HOME}", "$__jp1", "*", "/*", "~", "a\nb", "\n",
+	"", " ", "a b", "x'; W injected; '", `x"; W injected; "`, "$(echo injected)", "`echo injected`", "${HOME}", "$__jp1", "*", "/*", "~", "a\nb", "\n",
 	"trailing\n\n", "\\", "\\\\", "#", "# x", "-n", "--", "é🙂", "\x01\x02\x7f", "a[$(echo injected >&2)]", ";", "&", "|", "<", ">", "(", ")", "{a,b}", "!", "'", `"`, "{{tool.name}}", "\t", "\r\n",
 }
 
 // Each line is a script; placeholders are {{a}} and {{b}} for short, and the words that
 // the program must see are separated by |.
 var accepted = []struct{ script, want string }{
-	{"$W {{a}} {{b}}", "{{a}}|{{b}}"},
-	{`$W "{{a}}" '{{b}}'`, "{{a}}|{{b}}"},
-	{`$W "x {{a}} y"'x {{b}} y'z{{a}}z`, "x {{a}} yx {{b}} yz{{a}}z"},
-	{`$W --x={{a}} --y="{{b}}"`, "--x={{a}}|--y={{b}}"},
-	{`x={{a}}; y="-{{b}}-"; $W "$x" "$y"`, "{{a}}|-{{b}}-"},
-	{`f() { shift; $W {{a}} "$@"; }; f 1 2 {{b}}`, "{{a}}|2|{{b}}"},
-	{`set -- {{a}} {{b}}; $W "$#" "$@"`, "2|{{a}}|{{b}}"},
-	{`$W "$#"`, "0"},
-	{"# {{a}} don't {{b}}\n$W x # '\n# \"\n$W {{a}}", "x|{{a}}"},
-	{"$W x \\\n# don't\n$W {{a}}", "x|{{a}}"},
-	{"$W \\\n {{a}} \\\n\"{{b}}\"", "{{a}}|{{b}}"},
-	{`x=x; $W "${x}{{a}}" $x{{b}} ${x}`, "x{{a}}|x{{b}}|x"},
-	{`(cd / && $W {{a}}) && { $W {{b}}; }`, "{{a}}|{{b}}"},
-	{`if [ x = {{a}} ]; then :; else $W no {{b}}; fi`, "no|{{b}}"},
-	{`for i in {{a}} "{{b}}"; do $W "$i"; done`, "{{a}}|{{b}}"},
-	{`case {{a}} in x) $W never;; *) $W {{b}};; esac`, "{{b}}"},
-	{`$W {{a}} 2>&1 {{b}}`, "{{a}}|{{b}}"},
-	{`echo x >/dev/null {{a}}; $W {{b}}`, "{{b}}"},
-	{`$W $((1+2)) {{a}} "$((2*(3)))" {{b}}`, "3|{{a}}|6|{{b}}"},
-	{`$W "$(printf %s- {{a}})"`, "{{a}}-"},
-	{`$W "a $(printf %s- "b {{a}} c") d {{b}}"`, "a b {{a}} c- d {{b}}"},
-	{`$W "a $(printf %s- 'b {{a}} c') d" '{{b}}'`, "a b {{a}} c- d|{{b}}"},
-	{`$W \" {{a}} \' "\"" {{b}}`, "\"|{{a}}|'|\"|{{b}}"},
-	{`$W '\' {{a}} "'" {{b}}`, `\|{{a}}|'|{{b}}`},
-	{`x="$$"; $W $? {{a}} a#b`, "0|{{a}}|a#b"},
-	{`exec $W {{a}}`, "{{a}}"},
-	{`/usr/bin/env $W {{a}} "{{b}}"`, "{{a}}|{{b}}"},
-	{`export X={{a}}; $W "$X"`, "{{a}}"},
-	{`$W {{a}} | while read -r x; do :; done; $W {{b}}`, "{{b}}"},
-	{"$W {{a}} \n\n", "{{a}}"},
-	{`$W x && $W {{a}} || $W {{b}}`, "x|{{a}}"},
+	{"W {{a}} {{b}}", "{{a}}|{{b}}"},
+	{`W "{{a}}" '{{b}}'`, "{{a}}|{{b}}"},
+	{`W "x {{a}} y"'x {{b}} y'z{{a}}z`, "x {{a}} yx {{b}} yz{{a}}z"},
+	{`W --x={{a}} --y="{{b}}"`, "--x={{a}}|--y={{b}}"},
+	{`x={{a}}; y="-{{b}}-"; W "$x" "$y"`, "{{a}}|-{{b}}-"},
+	{`f() { shift; W {{a}} "$@"; }; f 1 2 {{b}}`, "{{a}}|2|{{b}}"},
+	{`set -- {{a}} {{b}}; W "$#" "$@"`, "2|{{a}}|{{b}}"},
+	{`W "$#"`, "0"},
+	{"# {{a}} don't {{b}}\nW x # '\n# \"\nW {{a}}", "x|{{a}}"},
+	{"W x \\\n# don't\nW {{a}}", "x|{{a}}"},
+	{"W \\\n {{a}} \\\n\"{{b}}\"", "{{a}}|{{b}}"},
+	{`x=x; W "${x}{{a}}" $x{{b}} ${x}`, "x{{a}}|x{{b}}|x"},
+	{`(cd / && W {{a}}) && { W {{b}}; }`, "{{a}}|{{b}}"},
+	{`if [ x = {{a}} ]; then :; else W no {{b}}; fi`, "no|{{b}}"},
+	{`for i in {{a}} "{{b}}"; do W "$i"; done`, "{{a}}|{{b}}"},
+	{`case {{a}} in x) W never;; *) W {{b}};; esac`, "{{b}}"},
+	{`W {{a}} 2>&1 {{b}}`, "{{a}}|{{b}}"},
+	{`echo x >/dev/null {{a}}; W {{b}}`, "{{b}}"},
+	{`W $((1+2)) {{a}} "$((2*(3)))" {{b}}`, "3|{{a}}|6|{{b}}"},
+	{`W "$(printf %s- {{a}})"`, "{{a}}-"},
+	{`W "a $(printf %s- "b {{a}} c") d {{b}}"`, "a b {{a}} c- d {{b}}"},
+	{`W "a $(printf %s- 'b {{a}} c') d" '{{b}}'`, "a b {{a}} c- d|{{b}}"},
+	{`W \" {{a}} \' "\"" {{b}}`, "\"|{{a}}|'|\"|{{b}}"},
+	{`W '\' {{a}} "'" {{b}}`, `\|{{a}}|'|{{b}}`},
+	{`x="$$"; W $? {{a}} a#b`, "0|{{a}}|a#b"},
+	{`exec printf '%s\0' {{a}}`, "{{a}}"},
+	{`/usr/bin/env printf '%s\0' {{a}} "{{b}}"`, "{{a}}|{{b}}"},
+	{`export X={{a}}; W "$X"`, "{{a}}"},
+	{`W {{a}} | while read -r x; do :; done; W {{b}}`, "{{b}}"},
+	{"W {{a}} \n\n", "{{a}}"},
+	{`W x && W {{a}} || W {{b}}`, "x|{{a}}"},
+	{`[ {{a}} = {{b}} ] || [ ! -n {{a}} ] || [ -n "x{{a}}" -a {{a}} != {{b}} ]; W {{a}}`, "{{a}}"},
+	{`printf '%s\0' {{a}}; printf -- "a%s{{b}}\0" | while read -r x; do :; done; printf "x%s\0" {{b}}`, "{{a}}|x{{b}}"},
+	{`x=/usr; "$x/bin/env" printf '%s\0' {{a}}`, "{{a}}"},
+	{`f() { local x={{a}}; readonly y={{b}}; W "$x" "$y"; }; f`, "{{a}}|{{b}}"},
+	{`export -p >/dev/null; W {{a}}`, "{{a}}"},
+	{`echo x 2>/dev/null >&2 {{a}}; W {{b}}`, "{{b}}"},
 }
 
 func long(s string) string {
@@ -134,7 +145,7 @@ func TestShellWords(t *testing.T) {
 
 func TestShellArguments(t *testing.T) {
 	for _, shell := range shells(t) {
-		for _, script := range []string{"$W x", "$W x\n", "true; $W x ", "false || $W 'x'"} {
+		for _, script := range []string{"W x", "W x\n", "true; W x ", "false || W 'x'"} {
 			got := words(t, shell, script, []string{"{{tool.arguments.a}}", "lit $(eral)", "-{{tool.arguments.a}}-", ""}, map[string]string{"a": "'a b"})
 			if diff := cmp.Diff([]string{"x", "'a b", "lit $(eral)", "-'a b-", ""}, got); diff != "" {
 				t.Errorf("%s: %q: %s", shell, script, diff)
@@ -167,6 +178,15 @@ func TestShellRefuses(t *testing.T) {
 		"cat <<E\n{{a}}\nE": "here document", "cat <\\\n<E\n{{a}}\nE": "here document", "x `y {{a}}`": "backquote", "x \"`y`\" {{a}}": "backquote", "x $'y' {{a}}": "$'",
 		"x $(( {{a}} ))": "arithmetic", "x $((y + (1 - {{a}})))": "arithmetic", "(( {{a}} ))": "((", "x $[ {{a}} ]": "$[", "x $\\\n(( {{a}} ))": "arithmetic", "x $(\\\n({{a}}))": "arithmetic",
 		"x ${y:-{{a}}}": "${", "x ${y:-'a'} {{a}}": "${", "x \\{{a}}": "backslash", "x \"\\{{a}}\"": "backslash", "x ${{a}}": "$", "x \"${{a}}\"": "$", "[[ {{a}} -eq 1 ]]": "[[",
+		"echo x >& {{a}}": ">&", "echo x >&{{a}}": ">&", "echo x <& '{{a}}'": ">&", "echo x &> {{a}}": ">&", "echo x &>> {{a}}": ">&", "echo x 2>&\\\n{{a}}": ">&",
+		"test -v {{a}}": `"test -v"`, "[ -n x -a '-v' {{a}} ]": `"[ -v"`, "[ ! -R {{a}} ]": `"[ -R"`, "[ {{b}} {{a}} ]": "could be -v", "test $x {{a}}": "could be -v", "[ \"$x\" \"{{a}}\" ]": "could be -v", "test x$y {{a}}": "could be -v",
+		"printf -v {{a}} x": `"printf" without`, "printf {{a}}": `"printf" without`, "printf \"{{a}}\"": `"printf" without`, "printf -- {{a}}": `"printf" without`, "printf \"-v{{a}}\" x": `"printf" without`, "printf $x {{a}}": `"printf" without`,
+		"compgen -W {{a}}": `"compgen"`, "complete -C {{a}}": `"complete"`, "bind -x {{a}}": `"bind"`, "wait -p {{a}}": `"wait"`, "enable -f {{a}} x": `"enable"`, "jobs -x {{a}}": `"jobs"`, "set {{a}}": `"set"`, "set -o {{a}}": `"set"`,
+		"declare -i x={{a}}": "such options", "local -n x={{a}}": "such options", "typeset -a x={{a}}": "such options", "declare -i x\nx={{a}}": "such options", "declare $o x={{a}}": "such options", "export x[1]={{a}}": `"export"`, "x[{{a}}]=1": "name of a command", "x[1]={{a}}": "name of a command", "x+={{a}}": "name of a command",
+		"PATH={{a}} x": "PATH", "export OPTIND={{a}}": "OPTIND", "PS4=\"{{a}}\"; set -x": "PS4", "RANDOM={{a}}": "RANDOM",
+		"$x {{a}}": "an expansion names", "\"$x\" {{a}}": "an expansion names", "${x} {{a}}": "an expansion names", "$(x) {{a}}": "an expansion names", "$x/y {{a}}": "an expansion names", "ev$x {{a}}": "an expansion names", "x=1 $y {{a}}": "an expansion names", "command \"$x\" {{a}}": "an expansion names",
+		"'eval' {{a}}": `"eval"`, "\"ev\"al {{a}}": `"eval"`, "\\eval {{a}}": `"eval"`, "x[0]=1 eval {{a}}": `=1"`, "x+=1 eval {{a}}": `=1"`, "{x}>y eval {{a}}": `"{x}"`, "{eval,x} {{a}}": `{eval,x}`, "ev?l {{a}}": `ev?l`, "coproc x { eval {{a}}; }": "coproc",
+		"for x do eval {{a}}; done": `"eval"`, "for x in do eval {{a}}; done": `"eval"`, "select x do {{a}}; done": "name of a command", "alias x=eval\nx {{a}}": "alias", "\"x\"={{a}}": "name of a command", "\\x={{a}}": "name of a command", "''x={{a}}": "name of a command", "<(x) eval {{a}}": `"eval"`,
 		"function f { {{a}}; }": "function", "x $$(y) {{a}}": "$$", "x \"$${y}{{a}}\"": "$$", "x $(case y in z) echo;; esac) \"{{a}}\"": "case",
 	} {
 		script = long(script)
@@ -185,8 +205,8 @@ func TestShellProperty(t *testing.T) {
 		pieces := rapid.SliceOfN(rapid.SampledFrom([]string{
 			"{{a}}", "{{a}}", "{{a}}", " ", "'", `"`, "\\", "$", "x", "#", "\n", "$(echo ", ")", "(", "${x}", "$((1))", "\\\n", "`", "=", "$#", "$?", "'q'", `"d"`, "{", "}",
 		}), 1, 12).Draw(t, "pieces")
-		script := "$W [ " + strings.Join(pieces, "") + " ]"
-		if _, err := Compile(Command{Program: long(script), Shell: true}); err != nil || strings.Contains(script, "$$") {
+		script := "W [ " + strings.Join(pieces, "") + " ]"
+		if _, err := Compile(Command{Program: long(script), Shell: true}); err != nil || strings.Contains(strings.ReplaceAll(script, "\\\n", ""), "$$") {
 			return // the process number is another each time
 		}
 		value := rapid.OneOf(rapid.SampledFrom(nasty), rapid.StringMatching(`[^\x00]{0,6}`)).Draw(t, "value")
@@ -215,6 +235,51 @@ func TestShellProperty(t *testing.T) {
 	})
 	if compiled < 20 {
 		t.Errorf("only %d scripts were run", compiled)
+	}
+}
+
+// Whatever a value is, it is never run, and nothing is run that it names: not by builtins either that
+// take their words for more than texts.
+func TestShellRunsNoValue(t *testing.T) {
+	all := shells(t)
+	owned := filepath.Join(t.TempDir(), "owned")
+	dir := t.TempDir()
+	ran := 0
+	rapid.Check(t, func(t *rapid.T) {
+		pieces := rapid.SliceOfN(rapid.SampledFrom([]string{
+			"{{a}}", "{{a}}", "{{b}}", "'{{a}}'", "\"{{b}}\"", " ", " ", " ", "\n", ";", "x", "x=", "x+=", "x[0]=", "x[", "]", "-v", "-a", "-n", "=", "!", "'%s'", "--", "$x", "\"$x\"", "/", "(", ")", "{ ", " }",
+			"test", "[", " ]", "printf", "echo", "eval", "export", "local", "declare", "-i", "readonly", "unset", "read", "set", "shift", "for x in", "for x", "do", "done", "case x in", "esac", "if", "then", "fi",
+			">&", "&>", ">", "<", "2>", "&", "'", "\"", "\\", "let", "wait", "-p", "printf -v", "test -v", "compgen -W", "command", "builtin", "coproc", "OPTIND=", "PS4=", "hash", "type", "cd", "ulimit", "umask", "exit", "return", "f() {", "exec",
+		}), 2, 9).Draw(t, "pieces")
+		script := strings.Join(pieces, rapid.SampledFrom([]string{"", " ", " "}).Draw(t, "between"))
+		tmpl, err := Compile(Command{Program: long(script), Shell: true})
+		if err != nil {
+			return
+		}
+		value := rapid.SampledFrom([]string{"-v", "-va[$(: >$OWNED)]", "a[$(: >$OWNED)]", "a[$(: >$OWNED)]=1", "$(: >$OWNED)", "(a[$(: >$OWNED)])", "`: >$OWNED`", "!", "own", "eval", "-p", "--"})
+		tool, err := json.Marshal(map[string]any{"arguments": map[string]string{"a": value.Draw(t, "a"), "b": value.Draw(t, "b")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		argv, err := tmpl.Render(Data{Context: json.RawMessage(`{}`), Tool: tool})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, shell := range all {
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			cmd := exec.CommandContext(ctx, shell, argv[1:]...)
+			cmd.Dir, cmd.Env = dir, []string{"OWNED=" + owned, "PATH=/usr/bin:/bin"}
+			_ = cmd.Run() // most of them are no scripts
+			cancel()
+			ran++
+			if _, err := os.Lstat(owned); err == nil {
+				_ = os.Remove(owned)
+				t.Fatalf("%s: %q ran what is in %s", shell, script, tool)
+			}
+		}
+	})
+	if ran < 20 {
+		t.Errorf("only %d scripts were run", ran)
 	}
 }
 
