@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"syscall"
 
 	"github.com/jptools/jptools/host/internal/state"
@@ -157,6 +158,21 @@ func (o object) get(key string) json.RawMessage {
 	for _, m := range o {
 		if m.key == key {
 			return m.value
+		}
+	}
+	return nil
+}
+
+// only is an error unless every key is one of these and all that must be there are.
+func (o object) only(must, may []string) error {
+	for _, key := range must {
+		if value := o.get(key); value == nil || string(value) == "null" {
+			return fmt.Errorf("the key %q is missing", key)
+		}
+	}
+	for _, m := range o {
+		if !slices.Contains(must, m.key) && !slices.Contains(may, m.key) {
+			return fmt.Errorf("the key %q is not known", m.key)
 		}
 	}
 	return nil

@@ -2,6 +2,8 @@ package approval
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -34,10 +36,30 @@ type holdsFile struct {
 	Holds []Hold `json:"holds"`
 }
 
+// parse takes exactly what save writes: a list that is understood in part could lack a hold.
 func (h *holdsFile) parse(data []byte) error {
 	*h = holdsFile{}
 	if data == nil {
 		return nil
+	}
+	var doc object
+	if err := decodeStrict(data, &doc); err != nil {
+		return err
+	}
+	if err := doc.only([]string{"holds"}, nil); err != nil {
+		return err
+	}
+	var list []object
+	if err := json.Unmarshal(doc.get("holds"), &list); err != nil {
+		return fmt.Errorf("holds: %w", err)
+	}
+	if list == nil {
+		return errors.New("holds: a list is expected")
+	}
+	for i, o := range list {
+		if err := o.only([]string{"path", "reason", "held_at"}, []string{"tool"}); err != nil {
+			return fmt.Errorf("holds[%d]: %w", i, err)
+		}
 	}
 	return decodeStrict(data, h)
 }

@@ -134,6 +134,27 @@ func TestHolds(t *testing.T) {
 	must(t, holds.Check())
 }
 
+// What is not exactly a list of holds could be one that lacks some.
+func TestHoldsThatAreNoListHoldEverything(t *testing.T) {
+	const hold = `"path":"a","reason":"b","held_at":"2026-01-02T03:04:05Z"`
+	for _, text := range []string{
+		``, `null`, `[]`, `{}`, `{"x":1}`, `{"version":99}`, `{"Holds":[]}`, `{"holds":null}`, `{"holds":{}}`, `{"holds":[],"version":2}`,
+		`{"holds":[],"holds":[]}`, `{"holds":[]} x`, `{"holds":[null]}`, `{"holds":[{}]}`, `{"holds":[{"path":"a"}]}`, `{"holds":[{` + hold + `,"released":true}]}`,
+		`{"holds":[{` + hold + `,"path":"c"}]}`, `{"holds":[{"path":null,"reason":"b","held_at":"2026-01-02T03:04:05Z"}]}`,
+	} {
+		dir := statetest.Dir(t, t.TempDir(), nil)
+		must(t, dir.Write("holds.json", []byte(text)))
+		if err := approval.OpenHolds(dir).Check(); err == nil || !strings.Contains(err.Error(), "cannot be used") || !strings.Contains(err.Error(), "jphost trust accept") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	dir := statetest.Dir(t, t.TempDir(), nil)
+	must(t, dir.Write("holds.json", []byte(`{"holds":[{`+hold+`,"tool":"t"}]}`)))
+	if list, err := approval.OpenHolds(dir).List(); err != nil || len(list) != 1 || list[0].Tool != "t" {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
 func TestBrokenHoldsHoldEverything(t *testing.T) {
 	dir := statetest.Dir(t, t.TempDir(), nil)
 	must(t, dir.Write("holds.json", []byte(`{"holds":`)))

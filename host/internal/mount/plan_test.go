@@ -225,7 +225,7 @@ func TestPlanIsIdempotent(t *testing.T) {
 
 func TestPlanRefuses(t *testing.T) {
 	home := base(t)
-	jptooltest.Tree(t, home, "symlink ws/taken ../code/y", "dir ws/dir", "file ws/file x", "symlink ws/dead ../code/none")
+	jptooltest.Tree(t, home, "symlink ws/taken ../code/y", "dir ws/.git", "symlink ws/ingit .git", "dir ws/dir", "file ws/file x", "symlink ws/dead ../code/none")
 	for spec, want := range map[string]string{
 		"fork=src":                          "inside the workspace, at src\nno mount is needed",
 		"fork=~/ws":                         "inside the workspace, at .\n",
@@ -242,6 +242,7 @@ func TestPlanRefuses(t *testing.T) {
 		"file/below=~/code/x":               "the link cannot be made at file/below",
 		"out/fork=~/code/x":                 "its directory leads outside the workspace",
 		"broken/fork=~/code/x":              "the link cannot be made at broken/fork",
+		"ingit/fork=~/code/x":               ".git/fork is not a place for a mount: .git is managed by git",
 		"injp/fork=~/code/x":                ".jp/fork is not a place for a mount",
 		"web:fork=~/code/x":                 "web cannot have mounts: it is an MCP tool\nthe enabled local tools are: fs_read_file, fs_modify_file",
 		"nothing:fork=~/code/x":             "there is no tool nothing\nthe enabled local tools are",

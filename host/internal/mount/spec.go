@@ -160,8 +160,9 @@ func ResolveName(name, cwd, root string) (wspath.Rel, error) {
 	return rel, nil
 }
 
-// notReserved keeps mounts out of what configures the host. Names compare without case,
-// because some file systems do.
+// notReserved keeps mounts out of what configures the host, and out of git directories: git
+// follows links there and runs what they lead to. Names compare without case, because
+// some file systems do.
 func notReserved(rel wspath.Rel) error {
 	first, _, _ := strings.Cut(rel.Slash(), "/")
 	if strings.EqualFold(first, ".jp") {
@@ -169,6 +170,11 @@ func notReserved(rel wspath.Rel) error {
 	}
 	if strings.EqualFold(rel.Base(), ".jp.toml") {
 		return fmt.Errorf(".jp.toml configures the host")
+	}
+	for name := range strings.SplitSeq(rel.Slash(), "/") {
+		if strings.EqualFold(name, ".git") {
+			return fmt.Errorf(".git is managed by git")
+		}
 	}
 	return nil
 }
