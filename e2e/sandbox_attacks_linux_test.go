@@ -27,10 +27,11 @@ type trial struct {
 }
 
 // readOnly is a launch that may not change anything; withheld one with a directory that it may not
-// even look at, and another that it may only read.
+// even look at, and another that it may only read; network one that may connect to others.
 const (
 	readOnly = "--ro ."
 	withheld = "--rw . --grant path=src/private --grant path=docs,read"
+	network  = "--rw . --net"
 )
 
 var trials = []trial{
@@ -48,6 +49,12 @@ var trials = []trial{
 	{does: "read /proc/{PID}/root{OUT}/victim.txt"},
 	{does: "read /proc/{PID}/cwd/../outside/victim.txt"},
 	{does: "proc-fd {PID} 3"},
+	{does: "parent environ", control: "read /proc/{PID}/environ"},
+	{does: "parent maps", control: "read /proc/{PID}/maps"},
+	{does: "parent root{OUT}/victim.txt", control: "read /proc/{PID}/root{OUT}/victim.txt"},
+	{does: "parent cwd/../outside/victim.txt", control: "read /proc/{PID}/cwd/../outside/victim.txt"},
+	{does: "parent-memory", control: "proc-mem {PID} {AT} {LEN}"},
+	{does: "inotify {HOME}/.ssh", tier: namespaces}, // names are visible to Landlock's programs
 	{does: "read {WS}/src/private/secret", grants: withheld},
 	{does: "read src/private/secret", grants: withheld},
 	{does: "read /proc/self/cwd/src/private/secret", grants: withheld},
@@ -70,6 +77,8 @@ var trials = []trial{
 	{does: "link {OUT}/victim.txt {WS}/l"},
 	{does: "link {WS}/src/a.txt {OUT}/l"},
 	{does: "link-proc-fd {OUT}/victim.txt {WS}/l", only: root},
+	{does: "link-empty {OUT}/victim.txt {WS}/l", only: root},
+	{does: "opath-reopen {OUT}/victim.txt"},
 	{does: "tmpfile {OUT} {WS}/l"},
 	{does: "tmpfile {WS} {OUT}/l"},
 	{does: "symlink-write {WS}/l {OUT}/victim.txt "},
@@ -77,7 +86,9 @@ var trials = []trial{
 	{does: "symlink-write {WS}/l ../outside victim.txt"},
 	{does: "symlink-write {WS}/src/l /proc/self/root{OUT} victim.txt"},
 	{does: "write /proc/self/root{OUT}/victim.txt"},
+	{does: "write /proc/thread-self/root{OUT}/victim.txt"},
 	{does: "write /proc/{PID}/root{OUT}/victim.txt"},
+	{does: "write /proc/1/root{OUT}/victim.txt", control: "write /proc/{PID}/root{OUT}/victim.txt"},
 	{does: "write /proc/self/cwd/../outside/victim.txt"},
 	{does: "write ../outside/victim.txt"},
 	{does: "dirfd / {OUT}/victim.txt"},
@@ -105,6 +116,7 @@ var trials = []trial{
 	{does: "exchange {WS}/src {WS}/good", grants: withheld},
 	{does: "link {WS}/docs/guide {WS}/l", grants: withheld},
 	{does: "symlink-write {WS}/l docs guide", grants: withheld},
+	{does: "opath-reopen {WS}/docs/guide", grants: withheld},
 	{does: "dirfd {WS}/docs guide", grants: withheld},
 	{does: "fchdir {WS}/src/private secret", grants: withheld},
 	{does: "scm-rights {WS}/docs guide", grants: withheld},
@@ -129,6 +141,7 @@ var trials = []trial{
 	{does: "xattr {WS}/src/a.txt", grants: readOnly, lacks: "EOPNOTSUPP"},
 	{does: "fxattr {WS}/src/a.txt", grants: readOnly, lacks: "EOPNOTSUPP"},
 	{does: "setflags {WS}/src/a.txt", grants: readOnly, lacks: "ENOTTY EOPNOTSUPP"},
+	{does: "verity {WS}/src/a.txt", grants: readOnly, lacks: "ENOTTY ENOTSUP"},
 	{does: "file-setattr {WS}/src/a.txt", grants: readOnly, lacks: "ENOSYS EOPNOTSUPP"},
 	{does: "chmod {OUT}/victim.txt", grants: readOnly},
 	{does: "utime {OUT}/victim.txt", grants: readOnly},
@@ -158,6 +171,7 @@ var trials = []trial{
 	{does: "process-advice {PID} {AT} {LEN}", only: root, lacks: "ENOSYS"},
 	{does: "kcmp {PID}", lacks: "ENOSYS"},
 	{does: "kill {PID}"},
+	{does: "parent-kill", control: "kill {PID}"},
 	{does: "tgkill {PID}"},
 	{does: "sigqueue {PID}"},
 	{does: "pidfd-signal {PID}"},
@@ -193,6 +207,22 @@ var trials = []trial{
 	{does: "pair-sendto raw {GRAM}"},
 	{does: "pair-connect raw {GRAM}"},
 	{does: "sendmsg-pair dgram {GRAM}"},
+
+	// With a network, all but connections to the ports that are granted, and datagrams.
+	{does: "tcp {PORT}", grants: network},
+	{does: "tcp-fastopen {PORT}", grants: network, lacks: "EOPNOTSUPP"},
+	{does: "mptcp {PORT}", grants: network, lacks: "EPROTONOSUPPORT ENOPROTOOPT"},
+	{does: "tcp-listen", grants: network},
+	{does: "listen-unbound", grants: network},
+	{does: "raw", grants: network, only: root},
+	{does: "packet", grants: network, only: root, lacks: "EAFNOSUPPORT"},
+	{does: "netlink", grants: network},
+	{does: "vsock", grants: network, lacks: "EAFNOSUPPORT"},
+	{does: "unix {SOCK}", grants: network},
+	{does: "unixgram {GRAM}", grants: network},
+	{does: "abstract {ABSTRACT}", grants: network},
+	{does: "pair-sendto dgram {GRAM}", grants: network},
+	{does: "unshare net", grants: network},
 
 	// More rights.
 	{does: "caps"},
@@ -343,7 +373,7 @@ func (c *trial) try(t *testing.T, user, tier string) attempt {
 func (c *trial) name() string {
 	name := strings.NewReplacer("{", "", "}", "", "/", "_").Replace(c.does)
 	if c.grants != "" {
-		name += " (" + map[string]string{readOnly: "read only", withheld: "withheld"}[c.grants] + ")"
+		name += " (" + map[string]string{readOnly: "read only", withheld: "withheld", network: "network"}[c.grants] + ")"
 	}
 	return strings.ReplaceAll(name, " ", "-")
 }

@@ -36,6 +36,9 @@ var _ = add(map[string]attack{
 		return "", write(a[1])
 	},
 	"link-proc-fd":     linkProcFD,
+	"link-empty":       linkEmpty,
+	"opath-reopen":     opathReopen,
+	"inotify":          inotify,
 	"tmpfile":          tmpfile,
 	"symlink-write":    symlinkWrite,
 	"symlink-read":     symlinkRead,
@@ -60,6 +63,7 @@ var _ = add(map[string]attack{
 		return "", unix.Setxattr(a[0], "user.attack", []byte("x"), 0)
 	},
 	"fxattr":   fxattr,
+	"verity":   verity,
 	"setflags": setflags,
 
 	"memfd-exec": memfdExec,
@@ -139,6 +143,37 @@ func linkProcFD(a []string) (string, error) {
 		return "", err
 	}
 	return "", write(a[1])
+}
+
+// linkEmpty does the same without the way through /proc.
+func linkEmpty(a []string) (string, error) {
+	fd, err := unix.Open(a[0], unix.O_PATH, 0)
+	if err != nil {
+		return "", err
+	}
+	if err := unix.Linkat(fd, "", unix.AT_FDCWD, a[1], unix.AT_EMPTY_PATH); err != nil {
+		return "", err
+	}
+	return "", write(a[1])
+}
+
+// opathReopen writes to a file that it may look at, by the name of its own descriptor.
+func opathReopen(a []string) (string, error) {
+	fd, err := unix.Open(a[0], unix.O_PATH, 0)
+	if err != nil {
+		return "", err
+	}
+	return "", write(fmt.Sprintf("/proc/thread-self/fd/%d", fd))
+}
+
+// inotify watches what others do with a directory.
+func inotify(a []string) (string, error) {
+	fd, err := unix.InotifyInit1(0)
+	if err != nil {
+		return "", err
+	}
+	_, err = unix.InotifyAddWatch(fd, a[0], unix.IN_ALL_EVENTS)
+	return "", err
 }
 
 // tmpfile makes an unnamed file in a directory, and names it: tmpfile DIR NAME.
@@ -395,6 +430,17 @@ func setflags(a []string) (string, error) {
 		return "", err
 	}
 	return "", unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, flags|0x40) // FS_NODUMP_FL
+}
+
+// verity makes a file immutable for good, through a descriptor open for reading.
+func verity(a []string) (string, error) {
+	fd, err := unix.Open(a[0], unix.O_RDONLY, 0)
+	if err != nil {
+		return "", err
+	}
+	arg := [16]uint64{0: 1 | 1<<32, 1: 4096} // version 1, SHA-256, blocks of 4096 bytes
+	_, err = raw(unix.SYS_IOCTL, uintptr(fd), 0x40806685, at(&arg))
+	return "", err
 }
 
 // memfdExec runs a copy of a program that has no place in any directory.

@@ -35,6 +35,9 @@ var _ = add(map[string]attack{
 	"kcmp":           kcmp,
 	"process-advice": processAdvice,
 	"proc-fd":        procFD,
+	"parent":         func(a []string) (string, error) { return read(fmt.Sprintf("/proc/%d/%s", os.Getppid(), a[0])) },
+	"parent-kill":    func([]string) (string, error) { return "", unix.Kill(os.Getppid(), unix.SIGUSR1) },
+	"parent-memory":  parentMemory,
 
 	"env":        environment,
 	"fds":        descriptors,
@@ -42,6 +45,7 @@ var _ = add(map[string]attack{
 	"tioclinux":  tioclinux,
 	"tiocsctty":  tiocsctty,
 	"linger":     linger,
+	"outlive":    outlive,
 	"kill-group": killGroup,
 	"wait":       wait,
 
@@ -243,6 +247,21 @@ func processAdvice(a []string) (string, error) {
 	return "", err
 }
 
+// parentMemory reads the memory of the process that started this one.
+func parentMemory([]string) (string, error) {
+	parent := strconv.Itoa(os.Getppid())
+	maps, err := os.ReadFile("/proc/" + parent + "/maps")
+	if err != nil {
+		return "", err
+	}
+	start, _, _ := strings.Cut(string(maps), "-")
+	at, err := strconv.ParseUint(start, 16, 64)
+	if err != nil {
+		return "", err
+	}
+	return procMem([]string{parent, strconv.FormatUint(at, 10), "16"})
+}
+
 // procFD opens a descriptor of another process again.
 func procFD(a []string) (string, error) { return read("/proc/" + a[0] + "/fd/" + a[1]) }
 
@@ -330,6 +349,18 @@ func linger(a []string) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// outlive leaves processes behind and is then itself no longer killed with whoever started it:
+// outlive MARK READY.
+func outlive(a []string) (string, error) {
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, 0, 0, 0, 0); err != nil {
+		return "", err
+	}
+	if _, err := linger(a[:1]); err != nil {
+		return "", err
+	}
+	return wait([]string{"60", a[1]})
 }
 
 // lingerer is started, starts another and ends; that one stays, hears no signal and is in a

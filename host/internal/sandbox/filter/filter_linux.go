@@ -94,12 +94,16 @@ const (
 func judged(o Options) map[uint32][]bpf.Instruction {
 	commands := []uint32{unix.TIOCSTI, tioclinux}
 	if o.Frozen {
-		commands = append(commands, unix.FS_IOC_SETFLAGS, fsIocSetVersion, fsIoc32SetFlags, fsIoc32SetVers, fsIocFsSetXattr, fsIocSetEncrypt)
+		commands = append(commands, unix.FS_IOC_SETFLAGS, fsIocSetVersion, fsIoc32SetFlags, fsIoc32SetVers, fsIocFsSetXattr, fsIocSetEncrypt, unix.FS_IOC_ENABLE_VERITY)
 	}
 	m := map[uint32][]bpf.Instruction{
-		unix.SYS_CLONE:       noneOf(0, spaces),
-		unix.SYS_UNSHARE:     noneOf(0, spaces|spaceTime),
-		unix.SYS_IOCTL:       choose(1, commands, refuse(unix.EPERM), allow()),
+		unix.SYS_CLONE:   notWith(0, spaces, unix.EPERM),
+		unix.SYS_UNSHARE: notWith(0, spaces|spaceTime, unix.EPERM),
+		unix.SYS_IOCTL:   choose(1, commands, refuse(unix.EPERM), allow()),
+		// Sending can connect as well, and Landlock looks at connect(2) only.
+		unix.SYS_SENDTO:      notWith(3, unix.MSG_FASTOPEN, unix.EOPNOTSUPP),
+		unix.SYS_SENDMSG:     notWith(2, unix.MSG_FASTOPEN, unix.EOPNOTSUPP),
+		unix.SYS_SENDMMSG:    notWith(3, unix.MSG_FASTOPEN, unix.EOPNOTSUPP),
 		unix.SYS_PERSONALITY: choose(0, []uint32{0, addrNoRandomize, personalityQuery}, allow(), refuse(unix.EPERM)),
 		// Reading limits, and setting one's own, which is how libraries do it.
 		unix.SYS_PRLIMIT64: {
@@ -152,9 +156,9 @@ const sockTypeMask = 0xf // the rest are flags
 
 func load(word uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: word, Size: 4} }
 
-// noneOf refuses if an argument has one of the bits.
-func noneOf(arg, bits uint32) []bpf.Instruction {
-	return []bpf.Instruction{load(wordArg(arg)), bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: bits, SkipTrue: 1}, allow(), refuse(unix.EPERM)}
+// notWith refuses if an argument has one of the bits.
+func notWith(arg, bits uint32, e unix.Errno) []bpf.Instruction {
+	return []bpf.Instruction{load(wordArg(arg)), bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: bits, SkipTrue: 1}, allow(), refuse(e)}
 }
 
 // choose ends with one instruction if an argument is among the values, else with another.
