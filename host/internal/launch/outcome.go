@@ -110,6 +110,13 @@ func Parse(stdout, stderr []byte, exit Exit) Outcome {
 	return o
 }
 
+const (
+	// maxDepth is how deep an Outcome may nest, by the wire contract.
+	maxDepth = 64
+	// maxList is how long a trace, or a list of options, may be.
+	maxList = 10_000
+)
+
 // claimsOutcome reports whether text begins with an object that has one of the three
 // types, or with one that is broken and has it somewhere: a message that a script did
 // not escape must not turn an error into a success.
@@ -126,7 +133,9 @@ func claimsOutcome(text []byte) bool {
 		}
 		if delim, ok := token.(json.Delim); ok {
 			if delim == '{' || delim == '[' {
-				depth++
+				if depth++; depth > maxDepth {
+					return typeMember().Match(text) // no Outcome is; what it is is not worth memory
+				}
 			} else {
 				depth--
 			}
@@ -241,17 +250,26 @@ func optional[T any](obj jptool.Object, key string, into *T, want string) error 
 	return required(obj, key, into, want)
 }
 
-// requiredStrings is required for a list: null as an element would pass for "".
+// requiredStrings is required for a list: null as an element would pass for "". A list of many
+// empty texts takes much more memory than it has bytes, so its length is bounded.
 func requiredStrings(obj jptool.Object, key string, into *[]string) error {
-	var list []*string
-	if err := required(obj, key, &list, "an array of strings"); err != nil {
-		return err
+	if _, ok := obj[key]; !ok {
+		return fmt.Errorf("`%s` is missing", key)
 	}
-	for _, s := range list {
-		if s == nil {
+	dec := json.NewDecoder(bytes.NewReader(obj[key]))
+	if t, err := dec.Token(); err != nil || t != json.Delim('[') {
+		return fmt.Errorf("`%s` must be an array of strings", key)
+	}
+	for dec.More() {
+		t, err := dec.Token()
+		s, ok := t.(string)
+		if err != nil || !ok {
 			return fmt.Errorf("`%s` must be an array of strings", key)
 		}
-		*into = append(*into, *s)
+		if len(*into) == maxList {
+			return fmt.Errorf("`%s` must have at most %d entries", key, maxList)
+		}
+		*into = append(*into, s)
 	}
 	return nil
 }

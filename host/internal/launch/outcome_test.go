@@ -2,8 +2,10 @@ package launch
 
 import (
 	"encoding/json"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -83,6 +85,54 @@ func TestParseBrokenOutcomes(t *testing.T) {
 			if got.Kind != Failure || got.Transient || !strings.Contains(first, "broken result") || !strings.Contains(first, c.want) {
 				t.Errorf("%s: got %+v, want %q", c.stdout, got, c.want)
 			}
+		}
+	}
+}
+
+// What a tool prints is read with memory in proportion to it, however it is nested or cut up.
+func TestParseIsBounded(t *testing.T) {
+	const size = 8 << 20
+	for _, c := range []struct {
+		name, head, part, want string
+	}{
+		{"deep", `{"a":`, "[", ""},
+		{"deep objects", ``, `{"a":`, ""},
+		{"deep in an outcome", `{"type":"success","content":"","data":`, "[", "nested more than"},
+		{"deep, and then the type", `{"data":`, "[", ""},
+		{"a long trace", `{"type":"error","message":"m","transient":false,"trace":[`, `"",`, "at most 10000"},
+		{"many options", `{"type":"needs_input","question":{"id":"q","text":"t","answer_type":{"Select":{"options":[`, `"",`, "at most 10000"},
+		{"a long list", `{"type":"success","content":"","data":[`, `0,`, ""},
+	} {
+		text := c.head + strings.Repeat(c.part, size/len(c.part))
+		if c.part != "[" && c.part != `{"a":` {
+			text = strings.TrimSuffix(text, ",") + map[string]string{"a long trace": "]}", "many options": "]}}}}", "a long list": "]}"}[c.name]
+		}
+		var most uint64
+		stop, done := make(chan bool), make(chan bool)
+		runtime.GC()
+		var before runtime.MemStats
+		runtime.ReadMemStats(&before)
+		go func() {
+			defer close(done)
+			for tick := time.Tick(2 * time.Millisecond); ; <-tick {
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				most = max(most, m.HeapInuse)
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		}()
+		got := Parse([]byte(text), nil, Exit{})
+		close(stop)
+		<-done
+		if more := float64(most-min(most, before.HeapInuse)) / size; more > 12 {
+			t.Errorf("%s: %.0f times the output", c.name, more)
+		}
+		if c.want != "" && (got.Kind != Failure || !strings.Contains(got.Message, c.want)) || c.want == "" && got.Kind != Success {
+			t.Errorf("%s: %d %.300s", c.name, got.Kind, got.Message)
 		}
 	}
 }
