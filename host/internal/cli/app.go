@@ -107,12 +107,17 @@ func (a *app) config() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := config.Load(config.Options{
+	cfg, err := config.Load(a.layers(p))
+	return cfg, exit.With(exit.Usage, err)
+}
+
+// layers says where the layers come from.
+func (a *app) layers(p *place) config.Options {
+	return config.Options{
 		Root: p.root, Cwd: p.cwd, GivenRoot: p.given, Defaults: defaults.TOML,
 		UserGlobal: config.UserGlobalPath(a.environ), UserWorkspace: p.dir.File(userFile),
 		Conversation: p.talk.File(mount.ConversationFile), Environ: a.environ, Args: a.global.Cfg,
-	})
-	return cfg, exit.With(exit.Usage, err)
+	}
 }
 
 // tool finds a tool by its name.

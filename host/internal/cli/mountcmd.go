@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 
 	"github.com/jptools/jptools/host/internal/approval"
@@ -58,8 +59,9 @@ type unmountCmd struct {
 }
 
 func (unmountCmd) Help() string {
-	return `Takes the rules of the mounts from the conversation, revokes their approvals and removes their links. The fs rules of the
-tools concerned are then frozen in the conversation (RFD D43).
+	return `Takes the rules of the mounts from the conversation, revokes their approvals and removes their links. Where a file has
+the rule of a mount, the conversation keeps a copy of the tool's other rules in its place (RFD D43), and says so: later
+changes of the files do not reach that tool in this conversation.
 
 Examples:
 
@@ -71,9 +73,10 @@ Examples:
 func (c *unmountCmd) Run(a *app) error {
 	done, err := a.unmount(c.Names)
 	type removed struct {
-		Path     string `json:"path"`
-		Unlinked bool   `json:"unlinked"`
-		Note     string `json:"note,omitempty"`
+		Path     string   `json:"path"`
+		Unlinked bool     `json:"unlinked"`
+		Note     string   `json:"note,omitempty"`
+		Frozen   []string `json:"frozen,omitempty"`
 	}
 	list := []removed{}
 	for _, d := range done {
@@ -89,10 +92,21 @@ func (c *unmountCmd) Run(a *app) error {
 		}
 		a.out.printf("unmounted %s%s\n", ask.Visible(d.Path), note)
 	}
+	a.frozen(done)
 	if len(list) == 0 && err == nil {
 		a.out.note("there are no mounts")
 	}
 	return err
+}
+
+// frozen says which rules of files an unmount put out of force.
+func (a *app) frozen(done []mount.Removed) {
+	for _, d := range done {
+		for _, tool := range d.Frozen {
+			a.out.warn(fmt.Sprintf("the rule of %s for %s is in a file, so this conversation now has a copy of the other rules in place of those of the files\nlater changes of the files do not reach %s here; look at them with: jphost config show conversation.tools.%s.access.fs",
+				ask.Visible(d.Path), ask.Visible(tool), ask.Visible(tool), ask.Visible(tool)))
+		}
+	}
 }
 
 // mounts does what --no-mount and --mount of a call say, in this order.
@@ -102,7 +116,9 @@ func (a *app) mounts(specs []string, remove names) error {
 		if remove.All {
 			list = nil
 		}
-		if _, err := a.unmount(list); err != nil {
+		done, err := a.unmount(list)
+		a.frozen(done)
+		if err != nil {
 			return err
 		}
 	}
@@ -155,7 +171,7 @@ func (a *app) unmount(names []string) ([]mount.Removed, error) {
 	}
 	var done []mount.Removed
 	err = p.talk.Locked(a.ctx, "lock", func() error {
-		req, store, err := a.mountRequest(p)
+		req, store, err := a.removalRequest(p)
 		if err != nil {
 			return err
 		}
@@ -197,6 +213,31 @@ func (a *app) mountRequest(p *place) (mount.Request, *approval.Store, error) {
 		}
 		if t.Source.Kind == config.SourceLocal {
 			req.Rules[t.Name] = policy.FsRules(cfg, t)
+		}
+	}
+	return req, store, nil
+}
+
+// removalRequest gathers what removals are planned from: also what would hold without the
+// conversation and what the command line adds for once.
+func (a *app) removalRequest(p *place) (mount.Request, *approval.Store, error) {
+	req, store, err := a.mountRequest(p)
+	if err != nil {
+		return req, nil, err
+	}
+	if req.Stored, err = mount.StoredIn(p.talk); err != nil {
+		return req, nil, exit.With(exit.Host, err)
+	}
+	o := a.layers(p)
+	o.Conversation, o.Args = "", nil
+	cfg, err := config.Load(o)
+	if err != nil {
+		return req, nil, exit.With(exit.Usage, err)
+	}
+	req.Below = map[string][]jptool.FsRule{}
+	for _, t := range cfg.Tools() {
+		if rules := policy.FsRules(cfg, t); t.Source.Kind == config.SourceLocal && rules != nil {
+			req.Below[t.Name] = rules
 		}
 	}
 	return req, store, nil

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,10 +90,24 @@ func (w *world) plan(t testing.TB, specs ...string) *Plan {
 	if w.req.Approved, err = w.store.Snapshot(ctx); err != nil {
 		t.Fatal(err)
 	}
-	for tool, d := range w.delta.Tools {
-		w.req.Rules[tool] = d.FS
-	}
+	w.refresh()
 	return plan(t, w.req, specs...)
+}
+
+// refresh makes the rules those of the layers below and of the conversation.
+func (w *world) refresh() {
+	clear(w.req.Rules)
+	for tool, rules := range w.req.Below {
+		w.req.Rules[tool] = rules
+	}
+	for tool, d := range w.delta.Tools {
+		if d.Replace {
+			w.req.Rules[tool] = d.FS
+		} else {
+			w.req.Rules[tool] = append(slices.Clone(w.req.Below[tool]), d.FS...)
+		}
+	}
+	w.req.Stored = w.delta
 }
 
 // tree lists the workspace, and what is outside, with the texts of links.
@@ -326,28 +341,23 @@ func TestNoMount(t *testing.T) {
 		want  map[string][]string
 	}{
 		"one": {[]string{"fork"}, []string{"other"}, map[string][]string{
-			"fs_read_file":   {"replace", whole, "external other read"},
-			"fs_modify_file": {"replace", whole},
+			"fs_read_file": {whole, "external other read"},
 		}},
 		"one in another spelling": {[]string{"foo/../fork/"}, []string{"other"}, map[string][]string{
-			"fs_read_file":   {"replace", whole, "external other read"},
-			"fs_modify_file": {"replace", whole},
+			"fs_read_file": {whole, "external other read"},
 		}},
-		"all": {nil, nil, map[string][]string{
-			"fs_read_file":   {"replace", whole},
-			"fs_modify_file": {"replace", whole},
-		}},
+		"all": {nil, nil, map[string][]string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil)
 			must(t, w.plan(t, "fs_read_file:fork=~/code/x", "fs_modify_file:fork=~/code/x:rw", "fs_read_file:other=~/code/y").Apply(ctx, w.env))
-			w.plan(t, "fs_read_file:fork=~/code/x") // brings the rules up to date
+			w.refresh()
 			rm, err := NewRemoval(c.names, w.req)
 			must(t, err)
 			done, err := rm.Apply(ctx, w.env)
 			must(t, err)
 			for _, d := range done {
-				if !d.Unlinked {
+				if !d.Unlinked || d.Frozen != nil {
 					t.Errorf("%+v", d)
 				}
 			}
@@ -374,7 +384,7 @@ func TestNoMountKeepsWhatIsNoMount(t *testing.T) {
 	w := newWorld(t, nil)
 	jptooltest.Tree(t, w.home, "file ws/notes x")
 	must(t, os.Symlink("../code/x", w.home+"/ws/fork"))
-	w.req.Rules = map[string][]jptool.FsRule{
+	w.req.Below = map[string][]jptool.FsRule{
 		// Only denied: no mount, and the deny must not vanish.
 		"deny": {jptooltest.Mount("fork", "", "")},
 		"only": {jptooltest.Mount("fork", "", "read")},
@@ -382,6 +392,7 @@ func TestNoMountKeepsWhatIsNoMount(t *testing.T) {
 		"odd":   {jptooltest.Rule("src", "read"), jptooltest.Mount("notes", "", "read"), jptooltest.Mount("in", "", "read"), jptooltest.Mount("missing", "", "read")},
 		"other": {jptooltest.Rule("src", "read")},
 	}
+	w.refresh()
 	_, err := NewRemoval([]string{"src"}, w.req)
 	if err == nil || !strings.Contains(err.Error(), "no external rule names it\nthe mounts are: fork, in, missing, notes") {
 		t.Errorf("a name that is no mount: %v", err)
@@ -417,11 +428,93 @@ func TestNoMountKeepsWhatIsNoMount(t *testing.T) {
 	}
 }
 
+// Only a mount whose rule another layer has leaves a snapshot behind.
+func TestNoMountOfAnotherLayer(t *testing.T) {
+	src, hand := jptooltest.Rule("src", "read"), jptooltest.Mount("hand", "", "read")
+	for name, c := range map[string]struct {
+		below  []jptool.FsRule
+		stored ToolDelta
+		names  []string
+		want   []string
+		frozen bool
+	}{
+		"both layers, the conversation's only": {
+			[]jptool.FsRule{src, hand},
+			ToolDelta{FS: []jptool.FsRule{jptooltest.Mount("fork", "", "read")}},
+			[]string{"fork"},
+			nil, false,
+		},
+		"both layers, the other": {
+			[]jptool.FsRule{src, hand},
+			ToolDelta{FS: []jptool.FsRule{jptooltest.Mount("fork", "", "read")}},
+			[]string{"hand"},
+			[]string{"replace", "src read", "external fork read"},
+			true,
+		},
+		"the same mount in both": {
+			[]jptool.FsRule{src, hand},
+			ToolDelta{FS: []jptool.FsRule{jptooltest.Mount("hand", "", "read write")}},
+			nil,
+			[]string{"replace", "src read"},
+			true,
+		},
+		"the preserved row does not open a list that is declared by now": {
+			[]jptool.FsRule{hand},
+			ToolDelta{FS: []jptool.FsRule{preserved(), jptooltest.Mount("fork", "", "read")}},
+			[]string{"hand"},
+			[]string{"replace", "external fork read"},
+			true,
+		},
+		"nor when nothing else is left": {
+			[]jptool.FsRule{hand},
+			ToolDelta{FS: []jptool.FsRule{preserved(), jptooltest.Mount("fork", "", "read")}},
+			nil,
+			[]string{"replace", ". nothing"},
+			true,
+		},
+		"after a snapshot": {
+			[]jptool.FsRule{src, hand},
+			ToolDelta{Replace: true, FS: []jptool.FsRule{jptooltest.Mount("fork", "", "read")}},
+			nil,
+			[]string{"replace", ". nothing"},
+			false,
+		},
+		"a snapshot that has nothing to do with it": {
+			[]jptool.FsRule{hand},
+			ToolDelta{Replace: true, FS: []jptool.FsRule{src}},
+			nil,
+			[]string{"replace", "src read"},
+			false,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, nil)
+			for _, link := range []string{"hand", "fork"} {
+				must(t, os.Symlink("../code/x", w.home+"/ws/"+link))
+			}
+			w.req.Below = map[string][]jptool.FsRule{"t": c.below}
+			w.delta = ConversationDelta{Tools: map[string]ToolDelta{"t": c.stored}}
+			w.refresh()
+			rm, err := NewRemoval(c.names, w.req)
+			must(t, err)
+			done, err := rm.Apply(ctx, w.env)
+			must(t, err)
+			frozen := false
+			for _, d := range done {
+				frozen = frozen || slices.Contains(d.Frozen, "t")
+			}
+			if diff := cmp.Diff(c.want, shown(w.delta)["t"]); diff != "" || frozen != c.frozen {
+				t.Errorf("frozen: %v\n%s", frozen, diff)
+			}
+		})
+	}
+}
+
 // Access goes first, so that a failure never leaves more than there was.
 func TestNoMountFailsTowardsLess(t *testing.T) {
 	w := newWorld(t, nil)
 	must(t, w.plan(t, "fs_read_file:fork=~/code/x").Apply(ctx, w.env))
-	w.plan(t, "fs_read_file:fork=~/code/x")
+	w.refresh()
 	rm, err := NewRemoval(nil, w.req)
 	must(t, err)
 	w.env.Persist = func(context.Context, ConversationDelta) error { return errors.New("disk full") }

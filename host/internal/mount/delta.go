@@ -10,9 +10,9 @@ import (
 )
 
 // ConversationDelta is what mounts store in a conversation's config layer: rules that were
-// added, so that changes of other layers still reach the conversation; and after
-// --no-mount, as RFD D43 documents, the list that replaces all others. It never holds a
-// target: approvals are no conversation state.
+// added, so that changes of other layers still reach the conversation. Only a --no-mount
+// of a rule of another layer stores, as RFD D43 documents, a list that replaces all others. It
+// never holds a target: approvals are no conversation state.
 type ConversationDelta struct {
 	Tools map[string]ToolDelta
 }
@@ -22,6 +22,9 @@ type ToolDelta struct {
 	// Replace says that FS replaces the rules of the layers below, else it is appended.
 	Replace bool
 	FS      []jptool.FsRule
+	// Instead says that this takes the place of what is stored for the tool, not that it is
+	// added; with no rules nothing stays stored. It is not stored itself.
+	Instead bool
 }
 
 // Empty reports whether there is nothing to store.
@@ -35,11 +38,16 @@ func (d *ConversationDelta) Add(later ConversationDelta) {
 	}
 	for name, l := range later.Tools {
 		own := d.Tools[name]
-		if l.Replace {
-			own = ToolDelta{Replace: true}
+		instead := l.Replace || l.Instead
+		if instead {
+			own = ToolDelta{Replace: l.Replace}
+		}
+		if instead && len(l.FS) == 0 {
+			delete(d.Tools, name)
+			continue
 		}
 		for _, r := range l.FS {
-			if !l.Replace {
+			if !instead {
 				own.FS = slices.DeleteFunc(slices.Clone(own.FS), func(o jptool.FsRule) bool { return o.Path == r.Path })
 			}
 			own.FS = append(own.FS, stored(r))

@@ -30,6 +30,10 @@ type Request struct {
 	// Rules are the effective rules of access.fs per tool, after all layers; a tool without
 	// rules is unrestricted inside the workspace.
 	Rules map[string][]jptool.FsRule
+	// Below are the same after the layers below the conversation's, Stored what that layer
+	// holds. Only removals need them.
+	Below  map[string][]jptool.FsRule
+	Stored ConversationDelta
 	// Approved looks a binding up; [approval.Store.Snapshot] gives one.
 	Approved func(approval.Binding) approval.Decision
 	// Look tells facts.
@@ -81,6 +85,12 @@ func (p *Plan) Empty() bool {
 func preserved() jptool.FsRule {
 	yes := true
 	return jptool.FsRule{Path: ".", Read: &yes, Write: &yes, Execute: &yes}
+}
+
+// preserves reports whether a rule of the conversation is the one that preserved made.
+func preserves(r jptool.FsRule) bool {
+	keep := preserved()
+	return !r.External && (r.Path == "." || r.Path == "") && r.Caps() == keep.Caps()
 }
 
 // NewPlan decides what a batch of --mount values does, or why it cannot be done; the

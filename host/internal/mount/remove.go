@@ -17,6 +17,8 @@ type Removal struct {
 	root  string
 	paths []wspath.Rel
 	delta ConversationDelta
+	// frozen are, by path, the tools whose rules become a snapshot.
+	frozen map[string][]string
 }
 
 // Paths are the mounts to remove, sorted.
@@ -28,7 +30,8 @@ func (r *Removal) Paths() []string {
 	return list
 }
 
-// Delta replaces the rules of every affected tool by a snapshot without the mounts.
+// Delta takes back what the conversation added for the mounts. Where the rule of a mount comes
+// from another layer, it replaces the tool's rules by a snapshot without the mounts.
 func (r *Removal) Delta() ConversationDelta { return r.delta }
 
 // NewRemoval decides what --no-mount does with these names, or with every mount when there
@@ -56,7 +59,7 @@ func NewRemoval(names []string, req Request) (*Removal, error) {
 			remove[path] = true
 		}
 	}
-	rm := &Removal{root: req.Root}
+	rm := &Removal{root: req.Root, delta: ConversationDelta{Tools: map[string]ToolDelta{}}, frozen: map[string][]string{}}
 	for _, path := range slices.Sorted(maps.Keys(remove)) {
 		rel, err := wspath.Parse(path)
 		if err != nil {
@@ -64,26 +67,55 @@ func NewRemoval(names []string, req Request) (*Removal, error) {
 		}
 		rm.paths = append(rm.paths, rel)
 	}
-	for tool, rules := range req.Rules {
-		kept := []jptool.FsRule{}
-		for _, r := range rules {
-			if !isMount(r) || !remove[req.rulePath(r)] {
-				kept = append(kept, stored(r))
-			}
-		}
-		if len(kept) == len(rules) {
-			continue
-		}
-		if len(kept) == 0 {
-			// An empty list would mean unrestricted: taking a mount away must not open the workspace.
-			kept = []jptool.FsRule{{Path: "."}}
-		}
-		if rm.delta.Tools == nil {
-			rm.delta.Tools = map[string]ToolDelta{}
-		}
-		rm.delta.Tools[tool] = ToolDelta{Replace: true, FS: kept}
+	tools := slices.Collect(maps.Keys(req.Below))
+	tools = slices.AppendSeq(tools, maps.Keys(req.Stored.Tools))
+	slices.Sort(tools)
+	for _, tool := range slices.Compact(tools) {
+		rm.tool(tool, req, remove)
 	}
 	return rm, nil
+}
+
+// tool decides what becomes of one tool's rules.
+func (r *Removal) tool(tool string, req Request, remove map[string]bool) {
+	gone := func(rule jptool.FsRule) bool { return isMount(rule) && remove[req.rulePath(rule)] }
+	without := func(rules []jptool.FsRule, drop func(jptool.FsRule) bool) []jptool.FsRule {
+		return slices.DeleteFunc(slices.Clone(rules), drop)
+	}
+	own, below := req.Stored.Tools[tool], req.Below[tool]
+	kept := without(own.FS, gone)
+	switch {
+	case !own.Replace && slices.ContainsFunc(below, gone):
+		// What preserved the tool's access has no force once another layer has rules.
+		kept = append(without(below, gone), without(kept, preserves)...)
+		for _, rule := range below {
+			if path := req.rulePath(rule); gone(rule) && !slices.Contains(r.frozen[path], tool) {
+				r.frozen[path] = append(r.frozen[path], tool)
+			}
+		}
+		r.delta.Tools[tool] = ToolDelta{Replace: true, FS: closed(kept)}
+	case len(kept) == len(own.FS):
+	case own.Replace:
+		r.delta.Tools[tool] = ToolDelta{Replace: true, FS: closed(kept)}
+	default:
+		if !slices.ContainsFunc(kept, func(rule jptool.FsRule) bool { return rule.External }) {
+			kept = without(kept, preserves)
+		}
+		r.delta.Tools[tool] = ToolDelta{Instead: true, FS: kept}
+	}
+}
+
+// closed are rules for a list that replaces others. An empty one would mean unrestricted: taking
+// a mount away must not open the workspace.
+func closed(rules []jptool.FsRule) []jptool.FsRule {
+	if len(rules) == 0 {
+		return []jptool.FsRule{{Path: "."}}
+	}
+	list := make([]jptool.FsRule, len(rules))
+	for i, r := range rules {
+		list[i] = stored(r)
+	}
+	return list
 }
 
 func isMount(r jptool.FsRule) bool { return r.External && r.Caps() != 0 }
@@ -114,6 +146,9 @@ type Removed struct {
 	// Unlinked says that the link is gone; Note says why it was not there or was left.
 	Unlinked bool
 	Note     string
+	// Frozen are the tools whose rules the conversation now replaces by a snapshot, because
+	// the rule of the mount comes from another layer.
+	Frozen []string
 }
 
 // Apply takes the rules from the conversation first, then the approvals, and unlinks last, so that what
@@ -142,7 +177,7 @@ func (r *Removal) Apply(ctx context.Context, env Env) ([]Removed, error) {
 	var done []Removed
 	var failed []string
 	for _, path := range r.paths {
-		res := Removed{Path: path.Slash()}
+		res := Removed{Path: path.Slash(), Frozen: r.frozen[path.Slash()]}
 		res.Note = r.unlink(env.Look, root, path)
 		if res.Unlinked = res.Note == ""; !res.Unlinked && res.Note != gone {
 			failed = append(failed, ask.Visible(path.String())+": "+res.Note)

@@ -136,10 +136,9 @@ func Tightened(rules []jptool.FsRule, fromConversation func(i int) bool) []jptoo
 	if !declared {
 		return rules
 	}
-	keep := preserved()
 	var out []jptool.FsRule
 	for i, r := range rules {
-		if fromConversation(i) && !r.External && (r.Path == "." || r.Path == "") && r.Caps() == keep.Caps() {
+		if fromConversation(i) && preserves(r) {
 			continue
 		}
 		out = append(out, r)
