@@ -66,7 +66,7 @@ func reason(r Request, was Decision) string {
 		what = "no longer leads to its approved target"
 	}
 	return fmt.Sprintf("the external path %s %s, and there is no terminal to ask on\napprove it with: jphost approvals approve %s",
-		ask.Visible(r.RulePath), what, ask.Visible(r.RulePath))
+		ask.Visible(r.RulePath), what, ask.Word(r.RulePath))
 }
 
 // Question is the prompt of RFD D43 for a new binding or a changed one.

@@ -98,7 +98,7 @@ func (c *approvalsApproveCmd) Run(a *app) error {
 	case !ok:
 		return exit.Errorf(exit.Usage, "%s is no path below the workspace\nname it as the rule does", ask.Visible(c.Name))
 	case m.State == "broken":
-		return exit.Errorf(exit.Usage, "%s leads nowhere\nmake the link first, or: jphost mount %s=PATH", ask.Visible(entry), ask.Visible(entry))
+		return exit.Errorf(exit.Usage, "%s leads nowhere\nmake the link first, or: jphost mount %s=PATH", ask.Visible(entry), ask.Word(entry))
 	case m.State == "inside":
 		return exit.Errorf(exit.Usage, "%s leads to %s, which is inside the workspace and needs no approval\nleave external out of its rule", ask.Visible(entry), ask.Visible(target))
 	}
@@ -119,7 +119,7 @@ func (c *approvalsApproveCmd) Run(a *app) error {
 		return exit.With(exit.Host, err)
 	case !res.Approved && a.ask() == ask.Prompter(ask.None{}):
 		return exit.Errorf(exit.Refused, "there is no terminal to ask on\nif %s may lead to %s: jphost approvals approve %s --target %s",
-			ask.Visible(entry), ask.Visible(target), ask.Visible(entry), ask.Visible(target))
+			ask.Visible(entry), ask.Visible(target), ask.Word(entry), ask.Word(target))
 	case !res.Approved:
 		return exit.Errorf(exit.Refused, "%s", res.Reason)
 	}

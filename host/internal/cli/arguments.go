@@ -94,8 +94,8 @@ func whole(word string, stdin io.Reader) (json.RawMessage, bool, error) {
 func example(tool *config.Tool, word string) string {
 	for _, p := range tool.Parameters {
 		if p.Required && slices.Contains(p.Types, "string") {
-			return fmt.Sprintf("did you mean %s=%s?", p.Name, ask.Visible(word))
+			return fmt.Sprintf("did you mean %s?", ask.Word(p.Name+"="+word))
 		}
 	}
-	return "see: jphost tools " + tool.Name
+	return "see: jphost tools " + ask.Word(tool.Name)
 }

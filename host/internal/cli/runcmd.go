@@ -172,7 +172,7 @@ func (c *runCmd) printPlan(a *app, r *run.Report) {
 	}
 	a.out.printf("environment  %s\n", ask.VisibleLine(strings.Join(p.Environment, " ")))
 	a.out.printf("policy       %s\n", r.Policy.Digest)
-	a.out.printf("             see: jphost policy %s\n", ask.Visible(r.Tool))
+	a.out.printf("             see: jphost policy %s\n", ask.Word(r.Tool))
 	for _, n := range p.Needs {
 		a.out.printf("needs        %s\n", strings.ReplaceAll(strings.TrimRight(ask.VisibleText(n), "\n"), "\n", "\n             "))
 	}

@@ -54,7 +54,7 @@ func (pl *planner) confirmations() {
 				Retarget,
 				[]string{path},
 				q.Body, q.Prompt,
-				"revoke the old target first: jphost approvals revoke " + ask.Visible(path),
+				"revoke the old target first: jphost approvals revoke " + ask.Word(path),
 			})
 		}
 		if l.Exists && was.Verdict == approval.Approved && len(pl.gains[path]) == 0 {

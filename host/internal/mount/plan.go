@@ -232,7 +232,7 @@ func (pl *planner) link(s Spec) (Link, error) {
 		if e.Target != "" {
 			where = ask.Visible(e.Target)
 		}
-		return Link{}, fmt.Errorf("%s is a symlink already and leads to %s\nremove it with --no-mount %s (or rm), or choose another name", shown, where, shown)
+		return Link{}, fmt.Errorf("%s is a symlink already and leads to %s\ntake it away with: jphost unmount %s (or rm), or choose another name", shown, where, ask.Word(e.Path.String()))
 	case e.Kind == Symlink:
 		l.Exists = true
 	}

@@ -235,7 +235,7 @@ func TestPlanRefuses(t *testing.T) {
 		"fork=~jean/x":                      "names another user's home directory",
 		"fork=~/data/jphost":                "is the host's own state",
 		"fork=~/data/jphost/inner":          "is the host's own state",
-		"taken=~/code/x":                    "taken is a symlink already and leads to " + home + "/code/y\nremove it with --no-mount taken",
+		"taken=~/code/x":                    "taken is a symlink already and leads to " + home + "/code/y\ntake it away with: jphost unmount taken",
 		"dead=~/code/x":                     "is a symlink already and leads to nowhere",
 		"dir=~/code/x":                      "dir exists and is no symlink\nmove it away",
 		"file=~/code/x":                     "file exists and is no symlink",

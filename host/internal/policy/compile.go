@@ -13,6 +13,8 @@ import (
 	"github.com/jptools/jptools/host/internal/mount"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
+
+	"github.com/jptools/jptools/host/internal/ask"
 )
 
 // Compile makes the policy of a tool. Errors in rules are a [config.Errors] with every
@@ -140,7 +142,7 @@ func (r Request) lookup(ctx context.Context) func(approval.Binding) (approval.Re
 		if err := ctx.Err(); err != nil {
 			return approval.Result{}, err
 		}
-		res := approval.Result{Reason: fmt.Sprintf("the external path %s is not approved", shellWord(b.RulePath))}
+		res := approval.Result{Reason: fmt.Sprintf("the external path %s is not approved", ask.Visible(b.RulePath))}
 		if r.Approve != nil {
 			var err error
 			if res, err = r.Approve(ctx, approval.Request{Binding: b, Grants: r.grants(b.RulePath), Caution: r.caution(b.Target)}); err != nil {

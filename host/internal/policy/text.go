@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -90,16 +91,10 @@ func quoted(words []string) string {
 	return "[" + strings.Join(list, ", ") + "]"
 }
 
-// shellWord quotes a word for a command line that a person may copy.
+// shellWord quotes a path for a command line that a person may copy.
 func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._/+@-", r)
-	}
-	if s != "" && s[0] != '-' && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
 	if strings.HasPrefix(s, "-") {
 		s = "./" + s
 	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return ask.Word(s)
 }

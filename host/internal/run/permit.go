@@ -27,7 +27,7 @@ func (k *call) permitted(ctx context.Context) error {
 	where := k.slot(key, "")
 	if old, ok := k.recall(where); ok {
 		if !old.Yes {
-			return k.report.refuse(ReasonDeclined, fmt.Errorf("%s was not run: declined for this session\nto be asked again: jphost session forget %s", k.Tool.Name, ask.Visible(k.Tool.Name)))
+			return k.report.refuse(ReasonDeclined, fmt.Errorf("%s was not run: declined for this session\nto be asked again: jphost session forget %s", k.Tool.Name, ask.Word(k.Tool.Name)))
 		}
 		return nil
 	}
@@ -87,8 +87,8 @@ func (k *call) nobody(mode string) error {
 	if o := k.Tool.Origin(key); !o.IsZero() {
 		at = o.String()
 	}
-	return k.report.refuse(ReasonRunMode, fmt.Errorf("%s is asked for before it runs, and there is no terminal to ask on (%s = %q at %s)\nto allow it without asking: --cfg %s=unattended, or set that in your own config",
-		k.Tool.Name, key, mode, at, k.key(key)))
+	return k.report.refuse(ReasonRunMode, fmt.Errorf("%s is asked for before it runs, and there is no terminal to ask on (%s = %q at %s)\nto allow it without asking: %s, or set that in your own config",
+		k.Tool.Name, key, mode, at, k.cfg(key, "=unattended")))
 }
 
 // editAttempts is how often arguments that became unusable are handed back.

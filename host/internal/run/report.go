@@ -59,8 +59,8 @@ type Question struct {
 	AnswerType string   `json:"answer_type"`
 	Options    []string `json:"options,omitempty"`
 	Default    any      `json:"default"`
-	// Token binds an answer to this question: --answer ID.token=TOKEN. It is the tool's own, or
-	// one of the host ("host:…") where the tool has none.
+	// Token binds an answer to this question in this call: --answer ID.token=TOKEN. It is the host's
+	// ("host:…") and covers the tool's own.
 	Token string `json:"token"`
 	// Target says who is to answer: user or assistant. Assistant are settings of that one.
 	Target    string         `json:"target"`

@@ -37,7 +37,7 @@ func (k *call) deliver(ctx context.Context, err error) error {
 	}
 	said := k.said()
 	if len(said) > ask.MaxShown {
-		return k.withhold("it is too long to be shown\nto look at it in your editor: --cfg " + k.key("result") + "=edit")
+		return k.withhold("it is too long to be shown\nto look at it in your editor: " + k.cfg("result", "=edit"))
 	}
 	answer, asked := k.Prompter.Bool(ctx, ask.BoolQuestion{
 		Message: ask.Message{Body: "The result of " + ask.Visible(k.Tool.Name) + ":\n", Quoted: said},
@@ -45,7 +45,7 @@ func (k *call) deliver(ctx context.Context, err error) error {
 	})
 	switch {
 	case asked != nil:
-		return k.withhold(asked.Error() + "\nto hand it on without asking: --cfg " + k.key("result") + "=unattended")
+		return k.withhold(asked.Error() + "\nto hand it on without asking: " + k.cfg("result", "=unattended"))
 	case !answer.Yes:
 		return k.withhold("declined")
 	}

@@ -145,16 +145,16 @@ func (k *call) runnable() error {
 	case t.Source.Kind != config.SourceLocal:
 		return exit.Errorf(exit.Usage, "%s has source %q (%s), and only local tools can be run here\nthey are listed by: jphost tools", t.Name, t.Source.Kind, at)
 	case t.Run == "skip":
-		return k.report.refuse(ReasonRunMode, fmt.Errorf("%s is never run: run = \"skip\" at %s\nset it to \"ask\" there, or for one call: --cfg %s=ask", t.Name, t.Origin("run"), k.key("run")))
+		return k.report.refuse(ReasonRunMode, fmt.Errorf("%s is never run: run = \"skip\" at %s\nset it to \"ask\" there, or for one call: %s", t.Name, t.Origin("run"), k.cfg("run", "=ask")))
 	case !t.Enable.On:
-		return k.report.refuse(ReasonRunMode, fmt.Errorf("%s is off: enable at %s\nset it to \"on\" there, or for one call: --cfg %s=on", t.Name, t.Origin("enable"), k.key("enable")))
+		return k.report.refuse(ReasonRunMode, fmt.Errorf("%s is off: enable at %s\nset it to \"on\" there, or for one call: %s", t.Name, t.Origin("enable"), k.cfg("enable", "=on")))
 	}
 	return nil
 }
 
-// key is a key of the tool as --cfg takes it.
-func (k *call) key(name string) string {
-	return "conversation.tools." + tomlKey(k.Tool.Name) + "." + name
+// cfg is the flag that sets a key of the tool; value begins with the operator.
+func (k *call) cfg(name, value string) string {
+	return "--cfg " + ask.Word("conversation.tools."+tomlKey(k.Tool.Name)+"."+name+value)
 }
 
 func (k *call) arguments() error {

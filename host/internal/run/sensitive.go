@@ -45,7 +45,7 @@ func (k *call) sensitive(ctx context.Context) error {
 	}
 	withhold := "withhold them: " + k.withholding(list[0].Path)
 	if known {
-		return k.report.refuse(ReasonSensitive, fmt.Errorf("%s was not run: it may reach places of secrets, and that was declined for this session\nto be asked again: jphost session forget %s\n%s", k.Tool.Name, ask.Visible(k.Tool.Name), withhold))
+		return k.report.refuse(ReasonSensitive, fmt.Errorf("%s was not run: it may reach places of secrets, and that was declined for this session\nto be asked again: jphost session forget %s\n%s", k.Tool.Name, ask.Word(k.Tool.Name), withhold))
 	}
 	prompt := "Let it?"
 	if k.Memory.Remembers() {
@@ -95,7 +95,7 @@ func (k *call) withholding(name string) string {
 	if k.Tool.Access == nil || k.Tool.Access.FS == nil {
 		return "declare access.fs of the tool, with a rule on " + ask.Visible(name) + " that grants nothing"
 	}
-	return "--cfg " + k.key("access.fs") + "+=" + ask.Visible(name)
+	return k.cfg("access.fs", "+="+name)
 }
 
 // unattendedByUser reports whether the user said that the tool needs no person: what is built

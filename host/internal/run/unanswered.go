@@ -27,13 +27,11 @@ func (k *call) forAssistant(q *launch.Question) bool {
 	return k.Tool.Questions[q.ID].Target == "assistant"
 }
 
-// token is what an answer to q can be bound to: the token of the tool, or a digest of all
-// that is asked and of the call it is asked in.
+// token is what an answer to q can be bound to: a digest of all that is asked, of the tool's own
+// token, and of the call it is asked in, so that it answers nothing in another workspace, conversation
+// or call. The tool gets its own token with the answer.
 func (k *call) token(q *launch.Question) string {
-	if q.Token != "" {
-		return q.Token
-	}
-	return "host:" + scope(k.Tool.Name, show(k.args), q.ID, q.Text, q.PreAmble, string(q.Answer), strings.Join(q.Options, "\x00"), fmt.Sprint(q.Default))
+	return "host:" + scope(k.Workspace.ID(), k.Conversation, k.Tool.Name, show(k.args), q.Token, q.ID, q.Text, q.PreAmble, string(q.Answer), strings.Join(q.Options, "\x00"), fmt.Sprint(q.Default))
 }
 
 // unanswered reports the question and says how to answer it.
@@ -61,6 +59,6 @@ func (k *call) how(q *launch.Question) string {
 	case q.Answer != launch.Boolean:
 		example = "TEXT"
 	}
-	return fmt.Sprintf("answer it with: --answer %s=%s\nto answer only what was shown here, add: --answer %s.token=%s",
-		ask.Visible(q.ID), ask.Visible(example), ask.Visible(q.ID), ask.Visible(k.token(q)))
+	return fmt.Sprintf("answer it with: --answer %s\nto answer only what was shown here, add: --answer %s",
+		ask.Word(q.ID+"="+example), ask.Word(q.ID+".token="+k.token(q)))
 }

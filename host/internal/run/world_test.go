@@ -30,6 +30,7 @@ type world struct {
 	lastErr          error
 	userConfig, repo string
 	conversation     string
+	talk             string // its id
 	tool             string // t, unless a test says otherwise
 }
 
@@ -41,7 +42,7 @@ func newWorld(t *testing.T, userConfig string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, top: top, root: filepath.Join(top, "ws"), session: "test", tool: "t", prompter: ask.None{}, userConfig: userConfig, launcher: launch.New(confine.Start)}
+	w := &world{t: t, top: top, root: filepath.Join(top, "ws"), session: "test", talk: "default", tool: "t", prompter: ask.None{}, userConfig: userConfig, launcher: launch.New(confine.Start)}
 	t.Cleanup(func() { w.launcher.Close() })
 	for _, dir := range []string{"ws/.jp", "home", "conf"} {
 		if err := os.MkdirAll(filepath.Join(top, filepath.FromSlash(dir)), 0o755); err != nil {
@@ -107,7 +108,7 @@ func (w *world) host() *Host {
 	}
 	quiet := func(string) {}
 	return &Host{
-		Config: cfg, Workspace: ws, Root: w.root, Conversation: "default", Environ: environ, State: dir,
+		Config: cfg, Workspace: ws, Root: w.root, Conversation: w.talk, Environ: environ, State: dir,
 		Approvals: approval.OpenStore(dir, quiet), Trust: approval.OpenTrust(dir, quiet), Holds: approval.OpenHolds(dir),
 		Session: session, Memory: OpenMemory(dir, w.session), Prompter: w.prompter, Launcher: w.launcher, Warn: quiet,
 	}
