@@ -51,3 +51,14 @@ func TestSandboxLimits(t *testing.T) {
 		}
 	})
 }
+
+// What memory is limited is said in THREAT_MODEL.md: the private one of each process.
+func TestSandboxSharedMemory(t *testing.T) {
+	eachUser(t, func(t *testing.T, user string) {
+		eachTier(t, user, func(t *testing.T, tier string) {
+			if v := newWorld(t, user).attack(tier, []string{"--rw", ".", "--limit", "memory=256MiB"}, "memory-shared", "300"); !v.Worked {
+				t.Errorf("shared memory is limited too, and the documentation does not say so: %s", v)
+			}
+		})
+	})
+}

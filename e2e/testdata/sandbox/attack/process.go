@@ -50,7 +50,8 @@ var _ = add(map[string]attack{
 	"wait":       wait,
 
 	"forkbomb":  forkbomb,
-	"memory":    memory,
+	"memory":    func(a []string) (string, error) { return memory(a, unix.MAP_PRIVATE) },
+	"memory-shared": func(a []string) (string, error) { return memory(a, unix.MAP_SHARED) },
 	"cpu":       cpu,
 	"file-size": fileSize,
 })
@@ -443,12 +444,12 @@ func forkbomb(a []string) (string, error) {
 }
 
 // memory uses memory: memory MEBIBYTES.
-func memory(a []string) (string, error) {
+func memory(a []string, kind int) (string, error) {
 	n, err := strconv.Atoi(a[0])
 	if err != nil {
 		return "", err
 	}
-	b, err := unix.Mmap(-1, 0, n<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	b, err := unix.Mmap(-1, 0, n<<20, unix.PROT_READ|unix.PROT_WRITE, kind|unix.MAP_ANONYMOUS)
 	if err != nil {
 		return "", err
 	}
