@@ -125,6 +125,30 @@ func (d Difference) String() string {
 	return b.String()
 }
 
+// Question is what a person is shown before accepting it: all of it, and last, where it is still on the
+// screen, how much that is and every command in it.
+func (d Difference) Question() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "This workspace's own config asks for more than the defaults:\n\n%s\n", d)
+	now := slices.Clone(d.Added)
+	for _, c := range d.Changed {
+		now = append(now, c.Now)
+	}
+	n := len(d.Added) + len(d.Changed) + len(d.Removed)
+	now = slices.DeleteFunc(now, func(s Setting) bool { return !strings.Contains(s.Key+".", ".command.") })
+	switch {
+	case n == 1 && len(now) == 1: // it stands right above
+	case len(now) > 0:
+		fmt.Fprintf(&b, "settings: %d; programs that they start:\n", n)
+		for _, s := range now {
+			fmt.Fprintf(&b, "  %s = %s   (%s)\n", ask.Visible(s.Key), ask.VisibleLine(s.Value), where(s))
+		}
+	default:
+		fmt.Fprintf(&b, "settings: %d\n", n)
+	}
+	return b.String()
+}
+
 func where(s Setting) string {
 	if s.Line > 0 {
 		return fmt.Sprintf("%s:%d", ask.Visible(s.File), s.Line)

@@ -127,14 +127,17 @@ func (t *Trust) Require(ctx context.Context, p ask.Prompter, now []Setting) erro
 		return err
 	}
 	answer, err := p.Bool(ctx, ask.BoolQuestion{
-		Message: ask.Message{Body: "This workspace's own config asks for more than the defaults:\n\n" + d.String() + "\n"},
+		Message: ask.Message{Body: d.Question()},
 		Prompt:  "Accept these settings?",
 		Default: ask.No(),
 	})
 	if err != nil && !errors.Is(err, ask.ErrNoTerminal) {
 		return err
 	}
-	if err != nil || !answer.Yes {
+	if err == nil && !answer.Yes {
+		return fmt.Errorf("%w: declined\nto look at it again: jphost trust show", ErrNotTrusted)
+	}
+	if err != nil {
 		return fmt.Errorf("%w:\n%slook at them and run: jphost trust accept", ErrNotTrusted, d.String())
 	}
 	return t.Accept(ctx, now)

@@ -2,6 +2,7 @@ package approval_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -53,11 +54,14 @@ func TestTrustIsAskedFor(t *testing.T) {
 	dir := statetest.Dir(t, t.TempDir(), nil)
 	trust := approval.OpenTrust(dir, nil)
 	list := []approval.Setting{setting("sandbox.mode", `"off"`, 1)}
-	for _, p := range []ask.Prompter{ask.None{}, &person{}} {
-		err := trust.Require(ctx, p, list)
-		if !errors.Is(err, approval.ErrNotTrusted) || !strings.Contains(err.Error(), "sandbox.mode") || !strings.Contains(err.Error(), "jphost trust accept") {
-			t.Errorf("%T: %v", p, err)
-		}
+	err := trust.Require(ctx, ask.None{}, list)
+	if !errors.Is(err, approval.ErrNotTrusted) || !strings.Contains(err.Error(), "sandbox.mode") || !strings.Contains(err.Error(), "jphost trust accept") {
+		t.Errorf("nobody there: %v", err)
+	}
+	// Who declines has just seen the list.
+	err = trust.Require(ctx, &person{}, list)
+	if !errors.Is(err, approval.ErrNotTrusted) || strings.Contains(err.Error(), "sandbox.mode") || !strings.Contains(err.Error(), "declined") {
+		t.Errorf("declined: %v", err)
 	}
 	if err := trust.Require(ctx, &person{err: ask.ErrCancelled}, list); !errors.Is(err, ask.ErrCancelled) {
 		t.Errorf("cancelled: %v", err)
@@ -109,6 +113,24 @@ func TestDiffIsEmptyExactlyWhenDigestsAgree(t *testing.T) {
 	})
 	if same == 0 {
 		t.Error("no equal lists were seen")
+	}
+}
+
+// However much a repository asks for, what it starts stands right above the question.
+func TestCommandsStandLast(t *testing.T) {
+	list := []approval.Setting{{Key: "conversation.tools.a.command", Value: `"curl evil"`, File: ".jp.toml", Line: 3}}
+	for i := range 300 {
+		list = append(list, approval.Setting{Key: fmt.Sprintf("conversation.tools.z%d.run", i), Value: `"unattended"`, File: ".jp.toml"})
+	}
+	text := approval.Diff(nil, list).Question()
+	if !strings.HasSuffix(text, "\nsettings: 301; programs that they start:\n  conversation.tools.a.command = \"curl evil\"   (.jp.toml:3)\n") {
+		t.Error(text[len(text)-300:])
+	}
+	if text := approval.Diff(nil, list[1:3]).Question(); !strings.HasSuffix(text, "\nsettings: 2\n") {
+		t.Error(text)
+	}
+	if text := approval.Diff(nil, list[:1]).Question(); strings.Count(text, "curl") != 1 {
+		t.Error(text)
 	}
 }
 

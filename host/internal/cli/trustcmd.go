@@ -30,8 +30,9 @@ type trustState struct {
 	// Settings are those that widen; Difference compares them with what was accepted last.
 	Settings   []approval.Setting `json:"settings"`
 	Difference string             `json:"difference,omitempty"`
-	Holds      []approval.Hold    `json:"holds"`
-	HoldsError string             `json:"holds_error,omitempty"`
+	question   string
+	Holds      []approval.Hold `json:"holds"`
+	HoldsError string          `json:"holds_error,omitempty"`
 }
 
 func (a *app) trustState() (*place, *trustState, error) {
@@ -53,7 +54,7 @@ func (a *app) trustState() (*place, *trustState, error) {
 	if err != nil {
 		return nil, nil, exit.With(exit.Host, err)
 	}
-	s.Trusted, s.Difference = trusted, d.String()
+	s.Trusted, s.Difference, s.question = trusted, d.String(), d.Question()
 	holds, err := approval.OpenHolds(p.dir).List()
 	if err != nil {
 		s.HoldsError = err.Error()
@@ -138,7 +139,7 @@ func (c *trustAcceptCmd) Run(a *app) error {
 func (a *app) acceptQuestion(s *trustState) error {
 	body := ""
 	if !s.Trusted {
-		body = "This workspace's own config asks for more than the defaults:\n\n" + s.Difference + "\n"
+		body = s.question
 	}
 	for _, h := range s.Holds {
 		body += fmt.Sprintf("held: %s: %s\n", ask.Visible(h.Path), ask.Visible(h.Reason))

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/exit"
 )
 
@@ -324,6 +325,21 @@ func TestOneConsent(t *testing.T) {
 	w.says()
 	if r := w.run(""); content(r) != "error access_denied" || r.Status != exit.Refused {
 		t.Errorf("%+v", r.Outcome)
+	}
+}
+
+// What cannot be shown cannot be allowed unseen.
+func TestArgumentsTooLongToShow(t *testing.T) {
+	w := newWorld(t, one("echo", nil, `parameters.x.type = "string"`))
+	args := `{"x":"` + strings.Repeat("x", ask.MaxShown) + `"}`
+	w.says()
+	if r := w.run(args); content(r) != "refused run_mode" || !strings.Contains(w.lastErr.Error(), "--cfg conversation.tools.t.run=edit") {
+		t.Errorf("%s %.200s", content(r), w.lastErr)
+	}
+	w.cfg = []string{"conversation.tools.t.run=edit"}
+	w.says(args)
+	if r := w.run(args); content(r) != "run" {
+		t.Error(content(r))
 	}
 }
 

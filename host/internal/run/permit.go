@@ -67,6 +67,9 @@ func (k *call) described(ctx context.Context) (m ask.Message, preview string, er
 	if err := enc.Encode(k.args); err != nil {
 		return m, "", err
 	}
+	if args.Len() > ask.MaxShown && !ask.Nobody(k.Prompter) {
+		return m, "", k.report.refuse(ReasonRunMode, fmt.Errorf("%s was not run: its arguments are too long to be shown, %d bytes\nto look at them in your editor: %s", k.Tool.Name, args.Len(), k.cfg("run", "=edit")))
+	}
 	m = ask.Message{Body: fmt.Sprintf("A call of %s:\n", ask.Visible(k.Tool.Name)), Quoted: args.String()}
 	if k.Preview || k.Tool.Format != "unattended" || ask.Nobody(k.Prompter) {
 		return m, "", nil
