@@ -26,8 +26,8 @@ func Run(ctx context.Context, environ []string, stdin io.Reader, stdout, stderr 
 	}()
 	out.json = wantsJSON(args) // what cannot be parsed is answered in JSON too
 	launcher := warm(args)
-	var g grammar
-	parser, err := newParser(&g, stdout, stderr)
+	g, global := commands(args)
+	parser, err := newParser(g, stdout, stderr)
 	if err != nil {
 		return err
 	}
@@ -35,8 +35,8 @@ func Run(ctx context.Context, environ []string, stdin io.Reader, stdout, stderr 
 	if k == nil || err != nil {
 		return err
 	}
-	out.json = g.JSON || g.Format == "json"
-	a := &app{ctx: ctx, environ: environ, stdin: stdin, out: out, global: &g.globals, model: parser.Model, launcher: launcher}
+	out.json = global.JSON || global.Format == "json"
+	a := &app{ctx: ctx, environ: environ, stdin: stdin, out: out, global: global, model: parser.Model, launcher: launcher}
 	err = errors.Join(k.Run(a), out.flush())
 	if err != nil && ctx.Err() != nil && exit.Of(err) != exit.Interrupted {
 		return &exit.Error{Code: exit.Interrupted, Err: err}
@@ -79,7 +79,7 @@ func warm(args []string) *launch.Launcher {
 	return l
 }
 
-func newParser(g *grammar, stdout, stderr io.Writer) (*kong.Kong, error) {
+func newParser(g any, stdout, stderr io.Writer) (*kong.Kong, error) {
 	return kong.New(g,
 		kong.Name("jphost"),
 		kong.Description(about),

@@ -33,6 +33,26 @@ type grammar struct {
 	Version    versionCmd    `cmd:"" group:"setup" help:"Print the version."`
 }
 
+// execGrammar is the part of grammar that `sandbox exec` is read with.
+type execGrammar struct {
+	globals
+
+	Sandbox struct {
+		Exec sandboxExecCmd `cmd:"" help:"Run any program under the grants that are given."`
+	} `cmd:"" group:"access" help:"Run any program under grants, or show what would be held."`
+}
+
+// commands is the grammar to read a command line with. That of `sandbox exec` is small: what
+// starts programs again and again shall not take a millisecond to learn of all other commands.
+func commands(args []string) (g any, global *globals) {
+	if len(args) > 1 && args[0] == "sandbox" && args[1] == "exec" {
+		g := &execGrammar{}
+		return g, &g.globals
+	}
+	all := &grammar{}
+	return all, &all.globals
+}
+
 // globals are flags of every command.
 type globals struct {
 	Workspace    string   `short:"C" placeholder:"DIR" help:"The workspace. Default: around the working directory, the nearest with .jp, else with .git."`

@@ -3,6 +3,7 @@ package machine
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // container tells what this system runs in, and by what that was told; two empty texts if it
@@ -22,7 +23,9 @@ func (s *system) container(getenv func(string) string) (name, by string) {
 	return s.engine(getenv)
 }
 
-var cgroupEngine = regexp.MustCompile(`(?m)[/:-](docker|libpod|kubepods|containerd|lxc|crio|buildkit|garden)\b`)
+var cgroupEngine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)[/:-](docker|libpod|kubepods|containerd|lxc|crio|buildkit|garden)\b`)
+})
 
 func (s *system) engine(getenv func(string) string) (name, by string) {
 	if getenv("KUBERNETES_SERVICE_HOST") != "" {
@@ -52,7 +55,7 @@ func (s *system) engine(getenv func(string) string) (name, by string) {
 	}
 	for _, path := range []string{"/proc/self/cgroup", "/proc/1/cgroup"} {
 		v, _ := s.read(path)
-		if m := cgroupEngine.FindStringSubmatch(v); m != nil {
+		if m := cgroupEngine().FindStringSubmatch(v); m != nil {
 			switch m[1] {
 			case "libpod":
 				return "podman", path
