@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"os"
 	"slices"
 	"strconv"
@@ -24,6 +25,8 @@ type trial struct {
 	silent bool
 	// dies: the sandbox may kill it.
 	dies bool
+	// byRun: it is tried with a tool of `jphost run` too, which starts programs in another way.
+	byRun bool
 }
 
 // readOnly is a launch that may not change anything; withheld one with a directory that it may not
@@ -36,36 +39,36 @@ const (
 
 var trials = []trial{
 	// Reading what is not granted.
-	{does: "read /etc/shadow", only: root},
-	{does: "read /etc/shadow", only: root, grants: readOnly},
-	{does: "read {HOME}/.ssh/id_ed25519"},
+	{does: "read /etc/shadow", only: root, byRun: true},
+	{does: "read /etc/shadow", only: root, grants: readOnly, byRun: true},
+	{does: "read {HOME}/.ssh/id_ed25519", byRun: true},
 	{does: "read {HOME}/.config/x", grants: readOnly},
 	{does: "list {HOME}/.ssh"},
 	// Some machines do not even show this to root: the control shows that the attack can read another's.
 	{does: "read /proc/1/environ", control: "read /proc/{PID}/environ"},
-	{does: "read /proc/{PID}/environ"},
+	{does: "read /proc/{PID}/environ", byRun: true},
 	{does: "read /proc/{PID}/cmdline"},
 	{does: "read /proc/{PID}/maps"},
 	{does: "read /proc/{PID}/root{OUT}/victim.txt"},
 	{does: "read /proc/{PID}/cwd/../outside/victim.txt"},
 	{does: "proc-fd {PID} 3"},
-	{does: "parent environ", control: "read /proc/{PID}/environ"},
+	{does: "parent environ", control: "read /proc/{PID}/environ", byRun: true},
 	{does: "parent maps", control: "read /proc/{PID}/maps"},
-	{does: "parent root{OUT}/victim.txt", control: "read /proc/{PID}/root{OUT}/victim.txt"},
+	{does: "parent root{OUT}/victim.txt", control: "read /proc/{PID}/root{OUT}/victim.txt", byRun: true},
 	{does: "parent cwd/../outside/victim.txt", control: "read /proc/{PID}/cwd/../outside/victim.txt"},
-	{does: "parent-memory", control: "proc-mem {PID} {AT} {LEN}"},
+	{does: "parent-memory", control: "proc-mem {PID} {AT} {LEN}", byRun: true},
 	{does: "inotify {HOME}/.ssh", tier: namespaces}, // names are visible to Landlock's programs
-	{does: "read {WS}/src/private/secret", grants: withheld},
+	{does: "read {WS}/src/private/secret", grants: withheld, byRun: true},
 	{does: "read src/private/secret", grants: withheld},
 	{does: "read /proc/self/cwd/src/private/secret", grants: withheld},
 	{does: "link {WS}/src/private/secret {WS}/l", grants: withheld},
 	{does: "link-proc-fd {WS}/src/private/secret {WS}/l", grants: withheld, only: root},
 	{does: "symlink-read {WS}/l src/private/secret", grants: withheld},
-	{does: "symlink-read {WS}/l {OUT}/victim.txt"},
+	{does: "symlink-read {WS}/l {OUT}/victim.txt", byRun: true},
 	{does: "symlink-read {WS}/l /proc/self/root{OUT}/victim.txt"},
 
 	// Writing outside.
-	{does: "write {OUT}/victim.txt"},
+	{does: "write {OUT}/victim.txt", byRun: true},
 	{does: "truncate {OUT}/victim.txt"},
 	{does: "create {OUT}/new"},
 	{does: "mkdir {OUT}/new"},
@@ -91,7 +94,7 @@ var trials = []trial{
 	{does: "write /proc/1/root{OUT}/victim.txt", control: "write /proc/{PID}/root{OUT}/victim.txt"},
 	{does: "write /proc/self/cwd/../outside/victim.txt"},
 	{does: "write ../outside/victim.txt"},
-	{does: "dirfd / {OUT}/victim.txt"},
+	{does: "dirfd / {OUT}/victim.txt", byRun: true},
 	{does: "dirfd {WS} ../outside/victim.txt"},
 	{does: "dirfd {OUT} victim.txt"},
 	{does: "dotdot .{OUT}/victim.txt"},
@@ -104,7 +107,7 @@ var trials = []trial{
 	{does: "swap {WS}/good {WS}/bad secret 1500", control: "swap {WS}/good {WS}/bad secret 500000", grants: withheld},
 
 	// Where less is granted than around it.
-	{does: "write {WS}/docs/guide", grants: withheld},
+	{does: "write {WS}/docs/guide", grants: withheld, byRun: true},
 	{does: "create {WS}/docs/new", grants: withheld},
 	{does: "unlink {WS}/docs/guide", grants: withheld},
 	{does: "rename {WS}/docs/guide {WS}/g", grants: withheld},
@@ -113,7 +116,7 @@ var trials = []trial{
 	{does: "exchange {WS}/docs {WS}/good", grants: withheld},
 	{does: "rename {WS}/src/private {WS}/p", grants: withheld},
 	{does: "exchange {WS}/src/private {WS}/good", grants: withheld},
-	{does: "renamed-ancestor {WS}/src private", grants: withheld},
+	{does: "renamed-ancestor {WS}/src private", grants: withheld, byRun: true},
 	{does: "exchange {WS}/src {WS}/good", grants: withheld},
 	{does: "link {WS}/docs/guide {WS}/l", grants: withheld},
 	{does: "symlink-write {WS}/l docs guide", grants: withheld},
@@ -122,16 +125,16 @@ var trials = []trial{
 	{does: "fchdir {WS}/src/private secret", grants: withheld},
 	{does: "scm-rights {WS}/docs guide", grants: withheld},
 	{does: "scm-rights {OUT} victim.txt"},
-	{does: "umount {WS}/src/private", grants: withheld},
+	{does: "umount {WS}/src/private", grants: withheld, byRun: true},
 	{does: "umount {WS}/docs", grants: withheld},
 	{does: "mount-attr {WS}/docs", grants: withheld},
 	{does: "remount {WS}/docs", grants: withheld},
 
 	// A launch that may change nothing.
-	{does: "write {WS}/src/a.txt", grants: readOnly},
+	{does: "write {WS}/src/a.txt", grants: readOnly, byRun: true},
 	{does: "create {WS}/src/new", grants: readOnly},
 	{does: "truncate {WS}/src/a.txt", grants: readOnly},
-	{does: "chmod {WS}/src/a.txt", grants: readOnly},
+	{does: "chmod {WS}/src/a.txt", grants: readOnly, byRun: true},
 	{does: "chmod {WS}/src", grants: readOnly},
 	{does: "chmod-fd {WS}/src/a.txt", grants: readOnly},
 	{does: "fchmodat2 {WS}/src/a.txt", grants: readOnly, lacks: "ENOSYS"},
@@ -150,7 +153,7 @@ var trials = []trial{
 	{does: "chown {OUT}/victim.txt", grants: readOnly},
 
 	// Metadata beside writable grants: the Landlock tier does not hold it (docs/known-differences.md).
-	{does: "chmod {OUT}/victim.txt", tier: namespaces},
+	{does: "chmod {OUT}/victim.txt", tier: namespaces, byRun: true},
 	{does: "chown {OUT}/victim.txt", tier: namespaces},
 	{does: "utime {OUT}/victim.txt", tier: namespaces},
 	{does: "xattr {OUT}/victim.txt", tier: namespaces, lacks: "EOPNOTSUPP"},
@@ -164,15 +167,15 @@ var trials = []trial{
 	{does: "setflags {WS}/docs/guide", tier: namespaces, grants: withheld, lacks: "ENOTTY EOPNOTSUPP"},
 
 	// Other processes.
-	{does: "vm-read {PID} {AT} {LEN}"},
+	{does: "vm-read {PID} {AT} {LEN}", byRun: true},
 	{does: "vm-write {PID} {AT} {LEN}"},
 	{does: "proc-mem {PID} {AT} {LEN}"},
-	{does: "ptrace {PID}"},
+	{does: "ptrace {PID}", byRun: true},
 	{does: "pidfd-getfd {PID}"},
 	{does: "process-advice {PID} {AT} {LEN}", only: root, lacks: "ENOSYS"},
 	{does: "kcmp {PID}", lacks: "ENOSYS"},
-	{does: "kill {PID}"},
-	{does: "parent-kill", control: "kill {PID}"},
+	{does: "kill {PID}", byRun: true},
+	{does: "parent-kill", control: "kill {PID}", byRun: true},
 	{does: "tgkill {PID}"},
 	{does: "sigqueue {PID}"},
 	{does: "pidfd-signal {PID}"},
@@ -180,15 +183,15 @@ var trials = []trial{
 	{does: "prlimit {PID}"},
 	{does: "priority {PID}", tier: namespaces}, // a nuisance that has no filter: threads do it to themselves
 	{does: "affinity {PID}", tier: namespaces},
-	{does: "sysv-memory {SHM}"},
+	{does: "sysv-memory {SHM}", byRun: true},
 	{does: "sysv-queue {QUEUE}"},
-	{does: "posix-queue {MQ}", lacks: "ENOSYS"},
+	{does: "posix-queue {MQ}", lacks: "ENOSYS", byRun: true},
 
 	// The network, and sockets of others on this computer.
-	{does: "tcp {PORT}"},
+	{does: "tcp {PORT}", byRun: true},
 	{does: "mptcp {PORT}", lacks: "EPROTONOSUPPORT ENOPROTOOPT"},
-	{does: "udp {PORT}"},
-	{does: "tcp-fastopen {PORT}", lacks: "EOPNOTSUPP"},
+	{does: "udp {PORT}", byRun: true},
+	{does: "tcp-fastopen {PORT}", lacks: "EOPNOTSUPP", byRun: true},
 	{does: "tcp-listen"},
 	{does: "tcp6", lacks: "EAFNOSUPPORT"},
 	{does: "udp6", lacks: "EAFNOSUPPORT"},
@@ -196,12 +199,12 @@ var trials = []trial{
 	{does: "packet", only: root, lacks: "EAFNOSUPPORT"},
 	{does: "netlink"},
 	{does: "vsock", lacks: "EAFNOSUPPORT"},
-	{does: "families"},
+	{does: "families", byRun: true},
 	{does: "cloexec-socket"},
 	{does: "high-socket"},
-	{does: "unix {SOCK}"},
+	{does: "unix {SOCK}", byRun: true},
 	{does: "unixgram {GRAM}"},
-	{does: "abstract {ABSTRACT}"},
+	{does: "abstract {ABSTRACT}", byRun: true},
 	{does: "unix-bind {WS}/own.sock"},
 	{does: "pair-sendto dgram {GRAM}"},
 	{does: "pair-connect dgram {GRAM}"},
@@ -210,8 +213,8 @@ var trials = []trial{
 	{does: "sendmsg-pair dgram {GRAM}"},
 
 	// With a network, all but connections to the ports that are granted, and datagrams.
-	{does: "tcp {PORT}", grants: network},
-	{does: "tcp-fastopen {PORT}", grants: network, lacks: "EOPNOTSUPP"},
+	{does: "tcp {PORT}", grants: network, byRun: true},
+	{does: "tcp-fastopen {PORT}", grants: network, lacks: "EOPNOTSUPP", byRun: true},
 	{does: "mptcp {PORT}", grants: network, lacks: "EPROTONOSUPPORT ENOPROTOOPT"},
 	{does: "tcp-listen", grants: network},
 	{does: "listen-unbound", grants: network},
@@ -219,18 +222,18 @@ var trials = []trial{
 	{does: "packet", grants: network, only: root, lacks: "EAFNOSUPPORT"},
 	{does: "netlink", grants: network},
 	{does: "vsock", grants: network, lacks: "EAFNOSUPPORT"},
-	{does: "unix {SOCK}", grants: network},
+	{does: "unix {SOCK}", grants: network, byRun: true},
 	{does: "unixgram {GRAM}", grants: network},
-	{does: "abstract {ABSTRACT}", grants: network},
+	{does: "abstract {ABSTRACT}", grants: network, byRun: true},
 	{does: "pair-sendto dgram {GRAM}", grants: network},
 	{does: "unshare net", grants: network},
 
 	// More rights.
-	{does: "caps"},
-	{does: "clone-user"},
+	{does: "caps", byRun: true},
+	{does: "clone-user", byRun: true},
 	{does: "clone3-user", lacks: "ENOSYS"},
 	{does: "unshare user"},
-	{does: "unshare mount"},
+	{does: "unshare mount", byRun: true},
 	{does: "unshare net"},
 	{does: "unshare pid"},
 	{does: "unshare ipc"},
@@ -240,7 +243,7 @@ var trials = []trial{
 	{does: "setns {PID} user", control: "unshare user"}, // nobody enters the user namespace that he is in
 	{does: "setns {PID} mnt", only: root},
 	{does: "setns {PID} net", only: root},
-	{does: "mount {WS}/good"},
+	{does: "mount {WS}/good", byRun: true},
 	{does: "bind / {WS}/good"},
 	{does: "new-mount", lacks: "ENOSYS"},
 	{does: "open-tree {WS}", lacks: "ENOSYS"},
@@ -253,7 +256,7 @@ var trials = []trial{
 	{does: "bpf", only: root, lacks: "ENOSYS"},
 	{does: "keyctl", lacks: "ENOSYS"},
 	{does: "add-key", lacks: "ENOSYS"},
-	{does: "io-uring", lacks: "ENOSYS EPERM"},
+	{does: "io-uring", lacks: "ENOSYS EPERM", byRun: true},
 	{does: "perf", lacks: "ENOSYS EACCES"},
 	{does: "userfaultfd", lacks: "ENOSYS EPERM"},
 	{does: "fanotify", only: root, lacks: "ENOSYS"},
@@ -264,13 +267,13 @@ var trials = []trial{
 	{does: "sysctl /proc/sys/kernel/core_pattern", only: root},
 
 	// Other ways into the kernel.
-	{does: "x32", lacks: "ENOSYS", dies: true},
-	{does: "int80", lacks: "ENOSYS EFAULT", dies: true},
+	{does: "x32", lacks: "ENOSYS", dies: true, byRun: true},
+	{does: "int80", lacks: "ENOSYS EFAULT", dies: true, byRun: true},
 	{does: "elf32 {WS}/elf", lacks: "ENOEXEC", dies: true},
 
 	// What is handed down.
-	{does: "env {SECRET}"},
-	{does: "env API_TOKEN"},
+	{does: "env {SECRET}", byRun: true},
+	{does: "env API_TOKEN", byRun: true},
 	{does: "reopen"},
 }
 
@@ -294,7 +297,7 @@ func (w *world) fill(s string, v *victim, e *ears, i *ipc) []string {
 
 // try does one attack in a fresh world. It fails the test if a contained one changed
 // anything that it should not, whatever it says itself.
-func (c *trial) try(t *testing.T, user, tier string) attempt {
+func (c *trial) try(t *testing.T, user, tier string, byRun bool) attempt {
 	w := newWorld(t, user)
 	does := c.does
 	if tier == uncontained && c.control != "" {
@@ -341,7 +344,12 @@ func (c *trial) try(t *testing.T, user, tier string) attempt {
 		safe = append(safe, w.root+"/src")
 	}
 	before := state(t, safe...)
-	got := w.attackMayDie(tier, grants, args...)
+	var got attempt
+	if byRun {
+		got = w.attackByRun(tier, c.grants, args...)
+	} else {
+		got = w.attackMayDie(tier, grants, args...)
+	}
 	if tier == uncontained {
 		if c.silent && v != nil {
 			got.Worked = got.Worked && v.end() != ""
@@ -371,6 +379,24 @@ func (c *trial) try(t *testing.T, user, tier string) attempt {
 	return got
 }
 
+// ways are how it is tried: by `jphost run` or not.
+func (c *trial) ways() []bool {
+	if c.byRun {
+		return []bool{false, true}
+	}
+	return []bool{false}
+}
+
+// attackByRun has `jphost run` start the attack, as a tool.
+func (w *world) attackByRun(tier, grants string, args ...string) attempt {
+	w.t.Helper()
+	w.defineUnder(grants, append([]string{attackPath(w.t)}, args...)...)
+	c := w.call(tier, "foreign")
+	v := attempt{ran: c.ran}
+	v.came = json.Unmarshal([]byte(c.Outcome.Content), &v) == nil && v.Attack == args[0]
+	return v
+}
+
 func (c *trial) name() string {
 	name := strings.NewReplacer("{", "", "}", "", "/", "_").Replace(c.does)
 	if c.grants != "" {
@@ -389,7 +415,7 @@ func TestSandboxAttacks(t *testing.T) {
 				continue
 			}
 			t.Run(c.name(), func(t *testing.T) {
-				control := c.try(t, user, uncontained)
+				control := c.try(t, user, uncontained, false)
 				if !control.came {
 					t.Fatalf("the control came to no verdict: %s", control.ran)
 				}
@@ -404,16 +430,22 @@ func TestSandboxAttacks(t *testing.T) {
 					if c.tier != "" && c.tier != tier {
 						continue
 					}
-					t.Run(tier, func(t *testing.T) {
-						needTier(t, user, tier)
-						got := c.try(t, user, tier)
-						if !got.came && !c.dies {
-							t.Errorf("no verdict, which proves nothing: %s", got.ran)
+					for _, byRun := range c.ways() {
+						name := tier
+						if byRun {
+							name += "-run"
 						}
-						if got.Worked {
-							t.Errorf("the attack worked: %s", got)
-						}
-					})
+						t.Run(name, func(t *testing.T) {
+							needTier(t, user, tier)
+							got := c.try(t, user, tier, byRun)
+							if !got.came && !c.dies {
+								t.Errorf("no verdict, which proves nothing: %s", got.ran)
+							}
+							if got.Worked {
+								t.Errorf("the attack worked: %s", got)
+							}
+						})
+					}
 				}
 			})
 		}

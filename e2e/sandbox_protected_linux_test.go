@@ -36,12 +36,30 @@ func worktree(t testing.TB, user string) *world {
 // nor are the tools that write.
 func (w *world) define(argv ...string) {
 	w.t.Helper()
+	w.defineUnder("", argv...)
+}
+
+// defineUnder does so with the rules that grants of `jphost sandbox exec` stand for.
+func (w *world) defineUnder(grants string, argv ...string) {
+	w.t.Helper()
+	rules, known := map[string]string{
+		"": "", "--rw .": "",
+		readOnly: "fs = [{ path = \".\", read = true, execute = true }]\n",
+		withheld: "fs = [{ path = \".\", read = true, write = true, execute = true }, { path = \"src/private\" }, { path = \"docs\", read = true }]\n",
+		network:  "net = [{ host = \"*\", allow = true }]\n",
+	}[grants]
+	if !known {
+		w.t.Fatalf("no rules are known for %q", grants)
+	}
 	quoted := make([]string, len(argv))
 	for i, word := range argv {
 		quoted[i] = strconv.Quote(word)
 	}
 	text := fmt.Sprintf("[conversation.tools.foreign]\nsource = \"local\"\nrun = \"unattended\"\ncommand = { program = %s, args = [%s] }\n",
 		quoted[0], strings.Join(quoted[1:], ", "))
+	if rules != "" {
+		text += "[conversation.tools.foreign.access]\n" + rules
+	}
 	for _, tool := range []string{"fs_create_file", "fs_modify_file", "fs_delete_file", "fs_move_file"} {
 		text += fmt.Sprintf("[conversation.tools.%s]\nrun = \"unattended\"\n", tool)
 	}
