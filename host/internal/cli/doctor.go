@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/sandbox"
@@ -67,8 +68,8 @@ var landlockSteps = []struct {
 	{6, "signals", "6.12"},
 }
 
-// fullABI is the version from which a policy on files is held whole, with namespaces.
-const fullABI = 3
+// fullABI is the version from which all of a policy is held, with namespaces.
+const fullABI = 4
 
 // diagnose says what a machine can hold. It is pure.
 func diagnose(m sandbox.Machine, details machine.Details, tried *machine.Attempt) *diagnosis {
@@ -100,7 +101,7 @@ func diagnose(m sandbox.Machine, details machine.Details, tried *machine.Attempt
 		}
 	}
 	if m.Landlock > 0 && m.Landlock < fullABI {
-		d.Changes = append(d.Changes, change{machine.Landlock, "this version cannot hold truncating", []string{"use Linux 6.2 or newer"}})
+		d.Changes = append(d.Changes, change{machine.Landlock, fmt.Sprintf("version %d cannot hold TCP ports%s", m.Landlock, cond(m.Landlock < 3, ", nor truncating", "")), []string{"use Linux 6.7 or newer"}})
 	}
 	return d
 }
@@ -118,6 +119,8 @@ func (d *diagnosis) calls(m sandbox.Machine) {
 	case !m.Namespaces:
 		pinned.Tier, pinned.By, pinned.But = sandbox.TierLandlock, "landlock", "protected paths (.jp, .git/config, …) are only compared after the call"
 		taking.Tier, taking.By, taking.But = sandbox.TierLandlock, "landlock", "the wider rule shrinks to the entries that exist and are not affected"
+	case !m.Alone():
+		adding.Tier, adding.By = sandbox.TierNamespace, "namespaces"
 	}
 	for _, c := range all {
 		d.Calls = append(d.Calls, *c)
@@ -147,22 +150,18 @@ func (d *diagnosis) holds(m sandbox.Machine) {
 
 	if !by("files and directories: read, create, update, delete, execute", when(landlock, "landlock"), when(private, "a private tree")) {
 		not("files and directories", "there is no Landlock")
-	} else if m.Landlock < fullABI {
-		not("truncating files that may not be updated", "Landlock is older than version 3")
+	} else if m.Landlock < 3 && !private {
+		not("truncating files that may not be updated", "needs Landlock 3 (Linux 6.2) or namespaces")
 	}
 	if !by("entries that rules depend on stay in their place", when(private, "mounts")) && landlock {
 		not("entries that rules depend on stay in their place", "needs namespaces; compared after the call")
 	}
-	// What only one tier holds is not held for calls that the cheaper one takes.
-	alone := " in calls that landlock alone holds"
-	if !private {
-		alone = ""
-	}
 	by("metadata of what is not writable: modes, owners, times", when(private, "read-only mounts"), when(filter, "seccomp where nothing is writable"))
-	not("metadata elsewhere"+alone, cond(private, "read-only mounts come with namespaces", "needs namespaces"))
+	// What only one tier holds is not held for calls that the cheaper one takes.
+	not("metadata elsewhere"+cond(private && m.Alone(), " in calls that landlock alone holds", ""), cond(private, "read-only mounts come with namespaces, where something may be written", "needs namespaces"))
 	by("no network", when(filter, "seccomp"), when(private, "a network of its own"))
-	if !filter {
-		not("no network"+alone, "needs Landlock and seccomp")
+	if !filter && !private {
+		not("no network", "needs Landlock, and seccomp or namespaces")
 	}
 	if !by("TCP ports", when(m.Landlock >= 4, "landlock")) {
 		not("TCP ports", "needs Landlock 4 (Linux 6.7)")
@@ -172,8 +171,8 @@ func (d *diagnosis) holds(m sandbox.Machine) {
 		not("memory and variables of other processes", "needs Landlock")
 	}
 	by("signals to other processes", when(m.Landlock >= 6, "landlock"), when(private, "a process space of its own"))
-	if m.Landlock < 6 {
-		not("signals to other processes"+alone, "needs Landlock 6 (Linux 6.12)")
+	if m.Landlock < 6 && !private {
+		not("signals to other processes", "needs Landlock 6 (Linux 6.12) or namespaces")
 	}
 	if !by("system calls that lead around all this", when(filter, "seccomp")) {
 		not("system calls that lead around all this", "needs seccomp and Landlock")

@@ -39,9 +39,9 @@ func TestDiagnose(t *testing.T) {
 		},
 		{
 			"Debian 12", machine.Limit(full, 2, true, true), false,
-			[]sandbox.Tier{landlock, namespace, namespace},
+			[]sandbox.Tier{namespace, namespace, namespace},
 			[]string{"files", "entries", "no network", "signals", "memory"},
-			[]string{"truncating", "TCP ports", "signals to other processes in calls that landlock alone holds"},
+			[]string{"TCP ports"},
 			1,
 		},
 		{
@@ -52,6 +52,13 @@ func TestDiagnose(t *testing.T) {
 			1,
 		},
 		{
+			"RHEL 9 without namespaces", machine.Limit(full, 1, false, true), false,
+			[]sandbox.Tier{landlock, landlock, landlock},
+			[]string{"files", "no network"},
+			[]string{"entries", "truncating", "TCP ports", "metadata", "signals"},
+			2,
+		},
+		{
 			"an old kernel", machine.Limit(full, 0, true, true), false,
 			[]sandbox.Tier{none, none, none},
 			[]string{"environment"},
@@ -60,9 +67,9 @@ func TestDiagnose(t *testing.T) {
 		},
 		{
 			"without filters", machine.Limit(full, 7, true, false), false,
-			[]sandbox.Tier{landlock, namespace, namespace},
+			[]sandbox.Tier{namespace, namespace, namespace},
 			[]string{"files", "no network"},
-			[]string{"no network in calls that landlock alone holds", "system calls"},
+			[]string{"system calls"},
 			1,
 		},
 		{

@@ -10,6 +10,7 @@ import (
 	"github.com/jptools/jptools/host/internal/approval"
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/run"
@@ -51,7 +52,10 @@ func (c *runCmd) Run(a *app) error {
 	}
 	report, err := c.call(a, a.launcher)
 	if report == nil {
-		report = &run.Report{Tool: c.Tool, Warnings: []string{}, Status: exit.Of(err), Outcome: run.Outcome{Type: "failed", Code: exit.Of(err).String(), Message: fmt.Sprint(err)}}
+		report = &run.Report{
+			Tool: c.Tool, Warnings: []string{}, Status: exit.Of(err), Sandbox: enclose.Unused(""),
+			Outcome: run.Outcome{Type: "failed", Code: exit.Of(err).String(), Message: fmt.Sprint(err)},
+		}
 	}
 	if a.out.json {
 		return errors.Join(a.out.value(report), err)
@@ -173,6 +177,7 @@ func (c *runCmd) printPlan(a *app, r *run.Report) {
 	a.out.printf("environment  %s\n", ask.VisibleLine(strings.Join(p.Environment, " ")))
 	a.out.printf("policy       %s\n", r.Policy.Digest)
 	a.out.printf("             see: jphost policy %s\n", ask.Word(r.Tool))
+	a.out.printf("held by      %s\n             see: jphost sandbox plan %s\n", r.Sandbox.Tier, ask.Word(r.Tool))
 	for _, n := range p.Needs {
 		a.out.printf("needs        %s\n", strings.ReplaceAll(strings.TrimRight(ask.VisibleText(n), "\n"), "\n", "\n             "))
 	}

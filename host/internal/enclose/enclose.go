@@ -21,7 +21,6 @@ import (
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/baseline"
-	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -135,7 +134,7 @@ func (c *Call) checks() []sandbox.Check {
 	return append(slices.Clone(c.After), sandbox.EntryChecks(c.Plan.Entries())...)
 }
 
-// Plan is the plan as the launcher takes it; nil where nothing is held.
+// JSON is the plan as the launcher takes it; nil where nothing is held.
 func (c *Call) JSON() (json.RawMessage, error) {
 	if c.Plan.Tier == sandbox.TierNone {
 		return nil, nil
@@ -221,9 +220,6 @@ func removeAll(dir string) error {
 	})
 	return os.RemoveAll(dir)
 }
-
-// Unheld are the words of the back end for what it cannot hold of the plan.
-func (c *Call) Unheld() []string { return confine.Unheld(c.Plan) }
 
 func variable(env []string, name string) string {
 	for _, kv := range slices.Backward(env) {

@@ -13,7 +13,8 @@ import (
 
 // Report is what the operating system held of a call. It never says more than was reached.
 type Report struct {
-	// Mode is auto, required or off; Tier what was used, ABI the Landlock version in use.
+	// Mode is auto, required or off, and empty if the configuration could not be read; Tier
+	// what was used, none if nothing was started; ABI the Landlock version in use.
 	Mode        string                `json:"mode"`
 	Tier        sandbox.Tier          `json:"tier"`
 	ABI         int                   `json:"abi"`
@@ -26,27 +27,46 @@ type Report struct {
 func None(mode, why, remedy string) *Report {
 	return &Report{
 		Mode: mode, Tier: sandbox.TierNone, Rules: []sandbox.Enforced{}, Narrowed: []sandbox.Narrowing{},
-		NotEnforced: []sandbox.NotEnforced{{What: "anything: neither files nor network are held by the operating system", Why: why, Remedy: remedy}},
+		NotEnforced: []sandbox.NotEnforced{{What: sandbox.Nothing, Why: why, Remedy: remedy}},
 	}
+}
+
+// Unused is the report of a call that started nothing.
+func Unused(mode string) *Report {
+	return &Report{Mode: mode, Tier: sandbox.TierNone, Rules: []sandbox.Enforced{}, Narrowed: []sandbox.Narrowing{}, NotEnforced: []sandbox.NotEnforced{}}
 }
 
 // Report says what the call was held with.
 func (c *Call) Report(mode string) *Report {
-	r := &Report{Mode: mode, Tier: c.Fitted.Plan.Tier, ABI: c.Fitted.Plan.ABI, Rules: c.Rules, Narrowed: c.Narrowed, NotEnforced: slices.Clone(c.NotEnforced)}
-	for _, text := range c.Unheld() {
-		what, why, _ := strings.Cut(text, ": ")
-		r.NotEnforced = append(r.NotEnforced, sandbox.NotEnforced{What: what, Why: why, Known: true})
-	}
-	return r
+	p := c.Fitted.Plan
+	return &Report{Mode: mode, Tier: p.Tier, ABI: p.ABI, Rules: c.Rules, Narrowed: c.Narrowed, NotEnforced: slices.Clone(c.NotEnforced)}
 }
 
 // Warnings are what a person should be told once: what is not held although it was asked
-// for, and rules that became narrower. The documented differences are not among them.
+// for, by its reason, and rules that became narrower. The documented differences are not
+// among them.
 func (c *Call) Warnings() []string {
-	var list []string
+	type reason struct{ why, remedy string }
+	var order []reason
+	said := map[reason][]string{}
 	for i := range c.NotEnforced {
-		if n := &c.NotEnforced[i]; !n.Known {
-			list = append(list, "not enforced by the operating system: "+words(n.Rule, n.What, n.Why, n.Remedy))
+		n := &c.NotEnforced[i]
+		if n.Known {
+			continue
+		}
+		r := reason{n.Why, n.Remedy}
+		if said[r] == nil {
+			order = append(order, r)
+		}
+		said[r] = append(said[r], words(n.Rule, n.What, "", ""))
+	}
+	var list []string
+	for _, r := range order {
+		const text = "not enforced by the operating system"
+		if what := said[r]; len(what) == 1 {
+			list = append(list, text+": "+what[0]+words("", "", r.why, r.remedy))
+		} else {
+			list = append(list, text+words("", "", r.why, "")+":\n  "+strings.Join(what, "\n  ")+words("", "", "", r.remedy))
 		}
 	}
 	for i := range c.Narrowed {

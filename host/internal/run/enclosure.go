@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -55,12 +54,12 @@ func (k *call) start(ctx context.Context, cmd *command) (*launch.Result, error) 
 	if err != nil {
 		return nil, err
 	}
-	if m := settings.Machine; m.Landlock == 0 || k.policy.access == nil {
-		report := enclose.None(mode, cmp.Or(m.Why["landlock"], "there is no sandbox for "+runtime.GOOS), "jphost doctor says what is missing")
+	if report := k.unavailable(settings, mode); report != nil {
+		k.report.Sandbox = report
 		if settings.Required {
-			k.report.Sandbox = report
-			return nil, k.report.refuse(ReasonSandbox, fmt.Errorf("%s was not run: sandbox.mode is \"required\", and nothing can be held here: %s\nset it to \"auto\" to rely on the tools' own checks", k.Tool.Name, report.NotEnforced[0].Why))
+			return nil, k.report.refuse(ReasonSandbox, fmt.Errorf("%s was not run: %w", k.Tool.Name, &sandbox.RefusedError{Tier: sandbox.TierNone, Reasons: report.NotEnforced}))
 		}
+		k.warnOnce(ctx, fullPermissions(report.NotEnforced))
 		return k.unheld(ctx, cmd, report)
 	}
 	for attempt := 0; ; attempt++ {
@@ -76,17 +75,55 @@ func (k *call) start(ctx context.Context, cmd *command) (*launch.Result, error) 
 	}
 }
 
-// unheld starts the tool without the operating system's help (RFD 075, "Unsupported
-// platforms and fallback").
+// unavailable is the report where there is no sandbox to prepare anything for; nil where there is.
+func (k *call) unavailable(s enclose.Settings, mode string) *enclose.Report {
+	if runtime.GOOS == "linux" && k.policy.access != nil {
+		return nil
+	}
+	why, remedy := s.Machine.Lacks("landlock")
+	return enclose.None(mode, why, remedy)
+}
+
+// rehearse reports what a start would be held with. The error is a *sandbox.RefusedError
+// where it would be refused.
+func (k *call) rehearse(ctx context.Context, spec launch.Spec) error {
+	mode := k.Config.Sandbox().Mode
+	if mode == "off" {
+		return nil
+	}
+	settings, err := k.Enclosure(ctx, k.Tool)
+	if err != nil {
+		return err
+	}
+	if k.report.Sandbox = k.unavailable(settings, mode); k.report.Sandbox != nil {
+		return nil
+	}
+	held, err := enclose.Prepare(ctx, k.policy.declared, enclose.Program{Path: spec.Program, Argv: spec.Argv, Env: spec.Env}, settings)
+	if held != nil {
+		k.report.Sandbox = held.Report(mode)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = held.End(ctx)
+	return exit.With(exit.Host, err)
+}
+
+// unheld starts the tool without the operating system's help.
 func (k *call) unheld(ctx context.Context, cmd *command, report *enclose.Report) (*launch.Result, error) {
 	k.report.Sandbox = report
-	why := report.NotEnforced[0].Why
-	k.warnOnce(ctx, "none", "tools run with your full user permissions: nothing is held by the operating system ("+why+")\nuse run = \"ask\" for tools that you do not trust")
 	spec, err := k.spec(cmd)
 	if err != nil {
 		return nil, err
 	}
 	return k.Launcher.Run(ctx, spec)
+}
+
+// fullPermissions is the warning where nothing is held (RFD 075, "Unsupported platforms and
+// fallback").
+func fullPermissions(not []sandbox.NotEnforced) string {
+	return fmt.Sprintf("tools run with your full user permissions: nothing is held by the operating system (%s)\n%s\nuse run = \"ask\" for tools that you do not trust",
+		not[0].Why, not[0].Remedy)
 }
 
 // enclosed makes one attempt.
@@ -105,7 +142,11 @@ func (k *call) enclosed(ctx context.Context, cmd *command, s enclose.Settings) (
 		return nil, exit.With(exit.Host, err)
 	}
 	k.report.Sandbox = held.Report(mode)
-	k.warnOnce(ctx, string(held.Fitted.Plan.Tier), held.Warnings()...)
+	if held.Fitted.Plan.Tier == sandbox.TierNone {
+		k.warnOnce(ctx, fullPermissions(held.NotEnforced))
+	} else {
+		k.warnOnce(ctx, held.Warnings()...)
+	}
 	res, err := k.hold(ctx, cmd, held)
 	changes, end := held.End(context.WithoutCancel(ctx))
 	if len(changes) > 0 {
@@ -138,10 +179,10 @@ func (k *call) hold(ctx context.Context, cmd *command, held *enclose.Call) (*lau
 	return res, err
 }
 
-// warnOnce tells warnings the first time in a session that they come up for this tool.
-func (k *call) warnOnce(ctx context.Context, kind string, list ...string) {
+// warnOnce tells each warning the first time that it comes up in a session.
+func (k *call) warnOnce(ctx context.Context, list ...string) {
 	for _, text := range list {
-		key := "sandbox-" + kind + "-" + keyOf(text)
+		key := "sandbox-" + keyOf(text)
 		if _, told := k.Session.Recall(key); told {
 			continue
 		}

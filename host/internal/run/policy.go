@@ -13,6 +13,7 @@ import (
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -116,6 +117,12 @@ func (k *call) plan(ctx context.Context) error {
 		p.Environment = append(p.Environment, name)
 	}
 	slices.Sort(p.Environment)
+	var refused *sandbox.RefusedError
+	if err := k.rehearse(ctx, spec); errors.As(err, &refused) {
+		p.Needs = append(p.Needs, refused.Error())
+	} else if err != nil {
+		return err
+	}
 	k.report.Withheld = nil
 	k.report.Plan, k.report.Outcome = p, Outcome{Type: "planned"}
 	return nil

@@ -24,9 +24,10 @@ type Report struct {
 	// Withheld are the names of the variables that the tool did not get, told when it failed.
 	Withheld []string `json:"withheld_env,omitempty"`
 	// Stderr is what the tool said there, at most its ends.
-	Stderr  string          `json:"stderr,omitempty"`
-	Policy  *Policy         `json:"policy,omitempty"`
-	Sandbox *enclose.Report `json:"sandbox,omitempty"`
+	Stderr string  `json:"stderr,omitempty"`
+	Policy *Policy `json:"policy,omitempty"`
+	// Sandbox is what held the last start, never nil; of a dry run what would hold it.
+	Sandbox *enclose.Report `json:"sandbox"`
 	// Plan is set by a dry run instead of an outcome of the tool.
 	Plan *Plan `json:"plan,omitempty"`
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/jptools/jptools/host/internal/approval"
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/schema"
@@ -72,6 +73,9 @@ func (h *Host) Run(ctx context.Context, c Call) (*Report, error) {
 	k := &call{Host: h, Call: c, report: &Report{Tool: c.Tool.Name, Warnings: []string{}}}
 	err := k.deliver(ctx, k.run(ctx))
 	k.report.DurationMS = time.Since(start).Milliseconds()
+	if k.report.Sandbox == nil {
+		k.report.Sandbox = enclose.Unused(h.Config.Sandbox().Mode)
+	}
 	if err != nil && k.report.Outcome.Type == "" {
 		k.report.Outcome = Outcome{Type: "failed", Message: err.Error()}
 	}

@@ -64,7 +64,8 @@ func (h *holding) cover(s *spot) {
 	if s.bare {
 		s.most = h.allows(s.Abs)
 	}
-	before, want := h.above(s.Abs)|s.extra, s.most|s.extra
+	leaks := h.machine.leaks()
+	before, want := h.above(s.Abs)|s.extra|leaks, s.most|s.extra
 	if !s.dir() {
 		before &= fileCaps
 	}
@@ -76,6 +77,11 @@ func (h *holding) cover(s *spot) {
 		s.because(h, taken, "what may not be read can only be hidden altogether", "grant read here too, or do not grant it above")
 	case taken&jptool.Write != 0:
 		keep &= lookCaps
+		if taken&jptool.Write&^h.above(s.Abs) == leaks && leaks != 0 {
+			why, remedy := older(truncateABI)
+			s.why, s.remedy = why+" and lets files be cut off, and a mount can only take all writing together", remedy
+			break
+		}
 		s.because(h, taken, "a mount can only take all writing together",
 			fmt.Sprintf("grant %s here too, or only read and execute, or do not grant it above", taken))
 	}
@@ -85,7 +91,7 @@ func (h *holding) cover(s *spot) {
 	}
 	if s.node.Kind == Special {
 		// Tools open no FIFO or device; there is nothing to grant.
-		keep &= before
+		keep &= before &^ (leaks &^ h.above(s.Abs))
 		grant = keep
 	}
 	s.e, s.k = keep&s.most, keep

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -117,27 +118,34 @@ set sandbox.mode = "auto" to run with what can be held`)
 // errNoPolicy: where there is a sandbox, every call has a policy.
 var errNoPolicy = errors.New("there is no access policy to hold; declare one, or run without the sandbox")
 
+// Lacks says why the machine does not have something ("landlock", "namespaces" or "seccomp"), and
+// what to change.
+func (m Machine) Lacks(key string) (why, remedy string) {
+	why, remedy, _ = strings.Cut(m.Why[key], "\n")
+	if strings.Contains(remedy, "\n") {
+		remedy = "" // too much for one line
+	}
+	doctor := "jphost doctor says what to change"
+	if key == "namespaces" {
+		doctor = "make user namespaces available to jphost (jphost doctor says how)"
+	}
+	return cmp.Or(why, "this machine does not have it"), cmp.Or(remedy, doctor)
+}
+
 // Tiers lists the tiers that the machine has, cheapest first, and why others are missing.
 func (m Machine) Tiers() (have []Tier, why map[Tier]string) {
 	why = map[Tier]string{}
-	reason := func(keys ...string) string {
-		for _, k := range keys {
-			if w := m.Why[k]; w != "" {
-				return w
-			}
-		}
-		return "this machine does not have it"
-	}
 	if m.Landlock == 0 {
 		// Rights inside a private tree are Landlock's too.
-		why[TierLandlock], why[TierNamespace] = reason("landlock"), reason("landlock")
+		why[TierLandlock], _ = m.Lacks("landlock")
+		why[TierNamespace] = why[TierLandlock]
 		return nil, why
 	}
 	have = append(have, TierLandlock)
 	if m.Namespaces {
 		have = append(have, TierNamespace)
 	} else {
-		why[TierNamespace] = reason("namespaces")
+		why[TierNamespace], _ = m.Lacks("namespaces")
 	}
 	return have, why
 }
@@ -176,18 +184,20 @@ func (in *input) choose() (*holding, Tier) {
 	}
 	h := in.holding()
 	h.byMounts()
-	plain := len(h.covers) == 0 && len(h.pins) == 0
-	switch {
-	case in.noPrivateTree() != "" && !plain:
-	case plain && (in.options.Tier != TierNamespace || in.noPrivateTree() != ""):
-		return h, TierLandlock
-	default:
+	switch plain := len(h.covers) == 0 && len(h.pins) == 0; {
+	case in.noPrivateTree() == "" && (!plain || !in.machine.Alone() || in.options.Tier == TierNamespace):
 		return h, TierNamespace
+	case plain:
+		return h, TierLandlock
 	}
 	h = in.holding()
 	h.byGrants()
 	return h, TierLandlock
 }
+
+// Alone reports whether Landlock and the filter hold, without namespaces, all that no rule
+// speaks of: other processes, what is outside of the trees, and a closed network.
+func (m Machine) Alone() bool { return m.Landlock >= signalABI && m.Seccomp }
 
 // noPrivateTree says why the namespace tier cannot be used, "" when it can.
 func (in *input) noPrivateTree() string {
@@ -209,7 +219,8 @@ func (in *input) remedyPrivate() string {
 	case in.options.Tier == TierLandlock:
 		return `set sandbox.tier = "auto"`
 	case !in.machine.Namespaces:
-		return "make user namespaces available to jphost (jphost doctor says how)"
+		_, remedy := in.machine.Lacks("namespaces")
+		return remedy
 	}
 	return "use a workspace, and targets of mounts, below the root of the file system"
 }

@@ -56,6 +56,9 @@ func above(p string) []string {
 // on is what can be done with an object at a canonical path.
 func (k *kernel) on(p string) jptool.Caps {
 	var caps jptool.Caps
+	if fi, err := os.Stat(p); k.plan.ABI < 3 && err == nil && fi.Mode().IsRegular() {
+		caps = jptool.Update // truncating
+	}
 	visible := k.plan.Tier != sandbox.TierNamespace
 	for _, q := range above(p) {
 		caps |= k.rights[q]

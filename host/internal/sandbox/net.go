@@ -9,9 +9,6 @@ import (
 // schemePorts are the schemes with a default port, as rules know them (docs/wire.md).
 var schemePorts = map[string]uint16{"http": 80, "ws": 80, "https": 443, "wss": 443, "ftp": 21}
 
-// netABI is the first version of Landlock that holds TCP ports.
-const netABI = 4
-
 // net opens the network as far as some rule allows anything, and says what is not held.
 func (h *holding) net(p *Plan) {
 	rules := h.d.Access.Net
@@ -47,8 +44,8 @@ func (h *holding) net(p *Plan) {
 	ports = slices.Compact(ports)
 	if p.Tier == TierNone || p.ABI < netABI {
 		definite = false
-		h.lacking(nil, fmt.Sprintf("that only these ports are connected to: %v", ports),
-			"the kernel's Landlock is older than version 4", "use Linux 6.7 or newer", false)
+		why, remedy := older(netABI)
+		h.lacking(nil, fmt.Sprintf("that only these ports are connected to: %v", ports), why, remedy, false)
 	}
 	if definite {
 		p.Net.Ports = ports

@@ -179,6 +179,7 @@ var ways = map[string]struct {
 	"no namespaces":    {plain, sandbox.Options{}},
 	"forced landlock":  {full, sandbox.Options{Tier: sandbox.TierLandlock}},
 	"forced namespace": {full, sandbox.Options{Tier: sandbox.TierNamespace}},
+	"old landlock":     {sandbox.Machine{Landlock: 2, Namespaces: true, Seccomp: true}, sandbox.Options{}},
 }
 
 func TestAgreement(t *testing.T) {

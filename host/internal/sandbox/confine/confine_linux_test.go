@@ -453,7 +453,7 @@ func TestStartErrors(t *testing.T) {
 	})
 }
 
-// Limits hold, and are said not to where they do not.
+// Limits hold.
 func TestLimits(t *testing.T) {
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
 		ws := workspace(t)
@@ -471,9 +471,6 @@ func TestLimits(t *testing.T) {
 		}
 		if res, err := run(t, p, sh(p, "while :; do :; done")); err != nil || res.status.Signal() != unix.SIGXCPU {
 			t.Errorf("cpu: %v %+v", err, res)
-		}
-		if len(Unheld(p)) != 2 {
-			t.Errorf("%q", Unheld(p))
 		}
 		none(t)
 	})
@@ -496,7 +493,7 @@ func TestFileLimit(t *testing.T) {
 	})
 }
 
-// Older versions of the interface leave out what they do not know, and say so.
+// Older versions of the interface leave out what they do not know.
 func TestOldInterfaces(t *testing.T) {
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
 		for abi := 1; abi <= 7; abi++ {
@@ -515,11 +512,6 @@ func TestOldInterfaces(t *testing.T) {
 			}
 			wantProbes(t, p, "read ro/file = ok", "update ro/file = EACCES", "unlink ro/file = EACCES", "read /etc/shadow = EACCES|ENOENT",
 				"truncate ro/file = "+truncate, "rename rw/a/file rw/moved = "+move)
-			said := strings.Join(Unheld(p), "\n")
-			if strings.Contains(said, "truncating") != (abi < 3) || strings.Contains(said, "across directories") != (abi < 2) ||
-				strings.Contains(said, "signals") != (abi < 6 && tier == sandbox.TierLandlock) {
-				t.Errorf("version %d: %s", abi, said)
-			}
 		}
 	})
 }

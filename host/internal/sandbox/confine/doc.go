@@ -20,9 +20,9 @@
 //
 // # What is not held
 //
-// [Unheld] lists what a plan asks for and this interface cannot hold. A plan for a machine
-// without system call filters (NoFilter) is held by Landlock and namespaces alone: what that
-// leaves open is told by the fitting, which made it so. Programs that were granted
+// A plan for an old version of Landlock, or for a machine without system call filters
+// (NoFilter), is held by what is there: what that leaves open is told by the fitting, which
+// made it so. Programs that were granted
 // nothing still see names and metadata in the Landlock tier, and everybody can use up the
 // processor. Masks are undone when somebody outside replaces the entry they lie on.
 package confine
