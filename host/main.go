@@ -12,6 +12,7 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
+	"github.com/jptools/jptools/host/internal/sandbox/observe"
 )
 
 func main() { os.Exit(jphost()) }
@@ -20,7 +21,7 @@ func jphost() int {
 	if launch.IsSupervisor(os.Args) {
 		return launch.Supervise(confine.Start)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(observe.Inherit(context.Background(), os.Args), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return int(exit.Of(cli.Run(ctx, os.Environ(), os.Stdin, os.Stdout, os.Stderr, os.Args[1:])))
 }

@@ -13,8 +13,8 @@ import (
 
 func TestMain(m *testing.M) {
 	run := func() { os.Exit(jphost()) }
-	// The second name is the one that the host starts itself by (launch.IsSupervisor).
-	testscript.Main(m, map[string]func(){"jphost": run, "jphost-supervisor": run})
+	// The others are names that the host starts itself by (launch.IsSupervisor, observe.Inherit).
+	testscript.Main(m, map[string]func(){"jphost": run, "jphost-supervisor": run, "jphost-observed": run})
 }
 
 var tools = []string{"fs_create_file", "fs_delete_file", "fs_grep_files", "fs_list_files", "fs_modify_file", "fs_move_file", "fs_read_file"}

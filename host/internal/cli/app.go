@@ -26,6 +26,7 @@ const userFile = "config.toml"
 // app is what commands work with; its parts are opened when first asked for.
 type app struct {
 	ctx     context.Context
+	args    []string
 	environ []string
 	stdin   io.Reader
 	out     *output

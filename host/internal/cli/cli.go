@@ -12,6 +12,7 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
+	"github.com/jptools/jptools/host/internal/sandbox/observe"
 )
 
 // Run runs one command line; args do not include the program. What is to be said of a
@@ -25,7 +26,7 @@ func Run(ctx context.Context, environ []string, stdin io.Reader, stdout, stderr 
 		}
 	}()
 	out.json = wantsJSON(args) // what cannot be parsed is answered in JSON too
-	launcher := warm(args)
+	launcher := warm(ctx, args)
 	g, global := commands(args)
 	parser, err := newParser(g, stdout, stderr)
 	if err != nil {
@@ -36,7 +37,7 @@ func Run(ctx context.Context, environ []string, stdin io.Reader, stdout, stderr 
 		return err
 	}
 	out.json = global.JSON || global.Format == "json"
-	a := &app{ctx: ctx, environ: environ, stdin: stdin, out: out, global: global, model: parser.Model, launcher: launcher}
+	a := &app{ctx: ctx, args: args, environ: environ, stdin: stdin, out: out, global: global, model: parser.Model, launcher: launcher}
 	err = errors.Join(k.Run(a), out.flush())
 	if err != nil && ctx.Err() != nil && exit.Of(err) != exit.Interrupted {
 		return &exit.Error{Code: exit.Interrupted, Err: err}
@@ -70,7 +71,10 @@ func missing(err error) string {
 
 // warm starts a supervisor as early as can be when a tool is to be run: that goes on beside
 // the parsing and all else that comes before the call.
-func warm(args []string) *launch.Launcher {
+func warm(ctx context.Context, args []string) *launch.Launcher {
+	if slices.Contains(args, explainDenials) && observe.From(ctx) == nil {
+		return nil // the observed jphost has its own
+	}
 	if len(args) < 2 || args[0] != "run" || slices.Contains(args, "--dry-run") || slices.Contains(args, "--help") {
 		return nil
 	}

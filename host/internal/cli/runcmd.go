@@ -14,7 +14,9 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/run"
+	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
+	"github.com/jptools/jptools/host/internal/sandbox/observe"
 	"github.com/jptools/jptools/host/internal/state"
 )
 
@@ -25,6 +27,7 @@ type runCmd struct {
 	NoMount        names    `placeholder:"[NAME]" help:"Unmount NAME first, or everything."`
 	Answer         []string `sep:"none" placeholder:"ID=VALUE" help:"Answer the tool's question ID."`
 	AllowSensitive bool     `help:"Let the tool reach places of secrets in this call, without asking."`
+	ExplainDenials bool     `help:"Say what the sandbox refused, and what would allow it. Slows the tool down."`
 	Preview        bool     `help:"Let the tool say what it would do (action format_arguments). A program that does not know previews would run."`
 	DryRun         bool     `help:"Start nothing; show the call, its policy and what would be asked."`
 }
@@ -45,6 +48,9 @@ cannot be used; 3 the host failed; 130 interrupted.`
 
 // Run implements the command.
 func (c *runCmd) Run(a *app) error {
+	if c.ExplainDenials && observe.From(a.ctx) == nil {
+		return a.observed()
+	}
 	// It is not closed: nothing of a call is left when it has returned, and the idle supervisor
 	// ends with this process. Waiting for that would be waiting for nothing.
 	if a.launcher == nil {
@@ -129,7 +135,7 @@ func (a *app) host(p *place, cfg *config.Config, l *launch.Launcher) (*run.Host,
 	return &run.Host{
 		Config: cfg, Workspace: p.workspace, Root: p.root, Conversation: p.conversation, Environ: a.environ, Beside: beside,
 		TempBase: a.tempBase(), State: p.dir, Approvals: p.approvals(a), Trust: p.trust(a), Holds: approval.OpenHolds(p.dir), Session: session, Memory: run.OpenMemory(p.dir, id),
-		Prompter: a.ask(), Launcher: l, Warn: a.out.warn,
+		Prompter: a.ask(), Launcher: l, Observer: observe.From(a.ctx), Warn: a.out.warn,
 	}, nil
 }
 
@@ -158,7 +164,13 @@ func (c *runCmd) print(a *app, r *run.Report) {
 	case r.Outcome.Question != nil && r.Outcome.Question.PreAmble != "":
 		a.out.quote(r.Outcome.Question.PreAmble)
 	}
-	if r.Outcome.Type == "error" && r.Outcome.Plain && len(r.Withheld) > 0 {
+	failed := r.Outcome.Type == "error" && r.Outcome.Plain
+	if c.ExplainDenials && r.Sandbox != nil && r.Sandbox.Observed != nil {
+		a.denials(r.Denials, r.Sandbox.Observed, failed)
+	} else if failed && r.Sandbox != nil && r.Sandbox.Tier != sandbox.TierNone {
+		a.out.note("to see what the sandbox refused, run it again with " + explainDenials)
+	}
+	if failed && len(r.Withheld) > 0 {
 		a.out.note(fmt.Sprintf("the tool did not get these variables: %s\nif it needs one, allow it with access.env of the tool", strings.Join(r.Withheld, " ")))
 	}
 }

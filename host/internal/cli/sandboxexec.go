@@ -9,14 +9,19 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/host/internal/sandbox/observe"
 	"github.com/jptools/jptools/jptool"
 )
 
 type sandboxExecCmd struct {
 	grants
-	Report  string   `placeholder:"FILE" help:"Write what was held, and what could not be, as JSON to FILE."`
-	Quiet   bool     `short:"q" help:"Say nothing of what cannot be held."`
-	Command []string `arg:"" passthrough:"" help:"The program and its arguments."`
+	Report         string   `placeholder:"FILE" help:"Write what was held, and what could not be, as JSON to FILE."`
+	Quiet          bool     `short:"q" help:"Say nothing of what cannot be held."`
+	ExplainDenials bool     `help:"Say what was refused, and what would allow it. Slows the program down."`
+	Command        []string `arg:"" passthrough:"" help:"The program and its arguments."`
+
+	denials []enclose.Denial
+	seen    *enclose.Observed
 }
 
 func (sandboxExecCmd) Help() string {
@@ -31,6 +36,7 @@ Examples:
   jphost sandbox exec --ro . --rw build/ --env 'GO*' -- go build -o build/ ./...
   jphost sandbox exec --rw . --grant path=.env -- sh -c 'cat .env'
   jphost sandbox exec --policy access.json --tier namespace -- ./script.sh
+  jphost sandbox exec --explain-denials --ro . -- make test
 
 Exit status: the program's (128 + N if signal N ended it); 126 or 127 if it could not be started; 1 if it
 was refused, or something is not as it was that rules withhold; 2 for a wrong command line.`
@@ -38,6 +44,9 @@ was refused, or something is not as it was that rules withhold; 2 for a wrong co
 
 // Run implements the command.
 func (c *sandboxExecCmd) Run(a *app) error {
+	if c.ExplainDenials && observe.From(a.ctx) == nil {
+		return a.observed()
+	}
 	argv := c.Command
 	if len(argv) > 0 && argv[0] == "--" {
 		argv = argv[1:]

@@ -20,6 +20,7 @@ import (
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
+	"github.com/jptools/jptools/host/internal/sandbox/observe"
 )
 
 // exec starts the program as a child of this process, with its streams and its terminal, and
@@ -41,7 +42,7 @@ func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
 		if attempt == 0 {
 			c.warn(a, call)
 		}
-		status, err := c.start(a, call, p)
+		status, err := c.start(a, call, g, p)
 		changes, end := call.End(context.WithoutCancel(a.ctx))
 		switch {
 		case err != nil && confine.IsNamespaces(err) && attempt == 0:
@@ -67,7 +68,7 @@ func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
 }
 
 // start runs the program to its end, and ends what it leaves behind.
-func (c *sandboxExecCmd) start(a *app, call *enclose.Call, p enclose.Program) (syscall.WaitStatus, error) {
+func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.Program) (syscall.WaitStatus, error) {
 	// What the program starts and leaves behind becomes a child of this process.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 0, exit.With(exit.Host, err)
@@ -86,6 +87,17 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, p enclose.Program) (s
 	cmd := &exec.Cmd{
 		Path: p.Path, Args: p.Argv, Env: call.Env(), Dir: cwd, Stdin: a.stdin, Stdout: a.out.stdout, Stderr: a.out.stderr,
 		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL},
+	}
+	link := observe.From(a.ctx)
+	if why := call.CanObserve(); link != nil && why != "" {
+		a.out.warn(explainDenials + ": " + why)
+		link = nil
+	}
+	if link != nil {
+		if err := call.Observe(link); err != nil {
+			return 0, exit.With(exit.Host, err)
+		}
+		cmd.ExtraFiles = []*os.File{link.File()}
 	}
 	// The terminal sends these to the program too, which may go on: so does this process.
 	signals := make(chan os.Signal, 8)
@@ -140,6 +152,9 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, p enclose.Program) (s
 	if !launch.EndDescendants() && err == nil {
 		err = fmt.Errorf("processes that %s left behind could not be ended: they run as another user, or hang in the kernel", ask.Visible(p.Argv[0]))
 	}
+	if link != nil {
+		c.refused(a, call, g, link)
+	}
 	if lost := (*enclose.LostError)(nil); err == nil && errors.As(context.Cause(ctx), &lost) {
 		return status, exit.With(exit.Refused, lost)
 	}
@@ -171,15 +186,32 @@ func programStatus(s syscall.WaitStatus) error {
 	return nil
 }
 
+// refused says what the observer saw.
+func (c *sandboxExecCmd) refused(a *app, call *enclose.Call, g *given, link *observe.Link) {
+	advice := enclose.Advice{Flags: c.Policy == ""}
+	if len(c.RO)+len(c.RW)+len(c.Grant) == 0 {
+		advice.Before = "--rw . " // what holds without any
+	}
+	var err error
+	if c.denials, c.seen, err = call.Refused(link, g.declared, advice); err != nil {
+		a.out.warn(err.Error())
+	} else if !c.Quiet {
+		a.denials(c.denials, c.seen, false)
+	}
+}
+
 // report writes what was held to the file of --report.
 func (c *sandboxExecCmd) report(a *app, call *enclose.Call, changes []sandbox.Change) error {
 	if c.Report == "" || call == nil {
 		return nil
 	}
+	report := call.Report("auto")
+	report.Observed = c.seen
 	data, err := json.MarshalIndent(struct {
 		*enclose.Report
+		Denials []enclose.Denial `json:"denials,omitzero"`
 		Changed []sandbox.Change `json:"changed,omitempty"`
-	}{call.Report("auto"), changes}, "", "  ")
+	}{report, c.denials, changes}, "", "  ")
 	if err != nil {
 		return err
 	}

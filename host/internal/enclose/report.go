@@ -21,6 +21,8 @@ type Report struct {
 	Rules       []sandbox.Enforced    `json:"rules"`
 	Narrowed    []sandbox.Narrowing   `json:"narrowed"`
 	NotEnforced []sandbox.NotEnforced `json:"not_enforced"`
+	// Observed is there with --explain-denials.
+	Observed *Observed `json:"observed,omitempty"`
 }
 
 // None is the report where nothing is held: why, and what to do about it.

@@ -43,7 +43,7 @@ func (d *Declared) ExplainFS(capability, path string) (Explanation, error) {
 			d.unreachable(&e, rel, err)
 			return e, nil
 		}
-		if d.decide(&e, target, part); !e.Allowed {
+		if d.decide(&e, target, part, ""); !e.Allowed {
 			return e, nil
 		}
 	}
@@ -107,9 +107,13 @@ func (d *Declared) fsRuleOf(i int) *Rule {
 	return d.rule("fs", index)
 }
 
-func (d *Declared) decide(e *Explanation, t *jptool.Target, need jptool.Caps) {
+// decide fills in what decides; a remedy is for the path at, or for the target itself.
+func (d *Declared) decide(e *Explanation, t *jptool.Target, need jptool.Caps, at string) {
 	x := t.Explain(need)
 	e.Canonical, e.Granted = x.Path, x.Granted.Names()
+	if at != "" {
+		x.Path = at
+	}
 	e.Rule, e.Origin, e.NearMisses = nil, "", nil
 	if x.Matched {
 		e.decidedBy(d.rule("fs", x.Index))

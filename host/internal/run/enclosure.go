@@ -112,6 +112,9 @@ func (k *call) rehearse(ctx context.Context, spec launch.Spec) error {
 // unheld starts the tool without the operating system's help.
 func (k *call) unheld(ctx context.Context, cmd *command, report *enclose.Report) (*launch.Result, error) {
 	k.report.Sandbox = report
+	if k.Observer != nil {
+		k.warn("--explain-denials: nothing is held by the operating system, so it refuses nothing because of a rule")
+	}
 	spec, err := k.spec(cmd)
 	if err != nil {
 		return nil, err
@@ -164,6 +167,17 @@ func (k *call) hold(ctx context.Context, cmd *command, held *enclose.Call) (*lau
 	if err != nil {
 		return nil, err
 	}
+	observed := k.Observer != nil
+	if why := held.CanObserve(); observed && why != "" {
+		k.warn("--explain-denials: " + why)
+		observed = false
+	}
+	if observed {
+		if err := held.Observe(k.Observer); err != nil {
+			return nil, exit.With(exit.Host, err)
+		}
+		spec.ExtraFiles = append(spec.ExtraFiles, k.Observer.File())
+	}
 	if spec.Plan, err = held.JSON(); err != nil {
 		return nil, exit.With(exit.Host, err)
 	}
@@ -173,6 +187,12 @@ func (k *call) hold(ctx context.Context, cmd *command, held *enclose.Call) (*lau
 		return nil, exit.With(exit.Host, err)
 	}
 	res, err := k.Launcher.Run(guarded, spec)
+	if observed && res != nil {
+		var gone error
+		if k.report.Denials, k.report.Sandbox.Observed, gone = held.Refused(k.Observer, k.policy.declared, enclose.Advice{}); gone != nil {
+			k.warn(gone.Error())
+		}
+	}
 	if lost := (*enclose.LostError)(nil); err != nil && errors.As(context.Cause(guarded), &lost) {
 		return res, exit.With(exit.Refused, lost)
 	}

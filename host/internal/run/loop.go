@@ -8,6 +8,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/template"
@@ -151,6 +152,9 @@ func (k *call) settle(out launch.Outcome) error {
 		k.report.Withheld = nil
 		k.report.Outcome = Outcome{Type: "success", Content: &out.Content, Plain: out.Plain, Data: out.Data}
 		return nil
+	}
+	if out.Plain && len(k.report.Denials) > 0 {
+		out.Message += "\nrefused by the sandbox:\n" + strings.TrimRight(enclose.DenialText(k.report.Denials), "\n")
 	}
 	k.report.Outcome = Outcome{
 		Type: "error", Message: out.Message, Trace: out.Trace, Transient: out.Transient,

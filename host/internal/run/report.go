@@ -28,6 +28,9 @@ type Report struct {
 	Policy *Policy `json:"policy,omitempty"`
 	// Sandbox is what held the last start, never nil; of a dry run what would hold it.
 	Sandbox *enclose.Report `json:"sandbox"`
+	// Denials are what the sandbox refused in the workspace and its mounts during the last
+	// start; nil without --explain-denials.
+	Denials []enclose.Denial `json:"denials,omitzero"`
 	// Plan is set by a dry run instead of an outcome of the tool.
 	Plan *Plan `json:"plan,omitempty"`
 }

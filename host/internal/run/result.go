@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 )
 
@@ -80,7 +81,10 @@ func (k *call) withhold(why string) error {
 
 // silence takes what the tool said out of the report, but for its outcome.
 func (k *call) silence() {
-	k.report.Stderr = ""
+	k.report.Stderr, k.report.Denials = "", nil // the tool chooses what it is refused
+	if k.report.Sandbox != nil {
+		k.report.Sandbox.Observed = nil
+	}
 	for i := range k.report.Answers {
 		k.report.Answers[i].Question = ""
 	}
@@ -119,6 +123,7 @@ func (k *call) said() string {
 	}
 	part("data", string(o.Data))
 	part("standard error", k.report.Stderr)
+	part("refused by the sandbox", enclose.DenialText(k.report.Denials))
 	var ids []string
 	for _, a := range k.report.Answers {
 		if a.Question != "" {

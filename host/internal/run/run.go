@@ -13,6 +13,7 @@ import (
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/sandbox/observe"
 	"github.com/jptools/jptools/host/internal/schema"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool"
@@ -38,6 +39,8 @@ type Host struct {
 	Memory   *Memory
 	Prompter ask.Prompter
 	Launcher *launch.Launcher
+	// Observer finds out what the sandbox refuses; nil for nobody.
+	Observer *observe.Link
 	Warn     func(string)
 }
 

@@ -103,6 +103,9 @@ type Plan struct {
 	Frozen bool `json:"frozen,omitempty"`
 	// NoFilter: the machine has no system call filter, and what only that holds is not held.
 	NoFilter bool `json:"no_filter,omitempty"`
+	// Observe: what is refused is to be found out (package observe). The last extra file of
+	// the command is not handed down; the descriptor of the program's second filter goes there.
+	Observe bool `json:"observe,omitempty"`
 }
 
 // Grant allows Caps on a node and all below it.

@@ -2,6 +2,7 @@ package confine
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/host/internal/sandbox/observe"
 	"github.com/jptools/jptools/jptool"
 	"golang.org/x/sys/unix"
 )
@@ -24,6 +26,10 @@ import (
 func TestMain(m *testing.M) {
 	if launch.IsSupervisor(os.Args) {
 		os.Exit(launch.Supervise(Start))
+	}
+	if link := observe.From(observe.Inherit(context.Background(), os.Args)); link != nil {
+		runtime.LockOSThread()
+		os.Exit(observed(link, os.Args[1:]))
 	}
 	if os.Args[0] == probeName {
 		os.Exit(probe(os.Args[1:]))

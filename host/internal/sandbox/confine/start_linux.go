@@ -25,6 +25,8 @@ type writer struct {
 	attr   syscall.SysProcAttr
 	domain *domain
 	filter []unix.SockFilter
+	extra  []*os.File // of the command, without the observer's
+	watch  announcing
 
 	none  sysprog.Mem // an empty string
 	how   sysprog.Mem // how nodes are opened
@@ -41,6 +43,10 @@ type handed struct {
 func (r *Renderer) start(plan *sandbox.Plan, cmd *exec.Cmd) (*Process, error) {
 	w, err := r.newWriter(plan, cmd)
 	if err != nil {
+		return nil, err
+	}
+	defer w.watch.close()
+	if err := w.announce(); err != nil {
 		return nil, err
 	}
 	streams, err := w.standard()
@@ -77,7 +83,7 @@ func (r *Renderer) newWriter(plan *sandbox.Plan, cmd *exec.Cmd) (*writer, error)
 	if plan.ABI < 1 {
 		return nil, errors.New("the plan wants files held, and has no version of Landlock to do it with")
 	}
-	w := &writer{r: r, plan: plan, cmd: cmd}
+	w := &writer{r: r, plan: plan, cmd: cmd, extra: cmd.ExtraFiles, watch: announcing{fd: -1}}
 	if cmd.SysProcAttr != nil {
 		w.attr = *cmd.SysProcAttr
 	}
@@ -138,7 +144,7 @@ func (w *writer) standard() (opened nulls, err error) {
 			w.files = append(w.files, handed{sysprog.Int(file.Fd()), to})
 		}
 	}
-	for i, file := range w.cmd.ExtraFiles {
+	for i, file := range w.extra {
 		if file != nil {
 			if err := w.admit(3+i, file); err != nil {
 				return opened, err

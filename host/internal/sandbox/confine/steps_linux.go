@@ -107,18 +107,24 @@ func (w *writer) tool(keep int) {
 	path, argv, env := w.String(w.cmd.Path), w.Strings(w.cmd.Args), w.Strings(w.cmd.Env)
 	if len(w.filter) > 0 {
 		w.Topic("installing the system call filter")
-		var code []byte
-		for _, f := range w.filter {
-			code = binary.NativeEndian.AppendUint16(code, f.Code)
-			code = append(code, f.Jt, f.Jf)
-			code = binary.NativeEndian.AppendUint32(code, f.K)
-		}
-		prog := w.Words(uint64(len(w.filter)), 0) // struct sock_fprog
-		w.Link(prog.At(8), w.Bytes(code))
-		w.Call(unix.SYS_SECCOMP, sysprog.Int(unix.SECCOMP_SET_MODE_FILTER), sysprog.Int(0), prog.Arg())
+		w.Call(unix.SYS_SECCOMP, sysprog.Int(unix.SECCOMP_SET_MODE_FILTER), sysprog.Int(0), w.sockFilter(w.filter).Arg())
 	}
+	w.beObserved()
 	w.Topic("starting " + w.cmd.Path)
 	w.Execve(path, argv, env)
+}
+
+// sockFilter is a struct sock_fprog.
+func (w *writer) sockFilter(list []unix.SockFilter) sysprog.Mem {
+	var code []byte
+	for _, f := range list {
+		code = binary.NativeEndian.AppendUint16(code, f.Code)
+		code = append(code, f.Jt, f.Jf)
+		code = binary.NativeEndian.AppendUint32(code, f.K)
+	}
+	prog := w.Words(uint64(len(list)), 0)
+	w.Link(prog.At(8), w.Bytes(code))
+	return prog
 }
 
 // handDown puts the descriptors of the command in their places and closes all others.
@@ -137,8 +143,10 @@ func (w *writer) handDown(keep int) {
 		w.Call(unix.SYS_DUP3, aside[i].Arg(), sysprog.Int(f.to), sysprog.Int(0))
 		taken[i] = f.to
 	}
-	if keep >= 0 {
-		taken = append(taken, keep)
+	for _, fd := range []int{keep, w.watch.fd} {
+		if fd >= 0 {
+			taken = append(taken, fd)
+		}
 	}
 	w.closeAllBut(taken)
 }

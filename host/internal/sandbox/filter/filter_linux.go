@@ -242,6 +242,29 @@ func find(spans []span) ([]bpf.Instruction, error) {
 	return slices.Concat([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: at, SkipTrue: uint8(len(left))}}, left, right), nil
 }
 
+// Announcing returns a filter that refuses nothing and announces these calls to its listener. It
+// is for a second one beside that of [For]: what any filter refuses stays refused, unannounced.
+func Announcing(calls []uint32) ([]unix.SockFilter, error) {
+	spans, next := []span{{0, []bpf.Instruction{allow()}}}, uint32(0)
+	for _, nr := range slices.Sorted(slices.Values(calls)) {
+		if nr > next && next > 0 {
+			spans = append(spans, span{next, spans[0].action})
+		}
+		spans = append(spans, span{nr, []bpf.Instruction{bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF}}})
+		next = nr + 1
+	}
+	search, err := find(append(spans, span{next, spans[0].action}))
+	if err != nil {
+		return nil, err
+	}
+	return encode(append([]bpf.Instruction{
+		load(wordArch),
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: arch, SkipTrue: 1},
+		allow(), // the other filter kills it
+		load(wordNr),
+	}, search...))
+}
+
 var made [8]struct {
 	sync.Once
 	code []unix.SockFilter
@@ -271,6 +294,10 @@ func assemble(o Options) ([]unix.SockFilter, error) {
 	if err != nil {
 		return nil, err
 	}
+	return encode(list)
+}
+
+func encode(list []bpf.Instruction) ([]unix.SockFilter, error) {
 	raw, err := bpf.Assemble(list)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/enclose"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/sandbox/observe"
+)
+
+// explainDenials is the flag of the commands that start something.
+const explainDenials = "--explain-denials"
+
+// observed runs this command line in a second jphost and observes what the sandbox refuses there.
+func (a *app) observed() error {
+	stdin, _ := a.stdin.(*os.File)
+	stdout, _ := a.out.stdout.(*os.File)
+	stderr, _ := a.out.stderr.(*os.File)
+	code, err := observe.Under(a.environ, a.args, [3]*os.File{stdin, stdout, stderr})
+	if errors.Is(err, errors.ErrUnsupported) {
+		return exit.Errorf(exit.Usage, "%s: nothing can observe what is refused on %s/%s (Linux on amd64 or arm64 can)\nleave it out", explainDenials, runtime.GOOS, runtime.GOARCH)
+	}
+	if err != nil {
+		return exit.With(exit.Host, err)
+	}
+	if a.out.answered = true; code != 0 { // the other one has said why
+		return &exit.Error{Code: exit.Code(code)}
+	}
+	return nil
+}
+
+// denials tells a person what was refused, and what is refused without being seen.
+// told: the error of the tool says it of those in the workspace.
+func (a *app) denials(inside []enclose.Denial, o *enclose.Observed, told bool) {
+	_ = a.out.flush()
+	if len(inside)+len(o.Outside) == 0 {
+		a.out.note("no refused call was seen")
+	}
+	for i, list := range [][]enclose.Denial{inside, o.Outside} {
+		if i == 0 && told {
+			continue
+		}
+		for i := range list {
+			a.out.say("refused: ", "33", list[i].String())
+		}
+	}
+	if o.More > 0 {
+		a.out.note(fmt.Sprintf("%d more calls were refused; only the first %d different ones are listed", o.More, observe.Most))
+	}
+	if o.Unread > 0 {
+		a.out.note(fmt.Sprintf("%d calls could not be looked at", o.Unread))
+	}
+	a.out.note("not observed:\n  " + strings.Join(o.NotObserved, "\n  "))
+}

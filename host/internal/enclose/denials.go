@@ -1,0 +1,237 @@
+package enclose
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/host/internal/sandbox/observe"
+	"github.com/jptools/jptools/jptool"
+)
+
+// Denial is one thing that the sandbox refused. It is diagnostics: the program could make it up.
+type Denial struct {
+	// Operation is read, list, write, create, delete, execute, see, connect, listen, or
+	// "change metadata of".
+	Operation observe.Operation `json:"operation"`
+	// Path is relative to the workspace, or absolute outside of it; Address is that of a
+	// connection.
+	Path    string `json:"path,omitempty"`
+	Address string `json:"address,omitempty"`
+	// Capabilities are those that were lacking.
+	Capabilities []string `json:"capabilities,omitempty"`
+	// Rule is the one that decided, where there is one. Where it is written is not told: that may
+	// be a path outside.
+	Rule   string `json:"rule,omitempty"`
+	Reason string `json:"reason"`
+	// NearestGrant is the nearest path on which a rule grants it.
+	NearestGrant string `json:"nearest_grant,omitempty"`
+	// Remedy is what would allow it, "" where nothing does.
+	Remedy string `json:"remedy,omitempty"`
+	// Times counts the attempts.
+	Times int `json:"times"`
+}
+
+// String is the denial in one line, and a second one with the remedy; names are made visible.
+func (d *Denial) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s: %s", d.Operation, ask.Visible(d.Path+d.Address), ask.VisibleLine(d.Reason))
+	if d.NearestGrant != "" {
+		fmt.Fprintf(&b, " (nearest grant: %s)", ask.Visible(d.NearestGrant))
+	}
+	if d.Times > 1 {
+		fmt.Fprintf(&b, " [%d times]", d.Times)
+	}
+	if d.Remedy != "" {
+		b.WriteString("\n  " + ask.VisibleLine(d.Remedy))
+	}
+	return b.String()
+}
+
+// DenialText is a list of denials, as it stands in messages.
+func DenialText(list []Denial) string {
+	var b strings.Builder
+	for i := range list {
+		b.WriteString("- " + strings.ReplaceAll(list[i].String(), "\n", "\n  ") + "\n")
+	}
+	return b.String()
+}
+
+// Observed is what was found out of refused calls besides those in the workspace. It names
+// paths outside and is for a person, not for a model.
+type Observed struct {
+	// Outside are refusals outside the workspace and its mounts, and in them those of what is
+	// hidden: a model is not told whether it exists.
+	Outside []Denial `json:"outside"`
+	// More counts refused calls beyond those that are listed, Unread calls that could not be
+	// looked at.
+	More   int `json:"more"`
+	Unread int `json:"unread"`
+	// NotObserved is what is refused without being listed.
+	NotObserved []string `json:"not_observed"`
+}
+
+// Advice is how remedies are written.
+type Advice struct {
+	// Flags: as flags of `sandbox exec`, after Before, instead of settings.
+	Flags  bool
+	Before string
+}
+
+// CanObserve says why nothing can be observed of the call, or nothing.
+func (c *Call) CanObserve() string {
+	switch {
+	case c.Plan.Tier == sandbox.TierNone:
+		return "nothing is held by the operating system, so it refuses nothing because of a rule"
+	case c.Plan.NoFilter:
+		return "there are no system call filters here, which announce what is to be observed"
+	}
+	return ""
+}
+
+// Observe has the observer look at the start that follows: the last extra file of the program
+// has to be that of the link.
+func (c *Call) Observe(l *observe.Link) error {
+	c.Plan.Observe = true
+	return l.Begin(c.Plan)
+}
+
+// Refused asks the observer what was refused, and explains it by the declared policy that the
+// call was prepared from. All processes of the call have to be gone.
+func (c *Call) Refused(l *observe.Link, d *policy.Declared, a Advice) ([]Denial, *Observed, error) {
+	seen, err := l.End()
+	if err != nil {
+		return nil, nil, err
+	}
+	inside := []Denial{}
+	o := &Observed{Outside: []Denial{}, More: seen.More, Unread: seen.Unread, NotObserved: observe.Unseen(c.Plan)}
+	for i := range seen.Refusals {
+		if e, in := c.explain(&seen.Refusals[i], d, a); in {
+			inside = append(inside, e)
+		} else {
+			o.Outside = append(o.Outside, e)
+		}
+	}
+	// What almost every runtime tries at its start last.
+	slices.SortStableFunc(o.Outside, func(x, y Denial) int { return system(x.Path) - system(y.Path) })
+	return inside, o, nil
+}
+
+func system(p string) int {
+	for _, dir := range []string{"/proc/", "/sys/", "/dev/"} {
+		if strings.HasPrefix(p, dir) {
+			return 1
+		}
+	}
+	return 0
+}
+
+// explain reports also whether a model may read it.
+func (c *Call) explain(r *observe.Refusal, d *policy.Declared, a Advice) (Denial, bool) {
+	e := Denial{Operation: r.Operation, Path: r.Path, Address: r.Address, Capabilities: r.Lacking.Names(), Times: r.Times}
+	if r.Address != "" {
+		e.connection()
+		return e, true
+	}
+	need := cmp.Or(r.Lacking, jptool.Read)
+	entry := need&(jptool.Create|jptool.Delete) != 0
+	x, inside := d.ExplainRefusal(r.Path, need, entry)
+	if !inside {
+		e.outside(r, a)
+		return e, false
+	}
+	e.Path, e.Reason, e.Remedy = x.Target, x.Reason, x.Remedy
+	if x.Rule != nil {
+		e.Rule = x.Rule.Text
+	}
+	if near, ok := d.Nearest(need, e.Path); ok && !x.Allowed {
+		e.NearestGrant = near.Name
+	}
+	switch {
+	case r.Why == observe.Special:
+		e.special()
+	case r.Why == observe.Kept:
+		e.Reason, e.Remedy, e.NearestGrant = "it has to stay where it is, because a rule depends on it", "", ""
+	case x.Allowed:
+		e.narrowed(c.Narrowed)
+	case a.Flags:
+		at := e.Path
+		if entry {
+			at = path.Dir(at)
+		}
+		caps := r.Lacking
+		for _, name := range x.Granted {
+			had, _ := jptool.ParseCapability(name)
+			caps |= had
+		}
+		e.Remedy = a.grant(at, caps)
+	}
+	return e, r.Why != observe.Hidden
+}
+
+func (e *Denial) connection() {
+	if e.Operation == observe.OpListen {
+		e.Reason = "no program in the sandbox may listen on TCP ports"
+		return
+	}
+	port := e.Address[strings.LastIndexByte(e.Address, ':')+1:]
+	e.Reason = "no rule opens TCP port " + port
+	e.Remedy = "add a rule with port = " + port + " and allow = true to access.net"
+}
+
+func (e *Denial) special() {
+	e.Reason, e.Remedy = "FIFOs, sockets and devices cannot be made here", "make it in the private directory of the call, $TMPDIR"
+	e.Capabilities, e.NearestGrant = nil, ""
+}
+
+// narrowed is for what the rules grant and the sandbox does not. The reasons may name paths
+// outside, so they are left to the report of the sandbox.
+func (e *Denial) narrowed(list []sandbox.Narrowing) {
+	e.Reason, e.Remedy = "the rules grant it, but not all that they grant can be held", "see what was narrowed in the report of the sandbox"
+	for _, n := range list {
+		if n.Rule == e.Rule {
+			e.Reason = "the rule was narrowed to " + n.Became
+		}
+	}
+}
+
+// outside is for paths that no rule of a workspace speaks of.
+func (e *Denial) outside(r *observe.Refusal, a Advice) {
+	e.Reason = "it lies outside the workspace and its mounts, and nothing grants it"
+	at := r.Path
+	if r.Lacking&(jptool.Create|jptool.Delete) != 0 {
+		at = path.Dir(at)
+	}
+	lacking := cmp.Or(r.Lacking, jptool.Read)
+	switch {
+	case r.Why == observe.Special:
+		e.special()
+	case system(r.Path) > 0 || at == "/":
+		// Not to be had.
+	case strings.HasPrefix(r.Path, "/tmp/") && lacking&jptool.Write != 0:
+		e.Remedy = "write to the private directory of the call, $TMPDIR"
+	case a.Flags:
+		e.Remedy = a.grant(at, lacking)
+	default:
+		caps := []string{"read = true"} // nothing can be used without
+		if lacking&jptool.Write != 0 {
+			caps = append(caps, "write = true")
+		}
+		if lacking&jptool.Execute != 0 {
+			caps = append(caps, "execute = true")
+		}
+		e.Remedy = fmt.Sprintf("add { path = %s, %s } to sandbox.paths in your own configuration", strconv.Quote(at), strings.Join(caps, ", "))
+	}
+}
+
+// grant is the flag that grants caps besides reading.
+func (a Advice) grant(p string, caps jptool.Caps) string {
+	p = strings.ReplaceAll(p, ",", `\,`)
+	return fmt.Sprintf("add %s--grant %s", a.Before, ask.Visible("path="+p+","+strings.Join((caps|jptool.Read).Names(), ",")))
+}

@@ -1,0 +1,235 @@
+package confine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/host/internal/sandbox/observe"
+	"github.com/jptools/jptools/jptool"
+	"golang.org/x/sys/unix"
+)
+
+// watched is what the second test binary is told, and tells.
+type watched struct {
+	Plan *sandbox.Plan
+	Path string
+	Args []string
+}
+
+type saw struct {
+	Seen   *observe.Seen
+	Status syscall.WaitStatus
+	Error  string
+}
+
+// observed runs one command under its plan and prints, after what the command printed, a line with
+// what the observer saw.
+func observed(link *observe.Link, args []string) int {
+	var w watched
+	if err := json.Unmarshal([]byte(args[0]), &w); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	var s saw
+	err := link.Begin(w.Plan)
+	if err == nil {
+		cmd := sh(w.Plan, "")
+		cmd.Path, cmd.Args, cmd.Stdout, cmd.Stderr = w.Path, w.Args, os.Stdout, os.Stdout
+		cmd.ExtraFiles = []*os.File{link.File()}
+		var child *Process
+		if child, err = New().Start(w.Plan, cmd); err == nil {
+			s.Status, err = child.Wait()
+			child.Close()
+		}
+		var gone error
+		s.Seen, gone = link.End()
+		err = errors.Join(err, gone)
+	}
+	if err != nil {
+		s.Error = err.Error()
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return 1
+	}
+	fmt.Printf("\nSAW %s\n", text)
+	return 0
+}
+
+// observeRun runs a command line with an observer, which is this process.
+func observeRun(t *testing.T, p *sandbox.Plan, path string, args ...string) (out string, s saw) {
+	t.Helper()
+	q := *p
+	q.Observe = true
+	what, err := json.Marshal(watched{&q, path, args})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pr, pw, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := make(chan string)
+	go func() {
+		b, _ := io.ReadAll(pr)
+		text <- string(b)
+	}()
+	code, err := observe.Under(os.Environ(), []string{string(what)}, [3]*os.File{nil, pw, os.Stderr})
+	_ = pw.Close()
+	out, rest, ok := strings.Cut(<-text, "\nSAW ")
+	_ = pr.Close()
+	if err != nil || code != 0 || !ok {
+		t.Fatalf("exit status %d, %v: %s", code, err, out)
+	}
+	if err := json.Unmarshal([]byte(rest), &s); err != nil {
+		t.Fatal(err)
+	}
+	if s.Error != "" {
+		t.Logf("error: %s", s.Error)
+	}
+	return out, s
+}
+
+// refusals are what was seen, one to a line: operation, path below ws, and what is lacking or why.
+func refusals(s saw, ws string) []string {
+	list := []string{}
+	for _, r := range s.Seen.Refusals {
+		if strings.HasPrefix(r.Path, "/sys/") {
+			continue // where the Go runtime of a probe looks
+		}
+		what := string(r.Why)
+		if r.Why == observe.Lacks {
+			what = r.Lacking.String()
+		}
+		list = append(list, fmt.Sprintf("%s %s: %s", r.Operation, strings.TrimPrefix(r.Path+r.Address, ws+"/"), what))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// What the observer predicts is what the kernel does, one operation after the other.
+func TestObserverAgreesWithTheKernel(t *testing.T) {
+	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+		ws := workspace(t)
+		for _, f := range []string{"src/a", "src/old", "ro/f", "ro/g", "none/f", "add/f", "del/f", "mod/f", "mod/pin", "hide/f"} {
+			write(t, filepath.Join(ws, f), "x", 0o755)
+		}
+		if err := os.Symlink("none/f", filepath.Join(ws, "link")); err != nil {
+			t.Fatal(err)
+		}
+		p := plan(t, tier, ws)
+		for dir, caps := range map[string]jptool.Caps{"src": all, "ro": r, "add": r | c, "del": r | d, "mod": r | c | u | d} {
+			p.Grants = append(p.Grants, grant(t, filepath.Join(ws, dir), caps))
+		}
+		if tier == sandbox.TierNamespace {
+			p.Covers = []sandbox.Cover{{Node: node(t, ws+"/hide"), Hide: true}}
+			p.Pins = []sandbox.Node{node(t, ws+"/mod/pin")}
+			p.Grants = append(p.Grants, grant(t, ws+"/hide", r))
+		}
+		var ops []string
+		for _, dir := range []string{"src", "ro", "none", "add", "del", "mod", "hide"} {
+			ops = append(ops,
+				"list "+dir, "read "+dir+"/f", "update "+dir+"/f", "truncate "+dir+"/f", "create "+dir+"/new", "mkdir "+dir+"/dir",
+				"symlink "+dir+"/sym x", "link "+dir+"/f "+dir+"/hard", "unlink "+dir+"/f", "rmdir "+dir+"/dir", "rename "+dir+"/new "+dir+"/newer",
+				"exec "+dir+"/f", "read "+dir+"/missing", "mkfifo "+dir+"/fifo")
+		}
+		ops = append(ops, "read link", "update link", "unlink link", "read src/../none/f", "read /etc/shadow", "read /etc/passwd", "list /", "read /nothing/here",
+			"unlink mod/pin", "rename mod/pin mod/x", "rename src/a src/old", "read /proc/self/status", "read /dev/null", "update /dev/null", "read /dev/tty", "list /root")
+		args := append([]string{probeName}, ops...)
+		for i, op := range ops {
+			f := strings.Fields(op)
+			for j := 1; j < len(f); j++ {
+				if !strings.HasPrefix(f[j], "/") && f[j] != "x" {
+					f[j] = filepath.Join(ws, f[j])
+				}
+			}
+			args[i+1] = strings.Join(f, " ")
+		}
+		for i, op := range ops {
+			out, s := observeRun(t, p, self(t), probeName, args[i+1])
+			got, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
+			refused := slices.Contains([]string{"EACCES", "EPERM", "EROFS", "EBUSY"}, got)
+			// What a private tree does not have is as if it were missing.
+			predicted := len(refusals(s, ws)) > 0
+			hidden := predicted && strings.HasSuffix(refusals(s, ws)[0], ": hidden") && (got == "ENOENT" || got == "ok" && strings.HasPrefix(op, "list"))
+			if s.Error != "" || predicted != refused && !hidden {
+				t.Errorf("%s: the kernel said %s; seen %q, unread %d %s", op, got, refusals(s, ws), s.Seen.Unread, s.Error)
+			}
+		}
+	})
+}
+
+// A program that nobody observes has one filter, and an observed one ends well without its observer's
+// file among its own.
+func TestObservedProgram(t *testing.T) {
+	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+		ws := workspace(t)
+		write(t, ws+"/secret", "x", 0o600)
+		p := plan(t, tier, ws)
+		filters := "grep Seccomp_filters /proc/self/status; "
+		if tier == sandbox.TierLandlock {
+			filters = "read -r x < /proc/self/stat; while read -r l; do case $l in Seccomp_filters*) echo $l;; esac; done < /proc/self/status; "
+		}
+		if got := mustRun(t, p, filters); !strings.HasSuffix(strings.TrimSpace(got), "1") {
+			t.Errorf("without an observer: %q", got)
+		}
+		out, s := observeRun(t, p, "/bin/sh", "sh", "-c", filters+"cat secret; exit 7")
+		if !strings.Contains(out, "2") || s.Status.ExitStatus() != 7 {
+			t.Errorf("%q, status %#x %s", out, s.Status, s.Error)
+		}
+		if got := refusals(s, ws); !slices.Equal(got, []string{"read secret: read"}) {
+			t.Errorf("seen %q", got)
+		}
+		if s.Seen.Calls < 5 || s.Seen.Unread != 0 {
+			t.Errorf("%d calls, %d unread", s.Seen.Calls, s.Seen.Unread)
+		}
+		out, s = observeRun(t, p, self(t), probeName, "descriptors")
+		if strings.Contains(out, "socket") || strings.Contains(out, "seccomp") || s.Error != "" {
+			t.Errorf("the program has %q %s", out, s.Error)
+		}
+		// The first execve is observed too.
+		q := *p
+		q.Runtime = slices.DeleteFunc(slices.Clone(p.Runtime), func(g sandbox.Grant) bool { return g.Path == self(t) })
+		if _, s := observeRun(t, &q, self(t), probeName); s.Error == "" || len(s.Seen.Refusals) != 1 || s.Seen.Refusals[0].Operation != observe.OpExecute {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// When the observer is gone, announced calls fail and nothing hangs.
+func TestObserverGone(t *testing.T) {
+	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+		ws := workspace(t)
+		write(t, ws+"/f", "x", 0o644)
+		p := plan(t, tier, ws)
+		p.Grants = []sandbox.Grant{grant(t, ws, all)}
+		p.Observe = true
+		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Nobody reads: the descriptor is lost with the socket.
+		_ = unix.Close(pair[0])
+		sock := os.NewFile(uintptr(pair[1]), "sock")
+		defer sock.Close()
+		began := time.Now()
+		cmd := exec.Cmd{Path: self(t), Args: []string{probeName}, ExtraFiles: []*os.File{sock}}
+		if _, err := run(t, p, &cmd); !errors.Is(err, unix.ENOSYS) && (err == nil || !strings.Contains(err.Error(), "observed")) {
+			t.Errorf("the program started: %v", err)
+		}
+		if time.Since(began) > soon {
+			t.Error("it took too long")
+		}
+	})
+}

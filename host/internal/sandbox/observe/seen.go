@@ -1,0 +1,106 @@
+package observe
+
+import (
+	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/jptool"
+)
+
+// Most is how many different refusals are kept; further ones are counted.
+const Most = 64
+
+// Seen is what was refused during one start of a program, as far as it could be seen.
+type Seen struct {
+	// Refusals are in the order of their first times.
+	Refusals []Refusal `json:"refusals"`
+	// More counts refused calls that are not among Refusals, because there are Most.
+	More int `json:"more,omitempty"`
+	// Calls counts what was looked at, Unread what could not be: the arguments were not
+	// readable, or led through something that was gone.
+	Calls  int `json:"calls"`
+	Unread int `json:"unread,omitempty"`
+}
+
+// Refusal is one thing that was refused, once or more often.
+type Refusal struct {
+	// Operation is one of the constants below.
+	Operation Operation `json:"operation"`
+	// Path is canonical and absolute; Address is set instead for connections.
+	Path    string `json:"path,omitempty"`
+	Address string `json:"address,omitempty"`
+	// Need is what the operation takes at the path, Lacking what of it is not granted.
+	Need    jptool.Caps `json:"need,omitempty"`
+	Lacking jptool.Caps `json:"lacking,omitempty"`
+	Why     Why         `json:"why"`
+	Times   int         `json:"times"`
+}
+
+// Operation is what a program wanted to do, for people.
+type Operation string
+
+// The operations.
+const (
+	OpRead    Operation = "read"
+	OpList    Operation = "list"
+	OpWrite   Operation = "write"
+	OpCreate  Operation = "create"
+	OpDelete  Operation = "delete"
+	OpExecute Operation = "execute"
+	OpChange  Operation = "change metadata of"
+	OpSee     Operation = "see"
+	OpConnect Operation = "connect"
+	OpListen  Operation = "listen"
+)
+
+// Why is how the kernel refuses.
+type Why string
+
+// The ways.
+const (
+	// Lacks: no grant of the plan covers it.
+	Lacks Why = "not_granted"
+	// Hidden: a mask lies over it, or it is not in the private tree at all.
+	Hidden Why = "hidden"
+	// Kept: an entry that must stay where it is.
+	Kept Why = "kept"
+	// Special: a FIFO, socket or device would be made.
+	Special Why = "special"
+	// Port: the port is not open.
+	Port Why = "port"
+)
+
+// record bounds what is noted.
+type record struct {
+	Seen
+	index map[Refusal]int
+}
+
+func (r *record) note(x Refusal) {
+	if i, ok := r.index[x]; ok {
+		r.Refusals[i].Times++
+		return
+	}
+	if len(r.Refusals) == Most {
+		r.More++
+		return
+	}
+	if r.index == nil {
+		r.index = map[Refusal]int{}
+	}
+	r.index[x] = len(r.Refusals)
+	x.Times = 1
+	r.Refusals = append(r.Refusals, x)
+}
+
+// Unseen says in words what a plan has the boundary filter refuse without anybody being told.
+func Unseen(plan *sandbox.Plan) []string {
+	list := []string{}
+	if plan.Net.Open {
+		list = append(list, "sockets other than TCP and UDP, and listening for connections: always refused")
+	} else {
+		list = append(list, "sockets: none can be made, as no rule of access.net allows anything")
+	}
+	if plan.Frozen {
+		list = append(list, "changes of mode, owner, times and attributes: refused, as nothing may be written")
+	}
+	return append(list, "mounts, namespaces, tracing and the like: always refused")
+}
