@@ -90,6 +90,14 @@ func (a *app) open() (*place, error) {
 	return p, nil
 }
 
+// narrow refuses a workspace that nobody chose and that is too much.
+func (p *place) narrow() error {
+	if !p.wide {
+		return nil
+	}
+	return exit.Errorf(exit.Usage, "the workspace would be all of %s, because nothing marks another one here\nchange into a project, or name the workspace: jphost -C %s …", ask.Visible(p.root), ask.Word(p.root))
+}
+
 func workingDirectory() (string, error) {
 	cwd, err := os.Getwd()
 	if err != nil {

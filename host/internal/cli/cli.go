@@ -25,6 +25,7 @@ func Run(ctx context.Context, environ []string, stdin io.Reader, stdout, stderr 
 			out.failure(err)
 		}
 	}()
+	args = usual(args)
 	out.json = wantsJSON(args) // what cannot be parsed is answered in JSON too
 	launcher := warm(ctx, args)
 	g, global := commands(args)
@@ -43,6 +44,18 @@ func Run(ctx context.Context, environ []string, stdin io.Reader, stdout, stderr 
 		return &exit.Error{Code: exit.Interrupted, Err: err}
 	}
 	return err
+}
+
+// usual turns what people try first into what there is: `--version`, and `help [COMMAND…]`.
+func usual(args []string) []string {
+	switch {
+	case len(args) == 0:
+	case args[0] == "--version" || args[0] == "-V":
+		return append([]string{"version"}, args[1:]...)
+	case args[0] == "help":
+		return append(slices.Clone(args[1:]), "--help")
+	}
+	return args
 }
 
 // wantsJSON reports whether a command line asks for JSON, before it is parsed. Of a flag's value that

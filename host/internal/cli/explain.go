@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/ask"
@@ -57,7 +59,7 @@ func (c *explainCmd) Run(a *app) error {
 		}
 		return c.batch(a, d)
 	}
-	e, err := explain(d, words)
+	e, err := explain(d, a.below(words))
 	if err != nil {
 		return err
 	}
@@ -65,8 +67,24 @@ func (c *explainCmd) Run(a *app) error {
 		err = a.out.value(e)
 	} else {
 		a.out.printf("%s\n", e)
+		if c.File == "" {
+			err = a.waiting()
+		}
 	}
 	return errors.Join(err, denied(!e.Allowed))
+}
+
+// below makes an absolute path of a question one of the workspace, if it lies there.
+func (a *app) below(words []string) []string {
+	if len(words) != 2 || slices.Contains([]string{"net", "env", "command"}, words[0]) || !filepath.IsAbs(words[1]) || a.place == nil {
+		return words
+	}
+	for _, root := range []string{a.place.root, a.place.given} {
+		if name, err := filepath.Rel(root, filepath.Clean(words[1])); err == nil && filepath.IsLocal(name) {
+			return []string{words[0], filepath.ToSlash(name)}
+		}
+	}
+	return words
 }
 
 // denied is the silent exit status for "something is not allowed": the answer said it.
@@ -82,7 +100,7 @@ func explain(d *policy.Declared, words []string) (e policy.Explanation, err erro
 		return e, exit.Errorf(exit.Usage, "this is no question: %s\nask CAPABILITY PATH, net URL, env NAME, or command PROGRAM ARGUMENT…", ask.VisibleLine(strings.Join(words, " ")))
 	}
 	if len(words) == 0 {
-		return e, exit.Errorf(exit.Usage, "there is no question\nsee: jphost explain --help")
+		return e, exit.Errorf(exit.Usage, "there is no question\nask CAPABILITY PATH, net URL, env NAME, or command PROGRAM ARGUMENT…, such as: jphost explain fs_read_file read README.md")
 	}
 	if len(words) < 2 {
 		return usage()

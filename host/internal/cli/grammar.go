@@ -55,7 +55,7 @@ func commands(args []string) (g any, global *globals) {
 
 // globals are flags of every command.
 type globals struct {
-	Workspace    string   `short:"C" placeholder:"DIR" help:"The workspace. Default: around the working directory, the nearest with .jp, else with .git."`
+	Workspace    string   `short:"C" placeholder:"DIR" help:"The workspace. Default: around the working directory the nearest with .jp, else the nearest with .git, else the outermost with .jp.toml, else the working directory."`
 	Conversation string   `placeholder:"ID" help:"The conversation that mounts belong to. Default: JPHOST_CONVERSATION, else \"default\"."`
 	Cfg          []string `sep:"none" placeholder:"KEY=VALUE" help:"A setting for this command: KEY=VALUE, KEY:=JSON, a file, or JSON. Can be repeated."`
 	Format       string   `enum:"text,json" default:"text" help:"text or json."`

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/jptools/jptools/host/internal/approval"
@@ -51,7 +52,18 @@ func (c *mountCmd) Run(a *app) error {
 	for _, d := range list {
 		a.out.printf("%s → %s\n", ask.Visible(d.Path), ask.Visible(d.Target))
 	}
+	for _, d := range list {
+		if d.New && a.inGit() {
+			a.out.note(fmt.Sprintf("git shows the new link as untracked; to have it ignored: echo %s >> .git/info/exclude", ask.Word("/"+d.Path)))
+		}
+	}
 	return nil
+}
+
+// inGit reports whether the workspace is the top of a git repository of its own.
+func (a *app) inGit() bool {
+	fi, err := os.Stat(filepath.Join(a.place.root, ".git", "info"))
+	return err == nil && fi.IsDir()
 }
 
 type unmountCmd struct {
@@ -141,6 +153,9 @@ func (a *app) mount(specs []string) (*mount.Plan, error) {
 	}
 	p, err := a.open()
 	if err != nil {
+		return nil, err
+	}
+	if err := p.narrow(); err != nil {
 		return nil, err
 	}
 	var plan *mount.Plan

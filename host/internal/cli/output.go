@@ -37,6 +37,8 @@ type output struct {
 	terminal                  *screen
 	errTerminal, colour, bold bool
 	warned                    map[string]bool
+	// after is a note for when the failure has been told.
+	after string
 }
 
 func newOutput(environ []string, stdout, stderr io.Writer) *output {
@@ -157,6 +159,9 @@ func (o *output) failure(err error) {
 	if text := err.Error(); text != "" {
 		o.say("jphost: ", "31", text)
 	}
+	if o.after != "" {
+		o.note(o.after)
+	}
 }
 
 // warn says what a person should know; the same thing once.
@@ -169,7 +174,11 @@ func (o *output) warn(text string) {
 	o.say("warning: ", "33", text)
 }
 
-func (o *output) note(text string) { o.say("note: ", "2", text) }
+// note says what a person may like to know.
+func (o *output) note(text string) {
+	_ = o.flush()
+	o.say("note: ", "2", text)
+}
 
 // quote shows on standard error what somebody else says, behind a bar.
 func (o *output) quote(text string) {

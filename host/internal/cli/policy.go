@@ -44,7 +44,27 @@ func (c *policyCmd) Run(a *app) error {
 	if a.out.json {
 		return a.out.value(d.Report())
 	}
-	return d.WriteText(a.out.w)
+	if err := d.WriteText(a.out.w); err != nil || c.File != "" {
+		return err
+	}
+	return a.waiting()
+}
+
+// waiting says so when nothing runs at all, whatever a policy allows.
+func (a *app) waiting() error {
+	cfg, err := a.config()
+	if err != nil {
+		return err
+	}
+	p, err := a.open()
+	if err != nil {
+		return err
+	}
+	trusted, _, err := p.trust(a).Check(a.ctx, policy.Widening(cfg))
+	if err == nil && !trusted {
+		a.out.note("settings of this workspace wait to be accepted, and nothing runs until: jphost trust accept")
+	}
+	return err
 }
 
 // declared is the policy of a tool, or of a file in its stead.

@@ -79,8 +79,8 @@ func (c *runCmd) call(a *app, l *launch.Launcher) (*run.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.wide {
-		a.out.warn(fmt.Sprintf("the workspace is all of %s, because nothing marks another one here\nname it with -C DIR, or change into it", ask.Visible(p.root)))
+	if err := p.narrow(); err != nil {
+		return nil, err
 	}
 	if c.DryRun && (len(c.Mount) > 0 || c.NoMount.given()) {
 		return nil, exit.Errorf(exit.Usage, "--dry-run changes nothing, and mounting does\nleave --mount and --no-mount out")
@@ -133,7 +133,7 @@ func (a *app) host(p *place, cfg *config.Config, l *launch.Launcher) (*run.Host,
 		beside = filepath.Dir(self)
 	}
 	return &run.Host{
-		Config: cfg, Workspace: p.workspace, Root: p.root, Conversation: p.conversation, Environ: a.environ, Beside: beside,
+		Config: cfg, Workspace: p.workspace, Root: p.root, Cwd: p.cwd, Conversation: p.conversation, Environ: a.environ, Beside: beside,
 		TempBase: a.tempBase(), State: p.dir, Approvals: p.approvals(a), Trust: p.trust(a), Holds: approval.OpenHolds(p.dir), Session: session, Memory: run.OpenMemory(p.dir, id),
 		Prompter: a.ask(), Launcher: l, Observer: observe.From(a.ctx), Warn: a.out.warn,
 	}, nil
@@ -161,8 +161,8 @@ func (c *runCmd) print(a *app, r *run.Report) {
 		a.out.text(*r.Outcome.Content)
 	case r.Plan != nil:
 		c.printPlan(a, r)
-	case r.Outcome.Question != nil && r.Outcome.Question.PreAmble != "":
-		a.out.quote(r.Outcome.Question.PreAmble)
+	case r.Outcome.Question != nil && r.Outcome.Question.PreAmble != nil:
+		a.out.quote(*r.Outcome.Question.PreAmble)
 	}
 	failed := r.Outcome.Type == "error" && r.Outcome.Plain
 	if c.ExplainDenials && r.Sandbox != nil && r.Sandbox.Observed != nil {
@@ -170,8 +170,8 @@ func (c *runCmd) print(a *app, r *run.Report) {
 	} else if failed && r.Sandbox != nil && r.Sandbox.Tier != sandbox.TierNone {
 		a.out.note("to see what the sandbox refused, run it again with " + explainDenials)
 	}
-	if failed && len(r.Withheld) > 0 {
-		a.out.note(fmt.Sprintf("the tool did not get these variables: %s\nif it needs one, allow it with access.env of the tool", strings.Join(r.Withheld, " ")))
+	if n := len(r.Withheld); failed && n > 0 {
+		a.out.after = fmt.Sprintf("the tool did not get %d variables of the environment (--json names them); if it needs one: access.env of the tool", n)
 	}
 }
 

@@ -113,7 +113,11 @@ func (c *toolsCmd) Run(a *app) error {
 		} else if d.Source != string(config.SourceLocal) {
 			mode = d.Source
 		}
-		a.out.printf("%-*s  %-10s  %s\n", width, ask.Visible(d.Name), mode, ask.VisibleLine(d.Summary))
+		text := d.Summary
+		if text == "" {
+			text, _, _ = strings.Cut(strings.TrimSpace(d.Description), "\n")
+		}
+		a.out.printf("%-*s  %-10s  %s\n", width, ask.Visible(d.Name), mode, ask.VisibleLine(text))
 	}
 	return nil
 }

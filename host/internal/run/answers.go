@@ -45,7 +45,11 @@ func (a *answerer) answer(ctx context.Context, q *launch.Question) (any, error) 
 	if known && conf.HasAnswer {
 		where := fmt.Sprintf("%s: questions.%s.answer", a.Tool.Origin("questions."+tomlKey(q.ID)+".answer"), ask.Visible(q.ID))
 		if !q.Fits(conf.Answer) {
-			return nil, exit.Errorf(exit.Usage, "%s: the tool wants %s, not %s\ncorrect the answer there, or remove it to be asked", where, wanted(q), show(conf.Answer))
+			help := "correct the answer there, or remove it to be asked"
+			if s, ok := conf.Answer.(string); ok && q.Answer == launch.Boolean && (s == "true" || s == "false") {
+				help = "write answer:=" + s + " with --cfg, or answer = " + s + " without quotes in a file"
+			}
+			return nil, exit.Errorf(exit.Usage, "%s: the tool wants %s, not %s\n%s", where, wanted(q), show(conf.Answer), help)
 		}
 		a.answered(OnQuestion, q.ID, ByConfig)
 		return conf.Answer, a.once(q, where)

@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/ask"
@@ -147,7 +151,7 @@ func (k *call) once(ctx context.Context, cmd *command) (launch.Outcome, error) {
 }
 
 // settle takes over the final answer.
-func (k *call) settle(out launch.Outcome) error {
+func (k *call) settle(ctx context.Context, out launch.Outcome) error {
 	if out.Kind == launch.Success {
 		k.report.Withheld = nil
 		k.report.Outcome = Outcome{Type: "success", Content: &out.Content, Plain: out.Plain, Data: out.Data}
@@ -160,9 +164,43 @@ func (k *call) settle(out launch.Outcome) error {
 		Type: "error", Message: out.Message, Trace: out.Trace, Transient: out.Transient,
 		Code: string(out.Code), Plain: out.Plain, Data: out.Data,
 	}
+	if out.Code == jptool.CodeNotFound {
+		k.elsewhere(ctx)
+	}
 	code := exit.Refused
 	if out.Code.BadRequest() {
 		code = exit.Usage
 	}
 	return exit.Errorf(code, "%s: %s", k.Tool.Name, out.Message)
+}
+
+// elsewhere helps who stands in a directory of the workspace and names a path relative to it. It tells
+// only of what the tool may read.
+func (k *call) elsewhere(ctx context.Context) {
+	below, err := filepath.Rel(k.Root, k.Cwd)
+	if k.Cwd == "" || err != nil || below == "." || !filepath.IsLocal(below) || k.holdsBack() {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(k.args)) {
+		text, ok := k.args[name].(string)
+		if !ok || !filepath.IsLocal(text) {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(k.Root, text)); err == nil {
+			continue
+		}
+		meant := filepath.Join(below, text)
+		if _, err := os.Lstat(filepath.Join(k.Root, meant)); err != nil {
+			continue
+		}
+		d, err := k.Compile(ctx, k.Tool, ask.None{})
+		if err != nil {
+			return
+		}
+		defer d.Close()
+		if e, err := d.ExplainFS("read", filepath.ToSlash(meant)); err == nil && e.Allowed {
+			k.warn(fmt.Sprintf("paths are relative to the root of the workspace, not to the working directory\ndid you mean %s?", ask.Word(name+"="+filepath.ToSlash(meant))))
+			return
+		}
+	}
 }

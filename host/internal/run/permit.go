@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"strings"
 
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/exit"
@@ -64,13 +66,14 @@ func (k *call) described(ctx context.Context) (m ask.Message, preview string, er
 	enc := json.NewEncoder(&args)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(k.args); err != nil {
+	given, defaulted := k.given()
+	if err := enc.Encode(given); err != nil {
 		return m, "", err
 	}
 	if args.Len() > ask.MaxShown && !ask.Nobody(k.Prompter) {
 		return m, "", k.report.refuse(ReasonRunMode, fmt.Errorf("%s was not run: its arguments are too long to be shown, %d bytes\nto look at them in your editor: %s", k.Tool.Name, args.Len(), k.cfg("run", "=edit")))
 	}
-	m = ask.Message{Body: fmt.Sprintf("A call of %s:\n", ask.Visible(k.Tool.Name)), Quoted: args.String()}
+	m = ask.Message{Body: fmt.Sprintf("A call of %s%s:\n", ask.Visible(k.Tool.Name), defaulted), Quoted: args.String()}
 	if k.Preview || k.Tool.Format != "unattended" || ask.Nobody(k.Prompter) {
 		return m, "", nil
 	}
@@ -78,6 +81,23 @@ func (k *call) described(ctx context.Context) (m ask.Message, preview string, er
 		m.Quoted += "\n" + preview
 	}
 	return m, preview, err
+}
+
+// given are the arguments that are not what the tool's parameters have for a default anyway, and a
+// remark on the others.
+func (k *call) given() (args map[string]any, defaulted string) {
+	args = maps.Clone(k.args)
+	var names []string
+	for _, p := range k.Tool.Parameters {
+		if v, ok := args[p.Name]; ok && p.HasDefault && show(v) == show(p.Default) {
+			delete(args, p.Name)
+			names = append(names, ask.Visible(p.Name))
+		}
+	}
+	if len(names) > 0 {
+		defaulted = " (by default: " + strings.Join(names, ", ") + ")"
+	}
+	return args, defaulted
 }
 
 // nobody is the refusal where a person would have to be asked.

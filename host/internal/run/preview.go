@@ -17,7 +17,7 @@ func (k *call) previewed(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if out.Kind != launch.Success {
-		return "", k.settle(out)
+		return "", k.settle(ctx, out)
 	}
 	return out.Content, nil
 }

@@ -55,14 +55,14 @@ type Outcome struct {
 	Question  *Question       `json:"question,omitempty"`
 }
 
-// Question is a question of the tool that nobody answered.
+// Question is a question of the tool that nobody answered, as the wire has it (docs/wire.md), and more.
 type Question struct {
-	ID         string   `json:"id"`
-	Text       string   `json:"text"`
-	PreAmble   string   `json:"pre_amble,omitempty"`
-	AnswerType string   `json:"answer_type"`
-	Options    []string `json:"options,omitempty"`
-	Default    any      `json:"default"`
+	ID       string  `json:"id"`
+	Text     string  `json:"text"`
+	PreAmble *string `json:"pre_amble"`
+	// AnswerType has the shape of the wire: "Boolean", "Text" or {"Select":{"options":[…]}}.
+	AnswerType any `json:"answer_type"`
+	Default    any `json:"default"`
 	// Token binds an answer to this question in this call: --answer ID.token=TOKEN. It is the host's
 	// ("host:…") and covers the tool's own.
 	Token string `json:"token"`

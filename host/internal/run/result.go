@@ -109,8 +109,10 @@ func (k *call) said() string {
 	case o.Question != nil:
 		q := o.Question
 		part("a question", q.Text)
-		part("before it", q.PreAmble)
-		part("options", strings.Join(q.Options, "\n"))
+		if q.PreAmble != nil {
+			part("before it", *q.PreAmble)
+		}
+		part("answers", show(q.AnswerType))
 		if q.Default != nil {
 			part("default", fmt.Sprint(q.Default))
 		}

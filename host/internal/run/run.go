@@ -21,9 +21,11 @@ import (
 
 // Host is what calls are made with.
 type Host struct {
-	Config       *config.Config
-	Workspace    state.Workspace
-	Root         string // canonical
+	Config    *config.Config
+	Workspace state.Workspace
+	Root      string // canonical
+	// Cwd is the canonical working directory, "" if it does not matter.
+	Cwd          string
 	Conversation string
 	Environ      []string
 	// Beside is the directory of the host's own program: that of the built-in tools.
@@ -133,7 +135,7 @@ func (k *call) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return k.settle(out)
+	return k.settle(ctx, out)
 }
 
 // action is what the tool is asked for.

@@ -13,8 +13,13 @@ import (
 // ask reports a question as the outcome.
 func (k *call) ask(q *launch.Question) {
 	out := &Question{
-		ID: q.ID, Text: q.Text, PreAmble: q.PreAmble, AnswerType: string(q.Answer), Options: q.Options, Default: q.Default,
-		Token: k.token(q), Target: "user",
+		ID: q.ID, Text: q.Text, AnswerType: q.Answer, Default: q.Default, Token: k.token(q), Target: "user",
+	}
+	if q.PreAmble != "" {
+		out.PreAmble = &q.PreAmble
+	}
+	if q.Answer == launch.Select {
+		out.AnswerType = map[string]any{"Select": map[string]any{"options": q.Options}}
 	}
 	if k.forAssistant(q) {
 		out.Target, out.Assistant = "assistant", k.Tool.Questions[q.ID].Assistant
@@ -44,7 +49,7 @@ func (k *call) unanswered(q *launch.Question, why error) error {
 	case errors.Is(why, ask.ErrNoTerminal):
 		err = exit.Errorf(exit.Refused, "%s asks: %s\nthere is no terminal to ask on\n%s", k.Tool.Name, ask.VisibleText(q.Text), k.how(q))
 	default:
-		err = exit.Errorf(exit.Refused, "%s: its question was not answered: %w", k.Tool.Name, errors.Unwrap(why))
+		err = exit.Errorf(exit.Refused, "%s: its question was not answered: %w", k.Tool.Name, notAnswered(why))
 	}
 	k.report.Outcome.Message = err.Error()
 	return err
@@ -52,13 +57,21 @@ func (k *call) unanswered(q *launch.Question, why error) error {
 
 // how is the way to answer q without a terminal.
 func (k *call) how(q *launch.Question) string {
-	example := "true"
+	example, others := "true", " (or false)"
 	switch {
 	case q.Answer == launch.Select && len(q.Options) > 0:
-		example = q.Options[0]
+		example, others = q.Options[0], " (one of: "+ask.VisibleLine(strings.Join(q.Options, ", "))+")"
 	case q.Answer != launch.Boolean:
-		example = "TEXT"
+		example, others = "TEXT", ""
 	}
-	return fmt.Sprintf("answer it with: --answer %s\nto answer only what was shown here, add: --answer %s",
-		ask.Word(q.ID+"="+example), ask.Word(q.ID+".token="+k.token(q)))
+	return fmt.Sprintf("answer it with: --answer %s%s\nto answer only what was shown here, add: --answer %s",
+		ask.Word(q.ID+"="+example), others, ask.Word(q.ID+".token="+k.token(q)))
+}
+
+// notAnswered is why a person did not answer.
+func notAnswered(why error) error {
+	if errors.Is(why, ask.ErrCancelled) {
+		return ask.ErrCancelled
+	}
+	return why
 }
