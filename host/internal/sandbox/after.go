@@ -23,8 +23,8 @@ const (
 	NoLink Want = "no link"
 	// SameEntry: the same object stands there.
 	SameEntry Want = "same entry"
-	// Unchanged: it is the same object, with the same content and mode, and so is all that
-	// is below it.
+	// Unchanged: it is the same object, with the same content and mode and no further name,
+	// and so is all that is below it.
 	Unchanged Want = "unchanged"
 )
 
@@ -58,7 +58,7 @@ func (p *Plan) Entries() []Node {
 // Change is a check that failed.
 type Change struct {
 	Path string `json:"path"`
-	// What is appeared, disappeared, replaced, link, content, mode or unreadable.
+	// What is appeared, disappeared, replaced, link, content, mode, name or unreadable.
 	What string `json:"what"`
 }
 
@@ -66,6 +66,7 @@ type Change struct {
 func (c Change) String() string {
 	says := map[string]string{
 		"link": "a symlink stands there or on the way", "content": "its content changed", "mode": "its mode changed",
+		"name":       "it has got another name (a hard link), under which it could be changed",
 		"unreadable": "it cannot be looked at any more",
 	}
 	if s, ok := says[c.What]; ok {
@@ -85,6 +86,7 @@ const (
 type mark struct {
 	Node
 	mode         uint32
+	links        uint64
 	size         int64
 	mtime, ctime int64 // ns
 	digest       [sha256.Size]byte
@@ -245,6 +247,8 @@ func (b *Before) compare(ctx context.Context, top string) []Change {
 			out = append(out, Change{p, "replaced"})
 		case old.mode != n.mode:
 			out = append(out, Change{p, "mode"})
+		case n.Kind == File && n.links > old.links:
+			out = append(out, Change{p, "name"})
 		case n.Kind == Dir || old.same(n):
 		case old.size != n.size, old.read && n.read && old.digest != n.digest, !old.read || !n.read:
 			out = append(out, Change{p, "content"})

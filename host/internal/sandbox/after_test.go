@@ -55,6 +55,7 @@ func TestVerify(t *testing.T) {
 		{"mode", "hooks/a mode", func(t *testing.T, dir string) { do(t, os.Chmod(dir+"/hooks/a", 0o755)) }},
 		{"mode of the directory", "hooks mode", func(t *testing.T, dir string) { do(t, os.Chmod(dir+"/hooks", 0o700)) }},
 		{"appeared", "hooks/sub/new appeared", func(t *testing.T, dir string) { do(t, os.WriteFile(dir+"/hooks/sub/new", nil, 0o644)) }},
+		{"another name", "hooks/a name", func(t *testing.T, dir string) { do(t, os.Link(dir+"/hooks/a", dir+"/x")) }},
 		{"disappeared", "hooks/a disappeared", func(t *testing.T, dir string) { do(t, os.Remove(dir+"/hooks/a")) }},
 		{"replaced", "hooks/a replaced", func(t *testing.T, dir string) {
 			do(t, os.WriteFile(dir+"/x", []byte("one"), 0o644))

@@ -69,7 +69,7 @@ func measure(p string) (mark, error) {
 		return m, err
 	}
 	m.Kind, m.ID = kindOf(st.Mode), ID{st.Dev, st.Ino}
-	m.mode, m.size = st.Mode, st.Size
+	m.mode, m.links, m.size = st.Mode, uint64(st.Nlink), st.Size
 	m.mtime, m.ctime = st.Mtim.Nano(), st.Ctim.Nano()
 	return m, nil
 }
