@@ -35,6 +35,10 @@ test: ## run all tests: packages, then scripts and attacks on the built binaries
 test-long: ## the same with 200000 races and many more random cases (about an hour)
 	JPTOOLS_RACES=200000 JPTOOLS_LONG=1 go test -count=1 -timeout=2h work
 
+.PHONY: agreement
+agreement: ## compare the check of the tools with the kernel on N random cases for each tier (default 100000)
+	go test -count=1 -timeout=6h -v -run '^TestAgreement$$' $(MODULE)/host/internal/sandbox/agreement -agreement.n=$(or $(N),100000)
+
 .PHONY: bench
 bench: build ## compare speed with the peers that are installed; prints ratios
 	@BIN=$(BIN) sh scripts/bench.sh

@@ -1,0 +1,171 @@
+package agreement
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/host/internal/sandbox/machine"
+	"pgregory.net/rapid"
+)
+
+// counts is what a run saw.
+type counts struct {
+	cases, useless, scenes, unusable int
+	allowed, denied, differences     map[string]int
+}
+
+func (c *counts) add(list []result) {
+	if c.allowed == nil {
+		c.allowed, c.denied, c.differences = map[string]int{}, map[string]int{}, map[string]int{}
+	}
+	for _, r := range list {
+		c.cases++
+		if r.allowed {
+			c.allowed[capability(r.op)]++
+		} else {
+			c.denied[capability(r.op)]++
+		}
+		if r.difference != "" {
+			c.differences[r.difference]++
+		}
+	}
+}
+
+func (c *counts) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d cases in %d scenes (%d not usable, %d operations that do not work unprotected);", c.cases, c.scenes, c.unusable, c.useless)
+	for _, name := range []string{"read", "create", "update", "delete", "execute", "move"} {
+		fmt.Fprintf(&b, " %s %d/%d", name, c.allowed[name], c.denied[name])
+	}
+	for _, d := range slices.Sorted(maps.Keys(c.differences)) {
+		fmt.Fprintf(&b, "; %s: %d", d, c.differences[d])
+	}
+	return b.String()
+}
+
+// enough fails when a run saw too little to mean anything.
+func (c *counts) enough(t *testing.T, want int) {
+	t.Helper()
+	if c.cases < want {
+		t.Errorf("only %d of %d cases", c.cases, want)
+	}
+	for _, name := range []string{"read", "create", "update", "delete", "execute", "move"} {
+		if least := want / 200; c.allowed[name] < least || c.denied[name] < least {
+			t.Errorf("%s: only %d allowed and %d denied; want %d of each", name, c.allowed[name], c.denied[name], least)
+		}
+	}
+}
+
+// waysOf are the ways that this machine has to hold a policy.
+func waysOf(m sandbox.Machine) map[string]way {
+	have, _ := m.Tiers()
+	ways := map[string]way{}
+	bare := m
+	bare.Namespaces, bare.Why = false, map[string]string{"namespaces": "they are not to be used here"}
+	if slices.Contains(have, sandbox.TierLandlock) {
+		ways["landlock"] = way{m, sandbox.Options{}, sandbox.TierLandlock}
+		ways["replacement"] = way{bare, sandbox.Options{}, sandbox.TierLandlock}
+	}
+	if slices.Contains(have, sandbox.TierNamespace) {
+		ways["namespace"] = way{m, sandbox.Options{Tier: sandbox.TierNamespace}, sandbox.TierNamespace}
+	}
+	return ways
+}
+
+func newRunner(t testing.TB) *runner {
+	t.Helper()
+	r := &runner{base: workspace(t), binary: self(t), ways: waysOf(machine.Probe())}
+	do(os.Mkdir(r.base+"/spare", 0o755))
+	return r
+}
+
+// skipWithout skips what this machine has no way for.
+func (r *runner) skipWithout(t *testing.T, way string) {
+	t.Helper()
+	if _, ok := r.ways[way]; !ok {
+		t.Skipf("this machine cannot hold policies by %s: %v", way, machine.Probe().Why)
+	}
+}
+
+var wayNames = []string{"landlock", "namespace", "replacement"}
+
+func TestAgreement(t *testing.T) {
+	asUsers(t, func(t *testing.T) {
+		for _, name := range wayNames {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				runtime.LockOSThread() // for good: what is started ends with the thread
+				r := newRunner(t)
+				r.skipWithout(t, name)
+				scenes := rapid.Custom(func(t *rapid.T) *scene { return drawScene(t, name) })
+				rapid.Check(t, func(t *rapid.T) {
+					s := scenes.Draw(t, "scene")
+					if r.counts.cases >= cases() {
+						return
+					}
+					list, usable, bad := r.run(s)
+					if bad != nil {
+						t.Fatal(bad)
+					}
+					if !usable {
+						r.counts.unusable++
+						return
+					}
+					r.counts.scenes++
+					r.counts.add(list)
+				})
+				t.Log(&r.counts)
+				r.counts.enough(t, cases())
+			})
+		}
+	})
+}
+
+// TestScene runs one scene, or those that failed once.
+func TestScene(t *testing.T) {
+	asUsers(t, func(t *testing.T) {
+		runtime.LockOSThread()
+		r := newRunner(t)
+		var texts []string
+		switch {
+		case strings.HasPrefix(*sceneFlag, "{"):
+			texts = []string{*sceneFlag}
+		case *sceneFlag != "":
+			texts = []string{string(must(os.ReadFile(*sceneFlag)))}
+		default:
+			for _, name := range must(filepath.Glob("testdata/scenes/*.json")) {
+				texts = append(texts, string(must(os.ReadFile(name))))
+			}
+			if len(texts) == 0 {
+				t.Fatal("there are no scenes")
+			}
+		}
+		for _, text := range texts {
+			var s scene
+			if err := json.Unmarshal([]byte(text), &s); err != nil {
+				t.Fatalf("%v\n%s", err, text)
+			}
+			if _, ok := r.ways[s.Way]; !ok {
+				t.Logf("this machine cannot hold policies by %s", s.Way)
+				continue
+			}
+			list, usable, bad := r.run(&s)
+			if bad != nil {
+				t.Error(bad)
+			} else if !usable {
+				t.Errorf("the policy is refused, or held in another way: %s", text)
+			}
+			for _, c := range list {
+				t.Logf("%s: allowed %v; unprotected %s; sandbox %s; %s", c.op, c.allowed, c.control, c.kernel, c.difference)
+			}
+		}
+	})
+}

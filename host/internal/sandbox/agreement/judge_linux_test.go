@@ -1,0 +1,287 @@
+package agreement
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/jptool"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	contentCaps = jptool.Read | jptool.Update | jptool.Execute
+	entryCaps   = jptool.Create | jptool.Delete
+)
+
+// judge says what the tool's own check allows.
+type judge struct {
+	ws   *jptool.Workspace
+	root string
+	plan *sandbox.Plan
+	// rules are the absolute paths of rules.
+	rules []string
+}
+
+// capability is what an operation is counted under.
+func capability(o op) string {
+	switch o.Do {
+	case "read", "list":
+		return "read"
+	case "update", "append", "edit", "truncate", "empty":
+		return "update"
+	case "execute":
+		return "execute"
+	case "delete", "rmdir":
+		return "delete"
+	case "rename", "replace", "exchange":
+		return "move"
+	}
+	return "create"
+}
+
+func (j *judge) content(p string, need jptool.Caps) bool {
+	_, err := j.ws.CheckContent(p, need)
+	return err == nil
+}
+
+// entry is the checked entry, nil unless need is granted on it.
+func (j *judge) entry(p string, need jptool.Caps) *jptool.Target {
+	t, err := j.ws.CheckEntry(p, need)
+	if err != nil || t.Require(need) != nil {
+		return nil
+	}
+	return t
+}
+
+// allows is the verdict on an operation.
+func (j *judge) allows(o op) bool {
+	switch o.Do {
+	case "read", "list":
+		return j.content(o.A, jptool.Read)
+	case "update", "append", "truncate":
+		return j.content(o.A, jptool.Update)
+	case "edit", "empty":
+		return j.content(o.A, jptool.Read|jptool.Update)
+	case "execute":
+		return j.content(o.A, jptool.Execute)
+	case "create", "mkdir", "symlink":
+		return j.entry(o.A, jptool.Create) != nil
+	case "write":
+		return j.entry(o.A, jptool.Create|jptool.Update) != nil
+	case "delete", "rmdir":
+		return j.entry(o.A, jptool.Delete) != nil
+	case "link":
+		// No tool links; it must not do more than a copy: give nobody more rights
+		// on the content than there are.
+		from, to := j.entry(o.A, 0), j.entry(o.B, jptool.Create)
+		if from == nil || to == nil {
+			return false
+		}
+		fi, err := from.Lstat()
+		return err == nil && (!fi.Mode().IsRegular() || to.Granted()&contentCaps&^from.Granted() == 0)
+	case "rename":
+		return j.moves(o.A, o.B, jptool.Delete, jptool.Create)
+	case "replace":
+		return j.moves(o.A, o.B, jptool.Delete, entryCaps)
+	case "exchange":
+		return j.moves(o.A, o.B, entryCaps, entryCaps) && j.moves(o.B, o.A, entryCaps, entryCaps)
+	}
+	panic("nobody judges " + o.Do)
+}
+
+func (j *judge) moves(a, b string, needA, needB jptool.Caps) bool {
+	from, to := j.entry(a, needA), j.entry(b, needB)
+	if from == nil || to == nil {
+		return false
+	}
+	fi, err := from.Lstat()
+	return err == nil && j.ws.CheckMove(from, to, fi.IsDir()) == nil
+}
+
+// copies reports whether what is at a may be copied to b and removed.
+func (j *judge) copies(a, b string) bool {
+	from, to := j.entry(a, jptool.Delete), j.entry(b, jptool.Create)
+	if from == nil || to == nil {
+		return false
+	}
+	fi, err := from.Lstat()
+	switch {
+	case err != nil:
+		return false
+	case fi.Mode()&fs.ModeSymlink != 0:
+		return true
+	case !fi.IsDir():
+		return from.Granted().Has(jptool.Read) && to.Granted().Has(jptool.Update)
+	case !from.GrantedInside().Has(jptool.Read):
+		return false
+	}
+	list, err := names(j.abs(a))
+	if err != nil {
+		return false
+	}
+	return !slices.ContainsFunc(list, func(name string) bool { return !j.copies(path.Join(a, name), path.Join(b, name)) })
+}
+
+// excess is a capability that is granted here and not by the other, for each path of
+// an operation, or 0.
+func (j *judge) excess(other *judge, o op) jptool.Caps {
+	for _, p := range []string{o.A, o.B} {
+		for _, c := range []jptool.Caps{jptool.Read, jptool.Update, jptool.Execute} {
+			if j.content(p, c) && !other.content(p, c) {
+				return c
+			}
+		}
+		for _, c := range []jptool.Caps{jptool.Create, jptool.Delete} {
+			if j.entry(p, c) != nil && other.entry(p, c) == nil {
+				return c
+			}
+		}
+	}
+	return 0
+}
+
+// abs is the place of an entry: its parent resolved. It is "" when there is none.
+func (j *judge) abs(wire string) string {
+	dir, err := filepath.EvalSymlinks(path.Join(j.root, path.Dir(wire)))
+	if err != nil {
+		return ""
+	}
+	return path.Join(dir, path.Base(wire))
+}
+
+// cover is the innermost mount of the plan on a place or above it, and its path.
+func (j *judge) cover(p string) (c sandbox.Cover, at string) {
+	if j.plan.Tier != sandbox.TierNamespace || !path.IsAbs(p) {
+		return c, ""
+	}
+	for {
+		for _, q := range j.plan.Covers {
+			if q.Path == p {
+				return q, p
+			}
+		}
+		for _, n := range slices.Concat(j.plan.Pins, j.plan.Trees) {
+			if n.Path == p {
+				if c, _ := j.cover(path.Dir(p)); p != "/" && !slices.Contains(j.plan.Trees, n) {
+					return c, p // bound on itself, it is as what holds it
+				}
+				return c, p
+			}
+		}
+		if p == "/" {
+			return c, ""
+		}
+		p = path.Dir(p)
+	}
+}
+
+// behindMask reports whether a path leads through a symlink that a mask hides: in the
+// private tree nothing is there.
+func (j *judge) behindMask(wire string) bool {
+	p := path.Join(j.root, wire)
+	for range 40 {
+		at, again := "/", false
+		parts := strings.Split(strings.Trim(p, "/"), "/")
+		for i, name := range parts {
+			at = path.Join(at, name)
+			to, err := os.Readlink(at)
+			if err != nil {
+				continue
+			}
+			if c, on := j.cover(at); c.Hide && on != at {
+				return true
+			}
+			if !path.IsAbs(to) {
+				to = path.Join(path.Dir(at), to)
+			}
+			p, again = path.Join(append([]string{to}, parts[i+1:]...)...), true
+			break
+		}
+		if !again {
+			return false
+		}
+	}
+	return false
+}
+
+// skeleton are the names that a mask on a directory shows: the way to what lies below it and
+// is there.
+func (j *judge) skeleton(wire string) []string {
+	at, err := filepath.EvalSymlinks(path.Join(j.root, wire))
+	if err != nil {
+		return nil
+	}
+	if c, _ := j.cover(at); !c.Hide {
+		return nil
+	}
+	var list []string
+	for _, c := range j.plan.Covers {
+		if below, ok := strings.CutPrefix(c.Path, at+"/"); ok && c.Again {
+			name, _, _ := strings.Cut(below, "/")
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// across reports whether the kernel may refuse to move or link what the check allows: from one
+// mount to another, where rights would be gained, or where Landlock wants more.
+func (j *judge) across(o op) bool {
+	a, b := j.abs(o.A), j.abs(o.B)
+	if a == "" || b == "" {
+		return false
+	}
+	_, onA := j.cover(path.Dir(a))
+	_, onB := j.cover(path.Dir(b))
+	if onA != onB || j.mountedOn(a) || j.mountedOn(b) {
+		return true
+	}
+	from, to := j.entry(o.A, 0), j.entry(o.B, 0)
+	if from == nil || to == nil || from.IsRoot() || to.IsRoot() {
+		return false
+	}
+	gain := func(from, to *jptool.Target) bool {
+		caps := contentCaps // of links too
+		if fi, err := from.Lstat(); err != nil || fi.IsDir() {
+			caps = jptool.AllCaps
+		}
+		return to.Parent().GrantedInside()&caps&^from.Parent().GrantedInside() != 0
+	}
+	switch {
+	case gain(from, to), o.Do == "exchange" && gain(to, from):
+		return true
+	case o.Do == "link":
+		return from.Parent().GrantedInside()&entryCaps == 0
+	}
+	return false
+}
+
+// aboveMissing reports whether a move is refused for a rule below its target where nothing
+// is: the check looks at rules, and not at what of the moved directory would come to lie there.
+func (j *judge) aboveMissing(o op) bool {
+	if o.B == "" || j.entry(o.A, jptool.Delete) == nil || j.entry(o.B, jptool.Create) == nil {
+		return false
+	}
+	for _, wire := range []string{o.A, o.B} {
+		at := j.abs(wire)
+		for _, p := range j.rules {
+			if _, err := os.Lstat(p); err != nil && strings.HasPrefix(p, at+"/") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mountedOn reports whether something is mounted on an entry itself.
+func (j *judge) mountedOn(p string) bool {
+	_, at := j.cover(p)
+	return at == p
+}
+
+var refusals = []string{unix.ErrnoName(unix.EXDEV), unix.ErrnoName(unix.EACCES)}

@@ -1,0 +1,153 @@
+package agreement
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+var (
+	casesFlag = flag.Int("agreement.n", 3000, "cases for each way to hold a policy, shared among the users")
+	sceneFlag = flag.String("agreement.scene", "", "run only this scene: JSON, or the name of a file")
+)
+
+// opsPerScene is how many operations are drawn for one start; some do not work unprotected.
+const opsPerScene = 20
+
+// TestMain is the probe, too.
+func TestMain(m *testing.M) {
+	if os.Args[0] == probeName {
+		os.Exit(probe(os.Stdin, os.Stdout))
+	}
+	flag.Parse()
+	// A run is as many scenes as its cases need; rapid counts scenes. A failure
+	// is printed as a scene to run again, which needs no file.
+	set := func(name, value string) {
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
+	}
+	set("rapid.checks", strconv.Itoa(max(20, cases()/opsPerScene*4)))
+	set("rapid.nofailfile", "true")
+	os.Exit(m.Run())
+}
+
+// cases is how many this process is to see in each way.
+func cases() int {
+	if os.Geteuid() == 0 || os.Getenv(halfVariable) != "" {
+		return *casesFlag / 2 // the other half is the other user's
+	}
+	return *casesFlag
+}
+
+// halfVariable is set where another process does the other half.
+const halfVariable = "AGREEMENT_HALF"
+
+const probeName = "agreement-probe"
+
+// user is an ordinary one, who owns nothing.
+const user = 54321
+
+// workspace is a directory with a canonical path below which an ordinary user may work.
+func workspace(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p := dir; len(p) > len(os.TempDir()); p = filepath.Dir(p) {
+		_ = os.Chmod(p, 0o755)
+	}
+	return dir
+}
+
+// asUsers runs a test as root and as an ordinary user, as far as the test's own user
+// may: the test is started again in a process of that user.
+func asUsers(t *testing.T, test func(t *testing.T)) {
+	if os.Geteuid() != 0 {
+		t.Run("user", func(t *testing.T) { test(t) })
+		t.Log("not run as root: the tests are not root's")
+		return
+	}
+	t.Run("root", func(t *testing.T) { test(t) })
+	t.Run("user", func(t *testing.T) {
+		t.Parallel()
+		dir := workspace(t)
+		if err := os.Chown(dir, user, user); err != nil {
+			t.Fatal(err)
+		}
+		binary := dir + "/agreement.test"
+		copyFile(t, self(t), binary)
+		top, _, _ := strings.Cut(t.Name(), "/")
+		args := []string{"-test.run=^" + top + "$", "-test.v"}
+		flag.Visit(func(f *flag.Flag) {
+			switch f.Name {
+			case "test.run", "test.v", "test.testlogfile", "test.paniconexit0", "test.coverprofile", "test.gocoverdir", "test.outputdir", "test.cpuprofile":
+			default:
+				args = append(args, "-"+f.Name+"="+f.Value.String())
+			}
+		})
+		cmd := exec.Command(binary, args...)
+		cmd.Env = append(os.Environ(), "TMPDIR="+dir, "HOME="+dir, halfVariable+"=yes")
+		cmd.Dir = mustGetwd(t)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}, Pdeathsig: syscall.SIGKILL}
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "--- PASS: "+top) {
+			t.Errorf("as user %d: %v\n%s", user, err, out)
+			return
+		}
+		for line := range strings.Lines(string(out)) {
+			if strings.Contains(line, "cases") {
+				t.Log(strings.TrimSpace(line))
+			}
+		}
+	})
+}
+
+func mustGetwd(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// self is the test binary at its own path.
+func self(t testing.TB) string {
+	t.Helper()
+	path, err := os.Readlink("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func copyFile(t testing.TB, from, to string) {
+	t.Helper()
+	b, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(to, b, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(fmt.Sprintf("the harness itself failed: %v", err))
+	}
+	return v
+}
+
+func do(err error) { must(0, err) }

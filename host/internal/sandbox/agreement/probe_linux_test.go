@@ -1,0 +1,138 @@
+package agreement
+
+import (
+	"bufio"
+	"debug/elf"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/host/internal/sandbox/confine"
+	"github.com/jptools/jptools/jptool"
+	"golang.org/x/sys/unix"
+)
+
+// answer is what came of an operation: "ok" or the name of an error, and what was seen.
+type answer struct {
+	Result string `json:"result"`
+	Seen   string `json:"seen,omitempty"`
+}
+
+// attempt does an operation on absolute paths.
+func attempt(o op) answer {
+	seen, err := operations[o.Do](o.A, o.B)
+	if err == nil {
+		if seen = strings.TrimPrefix(seen, magic); o.Do == "read" {
+			seen = strconv.QuoteToASCII(seen) // JSON takes no bytes
+		}
+		return answer{"ok", seen}
+	}
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return answer{unix.ErrnoName(errno), ""}
+	}
+	return answer{err.Error(), ""}
+}
+
+// probe does the operations that it reads, each on a line, and answers with a line.
+func probe(in io.Reader, out io.Writer) int {
+	d, e := json.NewDecoder(bufio.NewReader(in)), json.NewEncoder(out)
+	for {
+		var o op
+		err := d.Decode(&o)
+		if err == io.EOF {
+			return 0
+		}
+		if err == nil {
+			err = e.Encode(attempt(o))
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+}
+
+// confined is a probe that runs under a plan.
+type confined struct {
+	child *confine.Process
+	to    *os.File
+	from  *os.File
+	e     *json.Encoder
+	d     *json.Decoder
+}
+
+// start starts a probe. The goroutine is locked to its thread.
+func start(r *confine.Renderer, plan *sandbox.Plan, binary string) (*confined, error) {
+	in, to := must2(os.Pipe())
+	from, out := must2(os.Pipe())
+	defer in.Close()
+	defer out.Close()
+	child, err := r.Start(plan, &exec.Cmd{
+		Path: binary, Args: []string{probeName}, Env: []string{"GOMAXPROCS=1"}, Dir: "/", Stdin: in, Stdout: out, Stderr: os.Stderr,
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL},
+	})
+	if err != nil {
+		_, _ = to.Close(), from.Close()
+		return nil, err
+	}
+	return &confined{child, to, from, json.NewEncoder(to), json.NewDecoder(from)}, nil
+}
+
+func (c *confined) attempt(o op) (answer, error) {
+	var a answer
+	err := c.e.Encode(o)
+	if err == nil {
+		err = c.d.Decode(&a)
+	}
+	return a, err
+}
+
+// end lets the probe end, which it must do well.
+func (c *confined) end() error {
+	c.to.Close()
+	status, err := c.child.Wait()
+	c.from.Close()
+	lost := c.child.Watch()
+	c.child.Close()
+	switch {
+	case err != nil:
+		return err
+	case status != 0:
+		return fmt.Errorf("the probe ended with status %d, signal %d", status.ExitStatus(), status.Signal())
+	case lost != "":
+		return fmt.Errorf("%s lost its mount", lost)
+	}
+	return nil
+}
+
+// runtimeOf is what the probe needs to start.
+func runtimeOf(binary string) []sandbox.Grant {
+	f := must(elf.Open(binary))
+	defer f.Close()
+	paths := []string{binary}
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP {
+			paths = append(paths, "/usr", "/lib", "/lib64", "/etc/ld.so.cache")
+		}
+	}
+	list := []sandbox.Grant{{Node: sandbox.Node{Path: "/proc/self", Kind: sandbox.Dir}, Caps: jptool.Read}}
+	for _, p := range paths {
+		if n := must(sandbox.Look(p)); n.Kind != sandbox.Missing {
+			list = append(list, sandbox.Grant{Node: n, Caps: jptool.Read | jptool.Execute})
+		}
+	}
+	return list
+}
+
+func must2[A, B any](a A, b B, err error) (A, B) {
+	do(err)
+	return a, b
+}
