@@ -61,11 +61,11 @@ func (s *Store) Resolve(ctx context.Context, p ask.Prompter, r Request) (Result,
 }
 
 func reason(r Request, was Decision) string {
-	what := "has no approved target"
+	what := "is not approved yet"
 	if was.Verdict == Retargeted {
 		what = "no longer leads to its approved target"
 	}
-	return fmt.Sprintf("the external path %s %s, and there is no terminal to ask on\napprove it with: jphost approvals approve %s",
+	return fmt.Sprintf("the external path %s %s\napprove it with: jphost approvals approve %s",
 		ask.Visible(r.RulePath), what, ask.Word(r.RulePath))
 }
 

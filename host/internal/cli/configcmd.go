@@ -152,7 +152,7 @@ func (c *configCheckCmd) Run(a *app) error {
 			wrong(t.Origin("access"), err)
 			continue
 		}
-		for _, w := range d.Warnings {
+		for _, w := range append(d.Warnings, d.Remarks(cfg, t)...) {
 			a.out.warn(w.String())
 		}
 		_ = d.Close()

@@ -87,7 +87,15 @@ func (a *app) declared(tool string, from fromFile) (*policy.Declared, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.compiled(cfg, t)
+	d, err := a.compiled(cfg, t)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range d.Remarks(cfg, t) {
+		d.Warnings = append(d.Warnings, w)
+		a.out.warn(w.String())
+	}
+	return d, nil
 }
 
 // compiled is the policy of a tool; nothing is asked.

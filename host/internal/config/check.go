@@ -125,7 +125,7 @@ func (c *checker) word(n *node, v *Value) {
 		return
 	}
 	help := "write " + assignment(v.Origin.Key, quoteTOML(n.enum[0]))
-	if near := nearest(v.text, n.enum); near != "" {
+	if near := Nearest(v.text, n.enum); near != "" {
 		help = "did you mean " + quoteTOML(near) + "?"
 	}
 	c.add(v.Origin, "must be "+n.describe()+", not "+show(v.text), help)

@@ -30,7 +30,7 @@ func checkSource(v *Value) (string, string) {
 		return show(v.text) + " names no server", `write "mcp.SERVER" or "mcp.SERVER.TOOL"`
 	}
 	kind, _, _ := strings.Cut(v.text, ".")
-	if near := nearest(kind, []string{"local", "builtin", "mcp"}); near != "" && near != kind {
+	if near := Nearest(kind, []string{"local", "builtin", "mcp"}); near != "" && near != kind {
 		help = "did you mean " + quoteTOML(near+strings.TrimPrefix(v.text, kind)) + "?"
 	}
 	return show(v.text) + " is not a source", help

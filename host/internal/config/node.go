@@ -165,7 +165,7 @@ func quoteWords(words []string) string {
 
 // unknownKey is the remedy for a key that is not in known.
 func unknownKey(key string, known []string) string {
-	if near := nearest(key, known); near != "" {
+	if near := Nearest(key, known); near != "" {
 		return fmt.Sprintf("did you mean %s?", quoteKey(near))
 	}
 	return "known keys here: " + strings.Join(known, ", ")
@@ -181,12 +181,12 @@ func (n *node) deeper(key string) string {
 	return ""
 }
 
-// nearest is the word with the smallest edit distance, if that is small enough for a
-// slip of the hand; of equals the first.
-func nearest(word string, known []string) string {
+// Nearest is the known word with the smallest edit distance without regard to case, if that is
+// small enough for a slip of the hand; of equals the first. Else it is "".
+func Nearest(word string, known []string) string {
 	best, found := max(1, len(word)/3)+1, ""
 	for _, k := range known {
-		if d := editDistance(strings.ToLower(word), k); d < best {
+		if d := editDistance(strings.ToLower(word), strings.ToLower(k)); d < best {
 			best, found = d, k
 		}
 	}

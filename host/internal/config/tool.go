@@ -267,7 +267,7 @@ func (c *Config) Nearest(name string) string {
 	for i, t := range c.tools {
 		names[i] = t.Name
 	}
-	return nearest(name, names)
+	return Nearest(name, names)
 }
 
 // Sandbox returns the settings of the sandbox.

@@ -43,7 +43,10 @@ func (d *Declared) ExplainFS(capability, path string) (Explanation, error) {
 			d.unreachable(&e, rel, err)
 			return e, nil
 		}
-		if d.decide(&e, target, part, ""); !e.Allowed {
+		if d.decide(&e, target, part, need, ""); !e.Allowed {
+			if e.Rule == nil && e.Reason == unmatched {
+				e.Reason += d.noDefault()
+			}
 			return e, nil
 		}
 	}
@@ -107,8 +110,9 @@ func (d *Declared) fsRuleOf(i int) *Rule {
 	return d.rule("fs", index)
 }
 
-// decide fills in what decides; a remedy is for the path at, or for the target itself.
-func (d *Declared) decide(e *Explanation, t *jptool.Target, need jptool.Caps, at string) {
+// decide judges the capabilities in need; asked are all that the question is about. A remedy is
+// for the path at, or for the target itself.
+func (d *Declared) decide(e *Explanation, t *jptool.Target, need, asked jptool.Caps, at string) {
 	x := t.Explain(need)
 	e.Canonical, e.Granted = x.Path, x.Granted.Names()
 	if at != "" {
@@ -131,6 +135,11 @@ func (d *Declared) decide(e *Explanation, t *jptool.Target, need jptool.Caps, at
 	e.Code = jptool.CodeAccessDenied
 	d.misses(e, x)
 	lacking := need &^ x.Granted
+	// The remedy is for all that was asked, and changing a file needs reading it too.
+	missing := asked &^ x.Granted
+	if asked.Has(jptool.Update) && (d.Needs == nil || d.Needs.Has(jptool.Read)) {
+		missing |= jptool.Read &^ x.Granted
+	}
 	switch {
 	case root:
 		e.Reason = "it is the root of the workspace or of a mount, which is neither created nor removed"
@@ -139,15 +148,15 @@ func (d *Declared) decide(e *Explanation, t *jptool.Target, need jptool.Caps, at
 		e.Reason = "the entry is pinned: it may be neither created, removed, renamed nor replaced, because a rule depends on it"
 		e.Remedy = "remove the rule that leads through it, or act on what it leads to"
 	case e.Rule == nil:
-		e.Reason = "no rule matches it"
-		e.Remedy = fmt.Sprintf("add %s to %s", suggestion(x.Path, lacking), d.list("fs"))
+		e.Reason = unmatched
+		e.Remedy = fmt.Sprintf("add %s to %s", suggestion(x.Path, missing), d.list("fs"))
 	default:
 		e.Reason = fmt.Sprintf("the rule on %q decides, and grants %s", e.Rule.Name, onlyCaps(e.Rule.Caps))
-		e.Remedy = d.remedy(e, x, lacking)
+		e.Remedy = d.remedy(e, x, missing)
 	}
 	if needs := d.Needs; needs != nil && !needs.Has(lacking) && !x.Pinned && !root {
 		e.Reason += fmt.Sprintf("; besides, the tool states that it needs only %s (needs.fs, %s)", *needs, d.model.needsOrigin)
-		add := fmt.Sprintf("add %s to needs.fs of the tool", quoted((lacking &^ *needs).Names()))
+		add := fmt.Sprintf("add %s to needs.fs of the tool", quoted((asked &^ *needs).Names()))
 		if e.Rule != nil && e.Rule.Stated.Has(need) && e.Rule.Origin != SelfProtection {
 			e.Reason = fmt.Sprintf("the rule on %q would grant it, but the tool states that it needs only %s (needs.fs, %s)", e.Rule.Name, *needs, d.model.needsOrigin)
 			e.Remedy = add
@@ -158,22 +167,34 @@ func (d *Declared) decide(e *Explanation, t *jptool.Target, need jptool.Caps, at
 }
 
 // remedy says what would have to change in or beside the rule that decided.
-func (d *Declared) remedy(e *Explanation, x jptool.Explanation, lacking jptool.Caps) string {
+func (d *Declared) remedy(e *Explanation, x jptool.Explanation, missing jptool.Caps) string {
 	for i := range d.fs {
 		if d.fs[i].lost > 0 && d.fsRuleOf(i) == e.Rule && d.Dropped[d.fs[i].lost-1].Command != "" {
 			return "approve its target: " + d.Dropped[d.fs[i].lost-1].Command
 		}
 	}
-	add := suggestion(x.Path, x.Granted|lacking)
+	add := suggestion(x.Path, x.Granted|missing)
 	switch {
 	case e.Rule.Origin == SelfProtection || strings.Contains(e.Rule.Note, "self-protection"):
 		return fmt.Sprintf("add %s to %s in your own configuration (the user's file, or the one for this workspace); a rule of the repository does not count here", add, d.list("fs"))
 	case e.Rule.Origin == BuiltIn:
 		return fmt.Sprintf("add %s to %s; the default then no longer applies", add, d.list("fs"))
 	case e.Rule.Name == x.Path:
-		return fmt.Sprintf("change that rule: add %s", strings.Join(lacking.Names(), " = true, ")+" = true")
+		return "change that rule: add " + grantText(missing)
 	}
 	return fmt.Sprintf("change that rule, or add a more specific one to %s: %s", d.list("fs"), add)
+}
+
+const unmatched = "no rule matches it"
+
+// noDefault says why the default for the workspace does not hold, for a tool that has rules.
+func (d *Declared) noDefault() string {
+	for i := range d.fs {
+		if r := &d.fs[i]; r.people {
+			return fmt.Sprintf("; the built-in default for \".\" was dropped, because there are rules (the first at %s)", r.rule.Origin)
+		}
+	}
+	return ""
 }
 
 func suggestion(path string, caps jptool.Caps) string {

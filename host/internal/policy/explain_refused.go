@@ -33,7 +33,7 @@ func (d *Declared) ExplainRefusal(abs string, need jptool.Caps, entry bool) (Exp
 		e.Reason, e.Code = err.Error(), jptool.CodeOf(err)
 		return e, true
 	}
-	d.decide(&e, target, need, at)
+	d.decide(&e, target, need, need, at)
 	// A model may read it: the file of a configuration may be a path outside.
 	e.Reason = strings.ReplaceAll(e.Reason, ", "+d.model.needsOrigin+")", ")")
 	return e, true

@@ -300,7 +300,7 @@ func (c *fsCompiler) ordinary(r *declaredRule) {
 func (c *fsCompiler) literal(r *declaredRule) {
 	w := Warning{Origin: r.rule.Origin, Message: fmt.Sprintf("the rule on %q is for a file of exactly this name, and there is none", r.rule.Written)}
 	switch written := r.rel.Slash(); {
-	case strings.ContainsAny(written, "*?"):
+	case strings.ContainsAny(written, "*?["):
 		w.Help = "paths of rules have no patterns: name the directory, which covers all that is in it, or one file"
 	case written == "~" || strings.HasPrefix(written, "~/"):
 		w.Help = "~ is no home directory here: for what lies outside, write a rule with external = true on a link"

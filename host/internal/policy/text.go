@@ -30,19 +30,27 @@ func fsText(r *jptool.FsRule) string {
 	if r.External {
 		b.WriteString(", external = true")
 	}
-	caps := r.Caps()
+	if text := grantText(r.Caps()); text != "" {
+		b.WriteString(", " + text)
+	}
+	return b.String() + " }"
+}
+
+// grantText writes capabilities as keys of a rule, `write` for create, update and delete.
+func grantText(caps jptool.Caps) string {
+	var keys []string
 	if caps.Has(jptool.Write) {
 		caps &^= jptool.Write
 		if caps.Has(jptool.Read) {
-			b.WriteString(", read = true")
+			keys = append(keys, "read = true")
 			caps &^= jptool.Read
 		}
-		b.WriteString(", write = true")
+		keys = append(keys, "write = true")
 	}
 	for _, name := range caps.Names() {
-		b.WriteString(", " + name + " = true")
+		keys = append(keys, name+" = true")
 	}
-	return b.String() + " }"
+	return strings.Join(keys, ", ")
 }
 
 func netText(r *jptool.NetRule) string {

@@ -74,37 +74,3 @@ func show(v any) string {
 	}
 	return text
 }
-
-// nearest returns the name that word may have been meant to be, or "".
-func nearest(word string, names []string) string {
-	best, found := max(1, len(word)/3)+1, ""
-	for _, name := range names {
-		if d := distance(strings.ToLower(word), strings.ToLower(name)); d < best {
-			best, found = d, name
-		}
-	}
-	return found
-}
-
-// distance counts insertions, deletions and replacements; a swap of neighbours is two.
-func distance(a, b string) int {
-	if len(a) > 100 || len(b) > 100 {
-		return 100
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := min(row[j]+1, row[j+1]+1, diagonal)
-			if a[i] != b[j] {
-				d = min(row[j]+1, row[j+1]+1, diagonal+1)
-			}
-			diagonal, row[j+1] = row[j+1], d
-		}
-	}
-	return row[len(b)]
-}

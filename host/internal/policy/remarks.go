@@ -1,0 +1,135 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// Remarks are what a person who looks at the policy of t should know although nothing is wrong
+// with it: rules that are not in force, that together grant nothing, or that are on what
+// is not there. They take more looking than a call should wait for.
+func (d *Declared) Remarks(cfg *config.Config, t *config.Tool) []Warning {
+	list := replaced(cfg, t)
+	if t.Access == nil {
+		return list
+	}
+	rules := effectiveRules(cfg, t)
+	list = append(list, withholding(t, rules)...)
+	for _, r := range rules {
+		if !r.External {
+			list = append(list, d.absent(r)...)
+		}
+	}
+	return list
+}
+
+// maxOrigins bounds how many places one remark names.
+const maxOrigins = 3
+
+// replaced tells of rules in files that a list of the conversation has put out of force.
+func replaced(cfg *config.Config, t *config.Tool) []Warning {
+	key := toolKey(t.Name) + ".access.fs"
+	history, err := cfg.History(key)
+	if err != nil {
+		return nil
+	}
+	var places []string
+	conversation := false
+	for _, s := range history {
+		replaces := s.Key == key+".strategy" && s.Value.Any() == "replace"
+		switch {
+		case s.Origin.Layer == config.LayerConversation:
+			conversation = conversation || replaces
+		case conversation:
+		case replaces:
+			places = nil // out of force already
+		case !s.Effective && strings.HasPrefix(s.Key, key+"["):
+			places = append(places, s.Origin.String())
+		}
+	}
+	if !conversation || len(places) == 0 {
+		return nil
+	}
+	at := strings.Join(places, ", ")
+	if more := len(places) - maxOrigins; more > 0 {
+		at = fmt.Sprintf("%s and %d more", strings.Join(places[:maxOrigins], ", "), more)
+	}
+	return []Warning{{
+		Message: fmt.Sprintf("the rules of %s at %s are replaced by the conversation", t.Name, at),
+		Help:    fmt.Sprintf("see both with: jphost config show %s; another conversation (--conversation ID) goes by the files", key),
+	}}
+}
+
+// withholding tells of rules of which none grants anything: they read as exceptions, but
+// with the first rule that is written the default for the workspace no longer holds. A rule
+// on the workspace itself says that nothing is meant to be granted.
+func withholding(t *config.Tool, rules []config.FsRule) []Warning {
+	for _, r := range rules {
+		rel, err := wspath.Parse(r.Path)
+		if r.Caps() != 0 || err == nil && rel.IsRoot() {
+			return nil
+		}
+	}
+	if len(rules) == 0 {
+		return nil
+	}
+	return []Warning{{
+		Origin:  rules[0].At.String(),
+		Message: fmt.Sprintf("the rules of %s only withhold, so they grant nothing at all: writing any rule drops the default for \".\"", t.Name),
+		Help:    fmt.Sprintf("add %s to %s.access.fs", suggestion(".", usual(t)), toolKey(t.Name)),
+	}}
+}
+
+// usual is what the default for the workspace grants the tool.
+func usual(t *config.Tool) jptool.Caps {
+	caps := defaultFS().rule.Caps
+	if t.Needs != nil {
+		caps &= *t.Needs
+	}
+	return caps
+}
+
+// absent tells of a rule on a path that is not there and looks like a slip: something there
+// has nearly its name, a directory on the way is missing, or the rule grants what can
+// only be done with what is there. [fsCompiler.literal] tells of patterns.
+func (d *Declared) absent(r config.FsRule) []Warning {
+	rel, err := parseRule(r.Path, d.Root)
+	if err != nil || rel.IsRoot() || strings.ContainsAny(r.Path, "*?[") || strings.HasPrefix(r.Path, "~") {
+		return nil
+	}
+	if to, err := d.model.content(rel); err != nil || !to.missing {
+		return nil
+	}
+	parts := strings.Split(rel.Slash(), "/")
+	dir, first := d.Root, 0
+	for i := 1; i <= len(parts); i++ {
+		at, err := wspath.Parse(strings.Join(parts[:i], "/"))
+		if err != nil {
+			return nil
+		}
+		to, err := d.model.content(at)
+		if err != nil {
+			return nil
+		}
+		if to.missing {
+			break
+		}
+		dir, first = to.abs, i
+	}
+	w := Warning{Origin: r.At.String(), Message: fmt.Sprintf("the rule of %s on %q is on what is not there", d.Tool, r.Path)}
+	caps := r.Caps()
+	switch near := config.Nearest(parts[first], names(dir, sensitiveEntries)); {
+	case near != "":
+		parts[first] = near
+		w.Help = fmt.Sprintf("did you mean %q?", strings.Join(parts, "/"))
+	case first < len(parts)-1 || caps != 0 && !caps.Has(jptool.Create):
+		w.Help = "look whether the path is as meant; the rule will hold for what is made there"
+	default:
+		return nil
+	}
+	return []Warning{w}
+}
