@@ -226,7 +226,7 @@ func TestSandboxDiesWithItsHost(t *testing.T) {
 
 func awaitFile(t testing.TB, path string) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(path); err == nil {
 			return
 		} else if time.Now().After(deadline) {

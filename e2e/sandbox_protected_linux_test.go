@@ -110,36 +110,40 @@ func TestSandboxProtected(t *testing.T) {
 		make func(testing.TB, string) *world
 		// missing: there is nothing at the path that a mount could hold.
 		missing bool
-		// swap: what is in the directory may change, it must only stay there.
-		swap bool
+		// does is another attack than doing everything to it.
+		does string
 	}{
-		{".jp/config.toml", repository, false, false},
-		{".jp/planted.toml", repository, false, false},
-		{".jp", repository, false, false},
-		{".jp.toml", repository, true, false},
-		{".git", repository, false, true},
-		{".git/config", repository, false, false},
-		{".git/hooks/pre-commit", repository, false, false},
-		{".git/hooks/post-checkout", repository, false, false},
-		{".git/hooks", repository, false, false},
-		{".git/commondir", repository, true, false},
-		{".git/config.worktree", repository, true, false},
-		{".git/modules/x", repository, true, false},
-		{".git", worktree, false, false},
-		{"store/config", worktree, false, false},
-		{"store/hooks/pre-commit", worktree, true, false},
-		{"store/commondir", worktree, true, false},
-		{".git/hooks/pre-commit", newWorld, true, false}, // no repository yet
+		{".jp/config.toml", repository, false, ""},
+		{".jp/planted.toml", repository, false, ""},
+		{".jp", repository, false, ""},
+		{".jp.toml", repository, true, ""},
+		{".git", repository, false, "exchange {P} {WS}/good"},
+		{".git/config", repository, false, "link {P} {WS}/good/config"},
+		{".git/hooks/pre-commit", repository, false, "link {P} {WS}/good/hook"},
+		{".git/config", repository, false, ""},
+		{".git/hooks/pre-commit", repository, false, ""},
+		{".git/hooks/post-checkout", repository, false, ""},
+		{".git/hooks", repository, false, ""},
+		{".git/commondir", repository, true, ""},
+		{".git/config.worktree", repository, true, ""},
+		{".git/modules/x", repository, true, ""},
+		{".git", worktree, false, ""},
+		{"store/config", worktree, false, ""},
+		{"store/hooks/pre-commit", worktree, true, ""},
+		{"store/commondir", worktree, true, ""},
+		{".git/hooks/pre-commit", newWorld, true, ""}, // no repository yet
 	} {
 		name := strings.ReplaceAll(strings.TrimPrefix(c.path, "."), "/", "-")
 		t.Run(name, func(t *testing.T) {
 			eachUser(t, func(t *testing.T, user string) {
 				prepare := func(t *testing.T) (*world, []string) {
 					w := c.make(t, user)
-					attack := []string{attackPath(t), "vandal", w.root + "/" + c.path, w.root}
-					if c.swap {
-						attack = []string{attackPath(t), "exchange", w.root + "/" + c.path, w.root + "/good"}
+					does := "vandal {P} {WS}"
+					if c.does != "" {
+						does = c.does
 					}
+					does = strings.NewReplacer("{P}", w.root+"/"+c.path, "{WS}", w.root).Replace(does)
+					attack := append([]string{attackPath(t)}, strings.Fields(does)...)
 					w.define(attack...)
 					return w, attack
 				}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -38,37 +39,45 @@ func TestSandboxMaskUndone(t *testing.T) {
 			{"ancestor moved", func(w *world) error { return os.Rename(w.root+"/src", w.root+"/moved") }, "src"},
 			{"read-only moved", func(w *world) error { return os.Rename(w.root+"/docs", w.root+"/d") }, "docs"},
 		} {
-			t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
-				w := newWorld(t, user)
-				ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-				defer cancel()
-				ready, seconds := w.root+"/good/ready", "25"
-				if c.says == "" {
-					seconds = "1"
-				}
-				cmd := w.command(ctx, contain(namespaces, strings.Fields(withheld), attackPath(t), "wait", seconds, ready)...)
-				var stdout, stderr bytes.Buffer
-				cmd.Stdout, cmd.Stderr = &stdout, &stderr
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
-				awaitFile(t, ready)
-				start := time.Now()
-				if err := c.undo(w); err != nil {
-					t.Fatal(err)
-				}
-				_ = cmd.Wait()
-				took, code := time.Since(start), cmd.ProcessState.ExitCode()
-				if c.says == "" {
-					if code != 0 || !strings.Contains(stdout.String(), `"worked":true`) {
-						t.Errorf("exit status %d\n%s%s", code, stdout.String(), stderr.String())
+			for _, way := range []string{"exec", "run"} {
+				t.Run(strings.ReplaceAll(c.name, " ", "-")+"/"+way, func(t *testing.T) {
+					w := newWorld(t, user)
+					ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
+					defer cancel()
+					ready, seconds := w.root+"/good/ready", "60"
+					if c.says == "" {
+						seconds = "1"
 					}
-					return
-				}
-				if code != 1 || took > 5*time.Second || strings.Contains(stdout.String(), `"worked":true`) || !strings.Contains(stderr.String(), c.says) {
-					t.Errorf("exit status %d after %v; want 1 soon, naming %s\n%s%s", code, took, c.says, stdout.String(), stderr.String())
-				}
-			})
+					attack := []string{attackPath(t), "wait", seconds, ready}
+					argv := contain(namespaces, strings.Fields(withheld), attack...)
+					if way == "run" {
+						w.defineUnder(withheld, attack...)
+						argv = []string{filepath.Join(bin, "jphost"), "run", "--no-input", "foreign"}
+					}
+					cmd := w.command(ctx, argv...)
+					var stdout, stderr bytes.Buffer
+					cmd.Stdout, cmd.Stderr = &stdout, &stderr
+					if err := cmd.Start(); err != nil {
+						t.Fatal(err)
+					}
+					awaitFile(t, ready)
+					start := time.Now()
+					if err := c.undo(w); err != nil {
+						t.Fatal(err)
+					}
+					_ = cmd.Wait()
+					took, code := time.Since(start), cmd.ProcessState.ExitCode()
+					if c.says == "" {
+						if code != 0 || !strings.Contains(stdout.String(), `"worked":true`) {
+							t.Errorf("exit status %d\n%s%s", code, stdout.String(), stderr.String())
+						}
+						return
+					}
+					if code != 1 || took > 30*time.Second || strings.Contains(stdout.String(), `"worked":true`) || !strings.Contains(stderr.String(), c.says) {
+						t.Errorf("exit status %d after %v; want 1 soon, naming %s\n%s%s", code, took, c.says, stdout.String(), stderr.String())
+					}
+				})
+			}
 		}
 	})
 }
