@@ -110,6 +110,7 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.P
 	if err != nil {
 		return 0, startError(p, err)
 	}
+	defer child.Close()
 	over, crowd := make(chan struct{}), make(chan struct{}, 1)
 	go func() {
 		done := ctx.Done()

@@ -136,6 +136,9 @@ type Started struct {
 	Watch func() string
 	// Close, if not nil, is called after that.
 	Close func()
+	// Orphaned, if not nil, is called when the host has gone before the end of the call, and
+	// nothing of the call runs any more: it removes what the host would have removed.
+	Orphaned func()
 }
 
 // Launcher runs tools. It is safe for concurrent use; each running call has a

@@ -133,6 +133,7 @@ type call struct {
 	status chan unix.WaitStatus // of the tool, from its init; nil without one
 	report report
 	ended  bool // it is known how the tool's first process ended
+	orphan bool // the host has gone
 }
 
 // newCall reads a run frame. It returns nil for a stop of a call that is over.
@@ -217,6 +218,9 @@ func (c *call) start(start Start) {
 
 // release lets go of what the start has left.
 func (c *call) release() {
+	if c.orphan && c.child.Orphaned != nil {
+		c.child.Orphaned()
+	}
 	if c.child.Close != nil {
 		c.child.Close()
 	}
@@ -293,7 +297,7 @@ func (c *call) serve(frames <-chan frame, signals <-chan os.Signal) bool {
 		case f, ok := <-frames:
 			closeFDs(f.fds)
 			if !ok {
-				frames, hostGone = nil, true
+				frames, hostGone, c.orphan = nil, true, true
 				kill()
 			} else if len(f.fields) == 3 && f.fields[0] == frameStop && f.fields[1] == c.report.call && killing == nil {
 				grace, _ := strconv.ParseInt(f.fields[2], 10, 64)

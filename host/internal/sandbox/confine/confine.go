@@ -83,6 +83,9 @@ func Start(plan json.RawMessage, cmd *exec.Cmd) (launch.Started, error) {
 	if child.watcher != nil {
 		started.Watch, started.Close = child.Watch, child.Close
 	}
+	if p.Tier == sandbox.TierLandlock && p.Temp != "" { // in the other tier it goes with the private tree
+		started.Orphaned = func() { _ = os.RemoveAll(p.Temp) }
+	}
 	return started, nil
 }
 

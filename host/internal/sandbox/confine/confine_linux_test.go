@@ -265,6 +265,27 @@ func TestWritablePlaces(t *testing.T) {
 	})
 }
 
+// Of its own /proc the first process of the Landlock tier reads everything. What it starts has
+// others, which no rule can name in advance: links and descriptors work, files do not. Those of
+// other processes are out of reach for all.
+func TestOwnProc(t *testing.T) {
+	ws := workspace(t)
+	other := fmt.Sprintf("/proc/%d/", os.Getpid())
+	p := plan(t, sandbox.TierLandlock, ws)
+	wantProbes(t, p,
+		"read /proc/self/status = ok", "read /proc/self/maps = ok", "list /proc/self/fd = ok", "read /proc/thread-self/stat = ok",
+		"read "+other+"cmdline = EACCES", "read "+other+"environ = EACCES", "read "+other+"stat = EACCES", "list "+other+"fd = EACCES", "list /proc = EACCES",
+		"readlink "+other+"exe x = EACCES", "readlink "+other+"cwd x = EACCES")
+	child := self(t) + " -test.run=^$; exec 3< /dev/null; (readlink /proc/self/exe; cat /dev/fd/3; echo piped | cat /dev/stdin; cat /proc/self/status || echo refused) 2>/dev/null"
+	if got := mustRun(t, p, child); !strings.Contains(got, "/readlink\npiped\nrefused") {
+		t.Errorf("a child: %q", got)
+	}
+	p.Tier, p.Temp = sandbox.TierNamespace, "/run/jphost"
+	if got := mustRun(t, p, "cat /proc/self/comm; readlink /proc/1/exe /proc/1/fd/* || echo refused; cat /proc/1/environ 2>/dev/null || echo refused; ls -d "+other+" 2>/dev/null || echo nobody"); got != "cat\nrefused\nrefused\nnobody" {
+		t.Errorf("in a private tree: %q", got)
+	}
+}
+
 // A descriptor of an unnamed file is enough to create, and only where it belongs.
 func TestStaged(t *testing.T) {
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {

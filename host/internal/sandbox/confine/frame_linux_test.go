@@ -34,6 +34,9 @@ func TestMain(m *testing.M) {
 	if os.Args[0] == probeName {
 		os.Exit(probe(os.Args[1:]))
 	}
+	if os.Args[0] == hostName {
+		os.Exit(host(os.Args[1]))
+	}
 	// The runtime's poller opens descriptors at its first use; tests count them.
 	pr, pw, _ := os.Pipe()
 	_, _ = pr.Close(), pw.Close()

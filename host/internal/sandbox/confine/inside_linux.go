@@ -173,8 +173,9 @@ func (w *writer) await(p *inside) {
 func (w *writer) fork(p *inside) {
 	w.Topic("starting the first process")
 	tool, next, end := w.Label(), w.Label(), w.Label()
-	child := w.Clone(0, tool)
+	// Before there is a program that could look; execve takes it back for the program itself.
 	w.Call(unix.SYS_PRCTL, sysprog.Int(unix.PR_SET_DUMPABLE), sysprog.Int(0), sysprog.Int(0), sysprog.Int(0), sysprog.Int(0))
+	child := w.Clone(0, tool)
 	w.Call(unix.SYS_CHDIR, w.String("/").Arg())
 	w.closeAllBut([]int{p.release[0], p.status[1]})
 	status := w.Reserve(8)

@@ -214,6 +214,69 @@ func TestExposedAtTheEnd(t *testing.T) {
 	}
 }
 
+const hostName = "confine-host"
+
+// host is a host for one call, given as JSON.
+func host(spec string) int {
+	var s launch.Spec
+	if err := json.Unmarshal([]byte(spec), &s); err != nil {
+		return 1
+	}
+	l := launch.New(nil)
+	_, err := l.Run(context.Background(), s)
+	fmt.Println(err)
+	return 0
+}
+
+// Killed together with its private directory: what the host would have removed is removed
+// when the host is killed, and so is what the tool has started.
+func TestHostIsKilled(t *testing.T) {
+	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+		ws := workspace(t)
+		p := plan(t, tier, ws)
+		p.Grants = []sandbox.Grant{grant(t, ws, all)}
+		if tier == sandbox.TierLandlock {
+			p.Temp = filepath.Join(workspace(t), "private")
+			if err := os.Mkdir(p.Temp, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		spec := shSpec(t, p, `mkdir "$TMPDIR/dir"; echo > "$TMPDIR/dir/file"; setsid sh -c 'while :; do echo x >> alive; sleep 0.02; done' & echo > ready; wait`)
+		spec.Env = append(spec.Env, "TMPDIR="+p.Temp)
+		encoded, err := json.Marshal(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := &exec.Cmd{Path: self(t), Args: []string{hostName, string(encoded)}, Env: []string{}}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		within := func(what string, holds func() bool) {
+			t.Helper()
+			for deadline := time.Now().Add(soon); !holds(); time.Sleep(5 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatalf("not within %s: %s", soon, what)
+				}
+			}
+		}
+		exists := func(path string) bool { _, err := os.Stat(path); return err == nil }
+		within("the tool is ready", func() bool { return exists(filepath.Join(ws, "ready")) && exists(filepath.Join(ws, "alive")) })
+		if tier == sandbox.TierLandlock && !exists(filepath.Join(p.Temp, "dir/file")) {
+			t.Error("the private directory is not used")
+		}
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		within("what was started has ended", func() bool {
+			before := content(t, filepath.Join(ws, "alive"))
+			time.Sleep(200 * time.Millisecond)
+			return content(t, filepath.Join(ws, "alive")) == before
+		})
+		if tier == sandbox.TierLandlock {
+			within("the private directory is gone", func() bool { return !exists(p.Temp) })
+		}
+	})
+}
+
 func TestManyAtOnce(t *testing.T) {
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
 		l := launched(t)
@@ -274,6 +337,7 @@ func TestNothingAddsUp(t *testing.T) {
 		round()
 	}
 	after := usage(t, ws)
+	t.Logf("after %d calls %v, before %v", calls, after, before)
 	for i, name := range []string{"descriptors", "descriptors of the supervisor", "threads of the supervisor", "mounts", "temporary files", "kB of the supervisor"} {
 		// The runtimes come to rest somewhere; what leaks does with each call.
 		if more := after[i] - before[i]; more > [...]int{1, 1, 3, 0, 0, 6 << 10}[i] {
