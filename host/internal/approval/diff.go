@@ -19,21 +19,32 @@ type Setting struct {
 	Value string `json:"value"`
 	// File is workspace-relative.
 	File string `json:"file"`
+	// Runs is the workspace-relative path of a file that the command at Key names. The
+	// setting is about its content then, and Value says which that is.
+	Runs string `json:"runs,omitempty"`
 	// Line is where it stands now. Moving a setting within its file changes nothing.
 	Line int `json:"line,omitempty"`
 }
 
-// same compares what consent is about.
-func (s Setting) same(o Setting) bool {
-	return s.Key == o.Key && s.Value == o.Value && s.File == o.File
+// id is what the setting is about, which no other key can be.
+func (s Setting) id() string {
+	if s.Runs == "" {
+		return s.Key
+	}
+	return s.Key + " runs " + s.Runs
 }
 
-// Digest names a list of settings: `sha256:…` over key, value and file of each, sorted by
-// key. The order of settings with one key counts, since later ones win.
+// same compares what consent is about.
+func (s Setting) same(o Setting) bool {
+	return s.id() == o.id() && s.Value == o.Value && s.File == o.File
+}
+
+// Digest names a list of settings: `sha256:…` over key (with the file that it runs), value and
+// file of each, sorted by key. The order of settings with one key counts, since later ones win.
 func Digest(list []Setting) string {
 	triples := [][3]string{}
 	for _, s := range sorted(list) {
-		triples = append(triples, [3]string{s.Key, s.Value, s.File})
+		triples = append(triples, [3]string{s.id(), s.Value, s.File})
 	}
 	raw, err := json.Marshal(triples)
 	if err != nil { // strings always marshal
@@ -45,7 +56,7 @@ func Digest(list []Setting) string {
 
 func sorted(list []Setting) []Setting {
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b Setting) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortStableFunc(list, func(a, b Setting) int { return strings.Compare(a.id(), b.id()) })
 	return list
 }
 
@@ -69,11 +80,11 @@ func Diff(was, now []Setting) Difference {
 		key := ""
 		switch {
 		case len(a) == 0:
-			key = b[0].Key
-		case len(b) == 0 || a[0].Key <= b[0].Key:
-			key = a[0].Key
+			key = b[0].id()
+		case len(b) == 0 || a[0].id() <= b[0].id():
+			key = a[0].id()
 		default:
-			key = b[0].Key
+			key = b[0].id()
 		}
 		var before, after []Setting
 		before, a = cutKey(a, key)
@@ -85,7 +96,7 @@ func Diff(was, now []Setting) Difference {
 
 func cutKey(list []Setting, key string) (of, rest []Setting) {
 	n := 0
-	for n < len(list) && list[n].Key == key {
+	for n < len(list) && list[n].id() == key {
 		n++
 	}
 	return list[:n], list[n:]
@@ -114,13 +125,17 @@ func (d *Difference) key(was, now []Setting) {
 func (d Difference) String() string {
 	var b strings.Builder
 	for _, s := range d.Added {
-		fmt.Fprintf(&b, "  + %s = %s   (%s)\n", ask.Visible(s.Key), ask.VisibleLine(s.Value), where(s))
+		fmt.Fprintf(&b, "  + %s   (%s)\n", s.text(), where(s))
 	}
 	for _, c := range d.Changed {
-		fmt.Fprintf(&b, "  ~ %s   (%s)\n      was: %s\n      now: %s\n", ask.Visible(c.Now.Key), where(c.Now), ask.VisibleLine(c.Was.Value), ask.VisibleLine(c.Now.Value))
+		name := ask.Visible(c.Now.Key)
+		if c.Now.Runs != "" {
+			name += " runs " + ask.Visible(c.Now.Runs) + ", changed since it was accepted"
+		}
+		fmt.Fprintf(&b, "  ~ %s   (%s)\n      was: %s\n      now: %s\n", name, where(c.Now), ask.VisibleLine(c.Was.Value), ask.VisibleLine(c.Now.Value))
 	}
 	for _, s := range d.Removed {
-		fmt.Fprintf(&b, "  - %s = %s   (%s)\n", ask.Visible(s.Key), ask.VisibleLine(s.Value), ask.Visible(s.File))
+		fmt.Fprintf(&b, "  - %s   (%s)\n", s.text(), ask.Visible(s.File))
 	}
 	return b.String()
 }
@@ -141,12 +156,20 @@ func (d Difference) Question() string {
 	case len(now) > 0:
 		fmt.Fprintf(&b, "settings: %d; programs that they start:\n", n)
 		for _, s := range now {
-			fmt.Fprintf(&b, "  %s = %s   (%s)\n", ask.Visible(s.Key), ask.VisibleLine(s.Value), where(s))
+			fmt.Fprintf(&b, "  %s   (%s)\n", s.text(), where(s))
 		}
 	default:
 		fmt.Fprintf(&b, "settings: %d\n", n)
 	}
 	return b.String()
+}
+
+// text is the setting on one line, made visible.
+func (s Setting) text() string {
+	if s.Runs != "" {
+		return fmt.Sprintf("%s runs %s (%s)", ask.Visible(s.Key), ask.Visible(s.Runs), ask.VisibleLine(s.Value))
+	}
+	return ask.Visible(s.Key) + " = " + ask.VisibleLine(s.Value)
 }
 
 func where(s Setting) string {

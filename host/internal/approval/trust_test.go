@@ -50,6 +50,32 @@ func TestTrustIsBoundToTheSettings(t *testing.T) {
 	check("  + conversation.tools.lint.run = \"unattended\"   (.jp/config.toml:3)\n", run)
 }
 
+// A file that a command names is a setting of its own beside the command, about its content.
+func TestTrustInNamedFiles(t *testing.T) {
+	command := setting("conversation.tools.lint.command", `"sh lint.sh"`, 3)
+	file := func(content string) approval.Setting {
+		s := setting(command.Key, content, 3)
+		s.Runs = "lint.sh"
+		return s
+	}
+	trust := approval.OpenTrust(statetest.Dir(t, t.TempDir(), nil), nil)
+	check := func(want string, list ...approval.Setting) {
+		t.Helper()
+		trusted, d, err := trust.Check(ctx, list)
+		if err != nil || trusted != (want == "") {
+			t.Errorf("%v, %v", trusted, err)
+		}
+		if diff := cmp.Diff(want, d.String()); diff != "" {
+			t.Error(diff)
+		}
+	}
+	check("  + conversation.tools.lint.command = \"sh lint.sh\"   (.jp/config.toml:3)\n  + conversation.tools.lint.command runs lint.sh (sha256:1)   (.jp/config.toml:3)\n", command, file("sha256:1"))
+	must(t, trust.Accept(ctx, []approval.Setting{command, file("sha256:1")}))
+	check("", file("sha256:1"), command)
+	check("  ~ conversation.tools.lint.command runs lint.sh, changed since it was accepted   (.jp/config.toml:3)\n      was: sha256:1\n      now: sha256:2\n", command, file("sha256:2"))
+	check("  - conversation.tools.lint.command runs lint.sh (sha256:1)   (.jp/config.toml)\n", command)
+}
+
 func TestTrustIsAskedFor(t *testing.T) {
 	dir := statetest.Dir(t, t.TempDir(), nil)
 	trust := approval.OpenTrust(dir, nil)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/jptools/jptools/host/internal/approval"
 	"github.com/jptools/jptools/host/internal/ask"
@@ -160,7 +161,11 @@ func (a *app) mount(specs []string) (*mount.Plan, error) {
 	}
 	var plan *mount.Plan
 	err = p.talk.Locked(a.ctx, "lock", func() error {
-		req, store, err := a.mountRequest(p)
+		cfg, err := a.config()
+		if err != nil {
+			return err
+		}
+		req, store, err := a.mountRequestOf(p, cfg)
 		if err != nil {
 			return err
 		}
@@ -170,6 +175,7 @@ func (a *app) mount(specs []string) (*mount.Plan, error) {
 		if plan.Empty() {
 			return nil
 		}
+		a.warnOfRules(p, cfg, plan)
 		err = plan.Apply(a.ctx, mount.Env{Store: store, Prompter: a.ask(), Persist: mount.PersistIn(p.talk)})
 		if errors.Is(err, mount.ErrDeclined) || errors.Is(err, ask.ErrCancelled) {
 			return exit.With(exit.Refused, err)
@@ -177,6 +183,22 @@ func (a *app) mount(specs []string) (*mount.Plan, error) {
 		return exit.With(exit.Host, err)
 	})
 	return plan, err
+}
+
+// warnOfRules shows what the repository's own rules say of the places of a batch before anything
+// is mounted there.
+func (a *app) warnOfRules(p *place, cfg *config.Config, plan *mount.Plan) {
+	var links []string
+	for _, l := range plan.Links() {
+		links = append(links, l.Path.Slash())
+	}
+	var b strings.Builder
+	for _, r := range policy.RepositoryRules(cfg, p.root, links) {
+		fmt.Fprintf(&b, "\n  %s: %s (%s)", r.Tool, r.Caps, r.Origin)
+	}
+	if b.Len() > 0 {
+		a.out.warn("the repository has rules of its own on what is mounted here:" + b.String() + "\nwhat they grant beyond your mounts holds only after: jphost trust accept")
+	}
 }
 
 func (a *app) unmount(names []string) ([]mount.Removed, error) {
@@ -206,6 +228,10 @@ func (a *app) mountRequest(p *place) (mount.Request, *approval.Store, error) {
 	if err != nil {
 		return mount.Request{}, nil, err
 	}
+	return a.mountRequestOf(p, cfg)
+}
+
+func (a *app) mountRequestOf(p *place, cfg *config.Config) (mount.Request, *approval.Store, error) {
 	store := p.approvals(a)
 	decide, err := store.Snapshot(a.ctx)
 	if err != nil {

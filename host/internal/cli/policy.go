@@ -60,7 +60,11 @@ func (a *app) waiting() error {
 	if err != nil {
 		return err
 	}
-	trusted, _, err := p.trust(a).Check(a.ctx, policy.Widening(cfg))
+	widening, err := policy.Widening(a.ctx, cfg, p.root)
+	if err != nil {
+		return err
+	}
+	trusted, _, err := p.trust(a).Check(a.ctx, widening)
 	if err == nil && !trusted {
 		a.out.note("settings of this workspace wait to be accepted, and nothing runs until: jphost trust accept")
 	}

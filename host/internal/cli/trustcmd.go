@@ -44,7 +44,10 @@ func (a *app) trustState() (*place, *trustState, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &trustState{Settings: policy.Widening(cfg), Holds: []approval.Hold{}}
+	s := &trustState{Holds: []approval.Hold{}}
+	if s.Settings, err = policy.Widening(a.ctx, cfg, p.root); err != nil {
+		return nil, nil, err
+	}
 	if len(s.Settings) > 0 {
 		s.Digest = approval.Digest(s.Settings)
 	} else {

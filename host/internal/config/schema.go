@@ -223,7 +223,7 @@ func limitsNode() *node {
 	}
 	return table(
 		field{key: "time", def: "`120`", doc: "Seconds, or a duration such as `\"2m\"`, until the call is ended.", node: union(&node{kind: nodeNumber, check: checkSeconds}, &node{kind: nodeString, check: checkDuration})},
-		size("output", "Bytes of output, or a size such as `\"1MiB\"`."),
+		field{key: "output", def: "`64MiB`", doc: "Bytes of output, or a size such as `\"1MiB\"`.", node: union(intNode("bytes"), sizeNode())},
 		size("memory", "Bytes of memory."),
 		field{key: "processes", doc: "Processes and threads at a time.", node: intNode("processes")},
 		field{key: "cpu_seconds", doc: "Seconds of processor time.", node: &node{kind: nodeNumber, check: checkSeconds}},

@@ -127,6 +127,15 @@ func (v *Value) Any() any {
 	return nil
 }
 
+// Command is what a value says that stands for a command, nil for any other. In a list of settings
+// the keys of a command's table stand one by one.
+func (v *Value) Command() *Command {
+	if v == nil || v.Kind != String && v.Kind != Table {
+		return nil
+	}
+	return decodeCommand(v)
+}
+
 // String renders the value in TOML on one line, for people.
 func (v *Value) String() string { return string(appendInline(nil, v)) }
 

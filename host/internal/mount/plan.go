@@ -87,8 +87,9 @@ func preserved() jptool.FsRule {
 	return jptool.FsRule{Path: ".", Read: &yes, Write: &yes, Execute: &yes}
 }
 
-// preserves reports whether a rule of the conversation is the one that preserved made.
-func preserves(r jptool.FsRule) bool {
+// Preserves reports whether a rule of the conversation says what the row does that keeps a tool's
+// workspace access when it is mounted for.
+func Preserves(r jptool.FsRule) bool {
 	keep := preserved()
 	return !r.External && (r.Path == "." || r.Path == "") && r.Caps() == keep.Caps()
 }

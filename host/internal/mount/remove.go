@@ -87,7 +87,7 @@ func (r *Removal) tool(tool string, req Request, remove map[string]bool) {
 	switch {
 	case !own.Replace && slices.ContainsFunc(below, gone):
 		// What preserved the tool's access has no force once another layer has rules.
-		kept = append(without(below, gone), without(kept, preserves)...)
+		kept = append(without(below, gone), without(kept, Preserves)...)
 		for _, rule := range below {
 			if path := req.rulePath(rule); gone(rule) && !slices.Contains(r.frozen[path], tool) {
 				r.frozen[path] = append(r.frozen[path], tool)
@@ -99,7 +99,7 @@ func (r *Removal) tool(tool string, req Request, remove map[string]bool) {
 		r.delta.Tools[tool] = ToolDelta{Replace: true, FS: closed(kept)}
 	default:
 		if !slices.ContainsFunc(kept, func(rule jptool.FsRule) bool { return rule.External }) {
-			kept = without(kept, preserves)
+			kept = without(kept, Preserves)
 		}
 		r.delta.Tools[tool] = ToolDelta{Instead: true, FS: kept}
 	}

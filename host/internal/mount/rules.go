@@ -138,7 +138,7 @@ func Tightened(rules []jptool.FsRule, fromConversation func(i int) bool) []jptoo
 	}
 	var out []jptool.FsRule
 	for i, r := range rules {
-		if fromConversation(i) && preserves(r) {
+		if fromConversation(i) && Preserves(r) {
 			continue
 		}
 		out = append(out, r)

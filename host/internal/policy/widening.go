@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"path/filepath"
 	"slices"
@@ -10,42 +11,45 @@ import (
 
 	"github.com/jptools/jptools/host/internal/approval"
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/mount"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // Widening lists the settings of the repository's own layers that could widen access
-// beyond RFD 075's defaults or beyond what the user's own files say (DESIGN 7, "Trust"),
-// each in one canonical rendering. External rules are not among them: they go by approval
-// alone. The list depends on files only, not on flags, environment or conversation, so
-// that what was accepted once holds for all of these; and it holds settings that a higher
-// layer replaces for now, too. A key that is not known here is taken to widen.
-func Widening(cfg *config.Config) []approval.Setting {
-	w := &widener{cfg: cfg}
-	var root string
-	for _, l := range cfg.Layers() {
-		if l.Layer == config.LayerWorkspace {
-			root = strings.TrimSuffix(filepath.ToSlash(l.File), "/"+config.WorkspaceFile)
-		}
-	}
-	settings := cfg.FromRepository()
-	for _, s := range settings {
-		if parts := splitKey(s.Key); len(parts) > 3 && parts[3] == "command" {
-			w.commands = append(w.commands, parts[2])
-		}
+// beyond RFD 075's defaults or beyond what the user's own layers say (DESIGN 7, "Trust"),
+// each in one canonical rendering, and the files that the repository's commands name. It holds
+// settings that a higher layer replaces for now, too. Flags, environment and conversation are
+// only looked at for what they restrict: a rule of the repository that would open more again
+// is in the list then. A key that is not known here is taken to widen. External rules go by
+// approval alone, but where the user mounted something at the same path. root is the canonical
+// workspace. The only error is that of ctx.
+func Widening(ctx context.Context, cfg *config.Config, root string) ([]approval.Setting, error) {
+	root = filepath.ToSlash(root)
+	w, err := newWidener(ctx, cfg, root)
+	if err != nil {
+		return nil, err
 	}
 	var out []approval.Setting
-	for _, s := range settings {
-		if !w.widens(s) {
-			continue
+	for _, s := range w.repository {
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
-		file := filepath.ToSlash(s.Origin.File)
-		if rest, ok := wspath.WithinAbs(root, file); ok && root != "" {
-			file = rest
+		if w.widens(s) {
+			// The index of a rule is where it stands now, not what it says.
+			out = append(out, approval.Setting{Key: listKey(s.Key), Value: canonicalText(s.Value), File: within(root, s.Origin.File), Line: s.Origin.Line})
 		}
-		// The index of a rule is where it stands now, not what it says.
-		out = append(out, approval.Setting{Key: listKey(s.Key), Value: canonicalText(s.Value), File: file, Line: s.Origin.Line})
 	}
-	return out
+	files, err := namedFiles(ctx, root, w.repository)
+	return append(out, files...), err
+}
+
+// within is a file of the workspace for people, and the same wherever the workspace lies.
+func within(root, file string) string {
+	file = filepath.ToSlash(file)
+	if rest, ok := wspath.WithinAbs(root, file); ok && root != "" {
+		return rest
+	}
+	return file
 }
 
 // canonicalText renders equal values equally, whatever the order of their keys.
@@ -59,11 +63,81 @@ func canonicalText(v *config.Value) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// widener judges single settings.
+// widener judges single settings. What it needs of all layers is gathered once: looking every
+// setting up in all of them would cost the square of their number.
 type widener struct {
-	cfg *config.Config
+	repository []config.Setting
 	// commands are the tools whose command the repository sets.
-	commands []string
+	commands map[string]bool
+	// own is what the layers below the repository's say last of a key.
+	own map[string]*config.Value
+	// files and calls are the keys, and those above them, that the user's files and the
+	// built-in layer set, and those that environment, conversation and flags set.
+	files, calls map[string]bool
+	// builtIn are the tools of the built-in layer.
+	builtIn map[string]bool
+	mounts  *userMounts
+}
+
+// deepest is how many parts of a key anything is looked up by.
+const deepest = 5
+
+func newWidener(ctx context.Context, cfg *config.Config, root string) (*widener, error) {
+	w := &widener{
+		commands: map[string]bool{}, own: map[string]*config.Value{}, files: map[string]bool{}, calls: map[string]bool{},
+		builtIn: map[string]bool{},
+		mounts:  newUserMounts(cfg, root),
+	}
+	all, err := cfg.History("")
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range all {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		parts := splitKey(s.Key)
+		layer := s.Origin.Layer
+		if layer.Repository() {
+			w.repository = append(w.repository, s)
+			if len(parts) > 3 && parts[3] == "command" {
+				w.commands[parts[2]] = true
+			}
+			continue
+		}
+		if below(layer) {
+			w.own[s.Key] = s.Value
+		}
+		if layer == config.LayerDefault && len(parts) == 4 && parts[3] == "source" {
+			w.builtIn[parts[2]] = true
+		}
+		set := w.files
+		switch {
+		case mountRow(parts, s):
+			continue
+		case !below(layer) && layer != config.LayerUserWorkspace:
+			set = w.calls
+		}
+		for n := 1; n <= min(len(parts), deepest); n++ {
+			set[joined(parts[:n])] = true
+		}
+	}
+	return w, nil
+}
+
+func joined(parts []string) string { return strings.Join(parts, "\x00") }
+
+// below: the layers below the repository's.
+func below(l config.Layer) bool { return l == config.LayerDefault || l == config.LayerUserGlobal }
+
+// mountRow reports whether a setting is one of the rules that a mount stores in the conversation. They
+// restrict nothing: beside the mount itself there is only what keeps the access of before.
+func mountRow(parts []string, s config.Setting) bool {
+	if s.Origin.Layer != config.LayerConversation || len(parts) != 5 || parts[3] != "access" || parts[4] != "fs" || s.Value.Kind != config.Table {
+		return false
+	}
+	rule, _ := s.Value.Any().(map[string]any)
+	return rule["external"] == true || mount.Preserves(ruleOf(rule))
 }
 
 // harmless are keys of a tool that say something and grant nothing.
@@ -114,13 +188,13 @@ func (w *widener) toolKey(tool, key string, rest []string, s config.Setting) boo
 	case "questions":
 		return w.questions(rest, s)
 	case "parameters":
-		return w.parameters(tool, rest)
+		return w.parameters(tool, rest, s)
 	case "options":
 		return w.options(tool, rest, s)
 	case "access":
 		return w.access(tool, rest, s)
 	case "needs":
-		return w.needs(s)
+		return w.needs(tool, s)
 	case "limits":
 		return w.limits(rest, s)
 	}
@@ -152,12 +226,6 @@ func (w *widener) atMost(s config.Setting, rank func(string) int, def string) bo
 	return rank(word) >= 0 && rank(word) <= rank(def)
 }
 
-// own are the layers below the repository's, persistent those of the user's files too
-// that stand above it.
-func own(l config.Layer) bool { return l == config.LayerDefault || l == config.LayerUserGlobal }
-
-func persistent(l config.Layer) bool { return own(l) || l == config.LayerUserWorkspace }
-
 // before is what the layers below the repository's say of a key, for a tool that they say
 // nothing of what they say of all tools; nil when nothing.
 func (w *widener) before(key string) *config.Value {
@@ -167,36 +235,29 @@ func (w *widener) before(key string) *config.Value {
 		keys = append(keys, strings.Replace(key, toolKey(parts[2])+".", toolKey("*")+".", 1))
 	}
 	for _, k := range keys {
-		var last *config.Value
-		for _, s := range w.history(k) {
-			if s.Key == k && own(s.Origin.Layer) {
-				last = s.Value
-			}
-		}
-		if last != nil {
-			return last
+		if v := w.own[k]; v != nil {
+			return v
 		}
 	}
 	return nil
 }
 
-func (w *widener) history(key string) []config.Setting {
-	list, err := w.cfg.History(key)
-	if err != nil {
-		return nil
-	}
-	return list
+// declares reports whether somebody else sets anything at or below a key of a tool: a file
+// of the user, the built-in layer, or what was given with the call, if the setting s of the
+// repository still counts beside that.
+func (w *widener) declares(s config.Setting, tool string, key ...string) bool {
+	return w.declaresInFiles(tool, key...) || s.Effective && w.calls[joined(append([]string{"conversation", "tools", tool}, key...))]
 }
 
-// declares reports whether a file of the user or the built-in layer sets anything at or
-// below a key of a tool.
-func (w *widener) declares(tool, key string) bool {
-	return slices.ContainsFunc(w.history(toolKey(tool)+"."+key), func(s config.Setting) bool { return persistent(s.Origin.Layer) })
+func (w *widener) declaresInFiles(tool string, key ...string) bool {
+	return w.files[joined(append([]string{"conversation", "tools", tool}, key...))]
 }
 
 // foreign reports whether a tool is not the repository's own: then what it says of it
 // changes something that somebody else set up.
-func (w *widener) foreign(tool string) bool { return tool == "*" || w.declares(tool, "source") }
+func (w *widener) foreign(s config.Setting, tool string) bool {
+	return tool == "*" || w.declares(s, tool, "source")
+}
 
 // listKey is the key of the list that a rule stands in.
 func listKey(key string) string {

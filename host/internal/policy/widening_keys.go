@@ -1,12 +1,12 @@
 package policy
 
 import (
+	"math"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -15,7 +15,7 @@ func (w *widener) enable(tool string, rest []string, s config.Setting) bool {
 	if len(rest) != 1 || rest[0] != "state" {
 		return was != nil && was.Any() != s.Value.Any()
 	}
-	return s.Value.Any() == "on" && (was != nil && was.Any() == "off" || slices.Contains(w.commands, tool))
+	return s.Value.Any() == "on" && (was != nil && was.Any() == "off" || w.commands[tool])
 }
 
 // style widens where it runs a program, or keeps from a person what a call does.
@@ -36,9 +36,10 @@ func (w *widener) questions(rest []string, s config.Setting) bool {
 	return len(rest) != 2 || rest[1] != "target" || s.Value.Any() != "user"
 }
 
-// parameters widen what the model may hand to a tool that is not the repository's own.
-func (w *widener) parameters(tool string, rest []string) bool {
-	if !w.foreign(tool) {
+// parameters widen what the model may hand to a tool that is not the repository's own; those of
+// a program of the repository's are part of what it runs.
+func (w *widener) parameters(tool string, rest []string, s config.Setting) bool {
+	if !w.commands[tool] && !w.foreign(s, tool) {
 		return false
 	}
 	for i := 1; i < len(rest); {
@@ -57,14 +58,16 @@ func (w *widener) parameters(tool string, rest []string) bool {
 // plainOptions are options of the file tools that say how much is shown.
 var plainOptions = []string{"deadline", "max_lines", "max_bytes", "max_line_bytes"}
 
-// options are behaviour that the user sets and the model cannot: of a tool that is not the
-// repository's own, all count but those that are known to protect nothing or protect more.
+// options are behaviour that the user sets and the model cannot: those of a program of the
+// repository's are part of what it runs, since its command line may hold them. Of a tool that is
+// not the repository's own all count but those that are known to protect nothing or protect more.
 func (w *widener) options(tool string, rest []string, s config.Setting) bool {
-	if !w.foreign(tool) {
+	switch {
+	case w.commands[tool]:
+		return true
+	case !w.foreign(s, tool):
 		return false
-	}
-	builtIn := slices.ContainsFunc(w.history(toolKey(tool)+".source"), func(s config.Setting) bool { return s.Origin.Layer == config.LayerDefault })
-	if !builtIn || len(rest) != 1 || w.declares(tool, "options."+rest[0]) {
+	case !w.builtIn[tool] || len(rest) != 1 || w.declares(s, tool, "options", rest[0]):
 		return true
 	}
 	switch rest[0] {
@@ -91,13 +94,14 @@ func (w *widener) access(tool string, rest []string, s config.Setting) bool {
 		if len(rest) == 1 {
 			return false // an empty table allows nothing
 		}
-		return w.declares(tool, "access.commands")
+		return w.declares(s, tool, "access", "commands")
 	case "fs", "net", "env":
 	default:
 		return true
 	}
 	if len(rest) > 1 {
-		return rest[1] == "strategy" && s.Value.Any() == "replace" && w.declares(tool, "access."+kind)
+		drops := rest[1] == "strategy" && s.Value.Any() == "replace" || rest[1] == "discard_when_merged" && s.Value.Any() == true
+		return drops && w.declaresInFiles(tool, "access", kind)
 	}
 	rule, _ := s.Value.Any().(map[string]any)
 	yes := func(key string) bool { return rule[key] == true }
@@ -107,18 +111,18 @@ func (w *widener) access(tool string, rest []string, s config.Setting) bool {
 	case "env":
 		return yes("read")
 	}
-	grants := yes("read") || yes("execute")
-	for _, key := range []string{"create", "update", "delete"} {
-		set, written := rule[key]
-		grants = grants || set == true || !written && yes("write")
+	if w.mounts.widens(s.Origin) {
+		return true
 	}
-	return grants && !yes("external") && w.declares(tool, "access.fs")
+	grant := ruleOf(rule)
+	return grant.Caps() != 0 && !yes("external") && w.declares(s, tool, "access", "fs")
 }
 
-// needs narrow; they widen only where a lower layer said less.
-func (w *widener) needs(s config.Setting) bool {
+// needs narrow; they widen only where a lower layer said less. Those of a program of the
+// repository's are part of what was said of it.
+func (w *widener) needs(tool string, s config.Setting) bool {
 	was := w.before(s.Key)
-	return was != nil && capsOf(s.Value)&^capsOf(was) != 0
+	return w.commands[tool] || was != nil && capsOf(s.Value)&^capsOf(was) != 0
 }
 
 func capsOf(v *config.Value) jptool.Caps {
@@ -131,25 +135,24 @@ func capsOf(v *config.Value) jptool.Caps {
 	return caps
 }
 
-// limits widen where they are raised; without one, only time has a limit.
+// limits widen where they are raised. What nobody set has the default of calls, not no limit;
+// some have none at all.
 func (w *widener) limits(rest []string, s config.Setting) bool {
 	if len(rest) != 1 {
 		return true
 	}
+	most := math.Inf(1)
+	switch rest[0] {
+	case "time":
+		most = launch.DefaultLimits.Time.Seconds()
+	case "output":
+		most = float64(launch.DefaultLimits.Stdout)
+	}
 	now, ok := amount(s.Value)
-	if !ok {
-		return true
+	if was := w.before(s.Key); was != nil && ok {
+		most, ok = amount(was)
 	}
-	most := 0.0
-	if rest[0] == "time" {
-		most = 120
-	}
-	if was := w.before(s.Key); was != nil {
-		if most, ok = amount(was); !ok {
-			return true
-		}
-	}
-	return most > 0 && now > most
+	return !ok || now > most
 }
 
 // amount is a limit as a number of seconds or bytes.
@@ -163,12 +166,8 @@ func amount(v *config.Value) (float64, bool) {
 		if d, err := time.ParseDuration(x); err == nil {
 			return d.Seconds(), true
 		}
-		for i, unit := range []string{"KiB", "MiB", "GiB", "TiB"} {
-			if digits, ok := strings.CutSuffix(x, unit); ok {
-				n, err := strconv.ParseUint(strings.TrimSpace(digits), 10, 20)
-				return float64(n << (10 * (i + 1))), err == nil
-			}
-		}
+		n, ok := config.ParseSize(x)
+		return float64(n), ok
 	}
 	return 0, false
 }

@@ -15,7 +15,18 @@ func TestWidening(t *testing.T) {
 	for _, tt := range []struct{ name, mine, repo, want string }{
 		{"texts", "", "[conversation.tools.t]\nsummary = \"x\"\ndescription = \"y\"\nexamples = \"z\"\ncancellation_response = \"c\"", ""},
 		{"a tool of its own", "", "conversation.tools.lint = { source = \"local\", command = \"./lint --x\", enable = true, options = { a = 1 }, parameters.x.type = \"string\" }", `conversation.tools.lint.command = "./lint --x"
-conversation.tools.lint.enable.state = "on"`},
+conversation.tools.lint.enable.state = "on"
+conversation.tools.lint.options.a = 1
+conversation.tools.lint.parameters.x.type = "string"`},
+		{"all that a program of its own is given", "", "conversation.tools.lint = { source = \"local\", command = \"./lint {{tool.options.script}}\", options.script = \"x\", parameters.x = { type = \"string\", default = \"y\", enum = [\"y\"], summary = \"s\" }, needs.fs = [\"read\"] }\nconversation.tools.fs_read_file = { command = \"./r\", options.suppress = [] }", `conversation.tools.lint.command = "./lint {{tool.options.script}}"
+conversation.tools.lint.options.script = "x"
+conversation.tools.lint.parameters.x.type = "string"
+conversation.tools.lint.parameters.x.default = "y"
+conversation.tools.lint.parameters.x.enum = ["y"]
+conversation.tools.lint.needs.fs = ["read"]
+conversation.tools.fs_read_file.command = "./r"
+conversation.tools.fs_read_file.options.suppress = []`},
+		{"a list that is thrown away later", "conversation.tools.t.access.fs = [{ path = \".env\" }]", "conversation.tools.t.access.fs = { discard_when_merged = true, value = [] }", `conversation.tools.t.access.fs.discard_when_merged = true`},
 		{"run", "", "conversation.tools.t.run = \"unattended\"", `conversation.tools.t.run = "unattended"`},
 		{"run of all", "", "conversation.tools.'*'.run = \"unattended\"", `conversation.tools.'*'.run = "unattended"`},
 		{"run as built in", "", "conversation.tools.fs_read_file.run = \"unattended\"\nconversation.tools.t.run = \"ask\"", ""},
@@ -49,6 +60,8 @@ conversation.tools.fs_read_file.style.parameters = "./show"`},
 		{"needs", "", "conversation.tools.fs_read_file.needs.fs = [\"read\", \"write\"]\nconversation.tools.t.needs.fs = [\"read\"]", `conversation.tools.fs_read_file.needs.fs = ["read","write"]`},
 		{"limits", "conversation.tools.t.limits.memory = \"64MiB\"", "conversation.tools.t.limits = { time = \"10m\", memory = \"1GiB\", processes = 5 }\nconversation.tools.'*'.limits.time = 60", `conversation.tools.t.limits.time = "10m"
 conversation.tools.t.limits.memory = "1GiB"`},
+		{"limits over the default", "", "conversation.tools.t.limits = { output = \"1TiB\", time = 121, memory = \"1TiB\" }\nconversation.tools.fs_read_file.limits = { output = \"64MiB\", time = 120 }", `conversation.tools.t.limits.output = "1TiB"
+conversation.tools.t.limits.time = 121`},
 		{"limits lowered", "conversation.tools.'*'.limits.output = \"1MiB\"", "conversation.tools.t.limits = { time = 30.5, output = 1000 }", ""},
 		{"options", "conversation.tools.fs_read_file.options.suppress = [\".env\"]", "conversation.tools.fs_read_file.options = { suppress = [], max_lines = 5, gitignore = true }\nconversation.tools.t.options = { gitignore = false, deadline = 3, auto_approve_max_changed_lines = 9999 }", `conversation.tools.fs_read_file.options.suppress = []
 conversation.tools.t.options.gitignore = false
@@ -67,7 +80,7 @@ sandbox.tier = "landlock"`},
 				w.mine(tt.mine)
 			}
 			var lines []string
-			for _, s := range Widening(w.config()) {
+			for _, s := range w.widening() {
 				lines = append(lines, s.Key+" = "+s.Value)
 				if s.File != config.WorkspaceFile || s.Line == 0 {
 					t.Errorf("%+v", s)
@@ -87,7 +100,7 @@ func TestWideningIsStable(t *testing.T) {
 	digest := func(repo string, env ...string) string {
 		w := newWorld(t).repo(repo)
 		w.env = env
-		return approval.Digest(Widening(w.config()))
+		return approval.Digest(w.widening())
 	}
 	a := digest("conversation.tools.t.access.net = [{ host = \"x.example\", allow = true }]\nsandbox.mode = \"off\"")
 	for _, repo := range []string{

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 
@@ -29,7 +30,7 @@ func (h *Host) Enclosure(ctx context.Context, t *config.Tool) (enclose.Settings,
 		Required: c.Mode == "required", TempBase: h.TempBase,
 		Limits: sandbox.Limits{
 			Memory: t.Limits.Memory, Processes: t.Limits.Processes, FileSize: t.Limits.FileSize,
-			CPUSeconds: int64(t.Limits.CPU.Seconds() + 0.999),
+			CPUSeconds: int64(math.Ceil(t.Limits.CPU.Seconds())),
 		},
 	}
 	if c.Tier != "auto" {

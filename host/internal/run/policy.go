@@ -71,7 +71,11 @@ func (k *call) compile(ctx context.Context, p ask.Prompter) error {
 
 // trusted checks what the repository's own configuration widens.
 func (k *call) trusted(ctx context.Context) error {
-	err := k.Trust.Require(ctx, k.Prompter, policy.Widening(k.Config))
+	widening, err := policy.Widening(ctx, k.Config, k.Root)
+	if err != nil {
+		return err
+	}
+	err = k.Trust.Require(ctx, k.Prompter, widening)
 	switch {
 	case err == nil:
 		return nil
@@ -84,7 +88,11 @@ func (k *call) trusted(ctx context.Context) error {
 // plan says what the call would do; nothing is asked, stored or started.
 func (k *call) plan(ctx context.Context) error {
 	p := &Plan{Run: k.Tool.Run}
-	trusted, diff, err := k.Trust.Check(ctx, policy.Widening(k.Config))
+	widening, err := policy.Widening(ctx, k.Config, k.Root)
+	if err != nil {
+		return err
+	}
+	trusted, diff, err := k.Trust.Check(ctx, widening)
 	if err != nil {
 		return err
 	}

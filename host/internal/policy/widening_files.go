@@ -1,0 +1,155 @@
+package policy
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jptools/jptools/host/internal/approval"
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// The limits of what is looked at for one list: so many files by their content, each up to so many
+// bytes, the others by size and time of change; and so many words of commands at all.
+const (
+	maxDigested      = 16
+	maxDigestedBytes = 1 << 20
+	maxWords         = 4096
+)
+
+// namedFiles are the regular files of the workspace that commands of the repository's layers name
+// word for word: whoever accepts `sh lint.sh` means the lint.sh of the time. It does not
+// know what else a program reads, such as what those files name in turn.
+func namedFiles(ctx context.Context, root string, repository []config.Setting) ([]approval.Setting, error) {
+	f := &fileNamer{site: site{root: root}, seen: map[string]bool{}, ids: map[string]string{}}
+	for _, s := range repository {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		parts := splitKey(s.Key)
+		if len(parts) < 4 {
+			continue
+		}
+		at := 3
+		if parts[3] == "style" && len(parts) > 4 && parts[4] == "parameters" {
+			at = 4
+		} else if parts[3] != "command" {
+			continue
+		}
+		f.command(s, parts, at)
+	}
+	return f.found, nil
+}
+
+type fileNamer struct {
+	site  site
+	words int
+	seen  map[string]bool
+	// ids are what is known of files, by canonical path; digested counts those that were read.
+	ids      map[string]string
+	digested int
+	found    []approval.Setting
+}
+
+// command looks at a key of a command; parts[at] is its own name.
+func (f *fileNamer) command(s config.Setting, parts []string, at int) {
+	key := s.Key
+	if len(parts) > at+1 {
+		key = strings.TrimSuffix(key, "."+parts[at+1])
+	}
+	switch {
+	case len(parts) == at+1:
+		if c := s.Value.Command(); c != nil {
+			f.program(s, key, c.Program)
+			for _, arg := range c.Args {
+				f.word(s, key, arg)
+			}
+		}
+	case parts[at+1] == "program":
+		text, _ := s.Value.Any().(string)
+		f.program(s, key, text)
+	case parts[at+1] == "args":
+		for _, item := range s.Value.Items() {
+			text, _ := item.Any().(string)
+			f.word(s, key, text)
+		}
+	}
+}
+
+// program is a word unless it is a bare name, which is looked for on PATH.
+func (f *fileNamer) program(s config.Setting, key, text string) {
+	if strings.ContainsAny(text, `/\ `) {
+		f.word(s, key, text)
+	}
+}
+
+// word looks for files that a word names: as a whole, in the parts of a script, and after a =.
+func (f *fileNamer) word(s config.Setting, key, text string) {
+	list := append([]string{text}, strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n;|&()<>`\"'$=", r) })...)
+	slices.Sort(list)
+	for _, name := range slices.Compact(list) {
+		if f.words++; f.words > maxWords {
+			return
+		}
+		rel, err := parseRule(name, f.site.root)
+		if err != nil || rel.IsRoot() {
+			continue
+		}
+		to, err := f.site.content(rel)
+		if err != nil || to.missing || to.at.outside {
+			continue
+		}
+		id := s.Origin.File + "\x00" + key + "\x00" + to.at.path
+		if f.seen[id] {
+			continue
+		}
+		f.seen[id] = true
+		if value := f.identity(to.abs); value != "" {
+			f.found = append(f.found, approval.Setting{Key: key, Value: value, File: within(f.site.root, s.Origin.File), Line: s.Origin.Line, Runs: to.at.path})
+		}
+	}
+}
+
+// identity tells one content of a regular file from another; it is "" for anything else.
+func (f *fileNamer) identity(abs string) string {
+	if known, ok := f.ids[abs]; ok {
+		return known
+	}
+	value := ""
+	if dir, err := wspath.OpenDir(wspath.ParentOf(abs)); err == nil {
+		defer dir.Close()
+		if st, err := dir.Lstat(path.Base(abs)); err == nil && st.Mode().IsRegular() {
+			value = "it cannot be read"
+			if file, err := dir.Open(path.Base(abs)); err == nil {
+				defer file.Close()
+				value = f.digest(file)
+			}
+		}
+	}
+	f.ids[abs] = value
+	return value
+}
+
+func (f *fileNamer) digest(file *os.File) string {
+	st, err := file.Stat()
+	if err != nil {
+		return "it cannot be read"
+	}
+	if st.Size() <= maxDigestedBytes && f.digested < maxDigested {
+		f.digested++
+		h := sha256.New()
+		n, err := io.Copy(h, io.LimitReader(file, maxDigestedBytes+1))
+		if err == nil && n <= maxDigestedBytes {
+			return "sha256:" + hex.EncodeToString(h.Sum(nil))
+		}
+	}
+	return fmt.Sprintf("not read: %d bytes, of %s", st.Size(), st.ModTime().UTC().Format(time.RFC3339Nano))
+}
