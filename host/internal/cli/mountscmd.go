@@ -11,7 +11,9 @@ import (
 	"github.com/jptools/jptools/host/internal/mount"
 )
 
-type mountsCmd struct{}
+type mountsCmd struct {
+	Names bool `help:"Only their names, one a line, for scripts."`
+}
 
 func (mountsCmd) Help() string {
 	return `Lists every external path that some tool is granted, from all layers of the configuration, with what became of it: approved,
@@ -33,6 +35,13 @@ func (c *mountsCmd) Run(a *app) error {
 	list, err := a.external()
 	if err != nil {
 		return err
+	}
+	if c.Names {
+		names := []string{}
+		for _, m := range list {
+			names = append(names, m.Path)
+		}
+		return a.names(names)
 	}
 	if a.out.json {
 		return a.out.value(list)

@@ -13,7 +13,7 @@ import (
 
 type toolsCmd struct {
 	Tool  string `arg:"" optional:"" help:"Describe this one."`
-	Names bool   `help:"Only the names of those that can be run, one a line."`
+	Names bool   `help:"Only the names of those that can be run, or of the arguments of TOOL, one a line, for scripts."`
 }
 
 func (toolsCmd) Help() string {
@@ -82,18 +82,16 @@ func (c *toolsCmd) Run(a *app) error {
 	switch {
 	case c.Names:
 		names := []string{}
-		for _, d := range list {
-			if d.Enabled && d.Source == string(config.SourceLocal) {
+		for i, d := range list {
+			if c.Tool != "" {
+				for _, p := range tools[i].Parameters {
+					names = append(names, p.Name)
+				}
+			} else if d.Enabled && d.Source == string(config.SourceLocal) {
 				names = append(names, d.Name)
 			}
 		}
-		if a.out.json {
-			return a.out.value(names)
-		}
-		for _, name := range names {
-			a.out.printf("%s\n", name)
-		}
-		return nil
+		return a.names(names)
 	case a.out.json && c.Tool != "":
 		return a.out.value(list[0])
 	case a.out.json:
@@ -118,6 +116,19 @@ func (c *toolsCmd) Run(a *app) error {
 			text, _, _ = strings.Cut(strings.TrimSpace(d.Description), "\n")
 		}
 		a.out.printf("%-*s  %-10s  %s\n", width, ask.Visible(d.Name), mode, ask.VisibleLine(text))
+	}
+	return nil
+}
+
+// names prints names for scripts, in text only those that mean nothing to a shell.
+func (a *app) names(list []string) error {
+	if a.out.json {
+		return a.out.value(list)
+	}
+	for _, name := range list {
+		if ask.Word(name) == name {
+			a.out.printf("%s\n", name)
+		}
 	}
 	return nil
 }
