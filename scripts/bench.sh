@@ -1,7 +1,7 @@
 #!/bin/sh
 # Compares the speed of the library and the tools with the peers that are installed, and
 # prints ratios. Corpora are made once below CORPORA. Peers: sed, cat; rg and fd (Debian:
-# ripgrep, fd-find); rg15 with RG15=/path/to/rg of ripgrep 15 (npm: @vscode/ripgrep-linux-x64).
+# ripgrep, fd-find); bwrap, landrun, firejail, minijail0; rg15 with RG15=/path/to/rg of ripgrep 15 (npm: @vscode/ripgrep-linux-x64).
 # The Linux tree needs Debian's linux-source-6.1. What is missing is said.
 set -eu
 cd "$(dirname "$0")/.."
@@ -25,5 +25,7 @@ bench jptool 'CheckRead|Evaluate' -benchtime=0.5s -count=3
 bench tools/fs_read_file 'AgainstSed|StartAgainstCat' -benchtime=1x
 bench tools/fs_modify_file 'AgainstSed' -benchtime=1x
 bench host 'RunAgainstTool' -benchtime=1x
+bench host 'SandboxExec' -benchtime=1x
+bench host/internal/sandbox/confine '^BenchmarkStart$' -benchtime=300x
 peers tools/fs_list_files
 peers tools/fs_grep_files

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// BenchmarkSandboxExec is the start of `true` in each tier against other sandboxes with the same
+// grants (the system read-only, one directory writable, no network, a private /tmp, /proc and
+// /dev where there are namespaces), as whole processes on one processor, in turn. The aim is to
+// need no longer than the peer of the same kind: landrun for Landlock, bwrap for namespaces. A peer
+// that is not installed is named.
+//
+//	go test -run=NONE -bench=SandboxExec -benchtime=1x
+func BenchmarkSandboxExec(b *testing.B) {
+	bin, root := b.TempDir(), b.TempDir()
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(bin, "jphost"), ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	jphost := filepath.Join(bin, "jphost")
+	tier := func(name string) []string {
+		return []string{jphost, "sandbox", "exec", "-q", "--tier", name, "--rw", root, "--", "true"}
+	}
+	ways := []struct {
+		name, against string
+		args          []string
+	}{
+		{"plain", "", []string{"true"}},
+		{"jphost version", "plain", []string{jphost, "version"}},
+		{"landrun", "", strings.Fields("landrun --rox /usr --ro /etc --rw /dev/null --rwx " + root + " -- true")},
+		{"jphost landlock", "landrun", tier("landlock")},
+		{"bwrap", "", strings.Fields("bwrap --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64 --symlink usr/sbin /sbin " +
+			"--ro-bind /etc /etc --proc /proc --dev /dev --tmpfs /tmp --bind " + root + " " + root + " --unshare-all --die-with-parent --new-session -- true")},
+		{"jphost namespace", "bwrap", tier("namespace")},
+		{"firejail", "", strings.Fields("firejail --quiet --noprofile --net=none --private-tmp --private-dev --read-only=/ --read-write=" + root + " -- true")},
+		{"minijail0", "", strings.Fields("minijail0 -U -v -p -l -e -n -t -b /usr -b /bin -b /lib -b /lib64 -b /etc -b " + root + "," + root + ",1 -P /var/empty -- /usr/bin/true")},
+	}
+	runtime.LockOSThread() // children have the processors of the thread that starts them
+	defer runtime.UnlockOSThread()
+	var before, one unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &before); err != nil {
+		b.Fatal(err)
+	}
+	for cpu := range 1024 {
+		if before.IsSet(cpu) {
+			one.Zero()
+			one.Set(cpu) // the last that may be used: the first ones do most of the machine's own work
+		}
+	}
+	if err := unix.SchedSetaffinity(0, &one); err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = unix.SchedSetaffinity(0, &before) }()
+	run := func(args []string) (time.Duration, error) {
+		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Dir, cmd.Env = root, []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + root}
+		began := time.Now()
+		if err := cmd.Run(); err != nil {
+			return 0, fmt.Errorf("%s: %w", args[0], err)
+		}
+		return time.Since(began), nil
+	}
+	took := map[string][]time.Duration{}
+	for i, w := range ways {
+		_, err := exec.LookPath(w.args[0])
+		if err == nil {
+			_, err = run(w.args)
+		}
+		if err != nil {
+			if w.against != "" || i == 0 {
+				b.Fatal(err)
+			}
+			b.Logf("%-17s missing: %v", w.name, err)
+			continue
+		}
+		took[w.name] = nil
+	}
+	for b.Loop() {
+		for range 200 {
+			for _, w := range ways {
+				if _, ok := took[w.name]; ok {
+					t, err := run(w.args)
+					if err != nil {
+						b.Fatal(err)
+					}
+					took[w.name] = append(took[w.name], t)
+				}
+			}
+		}
+	}
+	median := func(name string) float64 {
+		slices.Sort(took[name])
+		return took[name][len(took[name])/2].Seconds() * 1e3
+	}
+	for _, w := range ways {
+		if len(took[w.name]) == 0 {
+			continue
+		}
+		ratio := ""
+		if len(took[w.against]) > 0 {
+			ratio = fmt.Sprintf("  %.2f × %s", median(w.name)/median(w.against), w.against)
+			if w.against != "plain" {
+				b.ReportMetric(median(w.name)/median(w.against), "×-"+w.against)
+			}
+		}
+		b.Logf("%-17s %6.2f ms  (least %.2f ms)%s", w.name, median(w.name), took[w.name][0].Seconds()*1e3, ratio)
+	}
+	b.ReportMetric(0, "ns/op")
+}
