@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/state"
@@ -25,7 +27,8 @@ type policyCmd struct {
 }
 
 func (policyCmd) Help() string {
-	return `Nothing is asked: external paths that are not approved are shown as dropped.
+	return `Nothing is asked: external paths that are not approved are shown as dropped. The policy of a tool is
+shown as it is declared, and as the operating system would hold it now.
 
 Examples:
 
@@ -41,13 +44,82 @@ func (c *policyCmd) Run(a *app) error {
 		return err
 	}
 	defer d.Close()
+	held, why := c.held(a)
 	if a.out.json {
-		return a.out.value(d.Report())
+		r := policyReport{Report: d.Report()}
+		if held != nil {
+			r.Effective, r.Sandbox = held.Effective, held.Report
+		}
+		return a.out.value(r)
 	}
-	if err := d.WriteText(a.out.w); err != nil || c.File != "" {
+	if err := d.WriteText(a.out.w); err != nil {
 		return err
 	}
+	if c.Tool == "" {
+		return nil
+	}
+	a.sideBySide(d, held, why)
 	return a.waiting()
+}
+
+// policyReport is what `jphost policy --json` prints.
+type policyReport struct {
+	policy.Report
+	// Effective is what the tool would be told; absent where it is not known: for a policy
+	// without a tool, with sandbox.mode = "off", or if the tool cannot be started.
+	Effective *jptool.AccessPolicy `json:"effective,omitempty"`
+	Sandbox   *enclose.Report      `json:"sandbox,omitempty"`
+}
+
+// held is how the tool would be held; else why says why that is not known.
+func (c *policyCmd) held(a *app) (held *enclose.Profile, why string) {
+	if c.Tool == "" {
+		return nil, ""
+	}
+	cfg, err := a.config()
+	if err != nil {
+		return nil, err.Error()
+	}
+	if cfg.Sandbox().Mode == "off" {
+		return nil, `sandbox.mode is "off"`
+	}
+	call, d, err := (&sandboxPlanCmd{Tool: c.Tool}).prepare(a)
+	if err != nil {
+		return nil, err.Error()
+	}
+	defer d.Close()
+	return call.Profile(d), ""
+}
+
+// sideBySide prints each filesystem rule as it is declared and as it is held.
+func (a *app) sideBySide(d *policy.Declared, held *enclose.Profile, why string) {
+	if held == nil {
+		a.out.printf("\nheld by the operating system: not known (%s)\n", ask.VisibleLine(why))
+		return
+	}
+	a.out.printf("\nheld by the operating system: %s; all of it: jphost sandbox plan %s\n", held.Tier, ask.Word(d.Tool))
+	rows := [][2]string{{"declared", "effective"}}
+	for i := range held.Effective.FS {
+		row := [2]string{"", policy.FsText(&held.Effective.FS[i])}
+		if i < len(d.Access.FS) {
+			if row[0] = policy.FsText(&d.Access.FS[i]); row[0] == row[1] {
+				row[1] = "the same"
+			}
+		}
+		rows = append(rows, [2]string{ask.VisibleLine(row[0]), row[1]})
+	}
+	a.rows(rows)
+	for _, path := range held.Effective.Pinned {
+		a.out.printf("  kept in place: %s\n", ask.Visible(path))
+	}
+	for i := range held.Narrowed {
+		a.out.printf("  narrowed: %s\n", strings.ReplaceAll(ask.VisibleText(held.Narrowed[i].String()), "\n", "\n  "))
+	}
+	for _, n := range held.NotEnforced {
+		if !n.Known {
+			a.out.printf("  not enforced: %s\n", ask.VisibleLine(strings.TrimPrefix(n.Rule+": ", ": ")+n.What+" ("+n.Why+")"))
+		}
+	}
 }
 
 // waiting says so when nothing runs at all, whatever a policy allows.

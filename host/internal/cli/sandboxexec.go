@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
+	"syscall"
 
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/enclose"
@@ -11,6 +14,7 @@ import (
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/observe"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 type sandboxExecCmd struct {
@@ -78,10 +82,21 @@ func (a *app) program(g *given, argv []string) (p enclose.Program, err error) {
 	}
 	p.Argv = argv
 	if p.Path, err = launch.Resolve(argv[0], cwd, a.getenv("PATH")); err != nil {
-		return p, &exit.Error{Code: 127, Err: fmt.Errorf("%s: %w", ask.Visible(argv[0]), err)}
+		return p, notStarted(argv[0], err)
 	}
 	p.Env, _ = launch.Environment(a.environ, env)
 	return p, nil
+}
+
+// notStarted is for a program that cannot be started, with the codes that shells have.
+func notStarted(program string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &exit.Error{Code: 127, Err: fmt.Errorf("%s: there is no such program\ncheck its path; it is relative to the working directory", ask.Visible(program))}
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EISDIR):
+		return &exit.Error{Code: 126, Err: fmt.Errorf("%s cannot be executed: %w\nif it is a program, make it executable: chmod +x %s", ask.Visible(program), wspath.Bare(err), ask.Word(program))}
+	}
+	return &exit.Error{Code: 127, Err: fmt.Errorf("%s: %w", ask.Visible(program), err)}
 }
 
 func (g *grants) tier() sandbox.Tier {

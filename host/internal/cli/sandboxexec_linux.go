@@ -34,10 +34,15 @@ func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
 	for attempt := 0; ; attempt++ {
 		call, err := enclose.Prepare(a.ctx, g.declared, p, s)
 		if refused := (*sandbox.RefusedError)(nil); errors.As(err, &refused) {
-			return errors.Join(c.report(a, call, nil), exit.With(exit.Refused, err))
+			return errors.Join(c.report(a, call, nil), exit.Errorf(exit.Refused, "%w\nleave out --required to run with what can be held", err))
 		}
 		if err != nil {
 			return exit.With(exit.Usage, err)
+		}
+		if call.Plan.Tier == sandbox.TierNone {
+			_, end := call.End(a.ctx)
+			why, remedy := m.Lacks("landlock")
+			return errors.Join(end, c.report(a, call, nil), exit.Errorf(exit.Refused, "%s was not run: nothing can be held here: %s\n%s\nor start it without jphost", ask.Visible(p.Argv[0]), why, remedy))
 		}
 		if attempt == 0 {
 			c.warn(a, call)
@@ -206,7 +211,7 @@ func (c *sandboxExecCmd) report(a *app, call *enclose.Call, changes []sandbox.Ch
 	if c.Report == "" || call == nil {
 		return nil
 	}
-	report := call.Report("auto")
+	report := call.Report()
 	report.Observed = c.seen
 	data, err := json.MarshalIndent(struct {
 		*enclose.Report

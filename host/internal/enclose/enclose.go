@@ -51,11 +51,12 @@ type Program struct {
 // Call is a start that is prepared. End it, also when the program was never started.
 type Call struct {
 	*sandbox.Prepared
-	program Program
-	temp    string
-	before  *sandbox.Before
-	watcher *sandbox.Watcher
-	stop    context.CancelCauseFunc
+	program  Program
+	required bool
+	temp     string
+	before   *sandbox.Before
+	watcher  *sandbox.Watcher
+	stop     context.CancelCauseFunc
 }
 
 // Prepare fits a policy to a program, the machine and the tree as it is. With a
@@ -72,7 +73,7 @@ func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (*C
 	if err != nil {
 		return nil, err
 	}
-	c := &Call{program: p}
+	c := &Call{program: p, required: s.Required}
 	temp := filepath.Join(s.TempBase, fmt.Sprintf("jphost-%d-%s", os.Getpid(), random()))
 	c.Prepared, err = sandbox.Prepare(ctx, d, s.Machine, sandbox.Options{
 		Required: s.Required, Tier: s.Tier, Runtime: runtime, Devices: devices(needs),

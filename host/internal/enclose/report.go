@@ -39,8 +39,11 @@ func Unused(mode string) *Report {
 }
 
 // Report says what the call was held with.
-func (c *Call) Report(mode string) *Report {
-	p := c.Fitted.Plan
+func (c *Call) Report() *Report {
+	p, mode := c.Fitted.Plan, "auto"
+	if c.required {
+		mode = "required"
+	}
 	return &Report{Mode: mode, Tier: p.Tier, ABI: p.ABI, Rules: c.Rules, Narrowed: c.Narrowed, NotEnforced: slices.Clone(c.NotEnforced)}
 }
 
@@ -96,15 +99,11 @@ func words(rule, what, why, remedy string) string {
 
 // Profile is the whole of what would be done, for people and scripts that look at it.
 type Profile struct {
-	Tier     sandbox.Tier         `json:"tier"`
-	ABI      int                  `json:"abi"`
+	*Report
 	Program  string               `json:"program"`
 	Declared *jptool.AccessPolicy `json:"declared"`
 	// Effective is what the tool is told, and what the kernel holds of it.
-	Effective   *jptool.AccessPolicy  `json:"effective"`
-	Rules       []sandbox.Enforced    `json:"rules"`
-	Narrowed    []sandbox.Narrowing   `json:"narrowed"`
-	NotEnforced []sandbox.NotEnforced `json:"not_enforced"`
+	Effective *jptool.AccessPolicy `json:"effective"`
 	// After is compared when the call has ended.
 	After []sandbox.Check `json:"after"`
 	Plan  *sandbox.Plan   `json:"plan"`
@@ -112,10 +111,8 @@ type Profile struct {
 
 // Profile describes the call; d is the policy that it was prepared from.
 func (c *Call) Profile(d *policy.Declared) *Profile {
-	r := c.Report("")
 	return &Profile{
-		Tier: r.Tier, ABI: r.ABI, Program: c.program.Path, Declared: d.Access, Effective: c.Access,
-		Rules: r.Rules, Narrowed: r.Narrowed, NotEnforced: r.NotEnforced, After: c.After, Plan: c.Fitted.Plan,
+		Report: c.Report(), Program: c.program.Path, Declared: d.Access, Effective: c.Access, After: c.After, Plan: c.Fitted.Plan,
 	}
 }
 

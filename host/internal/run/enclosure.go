@@ -58,7 +58,7 @@ func (k *call) start(ctx context.Context, cmd *command) (*launch.Result, error) 
 	if report := k.unavailable(settings, mode); report != nil {
 		k.report.Sandbox = report
 		if settings.Required {
-			return nil, k.report.refuse(ReasonSandbox, fmt.Errorf("%s was not run: %w", k.Tool.Name, &sandbox.RefusedError{Tier: sandbox.TierNone, Reasons: report.NotEnforced}))
+			return nil, k.report.refuse(ReasonSandbox, fmt.Errorf(notRun, k.Tool.Name, &sandbox.RefusedError{Tier: sandbox.TierNone, Reasons: report.NotEnforced}))
 		}
 		k.warnOnce(ctx, fullPermissions(report.NotEnforced))
 		return k.unheld(ctx, cmd, report)
@@ -75,6 +75,9 @@ func (k *call) start(ctx context.Context, cmd *command) (*launch.Result, error) 
 		}
 	}
 }
+
+// notRun is for a tool that the sandbox must hold and cannot.
+const notRun = "%s was not run: %w\nset sandbox.mode = \"auto\" to run it with what can be held"
 
 // unavailable is the report where there is no sandbox to prepare anything for; nil where there is.
 func (k *call) unavailable(s enclose.Settings, mode string) *enclose.Report {
@@ -101,7 +104,7 @@ func (k *call) rehearse(ctx context.Context, spec launch.Spec) error {
 	}
 	held, err := enclose.Prepare(ctx, k.policy.declared, enclose.Program{Path: spec.Program, Argv: spec.Argv, Env: spec.Env}, settings)
 	if held != nil {
-		k.report.Sandbox = held.Report(mode)
+		k.report.Sandbox = held.Report()
 	}
 	if err != nil {
 		return err
@@ -136,16 +139,15 @@ func (k *call) enclosed(ctx context.Context, cmd *command, s enclose.Settings) (
 	if err != nil {
 		return nil, err
 	}
-	mode := k.Config.Sandbox().Mode
 	held, err := enclose.Prepare(ctx, k.policy.declared, enclose.Program{Path: spec.Program, Argv: spec.Argv, Env: spec.Env}, s)
 	if refused := (*sandbox.RefusedError)(nil); errors.As(err, &refused) {
-		k.report.Sandbox = held.Report(mode)
-		return nil, k.report.refuse(ReasonSandbox, fmt.Errorf("%s was not run: %w", k.Tool.Name, err))
+		k.report.Sandbox = held.Report()
+		return nil, k.report.refuse(ReasonSandbox, fmt.Errorf(notRun, k.Tool.Name, err))
 	}
 	if err != nil {
 		return nil, exit.With(exit.Host, err)
 	}
-	k.report.Sandbox = held.Report(mode)
+	k.report.Sandbox = held.Report()
 	if held.Fitted.Plan.Tier == sandbox.TierNone {
 		k.warnOnce(ctx, fullPermissions(held.NotEnforced))
 	} else {

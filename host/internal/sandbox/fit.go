@@ -96,7 +96,7 @@ type RefusedError struct {
 	Reasons []NotEnforced
 }
 
-// Error lists what is not held, and what to do.
+// Error lists what is not held, and what to change on the machine or in the policy.
 func (e *RefusedError) Error() string {
 	var b strings.Builder
 	b.WriteString("the sandbox is required and cannot hold this call exactly")
@@ -110,8 +110,6 @@ func (e *RefusedError) Error() string {
 			b.WriteString("\n    " + r.Remedy)
 		}
 	}
-	b.WriteString(`
-set sandbox.mode = "auto" to run with what can be held`)
 	return b.String()
 }
 
