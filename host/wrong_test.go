@@ -19,7 +19,7 @@ import (
 const wrongTools = `
 [conversation.tools.x]
 source = "local"
-command = "x"
+command = "sh"
 
 [conversation.tools.clock]
 source = "builtin"

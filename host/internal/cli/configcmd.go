@@ -119,13 +119,22 @@ func (c *configShowCmd) history(a *app, cfg *config.Config) error {
 type configCheckCmd struct{}
 
 func (configCheckCmd) Help() string {
-	return `Reads all layers, and compiles the parameters, the command and the policy of every tool. External paths
-that are not approved are no errors; jphost approvals list shows them.`
+	return `Reads all layers, and compiles the parameters, the command and the policy of every tool. It warns of
+commands that cannot be started as they are, and of rules that do not do what they seem to. External paths that are not
+approved are no errors; jphost approvals list shows them.`
 }
 
 // Run implements the command.
 func (c *configCheckCmd) Run(a *app) error {
 	cfg, err := a.config()
+	if err != nil {
+		return err
+	}
+	p, err := a.open()
+	if err != nil {
+		return err
+	}
+	h, err := a.host(p, cfg, nil)
 	if err != nil {
 		return err
 	}
@@ -141,8 +150,12 @@ func (c *configCheckCmd) Run(a *app) error {
 		if t.Source.Kind != config.SourceLocal {
 			continue
 		}
-		if _, err := template.Compile(template.Command{Program: t.Command.Program, Args: t.Command.Args, Shell: t.Command.Shell}); err != nil {
+		if command, err := template.Compile(template.Command{Program: t.Command.Program, Args: t.Command.Args, Shell: t.Command.Shell}); err != nil {
 			wrong(t.Command.Origin, err)
+		} else {
+			for _, w := range checkCommand(h, t, command) {
+				a.out.warn(w.String())
+			}
 		}
 		d, err := a.compiled(cfg, t)
 		if list := config.Errors(nil); errors.As(err, &list) {
@@ -213,6 +226,18 @@ const firstConfig = `# Configuration of this workspace; see docs/config.md, and:
 #
 # [[conversation.tools.fs_modify_file.access.fs]]
 # path = ".env"   # grants nothing: withheld
+
+# Exceptions alone grant nothing: the first rule that is written drops the default for ".". There are no rules for all
+# tools at once, so what all seven shall leave alone is said for each:
+#
+# [conversation.tools]
+# fs_read_file.access.fs   = [{ path = ".", read = true }, { path = "secrets" }]
+# fs_list_files.access.fs  = [{ path = ".", read = true }, { path = "secrets" }]
+# fs_grep_files.access.fs  = [{ path = ".", read = true }, { path = "secrets" }]
+# fs_create_file.access.fs = [{ path = ".", read = true, write = true }, { path = "secrets" }]
+# fs_modify_file.access.fs = [{ path = ".", read = true, write = true }, { path = "secrets" }]
+# fs_delete_file.access.fs = [{ path = ".", read = true, write = true }, { path = "secrets" }]
+# fs_move_file.access.fs   = [{ path = ".", read = true, write = true }, { path = "secrets" }]
 
 # What only reads runs unattended, what changes files is asked for:
 #

@@ -3,6 +3,7 @@ package template
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -76,6 +77,20 @@ func (t *Template) Render(data Data) ([]string, error) {
 		return nil, fmt.Errorf("the name of the program is empty\ncheck what its placeholders were filled with")
 	}
 	return argv, nil
+}
+
+// Arguments are the names of the arguments of the call that placeholders take values from, each
+// once, in their order.
+func (t *Template) Arguments() []string {
+	var names []string
+	for _, word := range t.words {
+		for _, p := range word {
+			if len(p.path) > 2 && p.path[0] == "tool" && p.path[1] == "arguments" && !slices.Contains(names, p.path[2]) {
+				names = append(names, p.path[2])
+			}
+		}
+	}
+	return names
 }
 
 // text is one template: pieces that are printed one after the other.
