@@ -180,8 +180,8 @@ func (j *judge) cover(p string) (c sandbox.Cover, at string) {
 	}
 }
 
-// behindMask reports whether a path leads through a symlink that a mask hides: in the
-// private tree nothing is there.
+// behindMask reports whether a path leads through a symlink that a mask hides, or that lies in
+// what grants nothing and is in no tree: in the private tree nothing is there.
 func (j *judge) behindMask(wire string) bool {
 	p := path.Join(j.root, wire)
 	for range 40 {
@@ -193,7 +193,7 @@ func (j *judge) behindMask(wire string) bool {
 			if err != nil {
 				continue
 			}
-			if c, on := j.cover(at); c.Hide && on != at {
+			if c, on := j.cover(at); c.Hide && on != at || on == "" && j.plan.Tier == sandbox.TierNamespace {
 				return true
 			}
 			if !path.IsAbs(to) {
@@ -241,24 +241,30 @@ func (j *judge) across(o op) bool {
 	if onA != onB || j.mountedOn(a) || j.mountedOn(b) {
 		return true
 	}
-	from, to := j.entry(o.A, 0), j.entry(o.B, 0)
-	if from == nil || to == nil || from.IsRoot() || to.IsRoot() {
-		return false
-	}
-	gain := func(from, to *jptool.Target) bool {
+	from, to := j.inside(path.Dir(o.A)), j.inside(path.Dir(o.B))
+	gain := func(p string, from, to jptool.Caps) bool {
 		caps := contentCaps // of links too
-		if fi, err := from.Lstat(); err != nil || fi.IsDir() {
+		if fi, err := os.Lstat(p); err == nil && fi.IsDir() {
 			caps = jptool.AllCaps
 		}
-		return to.Parent().GrantedInside()&caps&^from.Parent().GrantedInside() != 0
+		return to&caps&^from != 0
 	}
 	switch {
-	case gain(from, to), o.Do == "exchange" && gain(to, from):
+	case gain(a, from, to), o.Do == "exchange" && gain(b, to, from):
 		return true
 	case o.Do == "link":
-		return from.Parent().GrantedInside()&entryCaps == 0
+		return from&entryCaps == 0
 	}
 	return false
+}
+
+// inside is what is granted in a directory.
+func (j *judge) inside(dir string) jptool.Caps {
+	t, err := j.ws.CheckContent(dir, 0)
+	if err != nil {
+		return 0
+	}
+	return t.GrantedInside()
 }
 
 // aboveMissing reports whether a move is refused for a rule below its target where nothing

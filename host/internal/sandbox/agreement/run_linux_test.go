@@ -35,6 +35,7 @@ type way struct {
 
 // bug is a planted one. Nil parts change nothing.
 type bug struct {
+	fitted   func(*sandbox.Fitted)
 	plan     func(*sandbox.Plan)
 	renderer func(*confine.Renderer)
 }
@@ -112,6 +113,9 @@ func (r *runner) run(s *scene) (list []result, usable bool, bad *wrong) {
 	if p.Plan.Tier != w.tier {
 		return nil, false, nil
 	}
+	if r.bug.fitted != nil {
+		r.bug.fitted(p.Fitted)
+	}
 	fail := func(o op, format string, args ...any) *wrong {
 		return &wrong{s, o, fmt.Sprintf(format, args...), p.Fitted}
 	}
@@ -169,7 +173,8 @@ func (r *runner) run(s *scene) (list []result, usable bool, bad *wrong) {
 			return list, true, fail(o, "the effective policy grants %s, and the declared one does not", more)
 		}
 		across, behind := check.across(o), check.behindMask(o.A) || o.B != "" && check.behindMask(o.B)
-		copies := o.Do == "rename" && check.copies(o.A, o.B)
+		// A target that is named by way of the source is gone when the source is.
+		copies := o.Do == "rename" && !strings.HasPrefix(o.B, o.A+"/") && check.copies(o.A, o.B)
 		skeleton, above := check.skeleton(o.A), check.aboveMissing(o)
 		got, err := c.attempt(o.in(dir))
 		if err != nil {

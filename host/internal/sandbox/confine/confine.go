@@ -17,8 +17,9 @@ import (
 type Renderer struct {
 	// Mapping is what capabilities become.
 	Mapping Mapping
-	// NoCovers and NoPins leave out parts of the private tree, NoFilter the filter.
-	NoCovers, NoPins, NoFilter bool
+	// NoCovers and NoPins leave out parts of the private tree, NoFilter the filter, and
+	// NoDrop keeps capabilities.
+	NoCovers, NoPins, NoFilter, NoDrop bool
 }
 
 // Mapping is what Landlock rights each capability becomes.

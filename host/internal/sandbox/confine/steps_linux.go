@@ -66,6 +66,9 @@ func (w *writer) own(path string, rights uint64) {
 func (w *writer) drop() {
 	w.Topic("giving up capabilities")
 	w.Call(unix.SYS_PRCTL, sysprog.Int(unix.PR_SET_NO_NEW_PRIVS), sysprog.Int(1), sysprog.Int(0), sysprog.Int(0), sysprog.Int(0))
+	if w.r.NoDrop {
+		return
+	}
 	w.Call(unix.SYS_PRCTL, sysprog.Int(unix.PR_CAP_AMBIENT), sysprog.Int(unix.PR_CAP_AMBIENT_CLEAR_ALL), sysprog.Int(0), sysprog.Int(0), sysprog.Int(0))
 	w.Accept(unix.EINVAL) // not built in
 	if os.Geteuid() == 0 || w.plan.Tier == sandbox.TierNamespace {
