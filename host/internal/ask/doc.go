@@ -13,6 +13,7 @@ package ask
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
 var (
@@ -20,6 +21,8 @@ var (
 	ErrNoTerminal = errors.New("there is no terminal to ask on")
 	// ErrCancelled: the person ended the question (Ctrl-C, Ctrl-D) or gave no usable answer.
 	ErrCancelled = errors.New("cancelled")
+	// ErrInterrupted is the ErrCancelled of Ctrl-C, by which people mean the command.
+	ErrInterrupted = fmt.Errorf("%w by Ctrl-C", ErrCancelled)
 )
 
 // Prompter asks questions, one at a time. Every method returns an error wrapping

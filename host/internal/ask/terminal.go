@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -237,10 +238,11 @@ func (t *Terminal) line(ctx context.Context, prompt string) (string, error) {
 		return "", fmt.Errorf("%w: %w", ErrNoTerminal, err)
 	}
 	defer term.Restore(fd, old)
+	typed := &keys{Reader: t.in}
 	screen := term.NewTerminal(struct {
 		io.Reader
 		io.Writer
-	}{t.in, t.out}, prompt)
+	}{typed, t.out}, prompt)
 	if w, h, err := term.GetSize(int(t.out.Fd())); err == nil && w > 0 {
 		_ = screen.SetSize(w, h)
 	}
@@ -257,6 +259,9 @@ func (t *Terminal) line(ctx context.Context, prompt string) (string, error) {
 	case r := <-done:
 		if r.err != nil {
 			io.WriteString(t.out, "\r\n")
+			if typed.interrupt {
+				return "", ErrInterrupted
+			}
 			return "", ErrCancelled
 		}
 		return r.line, nil
@@ -265,4 +270,16 @@ func (t *Terminal) line(ctx context.Context, prompt string) (string, error) {
 		io.WriteString(t.out, "\r\n")
 		return "", ctx.Err()
 	}
+}
+
+// keys are what is typed; the line editor does not tell Ctrl-C from Ctrl-D.
+type keys struct {
+	io.Reader
+	interrupt bool
+}
+
+func (k *keys) Read(p []byte) (int, error) {
+	n, err := k.Reader.Read(p)
+	k.interrupt = k.interrupt || bytes.IndexByte(p[:n], 3) >= 0
+	return n, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
@@ -40,7 +41,7 @@ func Run(ctx context.Context, environ []string, stdin io.Reader, stdout, stderr 
 	out.json = global.JSON || global.Format == "json"
 	a := &app{ctx: ctx, args: args, environ: environ, stdin: stdin, out: out, global: global, model: parser.Model, launcher: launcher}
 	err = errors.Join(k.Run(a), out.flush())
-	if err != nil && ctx.Err() != nil && exit.Of(err) != exit.Interrupted {
+	if err != nil && (ctx.Err() != nil || errors.Is(err, ask.ErrInterrupted)) && exit.Of(err) != exit.Interrupted {
 		return &exit.Error{Code: exit.Interrupted, Err: err}
 	}
 	return err

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -45,6 +46,8 @@ func (k *call) deliver(ctx context.Context, err error) error {
 		Prompt:  "Hand it on?", Default: ask.No(),
 	})
 	switch {
+	case errors.Is(asked, ask.ErrInterrupted):
+		return errors.Join(k.withhold("interrupted"), asked)
 	case asked != nil:
 		return k.withhold(asked.Error() + "\nto hand it on without asking: " + k.cfg("result", "=unattended"))
 	case !answer.Yes:

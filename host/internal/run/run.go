@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -84,7 +85,7 @@ func (h *Host) Run(ctx context.Context, c Call) (*Report, error) {
 	if err != nil && k.report.Outcome.Type == "" {
 		k.report.Outcome = Outcome{Type: "failed", Message: err.Error()}
 	}
-	if ctx.Err() != nil && err != nil {
+	if err != nil && (ctx.Err() != nil || errors.Is(err, ask.ErrInterrupted)) {
 		err = &exit.Error{Code: exit.Interrupted, Err: err}
 		k.report.Outcome = Outcome{Type: "failed", Reason: ReasonInterrupted, Message: k.Tool.CancellationResponse}
 		if k.report.Outcome.Message == "" {

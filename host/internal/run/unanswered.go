@@ -70,8 +70,10 @@ func (k *call) how(q *launch.Question) string {
 
 // notAnswered is why a person did not answer.
 func notAnswered(why error) error {
-	if errors.Is(why, ask.ErrCancelled) {
-		return ask.ErrCancelled
+	for _, known := range []error{ask.ErrInterrupted, ask.ErrCancelled} {
+		if errors.Is(why, known) {
+			return known
+		}
 	}
 	return why
 }
