@@ -12,6 +12,12 @@ MODULES = $(shell go list -m -f '{{.Dir}}')
 
 export CGO_ENABLED = 0
 
+ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),build)),)
+ifeq ($(shell sh -c 'command -v go'),)
+$(error this needs Go 1.26, and there is no go on PATH; see https://go.dev/dl)
+endif
+endif
+
 .PHONY: build
 build: ## build every binary into bin/ (default)
 	go build -trimpath -ldflags='-s -w' -o $(BIN)/ $(MODULE)/tools/...
