@@ -35,7 +35,7 @@ demo: build ## show the tools on this repository and jphost on a scratch workspa
 .PHONY: test
 test: ## run all tests: packages, then scripts and attacks on the built binaries
 	go test $(TESTFLAGS) $$(go list work | grep -v /e2e)
-	go test $(TESTFLAGS) -count=1 github.com/jptools/jptools/e2e/...
+	go test $(TESTFLAGS) -count=1 -timeout=30m github.com/jptools/jptools/e2e/...
 
 .PHONY: test-long
 test-long: ## the same with 200000 races and many more random cases (about an hour)

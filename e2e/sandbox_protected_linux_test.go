@@ -70,6 +70,7 @@ func (w *world) defineUnder(grants string, argv ...string) {
 type called struct {
 	Outcome struct{ Type, Reason, Code, Message, Content string }
 	Status  int
+	Starts  int
 	Exit    struct{ Code int }
 	Sandbox struct{ Tier string }
 
@@ -84,7 +85,7 @@ func (w *world) call(tier, tool string, args ...string) *called {
 	if err := json.Unmarshal([]byte(r.stdout), c); err != nil || c.Status != r.code {
 		w.t.Fatalf("%s %q: no report of this call (%v): %s", tool, args, err, r)
 	}
-	if c.Sandbox.Tier != "" && c.Sandbox.Tier != tier {
+	if c.Starts > 0 && c.Sandbox.Tier != tier {
 		w.t.Fatalf("%s %q ran in the tier %q, want %q", tool, args, c.Sandbox.Tier, tier)
 	}
 	return c
