@@ -1,7 +1,8 @@
 #!/bin/sh
 # Compares the speed of the library and the tools with the peers that are installed, and
 # prints ratios. Corpora are made once below CORPORA. Peers: sed, cat; rg and fd (Debian:
-# ripgrep, fd-find); bwrap, landrun, firejail, minijail0; rg15 with RG15=/path/to/rg of ripgrep 15 (npm: @vscode/ripgrep-linux-x64).
+# ripgrep, fd-find); rg15 with RG15=/path/to/rg of ripgrep 15 (npm: @vscode/ripgrep-linux-x64);
+# bwrap, firejail, minijail0 (Debian: bubblewrap, firejail, minijail), landrun (Go: github.com/zouuup/landrun).
 # The Linux tree needs Debian's linux-source-6.1. What is missing is said.
 set -eu
 cd "$(dirname "$0")/.."

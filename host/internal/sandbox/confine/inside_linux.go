@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/jptools/jptools/host/internal/sandbox/sysprog"
 	"golang.org/x/sys/unix"
@@ -124,21 +125,11 @@ func mapUsers(pid int) error {
 		}
 		return err
 	}
-	all := func(name string) error {
-		has, err := os.ReadFile("/proc/self/" + name)
-		if err != nil {
-			return err
+	if os.Geteuid() == 0 {
+		users, groups, err := mapped()
+		if err == nil && write("uid_map", users) == nil && write("gid_map", groups) == nil {
+			return nil
 		}
-		var b strings.Builder
-		for line := range strings.Lines(string(has)) {
-			if f := strings.Fields(line); len(f) == 3 {
-				fmt.Fprintln(&b, f[0], f[0], f[2])
-			}
-		}
-		return write(name, b.String())
-	}
-	if os.Geteuid() == 0 && all("uid_map") == nil && all("gid_map") == nil {
-		return nil
 	}
 	// Also for a root that may not map others: a failed attempt has mapped nothing.
 	err := write("setgroups", "deny")
@@ -154,6 +145,38 @@ func mapUsers(pid int) error {
 		return &NamespacesError{"mapping users", errno}
 	}
 	return nil
+}
+
+// mapped are the users and groups of the user namespace of this process, each mapped to its own
+// number. They are read once: a process with several threads cannot change its namespace.
+func mapped() (users, groups string, err error) {
+	maps.Do(func() {
+		var err2 error
+		maps.users, maps.err = readMap("/proc/self/uid_map")
+		maps.groups, err2 = readMap("/proc/self/gid_map")
+		maps.err = errors.Join(maps.err, err2)
+	})
+	return maps.users, maps.groups, maps.err
+}
+
+var maps struct {
+	sync.Once
+	users, groups string
+	err           error
+}
+
+func readMap(path string) (string, error) {
+	has, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for line := range strings.Lines(string(has)) {
+		if f := strings.Fields(line); len(f) == 3 {
+			fmt.Fprintln(&b, f[0], f[0], f[2])
+		}
+	}
+	return b.String(), nil
 }
 
 // await writes the beginning: the child waits until its users are mapped.
@@ -173,9 +196,19 @@ func (w *writer) await(p *inside) {
 func (w *writer) fork(p *inside) {
 	w.Topic("starting the first process")
 	tool, next, end := w.Label(), w.Label(), w.Label()
-	// Before there is a program that could look; execve takes it back for the program itself.
-	w.Call(unix.SYS_PRCTL, sysprog.Int(unix.PR_SET_DUMPABLE), sysprog.Int(0), sysprog.Int(0), sysprog.Int(0), sysprog.Int(0))
+	hide := func() {
+		w.Call(unix.SYS_PRCTL, sysprog.Int(unix.PR_SET_DUMPABLE), sysprog.Int(0), sysprog.Int(0), sysprog.Int(0), sysprog.Int(0))
+	}
+	// Before there is a program that could look; execve takes it back for the program itself. But
+	// an observer reads what the program's execve names, in memory that is the init's until then.
+	observed := w.watch.fd >= 0
+	if !observed {
+		hide()
+	}
 	child := w.Clone(0, tool)
+	if observed {
+		hide()
+	}
 	w.Call(unix.SYS_CHDIR, w.String("/").Arg())
 	w.closeAllBut([]int{p.release[0], p.status[1]})
 	status := w.Reserve(8)
