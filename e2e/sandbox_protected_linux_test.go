@@ -128,6 +128,7 @@ func TestSandboxProtected(t *testing.T) {
 		{".git/commondir", repository, true, ""},
 		{".git/config.worktree", repository, true, ""},
 		{".git/modules/x", repository, true, ""},
+		{"HEAD", repository, true, ""}, // makes the workspace itself a git directory
 		{".git", worktree, false, ""},
 		{"store/config", worktree, false, ""},
 		{"store/hooks/pre-commit", worktree, true, ""},
