@@ -165,9 +165,11 @@ func (c *runCmd) print(a *app, r *run.Report) {
 		a.out.quote(*r.Outcome.Question.PreAmble)
 	}
 	failed := r.Outcome.Type == "error" && r.Outcome.Plain
-	if c.ExplainDenials && r.Sandbox != nil && r.Sandbox.Observed != nil {
-		a.denials(r.Denials, r.Sandbox.Observed, failed)
-	} else if failed && r.Sandbox != nil && r.Sandbox.Tier != sandbox.TierNone {
+	switch held := r.Sandbox; {
+	case held == nil || held.Tier == sandbox.TierNone:
+	case held.Observed != nil:
+		a.denials(r.Denials, held.Observed, failed)
+	case failed && !c.ExplainDenials:
 		a.out.note("to see what the sandbox refused, run it again with " + explainDenials)
 	}
 	if n := len(r.Withheld); failed && n > 0 {

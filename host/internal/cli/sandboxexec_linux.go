@@ -98,11 +98,13 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.P
 		a.out.warn(explainDenials + ": " + why)
 		link = nil
 	}
+	var gone <-chan struct{} // the observer
 	if link != nil {
 		if err := call.Observe(link); err != nil {
 			return 0, exit.With(exit.Host, err)
 		}
 		cmd.ExtraFiles = []*os.File{link.File()}
+		gone = link.Gone()
 	}
 	// The terminal sends these to the program too, which may go on: so does this process.
 	signals := make(chan os.Signal, 8)
@@ -140,6 +142,9 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.P
 				if lost := (*enclose.LostError)(nil); errors.As(context.Cause(ctx), &lost) {
 					launch.SignalDescendants(unix.SIGKILL)
 				}
+			case <-gone: // nobody answers the program any more
+				gone = nil
+				launch.SignalDescendants(unix.SIGKILL)
 			case <-count:
 				if int64(launch.CountDescendants(init)) > call.Plan.Limits.Processes {
 					select {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -272,7 +273,36 @@ func opened(fd int, err error) error {
 
 // operations are what a probe can do; an error is an errno as the kernel gave it.
 var operations = map[string]func(a, b string) error{
-	"read":     func(a, _ string) error { return opened(unix.Open(a, unix.O_RDONLY, 0)) },
+	"read": func(a, _ string) error { return opened(unix.Open(a, unix.O_RDONLY, 0)) },
+	"readat": func(a, b string) error { // b below the open directory a
+		dir, err := unix.Open(a, unix.O_PATH|unix.O_DIRECTORY, 0)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = unix.Close(dir) }()
+		return opened(unix.Openat2(dir, b, &unix.OpenHow{}))
+	},
+	"threads": func(a, b string) error { // each of b threads reads a file of its own in a
+		n, err := strconv.Atoi(b)
+		if err != nil {
+			return err
+		}
+		var wait sync.WaitGroup
+		errs := make([]error, n)
+		for i := range n {
+			wait.Go(func() {
+				runtime.LockOSThread()
+				errs[i] = opened(unix.Openat(unix.AT_FDCWD, a+"/"+strconv.Itoa(i), unix.O_RDONLY, 0))
+			})
+		}
+		wait.Wait()
+		for _, err := range errs {
+			if err != unix.EACCES {
+				return err
+			}
+		}
+		return unix.EACCES
+	},
 	"list":     func(a, _ string) error { return opened(unix.Open(a, unix.O_RDONLY|unix.O_DIRECTORY, 0)) },
 	"update":   func(a, _ string) error { return opened(unix.Open(a, unix.O_WRONLY, 0)) },
 	"truncate": func(a, _ string) error { return unix.Truncate(a, 0) },

@@ -207,6 +207,31 @@ func TestObservedProgram(t *testing.T) {
 	})
 }
 
+// Calls are told apart by thread, and paths begin where the call says.
+func TestObserverReadsEachCall(t *testing.T) {
+	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+		ws := workspace(t)
+		var want []string
+		for i := range 20 {
+			write(t, fmt.Sprint(ws, "/dir/", i), "x", 0o644)
+			want = append(want, fmt.Sprintf("read dir/%d: read", i))
+		}
+		slices.Sort(want)
+		p := plan(t, tier, ws)
+		out, s := observeRun(t, p, self(t), probeName, "threads "+ws+"/dir 20")
+		if got := refusals(s, ws); !strings.HasPrefix(out, "EACCES\n") || !slices.Equal(got, want) || s.Seen.Unread != 0 {
+			t.Errorf("%s: refused %q, unread %d", out, got, s.Seen.Unread)
+		}
+		if err := os.Symlink("7", ws+"/dir/link"); err != nil {
+			t.Fatal(err)
+		}
+		out, s = observeRun(t, p, self(t), probeName, "readat "+ws+"/dir link", "readat "+ws+"/dir ./../dir/8")
+		if got := refusals(s, ws); !strings.HasPrefix(out, "EACCES\nEACCES\n") || !slices.Equal(got, []string{"read dir/7: read", "read dir/8: read"}) {
+			t.Errorf("%s: refused %q", out, got)
+		}
+	})
+}
+
 // When the observer is gone, announced calls fail and nothing hangs.
 func TestObserverGone(t *testing.T) {
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {

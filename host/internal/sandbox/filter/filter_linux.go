@@ -245,6 +245,14 @@ func find(spans []span) ([]bpf.Instruction, error) {
 // Announcing returns a filter that refuses nothing and announces these calls to its listener. It
 // is for a second one beside that of [For]: what any filter refuses stays refused, unannounced.
 func Announcing(calls []uint32) ([]unix.SockFilter, error) {
+	list, err := announcing(calls)
+	if err != nil {
+		return nil, err
+	}
+	return encode(list)
+}
+
+func announcing(calls []uint32) ([]bpf.Instruction, error) {
 	spans, next := []span{{0, []bpf.Instruction{allow()}}}, uint32(0)
 	for _, nr := range slices.Sorted(slices.Values(calls)) {
 		if nr > next && next > 0 {
@@ -254,15 +262,12 @@ func Announcing(calls []uint32) ([]unix.SockFilter, error) {
 		next = nr + 1
 	}
 	search, err := find(append(spans, span{next, spans[0].action}))
-	if err != nil {
-		return nil, err
-	}
-	return encode(append([]bpf.Instruction{
+	return append([]bpf.Instruction{
 		load(wordArch),
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: arch, SkipTrue: 1},
 		allow(), // the other filter kills it
 		load(wordNr),
-	}, search...))
+	}, search...), err
 }
 
 var made [8]struct {

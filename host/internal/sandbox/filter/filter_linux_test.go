@@ -19,6 +19,12 @@ func judge(t *testing.T, o Options, architecture, nr uint32, args ...uint64) uni
 	if err != nil {
 		t.Fatal(err)
 	}
+	return apply(t, list, architecture, nr, args...)
+}
+
+// apply is judge for any filter.
+func apply(t *testing.T, list []bpf.Instruction, architecture, nr uint32, args ...uint64) unix.Errno {
+	t.Helper()
 	vm, err := bpf.NewVM(list)
 	if err != nil {
 		t.Fatal(err)
@@ -42,13 +48,42 @@ func judge(t *testing.T, o Options, architecture, nr uint32, args ...uint64) uni
 		return unix.Errno(v & unix.SECCOMP_RET_DATA)
 	case v == unix.SECCOMP_RET_KILL_PROCESS:
 		return killed
+	case v == unix.SECCOMP_RET_USER_NOTIF:
+		return announced
 	default:
 		t.Fatalf("the filter returned %#x", v)
 		return 0
 	}
 }
 
-const killed = unix.Errno(9999)
+const (
+	killed    = unix.Errno(9999)
+	announced = unix.Errno(9998)
+)
+
+// The second filter of an observed program announces what it is told to and refuses nothing.
+func TestAnnouncing(t *testing.T) {
+	calls := []uint32{unix.SYS_OPENAT, unix.SYS_EXECVE, unix.SYS_OPENAT2, unix.SYS_UNLINKAT}
+	list, err := announcing(calls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for nr := range uint32(lastNr + 100) {
+		want := unix.Errno(0)
+		if slices.Contains(calls, nr) {
+			want = announced
+		}
+		if got := apply(t, list, arch, nr); got != want {
+			t.Errorf("call %d: %d, want %d", nr, got, want)
+		}
+	}
+	if got := apply(t, list, unix.AUDIT_ARCH_ARM, unix.SYS_OPENAT); got != 0 {
+		t.Errorf("of another architecture: %d", got)
+	}
+	if got := apply(t, list, arch, 1<<30|unix.SYS_OPENAT); got != 0 {
+		t.Errorf("x32: %d", got)
+	}
+}
 
 func TestFilter(t *testing.T) {
 	const high = 1 << 32 // a bit that the kernel does not look at in an int

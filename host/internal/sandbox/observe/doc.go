@@ -22,7 +22,7 @@
 // It is no part of the boundary. What it notes is a prediction from what it could read: a
 // program can change its arguments after they were looked at, and can make refused calls to look
 // guilty; nothing is granted by either. When the observer ends, announced calls fail with
-// ENOSYS, and the second jphost, told by a signal, ends the call. Each announced call costs some
+// ENOSYS, and the second jphost, told by a signal and the end of its socket, ends the call. Each announced call costs some
 // microseconds, and a stopped observer holds the program up until its time limit.
 //
 // # What it does not see
@@ -30,5 +30,6 @@
 // What the boundary filter refuses is refused before anybody is told, sockets among it: [Unseen]
 // names these in words. Refusals by ordinary permissions, and renames and links that fail because
 // they would gain rights or cross a mount (EXDEV), are not predicted. What is done through
-// descriptors that are open already is not looked at, except below a directory.
+// descriptors that are open already is not looked at, except below a directory. The first execve
+// in a user namespace may not be readable; whoever starts the program hears of its failure.
 package observe

@@ -82,3 +82,18 @@ func inherited() *os.File {
 	unix.CloseOnExec(linkFD)
 	return os.NewFile(linkFD, "observer")
 }
+
+// Gone is closed when the observer has ended.
+func (l *Link) Gone() <-chan struct{} {
+	gone, fd := make(chan struct{}), int32(l.sock.Fd())
+	go func() {
+		for {
+			fds := []unix.PollFd{{Fd: fd}}
+			if _, err := unix.Poll(fds, -1); err != unix.EINTR {
+				close(gone)
+				return
+			}
+		}
+	}()
+	return gone
+}

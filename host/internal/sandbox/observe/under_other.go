@@ -16,3 +16,6 @@ func Under(_, _ []string, _ [3]*os.File) (int, error) { return 0, errors.ErrUnsu
 func Calls(*sandbox.Plan) []uint32 { return nil }
 
 func inherited() *os.File { return nil }
+
+// Gone is never closed: there is no Link here.
+func (l *Link) Gone() <-chan struct{} { return nil }
