@@ -28,26 +28,50 @@ type System struct {
 	Now func() time.Time
 }
 
-// lockPatience bounds the wait for another process; holding a lock takes milliseconds.
-const lockPatience = 30 * time.Second
+// lockPatience bounds the wait for other processes. Each holds a lock for milliseconds, but for as
+// long as a person takes who is asked about a mount, and there may be many on a busy machine.
+const lockPatience = 2 * time.Minute
 
 // OS is the real system with this environment.
 func OS(getenv func(string) string) System {
 	return System{FS: disk.OS, Lock: lockFile, Getenv: getenv, Now: time.Now}
 }
 
+// lockFile waits in the operating system: who only tries again and again takes time from those that
+// hold the lock, and may never be the one who finds it free.
 func lockFile(ctx context.Context, path string) (func(), error) {
 	l := flock.New(path, flock.SetPermissions(0o600))
+	// The file stays: removing a lock file lets two processes hold "the" lock.
+	unlock := func() { _ = l.Unlock() }
+	ok, err := l.TryLock()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("locking %s: %w", path, err)
+	case ok:
+		return unlock, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
-	if ok, err := l.TryLockContext(ctx, 5*time.Millisecond); err != nil || !ok {
-		if errors.Is(err, context.DeadlineExceeded) {
-			return nil, fmt.Errorf("%s is locked by another process\nwait for it, or end it, and try again", path)
+	locked := make(chan error, 1)
+	go func() { locked <- l.Lock() }()
+	select {
+	case err = <-locked:
+		if err != nil {
+			return nil, fmt.Errorf("locking %s: %w", path, err)
 		}
-		return nil, fmt.Errorf("locking %s: %w", path, err)
+		return unlock, nil
+	case <-ctx.Done():
+		// The wait itself cannot be ended: what it gets is given back.
+		go func() {
+			if <-locked == nil {
+				unlock()
+			}
+		}()
 	}
-	// The file stays: removing a lock file lets two processes hold "the" lock.
-	return func() { _ = l.Unlock() }, nil
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return nil, fmt.Errorf("%s is locked by another process\nwait for it, or end it, and try again", path)
+	}
+	return nil, fmt.Errorf("locking %s: %w", path, ctx.Err())
 }
 
 // Base is the directory that holds the state of every workspace:

@@ -256,6 +256,25 @@ func TestLockedGivesUp(t *testing.T) {
 	}
 }
 
+// Who gives up leaves nothing locked: what it waited for is given back as soon as it is had.
+func TestGivenUpLockIsFreed(t *testing.T) {
+	d := statetest.Dir(t, t.TempDir(), nil)
+	err := d.Locked(context.Background(), "f", func() error {
+		for range 3 {
+			ctx, cancel := context.WithCancel(context.Background())
+			time.AfterFunc(20*time.Millisecond, cancel)
+			if err := d.Locked(ctx, "f", func() error { return nil }); !errors.Is(err, context.Canceled) {
+				t.Errorf("cancelled: %v", err)
+			}
+		}
+		return nil
+	})
+	must(t, err)
+	for range 3 {
+		must(t, d.Locked(context.Background(), "f", func() error { return nil }))
+	}
+}
+
 func TestSetAsideNeverOverwrites(t *testing.T) {
 	d := statetest.Dir(t, t.TempDir(), nil)
 	seen := map[string]bool{}
