@@ -30,6 +30,5 @@
 // What the boundary filter refuses is refused before anybody is told, sockets among it: [Unseen]
 // names these in words. Refusals by ordinary permissions, and renames and links that fail because
 // they would gain rights or cross a mount (EXDEV), are not predicted. What is done through
-// descriptors that are open already is not looked at, except below a directory. The first execve
-// in a user namespace may not be readable; whoever starts the program hears of its failure.
+// descriptors that are open already is not looked at, except below a directory.
 package observe

@@ -143,9 +143,6 @@ func (o *observer) judgeCall(n *notification) {
 	}
 	switch {
 	case !o.listener.valid(n.id): // what was read may be another's
-	case err != nil && spec.kind == executing && o.record.Calls == 1:
-		// The start of the program itself, of which its caller hears. In a user namespace the
-		// memory is open to others only once it has its own.
 	case err != nil:
 		o.record.Unread++
 	default:
