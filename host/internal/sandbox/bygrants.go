@@ -46,6 +46,12 @@ func (h *holding) byGrants() {
 		}
 	}
 	h.entries()
+	for _, s := range h.spots {
+		// It need not stay, but the next call must not find its rights behind a link.
+		if s.from == nil && !s.bare && !s.missing() && s.top != "" && h.idle(s) && s.most != 0 && h.replaceable(s.Abs) {
+			h.after = append(h.after, Check{Path: s.Abs, Want: NoLink})
+		}
+	}
 	for _, x := range sorted(h.pins) {
 		if slices.ContainsFunc(h.after, func(c Check) bool { return c.Path == x && c.Want == Unchanged }) {
 			continue // compared already, and said
@@ -235,6 +241,17 @@ func (h *holding) unpinned(limit map[string]jptool.Caps) bool {
 // nothing depends on its place.
 func (h *holding) idle(s *spot) bool {
 	return s.Abs != s.top && s.e == h.allows(path.Dir(s.Abs)) && h.grants[s.Abs] == 0
+}
+
+// replaceable reports whether an entry, or a directory on the way to it, can be moved away
+// and another put there.
+func (h *holding) replaceable(p string) bool {
+	for top := h.topOf(p); p != top; p = path.Dir(p) {
+		if h.does(path.Dir(p)).Has(entryCap) {
+			return true
+		}
+	}
+	return false
 }
 
 // fix notes the rights that would let an entry be moved that has to stay, and reports whether
