@@ -49,11 +49,11 @@ var _ = add(map[string]attack{
 	"kill-group": killGroup,
 	"wait":       wait,
 
-	"forkbomb":  forkbomb,
-	"memory":    func(a []string) (string, error) { return memory(a, unix.MAP_PRIVATE) },
+	"forkbomb":      forkbomb,
+	"memory":        func(a []string) (string, error) { return memory(a, unix.MAP_PRIVATE) },
 	"memory-shared": func(a []string) (string, error) { return memory(a, unix.MAP_SHARED) },
-	"cpu":       cpu,
-	"file-size": fileSize,
+	"cpu":           cpu,
+	"file-size":     fileSize,
 })
 
 func init() {
