@@ -232,6 +232,20 @@ func TestObserverReadsEachCall(t *testing.T) {
 	})
 }
 
+// Of TCP connections the ports are judged, and listening is always refused.
+func TestObserverReadsAddresses(t *testing.T) {
+	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+		ws := workspace(t)
+		p := plan(t, tier, ws)
+		p.Net = sandbox.Net{Open: true, Ports: []uint16{443}}
+		out, s := observeRun(t, p, self(t), probeName, "connect 80", "connect 443", "listen")
+		got, want := refusals(s, ws), []string{"connect 127.0.0.1:80: port", "listen 0.0.0.0:40404: port"}
+		if lines := strings.Fields(out); len(lines) != 4 || lines[0] != "EACCES" || lines[1] == "EACCES" || lines[2] != "EACCES" || !slices.Equal(got, want) || s.Seen.Unread != 0 {
+			t.Errorf("%q: refused %q, unread %d", lines, got, s.Seen.Unread)
+		}
+	})
+}
+
 // When the observer is gone, announced calls fail and nothing hangs.
 func TestObserverGone(t *testing.T) {
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
