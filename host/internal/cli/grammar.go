@@ -42,9 +42,20 @@ type execGrammar struct {
 	} `cmd:"" group:"access" help:"Run any program under grants, or show what would be held."`
 }
 
-// commands is the grammar to read a command line with. That of `sandbox exec` is small: what
+// runGrammar is the part of grammar that `run` is read with.
+type runGrammar struct {
+	globals
+
+	Run runCmd `cmd:"" group:"calls" help:"Run a tool."`
+}
+
+// commands is the grammar to read a command line with. Those of `run` and `sandbox exec` are small: what
 // starts programs again and again shall not take a millisecond to learn of all other commands.
 func commands(args []string) (g any, global *globals) {
+	if len(args) > 0 && args[0] == "run" {
+		g := &runGrammar{}
+		return g, &g.globals
+	}
 	if len(args) > 1 && args[0] == "sandbox" && args[1] == "exec" {
 		g := &execGrammar{}
 		return g, &g.globals
