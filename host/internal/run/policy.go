@@ -80,6 +80,9 @@ func (k *call) trusted(ctx context.Context) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, approval.ErrNotTrusted), errors.Is(err, ask.ErrCancelled):
+		if errors.Is(err, approval.ErrNotTrusted) && slices.ContainsFunc(k.Config.Layers(), func(l config.LayerInfo) bool { return l.Layer == config.LayerArgument }) {
+			err = fmt.Errorf("%w\nand give it the same --cfg as here, since what that restricts decides what widens", err)
+		}
 		return k.report.refuse(ReasonUntrusted, err)
 	}
 	return exit.With(exit.Host, err)
