@@ -180,6 +180,14 @@ func (j *judge) cover(p string) (c sandbox.Cover, at string) {
 	}
 }
 
+// hidden reports whether an entry is not there in the private tree.
+func (j *judge) hidden(wire string) bool { return j.hides(j.abs(wire)) }
+
+func (j *judge) hides(p string) bool {
+	c, on := j.cover(p)
+	return c.Hide || on == "" && j.plan.Tier == sandbox.TierNamespace
+}
+
 // behindMask reports whether a path leads through a symlink that a mask hides, or that lies in
 // what grants nothing and is in no tree: in the private tree nothing is there.
 func (j *judge) behindMask(wire string) bool {
@@ -193,7 +201,7 @@ func (j *judge) behindMask(wire string) bool {
 			if err != nil {
 				continue
 			}
-			if c, on := j.cover(at); c.Hide && on != at || on == "" && j.plan.Tier == sandbox.TierNamespace {
+			if _, on := j.cover(at); on != at && j.hides(at) {
 				return true
 			}
 			if !path.IsAbs(to) {

@@ -173,6 +173,7 @@ func (r *runner) run(s *scene) (list []result, usable bool, bad *wrong) {
 			return list, true, fail(o, "the effective policy grants %s, and the declared one does not", more)
 		}
 		across, behind := check.across(o), check.behindMask(o.A) || o.B != "" && check.behindMask(o.B)
+		behind = behind || o.Do == "link" && check.hidden(o.A)
 		// A target that is named by way of the source is gone when the source is.
 		copies := o.Do == "rename" && !strings.HasPrefix(o.B, o.A+"/") && check.copies(o.A, o.B)
 		skeleton, above := check.skeleton(o.A), check.aboveMissing(o)
