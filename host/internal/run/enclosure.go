@@ -2,8 +2,6 @@ package run
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -205,12 +203,9 @@ func (k *call) hold(ctx context.Context, cmd *command, held *enclose.Call) (*lau
 // warnOnce tells each warning the first time that it comes up in a session.
 func (k *call) warnOnce(ctx context.Context, list ...string) {
 	for _, text := range list {
-		key := "sandbox-" + keyOf(text)
-		if _, told := k.Session.Recall(key); told {
-			continue
+		if k.first(ctx, "sandbox-"+scope(text)) {
+			k.warn(text)
 		}
-		_ = k.Session.Remember(ctx, key, "told") // at worst it is told again
-		k.warn(text)
 	}
 }
 
@@ -228,12 +223,6 @@ func (k *call) changed(ctx context.Context, changes []sandbox.Change) error {
 	}
 	err := k.Holds.Add(context.WithoutCancel(ctx), holds...)
 	return errors.Join(k.report.refuse(ReasonChanged, fmt.Errorf("%s ran, and then this was not as the rules want it:%s\nnothing was put back; writing calls in this workspace are held until a person has looked: jphost trust accept", k.Tool.Name, b.String())), exit.With(exit.Host, err))
-}
-
-// keyOf is short, and different for different texts.
-func keyOf(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:8])
 }
 
 // effective writes the request for another policy than the declared one.

@@ -106,6 +106,13 @@ func (k *call) warn(text string) {
 	}
 }
 
+// first reports whether something comes up for the first time in this session. Where that cannot
+// be remembered it comes up again.
+func (k *call) first(ctx context.Context, key string) bool {
+	first, _ := k.Session.Once(ctx, key)
+	return first
+}
+
 func (k *call) run(ctx context.Context) error {
 	if err := k.runnable(); err != nil {
 		return err
@@ -197,9 +204,7 @@ func (k *call) unused(ctx context.Context) {
 	if at.IsZero() {
 		return
 	}
-	key := "style-" + k.Tool.Name
-	if _, told := k.Session.Recall(key); !told {
-		_ = k.Session.Remember(ctx, key, "told") // at worst it is told again
+	if k.first(ctx, "style-"+k.Tool.Name) {
 		k.warn(fmt.Sprintf("%s: style of %s is for hosts that show calls in a conversation, and does nothing here", at, ask.Visible(k.Tool.Name)))
 	}
 }

@@ -34,7 +34,7 @@ func (k *call) sensitive(ctx context.Context) error {
 	}
 	if k.unattendedByUser() {
 		k.answered(OnSensitive, "", ByConfig)
-		if first, _ := k.Session.Once(ctx, "sensitive-"+where.Scope); first {
+		if k.first(ctx, "sensitive-"+where.Scope) {
 			k.warn(strings.TrimSuffix(text, "\n"))
 		}
 		return nil
@@ -137,7 +137,7 @@ func (k *call) mentioned(ctx context.Context, stderr string) {
 			k.warn(ask.Visible(k.Tool.Name) + " spoke of a place of secrets that it may reach")
 			return
 		}
-		if first, _ := k.Session.Once(ctx, "mentioned-"+scope(k.Tool.Name, name)); first {
+		if k.first(ctx, "mentioned-"+scope(k.Tool.Name, name)) {
 			k.warn(fmt.Sprintf("%s spoke of %s, a place of secrets that it may reach\nto withhold it: %s", ask.Visible(k.Tool.Name), ask.Visible(name), k.withholding(name)))
 		}
 	}

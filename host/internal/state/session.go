@@ -13,9 +13,8 @@ import (
 // sessionAge is how long what a session remembered is kept.
 const sessionAge = 30 * 24 * time.Hour
 
-// Session remembers, for one workspace and one session, which warnings were shown and
-// which answers were to be remembered. It holds comfort, not consent: whoever
-// cannot read it asks again.
+// Session remembers, for one workspace and one session, which warnings were shown. It holds
+// comfort, not consent: whoever cannot read it warns again.
 type Session struct {
 	dir  *Dir
 	name string // "" remembers nothing
@@ -31,46 +30,29 @@ func (d *Dir) Session(id string) (*Session, error) {
 	return &Session{dir: sub, name: hex.EncodeToString(sum[:16]) + ".json"}, nil
 }
 
-// Recall returns the value remembered under key.
-func (s *Session) Recall(key string) (value string, ok bool) {
-	if s.name == "" {
-		return "", false
-	}
-	data, err := s.dir.Read(s.name)
-	if err != nil {
-		return "", false
-	}
-	value, ok = parseSession(data)[key]
-	return value, ok
-}
-
-// Remember keeps a value for the rest of the session; without a session it does nothing.
-func (s *Session) Remember(ctx context.Context, key, value string) error {
-	_, err := s.remember(ctx, key, value)
-	return err
-}
-
-// Once reports whether key comes up for the first time in this session, and
-// remembers it. Without a session every time is the first.
+// Once reports whether key comes up for the first time in this session, and remembers it.
+// Without a session every time is the first, and so it is where nothing can be read; an error
+// says that it could not be remembered.
 func (s *Session) Once(ctx context.Context, key string) (bool, error) {
-	had, err := s.remember(ctx, key, "shown")
-	return !had, err
-}
-
-func (s *Session) remember(ctx context.Context, key, value string) (had bool, err error) {
 	if s.name == "" {
-		return false, nil
+		return true, nil
 	}
-	if _, err := s.dir.sys.FS.Lstat(s.dir.File(s.name)); errors.Is(err, fs.ErrNotExist) {
+	// Mostly it is known, and then nobody needs to wait for the lock.
+	if data, err := s.dir.Read(s.name); err == nil {
+		if _, had := parseSession(data)[key]; had {
+			return false, nil
+		}
+	} else if errors.Is(err, fs.ErrNotExist) {
 		s.dir.sweep("", s.dir.Now().Add(-sessionAge))
 	}
-	err = s.dir.Update(ctx, s.name, func(old []byte) ([]byte, error) {
+	had := false
+	err := s.dir.Update(ctx, s.name, func(old []byte) ([]byte, error) {
 		m := parseSession(old)
 		_, had = m[key]
-		m[key] = value
+		m[key] = "shown"
 		return json.Marshal(m)
 	})
-	return had, err
+	return !had, err
 }
 
 func parseSession(data []byte) map[string]string {

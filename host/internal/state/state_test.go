@@ -291,7 +291,7 @@ func TestSetAsideNeverOverwrites(t *testing.T) {
 	}
 }
 
-func TestSessionRemembers(t *testing.T) {
+func TestOncePerSession(t *testing.T) {
 	ctx := context.Background()
 	d := statetest.Dir(t, t.TempDir(), nil)
 	s, err := d.Session("env:a")
@@ -302,20 +302,37 @@ func TestSessionRemembers(t *testing.T) {
 	if again, err := s.Once(ctx, "warned"); again || err != nil {
 		t.Errorf("again: %v, %v", again, err)
 	}
-	must(t, s.Remember(ctx, "run:x", "y"))
-	other, _ := d.Session("env:b")
-	none, _ := d.Session("")
-	for _, c := range []struct {
-		s    *state.Session
-		want string
-	}{{s, "y"}, {other, ""}, {none, ""}} {
-		if got, ok := c.s.Recall("run:x"); got != c.want || ok != (c.want != "") {
-			t.Errorf("recall: %q, %v; want %q", got, ok, c.want)
+	other, err := d.Session("env:b")
+	must(t, err)
+	if first, err := other.Once(ctx, "warned"); !first || err != nil {
+		t.Errorf("another session: %v, %v", first, err)
+	}
+	// What cannot be understood is warned of again, and then remembered.
+	for _, e := range entries(t, filepath.Join(d.Path(), "sessions"), ".json") {
+		must(t, os.WriteFile(e, []byte("{"), 0o600))
+	}
+	for _, want := range []bool{true, false} {
+		if first, err := s.Once(ctx, "warned"); first != want || err != nil {
+			t.Errorf("after damage: %v, %v; want %v", first, err, want)
 		}
 	}
-	if first, err := none.Once(ctx, "k"); !first || err != nil {
-		t.Errorf("without a session: %v, %v", first, err)
+	none, err := d.Session("")
+	must(t, err)
+	for range 2 {
+		if first, err := none.Once(ctx, "k"); !first || err != nil {
+			t.Errorf("without a session: %v, %v", first, err)
+		}
 	}
+}
+
+// entries are the files of a directory whose names end so; there must be some.
+func entries(t *testing.T, dir, suffix string) []string {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(dir, "*"+suffix))
+	if err != nil || len(list) == 0 {
+		t.Fatalf("%s: %q, %v", dir, list, err)
+	}
+	return list
 }
 
 func TestStateBelowTheWorkspaceIsTold(t *testing.T) {
