@@ -1,5 +1,5 @@
 // Package schema checks the arguments of a call against the parameters that a tool
-// declares, before anything is started: types, enums, ranges, what is required and what
+// declares, before anything is started: types, enums, what is required and what
 // is unknown, at every depth. All problems are reported at once, each with the path of
 // the value (`patterns[0].old`), because a model mends them in one go if it is told them
 // in one go.

@@ -14,12 +14,11 @@ type Kind string
 
 // The kinds of problems.
 const (
-	Unknown    Kind = "unknown"
-	Missing    Kind = "missing"
-	WrongType  Kind = "wrong_type"
-	NotInEnum  Kind = "not_in_enum"
-	OutOfRange Kind = "out_of_range"
-	BadSchema  Kind = "bad_schema"
+	Unknown   Kind = "unknown"
+	Missing   Kind = "missing"
+	WrongType Kind = "wrong_type"
+	NotInEnum Kind = "not_in_enum"
+	BadSchema Kind = "bad_schema"
 )
 
 // Problem is one thing that is wrong.

@@ -3,7 +3,6 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -20,9 +19,7 @@ type Node struct {
 	Default    any
 	HasDefault bool
 	Required   bool
-	// Minimum and Maximum bound numbers, both inclusive.
-	Minimum, Maximum *float64
-	Items            *Node
+	Items      *Node
 	// Properties are the only keys that an object may have; none allows all keys.
 	Properties []*Node
 	// Description is for the model.
@@ -54,9 +51,6 @@ func (n *Node) prepare(path string, problems *Problems) {
 		if !slices.Contains(typeNames, t) {
 			problems.add(path, BadSchema, "type %q is unknown; the types are %s", t, strings.Join(typeNames, ", "))
 		}
-	}
-	if n.Minimum != nil && n.Maximum != nil && *n.Minimum > *n.Maximum {
-		problems.add(path, BadSchema, "minimum is above maximum")
 	}
 	names := map[string]bool{}
 	for _, p := range n.Properties {
@@ -122,7 +116,7 @@ func (n *Node) property(name string) *Node {
 	return nil
 }
 
-// want describes what a value must be: "a string", "an integer of at least 1".
+// want describes what a value must be: "a string", "one of 1, 2".
 func (n *Node) want() string {
 	if len(n.Enum) > 0 {
 		words := make([]string, len(n.Enum))
@@ -150,16 +144,7 @@ func (n *Node) want() string {
 			words[i] = "a " + t
 		}
 	}
-	text := strings.Join(words, " or ")
-	switch {
-	case n.Minimum != nil && n.Maximum != nil:
-		text += fmt.Sprintf(" from %v to %v", *n.Minimum, *n.Maximum)
-	case n.Minimum != nil:
-		text += fmt.Sprintf(" of at least %v", *n.Minimum)
-	case n.Maximum != nil:
-		text += fmt.Sprintf(" of at most %v", *n.Maximum)
-	}
-	return text
+	return strings.Join(words, " or ")
 }
 
 // JSON is the schema as JSON Schema (draft 2020-12), for models and MCP clients. It says
@@ -187,12 +172,6 @@ func (n *Node) json() map[string]any {
 	}
 	if n.HasDefault {
 		out["default"] = n.Default
-	}
-	if n.Minimum != nil {
-		out["minimum"] = *n.Minimum
-	}
-	if n.Maximum != nil {
-		out["maximum"] = *n.Maximum
 	}
 	if n.Items != nil {
 		out["items"] = n.Items.json()
