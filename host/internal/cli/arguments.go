@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -16,40 +17,30 @@ import (
 	"github.com/jptools/jptools/jptool"
 )
 
-// maxRequest bounds what is read from standard input; the wire has the same limit.
+// maxRequest bounds what is read as a whole; the wire has the same limit.
 const maxRequest = 64 << 20
 
 // arguments makes the JSON object of a call from the words of the command line: KEY=TEXT
 // and KEY:=JSON, a JSON object, or `-`. A key that is given several times is a list. Which
 // texts stand for numbers and so on is for the tool's parameters to say.
 func arguments(words []string, tool *config.Tool, stdin io.Reader) ([]byte, error) {
-	merged := map[string]json.RawMessage{}
+	values := map[string][]json.RawMessage{}
 	var order []string
-	counts := map[string]int{}
-	add := func(key string, value json.RawMessage) error {
-		switch counts[key]++; counts[key] {
-		case 1:
-			order = append(order, key)
-			merged[key] = value
-		case 2:
-			merged[key] = append(append(append(json.RawMessage{'['}, merged[key]...), ','), append(value, ']')...)
-		default:
-			merged[key] = append(append(merged[key][:len(merged[key])-1], ','), append(value, ']')...)
-		}
-		return nil
-	}
-	for i, word := range words {
+	for _, word := range words {
 		if object, ok, err := whole(word, stdin); err != nil {
 			return nil, err
 		} else if ok {
 			if len(words) > 1 {
-				return nil, exit.Errorf(exit.Usage, "%s and other arguments do not go together\ngive one JSON object, or only KEY=VALUE", ask.Visible(words[i]))
+				return nil, exit.Errorf(exit.Usage, "%s and other arguments do not go together\ngive one JSON object, or only KEY=VALUE", ask.Visible(word))
 			}
 			return object, nil
 		}
 		key, value, ok := strings.Cut(word, "=")
 		if !ok || key == "" || key == ":" {
 			return nil, exit.Errorf(exit.Usage, "the argument %s is not KEY=VALUE\n%s", ask.Visible(word), example(tool, word))
+		}
+		if !utf8.ValidString(word) {
+			return nil, exit.Errorf(exit.Usage, "the argument %s is not valid UTF-8\nJSON has no other text, so no tool can be given it", ask.Visible(word))
 		}
 		raw := json.RawMessage(jptool.AppendJSONString(nil, value))
 		if name, isJSON := strings.CutSuffix(key, ":"); isJSON {
@@ -58,18 +49,34 @@ func arguments(words []string, tool *config.Tool, stdin io.Reader) ([]byte, erro
 			}
 			key, raw = name, json.RawMessage(value)
 		}
-		if err := add(key, raw); err != nil {
-			return nil, err
+		if values[key] == nil {
+			order = append(order, key)
 		}
+		values[key] = append(values[key], raw)
 	}
 	b := []byte{'{'}
 	for i, key := range order {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(append(jptool.AppendJSONString(b, key), ':'), merged[key]...)
+		b = append(jptool.AppendJSONString(b, key), ':')
+		if list := values[key]; len(list) == 1 {
+			b = append(b, list[0]...)
+		} else {
+			b = append(append(append(b, '['), joined(list)...), ']')
+		}
 	}
 	return append(b, '}'), nil
+}
+
+func joined(list []json.RawMessage) (b []byte) {
+	for i, raw := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, raw...)
+	}
+	return b
 }
 
 // whole reads a word that stands for the whole object.
@@ -80,14 +87,20 @@ func whole(word string, stdin io.Reader) (json.RawMessage, bool, error) {
 	if f, ok := stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return nil, false, exit.Errorf(exit.Usage, "- reads the arguments from standard input, which is a terminal\npipe one JSON object into the command")
 	}
-	data, err := io.ReadAll(io.LimitReader(stdin, maxRequest+1))
+	data, err := readAll(stdin)
 	if err != nil {
 		return nil, false, exit.Errorf(exit.Usage, "reading the arguments from standard input: %w", err)
 	}
-	if len(data) > maxRequest {
-		return nil, false, exit.Errorf(exit.Usage, "the arguments on standard input are larger than 64 MiB")
-	}
 	return data, true, nil
+}
+
+// readAll reads what is given as a whole, at most maxRequest bytes.
+func readAll(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxRequest+1))
+	if err == nil && len(data) > maxRequest {
+		err = fmt.Errorf("it is larger than %d MiB", maxRequest>>20)
+	}
+	return data, err
 }
 
 // example shows how the word may have been meant.

@@ -35,6 +35,7 @@ func TestArguments(t *testing.T) {
 		{"path", "error: the argument path is not KEY=VALUE\ndid you mean path=path?"},
 		{"=x", "error: the argument =x is not KEY=VALUE\ndid you mean path==x?"},
 		{"path:={", "error: the value of path: is not JSON: {\nwrite path=TEXT for a text"},
+		{"path=\xff", "error: the argument \"path=\\xff\" is not valid UTF-8\nJSON has no other text, so no tool can be given it"},
 		{"a=1 -", "error: - and other arguments do not go together\ngive one JSON object, or only KEY=VALUE"},
 	} {
 		got, err := arguments(strings.Fields(c.words), tool, strings.NewReader(`{"from":"stdin"}`))

@@ -24,6 +24,12 @@ func TestMain(m *testing.M) {
 // command runs a command line in a new directory with nothing configured but files.
 func command(t *testing.T, files map[string]string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
+	return commandWith(t, files, "", args...)
+}
+
+// commandWith is command with something on standard input.
+func commandWith(t *testing.T, files map[string]string, stdin string, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +49,7 @@ func command(t *testing.T, files map[string]string, args ...string) (stdout, std
 		"XDG_CONFIG_HOME=" + filepath.Join(top, "conf"), "PATH=" + os.Getenv("PATH"),
 	}
 	var out, errs bytes.Buffer
-	err = Run(t.Context(), environ, strings.NewReader(""), &out, &errs, args)
+	err = Run(t.Context(), environ, strings.NewReader(stdin), &out, &errs, args)
 	return out.String(), errs.String(), err
 }
 

@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"errors"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,7 +34,7 @@ Examples:
   printf 'read a.txt\nread b.txt\n' | jphost explain fs_read_file - --json
 
 Exit status: 0 all is allowed; 1 something is not; 2 a question cannot be answered. With - and JSON, each line of
-output is the answer to one line of input.`
+output is the answer to one line of input that is not empty.`
 }
 
 // Run implements the command.
@@ -126,47 +125,49 @@ type unanswered struct {
 	Error    string `json:"error"`
 }
 
-// batch answers a question a line. Words are separated by spaces; of a question on a path
-// everything after the first is the path, so it may hold spaces.
+// maxQuestion bounds a line of batch mode: a path is much shorter.
+const maxQuestion = 1 << 20
+
+// batch answers a question a line; empty lines are none. Words are separated by spaces; of a
+// question on a path everything after the first is the path, so it may hold spaces.
 func (c *explainCmd) batch(a *app, d *policy.Declared) error {
-	in := bufio.NewReader(io.LimitReader(a.stdin, maxRequest))
+	in := bufio.NewScanner(a.stdin)
+	in.Buffer(nil, maxQuestion)
 	var bad, no bool
-	for {
-		line, err := in.ReadString('\n')
-		line = strings.TrimRight(line, "\r\n")
-		if line != "" {
-			kind, rest, _ := strings.Cut(line, " ")
-			words := []string{kind, rest}
-			if kind == "command" {
-				words = strings.Fields(line)
-			}
-			e, err := explain(d, words)
-			switch {
-			case err != nil && a.out.json:
-				bad, err = true, a.out.value(unanswered{line, err.Error()})
-			case err != nil:
-				bad = true
-				a.out.printf("%s\n\n", ask.VisibleText(err.Error()))
-				err = nil
-			case a.out.json:
-				err = a.out.value(e)
-			default:
-				a.out.printf("%s\n\n", e)
-			}
-			if err != nil {
-				return err
-			}
-			no = no || !e.Allowed
+	for in.Scan() {
+		line := in.Text()
+		if line == "" {
+			continue
 		}
-		if err == io.EOF {
-			break
+		words := strings.SplitN(line, " ", 2)
+		if words[0] == "command" {
+			words = strings.Fields(line)
+		}
+		e, err := explain(d, a.below(words))
+		switch {
+		case err != nil && a.out.json:
+			bad, err = true, a.out.value(unanswered{line, err.Error()})
+		case err != nil:
+			bad = true
+			a.out.printf("%s\n\n", ask.VisibleText(err.Error()))
+			err = nil
+		case a.out.json:
+			err = a.out.value(e)
+		default:
+			a.out.printf("%s\n\n", e)
 		}
 		if err != nil {
-			return exit.With(exit.Host, err)
+			return err
 		}
+		no = no || !e.Allowed
 	}
-	if bad {
-		return &exit.Error{Code: exit.Usage, Err: errors.New("some lines are no questions")}
+	switch err := in.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return exit.Errorf(exit.Usage, "a question is longer than %d KiB; it and all after it are not answered\nwrite one question a line", maxQuestion>>10)
+	case err != nil:
+		return exit.Errorf(exit.Host, "reading the questions from standard input: %w", err)
+	case bad:
+		return exit.Errorf(exit.Usage, "some lines are no questions")
 	}
 	return denied(no)
 }

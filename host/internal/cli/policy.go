@@ -222,15 +222,18 @@ func (a *app) wirePolicy(from fromFile) (*policy.Declared, error) {
 
 // readFile reads a file of the command line; - is standard input.
 func readFile(name string, stdin io.Reader) ([]byte, error) {
-	var data []byte
-	var err error
-	if name == "-" {
-		data, err = io.ReadAll(io.LimitReader(stdin, maxRequest))
-	} else {
-		data, err = os.ReadFile(name)
+	from := stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, exit.With(exit.Usage, err)
+		}
+		defer f.Close()
+		from = f
 	}
+	data, err := readAll(from)
 	if err != nil {
-		return nil, exit.With(exit.Usage, err)
+		return nil, exit.Errorf(exit.Usage, "reading the policy from %s: %w", ask.Visible(name), err)
 	}
 	return data, nil
 }
