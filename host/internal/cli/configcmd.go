@@ -4,13 +4,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/schema"
-	"github.com/jptools/jptools/host/internal/template"
 )
 
 type configCmd struct {
@@ -113,76 +110,6 @@ func (c *configShowCmd) history(a *app, cfg *config.Config) error {
 		}
 		a.out.printf("%s = %s  # %s %s%s\n", s.Key, found[i].Value, s.Layer, s.Origin, note)
 	}
-	return nil
-}
-
-type configCheckCmd struct{}
-
-func (configCheckCmd) Help() string {
-	return `Reads all layers, and compiles the parameters, the command and the policy of every tool. It warns of
-commands that cannot be started as they are, and of rules that do not do what they seem to. External paths that are not
-approved are no errors; jphost approvals list shows them.`
-}
-
-// Run implements the command.
-func (c *configCheckCmd) Run(a *app) error {
-	cfg, err := a.config()
-	if err != nil {
-		return err
-	}
-	p, err := a.open()
-	if err != nil {
-		return err
-	}
-	h, err := a.host(p, cfg, nil)
-	if err != nil {
-		return err
-	}
-	var all config.Errors
-	wrong := func(at config.Origin, err error) {
-		message, help, _ := strings.Cut(err.Error(), "\n")
-		all = append(all, &config.Problem{Origin: at, Message: message, Help: help})
-	}
-	for _, t := range cfg.Tools() {
-		if _, err := schema.FromConfig(t.Parameters); err != nil {
-			wrong(t.Origin("parameters"), err)
-		}
-		if t.Source.Kind != config.SourceLocal {
-			continue
-		}
-		if command, err := template.Compile(template.Command{Program: t.Command.Program, Args: t.Command.Args, Shell: t.Command.Shell}); err != nil {
-			wrong(t.Command.Origin, err)
-		} else {
-			for _, w := range checkCommand(h, t, command) {
-				a.out.warn(w.String())
-			}
-		}
-		d, err := a.compiled(cfg, t)
-		if list := config.Errors(nil); errors.As(err, &list) {
-			all = append(all, list...)
-			continue
-		} else if err != nil {
-			wrong(t.Origin("access"), err)
-			continue
-		}
-		for _, w := range append(d.Warnings, d.Remarks(cfg, t)...) {
-			a.out.warn(w.String())
-		}
-		_ = d.Close()
-	}
-	if len(all) > 0 {
-		return exit.With(exit.Usage, all)
-	}
-	loaded := 0
-	for _, l := range cfg.Layers() {
-		if l.State == config.Loaded {
-			loaded++
-		}
-	}
-	if a.out.json {
-		return a.out.value(map[string]any{"ok": true, "layers": loaded, "tools": len(cfg.Tools())})
-	}
-	a.out.printf("the configuration is in order: %d layers, %d tools\n", loaded, len(cfg.Tools()))
 	return nil
 }
 

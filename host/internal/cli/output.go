@@ -141,13 +141,38 @@ type failed struct {
 	// Code is a word for Exit, the exit status: refused, usage, host or interrupted.
 	Code string    `json:"code"`
 	Exit exit.Code `json:"exit"`
+	// Errors are the single ones of a configuration that cannot be used.
+	Errors []problem `json:"errors,omitempty"`
+}
+
+// problem is one thing that is wrong in a configuration, as JSON output has it.
+type problem struct {
+	// File is an absolute path, the name of an environment variable or a flag; Line and Column count
+	// from 1 and are absent where there are no lines.
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Key     string `json:"key,omitempty"`
+	Message string `json:"message"`
+	// Hint is what to do.
+	Hint string `json:"hint,omitempty"`
+}
+
+func failedBy(err error) failed {
+	code := exit.Of(err)
+	f := failed{Message: err.Error(), Code: code.String(), Exit: code}
+	if list := config.Errors(nil); errors.As(err, &list) {
+		for _, p := range list {
+			f.Errors = append(f.Errors, problem{p.Origin.File, p.Origin.Line, p.Origin.Column, p.Origin.Key, p.Message, p.Help})
+		}
+	}
+	return f
 }
 
 // failure says why the command failed. Lines after the first say what to do.
 func (o *output) failure(err error) {
 	if text := err.Error(); o.json && !o.answered && text != "" {
-		code := exit.Of(err)
-		_ = o.value(failed{text, code.String(), code})
+		_ = o.value(failedBy(err))
 	}
 	_ = o.flush()
 	if list := config.Errors(nil); errors.As(err, &list) && err.Error() == list.Error() {

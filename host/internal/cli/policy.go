@@ -132,15 +132,25 @@ func (a *app) waiting() error {
 	if err != nil {
 		return err
 	}
-	widening, err := policy.Widening(a.ctx, cfg, p.root)
-	if err != nil {
-		return err
-	}
-	trusted, _, err := p.trust(a).Check(a.ctx, widening)
+	trusted, err := a.trusted(cfg, p)
 	if err == nil && !trusted {
-		a.out.note("settings of this workspace wait to be accepted, and nothing runs until: jphost trust accept")
+		a.noteWaiting()
 	}
 	return err
+}
+
+// trusted reports whether all that the repository's own settings widen was accepted.
+func (a *app) trusted(cfg *config.Config, p *place) (bool, error) {
+	widening, err := policy.Widening(a.ctx, cfg, p.root)
+	if err != nil {
+		return false, err
+	}
+	trusted, _, err := p.trust(a).Check(a.ctx, widening)
+	return trusted, exit.With(exit.Host, err)
+}
+
+func (a *app) noteWaiting() {
+	a.out.note("settings of this workspace wait to be accepted, and nothing runs until: jphost trust accept")
 }
 
 // declared is the policy of a tool, or of a file in its stead.

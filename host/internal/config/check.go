@@ -139,7 +139,11 @@ func (c *checker) table(n *node, v *Value) {
 		case f == nil:
 			help := unknownKey(k, n.keys())
 			if in := n.deeper(k); in != "" {
-				help = "did you mean " + in + "." + k + "?"
+				help = "did you mean " + in + "." + quoteKey(k)
+				if len(child.keys) > 0 && n.field(in).node.field(k).node.kind == nodeMap {
+					help += "." + quoteKey(child.keys[0])
+				}
+				help += "?"
 			}
 			c.add(child.Origin, "unknown key", help)
 		case f.own && v.Origin.Layer.Repository():

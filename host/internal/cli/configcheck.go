@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/schema"
+	"github.com/jptools/jptools/host/internal/template"
+)
+
+type configCheckCmd struct{}
+
+func (configCheckCmd) Help() string {
+	return `Reads all layers, and compiles the parameters, the command and the policy of every tool. It warns of
+commands that cannot be started as they are, and of rules that do not do what they seem to. External paths that are not
+approved are no errors; jphost approvals list shows them.
+
+With --json: ok, layers, tools, warnings (origin, message, help) and trusted; or ok = false and errors (file, line, column,
+key, message, hint).`
+}
+
+// checked is what `jphost config check --json` prints of a configuration that is in order.
+type checked struct {
+	OK     bool `json:"ok"`
+	Layers int  `json:"layers"`
+	Tools  int  `json:"tools"`
+	// Trusted is false while settings of the repository wait to be accepted: nothing runs until then.
+	Trusted  bool             `json:"trusted"`
+	Warnings []policy.Warning `json:"warnings"`
+}
+
+// Run implements the command.
+func (c *configCheckCmd) Run(a *app) error {
+	report, err := c.check(a)
+	if err != nil {
+		if a.out.json && exit.Of(err) == exit.Usage {
+			f := failedBy(err)
+			return errors.Join(err, a.out.value(struct {
+				OK bool `json:"ok"`
+				failed
+			}{false, f}))
+		}
+		return err
+	}
+	for _, w := range report.Warnings {
+		a.out.warn(w.String())
+	}
+	if a.out.json {
+		return a.out.value(report)
+	}
+	a.out.printf("the configuration is in order: %d layers, %d tools\n", report.Layers, report.Tools)
+	if !report.Trusted {
+		a.noteWaiting()
+	}
+	return nil
+}
+
+// check looks at everything. The error has all that is wrong.
+func (c *configCheckCmd) check(a *app) (*checked, error) {
+	cfg, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	p, err := a.open()
+	if err != nil {
+		return nil, err
+	}
+	h, err := a.host(p, cfg, nil)
+	if err != nil {
+		return nil, err
+	}
+	report := &checked{OK: true, Tools: len(cfg.Tools()), Warnings: []policy.Warning{}}
+	warn := func(list ...policy.Warning) {
+		for _, w := range list {
+			if !slices.Contains(report.Warnings, w) {
+				report.Warnings = append(report.Warnings, w)
+			}
+		}
+	}
+	var all config.Errors
+	wrong := func(at config.Origin, err error) {
+		message, help, _ := strings.Cut(err.Error(), "\n")
+		all = append(all, &config.Problem{Origin: at, Message: message, Help: help})
+	}
+	for _, t := range cfg.Tools() {
+		if _, err := schema.FromConfig(t.Parameters); err != nil {
+			wrong(t.Origin("parameters"), err)
+		}
+		if t.Source.Kind != config.SourceLocal {
+			continue
+		}
+		if command, err := template.Compile(template.Command{Program: t.Command.Program, Args: t.Command.Args, Shell: t.Command.Shell}); err != nil {
+			wrong(t.Command.Origin, err)
+		} else {
+			warn(checkCommand(h, t, command)...)
+		}
+		d, err := a.compiled(cfg, t)
+		if list := config.Errors(nil); errors.As(err, &list) {
+			all = append(all, list...)
+			continue
+		} else if err != nil {
+			wrong(t.Origin("access"), err)
+			continue
+		}
+		warn(d.Warnings...)
+		warn(d.Remarks(cfg, t)...)
+		_ = d.Close()
+	}
+	if len(all) > 0 {
+		return nil, exit.With(exit.Usage, all)
+	}
+	for _, l := range cfg.Layers() {
+		if l.State == config.Loaded {
+			report.Layers++
+		}
+	}
+	report.Trusted, err = a.trusted(cfg, p)
+	return report, err
+}
