@@ -98,14 +98,15 @@ func (a *app) printTrust(s *trustState) {
 
 type trustAcceptCmd struct {
 	Yes    bool   `help:"Ask nothing."`
-	Digest string `placeholder:"DIGEST" help:"Accept only what has this digest (jphost trust show --json); then nothing is asked."`
+	Digest string `placeholder:"DIGEST" help:"Accept only settings with this digest (jphost trust show --json); then nothing is asked. Calls that are held back stay so without --yes."`
 }
 
 func (trustAcceptCmd) Help() string {
 	return `Shows the settings and asks. Without a terminal, say what you looked at:
 
   jphost trust accept
-  jphost trust accept --digest sha256:…`
+  jphost trust accept --digest sha256:…
+  jphost trust accept --digest sha256:… --yes     and release what is held back`
 }
 
 // Run implements the command.
@@ -122,7 +123,7 @@ func (c *trustAcceptCmd) Run(a *app) error {
 	case c.Digest != "" && c.Digest != s.Digest:
 		return exit.Errorf(exit.Refused, "the settings have another digest: %s\nlook at them again with: jphost trust show", s.Digest)
 	case c.Digest == "" && !c.Yes:
-		if err := a.acceptQuestion(s); err != nil {
+		if err := a.acceptQuestion(s, held); err != nil {
 			return err
 		}
 	}
@@ -131,7 +132,10 @@ func (c *trustAcceptCmd) Run(a *app) error {
 			return exit.With(exit.Host, err)
 		}
 	}
-	if held && c.Digest == "" {
+	if held && c.Digest != "" && !c.Yes {
+		return c.done(a, "the settings are accepted; changes that wait to be looked at still hold writing calls: jphost trust accept --yes")
+	}
+	if held {
 		if _, err := approval.OpenHolds(p.dir).Accept(a.ctx); err != nil {
 			return exit.With(exit.Host, err)
 		}
@@ -139,7 +143,7 @@ func (c *trustAcceptCmd) Run(a *app) error {
 	return c.done(a, "accepted")
 }
 
-func (a *app) acceptQuestion(s *trustState) error {
+func (a *app) acceptQuestion(s *trustState, held bool) error {
 	body := ""
 	if !s.Trusted {
 		body = s.question
@@ -153,9 +157,12 @@ func (a *app) acceptQuestion(s *trustState) error {
 	answer, err := a.ask().Bool(a.ctx, ask.BoolQuestion{Message: ask.Message{Body: body}, Prompt: "Accept this?", Default: ask.No()})
 	switch {
 	case errors.Is(err, ask.ErrNoTerminal):
-		how := "--yes"
-		if s.Digest != "" {
+		how := "--yes" // for what is held back
+		if !s.Trusted {
 			how = "--digest " + s.Digest
+			if held {
+				how += " --yes"
+			}
 		}
 		return exit.Errorf(exit.Refused, "there is no terminal to ask on\nlook at it with: jphost trust show\nand then: jphost trust accept %s", how)
 	case err != nil:

@@ -39,7 +39,8 @@ type Report struct {
 //
 //   - success, error, needs_input: the tool's own (docs/wire.md); needs_input is a
 //     question that nobody answered;
-//   - refused: the host did not run it, or did not hand on its result; Reason says why;
+//   - refused: the host did not run it, did not hand on its result, or found changes that
+//     the rules withhold; Reason says which;
 //   - failed: the host could not run it to its end;
 //   - planned: a dry run.
 type Outcome struct {
