@@ -117,7 +117,7 @@ func (c *approvalsApproveCmd) Run(a *app) error {
 		return exit.With(exit.Refused, err)
 	case err != nil:
 		return exit.With(exit.Host, err)
-	case !res.Approved && a.ask() == ask.Prompter(ask.None{}):
+	case !res.Approved && ask.Nobody(a.ask()):
 		return exit.Errorf(exit.Refused, "there is no terminal to ask on\nif %s may lead to %s: jphost approvals approve %s --target %s",
 			ask.Visible(entry), ask.Visible(target), ask.Word(entry), ask.Word(target))
 	case !res.Approved:

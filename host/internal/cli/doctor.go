@@ -71,8 +71,9 @@ var landlockSteps = []struct {
 // fullABI is the version from which all of a policy is held, with namespaces.
 const fullABI = 4
 
-// diagnose says what a machine can hold. It is pure.
-func diagnose(m sandbox.Machine, details machine.Details, tried *machine.Attempt) *diagnosis {
+// diagnose says what a machine can hold; survives says which processes may outlive their call, nil
+// for none. It is pure.
+func diagnose(m sandbox.Machine, details machine.Details, tried *machine.Attempt, survives error) *diagnosis {
 	d := &diagnosis{
 		System: details, Machine: m, Landlock: []string{}, Tiers: []sandbox.Tier{}, Changes: []change{},
 		OK: m.Landlock >= fullABI && m.Namespaces && m.Seccomp,
@@ -88,7 +89,7 @@ func diagnose(m sandbox.Machine, details machine.Details, tried *machine.Attempt
 		}
 	}
 	d.calls(m)
-	d.holds(m)
+	d.holds(m, survives)
 	for _, key := range []string{machine.Landlock, machine.Seccomp, machine.Namespaces} {
 		if why := m.Why[key]; why != "" {
 			lines := strings.Split(why, "\n")
@@ -128,7 +129,7 @@ func (d *diagnosis) calls(m sandbox.Machine) {
 }
 
 // holds says for each thing that a policy speaks of what holds it, or why nothing does.
-func (d *diagnosis) holds(m sandbox.Machine) {
+func (d *diagnosis) holds(m sandbox.Machine, survives error) {
 	d.Enforced, d.NotEnforced = []enforced{}, []notEnforced{}
 	by := func(what string, mechanisms ...string) bool {
 		if by := filled(mechanisms...); len(by) > 0 {
@@ -177,7 +178,12 @@ func (d *diagnosis) holds(m sandbox.Machine) {
 	if !by("system calls that lead around all this", when(filter, "seccomp")) {
 		not("system calls that lead around all this", "needs seccomp and Landlock")
 	}
-	by("environment, time, output; every process of a call ends with it", "jphost")
+	by("environment, time, output", "jphost")
+	if survives == nil {
+		by("every process of a call ends with it", "jphost")
+	} else {
+		not("every process of a call ends with it", survives.Error())
+	}
 	not("access.commands: which programs, with which arguments", "the kernel does not see commands")
 }
 

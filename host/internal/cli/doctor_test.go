@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"runtime"
 	"slices"
 	"strings"
@@ -82,7 +83,7 @@ func TestDiagnose(t *testing.T) {
 			1,
 		},
 	} {
-		d := diagnose(c.machine, machine.Details{}, nil)
+		d := diagnose(c.machine, machine.Details{}, nil, nil)
 		var tiers []sandbox.Tier
 		for _, k := range d.Calls {
 			tiers = append(tiers, k.Tier)
@@ -120,6 +121,19 @@ func TestDiagnose(t *testing.T) {
 			if len(change.Do) == 0 {
 				t.Errorf("%s: %+v does not say what to do", c.name, change)
 			}
+		}
+	}
+}
+
+// What may survive a call is told, and not counted among what holds.
+func TestDoctorTellsWhatSurvives(t *testing.T) {
+	const what = "every process of a call ends with it"
+	for _, survives := range []error{nil, errors.New("some live on")} {
+		d := diagnose(sandbox.Machine{}, machine.Details{}, nil, survives)
+		held := slices.ContainsFunc(d.Enforced, func(e enforced) bool { return e.What == what })
+		told := slices.ContainsFunc(d.NotEnforced, func(n notEnforced) bool { return n.What == what && n.Why == "some live on" })
+		if held != (survives == nil) || told == held {
+			t.Errorf("%v: enforced %v, told %v", survives, held, told)
 		}
 	}
 }

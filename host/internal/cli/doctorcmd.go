@@ -8,6 +8,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/sandbox/machine"
 )
 
@@ -42,7 +43,7 @@ func (c *doctorCmd) Run(a *app) error {
 			return err
 		}
 	}
-	d := diagnose(limit.Apply(m), machine.Describe(a.getenv), tried)
+	d := diagnose(limit.Apply(m), machine.Describe(a.getenv), tried, launch.TreeControl())
 	d.Simulated = limit.Simulated()
 	if a.out.json {
 		err = a.out.value(d)

@@ -47,7 +47,7 @@ type given struct {
 	root     string
 }
 
-// policy compiles the flags. Nothing is taken from configuration files: what a program may do
+// compile compiles the flags. Nothing is taken from configuration files: what a program may do
 // stands on the command line.
 func (g *grants) compile(a *app) (*given, error) {
 	out := &given{}

@@ -8,7 +8,6 @@ import (
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/sandbox"
 )
@@ -82,7 +81,7 @@ func (c *sandboxPlanCmd) tool(a *app) (d *policy.Declared, p enclose.Program, s 
 	if t.Source.Kind != config.SourceLocal {
 		return nil, p, s, exit.Errorf(exit.Usage, "%s has source %q, and only local tools are started here\nthey are listed by: jphost tools", ask.Visible(t.Name), t.Source.Kind)
 	}
-	h, err := a.host(place, cfg, launch.New(nil))
+	h, err := a.host(place, cfg, nil)
 	if err != nil {
 		return nil, p, s, err
 	}

@@ -16,6 +16,6 @@ func IsSupervisor(args []string) bool { return isSupervisor(args) }
 // have a plan; nil refuses them.
 func Supervise(start Start) int { return supervise(start) }
 
-// TreeControl returns nil where all processes of a call end with it, whatever they do,
-// and a *NotSupportedError that says what may survive elsewhere.
+// TreeControl returns nil where all processes of a call end with it, whatever they do. Elsewhere
+// the error matches errors.ErrUnsupported and says what may survive.
 func TreeControl() error { return treeControl() }

@@ -125,7 +125,7 @@ func (k *call) loop(ctx context.Context, action jptool.Action) (out launch.Outco
 			delete(cmd.req.answers, q.ID+".token")
 		}
 	}
-	return out, exit.Errorf(exit.Refused, "%s asked %d times and still has no result; it was given up\nanswers given so far are in effect for nothing: look into the tool", k.Tool.Name, maxRounds)
+	return out, exit.Errorf(exit.Refused, "%s asked %d times and still has no result; the call was given up\nmend the tool: with its questions answered it should come to an end", k.Tool.Name, maxRounds)
 }
 
 // once starts the tool once.
