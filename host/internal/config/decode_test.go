@@ -143,25 +143,13 @@ func TestSandboxPathForms(t *testing.T) {
 	}
 }
 
-// Flags carry Go values; errors.As finds a single problem.
-func TestFlagValues(t *testing.T) {
-	tree := map[string]any{"conversation": map[string]any{"tools": map[string]any{"x": map[string]any{
-		"access":  map[string]any{"fs": []any{map[string]any{"path": "fork", "external": true, "read": true}}},
-		"options": map[string]any{"i": 1, "j": int64(2), "f": 1.5, "b": true, "n": nil, "s": []string{"a"}},
-	}}}}
-	c := load(t, nil, func(o *Options) { o.Flags = []Flag{{"--mount fork=/x", tree}} })
-	x := mustTool(t, c, "x")
-	if r := x.Access.FS[0]; !r.External || r.At.String() != "--mount fork=/x" || r.At.Layer != LayerFlag {
-		t.Errorf("%+v", r)
-	}
-	if diff := cmp.Diff(map[string]any{"i": int64(1), "j": int64(2), "f": 1.5, "b": true, "s": []any{"a"}}, x.Options); diff != "" {
-		t.Error(diff)
-	}
+// errors.As finds a single problem in what Load returns.
+func TestProblemsAreFound(t *testing.T) {
 	o := options(t, nil)
-	o.Flags = []Flag{{"--run", map[string]any{"conversation": map[string]any{"tools": map[string]any{"x": map[string]any{"run": 1}}}}}}
+	o.Args = []string{"conversation.tools.x.run:=1"}
 	_, err := Load(o)
 	var p *Problem
-	if !errors.As(err, &p) || p.Origin.Key != "conversation.tools.x.run" || p.Origin.File != "--run" {
+	if !errors.As(err, &p) || p.Origin.Key != "conversation.tools.x.run" || p.Origin.File != "--cfg conversation.tools.x.run:=1" {
 		t.Errorf("%v", err)
 	}
 }

@@ -13,5 +13,5 @@
 //
 // What it does not do: it resolves no path of a rule, so a link that leads elsewhere is
 // found by the policy compiler; and it trusts no one less than another. Who may widen
-// what is decided by the caller from [Config.FromRepository].
+// what is decided by the caller from [Config.History].
 package config

@@ -113,7 +113,9 @@ func FuzzLayers(f *testing.F) {
 			}
 			return
 		}
-		c.FromRepository()
+		if _, err := c.History(""); err != nil {
+			t.Error(err)
+		}
 		for _, tool := range c.Tools() {
 			tool.Access.Policy()
 		}

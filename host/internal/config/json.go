@@ -50,8 +50,12 @@ func jsonValue(dec *json.Decoder, at Origin, depth int) (*Value, error) {
 		return jsonTable(dec, at, depth)
 	case json.Number:
 		return jsonNumber(tok, at)
+	case bool:
+		return &Value{Kind: Bool, Origin: at, flag: tok}, nil
+	case string:
+		return &Value{Kind: String, Origin: at, text: tok}, nil
 	}
-	return fromAny(tok, at, depth)
+	return &Value{Origin: at}, nil // null
 }
 
 func jsonList(dec *json.Decoder, at Origin, depth int) (*Value, error) {
@@ -104,56 +108,4 @@ func jsonNumber(n json.Number, at Origin) (*Value, error) {
 		return nil, fmt.Errorf("the number %s does not fit", show(n.String()))
 	}
 	return &Value{Kind: Float, Origin: at, float: f}, nil
-}
-
-// fromAny converts what a flag was parsed into.
-func fromAny(x any, at Origin, depth int) (*Value, error) {
-	if depth >= maxDepth {
-		return nil, fmt.Errorf("it is nested deeper than %d", maxDepth)
-	}
-	v := &Value{Origin: at}
-	switch x := x.(type) {
-	case nil:
-	case bool:
-		v.Kind, v.flag = Bool, x
-	case int:
-		v.Kind, v.integer = Integer, int64(x)
-	case int64:
-		v.Kind, v.integer = Integer, x
-	case float64:
-		v.Kind, v.float = Float, x
-	case string:
-		v.Kind, v.text = String, x
-	case []string:
-		list := make([]any, len(x))
-		for i, s := range x {
-			list[i] = s
-		}
-		return fromAny(list, at, depth)
-	case []any:
-		v.Kind = List
-		for i, e := range x {
-			here := at
-			here.Key += "[" + strconv.Itoa(i) + "]"
-			item, err := fromAny(e, here, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			v.items = append(v.items, item)
-		}
-	case map[string]any:
-		v = newTable(at)
-		for _, k := range sortedKeys(x) {
-			here := at
-			here.Key = joinKey(at.Key, k)
-			child, err := fromAny(x[k], here, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			v.set(k, child)
-		}
-	default:
-		return nil, fmt.Errorf("a %T is no configuration value", x)
-	}
-	return v, nil
 }

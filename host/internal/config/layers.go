@@ -50,9 +50,10 @@ func (c *Config) Layers() []LayerInfo {
 // list, and each item of a list of rules on its own.
 func (c *Config) Effective() []Setting { return settings(c.merged, nil) }
 
-// History lists every setting of a key or below it in any layer, low to high, so that
-// the last effective one is what holds. The key is in TOML's notation. The error says
-// that it is none.
+// History lists every setting of a key or below it in any layer, low to high and in the order
+// of the files, so that the last effective one is what holds. Values that a higher layer replaced
+// are in the list, with Effective false. The key is in TOML's notation, "" for all; the error
+// says that it is none.
 func (c *Config) History(key string) ([]Setting, error) {
 	parts, err := splitKey(key)
 	if err != nil {
@@ -73,21 +74,6 @@ func (c *Config) History(key string) ([]Setting, error) {
 		}
 	}
 	return out, nil
-}
-
-// FromRepository lists everything that layers of the repository set, in the order of
-// layers and then of the files: what a later check for trust has to look at. It says
-// nothing about which of it widens. Values that a higher layer replaced are in the list
-// with Effective false.
-func (c *Config) FromRepository() []Setting {
-	var out []Setting
-	used := c.inForce()
-	for _, layer := range c.layers {
-		if layer.tree != nil && layer.Layer.Repository() {
-			out = append(out, settings(layer.tree, used)...)
-		}
-	}
-	return out
 }
 
 // inForce is the set of values in the merged tree; merging shares them with their layer.

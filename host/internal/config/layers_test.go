@@ -34,8 +34,7 @@ func TestOrderOfLayers(t *testing.T) {
 		remove string
 		want   string
 	}{
-		{"", "flag"},
-		{"flags", "file argument"},
+		{"", "file argument"},
 		{"file argument", "first argument"},
 		{"args", "talk"},
 		{talkFile, "env"},
@@ -51,11 +50,8 @@ func TestOrderOfLayers(t *testing.T) {
 	o.Cwd = "/ws/a/b"
 	o.Environ = []string{"JP_CFG_CONVERSATION_TOOLS_X_SUMMARY=env", "HOME=/home/u"}
 	o.Args = []string{"conversation.tools.x.summary=first argument", "extra.toml"}
-	o.Flags = []Flag{{"--summary flag", map[string]any{"conversation": map[string]any{"tools": map[string]any{"x": map[string]any{"summary": "flag"}}}}}}
 	for _, step := range order {
 		switch step.remove {
-		case "flags":
-			o.Flags = nil
 		case "file argument":
 			o.Args = o.Args[:1]
 		case "args":
@@ -218,9 +214,9 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// FromRepository is everything that a repository says, also what takes something away
+// The history of all keys has everything that a repository says, also what takes something away
 // from the user's own rules and so leaves no value.
-func TestFromRepository(t *testing.T) {
+func TestHistoryOfARepository(t *testing.T) {
 	f := files{
 		userFile: "conversation.tools.x.access.fs = [{ path = \"secret\" }]",
 		workspaceFile: `
@@ -239,7 +235,14 @@ conversation.tools.x.access.commands = {}`,
 	}
 	dump := func(c *Config) string {
 		var b strings.Builder
-		for _, s := range c.FromRepository() {
+		all, err := c.History("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range all {
+			if !s.Origin.Layer.Repository() {
+				continue
+			}
 			fmt.Fprintf(&b, "%s = %s @%s %t\n", s.Key, s.Value, s.Origin, s.Effective)
 		}
 		return b.String()

@@ -33,17 +33,6 @@ type Options struct {
 	Environ []string
 	// Args are the values of --cfg, in order.
 	Args []string
-	// Flags are what other flags stand for, in order.
-	Flags []Flag
-}
-
-// Flag is a piece of configuration that a command-line flag stands for.
-type Flag struct {
-	// Name is shown as the origin, such as `--mount fork=../fork`.
-	Name string
-	// Values is a table of nil, bool, int, int64, float64, string, []string, []any and
-	// map[string]any.
-	Values map[string]any
 }
 
 // File names of the repository's layers.
@@ -89,7 +78,7 @@ func Load(o Options) (*Config, error) {
 		o.FS = disk.OS
 	}
 	l := &loader{Options: o, merged: newTable(Origin{})}
-	steps := []func() error{l.defaults, l.files, l.environment, l.conversation, l.arguments, l.flags}
+	steps := []func() error{l.defaults, l.files, l.environment, l.conversation, l.arguments}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, err
@@ -305,21 +294,4 @@ func (l *loader) conversation() error {
 		return nil
 	}
 	return l.file(LayerConversation, l.Conversation, true)
-}
-
-func (l *loader) flags() error {
-	for _, f := range l.Flags {
-		at := Origin{Layer: LayerFlag, File: f.Name}
-		tree, err := fromAny(f.Values, at, 0)
-		if err != nil {
-			return Errors{{at, err.Error(), ""}}
-		}
-		if tree.Kind != Table {
-			tree = newTable(at)
-		}
-		if err := l.add(LayerInfo{Layer: LayerFlag, Source: f.Name}, tree); err != nil {
-			return err
-		}
-	}
-	return nil
 }

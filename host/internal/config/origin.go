@@ -20,7 +20,7 @@ const (
 	LayerEnv                        // JP_CFG_*
 	LayerConversation               // what was added to the conversation
 	LayerArgument                   // --cfg
-	LayerFlag                       // other flags
+	LayerFlag                       // flags that are rules themselves, of jphost sandbox
 )
 
 var layerNames = [...]string{

@@ -52,7 +52,7 @@ type howto struct {
 	// dedup is nil where the layer has no opinion ("inherit").
 	dedup   *bool
 	discard bool
-	// places of the annotations themselves, for FromRepository.
+	// notes are the annotations themselves, for History.
 	notes []*Value
 }
 

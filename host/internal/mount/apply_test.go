@@ -167,7 +167,7 @@ func TestMount(t *testing.T) {
 	// Again: nothing to do, nobody to ask.
 	before := w.tree(t)
 	if p := w.plan(t, specs...); !p.Empty() {
-		t.Errorf("again: %v %+v", p.Bindings(), shown(p.Delta()))
+		t.Errorf("again: %v %+v", p.bindings, shown(p.delta))
 	} else if err := p.Apply(ctx, w.env); err != nil || w.tree(t) != before {
 		t.Errorf("again: %v", err)
 	}

@@ -55,24 +55,18 @@ type Link struct {
 
 // Plan is a batch of mounts, decided but not done. Only NewPlan makes one.
 type Plan struct {
-	root     string
-	links    []Link
+	root  string
+	links []Link // each once
+	// bindings are the approvals to seed; those that are stored already are left out.
 	bindings []approval.Binding
-	delta    ConversationDelta
-	confirm  []Confirmation
+	// delta is what the conversation is to remember.
+	delta ConversationDelta
+	// confirm is what a person must agree to first, in order.
+	confirm []Confirmation
 }
 
 // Links are the links of the batch, each once.
 func (p *Plan) Links() []Link { return slices.Clone(p.links) }
-
-// Bindings are the approvals to seed; those that are stored already are left out.
-func (p *Plan) Bindings() []approval.Binding { return slices.Clone(p.bindings) }
-
-// Delta is what the conversation is to remember.
-func (p *Plan) Delta() ConversationDelta { return p.delta }
-
-// Confirmations are what a person must agree to first, in order.
-func (p *Plan) Confirmations() []Confirmation { return slices.Clone(p.confirm) }
 
 // Empty reports that everything is as the batch wants it already.
 func (p *Plan) Empty() bool {

@@ -186,11 +186,11 @@ func TestModesAndDefaultDenyPreservation(t *testing.T) {
 				r.Rules = c.rules
 			}
 			p := plan(t, r, c.specs...)
-			if diff := cmp.Diff(c.want, shown(p.Delta())); diff != "" {
+			if diff := cmp.Diff(c.want, shown(p.delta)); diff != "" {
 				t.Error(diff)
 			}
 			var reasons []Reason
-			for _, c := range p.Confirmations() {
+			for _, c := range p.confirm {
 				reasons = append(reasons, c.Reason)
 			}
 			if diff := cmp.Diff(c.confirm, reasons); diff != "" {
@@ -206,10 +206,10 @@ func TestPlanIsIdempotent(t *testing.T) {
 	r := req(home)
 	first := plan(t, r, "fork=~/code/x", "fs_modify_file:fork=~/code/x:rw")
 	second := plan(t, r, "fork=~/code/x", "fs_modify_file:fork=~/code/x:rw")
-	if diff := cmp.Diff(shown(first.Delta()), shown(second.Delta())); diff != "" {
+	if diff := cmp.Diff(shown(first.delta), shown(second.delta)); diff != "" {
 		t.Error(diff)
 	}
-	for tool, d := range first.Delta().Tools {
+	for tool, d := range first.delta.Tools {
 		r.Rules[tool] = append(r.Rules[tool], d.FS...)
 	}
 	if err := os.Symlink(home+"/code/x", home+"/ws/fork"); err != nil {
@@ -218,8 +218,8 @@ func TestPlanIsIdempotent(t *testing.T) {
 	r.Approved = func(approval.Binding) approval.Decision {
 		return approval.Decision{Verdict: approval.Approved}
 	}
-	if p := plan(t, r, "fork=~/code/x", "fs_modify_file:fork=~/code/x:rw"); !p.Empty() || len(p.Confirmations()) > 0 {
-		t.Errorf("after applying: %+v, %+v", shown(p.Delta()), p.Confirmations())
+	if p := plan(t, r, "fork=~/code/x", "fs_modify_file:fork=~/code/x:rw"); !p.Empty() || len(p.confirm) > 0 {
+		t.Errorf("after applying: %+v, %+v", shown(p.delta), p.confirm)
 	}
 }
 
@@ -312,7 +312,7 @@ func TestConfirmations(t *testing.T) {
 		p := plan(t, req(home), spec)
 		var reasons []Reason
 		text := ""
-		for _, c := range p.Confirmations() {
+		for _, c := range p.confirm {
 			reasons = append(reasons, c.Reason)
 			text += c.Body
 			if q := c.Question(); q.Default == nil || *q.Default || c.Remedy == "" {
@@ -331,7 +331,7 @@ func TestConfirmations(t *testing.T) {
 	// Elsewhere than at home, the parent of the workspace is broad, too.
 	r := req(home)
 	r.Home = ""
-	if c := plan(t, r, "fs_read_file:fork=..").Confirmations(); len(c) == 0 || !strings.Contains(c[0].Body, "a directory that holds this workspace") {
+	if c := plan(t, r, "fs_read_file:fork=..").confirm; len(c) == 0 || !strings.Contains(c[0].Body, "a directory that holds this workspace") {
 		t.Errorf("%+v", c)
 	}
 }
@@ -342,7 +342,7 @@ func TestRetargetNeedsConfirmation(t *testing.T) {
 	r.Approved = func(b approval.Binding) approval.Decision {
 		return approval.Decision{Verdict: approval.Retargeted, Previous: home + "/code/y"}
 	}
-	c := plan(t, r, "fs_read_file:fork=~/code/x").Confirmations()
+	c := plan(t, r, "fs_read_file:fork=~/code/x").confirm
 	want := "Symlink `fork` retargeted:\n  was: " + home + "/code/y\n  now: " + home + "/code/x\n"
 	if len(c) != 1 || c[0].Reason != Retarget || c[0].Body != want || c[0].Prompt != "Allow new target?" {
 		t.Errorf("%+v", c)
@@ -352,7 +352,7 @@ func TestRetargetNeedsConfirmation(t *testing.T) {
 func TestDeltaRoundTrip(t *testing.T) {
 	home := base(t)
 	var d ConversationDelta
-	d.Add(plan(t, req(home), "fork=~/code/x", "fs_modify_file:fork=~/code/x:rw").Delta())
+	d.Add(plan(t, req(home), "fork=~/code/x", "fs_modify_file:fork=~/code/x:rw").delta)
 	check := func(want string) {
 		t.Helper()
 		raw, err := d.TOML()
@@ -431,10 +431,10 @@ value = [{path = 'src', read = true, delete = false}]
 func TestDeltaDoesNotPileUp(t *testing.T) {
 	home := base(t)
 	var d ConversationDelta
-	d.Add(plan(t, req(home), "fs_modify_file:fork=~/code/x").Delta())
+	d.Add(plan(t, req(home), "fs_modify_file:fork=~/code/x").delta)
 	r := req(home)
 	r.Rules["fs_modify_file"] = d.Tools["fs_modify_file"].FS
-	d.Add(plan(t, r, "fs_modify_file:fork=~/code/x:rw").Delta())
+	d.Add(plan(t, r, "fs_modify_file:fork=~/code/x:rw").delta)
 	want := map[string][]string{"fs_modify_file": {whole, rw}}
 	if diff := cmp.Diff(want, shown(d)); diff != "" {
 		t.Error(diff)
@@ -447,7 +447,7 @@ func TestDeltaDoesNotPileUp(t *testing.T) {
 // DESIGN 7: tightening the workspace file reaches old conversations.
 func TestTighteningReachesAMountedConversation(t *testing.T) {
 	home := base(t)
-	mounted := plan(t, req(home), "fs_read_file:fork=~/code/x").Delta().Tools["fs_read_file"].FS
+	mounted := plan(t, req(home), "fs_read_file:fork=~/code/x").delta.Tools["fs_read_file"].FS
 	lower := []jptool.FsRule{jptooltest.Rule(".", "read")}
 	for name, c := range map[string]struct {
 		lower []jptool.FsRule

@@ -16,6 +16,8 @@ import (
 type Removal struct {
 	root  string
 	paths []wspath.Rel
+	// delta takes back what the conversation added for the mounts. Where the rule of a mount
+	// comes from another layer, it replaces the tool's rules by a snapshot without the mounts.
 	delta ConversationDelta
 	// frozen are, by path, the tools whose rules become a snapshot.
 	frozen map[string][]string
@@ -29,10 +31,6 @@ func (r *Removal) Paths() []string {
 	}
 	return list
 }
-
-// Delta takes back what the conversation added for the mounts. Where the rule of a mount comes
-// from another layer, it replaces the tool's rules by a snapshot without the mounts.
-func (r *Removal) Delta() ConversationDelta { return r.delta }
 
 // NewRemoval decides what --no-mount does with these names, or with every mount when there
 // are none (RFD D43, "--no-mount"). A mount is a path with a rule of some tool that

@@ -9,12 +9,11 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/approval"
+	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/mount"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
-
-	"github.com/jptools/jptools/host/internal/ask"
 )
 
 // Compile makes the policy of a tool. Errors in rules are a [config.Errors] with every
@@ -33,7 +32,7 @@ func Compile(ctx context.Context, r Request) (*Declared, error) {
 	if m.access {
 		if a != nil && a.FS != nil {
 			m.declared, m.listAt = true, a.Origin.String()
-			c := &fsCompiler{model: m, lookup: r.lookup(ctx), warn: r.Warn}
+			c := &fsCompiler{model: m, lookup: r.lookup(ctx)}
 			for _, rule := range effectiveRules(r.Config, r.Tool) {
 				c.add(rule.At, rule.FsRule, rule.Dir)
 			}
@@ -52,7 +51,7 @@ func Compile(ctx context.Context, r Request) (*Declared, error) {
 		needs := *r.Tool.Needs
 		m.needs, m.needsOrigin = &needs, r.Tool.Origin("needs.fs").String()
 	}
-	d := m.build(m.needs)
+	d := m.build()
 	if d.Access != nil {
 		if err := d.verify(); err != nil {
 			return nil, err
@@ -99,6 +98,22 @@ func effectiveRules(cfg *config.Config, t *config.Tool) []config.FsRule {
 		}
 	}
 	return out
+}
+
+// FsRules are the fs rules of a tool as Compile reads them, for planning mounts: none where no
+// layer declares them, and a rule that denies all where they are declared and none is left.
+func FsRules(cfg *config.Config, t *config.Tool) []jptool.FsRule {
+	if t.Access == nil || t.Access.FS == nil {
+		return nil
+	}
+	var rules []jptool.FsRule
+	for _, r := range effectiveRules(cfg, t) {
+		rules = append(rules, r.FsRule)
+	}
+	if len(rules) == 0 {
+		return []jptool.FsRule{{Path: "."}}
+	}
+	return rules
 }
 
 // declaredEmpty reports whether a layer other than the conversation's holds a list of fs
@@ -214,11 +229,11 @@ func FromWire(access []byte, root string) (*Declared, error) {
 		return nil, err
 	}
 	if a == nil {
-		return m.build(nil), nil
+		return m.build(), nil
 	}
 	m.net, m.env, m.commands = a.Net, a.Env, a.Commands
 	m.describe(nil)
-	d := m.build(nil)
+	d := m.build()
 	return d, d.verify()
 }
 
@@ -246,7 +261,7 @@ func Given(access []byte, root string, r Request) (*Declared, error) {
 	if err := m.guard(r); err != nil {
 		return nil, err
 	}
-	d := m.build(nil)
+	d := m.build()
 	return d, d.verify()
 }
 

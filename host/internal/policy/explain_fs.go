@@ -198,9 +198,8 @@ func (d *Declared) noDefault() string {
 }
 
 func suggestion(path string, caps jptool.Caps) string {
-	r := withCaps(caps)
-	r.Path = path
-	return fsText(&r)
+	r := FsRule(path, caps)
+	return FsText(&r)
 }
 
 func onlyCaps(c jptool.Caps) string {

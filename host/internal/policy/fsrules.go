@@ -25,7 +25,6 @@ type fsCompiler struct {
 	declared []declaredRule
 	problems config.Errors
 	lookup   func(approval.Binding) (approval.Result, error)
-	warn     func(Warning)
 	// lost are the external rules that were dropped.
 	lost []lostRule
 }
@@ -217,9 +216,6 @@ func (r *declaredRule) deny(reason string) {
 func (c *fsCompiler) warning(r *declaredRule, reason, help string) {
 	w := Warning{Origin: r.rule.Origin, Message: fmt.Sprintf("the rule on %q grants nothing: %s", r.rule.Written, reason), Help: help}
 	c.warnings = append(c.warnings, w)
-	if c.warn != nil {
-		c.warn(w)
-	}
 }
 
 // dropLost drops what lies below dropped rules, now that all mounts are known, and finds
@@ -308,9 +304,6 @@ func (c *fsCompiler) literal(r *declaredRule) {
 		return
 	}
 	c.warnings = append(c.warnings, w)
-	if c.warn != nil {
-		c.warn(w)
-	}
 }
 
 // overlaps refuses two mounts that reach the same files with different rights (DESIGN 4,

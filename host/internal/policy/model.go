@@ -8,8 +8,8 @@ import (
 	"github.com/jptools/jptools/jptool"
 )
 
-// model is a policy before it is narrowed: facts and rules, from which every narrower
-// policy is built without looking at the file system again.
+// model is a policy before it is narrowed: facts and rules, from which it is built without
+// looking at the file system again.
 type model struct {
 	site
 	tool     string
@@ -65,10 +65,10 @@ func governing(rules []fsRule, at place) int {
 	return best
 }
 
-// build makes the policy that keeps to needs: narrow, protect, write down. It is pure.
-func (m *model) build(needs *jptool.Caps) *Declared {
+// build makes the policy: narrow to needs, protect, write down. It is pure.
+func (m *model) build() *Declared {
 	d := &Declared{
-		Tool: m.tool, Root: m.root, Needs: needs, model: m,
+		Tool: m.tool, Root: m.root, Needs: m.needs, model: m,
 		Warnings: slices.Clone(m.warnings), Dropped: slices.Clone(m.dropped),
 	}
 	if !m.access {
@@ -79,8 +79,8 @@ func (m *model) build(needs *jptool.Caps) *Declared {
 	var union jptool.Caps
 	for i := range rules {
 		r := &rules[i]
-		if needs != nil && r.rule.Caps&^*needs != 0 {
-			r.rule.Caps &= *needs
+		if m.needs != nil && r.rule.Caps&^*m.needs != 0 {
+			r.rule.Caps &= *m.needs
 			r.note("narrowed to what the tool needs")
 		}
 		union |= r.rule.Caps
@@ -97,9 +97,9 @@ func (m *model) build(needs *jptool.Caps) *Declared {
 		if r.gone {
 			continue
 		}
-		w := withCaps(r.rule.Caps)
-		w.Path, w.External, w.ApprovedTarget, w.Origin = r.path, r.external, r.target, r.rule.Origin
-		r.rule.Type, r.rule.Index, r.rule.Name, r.rule.Text = "fs", len(a.FS), dotted(r.path), fsText(&w)
+		w := FsRule(r.path, r.rule.Caps)
+		w.External, w.ApprovedTarget, w.Origin = r.external, r.target, r.rule.Origin
+		r.rule.Type, r.rule.Index, r.rule.Name, r.rule.Text = "fs", len(a.FS), dotted(r.path), FsText(&w)
 		if r.rule.Written == r.rule.Name {
 			r.rule.Written = ""
 		}
@@ -110,7 +110,7 @@ func (m *model) build(needs *jptool.Caps) *Declared {
 		// An empty list would open everything.
 		w := jptool.FsRule{Origin: m.listAt}
 		a.FS = append(a.FS, w)
-		d.Rules = append(d.Rules, Rule{Type: "fs", Name: ".", Text: fsText(&w), Origin: m.listAt, Note: "no rule of this type grants anything"})
+		d.Rules = append(d.Rules, Rule{Type: "fs", Name: ".", Text: FsText(&w), Origin: m.listAt, Note: "no rule of this type grants anything"})
 	}
 	a.Pinned = m.pinned(pins)
 	d.Rules = append(d.Rules, m.others...)
@@ -156,20 +156,4 @@ func (m *model) pinned(pins []place) []string {
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
-}
-
-// Effective is the policy narrowed to what the tool needs (DESIGN 5, "needs"): every fs rule
-// keeps only those capabilities. It never grants more than d. Compile has applied the
-// tool's own needs already.
-func (d *Declared) Effective(needs jptool.Caps) *Declared {
-	if d.Needs != nil {
-		needs &= *d.Needs
-	}
-	n := d.model.build(&needs)
-	for _, s := range d.Sensitive {
-		if n.stillReaches(&s) {
-			n.Sensitive = append(n.Sensitive, s)
-		}
-	}
-	return n
 }

@@ -40,10 +40,7 @@ func (d *Declared) Places() []Place {
 	}
 	byPath := map[string]*Place{}
 	add := func(at place, r *Rule) {
-		abs := at.path
-		if !at.outside {
-			abs = joinAbs(d.Root, at.path)
-		}
+		abs := d.model.abs(at)
 		p := byPath[abs]
 		if p == nil {
 			p = &Place{Abs: abs, Outside: at.outside}
@@ -131,13 +128,3 @@ func joinAbs(dir, rest string) string {
 	}
 	return strings.TrimSuffix(dir, "/") + "/" + rest
 }
-
-// FsRule is a rule of the wire that grants exactly caps.
-func FsRule(path string, caps jptool.Caps) jptool.FsRule {
-	r := withCaps(caps)
-	r.Path = path
-	return r
-}
-
-// FsText is a rule as an inline table of TOML.
-func FsText(r *jptool.FsRule) string { return fsText(r) }

@@ -30,8 +30,6 @@ type Request struct {
 	// OSSandbox says that this machine can hold a tool at all, also when it is switched
 	// off. Without it a tool that declares nothing gets no policy (RFD 075).
 	OSSandbox bool
-	// Warn is told each warning as it comes up; nil is nobody.
-	Warn func(Warning)
 }
 
 // Declared is the compiled policy of one tool. It is not changed once made, and safe for
@@ -120,8 +118,6 @@ type Sensitive struct {
 	Rule         string   `json:"rule"`
 	Origin       string   `json:"origin"`
 	Capabilities []string `json:"capabilities"`
-
-	at place
 }
 
 // Warning is something a person should know and that stops nothing.

@@ -117,11 +117,12 @@ func (f *sensitiveFinder) candidates() []place {
 	return list
 }
 
+// abs is the absolute path of a place.
 func (s *site) abs(at place) string {
 	if at.outside {
 		return at.path
 	}
-	return strings.TrimSuffix(s.root, "/") + "/" + at.path
+	return joinAbs(s.root, at.path)
 }
 
 func (f *sensitiveFinder) glob(written, pattern string, candidates []place) {
@@ -146,17 +147,7 @@ func (f *sensitiveFinder) report(written string, at place) bool {
 	r := &f.d.fs[i]
 	f.found = append(f.found, Sensitive{
 		Path: dotted(f.d.model.wire(at)), Pattern: written, Rule: dotted(r.path), Origin: r.rule.Origin,
-		Capabilities: r.rule.Caps.Names(), at: at,
+		Capabilities: r.rule.Caps.Names(),
 	})
-	return true
-}
-
-// stillReaches brings an entry up to date with a narrower policy.
-func (d *Declared) stillReaches(s *Sensitive) bool {
-	i := governing(d.fs, s.at)
-	if i < 0 || d.fs[i].rule.Caps&(jptool.Read|jptool.Write) == 0 {
-		return false
-	}
-	s.Capabilities = d.fs[i].rule.Caps.Names()
 	return true
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/jptools/jptools/jptool"
 )
 
-// withCaps is a rule that grants exactly caps, without the alias `write`.
-func withCaps(caps jptool.Caps) jptool.FsRule {
+// FsRule is a rule of the wire that grants exactly caps, without the alias `write`.
+func FsRule(path string, caps jptool.Caps) jptool.FsRule {
 	on := func(c jptool.Caps) *bool {
 		if !caps.Has(c) {
 			return nil
@@ -18,13 +18,14 @@ func withCaps(caps jptool.Caps) jptool.FsRule {
 		return &yes
 	}
 	return jptool.FsRule{
+		Path: path,
 		Read: on(jptool.Read), Create: on(jptool.Create), Update: on(jptool.Update),
 		Delete: on(jptool.Delete), Execute: on(jptool.Execute),
 	}
 }
 
-// fsText writes a rule as an inline table of TOML.
-func fsText(r *jptool.FsRule) string {
+// FsText writes a rule as an inline table of TOML.
+func FsText(r *jptool.FsRule) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "{ path = %q", dotted(r.Path))
 	if r.External {

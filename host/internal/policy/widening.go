@@ -18,7 +18,7 @@ import (
 // Widening lists the settings of the repository's own layers that could widen access
 // beyond RFD 075's defaults or beyond what the user's own layers say (DESIGN 7, "Trust"),
 // each in one canonical rendering, and the files that the repository's commands name. It holds
-// settings that a higher layer replaces for now, too. Flags, environment and conversation are
+// settings that a higher layer replaces for now, too. Environment, conversation and --cfg are
 // only looked at for what they restrict: a rule of the repository that would open more again
 // is in the list then. A key that is not known here is taken to widen. External rules go by
 // approval alone, but where the user mounted something at the same path. root is the canonical
@@ -72,7 +72,7 @@ type widener struct {
 	// own is what the layers below the repository's say last of a key.
 	own map[string]*config.Value
 	// files and calls are the keys, and those above them, that the user's files and the
-	// built-in layer set, and those that environment, conversation and flags set.
+	// built-in layer set, and those that environment, conversation and --cfg set.
 	files, calls map[string]bool
 	// builtIn are the tools of the built-in layer.
 	builtIn map[string]bool
