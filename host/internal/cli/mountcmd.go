@@ -34,7 +34,7 @@ Examples:
 
 // Run implements the command.
 func (c *mountCmd) Run(a *app) error {
-	plan, err := a.mount(c.Specs)
+	plan, err := a.mount("mount", c.Specs)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ Examples:
 
 // Run implements the command.
 func (c *unmountCmd) Run(a *app) error {
-	done, err := a.unmount(c.Names)
+	done, err := a.unmount("unmount", c.Names)
 	type removed struct {
 		Path     string   `json:"path"`
 		Unlinked bool     `json:"unlinked"`
@@ -129,7 +129,7 @@ func (a *app) mounts(specs []string, remove names) error {
 		if remove.All {
 			list = nil
 		}
-		done, err := a.unmount(list)
+		done, err := a.unmount("--no-mount", list)
 		a.frozen(done)
 		if err != nil {
 			return err
@@ -138,17 +138,22 @@ func (a *app) mounts(specs []string, remove names) error {
 	if len(specs) == 0 {
 		return nil
 	}
-	_, err := a.mount(specs)
+	_, err := a.mount("--mount", specs)
 	return err
 }
 
-// mount plans and applies a batch of specs.
-func (a *app) mount(specs []string) (*mount.Plan, error) {
+// typed says of what cannot be done that it is about the command or the flag that was typed.
+func typed(what string, err error) error {
+	return exit.Errorf(exit.Usage, "%s: %w", what, err)
+}
+
+// mount plans and applies a batch of specs, which are those of a command or a flag.
+func (a *app) mount(typedAs string, specs []string) (*mount.Plan, error) {
 	var parsed []mount.Spec
 	for _, s := range specs {
 		spec, err := mount.ParseSpec(s)
 		if err != nil {
-			return nil, exit.With(exit.Usage, err)
+			return nil, typed(typedAs, err)
 		}
 		parsed = append(parsed, spec)
 	}
@@ -170,7 +175,7 @@ func (a *app) mount(specs []string) (*mount.Plan, error) {
 			return err
 		}
 		if plan, err = mount.NewPlan(parsed, req); err != nil {
-			return exit.With(exit.Usage, err)
+			return typed(typedAs, err)
 		}
 		if plan.Empty() {
 			return nil
@@ -201,7 +206,7 @@ func (a *app) warnOfRules(p *place, cfg *config.Config, plan *mount.Plan) {
 	}
 }
 
-func (a *app) unmount(names []string) ([]mount.Removed, error) {
+func (a *app) unmount(typedAs string, names []string) ([]mount.Removed, error) {
 	p, err := a.open()
 	if err != nil {
 		return nil, err
@@ -214,7 +219,7 @@ func (a *app) unmount(names []string) ([]mount.Removed, error) {
 		}
 		removal, err := mount.NewRemoval(names, req)
 		if err != nil {
-			return exit.With(exit.Usage, err)
+			return typed(typedAs, err)
 		}
 		done, err = removal.Apply(a.ctx, mount.Env{Store: store, Persist: mount.PersistIn(p.talk)})
 		return exit.With(exit.Host, err)

@@ -205,7 +205,7 @@ func TestNothingIsDoneWithoutConfirmation(t *testing.T) {
 			if !errors.Is(err, ErrDeclined) {
 				t.Errorf("got %v", err)
 			}
-			if name == "no terminal" && !strings.Contains(err.Error(), "\nname the tool instead, once for each: --mount TOOL:NAME=PATH") {
+			if name == "no terminal" && !strings.Contains(err.Error(), "\nname the tool instead, once for each: TOOL:NAME=PATH") {
 				t.Errorf("no way out: %v", err)
 			}
 			if w.tree(t) != before || w.approvals(t) != "" || !w.delta.Empty() {

@@ -86,7 +86,7 @@ func (pl *planner) confirmScope() {
 	pl.p.confirm = append(pl.p.confirm, Confirmation{
 		ToolScope, paths,
 		"This mounts for every enabled local tool:\n\n" + b.String() + "\n", "Grant this to all of them?",
-		"name the tool instead, once for each: --mount TOOL:NAME=PATH",
+		"name the tool instead, once for each: TOOL:NAME=PATH",
 	})
 }
 

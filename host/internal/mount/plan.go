@@ -88,8 +88,8 @@ func Preserves(r jptool.FsRule) bool {
 	return !r.External && (r.Path == "." || r.Path == "") && r.Caps() == keep.Caps()
 }
 
-// NewPlan decides what a batch of --mount values does, or why it cannot be done; the
-// first specs at fault are named and nothing is done. It is pure but for what the
+// NewPlan decides what a batch of mounts does, or why it cannot be done; the first specs
+// at fault are named and nothing is done. It is pure but for what the
 // Looker and Approved look up. The same plan applied twice changes nothing the second time.
 //
 // In one batch a spec that names a tool beats one that does not, wherever it stands.
@@ -104,7 +104,7 @@ func NewPlan(specs []Spec, req Request) (*Plan, error) {
 	})
 	for _, s := range ordered {
 		if err := pl.add(s); err != nil {
-			return nil, fmt.Errorf("--mount %s: %w", ask.Visible(s.String()), err)
+			return nil, fmt.Errorf("%s: %w", ask.Visible(s.String()), err)
 		}
 	}
 	if err := pl.nested(); err != nil {
@@ -293,7 +293,7 @@ func (pl *planner) nested() error {
 	for _, a := range pl.p.links {
 		for _, b := range pl.p.links {
 			if _, ok := wspath.Within(a.Path.Slash(), b.Path.Slash()); ok && a.Path != b.Path {
-				return fmt.Errorf("--mount: %s lies below %s, which becomes a link out of the workspace\nchoose names side by side", ask.Visible(b.Path.String()), ask.Visible(a.Path.String()))
+				return fmt.Errorf("%s lies below %s, which becomes a link out of the workspace\nchoose names side by side", ask.Visible(b.Path.String()), ask.Visible(a.Path.String()))
 			}
 		}
 	}

@@ -135,7 +135,7 @@ func (req Request) mounted(name string, mounts map[string]bool) (string, error) 
 	if list == "" {
 		list = "there are none"
 	}
-	return "", fmt.Errorf("--no-mount %s: no external rule names it\nthe mounts are: %s", ask.Visible(name), list)
+	return "", fmt.Errorf("%s: no external rule names it\nthe mounts are: %s", ask.Visible(name), list)
 }
 
 // Removed is what became of one mount's link.

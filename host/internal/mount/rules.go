@@ -116,7 +116,7 @@ func (pl *planner) overlap(tool string, have, added []jptool.FsRule) error {
 			if !ok || outer.caps == inner.caps || wspath.JoinSlash(outer.path, below) == inner.path {
 				continue
 			}
-			return fmt.Errorf("--mount: for %s the mounts %s and %s reach the same files with different rights\ngive both the same mode, or remove one with --no-mount",
+			return fmt.Errorf("for %s the mounts %s and %s reach the same files with different rights\ngive both the same mode, or take one away first",
 				ask.Visible(tool), ask.Visible(outer.path), ask.Visible(inner.path))
 		}
 	}

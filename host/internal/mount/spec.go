@@ -62,7 +62,7 @@ var toolName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 // maxSpec bounds a spec: two paths and a name.
 const maxSpec = 3 * 4096
 
-// ParseSpec parses the value of --mount by RFD D43's rules: split at the first `=`, the
+// ParseSpec parses a mount as it was typed by RFD D43's rules: split at the first `=`, the
 // left at its first `:`, and peel `:ro` or `:rw` from the end of the right. The error
 // says what to write instead.
 func ParseSpec(unsafeSpec string) (Spec, error) {
@@ -131,7 +131,7 @@ func specError(spec, what, instead string) error {
 	if len(spec) > 200 {
 		spec = strings.ToValidUTF8(spec[:200], "") + "…"
 	}
-	return fmt.Errorf("--mount %s: %s\n%s", ask.Visible(spec), what, instead)
+	return fmt.Errorf("%s: %s\n%s", ask.Visible(spec), what, instead)
 }
 
 // ResolveName turns a NAME typed in the directory cwd into a path below the workspace root,

@@ -67,7 +67,7 @@ func (d *Declared) unreachable(e *Explanation, rel wspath.Rel, err error) {
 	}
 	switch {
 	case e.Code == jptool.CodePathEscape:
-		e.Remedy = "add a rule with external = true on the link itself to " + d.list("fs") + ", or mount the place: --mount NAME=PATH"
+		e.Remedy = "add a rule with external = true on the link itself to " + d.list("fs") + ", or mount the place: jphost mount NAME=PATH"
 	case errors.Is(err, wspath.ErrDangling):
 		e.Remedy = "repair the link"
 	default:

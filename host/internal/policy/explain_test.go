@@ -54,7 +54,7 @@ commands.cargo = { args = [["check", "**"]] }
   because   the rule on "src" grants read, create, update, delete`},
 		{func() (Explanation, error) { return d.ExplainFS("read", "out/x") }, `not allowed: read out/x
   because   path out/x resolves outside the workspace, to a place that is not an approved mount
-  remedy    add a rule with external = true on the link itself to conversation.tools.t.access.fs, or mount the place: --mount NAME=PATH`},
+  remedy    add a rule with external = true on the link itself to conversation.tools.t.access.fs, or mount the place: jphost mount NAME=PATH`},
 		{func() (Explanation, error) { return d.ExplainFS("delete", ".") }, `not allowed: delete .
   rule      { path = ".", read = true }
   origin    USER:4:3 (user)
