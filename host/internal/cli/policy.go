@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // fromFile are the flags that stand in for a tool.
@@ -71,30 +73,32 @@ type policyReport struct {
 	Sandbox   *enclose.Report      `json:"sandbox,omitempty"`
 }
 
-// held is how the tool would be held; else why says why that is not known.
+// held is how the tool would be held; else why says that it is not held, or why that is not known.
 func (c *policyCmd) held(a *app) (held *enclose.Profile, why string) {
 	if c.Tool == "" {
 		return nil, ""
 	}
 	cfg, err := a.config()
 	if err != nil {
-		return nil, err.Error()
+		return nil, unknown(err)
 	}
 	if cfg.Sandbox().Mode == "off" {
-		return nil, `sandbox.mode is "off"`
+		return nil, `nothing (sandbox.mode is "off")`
 	}
 	call, d, err := (&sandboxPlanCmd{Tool: c.Tool}).prepare(a)
 	if err != nil {
-		return nil, err.Error()
+		return nil, unknown(err)
 	}
 	defer d.Close()
 	return call.Profile(d), ""
 }
 
+func unknown(err error) string { return "not known (" + err.Error() + ")" }
+
 // sideBySide prints each filesystem rule as it is declared and as it is held.
 func (a *app) sideBySide(d *policy.Declared, held *enclose.Profile, why string) {
 	if held == nil {
-		a.out.printf("\nheld by the operating system: not known (%s)\n", ask.VisibleLine(why))
+		a.out.printf("\nheld by the operating system: %s\n", ask.VisibleLine(why))
 		return
 	}
 	a.out.printf("\nheld by the operating system: %s; all of it: jphost sandbox plan %s\n", held.Tier, ask.Word(d.Tool))
@@ -227,7 +231,18 @@ func (a *app) wirePolicy(from fromFile) (*policy.Declared, error) {
 		return nil, exit.With(exit.Usage, err)
 	}
 	d, err := policy.FromWire(access, ws.Root())
-	return d, exit.With(exit.Usage, err)
+	return d, exit.With(exit.Usage, ofFile(from.File, err))
+}
+
+// ofFile names the file of --policy in what is wrong with it.
+func ofFile(name string, err error) error {
+	switch {
+	case err == nil || name == "":
+		return err
+	case name == "-":
+		name = "the policy on standard input"
+	}
+	return fmt.Errorf("%s: %w", ask.Visible(name), err)
 }
 
 // readFile reads a file of the command line; - is standard input.
@@ -236,7 +251,7 @@ func readFile(name string, stdin io.Reader) ([]byte, error) {
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, exit.With(exit.Usage, err)
+			return nil, exit.Errorf(exit.Usage, "the policy %s cannot be read: %w", ask.Visible(name), wspath.Bare(err))
 		}
 		defer f.Close()
 		from = f

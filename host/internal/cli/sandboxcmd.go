@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -34,7 +35,7 @@ type grants struct {
 	Limit []string `sep:"none" placeholder:"KEY=VALUE" help:"memory=512MiB, processes=100, cpu_seconds=10, file_size=1GiB."`
 
 	Policy   string `placeholder:"FILE" help:"Take the policy from a JSON file (an access object, or a Context with one; - is standard input)."`
-	Root     string `placeholder:"DIR" help:"The workspace: paths of a policy are relative to it. Default: the working directory."`
+	Root     string `placeholder:"DIR" help:"The workspace: paths of a policy are relative to it. Default: that of -C, else the working directory."`
 	Tier     string `enum:"auto,landlock,namespace" default:"auto" help:"Force a way of enforcing: landlock or namespace."`
 	Required bool   `help:"Refuse what cannot be held exactly, as sandbox.mode = \"required\" does."`
 }
@@ -51,6 +52,10 @@ type given struct {
 // stands on the command line.
 func (g *grants) compile(a *app) (*given, error) {
 	out := &given{}
+	if len(a.global.Cfg) > 0 || a.global.Conversation != "" {
+		return nil, exit.Errorf(exit.Usage, "--cfg and --conversation mean nothing here: no configuration is read\nsay what is granted with the flags of this command")
+	}
+	g.Root = cmp.Or(g.Root, a.global.Workspace)
 	access, err := g.fromFile(a)
 	if err != nil {
 		return nil, err
@@ -78,7 +83,7 @@ func (g *grants) compile(a *app) (*given, error) {
 		r.StateDir = base
 	}
 	if out.declared, err = policy.Given(access, out.root, r); err != nil {
-		return nil, exit.With(exit.Usage, err)
+		return nil, exit.With(exit.Usage, ofFile(g.Policy, err))
 	}
 	return out, nil
 }
@@ -108,6 +113,11 @@ func (g *grants) fromFile(a *app) ([]byte, error) {
 		return []byte("null"), nil
 	}
 	return o["access"], nil
+}
+
+// stated reports whether some flag says what a program may do.
+func (g *grants) stated() bool {
+	return len(g.RO)+len(g.RW)+len(g.Grant)+len(g.Env)+len(g.Limit) > 0 || g.Net || g.Policy != ""
 }
 
 // access is the policy that the flags of grants describe. Without a grant it declares nothing, which

@@ -117,8 +117,8 @@ func (c *sandboxExecCmd) warn(a *app, call *enclose.Call) {
 }
 
 type sandboxPlanCmd struct {
-	Tool    string   `arg:"" optional:"" help:"The tool."`
-	Command []string `arg:"" optional:"" help:"With grants instead of a tool: the program and its arguments."`
+	Tool    string   `arg:"" optional:"" help:"The tool; with flags that grant, the program."`
+	Command []string `arg:"" optional:"" help:"The arguments of the program."`
 	grants
 }
 
@@ -129,6 +129,7 @@ Examples:
 
   jphost sandbox plan fs_modify_file
   jphost sandbox plan fs_modify_file --json
+  jphost sandbox plan --ro . --rw build/ -- make
   jphost sandbox plan --policy access.json --root . --json`
 }
 

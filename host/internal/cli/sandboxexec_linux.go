@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
@@ -115,7 +116,7 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.P
 	defer runtime.UnlockOSThread()
 	child, err := confine.New().Start(call.Plan, cmd)
 	if err != nil {
-		return 0, startError(p, err)
+		return 0, startError(p, cwd, g.root, err)
 	}
 	defer child.Close()
 	over, crowd := make(chan struct{}), make(chan struct{}, 1)
@@ -175,7 +176,7 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.P
 	return status, exit.With(exit.Host, err)
 }
 
-func startError(p enclose.Program, err error) error {
+func startError(p enclose.Program, cwd, root string, err error) error {
 	if confine.IsNamespaces(err) || confine.IsChanged(err) {
 		return err
 	}
@@ -183,7 +184,11 @@ func startError(p enclose.Program, err error) error {
 	if errors.Is(err, unix.ENOENT) {
 		code = 127
 	}
-	return &exit.Error{Code: code, Err: fmt.Errorf("%s could not be started: %w", ask.Visible(p.Path), err)}
+	err = fmt.Errorf("%s could not be started: %w", ask.Visible(p.Path), err)
+	if strings.Contains(err.Error(), "entering "+cwd+": ") {
+		err = fmt.Errorf("%w\nthe working directory is none that the program sees; start from the workspace: cd %s", err, ask.Word(root))
+	}
+	return &exit.Error{Code: code, Err: err}
 }
 
 // programStatus ends jphost as the program ended, as shells do.

@@ -18,7 +18,7 @@ func (c *sandboxPlanCmd) prepare(a *app) (*enclose.Call, *policy.Declared, error
 	var p enclose.Program
 	var s enclose.Settings
 	var err error
-	if c.Tool != "" && c.Policy == "" {
+	if c.Tool != "" && !c.stated() {
 		d, p, s, err = c.tool(a)
 	} else {
 		d, p, s, err = c.given(a)
