@@ -58,7 +58,7 @@ func (p *Plan) Entries() []Node {
 // Change is a check that failed.
 type Change struct {
 	Path string `json:"path"`
-	// What is appeared, disappeared, replaced, link, content, mode, name or unreadable.
+	// What is appeared, disappeared, replaced, link, content, mode, name, grown or unreadable.
 	What string `json:"what"`
 }
 
@@ -67,6 +67,7 @@ func (c Change) String() string {
 	says := map[string]string{
 		"link": "a symlink stands there or on the way", "content": "its content changed", "mode": "its mode changed",
 		"name":       "it has got another name (a hard link), under which it could be changed",
+		"grown":      "it holds more than can be compared now",
 		"unreadable": "it cannot be looked at any more",
 	}
 	if s, ok := says[c.What]; ok {
@@ -110,11 +111,10 @@ func Snapshot(ctx context.Context, checks []Check) (*Before, error) {
 		if c.Want != Unchanged {
 			continue
 		}
-		left := b.left
 		if err := b.walk(ctx, c.Path, b.marks); err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Path, err)
 		}
-		if left > 0 && b.left <= 0 || left <= 0 {
+		if b.left < 0 {
 			b.Incomplete = append(b.Incomplete, c.Path)
 		}
 	}
@@ -198,8 +198,6 @@ func (b *Before) Verify(ctx context.Context) []Change {
 		switch {
 		case err != nil && err != errLink:
 			out = append(out, Change{c.Path, "unreadable"})
-		case err == errLink && c.Want == StillMissing:
-			out = append(out, Change{c.Path, "link"})
 		case err == errLink || c.Want == NoLink && now.Kind == Link:
 			out = append(out, Change{c.Path, "link"})
 		case c.Want == StillMissing && now.Kind != Missing:
@@ -235,7 +233,11 @@ func (b *Before) compare(ctx context.Context, top string) []Change {
 	if err := again.walk(ctx, top, now); err != nil {
 		return []Change{{top, "unreadable"}}
 	}
-	incomplete := slices.Contains(b.Incomplete, top) || again.left < 0
+	incomplete := slices.Contains(b.Incomplete, top)
+	if again.left < 0 && !incomplete {
+		// It could be compared before. What else changed is lost among what was added.
+		return []Change{{top, "grown"}}
+	}
 	var out []Change
 	for p, n := range now {
 		old, known := b.marks[p]

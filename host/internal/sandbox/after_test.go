@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -112,11 +113,8 @@ func TestVerify(t *testing.T) {
 // TestVerifyTooMuch: what is beyond the limit is said, and is no change.
 func TestVerifyTooMuch(t *testing.T) {
 	dir := jptooltest.TempRoot(t)
-	jptooltest.Tree(t, dir, "file small/a")
-	do(t, os.Mkdir(dir+"/large", 0o755))
-	for i := range 17_000 {
-		do(t, os.WriteFile(dir+"/large/"+string(rune('a'+i%26))+strings.Repeat("x", i/26%40)+strings.Repeat("y", i/26/40), nil, 0o644))
-	}
+	jptooltest.Tree(t, dir, "file small/a", "dir large")
+	fill(t, dir+"/large", 17_000)
 	before, err := sandbox.Snapshot(context.Background(), []sandbox.Check{
 		{Path: dir + "/small", Want: sandbox.Unchanged, Node: node(t, dir+"/small")},
 		{Path: dir + "/large", Want: sandbox.Unchanged, Node: node(t, dir+"/large")},
@@ -131,5 +129,28 @@ func TestVerifyTooMuch(t *testing.T) {
 	do(t, os.WriteFile(dir+"/small/b", nil, 0o644))
 	if c := before.Verify(context.Background()); len(c) != 1 || c[0].What != "appeared" {
 		t.Errorf("changes: %v", c)
+	}
+}
+
+// TestVerifyGrown: nobody can hide a change behind more entries than are compared.
+func TestVerifyGrown(t *testing.T) {
+	dir := jptooltest.TempRoot(t)
+	jptooltest.Tree(t, dir, "file hooks/a one")
+	before, err := sandbox.Snapshot(context.Background(), []sandbox.Check{
+		{Path: dir + "/hooks", Want: sandbox.Unchanged, Node: node(t, dir+"/hooks")},
+	})
+	do(t, err)
+	do(t, os.WriteFile(dir+"/hooks/a", []byte("two"), 0o644))
+	fill(t, dir+"/hooks", 17_000)
+	if c := before.Verify(context.Background()); len(c) != 1 || c[0].Path != dir+"/hooks" || c[0].What != "grown" {
+		t.Errorf("changes: %v", c)
+	}
+}
+
+// fill makes so many empty files.
+func fill(t *testing.T, dir string, n int) {
+	t.Helper()
+	for i := range n {
+		do(t, os.WriteFile(fmt.Sprintf("%s/%d", dir, i), nil, 0o644))
 	}
 }

@@ -40,12 +40,10 @@ func Prepare(ctx context.Context, d *policy.Declared, m Machine, o Options) (*Pr
 			break
 		}
 		switch {
-		case round == rounds:
-			return p, err
-		case len(fitted.Want) > 0:
+		case round < rounds && len(fitted.Want) > 0:
 			err = facts.List(ctx, fitted.Want, 0)
 			continue
-		case len(fitted.Make) > 0 && err == nil:
+		case round < rounds && len(fitted.Make) > 0 && err == nil:
 			if !p.makeAll(fitted.Make) {
 				o.NoMake = true
 			}
