@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 	"syscall"
 
@@ -24,6 +25,7 @@ type sandboxExecCmd struct {
 	ExplainDenials bool     `help:"Say what was refused, and what would allow it. Slows the program down."`
 	Command        []string `arg:"" passthrough:"" help:"The program and its arguments."`
 
+	file    *os.File // of Report
 	denials []enclose.Denial
 	seen    *enclose.Observed
 }

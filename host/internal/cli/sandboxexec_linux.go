@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -30,6 +29,9 @@ func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
 	m, err := enclose.Machine(a.ctx, nil, a.getenv)
 	if err != nil {
 		return exit.With(exit.Usage, err)
+	}
+	if err := c.openReport(); err != nil {
+		return err
 	}
 	s := enclose.Settings{Required: c.Required, Tier: c.tier(), Machine: m, Paths: g.extra, Limits: g.limits, TempBase: a.tempBase()}
 	for attempt := 0; ; attempt++ {
@@ -214,22 +216,4 @@ func (c *sandboxExecCmd) refused(a *app, call *enclose.Call, g *given, link *obs
 	} else if !c.Quiet {
 		a.denials(c.denials, c.seen, false)
 	}
-}
-
-// report writes what was held to the file of --report.
-func (c *sandboxExecCmd) report(a *app, call *enclose.Call, changes []sandbox.Change) error {
-	if c.Report == "" || call == nil {
-		return nil
-	}
-	report := call.Report()
-	report.Observed = c.seen
-	data, err := json.MarshalIndent(struct {
-		*enclose.Report
-		Denials []enclose.Denial `json:"denials,omitzero"`
-		Changed []sandbox.Change `json:"changed,omitempty"`
-	}{report, c.denials, changes}, "", "  ")
-	if err != nil {
-		return err
-	}
-	return exit.With(exit.Host, os.WriteFile(c.Report, append(data, '\n'), 0o666))
 }

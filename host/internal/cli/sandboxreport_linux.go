@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/enclose"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/sandbox"
+)
+
+// openReport opens the file of --report before there is a program: afterwards its name may be a
+// symlink that the program made, to a file that only this process may write. One that an earlier
+// program may have left is not followed either.
+func (c *sandboxExecCmd) openReport() error {
+	if c.Report == "" {
+		return nil
+	}
+	flags := os.O_WRONLY | os.O_CREATE
+	if !strings.HasPrefix(c.Report, "/dev/") && !strings.HasPrefix(c.Report, "/proc/") { // the kernel's own links
+		flags |= unix.O_NOFOLLOW
+	}
+	f, err := os.OpenFile(c.Report, flags, 0o666)
+	switch {
+	case errors.Is(err, unix.ELOOP):
+		return exit.Errorf(exit.Usage, "--report %s is a symlink, which a program may have put there\nremove it, or name the file that it leads to", ask.Visible(c.Report))
+	case err != nil:
+		return exit.Errorf(exit.Usage, "--report: %w\nname a file that you may write", err)
+	}
+	c.file = f
+	return nil
+}
+
+// report writes what was held to the file of --report.
+func (c *sandboxExecCmd) report(a *app, call *enclose.Call, changes []sandbox.Change) error {
+	if c.file == nil || call == nil {
+		return nil
+	}
+	report := call.Report()
+	report.Observed = c.seen
+	data, err := json.MarshalIndent(struct {
+		*enclose.Report
+		Denials []enclose.Denial `json:"denials,omitzero"`
+		Changed []sandbox.Change `json:"changed,omitempty"`
+	}{report, c.denials, changes}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return exit.With(exit.Host, c.writeReport(append(data, '\n')))
+}
+
+func (c *sandboxExecCmd) writeReport(data []byte) error {
+	is, err := c.file.Stat()
+	if err == nil && is.Mode().IsRegular() {
+		err = c.file.Truncate(0)
+	}
+	if err == nil {
+		_, err = c.file.Write(data)
+	}
+	if err := errors.Join(err, c.file.Close()); err != nil {
+		return fmt.Errorf("--report: %w", err)
+	}
+	if !is.Mode().IsRegular() {
+		return nil
+	}
+	if at, err := os.Lstat(c.Report); err != nil || !os.SameFile(is, at) {
+		return fmt.Errorf("--report: %s was removed or replaced while the program ran, so there is no report\nname a file where the program may not write", ask.Visible(c.Report))
+	}
+	return nil
+}
