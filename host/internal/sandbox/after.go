@@ -21,7 +21,7 @@ const (
 	// NoLink: what has come to be there is no symlink, nor reached by one: the next call
 	// would find the rule's rights where it leads.
 	NoLink Want = "no link"
-	// SameEntry: the same object stands there.
+	// SameEntry: the same object stands there, and a symlink leads to where it led.
 	SameEntry Want = "same entry"
 	// Unchanged: it is the same object, with the same content and mode and no further name,
 	// and so is all that is below it.
@@ -98,6 +98,8 @@ type mark struct {
 type Before struct {
 	checks []Check
 	marks  map[string]mark
+	// links are what symlinks lead to: a new one may have the number of the old.
+	links map[string]string
 	// Incomplete are the checks that hold too much to be compared: of what is beyond the
 	// limit no change is noticed.
 	Incomplete []string
@@ -106,8 +108,15 @@ type Before struct {
 
 // Snapshot looks at everything that checks speak of. The error names what cannot be looked at.
 func Snapshot(ctx context.Context, checks []Check) (*Before, error) {
-	b := &Before{checks: checks, marks: map[string]mark{}, left: maxCompared}
+	b := &Before{checks: checks, marks: map[string]mark{}, links: map[string]string{}, left: maxCompared}
 	for _, c := range checks {
+		if c.Want == SameEntry && c.Node.Kind == Link {
+			to, err := readLink(c.Path)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", c.Path, err)
+			}
+			b.links[c.Path] = to
+		}
 		if c.Want != Unchanged {
 			continue
 		}
@@ -206,7 +215,7 @@ func (b *Before) Verify(ctx context.Context) []Change {
 			switch {
 			case now.Kind == Missing:
 				out = append(out, Change{c.Path, "disappeared"})
-			case now.Kind != c.Node.Kind || now.ID != c.Node.ID:
+			case now.Kind != c.Node.Kind || now.ID != c.Node.ID || !b.leadsOn(c.Path):
 				out = append(out, Change{c.Path, "replaced"})
 			case c.Want == Unchanged:
 				out = append(out, b.compare(ctx, c.Path)...)
@@ -215,6 +224,16 @@ func (b *Before) Verify(ctx context.Context) []Change {
 	}
 	slices.SortFunc(out, func(x, y Change) int { return strings.Compare(x.Path+"\x00"+x.What, y.Path+"\x00"+y.What) })
 	return slices.Compact(out)
+}
+
+// leadsOn reports whether what stands at a path is no link that was marked, or leads to where it led.
+func (b *Before) leadsOn(p string) bool {
+	to, marked := b.links[p]
+	if !marked {
+		return true
+	}
+	now, err := readLink(p)
+	return err == nil && now == to
 }
 
 // firstLink is a link on the way to a path, or what stands there.

@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"os"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -72,4 +74,22 @@ func measure(p string) (mark, error) {
 	m.mode, m.links, m.size = st.Mode, uint64(st.Nlink), st.Size
 	m.mtime, m.ctime = st.Mtim.Nano(), st.Ctim.Nano()
 	return m, nil
+}
+
+// readLink is where the symlink at a canonical path leads.
+func readLink(p string) (string, error) {
+	fd, err := unix.Openat2(unix.AT_FDCWD, p, &unix.OpenHow{
+		Flags:   unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
+	})
+	if err == unix.ENOSYS { // as in stat
+		return os.Readlink(p)
+	}
+	if err != nil {
+		return "", err
+	}
+	defer unix.Close(fd)
+	b := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(fd, "", b)
+	return string(b[:max(n, 0)]), err
 }

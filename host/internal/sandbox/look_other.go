@@ -40,3 +40,5 @@ func measure(p string) (mark, error) {
 	}
 	return m, err
 }
+
+func readLink(p string) (string, error) { return os.Readlink(filepath.FromSlash(p)) }
