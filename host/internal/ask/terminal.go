@@ -95,7 +95,7 @@ func (t *Terminal) Bool(ctx context.Context, q BoolQuestion) (BoolAnswer, error)
 	}
 	if q.Remember {
 		// Capitals mean something else here, so the default is spelled out.
-		hint = "[y/n, Y/N: also for the rest of this session]"
+		hint = "[y/n, Y/N: for this session too]"
 		if q.Default != nil {
 			hint += fmt.Sprintf(" (default %s)", map[bool]string{true: "y", false: "n"}[*q.Default])
 		}

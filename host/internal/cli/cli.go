@@ -131,11 +131,17 @@ func parse(parser *kong.Kong, args []string) (k *kong.Context, err error) {
 	}
 	k, err = parser.Parse(args)
 	if err != nil {
-		where := "jphost"
-		if p := (*kong.ParseError)(nil); errors.As(err, &p) && p.Context != nil && p.Context.Selected() != nil {
-			where += " " + p.Context.Selected().Path()
+		where, said := "jphost", missing(err)
+		if p := (*kong.ParseError)(nil); errors.As(err, &p) && p.Context != nil {
+			selected := p.Context.Selected()
+			if selected != nil {
+				where += " " + selected.Path()
+			}
+			if word, ok := strings.CutPrefix(said, "unexpected argument "); ok && (selected == nil || selected.Type == kong.CommandNode && !selected.Leaf()) {
+				said = "there is no command " + strings.TrimPrefix(where+" ", "jphost ") + word
+			}
 		}
-		return nil, exit.Errorf(exit.Usage, "%s\nsee: %s --help", missing(err), where)
+		return nil, exit.Errorf(exit.Usage, "%s\nsee: %s --help", said, where)
 	}
 	return k, nil
 }

@@ -137,7 +137,7 @@ func (configInitCmd) Help() string {
 	return `Writes .jp/config.toml into the workspace (-C DIR, else the working directory). A file that is there stays.`
 }
 
-const firstConfig = `# Configuration of this workspace; see docs/config.md, and: jphost config show --origin
+const firstConfig = `# Configuration of this workspace. What is in force, and from where: jphost config show --origin; all keys: jphost config schema
 
 # A tool may do in the workspace whatever it needs, until access.fs says what it may do.
 # The rule with the most components counts, alone:

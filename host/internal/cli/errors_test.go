@@ -67,7 +67,10 @@ func TestErrors(t *testing.T) {
 		report bool
 	}{
 		{"", nil, exit.OK, "", false},
-		{"frobnicate", nil, exit.Usage, "unexpected argument frobnicate\nsee: jphost --help", false},
+		{"frobnicate", nil, exit.Usage, "there is no command frobnicate\nsee: jphost --help", false},
+		{"config get", nil, exit.Usage, "there is no command config get\nsee: jphost config --help", false},
+		{"mounts get", nil, exit.Usage, "unexpected argument get\nsee: jphost mounts --help", false},
+		{"run fs_read_file {", nil, exit.Usage, "want a key in double quotes\nits arguments are ", true},
 		{"rn", nil, exit.Usage, `did you mean "run"`, false},
 		{"--frob tools", nil, exit.Usage, "unknown flag --frob\nsee: jphost --help", false},
 		{"run", nil, exit.Usage, "<tool> is missing\nsee: jphost run --help", false},

@@ -13,7 +13,7 @@ import (
 )
 
 type explainCmd struct {
-	Words []string `arg:"" optional:"" name:"question" help:"[TOOL] QUESTION; see below."`
+	Words []string `arg:"" optional:"" name:"question" help:"[TOOL] QUESTION, as above."`
 	fromFile
 }
 

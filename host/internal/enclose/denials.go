@@ -136,7 +136,7 @@ func system(p string) int {
 func (c *Call) explain(r *observe.Refusal, d *policy.Declared, a Advice) (Denial, bool) {
 	e := Denial{Operation: r.Operation, Path: r.Path, Address: r.Address, Capabilities: r.Lacking.Names(), Times: r.Times}
 	if r.Address != "" {
-		e.connection()
+		e.connection(a)
 		return e, true
 	}
 	need := cmp.Or(r.Lacking, jptool.Read)
@@ -172,10 +172,14 @@ func (c *Call) explain(r *observe.Refusal, d *policy.Declared, a Advice) (Denial
 		}
 		e.Remedy = a.grant(at, caps)
 	}
+	if x.Rule != nil && x.Rule.Name == e.Path && need&(jptool.Create|jptool.Delete) == jptool.Create && e.Remedy != "" {
+		// Its directory would have to allow it, for all that is in there.
+		e.Remedy = "create it before the call; or " + e.Remedy
+	}
 	return e, r.Why != observe.Hidden
 }
 
-func (e *Denial) connection() {
+func (e *Denial) connection(a Advice) {
 	if e.Operation == observe.OpListen {
 		e.Reason = "no program in the sandbox may listen on TCP ports"
 		return
@@ -183,6 +187,9 @@ func (e *Denial) connection() {
 	port := e.Address[strings.LastIndexByte(e.Address, ':')+1:]
 	e.Reason = "no rule opens TCP port " + port
 	e.Remedy = "add a rule with port = " + port + " and allow = true to access.net"
+	if a.Flags {
+		e.Remedy = `name it in a policy file, --policy FILE, with "net": [{"host": "*", "port": ` + port + `, "allow": true}]`
+	}
 }
 
 func (e *Denial) special() {

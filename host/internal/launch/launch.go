@@ -101,9 +101,16 @@ type Exit struct {
 	Signal string
 }
 
-// String is for messages: "exit status 3", "killed by SIGSEGV".
+// String is for messages: "exit status 3", "killed by SIGSEGV". Of the signals that limits of
+// resources send it says so.
 func (e Exit) String() string {
-	if e.Signal != "" {
+	switch e.Signal {
+	case "":
+	case "SIGXCPU":
+		return "killed by SIGXCPU, at the limit of processor time (limits.cpu_seconds)"
+	case "SIGXFSZ":
+		return "killed by SIGXFSZ, at the limit of the size of a file (limits.file_size)"
+	default:
 		return "killed by " + e.Signal
 	}
 	return fmt.Sprintf("exit status %d", e.Code)

@@ -155,6 +155,9 @@ func TestParseText(t *testing.T) {
 	if got := Parse([]byte("a\xffb"), nil, Exit{}); got.Content != "a\ufffdb" {
 		t.Errorf("%q", got.Content)
 	}
+	if got := Parse(nil, nil, Exit{Code: -1, Signal: "SIGXCPU"}); !strings.Contains(got.Message, "limits.cpu_seconds") {
+		t.Errorf("%+v", got)
+	}
 	if got := Parse(nil, nil, Exit{Code: -1, Signal: "SIGKILL"}); got.Message != "the tool failed: killed by SIGKILL" {
 		t.Errorf("%q", got.Message)
 	}

@@ -406,10 +406,20 @@ func TestSensitive(t *testing.T) {
 	if got := content(w.run("")); got != "refused sensitive" {
 		t.Error(got)
 	}
+	if text := w.lastErr.Error(); !strings.Contains(text, "--cfg conversation.tools.t.access.fs+=.env --cfg conversation.tools.t.access.fs+=.env.local") {
+		t.Errorf("not all are withheld: %s", text)
+	}
 	// A preview reaches them as well as a run.
 	w.nobody()
 	if got := content(w.run("", preview)); got != "refused sensitive" {
 		t.Error(got)
+	}
+	// With --cfg the rules of the repository would have to be accepted first.
+	w = newWorld(t, one("echo", nil))
+	w.write(".env", "")
+	w.write(".jp/config.toml", "[conversation.tools.t]\n"+reach+"\n")
+	if got := content(w.run("")); got != "refused sensitive" || !strings.Contains(w.lastErr.Error(), `withhold them: add { path = ".env" } to conversation.tools.t.access.fs`) {
+		t.Errorf("%s %v", got, w.lastErr)
 	}
 	// The row with which a mount keeps a tool's default is nobody's wish.
 	w = newWorld(t, one("echo", nil))

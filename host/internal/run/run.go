@@ -181,7 +181,7 @@ func (k *call) arguments() error {
 	}
 	k.schema = s
 	if k.args, err = s.Validate(k.Arguments); err != nil {
-		k.report.Outcome = Outcome{Type: "failed", Code: string(jptool.CodeInvalidArguments), Message: "invalid arguments: " + err.Error()}
+		k.report.Outcome = Outcome{Type: "failed", Code: string(jptool.CodeInvalidArguments), Message: "invalid arguments: " + err.Error() + "\n" + s.Usage()}
 		return exit.Errorf(exit.Usage, "invalid arguments for %s:\n%w\n%s", k.Tool.Name, err, s.Usage())
 	}
 	return nil

@@ -43,7 +43,11 @@ func (k *call) sensitive(ctx context.Context) error {
 	if known && old.Yes {
 		return nil
 	}
-	withhold := "withhold them: " + k.withholding(list[0].Path)
+	paths := make([]string, len(list))
+	for i, s := range list {
+		paths[i] = s.Path
+	}
+	withhold := "withhold them: " + k.withholding(paths...)
 	if known {
 		return k.report.refuse(ReasonSensitive, fmt.Errorf("%s was not run: it may reach places of secrets, and that was declined for this session\nto be asked again: jphost session forget %s\n%s", k.Tool.Name, ask.Word(k.Tool.Name), withhold))
 	}
@@ -89,13 +93,26 @@ func (k *call) secrets(list []policy.Sensitive) string {
 	return b.String()
 }
 
-// withholding says how to keep a path from the tool. Where nothing is declared a rule
-// on the path alone would take everything else away too.
-func (k *call) withholding(name string) string {
-	if k.Tool.Access == nil || k.Tool.Access.FS == nil {
-		return "declare access.fs of the tool, with a rule on " + ask.Visible(name) + " that grants nothing"
+// withholding says how to keep paths from the tool. Where nothing is declared a rule on
+// them alone would take everything else away too; and beside one of --cfg the rules of the repository
+// would have to be accepted, as more than what that leaves.
+func (k *call) withholding(names ...string) string {
+	rules := make([]string, len(names))
+	for i, name := range names {
+		rules[i] = policy.FsText(&jptool.FsRule{Path: name})
 	}
-	return k.cfg("access.fs", "+="+name)
+	list := "conversation.tools." + tomlKey(k.Tool.Name) + ".access.fs"
+	switch access := k.Tool.Access; {
+	case access == nil || access.FS == nil:
+		return "declare " + list + " with " + ask.VisibleLine(strings.Join(rules, ", ")) + ", beside what is to be granted"
+	case slices.ContainsFunc(access.FS, func(r config.FsRule) bool { return r.At.Layer.Repository() }):
+		return "add " + ask.VisibleLine(strings.Join(rules, ", ")) + " to " + list
+	}
+	flags := make([]string, len(names))
+	for i, name := range names {
+		flags[i] = k.cfg("access.fs", "+="+name)
+	}
+	return strings.Join(flags, " ")
 }
 
 // unattendedByUser reports whether the user said that the tool needs no person: what is built

@@ -21,7 +21,7 @@ import (
 // keys and invalid UTF-8: a tool would refuse them too).
 func (s *Schema) Validate(args []byte) (map[string]any, error) {
 	if _, err := jptool.ParseObject(args); err != nil {
-		return nil, fmt.Errorf("the arguments are not one JSON object: %w\n%s", err, s.Usage())
+		return nil, fmt.Errorf("the arguments are not one JSON object: %w", err)
 	}
 	v, err := decode(args)
 	if err != nil {

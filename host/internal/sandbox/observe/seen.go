@@ -97,7 +97,7 @@ func Unseen(plan *sandbox.Plan) []string {
 	if plan.Net.Open {
 		list = append(list, "sockets other than TCP and UDP, and listening for connections: always refused")
 	} else {
-		list = append(list, "sockets: none can be made, as no rule of access.net allows anything")
+		list = append(list, "sockets: none can be made, as nothing allows a network (access.net of the tool, or --net of sandbox exec)")
 	}
 	if plan.Frozen {
 		list = append(list, "changes of mode, owner, times and attributes: refused, as nothing may be written")
