@@ -67,7 +67,19 @@ func (p *Process) Close() {
 // not be executed, perhaps because the plan does not grant it), or another. Nothing has run
 // then, and nothing is left.
 func (r *Renderer) Start(plan *sandbox.Plan, cmd *exec.Cmd) (*Process, error) {
-	return r.start(plan, cmd)
+	p, err := r.start(plan, cmd)
+	return p, ownErrno(err)
+}
+
+// ownErrno takes the error number out of an error that only wraps one: callers would take it
+// for the answer of execve, and blame the program.
+func ownErrno(err error) error {
+	var errno syscall.Errno
+	var coded interface{ Code() string }
+	if _, bare := err.(syscall.Errno); bare || errors.As(err, &coded) || !errors.As(err, &errno) {
+		return err
+	}
+	return errors.New(err.Error())
 }
 
 // Start is a [launch.Start] function for plans as JSON.

@@ -462,12 +462,17 @@ func TestStartErrors(t *testing.T) {
 			"must be files":           func(_ *sandbox.Plan, c *exec.Cmd) { c.Stdin = &bytes.Buffer{} },
 			"not a character device":  func(p *sandbox.Plan, _ *exec.Cmd) { p.Devices = []string{"/usr"} },
 			"entering /no/such/place": func(_ *sandbox.Plan, c *exec.Cmd) { c.Dir = "/no/such/place" },
+			"name too long":           func(p *sandbox.Plan, _ *exec.Cmd) { p.Devices = []string{"/dev/" + strings.Repeat("x", 256)} },
 		} {
 			q := *p
 			cmd := sh(p, "echo ran")
 			change(&q, cmd)
-			if res, err := run(t, &q, cmd); err == nil || !strings.Contains(err.Error(), name) || res.out != "" {
+			res, err := run(t, &q, cmd)
+			if err == nil || !strings.Contains(err.Error(), name) || res.out != "" {
 				t.Errorf("%s: %v, %+v", name, err, res)
+			}
+			if errno := unix.Errno(0); errors.As(err, &errno) {
+				t.Errorf("%s: %v is taken for what execve said", name, err)
 			}
 		}
 		none(t)

@@ -53,18 +53,9 @@ const probeName = "confine-probe"
 // node describes a path as the survey does.
 func node(t testing.TB, path string) sandbox.Node {
 	t.Helper()
-	var st unix.Stat_t
-	if err := unix.Lstat(path, &st); err != nil {
-		t.Fatal(path, err)
-	}
-	n := sandbox.Node{Path: path, Kind: sandbox.Special, ID: sandbox.ID{Dev: st.Dev, Ino: st.Ino}}
-	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFDIR:
-		n.Kind = sandbox.Dir
-	case unix.S_IFREG:
-		n.Kind = sandbox.File
-	case unix.S_IFLNK:
-		n.Kind = sandbox.Link
+	n, err := sandbox.Look(path)
+	if err != nil || n.Kind == sandbox.Missing {
+		t.Fatalf("%s: %+v, %v", path, n, err)
 	}
 	return n
 }

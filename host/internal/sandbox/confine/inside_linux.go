@@ -85,9 +85,9 @@ func (w *writer) startInside() (*Process, error) {
 	}
 	pid, err := w.Fork(flags, p.failure[1])
 	if err != nil {
-		var failed *sysprog.Error
-		errors.As(err, &failed)
-		return nil, &NamespacesError{"making namespaces", failed.Errno}
+		errno := unix.ENOSYS // there is no interpreter for this architecture
+		errors.As(err, &errno)
+		return nil, &NamespacesError{"making namespaces", errno}
 	}
 	for _, fd := range []*int{&p.release[0], &p.failure[1], &p.status[1]} {
 		closeFD(fd)

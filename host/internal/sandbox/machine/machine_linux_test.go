@@ -99,7 +99,7 @@ func TestLook(t *testing.T) {
 		{name: "landlock filtered", system: fake(t, nil, landlock(unix.EPERM, "6.1.0")), lacks: map[string][]string{Landlock: {"filter refuses", "Docker"}}},
 		{name: "no filters", system: fake(t, nil, func(s *system) { s.seccomp = func() error { return unix.EINVAL } }), lacks: map[string][]string{Seccomp: {"CONFIG_SECCOMP_FILTER"}}},
 		{name: "filters forbidden", system: fake(t, nil, func(s *system) { s.seccomp = func() error { return unix.EPERM } }), lacks: map[string][]string{Seccomp: {"forbids"}}},
-		{name: "no filter for this architecture", system: fake(t, nil, func(s *system) { s.arch = "riscv64" }), lacks: map[string][]string{Seccomp: {"riscv64"}}},
+		{name: "no sandbox for this architecture", system: fake(t, nil, func(s *system) { s.arch = "riscv64" }), lacks: map[string][]string{Landlock: {"riscv64"}, Seccomp: {"riscv64"}, Namespaces: {"riscv64"}}},
 		{name: "none allowed", system: fake(t, files{maxUser: "0\n"}), lacks: map[string][]string{Namespaces: {"user.max_user_namespaces is 0", "nobody", "sudo sysctl -w user.max_user_namespaces=15000"}}},
 		{name: "none allowed for root either", system: fake(t, files{maxUser: "0\n"}, privileged), lacks: map[string][]string{Namespaces: {"user.max_user_namespaces"}}},
 		{name: "Debian's switch", system: fake(t, files{unprivileged: "0\n"}), lacks: map[string][]string{Namespaces: {"sudo sysctl -w kernel.unprivileged_userns_clone=1", "only root"}}},

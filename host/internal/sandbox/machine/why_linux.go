@@ -10,7 +10,7 @@ import (
 
 // Every explanation is a line that says why, and lines that say what to change.
 
-// firstLandlock is the kernel that Landlock came with.
+// firstMajor.firstMinor is the kernel that Landlock came with.
 const firstMajor, firstMinor = 5, 13
 
 func (s *system) whyLandlock(err error) string {
