@@ -115,10 +115,11 @@ func receiveFrame(sock int) (fields []string, fds []int, err error) {
 		}
 		got += n
 	}
-	body := make([]byte, binary.BigEndian.Uint32(head))
-	if len(body) > maxFrame {
+	size := binary.BigEndian.Uint32(head)
+	if size > maxFrame {
 		return nil, fds, errFrame
 	}
+	body := make([]byte, size)
 	for got := 0; got < len(body); {
 		n, err := unix.Read(sock, body[got:])
 		if err == unix.EINTR {

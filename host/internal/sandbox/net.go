@@ -17,7 +17,6 @@ func (h *holding) net(p *Plan) {
 		return
 	}
 	ports := []uint16{}
-	definite := true
 	for i := range rules {
 		r := &rules[i]
 		if !r.Allow {
@@ -43,20 +42,18 @@ func (h *holding) net(p *Plan) {
 	slices.Sort(ports)
 	ports = slices.Compact(ports)
 	if p.Tier == TierNone || p.ABI < netABI {
-		definite = false
 		why, remedy := older(netABI)
 		h.lacking(nil, fmt.Sprintf("that only these ports are connected to: %v", ports), why, remedy, false)
-	}
-	if definite {
+	} else {
 		p.Net.Ports = ports
 	}
-	open := false
+	finer := false // than ports
 	for i := range rules {
 		r := &rules[i]
 		closes := !r.Allow && (r.Host != "*" || r.Port != nil || r.Scheme != nil || r.PathPrefix != nil)
-		open = open || closes || r.Allow && (r.Host != "*" || r.PathPrefix != nil || r.Scheme != nil || r.Port == nil)
+		finer = finer || closes || r.Allow && (r.Host != "*" || r.PathPrefix != nil || r.Scheme != nil || r.Port == nil)
 	}
-	if open {
+	if finer {
 		h.lacking(nil, "hosts, schemes and paths of requests", "only ports are held by the operating system",
 			"allow no network where that matters", false)
 	}

@@ -22,7 +22,7 @@ import (
 // ErrUnsupported: there is no baseline on this operating system.
 var ErrUnsupported = errors.New("tools are held by the operating system on Linux only")
 
-// Devices are the nodes below /dev that every program may use.
+// devices are the nodes below /dev that every program may use.
 var devices = []string{"null", "zero", "full", "random", "urandom"}
 
 // Options are what beside the program decides. All paths are absolute.

@@ -3,6 +3,7 @@
 package observe
 
 import (
+	"cmp"
 	"io/fs"
 	"maps"
 	"path"
@@ -165,7 +166,7 @@ func (c *caller) wishes() ([]wish, error) {
 		from, err := c.at(c.dir, c.path, flags&unix.AT_SYMLINK_FOLLOW != 0, true)
 		to, err2 := c.at(c.dir2, c.path2, false, false)
 		if err != nil || err2 != nil || from.path == "" || to.path == "" || to.exists {
-			return nil, errFirst(err, err2)
+			return nil, cmp.Or(err, err2)
 		}
 		return []wish{{op: OpCreate, path: to.path, entry: jptool.Create}}, nil
 	case cutting:
@@ -195,15 +196,6 @@ func some(f found, w wish) []wish {
 	}
 	w.path = f.path
 	return []wish{w}
-}
-
-func errFirst(list ...error) error {
-	for _, err := range list {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (c *caller) open(flags uint64) ([]wish, error) {
@@ -258,7 +250,7 @@ func (c *caller) open(flags uint64) ([]wish, error) {
 func (c *caller) move(flags uint64) ([]wish, error) {
 	from, err := c.at(c.dir, c.path, false, false)
 	to, err2 := c.at(c.dir2, c.path2, false, false)
-	if err := errFirst(err, err2); err != nil || from.path == "" || to.path == "" || to.exists && flags&unix.RENAME_NOREPLACE != 0 {
+	if err := cmp.Or(err, err2); err != nil || from.path == "" || to.path == "" || to.exists && flags&unix.RENAME_NOREPLACE != 0 {
 		return nil, err
 	}
 	var list []wish
