@@ -102,6 +102,9 @@ func (a *app) sideBySide(d *policy.Declared, held *enclose.Profile, why string) 
 		return
 	}
 	a.out.printf("\nheld by the operating system: %s; all of it: jphost sandbox plan %s\n", held.Tier, ask.Word(d.Tool))
+	if held.Effective == nil {
+		return
+	}
 	rows := [][2]string{{"declared", "effective"}}
 	for i := range held.Effective.FS {
 		row := [2]string{"", policy.FsText(&held.Effective.FS[i])}

@@ -60,8 +60,11 @@ type Call struct {
 }
 
 // Prepare fits a policy to a program, the machine and the tree as it is. With a
-// *sandbox.RefusedError the Call is there for its report, and needs no End.
+// *sandbox.RefusedError the Call is there for its report, and needs no End. A tool that is told
+// nothing (d.Access is nil) is not told more here, but what it leaves is looked at like everybody's.
 func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (*Call, error) {
+	told := d.Access != nil
+	d = d.Guarded()
 	open := slices.ContainsFunc(d.Access.Net, func(r jptool.NetRule) bool { return r.Allow }) || len(d.Access.Net) == 0
 	needs, err := baseline.For(p.Path, p.Argv, baseline.Options{
 		Workspace: d.Root, Path: variable(p.Env, "PATH"), Network: open, Extra: s.Paths,
@@ -81,6 +84,9 @@ func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (*C
 	})
 	if c.Prepared == nil {
 		return nil, err
+	}
+	if !told {
+		c.untold()
 	}
 	if err != nil {
 		return c, err
@@ -103,6 +109,19 @@ func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (*C
 		c.NotEnforced = append(c.NotEnforced, sandbox.NotEnforced{What: "that " + p + " stays as it is", Why: "it holds too much to be compared after the call"})
 	}
 	return c, nil
+}
+
+// untold leaves of the policy what holds although the tool is not told of it.
+func (c *Call) untold() {
+	c.Access = nil
+	rules := []sandbox.Enforced{}
+	for _, r := range c.Rules {
+		r.EnforcedBy = strings.TrimPrefix(strings.TrimPrefix(r.EnforcedBy, sandbox.OwnCheck), " + ")
+		if r.EnforcedBy != "" {
+			rules = append(rules, r)
+		}
+	}
+	c.Rules = rules
 }
 
 // parts are what the private tree needs of the host's: what is granted, and the links on the

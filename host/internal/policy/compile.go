@@ -57,8 +57,12 @@ func Compile(ctx context.Context, r Request) (*Declared, error) {
 			return nil, err
 		}
 		d.Sensitive = findSensitive(d, r)
+		return d, nil
 	}
-	return d, nil
+	r.OSSandbox = true
+	var err error
+	d.without, err = Compile(ctx, r)
+	return d, err
 }
 
 // verify opens the policy as the tools will: what they would refuse is refused here, and

@@ -28,7 +28,7 @@ type Request struct {
 	// and none makes them where they do not exist yet.
 	Guard []string
 	// OSSandbox says that this machine can hold a tool at all, also when it is switched
-	// off. Without it a tool that declares nothing gets no policy (RFD 075).
+	// off. Without it a tool that declares nothing gets no policy (RFD 075), but see [Declared.Guarded].
 	OSSandbox bool
 }
 
@@ -55,6 +55,8 @@ type Declared struct {
 
 	model *model
 	fs    []fsRule
+	// without is what would hold if a sandbox could be had, where Access is nil.
+	without *Declared
 
 	mu     sync.Mutex
 	ws     *jptool.Workspace
@@ -138,6 +140,15 @@ func (w Warning) String() string {
 		s += "\n  " + ask.VisibleText(w.Help)
 	}
 	return s
+}
+
+// Guarded is the policy by which a call is prepared and looked at afterwards: d itself, but where nothing is
+// declared and no sandbox can be had, the defaults, whose self-protection holds there too (by comparing).
+func (d *Declared) Guarded() *Declared {
+	if d.without != nil {
+		return d.without
+	}
+	return d
 }
 
 // Open opens the workspace with this policy, as a tool does. The caller closes it.

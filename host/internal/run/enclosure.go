@@ -38,8 +38,16 @@ func (h *Host) Enclosure(ctx context.Context, t *config.Tool) (enclose.Settings,
 	if s.Paths, err = baseline.FromConfig(c.Paths, lookup(h.Environ, "HOME")); err != nil {
 		return s, exit.With(exit.Usage, err)
 	}
-	s.Machine, err = enclose.Machine(ctx, h.State, func(name string) string { return lookup(h.Environ, name) })
-	return s, exit.With(exit.Usage, err)
+	s.Machine, err = h.machine(ctx)
+	return s, err
+}
+
+// machine is what this computer can hold; it is found out once.
+func (h *Host) machine(ctx context.Context) (sandbox.Machine, error) {
+	h.looked.Do(func() {
+		h.found, h.unknown = enclose.Machine(ctx, h.State, func(name string) string { return lookup(h.Environ, name) })
+	})
+	return h.found, exit.With(exit.Usage, h.unknown)
 }
 
 // start starts the tool once, held as far as it can be. The request is written for the
@@ -79,7 +87,7 @@ const notRun = "%s was not run: %w\nset sandbox.mode = \"auto\" to run it with w
 
 // unavailable is the report where there is no sandbox to prepare anything for; nil where there is.
 func (k *call) unavailable(s enclose.Settings, mode string) *enclose.Report {
-	if runtime.GOOS == "linux" && k.policy.access != nil {
+	if runtime.GOOS == "linux" {
 		return nil
 	}
 	why, remedy := s.Machine.Lacks("landlock")

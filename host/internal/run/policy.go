@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -26,13 +25,17 @@ type policyOf struct {
 
 // Compile makes the policy of a tool, asking p about external paths that are not approved.
 func (h *Host) Compile(ctx context.Context, t *config.Tool, p ask.Prompter) (*policy.Declared, error) {
+	m, err := h.machine(ctx)
+	if err != nil {
+		return nil, err
+	}
 	d, err := policy.Compile(ctx, policy.Request{
 		Workspace: h.Workspace, Config: h.Config, Tool: t,
 		Approve: func(ctx context.Context, r approval.Request) (approval.Result, error) {
 			return h.Approvals.Resolve(ctx, p, r)
 		},
 		Home: lookup(h.Environ, "HOME"), StateDir: h.State.Base(),
-		OSSandbox: runtime.GOOS == "linux",
+		OSSandbox: m.Landlock > 0,
 	})
 	if errs := config.Errors(nil); errors.As(err, &errs) {
 		return nil, exit.With(exit.Usage, err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/jptools/jptools/host/internal/approval"
@@ -14,6 +15,7 @@ import (
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/observe"
 	"github.com/jptools/jptools/host/internal/schema"
 	"github.com/jptools/jptools/host/internal/state"
@@ -45,6 +47,10 @@ type Host struct {
 	// Observer finds out what the sandbox refuses; nil for nobody.
 	Observer *observe.Link
 	Warn     func(string)
+
+	looked  sync.Once
+	found   sandbox.Machine
+	unknown error
 }
 
 // Call is one call of a tool.

@@ -51,6 +51,9 @@ type Fitted struct {
 	Want []string `json:"-"`
 }
 
+// OwnCheck is what holds a rule that the operating system does not hold.
+const OwnCheck = "the tool's own check"
+
 // Enforced says what holds a rule.
 type Enforced struct {
 	Rule       string `json:"rule"`

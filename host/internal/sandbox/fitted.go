@@ -186,7 +186,7 @@ func (h *holding) rules(f *Fitted, tier Tier) {
 		case r.Type == "env":
 			e.EnforcedBy = "environment"
 		case r.Type == "command" || tier == TierNone || s == nil:
-			e.EnforcedBy = "the tool's own check"
+			e.EnforcedBy = OwnCheck
 			if r.Type == "fs" && s != nil && len(s.by) > 0 {
 				e.EnforcedBy += " + " + strings.Join(s.by, " + ")
 			}

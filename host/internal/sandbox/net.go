@@ -75,5 +75,5 @@ func (h *holding) netBy(p *Plan) string {
 	case p.ABI >= netABI:
 		return "landlock (TCP only)"
 	}
-	return "the tool's own check"
+	return OwnCheck
 }
