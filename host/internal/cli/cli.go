@@ -29,22 +29,41 @@ func Run(ctx context.Context, environ []string, stdin io.Reader, stdout, stderr 
 	args = usual(args)
 	out.json = wantsJSON(args) // what cannot be parsed is answered in JSON too
 	launcher := warm(ctx, args)
-	g, global := commands(args)
-	parser, err := newParser(g, stdout, stderr)
-	if err != nil {
+	c, err := read(args, stdout, stderr)
+	if c == nil || err != nil {
 		return err
 	}
-	k, err := parse(parser, reorder(parser.Model, args))
-	if k == nil || err != nil {
-		return err
-	}
-	out.json = global.JSON || global.Format == "json"
-	a := &app{ctx: ctx, args: args, environ: environ, stdin: stdin, out: out, global: global, model: parser.Model, launcher: launcher}
-	err = errors.Join(k.Run(a), out.flush())
+	out.json = c.global.JSON || c.global.Format == "json"
+	a := &app{ctx: ctx, args: args, environ: environ, stdin: stdin, out: out, global: c.global, model: c.model, launcher: launcher}
+	err = errors.Join(c.run(a), out.flush())
 	if err != nil && (ctx.Err() != nil || errors.Is(err, ask.ErrInterrupted)) && exit.Of(err) != exit.Interrupted {
 		return &exit.Error{Code: exit.Interrupted, Err: err}
 	}
 	return err
+}
+
+// invocation is a command line that was read. There is no model of the grammar where none was needed.
+type invocation struct {
+	run    func(*app) error
+	global *globals
+	model  *kong.Application
+}
+
+// read returns nil when there is nothing left to do.
+func read(args []string, stdout, stderr io.Writer) (*invocation, error) {
+	if exec, global := quick(args); exec != nil {
+		return &invocation{run: exec.Run, global: global}, nil
+	}
+	g, global := commands(args)
+	parser, err := newParser(g, stdout, stderr)
+	if err != nil {
+		return nil, err
+	}
+	k, err := parse(parser, reorder(parser.Model, args))
+	if k == nil || err != nil {
+		return nil, err
+	}
+	return &invocation{func(a *app) error { return k.Run(a) }, global, parser.Model}, nil
 }
 
 // usual turns what people try first into what there is: `--version`, and `help [COMMAND…]`.

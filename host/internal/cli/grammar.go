@@ -33,15 +33,6 @@ type grammar struct {
 	Version    versionCmd    `cmd:"" group:"setup" help:"Print the version."`
 }
 
-// execGrammar is the part of grammar that `sandbox exec` is read with.
-type execGrammar struct {
-	globals
-
-	Sandbox struct {
-		Exec sandboxExecCmd `cmd:"" help:"Run any program under the grants that are given."`
-	} `cmd:"" group:"access" help:"Run any program under grants, or show what would be held."`
-}
-
 // runGrammar is the part of grammar that `run` is read with.
 type runGrammar struct {
 	globals
@@ -49,15 +40,11 @@ type runGrammar struct {
 	Run runCmd `cmd:"" group:"calls" help:"Run a tool."`
 }
 
-// commands is the grammar to read a command line with. Those of `run` and `sandbox exec` are small: what
-// starts programs again and again shall not take a millisecond to learn of all other commands.
+// commands is the grammar to read a command line with. That of `run` is small: what starts programs
+// again and again shall not take a millisecond to learn of all other commands.
 func commands(args []string) (g any, global *globals) {
 	if len(args) > 0 && args[0] == "run" {
 		g := &runGrammar{}
-		return g, &g.globals
-	}
-	if len(args) > 1 && args[0] == "sandbox" && args[1] == "exec" {
-		g := &execGrammar{}
 		return g, &g.globals
 	}
 	all := &grammar{}
