@@ -12,6 +12,7 @@ import (
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/run"
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/observe"
 	"github.com/jptools/jptools/jptool"
@@ -26,6 +27,7 @@ type sandboxExecCmd struct {
 	Command        []string `arg:"" passthrough:"" help:"The program and its arguments."`
 
 	file    *os.File // of Report
+	ended   *run.Ended
 	denials []enclose.Denial
 	seen    *enclose.Observed
 }

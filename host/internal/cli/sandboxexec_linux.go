@@ -18,6 +18,7 @@ import (
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/run"
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/host/internal/sandbox/observe"
@@ -47,32 +48,34 @@ func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
 			why, remedy := m.Lacks("landlock")
 			return errors.Join(end, c.report(a, call, nil), exit.Errorf(exit.Refused, "%s was not run: nothing can be held here: %s\n%s\nor start it without jphost", ask.Visible(p.Argv[0]), why, remedy))
 		}
-		if attempt == 0 {
-			c.warn(a, call)
-		}
+		c.warn(a, call) // of a further attempt what is new
 		status, err := c.start(a, call, g, p)
 		changes, end := call.End(context.WithoutCancel(a.ctx))
 		switch {
-		case err != nil && confine.IsNamespaces(err) && attempt == 0:
-			s.Machine.Namespaces, s.Machine.Why = false, map[string]string{"namespaces": err.Error()}
+		case err != nil && confine.IsNamespaces(err) && s.Machine.Namespaces:
+			s = s.WithoutNamespaces(err)
 			continue
 		case err != nil && confine.IsChanged(err) && attempt < 3:
 			continue
-		case err != nil:
-			return errors.Join(err, end)
 		}
-		if err := errors.Join(end, c.report(a, call, changes)); err != nil {
+		// A call that was ended may have changed something too.
+		if err := errors.Join(err, end, changed(changes), c.report(a, call, changes)); err != nil {
 			return err
-		}
-		if len(changes) > 0 {
-			text := "after the program had ended, this was not as it was:"
-			for _, ch := range changes {
-				text += "\n  " + ask.VisibleLine(ch.String())
-			}
-			return exit.Errorf(exit.Refused, "%s\nthe rules withhold it; nothing was put back", text)
 		}
 		return programStatus(status)
 	}
+}
+
+// changed says what the program left otherwise than the rules want it.
+func changed(changes []sandbox.Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	text := "after the program had ended, this was not as it was:"
+	for _, ch := range changes {
+		text += "\n  " + ask.VisibleLine(ch.String())
+	}
+	return exit.Errorf(exit.Refused, "%s\nthe rules withhold it; nothing was put back", text)
 }
 
 // start runs the program to its end, and ends what it leaves behind.
@@ -163,6 +166,10 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.P
 	}()
 	status, err := child.Wait()
 	close(over)
+	if err == nil {
+		e := launch.ExitOf(status)
+		c.ended = &run.Ended{Code: e.Code, Signal: e.Signal}
+	}
 	if !launch.EndDescendants() && err == nil {
 		err = fmt.Errorf("processes that %s left behind could not be ended: they run as another user, or hang in the kernel", ask.Visible(p.Argv[0]))
 	}
@@ -186,7 +193,7 @@ func startError(p enclose.Program, cwd, root string, err error) error {
 	if errors.Is(err, unix.ENOENT) {
 		code = 127
 	}
-	err = fmt.Errorf("%s could not be started: %w", ask.Visible(p.Path), err)
+	err = &launch.StartError{Program: p.Argv[0], Err: err}
 	if strings.Contains(err.Error(), "entering "+cwd+": ") {
 		err = fmt.Errorf("%w\nthe working directory is none that the program sees; start from the workspace: cd %s", err, ask.Word(root))
 	}

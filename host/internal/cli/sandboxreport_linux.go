@@ -12,6 +12,7 @@ import (
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/run"
 	"github.com/jptools/jptools/host/internal/sandbox"
 )
 
@@ -46,9 +47,11 @@ func (c *sandboxExecCmd) report(a *app, call *enclose.Call, changes []sandbox.Ch
 	report.Observed = c.seen
 	data, err := json.MarshalIndent(struct {
 		*enclose.Report
+		// Exit is how the program ended; absent if it was not started.
+		Exit    *run.Ended       `json:"exit,omitempty"`
 		Denials []enclose.Denial `json:"denials,omitzero"`
 		Changed []sandbox.Change `json:"changed,omitempty"`
-	}{report, c.denials, changes}, "", "  ")
+	}{report, c.ended, c.denials, changes}, "", "  ")
 	if err != nil {
 		return err
 	}

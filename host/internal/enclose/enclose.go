@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -37,6 +38,15 @@ type Settings struct {
 	TempBase string
 	// FirstFD is the number of the first descriptor for staged files; 0 is 3.
 	FirstFD int
+}
+
+// WithoutNamespaces are the settings after a start that was refused them, as err says.
+func (s Settings) WithoutNamespaces(err error) Settings {
+	why := map[string]string{}
+	maps.Copy(why, s.Machine.Why)
+	why["namespaces"] = err.Error()
+	s.Machine.Namespaces, s.Machine.Why = false, why
+	return s
 }
 
 // Program is what is to be started.

@@ -210,7 +210,7 @@ func (l *launcher) run(ctx context.Context, spec *Spec) (*Result, error) {
 	if d.report.problem != "" {
 		return nil, &StartError{Program: spec.Argv[0], Err: &RefusedError{Code: d.report.code, Message: d.report.problem}}
 	}
-	result.Exit, result.Leftover = exitOf(d.report.status), d.report.leftover
+	result.Exit, result.Leftover = ExitOf(syscall.WaitStatus(d.report.status)), d.report.leftover
 	if d.report.exposed != "" { // the worst of all
 		return result, &StopError{Reason: Exposed, Path: d.report.exposed}
 	}
@@ -287,7 +287,8 @@ func (d done) failure(spec *Spec) error {
 	return nil
 }
 
-func exitOf(status unix.WaitStatus) Exit {
+// ExitOf is how the process with this wait status ended.
+func ExitOf(status syscall.WaitStatus) Exit {
 	if !status.Signaled() {
 		return Exit{Code: status.ExitStatus()}
 	}

@@ -73,8 +73,7 @@ func (k *call) start(ctx context.Context, cmd *command) (*launch.Result, error) 
 		res, err := k.enclosed(ctx, cmd, settings)
 		switch {
 		case confine.IsNamespaces(err) && settings.Machine.Namespaces:
-			settings.Machine.Namespaces = false
-			settings.Machine.Why = map[string]string{"namespaces": err.Error()}
+			settings = settings.WithoutNamespaces(err)
 		case confine.IsChanged(err) && attempt < 3:
 		default:
 			return res, err
