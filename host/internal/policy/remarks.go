@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
@@ -11,7 +12,7 @@ import (
 
 // Remarks are what a person who looks at the policy of t should know although nothing is wrong
 // with it: rules that are not in force, that together grant nothing, or that are on what
-// is not there. They take more looking than a call should wait for.
+// is not there, and scripts that no rule lets it read. They take more looking than a call should wait for.
 func (d *Declared) Remarks(cfg *config.Config, t *config.Tool) []Warning {
 	list := replaced(cfg, t)
 	if t.Access == nil {
@@ -22,6 +23,40 @@ func (d *Declared) Remarks(cfg *config.Config, t *config.Tool) []Warning {
 	for _, r := range rules {
 		if !r.External {
 			list = append(list, d.absent(r)...)
+		}
+	}
+	return append(list, d.unreadable(t)...)
+}
+
+// unreadable tells of the files of the workspace that an argument of the tool's command names
+// and that no rule lets it read, such as the script of an interpreter. The program itself can be
+// started whatever the rules say.
+func (d *Declared) unreadable(t *config.Tool) (list []Warning) {
+	if t.Command == nil || t.Command.Shell {
+		return nil
+	}
+	ws, err := d.workspace()
+	if err != nil {
+		return nil
+	}
+	for _, arg := range t.Command.Args {
+		rel, err := parseRule(arg, d.Root)
+		if err != nil || rel.IsRoot() {
+			continue
+		}
+		to, err := d.model.content(rel)
+		if err != nil || to.missing || to.at.outside {
+			continue
+		}
+		if fi, err := os.Lstat(to.abs); err != nil || !fi.Mode().IsRegular() {
+			continue
+		}
+		if _, err := ws.CheckRead(rel.Slash()); jptool.CodeOf(err) == jptool.CodeAccessDenied {
+			list = append(list, Warning{
+				Origin:  t.Command.Origin.String(),
+				Message: fmt.Sprintf("the command of %s names %q, which no rule lets it read", t.Name, arg),
+				Help:    fmt.Sprintf("if it is its script: add %s to %s.access.fs", suggestion(to.at.path, jptool.Read), toolKey(t.Name)),
+			})
 		}
 	}
 	return list

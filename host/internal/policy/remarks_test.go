@@ -63,6 +63,12 @@ USER:1:102: the rule of t on "a/b" is on what is not there
 			`the rules of t at USER:1:35, USER:1:53 are replaced by the conversation
   see both with: jphost config show conversation.tools.t.access.fs; another conversation (--conversation ID) goes by the files`,
 		},
+		{
+			"a script out of reach", "conversation.tools.t.command = 'sh a.sh lib/b.sh none.sh data'\nconversation.tools.t.access.fs = [{ path = 'lib', read = true }]", "",
+			[]string{"file a.sh", "file lib/b.sh", "dir data"},
+			`USER:1:22: the command of t names "a.sh", which no rule lets it read
+  if it is its script: add { path = "a.sh", read = true } to conversation.tools.t.access.fs`,
+		},
 		{"added to", `conversation.tools.t.access.fs = [{ path = ".", read = true }]`, `conversation.tools.t.access.fs = [{ path = "src" }]`, []string{"dir src"}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

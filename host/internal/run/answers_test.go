@@ -163,4 +163,8 @@ func TestUnusedAnswers(t *testing.T) {
 	if content(r) != "go: true" || !strings.Contains(text, "--answer stop was not used") || !strings.Contains(text, "--answer other.token was not used") || strings.Contains(text, "--answer go was") {
 		t.Errorf("%s\n%s", content(r), text)
 	}
+	// Where the question stays open one of them may have been meant for it.
+	if text := strings.Join(w.run("", answers("og=y")).Warnings, "\n"); !strings.Contains(text, "--answer og was not used") {
+		t.Errorf("an open question: %s", text)
+	}
 }

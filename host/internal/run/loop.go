@@ -111,6 +111,7 @@ func (k *call) loop(ctx context.Context, action jptool.Action) (out launch.Outco
 		q := out.Question
 		v, err := a.answer(ctx, q)
 		if errors.Is(err, errUnanswered) || errors.Is(err, errAssistant) {
+			a.notAsked() // it may be the answer, under a wrong name
 			return out, k.unanswered(q, err)
 		}
 		if err != nil {
