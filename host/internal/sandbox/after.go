@@ -46,11 +46,14 @@ func EntryChecks(nodes []Node) []Check {
 	return list
 }
 
-// Entries are what must stay in its place for the plan to hold: covers and pins.
+// Entries are what must stay in its place for the plan to hold: covers and pins. A tree is
+// mounted where nobody else can change anything, and needs no care.
 func (p *Plan) Entries() []Node {
 	var list []Node
 	for _, c := range p.Covers {
-		list = append(list, c.Node)
+		if !slices.ContainsFunc(p.Trees, func(t Node) bool { return t.Path == c.Path }) {
+			list = append(list, c.Node)
+		}
 	}
 	return append(list, p.Pins...)
 }

@@ -136,6 +136,35 @@ func (h *holding) mount(s *spot, keep, granted jptool.Caps) {
 	h.covers[s.Abs] = &c
 }
 
+// freeze mounts read-only what no rule lets be written, and again what lies below it and may
+// be: Landlock has no right for modes, owners, times and attributes, mounts have.
+func (h *holding) freeze() {
+	for _, s := range h.spots {
+		write := jptool.Write
+		switch {
+		case s.top == "" || s.missing() || s.node.Kind != Dir && s.node.Kind != File:
+			continue
+		case !s.dir():
+			write = jptool.Update
+		}
+		on, c := h.mounted(s.Abs), h.covers[s.Abs]
+		switch {
+		case c != nil && c.Hide, c == nil && on.hide:
+		case s.k&write == 0 && c != nil:
+			c.ReadOnly = true
+		case s.k&write == 0 && !on.ro:
+			h.covers[s.Abs] = &Cover{Node: s.node, ReadOnly: true, NoExec: on.noexec}
+		case s.k&write != 0 && c == nil && on.ro:
+			h.covers[s.Abs] = &Cover{Node: s.node, Again: true, NoExec: on.noexec && !s.k.Has(jptool.Execute)}
+		}
+	}
+	for x := range h.pins {
+		if h.covers[x] != nil {
+			delete(h.pins, x)
+		}
+	}
+}
+
 // because says why a spot keeps less than its rule grants, if it does.
 func (s *spot) because(h *holding, taken jptool.Caps, why, remedy string) {
 	s.why = fmt.Sprintf("%s grants %s above it, and %s", h.grantor(s.Abs, taken), taken, why)

@@ -187,6 +187,7 @@ func (in *input) choose() (*holding, Tier) {
 	h.byMounts()
 	switch plain := len(h.covers) == 0 && len(h.pins) == 0; {
 	case in.noPrivateTree() == "" && (!plain || !in.machine.Alone() || in.options.Tier == TierNamespace):
+		h.freeze()
 		return h, TierNamespace
 	case plain:
 		return h, TierLandlock

@@ -31,7 +31,7 @@ func (h *holding) fitted(tier Tier) *Fitted {
 func (h *holding) plan(tier Tier) *Plan {
 	p := &Plan{
 		Tier: tier, ABI: h.machine.Landlock, Devices: h.options.Devices, Temp: h.options.Temp, Limits: h.options.Limits,
-		Runtime: []Grant{}, Grants: []Grant{}, Frozen: true,
+		Runtime: []Grant{}, Grants: []Grant{}, Frozen: tier == TierLandlock,
 	}
 	for _, t := range h.tops {
 		if n := h.facts.node(t); n.Kind != Missing {

@@ -90,6 +90,19 @@ func (k *kernel) on(p string) jptool.Caps {
 	return caps
 }
 
+// frozen reports whether metadata is held at a path of a private tree.
+func (k *kernel) frozen(p string) bool {
+	for _, q := range above(p) {
+		if c, ok := k.covers[q]; ok {
+			return c.Hide || c.ReadOnly
+		}
+		if _, top := k.tree(q); top {
+			break
+		}
+	}
+	return false
+}
+
 // tree is the tree that holds a path, and whether the path is its top.
 func (k *kernel) tree(p string) (top string, same bool) {
 	for _, n := range k.plan.Trees {

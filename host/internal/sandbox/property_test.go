@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -325,15 +326,28 @@ func TestCheapestTier(t *testing.T) {
 			}
 			return
 		}
-		// Each mount is needed: it changes what the kernel does, or keeps an entry in
-		// place that its directory lets go.
+		// Each mount is needed: it changes what the kernel does, to content or to metadata, or
+		// keeps an entry in place that its directory lets go.
 		for i, c := range f.Plan.Covers {
 			fewer := *f.Plan
 			fewer.Covers = slices.Delete(slices.Clone(f.Plan.Covers), i, i+1)
 			with, without := newKernel(f.Plan), newKernel(&fewer)
-			if with.on(c.Path) == without.on(c.Path) && with.on(c.Path+"/x") == without.on(c.Path+"/x") {
+			if with.on(c.Path) == without.on(c.Path) && with.on(c.Path+"/x") == without.on(c.Path+"/x") && with.frozen(c.Path) == without.frozen(c.Path) {
 				t.Fatalf("the cover on %s does nothing\n%s", c.Path, show(f))
 			}
+		}
+		// What may not be written keeps its metadata.
+		k := newKernel(f.Plan)
+		for _, top := range f.Plan.Trees {
+			_ = filepath.WalkDir(top.Path, func(p string, e fs.DirEntry, err error) error {
+				if err != nil || e.Type()&fs.ModeSymlink != 0 || k.frozen(p) {
+					return nil
+				}
+				if can := k.on(p) | k.on(path.Dir(p)); can&jptool.Write == 0 || e.IsDir() && k.on(p)&jptool.Write == 0 {
+					t.Fatalf("the metadata of %s can be changed\n%s", p, show(f))
+				}
+				return nil
+			})
 		}
 		for _, n := range f.Plan.Pins {
 			if newKernel(f.Plan).on(path.Dir(n.Path))&(jptool.Delete|jptool.Create) == 0 {

@@ -37,6 +37,10 @@ func TestDifferences(t *testing.T) {
 			does: []string{"chmod ro/f = EROFS", "utime ro/f = EROFS", "xattr ro/f = EROFS", "chmod secret/f = ENOENT", "chmod secret = EROFS", "chmod pub/f = ok"},
 		},
 		{
+			name: "1 metadata, beside what is written", way: "namespace", rules: []jptool.FsRule{rule("", "read"), rule("pub", "read update")},
+			does: []string{"chmod ro/f = EROFS", "utime ro/f = EROFS", "xattr . = EROFS", "chmod pub/f = ok", "append pub/f = ok", "append ro/f = EROFS"},
+		},
+		{
 			name: "1 metadata, when nothing is written", way: "landlock", rules: []jptool.FsRule{rule("", "read")},
 			does: []string{"chmod ro/f = EPERM", "utime ro/f = EPERM", "xattr ro/f = EPERM", "read ro/f = ok"},
 		},

@@ -58,9 +58,10 @@ func (w *writer) tree() ([]place, error) {
 	}
 	devices := make([]place, len(w.plan.Devices))
 	for i, p := range w.plan.Devices {
-		devices[i] = place{Node: sandbox.Node{Path: p, Kind: sandbox.Special}, attr: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC}
+		// Read-only does not keep them from being written to, only from being chmodded.
+		devices[i] = place{Node: sandbox.Node{Path: p, Kind: sandbox.Special}, attr: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC | unix.MOUNT_ATTR_RDONLY}
 	}
-	l.layers()
+	l.layers(places)
 	// Everything of the host is opened before anything lies over it.
 	for _, list := range [][]place{places, devices, l.covers} {
 		for i := range list {
@@ -153,8 +154,8 @@ func readLink(n *sandbox.Node) (string, error) {
 }
 
 // layers are covers and pins in one order, outer before inner. A place that is a mount
-// already needs no pin.
-func (l *layout) layers() {
+// already needs no pin, and no cover that only restricts it.
+func (l *layout) layers(places []place) {
 	taken := map[string]bool{}
 	for _, t := range l.plan.Trees {
 		taken[t.Path] = true
@@ -170,6 +171,10 @@ func (l *layout) layers() {
 			}
 			if p.again {
 				p.attr |= attrTree
+			}
+			if i := slices.IndexFunc(places, func(q place) bool { return q.Path == p.Path }); i >= 0 && !p.hide && !p.again {
+				places[i].attr |= p.attr
+				continue
 			}
 			l.covers, taken[c.Path] = append(l.covers, p), true
 		}
@@ -233,7 +238,7 @@ func (l *layout) begin() {
 	}
 	l.parents("/proc/")
 	l.Topic(spaces + "mounting a private /proc")
-	l.mount("proc", base+"/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+	l.mount("proc", base+"/proc", "proc", unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	l.parents("/dev/")
 	for _, link := range [][2]string{{"fd", "/proc/self/fd"}, {"stdin", "fd/0"}, {"stdout", "fd/1"}, {"stderr", "fd/2"}, {"shm", l.plan.Temp}} {
 		at := "/dev/" + link[0]
