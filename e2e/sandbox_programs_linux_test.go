@@ -128,8 +128,10 @@ E
 		},
 		runs: []contained{
 			{"--rw .", "", ""},
-			// Without any right to write nothing is made executable either: the linker does that last.
-			{"--ro .", "build run object library temporary", ""},
+			// Landlock alone holds no metadata, so that where nothing may be written no mode is
+			// changed anywhere, not in the private directory either: the linker does that last.
+			{"--ro .", "build run object library temporary", landlocked},
+			{"--ro .", "build run object library", namespaces},
 			{"--ro . --rw good", "build run", ""},
 			{"--grant path=.,read,write", "run", ""},
 			{"--rw . --grant path=good,read,execute", "object library", namespaces},
