@@ -93,12 +93,15 @@ func (c *policyCmd) held(a *app) (held *enclose.Profile, why string) {
 	return call.Profile(d), ""
 }
 
-func unknown(err error) string { return "not known (" + err.Error() + ")" }
+func unknown(err error) string {
+	why, help, _ := strings.Cut(err.Error(), "\n")
+	return strings.TrimRight("not known ("+why+")\n"+help, "\n")
+}
 
 // sideBySide prints each filesystem rule as it is declared and as it is held.
 func (a *app) sideBySide(d *policy.Declared, held *enclose.Profile, why string) {
 	if held == nil {
-		a.out.printf("\nheld by the operating system: %s\n", ask.VisibleLine(why))
+		a.out.printf("\nheld by the operating system: %s\n", strings.ReplaceAll(ask.VisibleText(why), "\n", "\n  "))
 		return
 	}
 	a.out.printf("\nheld by the operating system: %s; all of it: jphost sandbox plan %s\n", held.Tier, ask.Word(d.Tool))
@@ -124,7 +127,8 @@ func (a *app) sideBySide(d *policy.Declared, held *enclose.Profile, why string) 
 	}
 	for _, n := range held.NotEnforced {
 		if !n.Known {
-			a.out.printf("  not enforced: %s\n", ask.VisibleLine(strings.TrimPrefix(n.Rule+": ", ": ")+n.What+" ("+n.Why+")"))
+			why, _, _ := strings.Cut(n.Why, "\n")
+			a.out.printf("  not enforced: %s\n", ask.VisibleLine(strings.TrimPrefix(n.Rule+": ", ": ")+n.What+" ("+why+")"))
 		}
 	}
 }

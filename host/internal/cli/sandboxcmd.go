@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -171,8 +172,9 @@ func (g *grants) access(out *given) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if len(out.extra) > 0 && len(p.FS) == 0 {
-		p.FS = []jptool.FsRule{policy.FsRule("", 0)}
+	whole := slices.ContainsFunc(p.FS, func(r jptool.FsRule) bool { return r.Path == "" })
+	if caps := around(out.root, out.extra); !whole && (caps != 0 || len(out.extra) > 0 && len(p.FS) == 0) {
+		p.FS = append(p.FS, policy.FsRule("", caps))
 	}
 	for _, name := range g.Env {
 		p.Env = append(p.Env, jptool.EnvRule{Name: name, Read: true})
@@ -181,6 +183,24 @@ func (g *grants) access(out *given) ([]byte, error) {
 		p.Net = []jptool.NetRule{{Host: "*", Allow: true}}
 	}
 	return json.Marshal(p)
+}
+
+// around is what grants outside of the workspace say of the workspace itself, as the nearest that
+// holds it does: inside, the rules of the workspace decide, and where none is on all of it, whoever
+// grants a directory means what is in it.
+func around(root string, extra []baseline.Extra) jptool.Caps {
+	var caps jptool.Caps
+	nearest := -1
+	for _, e := range extra {
+		if _, holds := wspath.WithinAbs(e.Path, filepath.ToSlash(root)); !holds || len(e.Path) < nearest {
+			continue
+		}
+		if len(e.Path) > nearest {
+			nearest, caps = len(e.Path), 0
+		}
+		caps |= e.Caps
+	}
+	return caps
 }
 
 // parseGrant reads path=PATH,CAPABILITY,…; a comma of the path is written `\,`.

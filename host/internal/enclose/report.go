@@ -88,11 +88,15 @@ func words(rule, what, why, remedy string) string {
 		b.WriteString(": ")
 	}
 	b.WriteString(ask.VisibleLine(what))
+	// What somebody else's error says after its first line is more than fits between brackets.
+	why, more, _ := strings.Cut(why, "\n")
 	if why != "" {
 		b.WriteString(" (" + ask.VisibleLine(why) + ")")
 	}
-	if remedy != "" {
-		b.WriteString("\n  " + ask.VisibleText(remedy))
+	for _, text := range []string{more, remedy} {
+		if text != "" {
+			b.WriteString("\n  " + strings.ReplaceAll(ask.VisibleText(text), "\n", "\n  "))
+		}
 	}
 	return b.String()
 }
