@@ -56,16 +56,15 @@ type change struct {
 
 // landlockSteps are the versions of Landlock that hold something of a policy.
 var landlockSteps = []struct {
-	abi   int
-	what  string
-	linux string
+	abi  int
+	what string
 }{
-	{1, "files", "5.13"},
-	{2, "moving and linking across directories", "5.19"},
-	{3, "truncating", "6.2"},
-	{4, "TCP ports", "6.7"},
-	{5, "device commands", "6.10"},
-	{6, "signals", "6.12"},
+	{1, "files"},
+	{2, "moving and linking across directories"},
+	{3, "truncating"},
+	{4, "TCP ports"},
+	{5, "device commands"},
+	{6, "signals"},
 }
 
 // fullABI is the version from which all of a policy is held, with namespaces.

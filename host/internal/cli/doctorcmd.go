@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/exit"
@@ -35,9 +33,7 @@ func (c *doctorCmd) Run(a *app) error {
 	m := info.Machine
 	var tried *machine.Attempt
 	if m.Namespaces {
-		ctx, cancel := context.WithTimeout(a.ctx, 10*time.Second)
-		defer cancel()
-		attempt := machine.Try(ctx)
+		attempt := machine.Try(a.ctx)
 		tried, m = &attempt, info.Settle(attempt)
 		if err := a.ctx.Err(); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -212,21 +213,11 @@ func (a *app) compiled(cfg *config.Config, t *config.Tool) (*policy.Declared, er
 }
 
 func (a *app) wirePolicy(from fromFile) (*policy.Declared, error) {
-	data, err := readFile(from.File, a.stdin)
+	access, root, err := readPolicy(from.File, a.stdin)
 	if err != nil {
 		return nil, err
 	}
-	access := data
-	root := from.Root
-	if o, err := jptool.ParseObject(data); err == nil && o["root"] != nil {
-		access = o["access"]
-		if root == "" {
-			if err := json.Unmarshal(o["root"], &root); err != nil {
-				return nil, exit.Errorf(exit.Usage, "%s: root: %w", from.File, err)
-			}
-		}
-	}
-	if root == "" {
+	if root = cmp.Or(from.Root, root); root == "" {
 		p, err := a.open()
 		if err != nil {
 			return nil, err
@@ -239,6 +230,26 @@ func (a *app) wirePolicy(from fromFile) (*policy.Declared, error) {
 	}
 	d, err := policy.FromWire(access, ws.Root())
 	return d, exit.With(exit.Usage, ofFile(from.File, err))
+}
+
+// readPolicy reads the file of --policy: the access object, and the workspace that its Context
+// names, "" without one.
+func readPolicy(name string, stdin io.Reader) (access []byte, root string, err error) {
+	data, err := readFile(name, stdin)
+	if err != nil {
+		return nil, "", err
+	}
+	o, err := jptool.ParseObject(data)
+	if err != nil || o["root"] == nil {
+		return data, "", nil // an access object; what is wrong with it is said when it is compiled
+	}
+	if err := json.Unmarshal(o["root"], &root); err != nil {
+		return nil, "", exit.With(exit.Usage, ofFile(name, fmt.Errorf("root: %w", err)))
+	}
+	if access = o["access"]; access == nil {
+		access = []byte("null") // unrestricted, as tools take it
+	}
+	return access, root, nil
 }
 
 // ofFile names the file of --policy in what is wrong with it.

@@ -97,23 +97,9 @@ func (g *grants) fromFile(a *app) ([]byte, error) {
 	if len(g.RO)+len(g.RW)+len(g.Grant)+len(g.Env) > 0 || g.Net {
 		return nil, exit.Errorf(exit.Usage, "both --policy and grants were given\nwrite the grants into the policy, or leave it out")
 	}
-	data, err := readFile(g.Policy, a.stdin)
-	if err != nil {
-		return nil, err
-	}
-	o, err := jptool.ParseObject(data)
-	if err != nil || o["root"] == nil {
-		return data, nil // an access object; what is wrong with it is said when it is compiled
-	}
-	if g.Root == "" {
-		if err := json.Unmarshal(o["root"], &g.Root); err != nil {
-			return nil, exit.Errorf(exit.Usage, "%s: root: %w", g.Policy, err)
-		}
-	}
-	if o["access"] == nil {
-		return []byte("null"), nil
-	}
-	return o["access"], nil
+	access, root, err := readPolicy(g.Policy, a.stdin)
+	g.Root = cmp.Or(g.Root, root)
+	return access, err
 }
 
 // stated reports whether some flag says what a program may do.
@@ -233,7 +219,7 @@ func parseLimits(list []string) (sandbox.Limits, error) {
 			return l, exit.Errorf(exit.Usage, "--limit %s: there is no limit %s\nknown are memory, processes, cpu_seconds and file_size", ask.Visible(s), ask.Visible(key))
 		}
 		n, err := strconv.ParseInt(value, 10, 64)
-		if ok = err == nil; !ok {
+		if ok = err == nil; !ok && (key == "memory" || key == "file_size") {
 			n, ok = config.ParseSize(value)
 		}
 		if !ok || n <= 0 {
@@ -244,21 +230,15 @@ func parseLimits(list []string) (sandbox.Limits, error) {
 	return l, nil
 }
 
-func canonicalPath(path string) string {
-	if path == "" {
-		return ""
-	}
-	if p, err := filepath.EvalSymlinks(path); err == nil {
-		path = p
-	}
-	return filepath.ToSlash(path)
-}
-
-// tempBase is where private directories of calls are made: not where a tool could reach it.
+// tempBase is where private directories of calls are made, where the tier has none of its own.
 func (a *app) tempBase() string {
 	for _, dir := range []string{a.getenv("TMPDIR"), "/tmp"} {
-		if fi, err := os.Stat(dir); filepath.IsAbs(dir) && err == nil && fi.IsDir() {
-			return canonicalPath(dir)
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil || !filepath.IsAbs(dir) {
+			continue
+		}
+		if fi, err := os.Stat(real); err == nil && fi.IsDir() {
+			return filepath.ToSlash(real)
 		}
 	}
 	return os.TempDir()
