@@ -6,6 +6,9 @@ STATICCHECK_VERSION := v0.8.2
 MODULE := github.com/jptools/jptools
 BIN    := $(CURDIR)/bin
 TOOLS  := $(CURDIR)/.tools
+# A new version is another file, so that it is installed.
+GOFUMPT     := $(TOOLS)/$(GOFUMPT_VERSION)/gofumpt
+STATICCHECK := $(TOOLS)/$(STATICCHECK_VERSION)/staticcheck
 PREFIX ?= /usr/local
 # The one list of modules is go.work.
 MODULES = $(shell go list -m -f '{{.Dir}}')
@@ -57,12 +60,12 @@ fuzz: ## run every fuzz target for FUZZTIME (default 20s)
 lint: verify-fmt verify-vet verify-staticcheck verify-modules ## all static checks
 
 .PHONY: verify-fmt
-verify-fmt: $(TOOLS)/gofumpt
-	@out=$$($(TOOLS)/gofumpt -l $(MODULES)); if [ -n "$$out" ]; then echo "not formatted (make fix-fmt):"; echo "$$out"; exit 1; fi
+verify-fmt: $(GOFUMPT)
+	@out=$$($(GOFUMPT) -l $(MODULES)) || exit 1; if [ -n "$$out" ]; then echo "not formatted (make fix-fmt):"; echo "$$out"; exit 1; fi
 
 .PHONY: fix-fmt
-fix-fmt: $(TOOLS)/gofumpt
-	$(TOOLS)/gofumpt -w $(MODULES)
+fix-fmt: $(GOFUMPT)
+	$(GOFUMPT) -w $(MODULES)
 
 .PHONY: verify-vet
 verify-vet: ## vet for Linux, macOS and Windows
@@ -71,8 +74,8 @@ verify-vet: ## vet for Linux, macOS and Windows
 	GOOS=windows go vet work
 
 .PHONY: verify-staticcheck
-verify-staticcheck: $(TOOLS)/staticcheck
-	$(TOOLS)/staticcheck $$(go list work)
+verify-staticcheck: $(STATICCHECK)
+	$(STATICCHECK) $$(go list work)
 
 .PHONY: verify-modules
 verify-modules: ## every module builds by itself, with a tidy go.mod
@@ -82,11 +85,11 @@ verify-modules: ## every module builds by itself, with a tidy go.mod
 fix-modules:
 	@for m in $(MODULES); do (cd $$m && GOWORK=off go mod tidy) || exit 1; done
 
-$(TOOLS)/gofumpt:
-	GOBIN=$(TOOLS) go install mvdan.cc/gofumpt@$(GOFUMPT_VERSION)
+$(GOFUMPT):
+	GOBIN=$(@D) go install mvdan.cc/gofumpt@$(GOFUMPT_VERSION)
 
-$(TOOLS)/staticcheck:
-	GOBIN=$(TOOLS) go install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION)
+$(STATICCHECK):
+	GOBIN=$(@D) go install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION)
 
 .PHONY: clean
 clean:

@@ -9,17 +9,23 @@ cd "$(dirname "$0")/.."
 corpora=${CORPORA:-${TMPDIR:-/tmp}/jptools-bench}
 rounds=${ROUNDS:-11}
 mkdir -p "$corpora"
+failed=$corpora/failed # a pipe does not tell how its first command ended
+rm -f "$failed"
+
+measure() { # module, flags of go test
+	(cd "$1" && shift && go test "$@" . || : >"$failed") | grep -v '^\(goos\|goarch\|pkg\|cpu\|=== \|--- PASS\|PASS\|ok\)' || :
+}
 
 bench() { # module, pattern, further flags
 	module=$1 pattern=$2
 	shift 2
 	echo "== $module: $pattern"
-	(cd "$module" && go test -run '^$' -bench "$pattern" "$@" . | grep -v '^\(goos\|goarch\|pkg\|cpu\|PASS\|ok\)')
+	measure "$module" -run '^$' -bench "$pattern" "$@"
 }
 
 peers() { # module
 	echo "== $1 against its peers, medians of $rounds rounds in turn"
-	(cd "$1" && go test -run '^TestPeers$' -count=1 -timeout=60m -v -peers "$corpora" -rounds "$rounds" . | grep -v '^\(=== \|--- \|PASS\|ok\)')
+	measure "$1" -run '^TestPeers$' -count=1 -timeout=60m -v -peers "$corpora" -rounds "$rounds"
 }
 
 bench jptool 'CheckRead|Evaluate' -benchtime=0.5s -count=3
@@ -30,3 +36,4 @@ bench host 'SandboxExec' -benchtime=1x
 bench host/internal/sandbox/confine '^BenchmarkStart$' -benchtime=300x
 peers tools/fs_list_files
 peers tools/fs_grep_files
+[ ! -e "$failed" ] || { echo "not all of it ran to its end" >&2; exit 1; }

@@ -11,6 +11,7 @@ cd "$(dirname "$0")/.."
 prefix=github.com/jptools/jptools
 modules=$(go list -m -f '{{.Path}}')
 git checkout -q --detach
+trap 'git checkout -q -f -' EXIT # back to where it began, also when something fails
 for module in $modules; do
 	mod=${module#"$prefix"/}/go.mod
 	for dep in $modules; do
@@ -23,5 +24,4 @@ git commit -qam "Release $version"
 for module in $modules; do
 	git tag -a "${module#"$prefix"/}/$version" -m "$module $version"
 done
-git checkout -q -
 echo "tagged $version; push with: git push --tags"
