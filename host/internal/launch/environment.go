@@ -8,7 +8,7 @@ import (
 	"github.com/jptools/jptools/jptool"
 )
 
-// minimal are the variables that every tool gets (DESIGN 8), beside LC_*.
+// minimal are the variables that every tool gets, beside LC_*.
 var minimal = []string{"PATH", "HOME", "USER", "LANG", "TMPDIR"}
 
 // minimalWindows are added on Windows, where little starts without them.

@@ -23,7 +23,7 @@ const (
 	NeedsInput
 )
 
-// Outcome is what a tool's output means (DESIGN 3). It is the reader's counterpart of
+// Outcome is what a tool's output means, by docs/wire.md. It is the reader's counterpart of
 // jptool.Outcome, which only tools write. All text in it is valid UTF-8.
 type Outcome struct {
 	Kind Kind

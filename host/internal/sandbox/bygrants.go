@@ -31,7 +31,7 @@ func (h *holding) compare(s *spot) {
 	s.by = append(s.by, "check after the call")
 }
 
-// byGrants holds the policy with Landlock alone (DESIGN 5, "Without namespaces"): a grant above a
+// byGrants holds the policy with Landlock alone: a grant above a
 // rule that takes away is replaced by grants on the entries around it. Self-protection is
 // not worth that price.
 func (h *holding) byGrants() {

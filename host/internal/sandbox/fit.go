@@ -32,7 +32,7 @@ type Options struct {
 	NoMake bool
 }
 
-// Fitted is what becomes of a declared policy on one machine (DESIGN 5). Access grants
+// Fitted is what becomes of a declared policy on one machine. Access grants
 // nothing that was not declared, and Plan holds it, but for what NotEnforced names.
 type Fitted struct {
 	// Access is the effective policy, for the tool.
@@ -151,7 +151,7 @@ func (m Machine) Tiers() (have []Tier, why map[Tier]string) {
 	return have, why
 }
 
-// Fit decides what of a declared policy can be held exactly on a machine, and how (DESIGN 5).
+// Fit decides what of a declared policy can be held exactly on a machine, and how.
 // It is pure. The result is complete also with a *RefusedError, which means that the
 // call must not run; after any other error there is none.
 func Fit(d *policy.Declared, facts *Facts, m Machine, o Options) (*Fitted, error) {

@@ -1,5 +1,5 @@
 // Package sandbox says what the operating system is to hold during one call, in terms of no
-// particular system (DESIGN 5 and 8). Survey looks, Fit decides, a back end renders:
+// particular system. Survey looks, Fit decides, a back end renders:
 //
 //	declared policy + Facts + Machine --Fit--> effective policy + Plan + narrowings
 //
@@ -11,7 +11,7 @@ import "github.com/jptools/jptools/jptool"
 // Tier is a way to hold a policy. They are ordered by cost.
 type Tier string
 
-// The tiers of DESIGN 5.
+// The tiers; docs/sandbox.md says what each needs and holds.
 const (
 	// TierNone: nothing is held by the operating system.
 	TierNone Tier = "none"

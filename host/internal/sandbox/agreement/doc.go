@@ -1,5 +1,5 @@
 // Package agreement holds no code of the host: its tests show that the tool's own check and
-// the kernel mean the same (DESIGN 9).
+// the kernel mean the same.
 //
 // A scene is a random tree with a random policy and a list of operations. The policy is
 // fitted and its plan started for real; a probe inside does each operation with raw system

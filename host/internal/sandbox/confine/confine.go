@@ -25,7 +25,7 @@ type Renderer struct {
 // Mapping is what Landlock rights each capability becomes.
 type Mapping struct{ Read, Create, Update, Delete, Execute uint64 }
 
-// New returns a Renderer with the mapping of DESIGN 8.
+// New returns a Renderer with DefaultMapping.
 func New() *Renderer { return &Renderer{Mapping: DefaultMapping()} }
 
 // Process is a program that runs under a plan.

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DefaultMapping is the mapping of DESIGN 8.
+// DefaultMapping is what the capabilities mean to Landlock: each is all that it needs, and
+// nothing more than it says.
 func DefaultMapping() Mapping {
 	return Mapping{
 		Read:    unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR,

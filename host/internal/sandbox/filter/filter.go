@@ -1,4 +1,4 @@
-// Package filter makes the system call filter of a confined program (DESIGN 8): what a
+// Package filter makes the system call filter of a confined program: what a
 // Landlock domain and a private tree do not hold, because it goes around the file system, or
 // would change what they are made of. It is a list of what is refused; what it does not name is
 // judged by the rest of the sandbox. Numbers above those that it knows, and the entry points
