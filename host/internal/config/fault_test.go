@@ -27,6 +27,10 @@ func (f faulty) Stat(name string) (os.FileInfo, error) {
 	return f.FS.Stat(name)
 }
 
+func (f faulty) OpenBelow(dir, name string) (disk.File, error) {
+	return f.OpenFile(dir+"/"+name, os.O_RDONLY, 0)
+}
+
 func (f faulty) OpenFile(name string, flag int, perm os.FileMode) (disk.File, error) {
 	if name == f.path && f.op == "open" {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: f.err}
@@ -86,6 +90,72 @@ func TestUnreadableFiles(t *testing.T) {
 	}
 	if n < 50 {
 		t.Fatalf("only %d faults", n)
+	}
+}
+
+// swapped does something after the n-th look at what a path is.
+type swapped struct {
+	disk.FS
+	looks int
+	do    func()
+}
+
+func (s *swapped) look() {
+	if s.looks--; s.looks == 0 {
+		s.do()
+	}
+}
+
+func (s *swapped) EvalSymlinks(name string) (string, error) {
+	defer s.look()
+	return s.FS.EvalSymlinks(name)
+}
+
+func (s *swapped) Stat(name string) (fs.FileInfo, error) {
+	defer s.look()
+	return s.FS.Stat(name)
+}
+
+// Who replaces the file of a repository while it is looked at does not get to read another one.
+func TestSwappedForALinkOutside(t *testing.T) {
+	for name, c := range map[string]struct{ file, swap, to string }{
+		"the file":                    {".jp.toml", ".jp.toml", "secret"},
+		"its directory":               {".jp/config.toml", ".jp", "."},
+		"what a link inside leads to": {"real.toml", "real.toml", "secret"},
+	} {
+		swaps := 0
+		for looks := 1; looks < 6; looks++ {
+			top, err := filepath.EvalSymlinks(t.TempDir())
+			must(t, err)
+			ws := filepath.Join(top, "ws")
+			must(t, os.MkdirAll(filepath.Join(ws, ".jp"), 0o755))
+			must(t, os.WriteFile(filepath.Join(ws, filepath.FromSlash(c.file)), nil, 0o644))
+			if c.file == "real.toml" {
+				must(t, os.Symlink("real.toml", filepath.Join(ws, ".jp.toml")))
+			}
+			for _, secret := range []string{"secret", "config.toml"} {
+				must(t, os.WriteFile(filepath.Join(top, secret), []byte("hunter2 = 1\n"), 0o644))
+			}
+			s := &swapped{FS: disk.OS, looks: looks, do: func() {
+				swaps++
+				must(t, os.RemoveAll(filepath.Join(ws, c.swap)))
+				must(t, os.Symlink(filepath.Join(top, c.to), filepath.Join(ws, c.swap)))
+			}}
+			_, err = Load(Options{FS: s, Root: ws, Cwd: ws})
+			if err != nil && strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("%s, after look %d: another file was read: %v", name, looks, err)
+			}
+		}
+		if swaps < 2 {
+			t.Errorf("%s: swapped only %d times", name, swaps)
+		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

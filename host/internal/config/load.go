@@ -177,14 +177,7 @@ func downTo(root, dir string) []string {
 // file adds the layer of one file; an absent one only if that is optional.
 func (l *loader) file(layer Layer, path string, optional bool) error {
 	info := LayerInfo{Layer: layer, Source: path, File: path}
-	read, err := path, error(nil)
-	if layer.Repository() {
-		read, err = l.inside(path)
-	}
-	var data []byte
-	if err == nil {
-		data, err = readFile(l.FS, read)
-	}
+	data, err := l.read(layer, path)
 	if err != nil {
 		if optional && errors.Is(err, fs.ErrNotExist) {
 			info.State = Absent
@@ -213,20 +206,25 @@ func (l *loader) file(layer Layer, path string, optional bool) error {
 
 var errOutside = errors.New("a link on its path leads out of the workspace")
 
-// inside resolves the file of a repository's layer, which must lie in the workspace: a link
-// could otherwise make the host read and quote any file of the user's.
-func (l *loader) inside(path string) (string, error) {
+// read reads the file of a layer. That of a repository must lie in the workspace: a link could
+// otherwise make the host read and quote any file of the user's. It is opened where it was found to lie,
+// following nothing, so that who replaces it in between only makes the call fail.
+func (l *loader) read(layer Layer, path string) ([]byte, error) {
+	if !layer.Repository() {
+		return readFile(l.FS, path, func() (disk.File, error) { return l.FS.OpenFile(path, os.O_RDONLY, 0) })
+	}
 	real, err := l.FS.EvalSymlinks(path)
 	if err != nil {
 		if serr := regular(l.FS, path); serr != nil {
 			err = serr // says it as for every other layer
 		}
-		return "", err
+		return nil, err
 	}
-	if _, ok := wspath.WithinAbs(filepath.ToSlash(l.Root), filepath.ToSlash(real)); !ok {
-		return "", errOutside
+	below, ok := wspath.WithinAbs(filepath.ToSlash(l.Root), filepath.ToSlash(real))
+	if !ok {
+		return nil, errOutside
 	}
-	return real, nil
+	return readFile(l.FS, real, func() (disk.File, error) { return l.FS.OpenBelow(l.Root, below) })
 }
 
 var errDangling = errors.New("it is, or lies below, a link that leads to nothing")
@@ -265,11 +263,11 @@ func regular(fsys disk.FS, path string) error {
 // readFile reads a regular file. Nothing else is opened: a FIFO in a repository would
 // hold the host for ever. Where a link leads to nothing there is no absent file: whoever
 // makes what it leads to would make the configuration.
-func readFile(fsys disk.FS, path string) ([]byte, error) {
+func readFile(fsys disk.FS, path string, open func() (disk.File, error)) ([]byte, error) {
 	if err := regular(fsys, path); err != nil {
 		return nil, err
 	}
-	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
+	f, err := open()
 	if err != nil {
 		return nil, gone(err)
 	}

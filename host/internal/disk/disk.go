@@ -9,12 +9,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // FS is what is needed of a file system. Methods behave as the functions of package os
 // with the same names, but where they say of which; errors too.
 type FS interface {
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
+	// OpenBelow opens the regular file at the slash path name below the directory dir for reading. Both
+	// are canonical: no link is followed, whatever has come to stand there in the meantime.
+	OpenBelow(dir, name string) (File, error)
 	Stat(name string) (fs.FileInfo, error)
 	Lstat(name string) (fs.FileInfo, error)
 	// EvalSymlinks is that of package filepath.
@@ -42,6 +47,19 @@ func (system) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	f, err := os.OpenFile(name, flag, perm)
 	if err != nil {
 		return nil, err // not a File that holds a nil
+	}
+	return f, nil
+}
+
+func (system) OpenBelow(dir, name string) (File, error) {
+	d, err := wspath.OpenDir(filepath.ToSlash(dir))
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	f, err := d.Open(name)
+	if err != nil {
+		return nil, err
 	}
 	return f, nil
 }

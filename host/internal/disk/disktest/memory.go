@@ -3,6 +3,8 @@ package disktest
 
 import (
 	"io/fs"
+	"os"
+	"path"
 	"testing"
 
 	"github.com/spf13/afero"
@@ -30,6 +32,11 @@ func (m memory) OpenFile(name string, flag int, perm fs.FileMode) (disk.File, er
 		return nil, err
 	}
 	return f, nil
+}
+
+// OpenBelow opens what is there as it is named.
+func (m memory) OpenBelow(dir, name string) (disk.File, error) {
+	return m.OpenFile(path.Join(dir, name), os.O_RDONLY, 0)
 }
 
 // Lstat is Stat: there are no links.
