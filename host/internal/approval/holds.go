@@ -13,7 +13,7 @@ import (
 )
 
 // Holds is the list of paths found changed after a call that should not have changed
-// them (DESIGN 5, "After-call checks"). While it is not empty, no writing call runs in the
+// them (docs/host.md, "run"). While it is not empty, no writing call runs in the
 // workspace. It is a file of its own because setting a broken one aside would lift
 // the holds.
 type Holds struct{ f file }

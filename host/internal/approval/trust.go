@@ -15,8 +15,7 @@ import (
 // forth between branches without being asked again.
 const maxAccepted = 16
 
-// Trust remembers which widening settings of a workspace's own config a person accepted
-// (DESIGN 7, "Trust").
+// Trust remembers which widening settings of a workspace's own config a person accepted.
 type Trust struct{ f file }
 
 // OpenTrust returns the trust store in dir.

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// assignOp is how KEY and VALUE are joined (reference 5.3).
+// assignOp is how KEY and VALUE are joined (docs/config.md, "--cfg and JP_CFG_*").
 type assignOp struct {
 	json bool // the value is JSON
 	add  bool // it joins what lower layers set

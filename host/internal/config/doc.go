@@ -1,5 +1,5 @@
-// Package config reads the host's configuration: it merges the layers of DESIGN 7 into
-// one typed [Config] in which every value knows who wrote it, where.
+// Package config reads the host's configuration: it merges the layers of docs/config.md
+// into one typed [Config] in which every value knows who wrote it, where.
 //
 // The way of a value: a file, variable or argument becomes a tree of [Value] with an
 // [Origin] at each node; the schema (one table in Go, see schema.go) checks the tree

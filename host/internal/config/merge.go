@@ -81,8 +81,8 @@ func mergeMap(n *node, prev, next *Value) *Value {
 	return out
 }
 
-// mergeRules is MergeableVec (reference 5.2), with one difference that DESIGN 7 asks for:
-// of equal items the last one stays, because among equal rules the last one decides.
+// mergeRules merges two lists of rules by the strategy of the later one (docs/config.md,
+// "Merging"). Of equal items the last one stays, because among equal rules the last one decides.
 func mergeRules(prev, next *Value) *Value {
 	var before []*Value
 	var sticky *bool

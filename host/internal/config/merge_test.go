@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// MergeableVec, reference 5.2. Layers are access.fs of one tool in the order user,
+// The merging of rules (docs/config.md). Layers are access.fs of one tool in the order user,
 // workspace, user-workspace; `a b` stands for plain rules on these paths.
 func TestMergeRules(t *testing.T) {
 	ann := func(paths, rest string) string {

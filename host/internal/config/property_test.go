@@ -48,7 +48,7 @@ func drawLayer(t *rapid.T, name string) drawnLayer {
 	return l
 }
 
-// model is reference 5.2 in a few lines, on plain strings, with the last duplicate kept.
+// model is the merging of rules in a few lines, on plain strings, with the last duplicate kept.
 func model(layers []drawnLayer) []string {
 	var out []string
 	dedup, discard := false, false

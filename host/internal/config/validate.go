@@ -105,7 +105,7 @@ func (d *decoder) fsRule(v *Value) FsRule {
 	return r
 }
 
-// rel takes an absolute path below the workspace as relative to it (DESIGN 4.4).
+// rel takes an absolute path below the workspace as relative to it.
 func (d *decoder) rel(path string) (wspath.Rel, error) {
 	if filepath.IsAbs(path) {
 		clean := filepath.ToSlash(filepath.Clean(path))

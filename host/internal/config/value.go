@@ -46,7 +46,7 @@ type Value struct {
 	how *howto
 }
 
-// howto is what the annotated form of a list says besides its items (reference 5.2).
+// howto is what the annotated form of a list says besides its items (docs/config.md, "Merging").
 type howto struct {
 	strategy string
 	// dedup is nil where the layer has no opinion ("inherit").

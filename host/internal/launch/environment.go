@@ -8,13 +8,22 @@ import (
 	"github.com/jptools/jptools/jptool"
 )
 
-// minimal are the variables that every tool gets, beside LC_*.
-var minimal = []string{"PATH", "HOME", "USER", "LANG", "TMPDIR"}
+// minimal are the variables that every tool gets (RFD 075, "Environment variable isolation").
+var minimal = []string{"PATH", "HOME", "USER", "LANG", "LC_*", "TMPDIR"}
 
 // minimalWindows are added on Windows, where little starts without them.
 var minimalWindows = []string{
 	"COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "APPDATA", "NUMBER_OF_PROCESSORS", "OS", "PATHEXT",
 	"PROCESSOR_ARCHITECTURE", "PROGRAMDATA", "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR",
+}
+
+// Minimal are the variables that every tool gets, as rules of access.env name them: exactly, or
+// with a * for any rest.
+func Minimal(windows bool) []string {
+	if windows {
+		return slices.Concat(minimal, minimalWindows)
+	}
+	return slices.Clone(minimal)
 }
 
 // Environment chooses from environ (NAME=value, as os.Environ gives it) what a tool
@@ -60,6 +69,9 @@ func environment(environ []string, policy *jptool.EnvPolicy, windows bool) (env,
 }
 
 func isMinimal(key string, windows bool) bool {
-	return slices.Contains(minimal, key) || strings.HasPrefix(key, "LC_") ||
-		windows && slices.Contains(minimalWindows, key)
+	match := func(name string) bool {
+		prefix, open := strings.CutSuffix(name, "*")
+		return key == name || open && strings.HasPrefix(key, prefix)
+	}
+	return slices.ContainsFunc(minimal, match) || windows && slices.ContainsFunc(minimalWindows, match)
 }

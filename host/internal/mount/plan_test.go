@@ -444,7 +444,7 @@ func TestDeltaDoesNotPileUp(t *testing.T) {
 	}
 }
 
-// DESIGN 7: tightening the workspace file reaches old conversations.
+// Tightening the workspace file reaches old conversations.
 func TestTighteningReachesAMountedConversation(t *testing.T) {
 	home := base(t)
 	mounted := plan(t, req(home), "fs_read_file:fork=~/code/x").delta.Tools["fs_read_file"].FS

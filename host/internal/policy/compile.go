@@ -243,8 +243,8 @@ func FromWire(access []byte, root string) (*Declared, error) {
 
 // Given is the policy for a program that a person starts, from access as it is on the wire (null
 // is one that declares nothing): types without rules get their defaults, and what is to
-// be protected is, as in Compile (DESIGN 4, rules 13 and 14). The rules count as the user's own. Of r it
-// uses Config, Home, StateDir and Guard.
+// be protected is, as in Compile. The rules count as the user's own. Of r it uses Config, Home,
+// StateDir and Guard.
 func Given(access []byte, root string, r Request) (*Declared, error) {
 	m, a, err := fromWire(access, root)
 	if err != nil {

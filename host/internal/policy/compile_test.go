@@ -212,7 +212,7 @@ WS/.jp/config.toml:5:1: conversation.tools.t.access.fs[2]: the rule on "out" lea
 	}
 }
 
-// DESIGN 4, rule 4: deny rules never disappear.
+// Deny rules never disappear.
 func TestDenyRulesStay(t *testing.T) {
 	w := newWorld(t, "symlink out $OUT", "symlink broken nowhere", "symlink loop loop").mine(`
 [conversation.tools.t]

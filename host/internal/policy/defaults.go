@@ -7,21 +7,12 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/jptool"
 )
 
-// minimalEnv are the variables that every tool gets (RFD 075, "Environment variable
-// isolation"; DESIGN 8). The launcher has the same list; a test compares them.
-var minimalEnv = []string{"PATH", "HOME", "USER", "LANG", "LC_*", "TMPDIR"}
-
-// minimalEnvWindows are added on Windows, where little starts without them.
-var minimalEnvWindows = []string{
-	"COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "APPDATA", "NUMBER_OF_PROCESSORS", "OS", "PATHEXT",
-	"PROCESSOR_ARCHITECTURE", "PROGRAMDATA", "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR",
-}
-
 // defaultFS is the default of access.fs: all of the workspace, with execute, because scripts
-// and built programs must keep working (DESIGN 4, rule 13).
+// and built programs must keep working.
 func defaultFS() fsRule {
 	const caps = jptool.Read | jptool.Write | jptool.Execute
 	return fsRule{rule: Rule{Origin: BuiltIn, Caps: caps, Stated: caps}}
@@ -41,12 +32,8 @@ func (m *model) materialize(a *config.Access) {
 }
 
 // minimal is the minimal set as rules, for the names that no declared rule decides: a rule
-// with read = false also takes them away (DESIGN 4, rule 11).
+// with read = false also takes them away.
 func minimal(declared []jptool.EnvRule, windows bool) []jptool.EnvRule {
-	names := minimalEnv
-	if windows {
-		names = append(slices.Clone(names), minimalEnvWindows...)
-	}
 	key := func(s string) string {
 		if windows {
 			return strings.ToUpper(s)
@@ -54,7 +41,7 @@ func minimal(declared []jptool.EnvRule, windows bool) []jptool.EnvRule {
 		return s
 	}
 	var out []jptool.EnvRule
-	for _, name := range names {
+	for _, name := range launch.Minimal(windows) {
 		literal := key(strings.TrimSuffix(name, "*"))
 		decided := slices.ContainsFunc(declared, func(r jptool.EnvRule) bool {
 			prefix, open := strings.CutSuffix(key(r.Name), "*")

@@ -1,7 +1,7 @@
 // Package policy compiles what people declared for a tool into the policy of one call:
-// the declared policy of DESIGN 4, ready for the wire, every rule with the place where it
-// was written. It implements RFD 076 "Rule path canonicalization", the approval lifecycle
-// of RFD D43, the defaults of RFD 075 and DESIGN 4, rules 4, 5, 13 and 14.
+// the declared policy, ready for the wire, every rule with the place where it was written. It
+// implements RFD 076 "Rule path canonicalization", the approval lifecycle of RFD D43, the
+// defaults of RFD 075, and what docs/decisions.md says beyond them.
 //
 // Compiling only ever takes away from what the rules say: rules whose targets are not
 // approved grant nothing, the host's own files are protected, and what a tool never

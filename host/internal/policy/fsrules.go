@@ -17,7 +17,7 @@ import (
 )
 
 // fsCompiler finds the place of every fs rule (RFD 076 "Rule path canonicalization", RFD
-// D43 "Rule-path canonicalisation", DESIGN 4, rule 4).
+// D43 "Rule-path canonicalisation").
 type fsCompiler struct {
 	*model
 	// given is the workspace as the wire's sender wrote it, for absolute paths.
@@ -306,8 +306,8 @@ func (c *fsCompiler) literal(r *declaredRule) {
 	c.warnings = append(c.warnings, w)
 }
 
-// overlaps refuses two mounts that reach the same files with different rights (DESIGN 4,
-// rule 5): what holds would depend on the name.
+// overlaps refuses two mounts that reach the same files with different rights: what
+// holds would depend on the name.
 func (c *fsCompiler) overlaps() {
 	for _, outer := range c.mounts {
 		for _, inner := range c.mounts {

@@ -19,7 +19,7 @@ type Place struct {
 	// Index is that of the deciding rule in Access.FS, the last of All.
 	Index int
 	All   []int
-	// SelfProtection: the host made the deciding rule (DESIGN 4, rule 14). Dir: it was
+	// SelfProtection: the host made the deciding rule. Dir: it was
 	// written with a slash at its end.
 	SelfProtection, Dir bool
 }

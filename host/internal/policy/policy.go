@@ -92,9 +92,9 @@ type Rule struct {
 
 // Origins of rules that nobody wrote.
 const (
-	// BuiltIn: the default of a type that is not declared (DESIGN 4, rule 13).
+	// BuiltIn: the default of a type that is not declared.
 	BuiltIn = "built-in default"
-	// SelfProtection: DESIGN 4, rule 14.
+	// SelfProtection: what the host made of rules on its own files and on what makes git run programs.
 	SelfProtection = "self-protection"
 	// Wire: the policy was read by FromWire.
 	Wire = "the given policy"

@@ -16,7 +16,7 @@ import (
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// guard is a place that tools may read and execute only (DESIGN 4, rule 14).
+// guard is a place that tools may read and execute only (docs/decisions.md).
 type guard struct{ at place }
 
 // gitNames are what makes git run programs, in a git directory.

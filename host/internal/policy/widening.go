@@ -16,7 +16,7 @@ import (
 )
 
 // Widening lists the settings of the repository's own layers that could widen access
-// beyond RFD 075's defaults or beyond what the user's own layers say (DESIGN 7, "Trust"),
+// beyond RFD 075's defaults or beyond what the user's own layers say (docs/decisions.md),
 // each in one canonical rendering, and the files that the repository's commands name. It holds
 // settings that a higher layer replaces for now, too. Environment, conversation and --cfg are
 // only looked at for what they restrict: a rule of the repository that would open more again

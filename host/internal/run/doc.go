@@ -1,4 +1,4 @@
-// Package run makes one call of a tool (DESIGN 7, "Calls"): it checks the arguments, gets
+// Package run makes one call of a tool (docs/host.md, "run"): it checks the arguments, gets
 // the consent that is needed, compiles the policy, starts the tool, and asks and answers
 // until there is a result. Everything that needs a person goes through an ask.Prompter
 // and fails closed where there is none.
