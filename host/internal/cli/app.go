@@ -50,7 +50,7 @@ type place struct {
 	wide bool
 }
 
-func (a *app) getenv(name string) string { return getenv(a.environ)(name) }
+func (a *app) getenv(name string) string { return config.Lookup(a.environ, name) }
 
 // open finds the workspace.
 func (a *app) open() (*place, error) {

@@ -42,9 +42,8 @@ type output struct {
 }
 
 func newOutput(environ []string, stdout, stderr io.Writer) *output {
-	get := getenv(environ)
 	o := &output{stdout: stdout, stderr: stderr, errTerminal: isTerminal(stderr), warned: map[string]bool{}}
-	o.bold = get("NO_COLOR") == "" && get("TERM") != "dumb"
+	o.bold = config.Lookup(environ, "NO_COLOR") == "" && config.Lookup(environ, "TERM") != "dumb"
 	o.colour = o.errTerminal && o.bold
 	if isTerminal(stdout) {
 		o.terminal = &screen{to: stdout, json: &o.json}
@@ -229,16 +228,5 @@ func (o *output) say(label, colour, text string) {
 			}
 			fmt.Fprintln(o.stderr, line)
 		}
-	}
-}
-
-func getenv(environ []string) func(string) string {
-	return func(name string) string {
-		for i := len(environ) - 1; i >= 0; i-- {
-			if k, v, _ := strings.Cut(environ[i], "="); k == name {
-				return v
-			}
-		}
-		return ""
 	}
 }

@@ -127,12 +127,7 @@ func isPath(arg string) bool {
 // directory: shells leave it alone in `--cfg=~/…` and within quotes.
 func (l *loader) absolute(path string) (string, error) {
 	if rest, ok := strings.CutPrefix(filepath.ToSlash(path), "~/"); ok {
-		home := ""
-		for _, kv := range l.Environ {
-			if k, v, _ := strings.Cut(kv, "="); k == "HOME" {
-				home = v
-			}
-		}
+		home := Lookup(l.Environ, "HOME")
 		if !filepath.IsAbs(home) {
 			return "", fmt.Errorf("~ is the home directory, and HOME is %s", show(home))
 		}

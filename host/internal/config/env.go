@@ -8,6 +8,17 @@ import (
 // envPrefix begins the variables that are configuration.
 const envPrefix = "JP_CFG_"
 
+// Lookup is the value of a variable in environ (KEY=VALUE), or "". Of several entries with one
+// name the last counts, as for the tools.
+func Lookup(environ []string, name string) string {
+	for _, kv := range slices.Backward(environ) {
+		if k, v, _ := strings.Cut(kv, "="); k == name {
+			return v
+		}
+	}
+	return ""
+}
+
 // environment adds one layer for each JP_CFG_ variable, in the order of their names.
 func (l *loader) environment() error {
 	var vars []string

@@ -49,10 +49,8 @@ const maxFile = 4 << 20
 // absolute path. It returns "" when the environment names no such place.
 func UserGlobalPath(environ []string) string {
 	get := func(name string) string {
-		for _, kv := range environ {
-			if k, v, _ := strings.Cut(kv, "="); k == name && filepath.IsAbs(v) {
-				return v
-			}
+		if v := Lookup(environ, name); filepath.IsAbs(v) {
+			return v
 		}
 		return ""
 	}

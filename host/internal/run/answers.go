@@ -39,7 +39,7 @@ var (
 // answer that was given cannot be used.
 func (a *answerer) answer(ctx context.Context, q *launch.Question) (any, error) {
 	if raw, ok := a.Answers[q.ID]; ok {
-		return a.given(q, raw)
+		return a.fromCall(q, raw)
 	}
 	conf, known := a.Tool.Questions[q.ID]
 	if known && conf.HasAnswer {
@@ -52,7 +52,7 @@ func (a *answerer) answer(ctx context.Context, q *launch.Question) (any, error) 
 			return nil, exit.Errorf(exit.Usage, "%s: the tool wants %s, not %s\n%s", where, wanted(q), show(conf.Answer), help)
 		}
 		a.answered(OnQuestion, q.ID, ByConfig)
-		return conf.Answer, a.once(q, where)
+		return conf.Answer, a.notTwice(q, where)
 	}
 	if a.forAssistant(q) {
 		return nil, errAssistant
@@ -64,14 +64,14 @@ func (a *answerer) answer(ctx context.Context, q *launch.Question) (any, error) 
 	}
 	if q.Answer == launch.Boolean {
 		if old, ok := a.recall(a.slot(OnQuestion, q.ID)); ok {
-			return old.Yes, a.once(q, "your answer for this session (jphost session list)")
+			return old.Yes, a.notTwice(q, "your answer for this session (jphost session list)")
 		}
 	}
 	return a.prompt(ctx, q)
 }
 
-// given is an answer that came with the call.
-func (a *answerer) given(q *launch.Question, raw string) (any, error) {
+// fromCall is an answer that came with the call.
+func (a *answerer) fromCall(q *launch.Question, raw string) (any, error) {
 	a.used[q.ID] = true
 	if token, bound := a.Answers[q.ID+".token"]; bound && token != a.token(q) {
 		return nil, exit.Errorf(exit.Refused, "--answer %s: what the tool asks about is no longer what the token stands for\nlook at its question again, and answer that", ask.Visible(q.ID))
@@ -81,11 +81,11 @@ func (a *answerer) given(q *launch.Question, raw string) (any, error) {
 		return nil, exit.Errorf(exit.Usage, "--answer %s=%s: %w", ask.Visible(q.ID), ask.Visible(raw), err)
 	}
 	a.answered(OnQuestion, q.ID, ByCall)
-	return v, a.once(q, "--answer "+ask.Visible(q.ID))
+	return v, a.notTwice(q, "--answer "+ask.Visible(q.ID))
 }
 
-// once fails when an answer was sent for the same question before.
-func (a *answerer) once(q *launch.Question, where string) error {
+// notTwice fails when an answer was sent for the same question before.
+func (a *answerer) notTwice(q *launch.Question, where string) error {
 	if token, ok := a.fixed[q.ID]; ok && token == q.Token {
 		return exit.Errorf(exit.Usage, "%s: the tool asks again although it has this answer\nremove the answer to be asked, or look into the tool", where)
 	}

@@ -35,7 +35,7 @@ func (h *Host) Enclosure(ctx context.Context, t *config.Tool) (enclose.Settings,
 		s.Tier = sandbox.Tier(c.Tier)
 	}
 	var err error
-	if s.Paths, err = baseline.FromConfig(c.Paths, lookup(h.Environ, "HOME")); err != nil {
+	if s.Paths, err = baseline.FromConfig(c.Paths, config.Lookup(h.Environ, "HOME")); err != nil {
 		return s, exit.With(exit.Usage, err)
 	}
 	s.Machine, err = h.machine(ctx)
@@ -45,7 +45,7 @@ func (h *Host) Enclosure(ctx context.Context, t *config.Tool) (enclose.Settings,
 // machine is what this computer can hold; it is found out once.
 func (h *Host) machine(ctx context.Context) (sandbox.Machine, error) {
 	h.looked.Do(func() {
-		h.found, h.unknown = enclose.Machine(ctx, h.State, func(name string) string { return lookup(h.Environ, name) })
+		h.found, h.unknown = enclose.Machine(ctx, h.State, func(name string) string { return config.Lookup(h.Environ, name) })
 	})
 	return h.found, exit.With(exit.Usage, h.unknown)
 }
@@ -158,7 +158,7 @@ func (k *call) enclosed(ctx context.Context, cmd *command, s enclose.Settings) (
 	} else {
 		k.warnOnce(ctx, held.Warnings()...)
 	}
-	res, err := k.hold(ctx, cmd, held)
+	res, err := k.startHeld(ctx, cmd, held)
 	changes, end := held.End(context.WithoutCancel(ctx))
 	if len(changes) > 0 {
 		return res, k.changed(ctx, changes)
@@ -166,8 +166,8 @@ func (k *call) enclosed(ctx context.Context, cmd *command, s enclose.Settings) (
 	return res, errors.Join(err, exit.With(exit.Host, end))
 }
 
-// hold starts the tool with the effective policy in its request.
-func (k *call) hold(ctx context.Context, cmd *command, held *enclose.Call) (*launch.Result, error) {
+// startHeld starts the tool with the effective policy in its request.
+func (k *call) startHeld(ctx context.Context, cmd *command, held *enclose.Call) (*launch.Result, error) {
 	if err := cmd.effective(k, held.Access); err != nil {
 		return nil, err
 	}

@@ -115,7 +115,7 @@ func (k *call) loop(ctx context.Context, action jptool.Action) (out launch.Outco
 			return out, k.unanswered(q, err)
 		}
 		if err != nil {
-			k.ask(q)
+			k.reportQuestion(q)
 			k.report.Outcome.Message = err.Error()
 			return out, err
 		}

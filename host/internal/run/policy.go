@@ -34,7 +34,7 @@ func (h *Host) Compile(ctx context.Context, t *config.Tool, p ask.Prompter) (*po
 		Approve: func(ctx context.Context, r approval.Request) (approval.Result, error) {
 			return h.Approvals.Resolve(ctx, p, r)
 		},
-		Home: lookup(h.Environ, "HOME"), StateDir: h.State.Base(),
+		Home: config.Lookup(h.Environ, "HOME"), StateDir: h.State.Base(),
 		OSSandbox: m.Landlock > 0,
 	})
 	if errs := config.Errors(nil); errors.As(err, &errs) {
@@ -108,7 +108,7 @@ func (k *call) plan(ctx context.Context) error {
 	if err := k.compile(ctx, ask.None{}); err != nil {
 		return err
 	}
-	if k.held() != nil {
+	if k.onHold() != nil {
 		p.Needs = append(p.Needs, k.report.Outcome.Message)
 	}
 	if list := k.places(); len(list) > 0 && !k.AllowSensitive && !k.unattendedByUser() {
@@ -140,13 +140,4 @@ func (k *call) plan(ctx context.Context) error {
 	k.report.Withheld = nil
 	k.report.Plan, k.report.Outcome = p, Outcome{Type: "planned"}
 	return nil
-}
-
-func lookup(environ []string, name string) string {
-	for i := len(environ) - 1; i >= 0; i-- {
-		if k, v, _ := strings.Cut(environ[i], "="); k == name {
-			return v
-		}
-	}
-	return ""
 }

@@ -135,7 +135,7 @@ func (k *call) run(ctx context.Context) error {
 	if err := k.compile(ctx, k.Prompter); err != nil {
 		return err
 	}
-	if err := k.held(); err != nil {
+	if err := k.onHold(); err != nil {
 		return err
 	}
 	k.unused(ctx)
@@ -193,8 +193,8 @@ func (k *call) arguments() error {
 	return nil
 }
 
-// held refuses writing calls while changes wait for a person to look at them.
-func (k *call) held() error {
+// onHold refuses writing calls while changes wait for a person to look at them.
+func (k *call) onHold() error {
 	if n := k.Tool.Needs; n != nil && *n&jptool.Write == 0 {
 		return nil
 	}
@@ -222,5 +222,5 @@ func (k *Host) Program(t *config.Tool, name string) (string, error) {
 			return p, nil
 		}
 	}
-	return launch.Resolve(name, k.Root, lookup(k.Environ, "PATH"))
+	return launch.Resolve(name, k.Root, config.Lookup(k.Environ, "PATH"))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/jptools/jptools/host/internal/launch"
 )
 
-// ask reports a question as the outcome.
-func (k *call) ask(q *launch.Question) {
+// reportQuestion makes a question the outcome.
+func (k *call) reportQuestion(q *launch.Question) {
 	out := &Question{
 		ID: q.ID, Text: q.Text, AnswerType: q.Answer, Default: q.Default, Token: k.token(q), Target: "user",
 	}
@@ -41,7 +41,7 @@ func (k *call) token(q *launch.Question) string {
 
 // unanswered reports the question and says how to answer it.
 func (k *call) unanswered(q *launch.Question, why error) error {
-	k.ask(q)
+	k.reportQuestion(q)
 	var err error
 	switch {
 	case errors.Is(why, errAssistant):

@@ -98,7 +98,7 @@ func (w *world) host() *Host {
 		w.t.Fatal(err)
 	}
 	environ := []string{"HOME=" + filepath.Join(w.top, "home"), "PATH=" + os.Getenv("PATH"), "XDG_DATA_HOME=" + filepath.Join(w.top, "data")}
-	dir, err := state.OS(func(name string) string { return lookup(environ, name) }).Workspace(ws)
+	dir, err := state.OS(func(name string) string { return config.Lookup(environ, name) }).Workspace(ws)
 	if err != nil {
 		w.t.Fatal(err)
 	}
