@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -141,7 +142,7 @@ func (l *lesserBench) run(t *testing.T, session, limit string, args ...string) (
 		"XDG_CONFIG_HOME=" + l.dir + "/conf", "JPHOST_SESSION=" + session, "JPHOST_SANDBOX_LIMIT=" + limit,
 	}
 	err := cmd.Run()
-	if ended := (*exec.ExitError)(nil); err != nil && !asExit(err, &ended) {
+	if ended := (*exec.ExitError)(nil); err != nil && !errors.As(err, &ended) {
 		t.Fatal(err)
 	}
 	return out.String(), errs.String(), exit.Code(cmd.ProcessState.ExitCode())

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -82,7 +84,7 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	err := ts.Exec(args[1], args[2:]...)
 	code := "0"
-	if exit := (*exec.ExitError)(nil); asExit(err, &exit) {
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		code = fmt.Sprint(exit.ExitCode())
 	} else if err != nil {
 		ts.Fatalf("%v", err)
@@ -92,20 +94,10 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func asExit(err error, to **exec.ExitError) bool {
-	e, ok := err.(*exec.ExitError)
-	*to = e
-	return ok
-}
-
 // envFrom sets a variable to the standard output of the last command, without its line end.
 func envFrom(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: env-from NAME")
 	}
-	out := ts.ReadFile("stdout")
-	for len(out) > 0 && out[len(out)-1] == '\n' {
-		out = out[:len(out)-1]
-	}
-	ts.Setenv(args[0], out)
+	ts.Setenv(args[0], strings.TrimRight(ts.ReadFile("stdout"), "\n"))
 }

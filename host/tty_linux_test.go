@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"strconv"
@@ -102,6 +103,9 @@ func tty(ts *testscript.TestScript, neg bool, args []string) {
 		case line == "^C":
 			_, err := master.Write([]byte{3})
 			ts.Check(err)
+		default:
+			_ = cmd.Process.Kill()
+			ts.Fatalf("%s: %q is no step of a dialogue", args[1], line)
 		}
 	}
 	// A command that asks what the dialogue does not expect would wait for ever.
@@ -114,7 +118,7 @@ func tty(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("something still has the terminal open")
 	}
 	code := "0"
-	if e := (*exec.ExitError)(nil); asExit(err, &e) {
+	if e := (*exec.ExitError)(nil); errors.As(err, &e) {
 		code = strconv.Itoa(e.ExitCode())
 	} else {
 		ts.Check(err)
