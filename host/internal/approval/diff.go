@@ -69,9 +69,6 @@ type Difference struct {
 	Changed        []Change
 }
 
-// Empty reports whether there is no difference.
-func (d Difference) Empty() bool { return len(d.Added)+len(d.Removed)+len(d.Changed) == 0 }
-
 // Diff compares two lists. It is empty exactly when their digests are equal.
 func Diff(was, now []Setting) Difference {
 	var d Difference

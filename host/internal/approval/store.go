@@ -61,7 +61,7 @@ func (s *Store) Lookup(ctx context.Context, b Binding) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	return doc.lookup(b)
+	return doc.lookup(b), nil
 }
 
 // Snapshot reads the store once and returns a Lookup that does no more I/O.
@@ -70,13 +70,7 @@ func (s *Store) Snapshot(ctx context.Context) (func(Binding) Decision, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(b Binding) Decision {
-		d, err := doc.lookup(b)
-		if err != nil {
-			return Decision{}
-		}
-		return d
-	}, nil
+	return doc.lookup, nil
 }
 
 // List returns what is stored, in the order of the file.
@@ -255,19 +249,19 @@ func normalPath(p string) string {
 	return rel.Slash()
 }
 
-func (d *document) lookup(b Binding) (Decision, error) {
+func (d *document) lookup(b Binding) Decision {
 	path, target := normalPath(b.RulePath), filepath.ToSlash(b.Target)
 	verdict := Decision{}
 	for _, e := range d.find(path) {
 		switch {
 		case e.mount.Target != target:
-			return Decision{Retargeted, e.mount.Target}, nil
+			return Decision{Retargeted, e.mount.Target}
 		case len(e.mount.Unknown) > 0:
-			return Decision{}, nil
+			return Decision{}
 		}
 		verdict.Verdict = Approved
 	}
-	return verdict, nil
+	return verdict
 }
 
 func (d *document) find(path string) []entry {

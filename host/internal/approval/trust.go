@@ -93,16 +93,6 @@ func (t *Trust) Revoke(ctx context.Context) error {
 	return t.update(ctx, func(doc *trustFile) { doc.Accepted = []Accepted{} })
 }
 
-// Show returns what is accepted, the latest first.
-func (t *Trust) Show(ctx context.Context) ([]Accepted, error) {
-	var doc trustFile
-	if err := t.f.load(ctx, doc.parse); err != nil {
-		return nil, err
-	}
-	slices.Reverse(doc.Accepted)
-	return doc.Accepted, nil
-}
-
 func (t *Trust) update(ctx context.Context, change func(*trustFile)) error {
 	return t.f.dir.Locked(ctx, t.f.name, func() error {
 		var doc trustFile

@@ -42,10 +42,6 @@ func TestTrustIsBoundToTheSettings(t *testing.T) {
 	check("", shell, run)
 	check("", run) // accepted before: a branch that goes back does not ask again
 	check("  - conversation.tools.lint.run = \"unattended\"   (.jp/config.toml)\n", shell)
-	shown, err := trust.Show(ctx)
-	if err != nil || len(shown) != 2 || len(shown[0].Settings) != 2 {
-		t.Errorf("%+v, %v", shown, err)
-	}
 	must(t, trust.Revoke(ctx))
 	check("  + conversation.tools.lint.run = \"unattended\"   (.jp/config.toml:3)\n", run)
 }
@@ -133,7 +129,7 @@ func TestDiffIsEmptyExactlyWhenDigestsAgree(t *testing.T) {
 		if equal {
 			same++
 		}
-		if d := approval.Diff(a, b); d.Empty() != equal {
+		if d := approval.Diff(a, b); (len(d.Added)+len(d.Removed)+len(d.Changed) == 0) != equal || (d.String() == "") != equal {
 			r.Fatalf("digests equal: %v, difference %+v", equal, d)
 		}
 	})

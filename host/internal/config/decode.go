@@ -60,7 +60,7 @@ func (d *decoder) tool(name string, v *Value) *Tool {
 		Style:                decodeStyle(d.either(v, "style")),
 		Questions:            map[string]Question{},
 		Options:              map[string]any{},
-		SensitivePaths:       append(texts(d.defaults.At("access", "sensitive_paths")), texts(v.At("access", "sensitive_paths"))...),
+		SensitivePaths:       append(d.defaults.At("access", "sensitive_paths").strings(), v.At("access", "sensitive_paths").strings()...),
 		Limits:               d.limits(v),
 	}
 	format := "ask"
@@ -216,17 +216,6 @@ func (d *decoder) parameter(name string, v *Value) *Parameter {
 	}
 	d.judgeParameter(p, v)
 	return p
-}
-
-func texts(v *Value) []Text {
-	if v == nil {
-		return nil
-	}
-	list := make([]Text, len(v.items))
-	for i, item := range v.items {
-		list[i] = Text{item.text, item.Origin}
-	}
-	return list
 }
 
 func decodeSandbox(v *Value) Sandbox {

@@ -237,12 +237,8 @@ options = { deep = { b = 2, l = [2] }, l = { value = [2], strategy = "append" } 
 	if y := mustTool(t, c, "fs_modify_file"); !y.Style.Hidden || y.Limits.Time.Seconds() != 60 || len(y.SensitivePaths) != 1 {
 		t.Errorf("defaults of all tools: %+v", y)
 	}
-	var paths []string
-	for _, p := range x.SensitivePaths {
-		paths = append(paths, p.Text)
-	}
-	if strings.Join(paths, " ") != "~/.a b c" {
-		t.Errorf("sensitive paths %q", paths)
+	if strings.Join(x.SensitivePaths, " ") != "~/.a b c" {
+		t.Errorf("sensitive paths %q", x.SensitivePaths)
 	}
 	if len(x.Access.Commands) != 2 || len(x.Access.Commands["git"].Args) != 1 || len(x.Access.Commands["git"].Envs) != 1 {
 		t.Errorf("commands %+v", x.Access.Commands)

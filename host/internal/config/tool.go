@@ -45,7 +45,7 @@ type Tool struct {
 	// Access is nil when no layer says anything of it.
 	Access *Access
 	// SensitivePaths are those of '*' and of the tool; the built-in list is not here.
-	SensitivePaths []Text
+	SensitivePaths []string
 	// Needs is what the tool uses at most; nil when it does not say.
 	Needs  *jptool.Caps
 	Limits Limits
@@ -82,12 +82,6 @@ type Command struct {
 	Args    []string
 	Shell   bool
 	Origin  Origin
-}
-
-// Text is a string that knows where it was written.
-type Text struct {
-	Text   string
-	Origin Origin
 }
 
 // Parameter is one argument of a tool, or what its lists and objects hold.

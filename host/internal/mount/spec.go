@@ -31,21 +31,11 @@ func (m Mode) String() string {
 
 // Spec is a parsed `[TOOL:]NAME=PATH[:MODE]`. Only ParseSpec makes one.
 type Spec struct {
-	tool, name, path string
-	mode             Mode
+	tool string // the one tool the mount is for, "" for all enabled local tools
+	name string // the link's place as typed, relative to the current directory
+	path string // the target as typed
+	mode Mode
 }
-
-// Tool is the one tool the mount is for, "" for all enabled local tools.
-func (s Spec) Tool() string { return s.tool }
-
-// Name is the link's place as typed, relative to the current directory.
-func (s Spec) Name() string { return s.name }
-
-// Path is the target as typed.
-func (s Spec) Path() string { return s.path }
-
-// Mode is what is granted.
-func (s Spec) Mode() Mode { return s.mode }
 
 // String writes the spec with its mode spelled out; it parses back equal.
 func (s Spec) String() string {

@@ -127,21 +127,21 @@ func FuzzParseSpec(f *testing.F) {
 		if again, err := ParseSpec(s.String()); err != nil || again != s {
 			t.Fatalf("%q became %q, which parses as %+v, %v", in, s, again, err)
 		}
-		if s.Mode() == ReadWrite && s.Tool() == "" {
+		if s.mode == ReadWrite && s.tool == "" {
 			t.Fatalf("%q grants writing to every tool", in)
 		}
 		at := path.Clean("/ws/" + strings.Trim(cwd, "/"))
-		rel, err := ResolveName(s.Name(), at, "/ws")
+		rel, err := ResolveName(s.name, at, "/ws")
 		if err != nil {
 			return
 		}
 		// An independent reading: where the kernel would put it if nothing is a symlink.
 		put := path.Join("/ws", rel.Slash())
 		if !strings.HasPrefix(put, "/ws/") || strings.HasPrefix(strings.ToLower(put)+"/", "/ws/.jp/") {
-			t.Fatalf("in %q, %q goes to %q", at, s.Name(), put)
+			t.Fatalf("in %q, %q goes to %q", at, s.name, put)
 		}
-		if want := path.Join(at, s.Name()); want != put {
-			t.Fatalf("in %q, %q goes to %q, not %q", at, s.Name(), put, want)
+		if want := path.Join(at, s.name); want != put {
+			t.Fatalf("in %q, %q goes to %q, not %q", at, s.name, put, want)
 		}
 	})
 }

@@ -35,9 +35,7 @@ type sensitiveFinder struct {
 func findSensitive(d *Declared, r Request) []Sensitive {
 	f := &sensitiveFinder{d: d, home: homeOf(r.Home)}
 	patterns := slices.Clone(sensitivePaths)
-	for _, t := range r.Tool.SensitivePaths {
-		patterns = append(patterns, t.Text)
-	}
+	patterns = append(patterns, r.Tool.SensitivePaths...)
 	candidates := f.candidates()
 	for _, written := range patterns {
 		pattern := filepath.ToSlash(written)

@@ -134,9 +134,9 @@ func (k *call) mentioned(ctx context.Context, stderr string) {
 		return
 	}
 	patterns := secretNames
-	for _, t := range k.Tool.SensitivePaths {
-		if !strings.HasPrefix(t.Text, "~") && !filepath.IsAbs(t.Text) {
-			patterns = append(patterns[:len(patterns):len(patterns)], filepath.ToSlash(t.Text))
+	for _, written := range k.Tool.SensitivePaths {
+		if !strings.HasPrefix(written, "~") && !filepath.IsAbs(written) {
+			patterns = append(patterns[:len(patterns):len(patterns)], filepath.ToSlash(written))
 		}
 	}
 	told := map[string]bool{}

@@ -129,16 +129,6 @@ func (d *Dir) Path() string { return d.path }
 // Base is the directory of all state, of which d is a part.
 func (d *Dir) Base() string { return d.base }
 
-// Below reports whether all state lies below the canonical directory root, and where: then whoever may
-// write in root could write itself an approval, and policy must withhold that path.
-func (d *Dir) Below(root string) (rel string, ok bool) {
-	canonical, err := wspath.CanonicalRoot(d.base)
-	if err != nil {
-		canonical = filepath.ToSlash(d.base)
-	}
-	return wspath.WithinAbs(root, canonical)
-}
-
 // Ensure makes the directory, private to the user.
 func (d *Dir) Ensure() error {
 	if err := d.check(); err != nil {

@@ -7,5 +7,5 @@
 // 0600, and a directory that somebody else owns or may write to is refused.
 //
 // It does not protect against the same user's other programs, and not against a workspace or
-// mount that holds the state directory itself: [Dir.Below] tells, and policy must act.
+// mount that holds the state directory itself: [Dir.Base] tells where it is, and policy protects it.
 package state

@@ -335,18 +335,6 @@ func entries(t *testing.T, dir, suffix string) []string {
 	return list
 }
 
-func TestStateBelowTheWorkspaceIsTold(t *testing.T) {
-	base, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
-	d := statetest.Dir(t, base, nil)
-	if rel, ok := d.Below(filepath.ToSlash(base)); !ok || rel != "data/jphost" {
-		t.Errorf("%q, %v", rel, ok)
-	}
-	if _, ok := d.Below(filepath.ToSlash(base) + "/ws"); ok {
-		t.Error("state outside was taken for inside")
-	}
-}
-
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
