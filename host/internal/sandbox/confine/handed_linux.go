@@ -39,12 +39,15 @@ func (w *writer) admit(to int, file *os.File) error {
 	if err := errors.Join(err, err2); err != nil {
 		return fmt.Errorf("looking at %s: %w", name, err)
 	}
-	cover := w.coverOf(strings.TrimSuffix(at, " (deleted)"))
 	access := flags & unix.O_ACCMODE
-	if cover == nil || !(cover.Hide && access != unix.O_RDWR || cover.ReadOnly && access == unix.O_RDONLY || cover.NoExec && st.Mode&0o111 != 0) {
-		return nil
+	// The kernel's mark on a name that is gone may also be a part of one that is not.
+	for _, p := range []string{at, strings.TrimSuffix(at, " (deleted)")} {
+		c := w.coverOf(p)
+		if c != nil && (c.Hide && access != unix.O_RDWR || c.ReadOnly && access == unix.O_RDONLY || c.NoExec && st.Mode&0o111 != 0) {
+			return fmt.Errorf("%s is %q, which the rules withhold, and a program could open it again with the rights around it\nhand it down through a pipe: cat FILE | …", name, at)
+		}
 	}
-	return fmt.Errorf("%s is %q, which the rules withhold, and a program could open it again with the rights around it\nhand it down through a pipe: cat FILE | …", name, at)
+	return nil
 }
 
 // coverOf is the innermost cover over a path, or nil.
