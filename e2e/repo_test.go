@@ -163,7 +163,7 @@ func TestMainFiles(t *testing.T) {
 }
 
 // What runs between fork and exec works on memory that is prepared for it, and the kernel
-// takes pointers to it (docs/decisions.md, "The engine").
+// takes pointers to it (docs/decisions.md, "The sandbox: starting a program").
 var mayBeUnsafe = []string{"host/internal/sandbox/confine/landlock_linux.go", "host/internal/sandbox/confine/frame_linux_test.go", "host/internal/sandbox/sysprog/machine_linux.go", "host/internal/sandbox/observe/listener_linux.go", "host/internal/sandbox/observe/task_linux_test.go"}
 
 func TestNoUnsafe(t *testing.T) {
@@ -177,6 +177,42 @@ func TestNoUnsafe(t *testing.T) {
 			}
 		}
 	})
+}
+
+// page is what a comment names: a page of this repository, with a heading perhaps.
+var page = regexp.MustCompile(`\b((?:docs/)?[A-Za-z_-]+\.md)(?:, "([^"]+)")?`)
+
+// Comments send readers to what comes with the code: pages that exist, and headings in them.
+func TestCommentsNamePages(t *testing.T) {
+	pages := map[string]string{}
+	n := 0
+	goFiles(t, func(path string, file *ast.File, fset *token.FileSet) {
+		for _, group := range file.Comments {
+			text := strings.ReplaceAll(group.Text(), "\n", " ")
+			for _, m := range page.FindAllStringSubmatch(text, -1) {
+				if !strings.HasPrefix(m[1], "docs/") && m[1] != strings.ToUpper(strings.TrimSuffix(m[1], ".md"))+".md" {
+					continue // an example
+				}
+				n++
+				content, ok := pages[m[1]]
+				if !ok {
+					data, err := os.ReadFile(filepath.Join(repo, filepath.FromSlash(m[1])))
+					if err != nil {
+						t.Errorf("%s: there is no page %s", fset.Position(group.Pos()), m[1])
+						continue
+					}
+					content = "\n" + string(data) + "\n"
+					pages[m[1]] = content
+				}
+				if h := m[2]; h != "" && !regexp.MustCompile(`\n#+ `+regexp.QuoteMeta(h)+`\n`).MatchString(strings.ReplaceAll(content, "`", "")) {
+					t.Errorf("%s: %s has no heading %q", fset.Position(group.Pos()), m[1], h)
+				}
+			}
+		}
+	})
+	if n < 20 {
+		t.Fatalf("only %d pages are named", n)
+	}
 }
 
 func TestToolsHaveScripts(t *testing.T) {

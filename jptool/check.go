@@ -111,7 +111,7 @@ func (w *Workspace) CheckEntry(unsafePath string, anyOf Caps) (*Target, error) {
 	return w.check(unsafePath, true, anyOf, true)
 }
 
-// check implements docs/wire.md, "Steps of evaluation". The order matters: nothing
+// check implements docs/wire.md, "Steps of evaluation (fs)". The order matters: nothing
 // that only the file system knows is told before the policy has allowed it.
 func (w *Workspace) check(unsafePath string, entry bool, need Caps, any bool) (*Target, error) {
 	rel, err := wspath.Parse(unsafePath)

@@ -139,7 +139,7 @@ func rulePtr(e *DeniedError) *string {
 	return &path
 }
 
-// Explanation says how a path is decided (docs/wire.md, "Steps of evaluation").
+// Explanation says how a path is decided (docs/wire.md, "Steps of evaluation (fs)").
 type Explanation struct {
 	Path    string // canonical, workspace-relative
 	Need    Caps

@@ -7,9 +7,8 @@ import (
 	"github.com/jptools/jptools/jptool"
 )
 
-// byMounts holds the policy with Landlock grants, and mounts over what they cannot say
-// (DESIGN 5, "In the namespace tier"). Without covers and pins in the result, Landlock alone
-// holds it.
+// byMounts holds the policy with Landlock grants, and mounts over what they cannot say. Without
+// covers and pins in the result, Landlock alone holds it.
 func (h *holding) byMounts() {
 	for _, s := range h.spots {
 		switch {
@@ -185,7 +184,7 @@ func (h *holding) outside(s *spot) {
 }
 
 // nothingThere fits a rule on a path that does not exist: a grant becomes what applies above
-// it, what takes away is checked after the call (DESIGN 5, "Paths that do not exist").
+// it, what takes away is checked after the call.
 func (h *holding) nothingThere(s *spot) {
 	parent := path.Dir(s.Abs)
 	above := h.allows(parent)
@@ -227,7 +226,7 @@ func (h *holding) creatable(p string) bool {
 
 // pinAll finds the entries that must keep their place: those of the places of rules, of links
 // that rules lead through, and of the directories on the way to them, wherever the
-// directory that holds one grants delete (DESIGN 5, "Own entries"). skip leaves places out.
+// directory that holds one grants delete. skip leaves places out.
 func (h *holding) pinAll(skip func(*spot) bool) {
 	h.ways(skip, func(x string, _ jptool.Caps) {
 		h.kept[x] = true
