@@ -28,8 +28,8 @@ const (
 	Unchanged Want = "unchanged"
 )
 
-// Check is one thing to look at after a call; nothing is ever repaired,
-// since somebody else may have made the change. It cannot tell who made one.
+// Check is one thing to look at after a call; nothing is ever repaired, since
+// somebody else may have made the change. It cannot tell who made one.
 type Check struct {
 	Path string `json:"path"`
 	Want Want   `json:"want"`

@@ -227,6 +227,7 @@ func (in *input) remedyPrivate() string {
 	return "use a workspace, and targets of mounts, below the root of the file system"
 }
 
+// String is the narrowing for people, with its remedy on a second line.
 func (n *Narrowing) String() string {
 	return fmt.Sprintf("%s became %s: %s\n  %s", n.Rule, n.Became, n.Why, n.Remedy)
 }

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/jptools/jptools/jptool"
@@ -41,8 +40,8 @@ func (h *holding) machineLacks(p *Plan) {
 	}
 	h.landlockLacks(p)
 	h.filterLacks(p)
-	if _, missing := h.machine.Tiers(); h.options.Tier == TierNamespace && p.Tier != TierNamespace {
-		h.lacking(nil, `the tier that sandbox.tier = "namespace" asks for`, cmp.Or(missing[TierNamespace], h.noPrivateTree()), `set sandbox.tier = "auto"`, false)
+	if h.options.Tier == TierNamespace && p.Tier != TierNamespace {
+		h.lacking(nil, `the tier that sandbox.tier = "namespace" asks for`, h.noPrivateTree(), `set sandbox.tier = "auto"`, false)
 	}
 	if p.Tier == TierLandlock && h.options.Temp != "" {
 		if top := h.topOf(h.options.Temp); top != "" {

@@ -1,5 +1,6 @@
-// Package baseline says what a program needs of the system to start at all: itself, its interpreter and libraries, and the parts of /etc that
-// programs read before they do anything of their own.
+// Package baseline says what a program needs of the system to start at all: itself, its
+// interpreter and libraries, and the parts of /etc that programs read before they do anything of
+// their own.
 //
 // It grants reading and executing only, except where the user's own sandbox.paths say more.
 // What a program claims to need (the interpreter in its header or first line) is believed
