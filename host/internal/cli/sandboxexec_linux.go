@@ -88,7 +88,7 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.P
 	if err != nil {
 		return 0, exit.With(exit.Host, err)
 	}
-	cwd, err := os.Getwd()
+	cwd, err := workingDirectory() // links on the way to it are not in a private tree
 	if err != nil {
 		return 0, exit.With(exit.Usage, err)
 	}
