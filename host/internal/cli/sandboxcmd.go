@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -90,16 +89,20 @@ func (g *grants) compile(a *app) (*given, error) {
 }
 
 // fromFile reads --policy.
-func (g *grants) fromFile(a *app) ([]byte, error) {
+func (g *grants) fromFile(a *app) (*jptool.AccessPolicy, error) {
 	if g.Policy == "" {
 		return nil, nil
 	}
 	if len(g.RO)+len(g.RW)+len(g.Grant)+len(g.Env) > 0 || g.Net {
 		return nil, exit.Errorf(exit.Usage, "both --policy and grants were given\nwrite the grants into the policy, or leave it out")
 	}
-	access, root, err := readPolicy(g.Policy, a.stdin)
+	data, root, err := readPolicy(g.Policy, a.stdin)
+	if err != nil {
+		return nil, err
+	}
 	g.Root = cmp.Or(g.Root, root)
-	return access, err
+	access, err := policy.Decode(data)
+	return access, exit.With(exit.Usage, ofFile(g.Policy, err))
 }
 
 // stated reports whether some flag says what a program may do.
@@ -109,8 +112,8 @@ func (g *grants) stated() bool {
 
 // access is the policy that the flags of grants describe. Without a grant it declares nothing, which
 // leaves the default: all of the workspace.
-func (g *grants) access(out *given) ([]byte, error) {
-	p := jptool.AccessPolicy{}
+func (g *grants) access(out *given) (*jptool.AccessPolicy, error) {
+	p := &jptool.AccessPolicy{}
 	add := func(path string, caps jptool.Caps) error {
 		dir := strings.HasSuffix(path, "/")
 		abs, err := filepath.Abs(path)
@@ -168,7 +171,7 @@ func (g *grants) access(out *given) ([]byte, error) {
 	if g.Net {
 		p.Net = []jptool.NetRule{{Host: "*", Allow: true}}
 	}
-	return json.Marshal(p)
+	return p, nil
 }
 
 // around is what grants outside of the workspace say of the workspace itself, as the nearest that

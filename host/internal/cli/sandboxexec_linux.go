@@ -134,7 +134,7 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.P
 			count = ticker.C
 		}
 		init := 0 // the sandbox's own, above the program
-		if child.Status != nil {
+		if child.Init {
 			init = child.Pid
 		}
 		for {

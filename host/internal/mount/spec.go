@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -47,7 +48,7 @@ func (s Spec) String() string {
 }
 
 // toolName is RFD D43's grammar of tool names, which is what makes the prefix unambiguous.
-var toolName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
+var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z_][a-z0-9_]*$`) })
 
 // maxSpec bounds a spec: two paths and a name.
 const maxSpec = 3 * 4096
@@ -65,7 +66,7 @@ func ParseSpec(unsafeSpec string) (Spec, error) {
 	}
 	s := Spec{name: left, path: right}
 	if tool, name, ok := strings.Cut(left, ":"); ok {
-		if !toolName.MatchString(tool) {
+		if !toolName().MatchString(tool) {
 			return Spec{}, toolError(unsafeSpec, tool, name)
 		}
 		s.tool, s.name = tool, name

@@ -228,7 +228,11 @@ func (r Request) grants(path string) []approval.Grant {
 // policy as a tool would hold it, without defaults or self-protection. The error is for
 // what a tool would refuse.
 func FromWire(access []byte, root string) (*Declared, error) {
-	m, a, err := fromWire(access, root)
+	a, err := Decode(access)
+	if err != nil {
+		return nil, err
+	}
+	m, err := fromAccess(a, root)
 	if err != nil {
 		return nil, err
 	}
@@ -241,12 +245,19 @@ func FromWire(access []byte, root string) (*Declared, error) {
 	return d, d.verify()
 }
 
-// Given is the policy for a program that a person starts, from access as it is on the wire (null
-// is one that declares nothing): types without rules get their defaults, and what is to
-// be protected is, as in Compile. The rules count as the user's own. Of r it uses Config, Home,
-// StateDir and Guard.
-func Given(access []byte, root string, r Request) (*Declared, error) {
-	m, a, err := fromWire(access, root)
+// Decode reads the access object of the wire; null is nil.
+func Decode(access []byte) (*jptool.AccessPolicy, error) {
+	if strings.TrimSpace(string(access)) == "null" {
+		return nil, nil
+	}
+	return jptool.DecodeAccess(access)
+}
+
+// Given is the policy for a program that a person starts, from access (nil is one that declares
+// nothing): types without rules get their defaults, and what is to be protected is, as in Compile.
+// The rules count as the user's own. Of r it uses Config, Home, StateDir and Guard.
+func Given(a *jptool.AccessPolicy, root string, r Request) (*Declared, error) {
+	m, err := fromAccess(a, root)
 	if err != nil {
 		return nil, err
 	}
@@ -269,19 +280,15 @@ func Given(access []byte, root string, r Request) (*Declared, error) {
 	return d, d.verify()
 }
 
-// fromWire makes the model of a policy on the wire; a nil policy is null.
-func fromWire(access []byte, root string) (*model, *jptool.AccessPolicy, error) {
+// fromAccess makes the model of a policy on the wire; nil is null.
+func fromAccess(a *jptool.AccessPolicy, root string) (*model, error) {
 	canonical, err := wspath.CanonicalRoot(root)
 	if err != nil {
-		return nil, nil, fmt.Errorf("the workspace %q cannot be opened: %w\nname an existing directory", root, wspath.Bare(err))
+		return nil, fmt.Errorf("the workspace %q cannot be opened: %w\nname an existing directory", root, wspath.Bare(err))
 	}
 	m := &model{site: site{root: canonical}}
-	if strings.TrimSpace(string(access)) == "null" {
-		return m, nil, nil
-	}
-	a, err := jptool.DecodeAccess(access)
-	if err != nil {
-		return nil, nil, err
+	if a == nil {
+		return m, nil
 	}
 	m.access, m.declared, m.staged, m.listAt = true, len(a.FS) > 0, a.Staged, Wire
 	if m.declared {
@@ -290,18 +297,18 @@ func fromWire(access []byte, root string) (*model, *jptool.AccessPolicy, error) 
 			c.addWire(i, r)
 		}
 		if err := c.compile(); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	for _, path := range a.Pinned {
 		rel, err := parseRule(path, canonical, root)
 		if err != nil {
-			return nil, nil, jptool.Errorf(jptool.CodeInvalidPolicy, "access.pinned: path %q: %w", path, err)
+			return nil, jptool.Errorf(jptool.CodeInvalidPolicy, "access.pinned: path %q: %w", path, err)
 		}
 		at, _ := m.entry(rel)
 		m.pins = append(m.pins, at)
 	}
-	return m, a, nil
+	return m, nil
 }
 
 // parseRule takes the path of a rule; an absolute one below the root is relative to it.

@@ -243,7 +243,11 @@ func (s *scene) declared(dir string) (*policy.Declared, error) {
 	text := must(json.Marshal(s.Access))
 	text = []byte(strings.ReplaceAll(string(text), "$ROOT", dir))
 	if s.Guarded {
-		return policy.Given(text, dir+"/ws", policy.Request{})
+		access, err := policy.Decode(text)
+		if err != nil {
+			return nil, err
+		}
+		return policy.Given(access, dir+"/ws", policy.Request{})
 	}
 	return policy.FromWire(text, dir+"/ws")
 }

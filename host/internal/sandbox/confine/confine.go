@@ -32,9 +32,10 @@ func New() *Renderer { return &Renderer{Mapping: DefaultMapping()} }
 type Process struct {
 	// Pid is the child to wait for: the program, or the init above it.
 	Pid int
-	// Status is nil, or brings the program's wait status; see [launch.Started].
-	Status *os.File
+	// Init: Pid is the init above the program.
+	Init bool
 
+	status  int // of an init: brings the program's wait status; see [launch.Started]
 	watcher *watcher
 }
 
@@ -92,7 +93,7 @@ func Start(plan json.RawMessage, cmd *exec.Cmd) (launch.Started, error) {
 	if err != nil {
 		return launch.Started{}, err
 	}
-	started := launch.Started{Pid: child.Pid, Status: child.Status, Processes: int(p.Limits.Processes)}
+	started := launch.Started{Pid: child.Pid, Status: child.pipe(), Processes: int(p.Limits.Processes)}
 	if child.watcher != nil {
 		started.Watch, started.Close = child.Watch, child.Close
 	}

@@ -4,6 +4,7 @@ package confine
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"syscall"
 
@@ -23,6 +24,8 @@ type watcher struct{}
 func (*watcher) lost() string { return "" }
 
 func (*watcher) close() {}
+
+func (p *Process) pipe() *os.File { return nil }
 
 func (p *Process) wait() (syscall.WaitStatus, error) {
 	var none syscall.WaitStatus

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -106,11 +107,9 @@ func (w *writer) startInside() (*Process, error) {
 		sysprog.Reap(pid)
 		return nil, explain(err)
 	}
-	// Non-blocking, so that a reader does not hold a thread.
-	_ = unix.SetNonblock(p.status[0], true)
-	status := os.NewFile(uintptr(p.status[0]), "status")
+	status := p.status[0]
 	p.status[0] = -1
-	return &Process{Pid: pid, Status: status, watcher: watcher}, nil
+	return &Process{Pid: pid, Init: true, status: status, watcher: watcher}, nil
 }
 
 // mapUsers gives every user and group of this user namespace that we may map their own
@@ -166,9 +165,17 @@ var maps struct {
 }
 
 func readMap(path string) (string, error) {
-	has, err := os.ReadFile(path)
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return "", err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	var has []byte
+	for n := -1; n != 0; has = has[:len(has)+n] {
+		has = slices.Grow(has, 512)
+		if n, err = unix.Read(fd, has[len(has):cap(has)]); err != nil {
+			return "", err
+		}
 	}
 	var b strings.Builder
 	for line := range strings.Lines(string(has)) {

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -177,17 +176,30 @@ func explain(err error) error {
 	return errors.New(failed.Error())
 }
 
+// pipe is the status pipe for a reader that must not hold a thread; nil where there is none.
+func (p *Process) pipe() *os.File {
+	if !p.Init {
+		return nil
+	}
+	_ = unix.SetNonblock(p.status, true)
+	return os.NewFile(uintptr(p.status), "status")
+}
+
 func (p *Process) wait() (syscall.WaitStatus, error) {
 	var status syscall.WaitStatus
 	var err error
-	if p.Status != nil {
+	if p.Init {
 		var b [4]byte
-		binary.NativeEndian.PutUint32(b[:], uint32(unix.SIGKILL)) // together with its init
-		if _, err = io.ReadFull(p.Status, b[:]); errors.Is(err, io.EOF) {
-			err = nil
+		n := 0
+		// It blocks: the thread has nothing else to do, and is not to be woken by others.
+		for n, err = unix.Read(p.status, b[:]); err == unix.EINTR; {
+			n, err = unix.Read(p.status, b[:])
+		}
+		if n < len(b) {
+			binary.NativeEndian.PutUint32(b[:], uint32(unix.SIGKILL)) // together with its init
 		}
 		status = syscall.WaitStatus(binary.NativeEndian.Uint32(b[:]))
-		_, _ = p.Status.Close(), unix.Kill(p.Pid, unix.SIGKILL)
+		_, _ = unix.Close(p.status), unix.Kill(p.Pid, unix.SIGKILL)
 		sysprog.Reap(p.Pid)
 		return status, err
 	}
