@@ -219,7 +219,10 @@ func TestObserverReadsEachCall(t *testing.T) {
 		slices.Sort(want)
 		p := plan(t, tier, ws)
 		out, s := observeRun(t, p, self(t), probeName, "threads "+ws+"/dir 20")
-		if got := refusals(s, ws); !strings.HasPrefix(out, "EACCES\n") || !slices.Equal(got, want) || s.Seen.Unread != 0 {
+		got := slices.DeleteFunc(refusals(s, ws), func(r string) bool {
+			return r == "read /proc/stat: read" // glibc counts processors when threads make memory at once
+		})
+		if !strings.HasPrefix(out, "EACCES\n") || !slices.Equal(got, want) || s.Seen.Unread != 0 {
 			t.Errorf("%s: refused %q, unread %d", out, got, s.Seen.Unread)
 		}
 		if err := os.Symlink("7", ws+"/dir/link"); err != nil {
