@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/policy"
@@ -131,10 +132,21 @@ func (p *Profile) String() string {
 			line("\n%s", title)
 		}
 	}
-	part("rules", len(p.Rules))
-	for _, r := range p.Rules {
-		line("  %-52s %s", ask.VisibleLine(r.Rule), ask.VisibleLine(r.EnforcedBy))
+	rows := func(title string, list [][2]string) {
+		part(title, len(list))
+		width := 0
+		for _, row := range list {
+			width = max(width, utf8.RuneCountInString(row[0]))
+		}
+		for _, row := range list {
+			line("  %-*s  %s", width, row[0], row[1])
+		}
 	}
+	var list [][2]string
+	for _, r := range p.Rules {
+		list = append(list, [2]string{ask.VisibleLine(r.Rule), ask.VisibleLine(r.EnforcedBy)})
+	}
+	rows("rules", list)
 	part("narrowed", len(p.Narrowed))
 	for _, n := range p.Narrowed {
 		line("  %s", strings.ReplaceAll(fmt.Sprintf("%s became %s", ask.VisibleLine(n.Rule), words(n.Became, "", n.Why, n.Remedy)), "\n", "\n  "))
@@ -147,24 +159,31 @@ func (p *Profile) String() string {
 	for _, n := range p.Plan.Trees {
 		line("  %s", ask.Visible(n.Path))
 	}
-	part("grants", len(p.Plan.Grants)+len(p.Plan.Runtime))
+	list = nil
 	for _, g := range p.Plan.Grants {
-		line("  %-52s %s", ask.Visible(g.Path), g.Caps)
+		list = append(list, [2]string{ask.Visible(g.Path), g.Caps.String()})
 	}
 	for _, g := range p.Plan.Runtime {
-		line("  %-52s %s (runtime)", ask.Visible(g.Path), g.Caps)
+		what := g.Caps.String()
+		if g.Kind == sandbox.Link {
+			what = "the link"
+		}
+		list = append(list, [2]string{ask.Visible(g.Path), what + " (runtime)"})
 	}
-	part("mounts", len(p.Plan.Covers)+len(p.Plan.Pins))
+	rows("grants", list)
+	list = nil
 	for _, c := range p.Plan.Covers {
-		line("  %-52s %s", ask.Visible(c.Path), cover(c))
+		list = append(list, [2]string{ask.Visible(c.Path), cover(c)})
 	}
 	for _, n := range p.Plan.Pins {
-		line("  %-52s kept in place", ask.Visible(n.Path))
+		list = append(list, [2]string{ask.Visible(n.Path), "kept in place"})
 	}
-	part("compared after the call", len(p.After))
+	rows("mounts", list)
+	list = nil
 	for _, c := range p.After {
-		line("  %-52s %s", ask.Visible(c.Path), c.Want)
+		list = append(list, [2]string{ask.Visible(c.Path), fmt.Sprint(c.Want)})
 	}
+	rows("compared after the call", list)
 	if p.Plan.Temp != "" {
 		line("\nprivate directory  %s", ask.Visible(p.Plan.Temp))
 	}

@@ -270,7 +270,11 @@ func (pl *planner) target(s Spec) (Target, error) {
 	t, err := req.Look.Target(p)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return Target{}, fmt.Errorf("the target %s does not exist\ncreate it first, or correct the path", shown)
+		help := "create it first, or correct the path"
+		if i := strings.LastIndexByte(p, ':'); i > 0 && !strings.Contains(p[i:], "/") {
+			help += "; the modes are :ro and :rw, not " + ask.Visible(p[i:])
+		}
+		return Target{}, fmt.Errorf("the target %s does not exist\n%s", shown, help)
 	case err != nil:
 		return Target{}, fmt.Errorf("the target %s cannot be resolved: %w", shown, err)
 	case !t.Dir && !t.File:

@@ -97,7 +97,7 @@ func (a *answerer) notTwice(q *launch.Question, where string) error {
 func (a *answerer) notAsked() {
 	for _, id := range slices.Sorted(maps.Keys(a.Answers)) {
 		if !a.used[strings.TrimSuffix(id, ".token")] && !a.used[id] {
-			a.warn(fmt.Sprintf("--answer %s was not used: the tool did not ask", ask.Visible(id)))
+			a.warn(fmt.Sprintf("--answer %s was not used: the tool did not ask for it", ask.Visible(id)))
 		}
 	}
 }
