@@ -25,7 +25,7 @@ type remembered struct {
 // Machine is what this computer can hold. Where only an attempt can tell, it is made once and
 // kept in m; a nil m makes one each time.
 //
-// environ may make it less (JPHOST_SANDBOX_LIMIT), never more.
+// The environment may make it less (JPHOST_SANDBOX_LIMIT), never more.
 func Machine(ctx context.Context, m Memory, getenv func(string) string) (sandbox.Machine, error) {
 	less, err := machine.ParseLimit(getenv(machine.LimitVariable))
 	if err != nil {
