@@ -151,9 +151,11 @@ func (h *holding) freeze() {
 		case c != nil && c.Hide, c == nil && on.hide:
 		case s.k&write == 0 && c != nil:
 			c.ReadOnly = true
+		case s.k&write != 0 && c != nil:
+			c.Again = c.Again || on.ro
 		case s.k&write == 0 && !on.ro:
 			h.covers[s.Abs] = &Cover{Node: s.node, ReadOnly: true, NoExec: on.noexec}
-		case s.k&write != 0 && c == nil && on.ro:
+		case s.k&write != 0 && on.ro:
 			h.covers[s.Abs] = &Cover{Node: s.node, Again: true, NoExec: on.noexec && !s.k.Has(jptool.Execute)}
 		}
 	}

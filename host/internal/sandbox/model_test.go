@@ -81,7 +81,9 @@ func (k *kernel) on(p string) jptool.Caps {
 			if c.NoExec {
 				caps &^= jptool.Execute
 			}
-			return caps
+			if c.Again {
+				return caps
+			}
 		}
 		if _, top := k.tree(q); top {
 			break
@@ -93,7 +95,7 @@ func (k *kernel) on(p string) jptool.Caps {
 // frozen reports whether metadata is held at a path of a private tree.
 func (k *kernel) frozen(p string) bool {
 	for _, q := range above(p) {
-		if c, ok := k.covers[q]; ok {
+		if c, ok := k.covers[q]; ok && (c.Hide || c.ReadOnly || c.Again) {
 			return c.Hide || c.ReadOnly
 		}
 		if _, top := k.tree(q); top {
