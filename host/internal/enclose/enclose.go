@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -233,22 +232,6 @@ func (c *Call) release() error {
 		errs = append(errs, removeAll(c.temp))
 	}
 	return errors.Join(append(errs, c.Undo())...)
-}
-
-// removeAll removes a directory that a program could do anything in, such as taking away
-// its own rights on what is below.
-func removeAll(dir string) error {
-	err := os.RemoveAll(dir)
-	if !errors.Is(err, fs.ErrPermission) {
-		return err
-	}
-	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if e != nil && e.IsDir() {
-			_ = os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
 }
 
 func variable(env []string, name string) string {

@@ -1,0 +1,111 @@
+package enclose
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// removeAll removes a directory that a program could do anything in: take away its own rights on
+// what is below, nest directories deeper than descriptors or the length of paths go, or replace it,
+// where it may write around it. No symlink is followed, that in its own place included.
+func removeAll(dir string) error {
+	is, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !is.IsDir() {
+		return os.Remove(dir)
+	}
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		_ = os.Chmod(dir, 0o700)
+		root, err = os.OpenRoot(dir)
+	}
+	if err != nil {
+		return err
+	}
+	at, err := root.Stat(".")
+	if err == nil && !os.SameFile(is, at) {
+		err = fmt.Errorf("%s was replaced while it was removed", dir)
+	}
+	if err == nil {
+		err = empty(root)
+	}
+	if err := errors.Join(err, root.Close()); err != nil {
+		return fmt.Errorf("removing %s: %w", dir, err)
+	}
+	return os.Remove(dir)
+}
+
+// empty removes everything in a directory. What lies in a subdirectory is moved up before it is looked
+// into, so that no path and no recursion is longer than the next one.
+func empty(root *os.Root) error {
+	if err := root.Chmod(".", 0o700); err != nil {
+		return err
+	}
+	up := random()
+	if err := root.Mkdir(up, 0o700); err != nil {
+		return err
+	}
+	moved := 0
+	dirs := []string{"."}
+	for len(dirs) > 0 {
+		dir := dirs[len(dirs)-1]
+		dirs = dirs[:len(dirs)-1]
+		err := entries(root, dir, func(e fs.DirEntry) error {
+			name := filepath.Join(dir, e.Name())
+			if name == up {
+				return nil
+			}
+			err := root.Remove(name)
+			if err == nil || !e.IsDir() {
+				return err
+			}
+			if err := root.Chmod(name, 0o700); err != nil { // or it cannot be moved
+				return err
+			}
+			moved++
+			to := filepath.Join(up, strconv.Itoa(moved))
+			dirs = append(dirs, to)
+			return root.Rename(name, to)
+		})
+		if err == nil && dir != "." {
+			err = root.Remove(dir)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return root.Remove(up)
+}
+
+// entries calls do for what a directory holds.
+func entries(root *os.Root, dir string, do func(fs.DirEntry) error) error {
+	f, err := root.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for {
+		list, err := f.ReadDir(1024)
+		for _, e := range list {
+			if err := do(e); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
