@@ -164,30 +164,58 @@ func (a *app) mount(typedAs string, specs []string) (*mount.Plan, error) {
 	if err := p.narrow(); err != nil {
 		return nil, err
 	}
-	var plan *mount.Plan
-	err = p.talk.Locked(a.ctx, "lock", func() error {
-		cfg, err := a.config()
-		if err != nil {
-			return err
+	// Nobody holds the lock while a person thinks: what they agreed to is compared under it afterwards.
+	var shown *mount.Plan
+	for range mountRounds {
+		var plan *mount.Plan
+		done := false
+		err := p.talk.Locked(a.ctx, "lock", func() error {
+			var store *approval.Store
+			var err error
+			if plan, store, err = a.mountPlan(p, typedAs, parsed); err != nil {
+				return err
+			}
+			if done = plan.Empty() || plan.Confirmed(shown); !done || plan.Empty() {
+				return nil
+			}
+			return exit.With(exit.Host, plan.Apply(a.ctx, mount.Env{Store: store, Persist: mount.PersistIn(p.talk)}))
+		})
+		if err != nil || done {
+			return plan, err
 		}
-		req, store, err := a.mountRequestOf(p, cfg)
-		if err != nil {
-			return err
-		}
-		if plan, err = mount.NewPlan(parsed, req); err != nil {
-			return typed(typedAs, err)
-		}
-		if plan.Empty() {
-			return nil
-		}
-		a.warnOfRules(p, cfg, plan)
-		err = plan.Apply(a.ctx, mount.Env{Store: store, Prompter: a.ask(), Persist: mount.PersistIn(p.talk)})
+		err = plan.Confirm(a.ctx, a.ask(), shown)
 		if errors.Is(err, mount.ErrDeclined) || errors.Is(err, ask.ErrCancelled) {
-			return exit.With(exit.Refused, err)
+			return plan, exit.With(exit.Refused, err)
 		}
-		return exit.With(exit.Host, err)
-	})
-	return plan, err
+		if err != nil {
+			return plan, exit.With(exit.Host, err)
+		}
+		shown = plan
+	}
+	return shown, exit.Errorf(exit.Refused, "not mounted: what is to be mounted changed each time while you were asked about it\ntry again when nothing else changes it")
+}
+
+// mountRounds bounds how often a person is asked because what they agreed to has changed.
+const mountRounds = 4
+
+// mountPlan plans a batch from things as they are now.
+func (a *app) mountPlan(p *place, typedAs string, specs []mount.Spec) (*mount.Plan, *approval.Store, error) {
+	cfg, err := a.config()
+	if err != nil {
+		return nil, nil, err
+	}
+	req, store, err := a.mountRequestOf(p, cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	plan, err := mount.NewPlan(specs, req)
+	if err != nil {
+		return nil, nil, typed(typedAs, err)
+	}
+	if !plan.Empty() {
+		a.warnOfRules(p, cfg, plan)
+	}
+	return plan, store, nil
 }
 
 // warnOfRules shows what the repository's own rules say of the places of a batch before anything

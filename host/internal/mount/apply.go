@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/approval"
@@ -15,8 +16,7 @@ import (
 
 // Env is what applying needs.
 type Env struct {
-	Store    *approval.Store
-	Prompter ask.Prompter
+	Store *approval.Store
 	// Persist stores the delta in the conversation, as the last step; nil stores nothing.
 	Persist func(context.Context, ConversationDelta) error
 	// Look looks at the workspace again; nil is the real file system.
@@ -26,18 +26,47 @@ type Env struct {
 // ErrDeclined: the person said no to a confirmation, or there was nobody to ask.
 var ErrDeclined = errors.New("not mounted")
 
-// Apply asks for the confirmations and then does all of the batch, or nothing: it checks that the facts
-// still hold, makes the links, seeds the approvals and stores the delta; when one step
-// fails, the steps before are taken back. Not covered: a crash can leave links behind,
+// Confirm asks for the confirmations. shown is an earlier plan of the same batch that a person agreed to, or nil:
+// what that has showed already, with the same links, is not asked again. The caller holds no lock,
+// since a person takes their time, and makes the plan again before it applies it (see [Plan.Confirmed]).
+func (p *Plan) Confirm(ctx context.Context, prompter ask.Prompter, shown *Plan) error {
+	for _, c := range p.confirm {
+		if p.showed(shown, c) {
+			continue
+		}
+		if err := confirm(ctx, prompter, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Confirmed reports whether nothing is left to ask once a person agreed to the plan shown, nil for none.
+func (p *Plan) Confirmed(shown *Plan) bool {
+	return shown == nil && len(p.confirm) == 0 || p.sameLinks(shown) &&
+		!slices.ContainsFunc(p.confirm, func(c Confirmation) bool { return !p.showed(shown, c) })
+}
+
+func (p *Plan) showed(shown *Plan, c Confirmation) bool {
+	return p.sameLinks(shown) && slices.ContainsFunc(shown.confirm, func(o Confirmation) bool {
+		return o.Reason == c.Reason && o.Body == c.Body && slices.Equal(o.Paths, c.Paths)
+	})
+}
+
+// sameLinks compares where the links lead; one may have been made meanwhile.
+func (p *Plan) sameLinks(o *Plan) bool {
+	return o != nil && slices.EqualFunc(p.links, o.links, func(a, b Link) bool {
+		return a.Path == b.Path && a.Target == b.Target && a.Dir == b.Dir
+	})
+}
+
+// Apply does all of the batch, or nothing: it checks that the facts still hold, makes the links, seeds
+// the approvals and stores the delta; when one step fails, the steps before are taken back. It
+// asks nothing: what is to be confirmed was. Not covered: a crash can leave links behind,
 // which grant nothing, and directories that were made for them. The caller holds the conversation's lock.
 func (p *Plan) Apply(ctx context.Context, env Env) (err error) {
 	if env.Look == nil {
 		env.Look = System{p.root}
-	}
-	for _, c := range p.confirm {
-		if err := confirm(ctx, env.Prompter, c); err != nil {
-			return err
-		}
 	}
 	if err := p.verify(env.Look); err != nil {
 		return err
@@ -107,8 +136,7 @@ func changed(l Link) error {
 	return fmt.Errorf("mounting %s: the workspace or the target changed in the meantime\nlook at it and try again", ask.Visible(l.Path.String()))
 }
 
-// verify compares the facts with those the plan was made from; a person may have taken
-// their time to answer.
+// verify compares the facts with those the plan was made from.
 func (p *Plan) verify(look Looker) error {
 	for _, l := range p.links {
 		e, err := look.Entry(l.Path)

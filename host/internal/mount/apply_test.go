@@ -69,6 +69,16 @@ type world struct {
 	store *approval.Store
 	delta ConversationDelta
 	env   Env
+
+	prompter ask.Prompter
+}
+
+// apply asks for what the plan wants confirmed, and applies it.
+func (w *world) apply(p *Plan) error {
+	if err := p.Confirm(ctx, w.prompter, nil); err != nil {
+		return err
+	}
+	return p.Apply(ctx, w.env)
 }
 
 func newWorld(t testing.TB, fsys disk.FS) *world {
@@ -77,7 +87,8 @@ func newWorld(t testing.TB, fsys disk.FS) *world {
 	w.req = req(w.home)
 	dir := statetest.Dir(t, w.home, fsys)
 	w.store = approval.OpenStore(dir, func(s string) { t.Error(s) })
-	w.env = Env{Store: w.store, Prompter: ask.None{}, Persist: func(_ context.Context, d ConversationDelta) error {
+	w.prompter = ask.None{}
+	w.env = Env{Store: w.store, Persist: func(_ context.Context, d ConversationDelta) error {
 		w.delta.Add(d)
 		return nil
 	}}
@@ -155,7 +166,7 @@ func (w *world) readlink(t testing.TB, name string) string {
 func TestMount(t *testing.T) {
 	w := newWorld(t, nil)
 	specs := []string{"fs_read_file:new/dir/fork=~/code/alias", "fs_modify_file:new/dir/fork=~/code/x:rw", "fs_read_file:file=~/code/file.txt"}
-	if err := w.plan(t, specs...).Apply(ctx, w.env); err != nil {
+	if err := w.apply(w.plan(t, specs...)); err != nil {
 		t.Fatal(err)
 	}
 	if w.readlink(t, "new/dir/fork") != "/code/x" || w.readlink(t, "file") != "/code/file.txt" {
@@ -168,7 +179,7 @@ func TestMount(t *testing.T) {
 	before := w.tree(t)
 	if p := w.plan(t, specs...); !p.Empty() {
 		t.Errorf("again: %v %+v", p.bindings, shown(p.delta))
-	} else if err := p.Apply(ctx, w.env); err != nil || w.tree(t) != before {
+	} else if err := w.apply(p); err != nil || w.tree(t) != before {
 		t.Errorf("again: %v", err)
 	}
 	// What was stored compiles, and means what was asked for.
@@ -200,8 +211,8 @@ func TestNothingIsDoneWithoutConfirmation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil)
 			before := w.tree(t)
-			w.env.Prompter = p
-			err := w.plan(t, "fs_read_file:a=~/code/x", "b=~/code/y").Apply(ctx, w.env)
+			w.prompter = p
+			err := w.apply(w.plan(t, "fs_read_file:a=~/code/x", "b=~/code/y"))
 			if !errors.Is(err, ErrDeclined) {
 				t.Errorf("got %v", err)
 			}
@@ -218,12 +229,41 @@ func TestNothingIsDoneWithoutConfirmation(t *testing.T) {
 func TestEveryConfirmationIsAskedFor(t *testing.T) {
 	w := newWorld(t, nil)
 	p := &person{yes: true}
-	w.env.Prompter = p
-	if err := w.plan(t, "home=~").Apply(ctx, w.env); err != nil || p.asked != 3 {
+	w.prompter = p
+	if err := w.apply(w.plan(t, "home=~")); err != nil || p.asked != 3 {
 		t.Errorf("asked %d times, %v", p.asked, err)
 	}
 	if got := w.approvals(t); got != "home → \n" {
 		t.Errorf("%q", got)
+	}
+}
+
+// A person who agreed to a plan agreed to what it showed, and to nothing else.
+func TestWhatWasShownIsConfirmed(t *testing.T) {
+	w := newWorld(t, nil)
+	shown := w.plan(t, "a=~/code/x", "fs_read_file:b=~/code/y")
+	for _, c := range []struct {
+		specs  []string
+		asked  int
+		spoken string
+	}{
+		{[]string{"a=~/code/x", "fs_read_file:b=~/code/y"}, 0, "the same"},
+		{[]string{"a=~/code/y", "fs_read_file:b=~/code/y"}, 1, "another target"},
+		{[]string{"a=~/code/x", "fs_read_file:b=~/code/x"}, 1, "another target of a link that needs no confirmation"},
+		{[]string{"a=~/code/x", "b=~/code/y"}, 1, "more tools"},
+		{[]string{"a=~/code/x"}, 1, "other links"},
+		{[]string{"fs_read_file:b=~/code/y"}, 0, "nothing to confirm, of other links"},
+	} {
+		p, now := &person{yes: true}, w.plan(t, c.specs...)
+		if err := now.Confirm(ctx, p, shown); err != nil || p.asked != c.asked {
+			t.Errorf("%s: asked %d times, want %d: %v", c.spoken, p.asked, c.asked, err)
+		}
+		if got := now.Confirmed(shown); got != (c.spoken == "the same") {
+			t.Errorf("%s: confirmed %v", c.spoken, got)
+		}
+		if !now.Confirmed(now) || now.Confirmed(nil) != (len(now.confirm) == 0) {
+			t.Errorf("%s: by itself %v, by nothing %v", c.spoken, now.Confirmed(now), now.Confirmed(nil))
+		}
 	}
 }
 
@@ -259,7 +299,7 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 			before := strings.Split(w.tree(t), "\n")
 			p := w.plan(t, specs...)
 			c.spoil(t, w)
-			if err := p.Apply(ctx, w.env); err == nil || !strings.Contains(err.Error(), c.want) {
+			if err := w.apply(p); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v; want %q", err, c.want)
 			}
 			for _, line := range strings.Split(w.tree(t), "\n") {
@@ -293,7 +333,7 @@ func TestStoreFaultsLeaveNoHalfMount(t *testing.T) {
 		p := w.plan(t, "fs_read_file:one=~/code/x", "fs_read_file:two=~/code/y")
 		start := faults.Count()
 		faults.At = start + at
-		err := p.Apply(ctx, w.env)
+		err := w.apply(p)
 		if faults.Count() < faults.At {
 			if err != nil || at < 5 {
 				t.Fatalf("after %d operations: %v", at, err)
@@ -317,12 +357,12 @@ func TestTargetReplacedDuringTheQuestion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil)
-			w.env.Prompter = &person{yes: true, first: func() {
+			w.prompter = &person{yes: true, first: func() {
 				at := filepath.Join(w.home, swap[0])
 				must(t, os.RemoveAll(at))
 				must(t, os.Symlink(swap[1], at))
 			}}
-			err := w.plan(t, "foo/fork=~/code/x").Apply(ctx, w.env)
+			err := w.apply(w.plan(t, "foo/fork=~/code/x"))
 			if err == nil || !strings.Contains(err.Error(), "changed in the meantime") || w.approvals(t) != "" {
 				t.Errorf("%v\n%s", err, w.approvals(t))
 			}
@@ -350,7 +390,7 @@ func TestNoMount(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil)
-			must(t, w.plan(t, "fs_read_file:fork=~/code/x", "fs_modify_file:fork=~/code/x:rw", "fs_read_file:other=~/code/y").Apply(ctx, w.env))
+			must(t, w.apply(w.plan(t, "fs_read_file:fork=~/code/x", "fs_modify_file:fork=~/code/x:rw", "fs_read_file:other=~/code/y")))
 			w.refresh()
 			rm, err := NewRemoval(c.names, w.req)
 			must(t, err)
@@ -513,7 +553,7 @@ func TestNoMountOfAnotherLayer(t *testing.T) {
 // Access goes first, so that a failure never leaves more than there was.
 func TestNoMountFailsTowardsLess(t *testing.T) {
 	w := newWorld(t, nil)
-	must(t, w.plan(t, "fs_read_file:fork=~/code/x").Apply(ctx, w.env))
+	must(t, w.apply(w.plan(t, "fs_read_file:fork=~/code/x")))
 	w.refresh()
 	rm, err := NewRemoval(nil, w.req)
 	must(t, err)
@@ -531,8 +571,8 @@ func TestPersistInAConversation(t *testing.T) {
 	dir, err := statetest.Dir(t, w.home, nil).Conversation("default")
 	must(t, err)
 	w.env.Persist = PersistIn(dir)
-	must(t, w.plan(t, "fs_read_file:fork=~/code/x").Apply(ctx, w.env))
-	must(t, w.plan(t, "fs_modify_file:fork=~/code/x:rw").Apply(ctx, w.env))
+	must(t, w.apply(w.plan(t, "fs_read_file:fork=~/code/x")))
+	must(t, w.apply(w.plan(t, "fs_modify_file:fork=~/code/x:rw")))
 	raw, err := dir.Read(ConversationFile)
 	must(t, err)
 	got, err := ParseDelta(raw)
@@ -544,7 +584,7 @@ func TestPersistInAConversation(t *testing.T) {
 	// A layer that does not parse stops the mount and is left alone.
 	must(t, dir.Write(ConversationFile, []byte("[broken")))
 	before := w.tree(t)
-	if err := w.plan(t, "fs_read_file:other=~/code/y").Apply(ctx, w.env); err == nil || !strings.Contains(err.Error(), "\nrepair the file") {
+	if err := w.apply(w.plan(t, "fs_read_file:other=~/code/y")); err == nil || !strings.Contains(err.Error(), "\nrepair the file") {
 		t.Errorf("got %v", err)
 	}
 	if raw, _ := dir.Read(ConversationFile); string(raw) != "[broken" || w.tree(t) != before {

@@ -2,7 +2,7 @@
 // the workspace, an approval of its target, and rules for the tools that may use it.
 //
 // Planning is pure: [NewPlan] takes the facts through a [Looker] and decides everything,
-// including what a person must confirm. [Plan.Apply] asks, then does all of it or nothing.
+// including what a person must confirm. [Plan.Confirm] asks, [Plan.Apply] does all of it or nothing.
 //
 // It does not stop somebody who can write in the workspace from replacing a link afterwards:
 // that is what approvals and the check at compile time are for.

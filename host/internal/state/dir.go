@@ -28,8 +28,8 @@ type System struct {
 	Now func() time.Time
 }
 
-// lockPatience bounds the wait for other processes. Each holds a lock for milliseconds, but for as
-// long as a person takes who is asked about a mount, and there may be many on a busy machine.
+// lockPatience bounds the wait for other processes. Each holds a lock for milliseconds, but there may
+// be many on a busy machine.
 const lockPatience = 2 * time.Minute
 
 // OS is the real system with this environment.
