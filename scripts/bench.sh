@@ -2,7 +2,8 @@
 # Compares the speed of the library and the tools with the peers that are installed, and
 # prints ratios. Corpora are made once below CORPORA. Peers: sed, cat; rg and fd (Debian:
 # ripgrep, fd-find); rg15 with RG15=/path/to/rg of ripgrep 15 (npm: @vscode/ripgrep-linux-x64);
-# bwrap, firejail, minijail0 (Debian: bubblewrap, firejail, minijail), landrun (Go: github.com/zouuup/landrun).
+# bwrap, firejail, minijail0 (Debian: bubblewrap, firejail, minijail), landrun (Go: github.com/zouuup/landrun),
+# landlock-restrict (Go: github.com/landlock-lsm/go-landlock/cmd/landlock-restrict).
 # The Linux tree needs Debian's linux-source-6.1. What is missing is said.
 set -eu
 cd "$(dirname "$0")/.."

@@ -212,47 +212,51 @@ func program(o Options) ([]bpf.Instruction, error) {
 		next = nr + 1
 	}
 	spans = append(spans, span{next, spans[0].action}, span{lastNr + 1, []bpf.Instruction{refuse(unix.ENOSYS)}}) // with the bit of x32 too
-	search, err := find(spans)
-	return append([]bpf.Instruction{
+	return find([]bpf.Instruction{
 		load(wordArch),
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: arch, SkipTrue: 1},
 		bpf.RetConstant{Val: unix.SECCOMP_RET_KILL_PROCESS},
 		load(wordNr),
-	}, search...), err
+	}, spans), nil
 }
 
 // find writes the search for a number. Neighbours that do the same are one.
-func find(spans []span) ([]bpf.Instruction, error) {
+func find(list []bpf.Instruction, spans []span) []bpf.Instruction {
+	return search(list, slices.CompactFunc(spans, func(a, b span) bool { return slices.Equal(a.action, b.action) }))
+}
+
+func search(list []bpf.Instruction, spans []span) []bpf.Instruction {
 	if len(spans) == 1 {
-		return spans[0].action, nil
+		return append(list, spans[0].action...)
 	}
-	left, err := find(spans[:len(spans)/2])
-	if err != nil {
-		return nil, err
+	left, right := spans[:len(spans)/2], spans[len(spans)/2:]
+	if n := length(left); n > 255 { // too far for a conditional jump
+		list = append(list, bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: right[0].from, SkipFalse: 1}, bpf.Jump{Skip: uint32(n)})
+	} else {
+		list = append(list, bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: right[0].from, SkipTrue: uint8(n)})
 	}
-	right, err := find(spans[len(spans)/2:])
-	if err != nil {
-		return nil, err
+	return search(search(list, left), right)
+}
+
+// length is that of a search.
+func length(spans []span) int {
+	if len(spans) == 1 {
+		return len(spans[0].action)
 	}
-	at := spans[len(spans)/2].from
-	if len(left) > 255 { // too far for a conditional jump
-		left = append([]bpf.Instruction{bpf.Jump{Skip: uint32(len(left))}}, left...)
-		return slices.Concat([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: at, SkipFalse: 1}}, left, right), nil
+	left, right := length(spans[:len(spans)/2]), length(spans[len(spans)/2:])
+	if left > 255 {
+		left++
 	}
-	return slices.Concat([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: at, SkipTrue: uint8(len(left))}}, left, right), nil
+	return 1 + left + right
 }
 
 // Announcing returns a filter that refuses nothing and announces these calls to its listener. It
 // is for a second one beside that of [For]: what any filter refuses stays refused, unannounced.
 func Announcing(calls []uint32) ([]unix.SockFilter, error) {
-	list, err := announcing(calls)
-	if err != nil {
-		return nil, err
-	}
-	return encode(list)
+	return encode(announcing(calls))
 }
 
-func announcing(calls []uint32) ([]bpf.Instruction, error) {
+func announcing(calls []uint32) []bpf.Instruction {
 	spans, next := []span{{0, []bpf.Instruction{allow()}}}, uint32(0)
 	for _, nr := range slices.Sorted(slices.Values(calls)) {
 		if nr > next && next > 0 {
@@ -261,13 +265,12 @@ func announcing(calls []uint32) ([]bpf.Instruction, error) {
 		spans = append(spans, span{nr, []bpf.Instruction{bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF}}})
 		next = nr + 1
 	}
-	search, err := find(append(spans, span{next, spans[0].action}))
-	return append([]bpf.Instruction{
+	return find([]bpf.Instruction{
 		load(wordArch),
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: arch, SkipTrue: 1},
 		allow(), // the other filter kills it
 		load(wordNr),
-	}, search...), err
+	}, append(spans, span{next, spans[0].action}))
 }
 
 var made [8]struct {
