@@ -73,12 +73,12 @@ func replaced(cfg *config.Config, t *config.Tool) []Warning {
 		return nil
 	}
 	var places []string
-	conversation := false
+	conversation, file := false, ""
 	for _, s := range history {
 		replaces := s.Key == key+".strategy" && s.Value.Any() == "replace"
 		switch {
 		case s.Origin.Layer == config.LayerConversation:
-			conversation = conversation || replaces
+			conversation, file = conversation || replaces, s.Origin.File
 		case conversation:
 		case replaces:
 			places = nil // out of force already
@@ -95,7 +95,7 @@ func replaced(cfg *config.Config, t *config.Tool) []Warning {
 	}
 	return []Warning{{
 		Message: fmt.Sprintf("the rules of %s at %s are replaced by the conversation", t.Name, at),
-		Help:    fmt.Sprintf("see both with: jphost config show %s; another conversation (--conversation ID) goes by the files", key),
+		Help:    fmt.Sprintf("see both with: jphost config show %s; another conversation (--conversation ID) goes by the files, and so does this one without the access of %s in %s", key, t.Name, file),
 	}}
 }
 

@@ -15,7 +15,7 @@ func (w *world) remarks(tool string) string {
 	defer d.Close()
 	var list []string
 	for _, x := range d.Remarks(r.Config, r.Tool) {
-		list = append(list, strings.ReplaceAll(x.String(), w.user, "USER"))
+		list = append(list, strings.NewReplacer(w.user, "USER", w.talk, "TALK").Replace(x.String()))
 	}
 	return strings.Join(list, "\n")
 }
@@ -61,7 +61,7 @@ USER:1:102: the rule of t on "a/b" is on what is not there
 			"replaced", `conversation.tools.t.access.fs = [{ path = "src" }, { path = ".", read = true }]`, `conversation.tools.t.access.fs = { strategy = "replace", value = [{ path = ".", read = true }] }`,
 			[]string{"dir src"},
 			`the rules of t at USER:1:35, USER:1:53 are replaced by the conversation
-  see both with: jphost config show conversation.tools.t.access.fs; another conversation (--conversation ID) goes by the files`,
+  see both with: jphost config show conversation.tools.t.access.fs; another conversation (--conversation ID) goes by the files, and so does this one without the access of t in TALK`,
 		},
 		{
 			"a script out of reach", "conversation.tools.t.command = 'sh a.sh lib/b.sh none.sh data'\nconversation.tools.t.access.fs = [{ path = 'lib', read = true }]", "",
