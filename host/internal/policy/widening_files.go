@@ -93,7 +93,7 @@ func (f *fileNamer) program(s config.Setting, key, text string) {
 
 // word looks for files that a word names: as a whole, in the parts of a script, and after a =.
 func (f *fileNamer) word(s config.Setting, key, text string) {
-	list := append([]string{text}, strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n;|&()<>`\"'$=", r) })...)
+	list := append([]string{text}, strings.FieldsFunc(withoutOutputs(text), func(r rune) bool { return strings.ContainsRune(" \t\r\n;|&()<>`\"'$=", r) })...)
 	slices.Sort(list)
 	for _, name := range slices.Compact(list) {
 		if f.words++; f.words > maxWords {
@@ -114,6 +114,30 @@ func (f *fileNamer) word(s config.Setting, key, text string) {
 		f.seen[id] = true
 		if value := f.identity(to.abs); value != "" {
 			f.found = append(f.found, approval.Setting{Key: key, Value: value, File: within(f.site.root, s.Origin.File), Line: s.Origin.Line, Runs: to.at.path})
+		}
+	}
+}
+
+// withoutOutputs leaves out what a script writes to (`> file`): it would differ after every call,
+// and is not what runs. Where it is run too, it is named for that.
+func withoutOutputs(script string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(script, ">")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		b.WriteByte(' ')
+		script = after
+		if strings.HasSuffix(before, "<") { // <> reads as well
+			continue
+		}
+		script = strings.TrimLeft(strings.TrimLeft(script, ">|"), " \t")
+		if end := strings.IndexAny(script, " \t\r\n;|&()<>`\"'$"); end >= 0 {
+			script = script[end:]
+		} else {
+			script = ""
 		}
 	}
 }

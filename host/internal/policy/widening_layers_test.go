@@ -130,6 +130,9 @@ style.parameters = { program = "./show", args = [] }
 [conversation.tools.s]
 source = "local"
 command = { program = "cd dir; ./link && plain", shell = true }
+[conversation.tools.w]
+source = "local"
+command = { program = "./link > a.cfg 2>>plain <>show; sh < lint.py", shell = true }
 [conversation.tools.p]
 source = "local"
 command = "plain"
@@ -154,6 +157,9 @@ command = "plain"
 		"conversation.tools.l.style.parameters runs show",
 		"conversation.tools.s.command runs scripts/edit.sh",
 		"conversation.tools.s.command runs plain",
+		"conversation.tools.w.command runs scripts/edit.sh", // what is written to is left out
+		"conversation.tools.w.command runs lint.py",
+		"conversation.tools.w.command runs show",
 	}
 	if diff := cmp.Diff(want, runs()); diff != "" {
 		t.Error(diff)
@@ -161,7 +167,7 @@ command = "plain"
 	was := w.widening()
 	w.write("lint.py", "other")
 	d := approval.Diff(was, w.widening())
-	if len(d.Changed) != 1 || !strings.Contains(d.String(), "l.command runs lint.py, changed since it was accepted") {
+	if len(d.Changed) != 2 || !strings.Contains(d.String(), "l.command runs lint.py, changed since it was accepted") {
 		t.Errorf("%s", d)
 	}
 	// The user's own commands are not the repository's.
