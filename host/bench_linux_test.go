@@ -12,18 +12,14 @@ import (
 )
 
 // BenchmarkRunAgainstTool is what `jphost run` costs over the tool itself, each as a whole
-// process, with binaries as `make build` makes them. The aims are at most 8 ms more, and a
+// process, with binaries as `make install` leaves them. The aims are at most 8 ms more, and a
 // help that is there in 10 ms. The runs alternate, so that all see the same machine.
 //
 //	go test -run=NONE -bench=RunAgainstTool -benchtime=1x
 func BenchmarkRunAgainstTool(b *testing.B) {
 	bin, root := b.TempDir(), b.TempDir()
 	for dir, name := range map[string]string{".": "jphost", filepath.Join("..", "tools", "fs_read_file"): "fs_read_file"} {
-		cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(bin, name), ".")
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			b.Fatalf("building %s: %v\n%s", name, err, out)
-		}
+		installed(b, dir, filepath.Join(bin, name))
 	}
 	if err := os.WriteFile(filepath.Join(root, "README.md"), []byte("# A small file\n"), 0o644); err != nil {
 		b.Fatal(err)

@@ -24,16 +24,7 @@ import (
 func BenchmarkSandboxExec(b *testing.B) {
 	bin, root := b.TempDir(), b.TempDir()
 	jphost := filepath.Join(bin, "jphost")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", jphost+".linked", ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		b.Fatalf("%v\n%s", err, out)
-	}
-	// Installed, as the peers are: the linker leaves its output in the page cache in small pieces,
-	// which takes most of a millisecond more to map.
-	if out, err := exec.Command("install", "-m", "0755", jphost+".linked", jphost).CombinedOutput(); err != nil {
-		b.Fatalf("%v\n%s", err, out)
-	}
+	installed(b, ".", jphost)
 	tier := func(name string) []string {
 		return []string{jphost, "sandbox", "exec", "-q", "--tier", name, "--rw", root, "--", "true"}
 	}
@@ -123,4 +114,19 @@ func BenchmarkSandboxExec(b *testing.B) {
 		b.Logf("%-17s %6.2f ms  (least %.2f ms)%s", w.name, median(w.name), took[w.name][0].Seconds()*1e3, ratio)
 	}
 	b.ReportMetric(0, "ns/op")
+}
+
+// installed builds the program in dir as `make build` does, and copies it as `make install` does:
+// the linker leaves its output in the page cache in small pieces, which takes most of a
+// millisecond more to map than an installed file, such as those of the peers.
+func installed(b *testing.B, dir, to string) {
+	b.Helper()
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", to+".linked", ".")
+	build.Dir, build.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		b.Fatalf("building %s: %v\n%s", to, err, out)
+	}
+	if out, err := exec.Command("install", "-m", "0755", to+".linked", to).CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
 }
