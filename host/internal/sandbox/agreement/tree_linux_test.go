@@ -159,10 +159,11 @@ func restore(dir, spare string, want tree) tree {
 	if effect(dir, want, now, true) == "" {
 		return want
 	}
-	wanted, placed := map[uint64]bool{}, map[uint64]string{}
+	// The number of what is gone may be that of something else now.
+	wanted, placed := map[uint64]byte{}, map[uint64]string{}
 	for p, e := range want {
-		wanted[e.ino] = true
-		if now[p].ino == e.ino {
+		wanted[e.ino] = e.kind
+		if now[p].ino == e.ino && now[p].kind == e.kind {
 			placed[e.ino] = p
 		}
 	}
@@ -179,7 +180,7 @@ func restore(dir, spare string, want tree) tree {
 			continue
 		}
 		at := path.Join(dir, p)
-		if wanted[e.ino] && placed[e.ino] == "" && aside[e.ino] == "" {
+		if wanted[e.ino] == e.kind && placed[e.ino] == "" && aside[e.ino] == "" {
 			aside[e.ino] = path.Join(spare, strconv.FormatUint(e.ino, 10))
 			do(os.Rename(at, aside[e.ino]))
 			continue
