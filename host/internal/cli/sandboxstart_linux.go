@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/enclose"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/run"
+	"github.com/jptools/jptools/host/internal/sandbox/confine"
+	"github.com/jptools/jptools/host/internal/sandbox/observe"
+)
+
+// start runs the program to its end, and ends what it leaves behind.
+func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.Program) (syscall.WaitStatus, error) {
+	// What the program starts and leaves behind becomes a child of this process.
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return 0, exit.With(exit.Host, err)
+	}
+	ctx, err := call.Guard(a.ctx)
+	if err != nil {
+		return 0, exit.With(exit.Host, err)
+	}
+	cwd, err := workingDirectory() // links on the way to it are not in a private tree
+	if err != nil {
+		return 0, exit.With(exit.Usage, err)
+	}
+	if err := a.out.flush(); err != nil {
+		return 0, exit.With(exit.Host, err)
+	}
+	cmd := &exec.Cmd{
+		Path: p.Path, Args: p.Argv, Env: call.Env(), Dir: cwd, Stdin: a.stdin, Stdout: a.out.stdout, Stderr: a.out.stderr,
+		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL},
+	}
+	link, err := c.observer(a, call, cmd)
+	if err != nil {
+		return 0, exit.With(exit.Host, err)
+	}
+	// The terminal sends these to the program too, which may go on: so does this process.
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP)
+	defer signal.Stop(signals)
+	// The program is killed when the thread that started it ends.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	child, err := confine.New().Start(call.Plan, cmd)
+	if err != nil {
+		return 0, startError(p, cwd, g.root, err)
+	}
+	defer child.Close()
+	o := oversee(ctx, call, child, link, signals)
+	status, err := child.Wait()
+	o.end()
+	if err == nil {
+		e := launch.ExitOf(status)
+		c.ended = &run.Ended{Code: e.Code, Signal: e.Signal}
+	}
+	if !launch.EndDescendants() && err == nil {
+		err = fmt.Errorf("processes that %s left behind could not be ended: they run as another user, or hang in the kernel", ask.Visible(p.Argv[0]))
+	}
+	if link != nil {
+		c.refused(a, call, g, link)
+	}
+	if err == nil {
+		if err := o.ended(); err != nil {
+			return status, exit.With(exit.Refused, err)
+		}
+	}
+	return status, exit.With(exit.Host, err)
+}
+
+// observer has the observer look at the start that follows, and hands its end down. It returns
+// nil where nothing is to be observed, or cannot be, which it says.
+func (c *sandboxExecCmd) observer(a *app, call *enclose.Call, cmd *exec.Cmd) (*observe.Link, error) {
+	link := observe.From(a.ctx)
+	if link == nil {
+		return nil, nil
+	}
+	if why := call.CanObserve(); why != "" {
+		a.out.warn(explainDenials + ": " + why)
+		return nil, nil
+	}
+	cmd.ExtraFiles = []*os.File{link.File()}
+	return link, call.Observe(link)
+}
+
+// overseer passes signals on to a program while it runs, and ends it when something says so.
+type overseer struct {
+	ctx     context.Context // ends when the call has to
+	limit   int64           // of processes; 0 is none
+	init    int             // the sandbox's own process above the program, or 0
+	signals <-chan os.Signal
+	gone    <-chan struct{} // the observer
+	over    chan struct{}   // the program
+	crowd   chan struct{}   // holds something when there were more processes than the limit
+}
+
+// oversee begins to; link is nil without an observer.
+func oversee(ctx context.Context, call *enclose.Call, child *confine.Process, link *observe.Link, signals <-chan os.Signal) *overseer {
+	o := &overseer{
+		ctx: ctx, limit: call.Plan.Limits.Processes, signals: signals,
+		over: make(chan struct{}), crowd: make(chan struct{}, 1),
+	}
+	if child.Init {
+		o.init = child.Pid
+	}
+	if link != nil {
+		o.gone = link.Gone()
+	}
+	go o.run()
+	return o
+}
+
+func (o *overseer) run() {
+	done, gone := o.ctx.Done(), o.gone
+	var count <-chan time.Time
+	if o.limit > 0 {
+		ticker := time.NewTicker(launch.CountEvery)
+		defer ticker.Stop()
+		count = ticker.C
+	}
+	for {
+		select {
+		case sig := <-o.signals:
+			if sig == unix.SIGTERM || sig == unix.SIGHUP {
+				launch.SignalDescendants(sig.(unix.Signal))
+			}
+		case <-done:
+			done = nil
+			if o.lost() != nil {
+				launch.SignalDescendants(unix.SIGKILL)
+			}
+		case <-gone: // nobody answers the program any more
+			gone = nil
+			launch.SignalDescendants(unix.SIGKILL)
+		case <-count:
+			if int64(launch.CountDescendants(o.init)) > o.limit {
+				select {
+				case o.crowd <- struct{}{}:
+				default:
+				}
+				launch.SignalDescendants(unix.SIGKILL)
+			}
+		case <-o.over:
+			return
+		}
+	}
+}
+
+// end is for when the program has ended.
+func (o *overseer) end() { close(o.over) }
+
+// ended says what the program was ended for, if it was.
+func (o *overseer) ended() error {
+	if lost := o.lost(); lost != nil {
+		return lost
+	}
+	if len(o.crowd) > 0 {
+		return &launch.StopError{Reason: launch.TooManyProcesses, Limit: int(o.limit)}
+	}
+	return nil
+}
+
+// lost is not nil when something outside replaced what the sandbox is made of.
+func (o *overseer) lost() (lost *enclose.LostError) {
+	errors.As(context.Cause(o.ctx), &lost)
+	return lost
+}
+
+func startError(p enclose.Program, cwd, root string, err error) error {
+	if confine.IsNamespaces(err) || confine.IsChanged(err) {
+		return err
+	}
+	code := exit.Code(126) // as shells have it
+	if errors.Is(err, unix.ENOENT) {
+		code = 127
+	}
+	err = &launch.StartError{Program: p.Argv[0], Err: err}
+	if strings.Contains(err.Error(), "entering "+cwd+": ") {
+		err = fmt.Errorf("%w\nthe working directory is none that the program sees; start from the workspace: cd %s", err, ask.Word(root))
+	}
+	return &exit.Error{Code: code, Err: err}
+}
+
+// refused says what the observer saw.
+func (c *sandboxExecCmd) refused(a *app, call *enclose.Call, g *given, link *observe.Link) {
+	advice := enclose.Advice{Flags: c.Policy == ""}
+	if len(c.RO)+len(c.RW)+len(c.Grant) == 0 {
+		advice.Before = "--rw . " // what holds without any
+	}
+	var err error
+	if c.denials, c.seen, err = call.Refused(link, g.declared, advice); err != nil {
+		a.out.warn(err.Error())
+	} else if !c.Quiet {
+		a.denials(c.denials, c.seen, false)
+	}
+}
