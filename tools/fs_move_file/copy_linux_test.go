@@ -128,6 +128,50 @@ func TestCopyInstead(t *testing.T) {
 	}
 }
 
+// Both ends are resolved before anything is moved: either may lead through what is.
+func TestCopyThroughItself(t *testing.T) {
+	for _, c := range []struct {
+		source, target string
+		tree           []string
+	}{
+		{"d", "d/l/x", []string{"symlink d/l ../e", "file d/z", "dir e"}},
+		{"d/up/d", "e/x", []string{"symlink d/up ..", "file d/z", "dir e"}},
+		{"l", "l/x", []string{"symlink l d", "dir d"}},
+	} {
+		t.Run(c.source+" to "+c.target, func(t *testing.T) {
+			became := map[string]string{}
+			for _, method := range []string{"rename", "copy"} {
+				root := jptooltest.TempRoot(t)
+				jptooltest.Tree(t, root, c.tree...)
+				if method == "copy" {
+					withoutRename(t, syscall.EXDEV)
+				}
+				if a := call(t, root, c.source, c.target); a.Type != "success" || a.Data["method"] != method {
+					t.Fatalf("%+v", a)
+				}
+				became[method] = names(t, root)
+			}
+			if became["copy"] != became["rename"] {
+				t.Errorf("a copy gives\n%sa rename\n%s", became["copy"], became["rename"])
+			}
+		})
+	}
+}
+
+// names lists the paths of a tree.
+func names(t *testing.T, root string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(root, func(path string, _ os.DirEntry, err error) error {
+		fmt.Fprintln(&b, strings.TrimPrefix(path, root))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
 func TestCopyOver(t *testing.T) {
 	withoutRename(t, syscall.EXDEV)
 	for _, c := range []struct{ source, target string }{{"a", "b"}, {"l", "b"}, {"a", "l"}, {"l", "l2"}} {

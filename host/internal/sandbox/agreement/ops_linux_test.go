@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -67,7 +68,16 @@ var operations = map[string]func(a, b string) (string, error){
 		return "", unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 	},
 	// What tools do when a rename is refused.
-	"copy":  func(a, b string) (string, error) { return "", copyTree(a, b) },
+	"copy": func(a, b string) (string, error) {
+		a, err := place(a)
+		if err == nil {
+			b, err = place(b)
+		}
+		if err == nil {
+			err = copyTree(a, b)
+		}
+		return "", err
+	},
 	"chmod": func(a, _ string) (string, error) { return "", unix.Chmod(a, 0o711) },
 	"utime": func(a, _ string) (string, error) { return "", unix.Utimes(a, make([]unix.Timeval, 2)) },
 	"xattr": func(a, _ string) (string, error) { return "", unix.Setxattr(a, "user.x", []byte("x"), 0) },
@@ -127,7 +137,14 @@ func writeTo(p string, flags int, text string) error {
 	return err
 }
 
-// copyTree copies a to b, which is not there, and removes a.
+// place is the place of an entry, its directory resolved: the kernel and the tools resolve
+// both ends of a move before anything changes, and either may lead through what is moved.
+func place(p string) (string, error) {
+	dir, err := filepath.EvalSymlinks(path.Dir(p))
+	return path.Join(dir, path.Base(p)), err
+}
+
+// copyTree copies a to b, which is not there, and removes a. Both are places.
 func copyTree(a, b string) error {
 	var st unix.Stat_t
 	if err := unix.Lstat(a, &st); err != nil {

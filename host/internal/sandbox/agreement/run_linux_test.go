@@ -174,9 +174,9 @@ func (r *runner) run(s *scene) (list []result, usable bool, bad *wrong) {
 		}
 		across, behind := check.across(o), check.behindMask(o.A) || o.B != "" && check.behindMask(o.B)
 		behind = behind || o.Do == "link" && check.hidden(o.A)
-		// A target that is named by way of the source is gone when the source is.
-		copies := o.Do == "rename" && !strings.HasPrefix(o.B, o.A+"/") && check.copies(o.A, o.B)
-		skeleton, above := check.skeleton(o.A), check.aboveMissing(o)
+		// All that a path says is asked before the operation, which may take away what it leads through.
+		copies := o.Do == "rename" && check.copies(o.A, o.B)
+		skeleton, above, over := check.skeleton(o.A), check.aboveMissing(o), check.entryGrant(o)
 		got, err := c.attempt(o.in(dir))
 		if err != nil {
 			return list, true, fail(o, "the probe died: %v", err)
@@ -188,7 +188,7 @@ func (r *runner) run(s *scene) (list []result, usable bool, bad *wrong) {
 		nothing := got.Seen == "" && became == ""
 		switch {
 		case res.allowed && same:
-			if b := check.entryGrant(o); (o.Do == "replace" || o.Do == "exchange") && !b.Has(jptool.Update) {
+			if (o.Do == "replace" || o.Do == "exchange") && !over.Has(jptool.Update) {
 				res.difference = replaces
 			}
 		case res.allowed && nothing && behind:
