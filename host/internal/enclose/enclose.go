@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -62,7 +61,7 @@ type Call struct {
 	*sandbox.Prepared
 	program  Program
 	required bool
-	temp     string
+	temp     *private
 	before   *sandbox.Before
 	watcher  *sandbox.Watcher
 	stop     context.CancelCauseFunc
@@ -86,10 +85,11 @@ func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (*C
 		return nil, err
 	}
 	c := &Call{program: p, required: s.Required}
-	temp := filepath.Join(s.TempBase, fmt.Sprintf("jphost-%d-%s", os.Getpid(), random()))
+	shelf := shelfIn(s.TempBase)
+	temp := shelf.name()
 	c.Prepared, err = sandbox.Prepare(ctx, d, s.Machine, sandbox.Options{
 		Required: s.Required, Tier: s.Tier, Runtime: runtime, Devices: devices(needs),
-		Temp: filepath.ToSlash(temp), Limits: s.Limits, FirstFD: s.FirstFD,
+		Temp: filepath.ToSlash(filepath.Join(shelf.dir, temp)), Limits: s.Limits, FirstFD: s.FirstFD,
 	})
 	if c.Prepared == nil {
 		return nil, err
@@ -106,10 +106,9 @@ func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (*C
 		})
 	}
 	if c.Plan.Tier != sandbox.TierNamespace && c.Plan.Temp != "" {
-		if err := os.Mkdir(temp, 0o700); err != nil {
+		if c.temp, err = shelf.private(temp); err != nil {
 			return nil, errors.Join(fmt.Errorf("making the private directory of the call: %w", err), c.Undo())
 		}
-		c.temp = temp
 	}
 	if c.before, err = sandbox.Snapshot(ctx, c.checks()); err != nil {
 		return nil, errors.Join(err, c.release())
@@ -228,8 +227,8 @@ func (c *Call) release() error {
 	if c.stop != nil {
 		c.stop(nil)
 	}
-	if c.temp != "" {
-		errs = append(errs, removeAll(c.temp))
+	if c.temp != nil {
+		errs = append(errs, c.temp.remove())
 	}
 	return errors.Join(append(errs, c.Undo())...)
 }

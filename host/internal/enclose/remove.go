@@ -5,49 +5,56 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
 )
 
+// unbounded is a number of entries that no directory has.
+const unbounded = math.MaxInt
+
+var errMuch = errors.New("there is more in it than is removed at once")
+
 // removeAll removes a directory that a program could do anything in: take away its own rights on
 // what is below, nest directories deeper than descriptors or the length of paths go, or replace it,
-// where it may write around it. No symlink is followed, that in its own place included.
-func removeAll(dir string) error {
-	is, err := os.Lstat(dir)
+// where it may write around it. No symlink is followed, that in its own place included. It counts
+// what it removes down from left, and stops there.
+func removeAll(in *os.Root, name string, left *int) error {
+	is, err := in.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if !is.IsDir() {
-		return os.Remove(dir)
+	if err := in.Remove(name); err == nil || !is.IsDir() { // mostly it is empty
+		return err
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := in.OpenRoot(name)
 	if errors.Is(err, fs.ErrPermission) {
-		_ = os.Chmod(dir, 0o700)
-		root, err = os.OpenRoot(dir)
+		_ = in.Chmod(name, 0o700)
+		root, err = in.OpenRoot(name)
 	}
 	if err != nil {
 		return err
 	}
 	at, err := root.Stat(".")
 	if err == nil && !os.SameFile(is, at) {
-		err = fmt.Errorf("%s was replaced while it was removed", dir)
+		err = errors.New("it was replaced meanwhile")
 	}
 	if err == nil {
-		err = empty(root)
+		err = empty(root, left)
 	}
 	if err := errors.Join(err, root.Close()); err != nil {
-		return fmt.Errorf("removing %s: %w", dir, err)
+		return fmt.Errorf("removing %s: %w", filepath.Join(in.Name(), name), err)
 	}
-	return os.Remove(dir)
+	return in.Remove(name)
 }
 
 // empty removes everything in a directory. What lies in a subdirectory is moved up before it is looked
 // into, so that no path and no recursion is longer than the next one.
-func empty(root *os.Root) error {
+func empty(root *os.Root, left *int) error {
 	if err := root.Chmod(".", 0o700); err != nil {
 		return err
 	}
@@ -64,6 +71,9 @@ func empty(root *os.Root) error {
 			name := filepath.Join(dir, e.Name())
 			if name == up {
 				return nil
+			}
+			if *left--; *left < 0 {
+				return errMuch
 			}
 			err := root.Remove(name)
 			if err == nil || !e.IsDir() {

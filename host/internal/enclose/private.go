@@ -1,0 +1,133 @@
+package enclose
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// shelf is where private directories are made: in a directory of the user's own, so that those
+// which were left behind are found however much else there is, or among everything else where
+// somebody else has taken its name. There nobody looks for what was left.
+type shelf struct {
+	dir string
+	own bool
+}
+
+// shelfIn finds the shelf in a directory for temporary files. It makes nothing: most calls need
+// none.
+func shelfIn(base string) shelf {
+	dir := filepath.Join(base, fmt.Sprintf("jphost-%d", os.Geteuid()))
+	is, err := os.Lstat(dir)
+	if err == nil && !ours(is) || err != nil && !errors.Is(err, fs.ErrNotExist) || !canLock {
+		return shelf{dir: base}
+	}
+	return shelf{dir: dir, own: true}
+}
+
+// name is one for a new directory. Nobody can guess it.
+func (s shelf) name() string {
+	name := fmt.Sprintf("%d-%s", os.Getpid(), random())
+	if !s.own {
+		return "jphost-" + name
+	}
+	return name
+}
+
+// private is the private directory of a call. It is locked: the lock goes when the process goes,
+// however it ends, so whoever gets it knows that the directory was left behind.
+type private struct {
+	in   *os.Root
+	name string
+	lock *os.File
+}
+
+// private makes a directory, and removes some that were left behind.
+func (s shelf) private(name string) (p *private, err error) {
+	if s.own {
+		if err := os.Mkdir(s.dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+	}
+	p = &private{name: name}
+	if p.in, err = os.OpenRoot(s.dir); err != nil {
+		return nil, err
+	}
+	if s.own {
+		is, err := p.in.Stat(".")
+		at, err2 := os.Lstat(s.dir) // what was opened may be behind a link
+		if err := errors.Join(err, err2); err != nil || !ours(is) || !os.SameFile(is, at) {
+			return nil, errors.Join(err, fmt.Errorf("%s is not a directory of this user alone\nremove it, or set TMPDIR", s.dir), p.in.Close())
+		}
+		sweep(p.in)
+	}
+	if err := p.in.Mkdir(name, 0o700); err != nil {
+		return nil, errors.Join(err, p.in.Close())
+	}
+	if p.lock, err = p.in.Open(name); err != nil {
+		return nil, errors.Join(err, p.remove())
+	}
+	// Where locks do not work nobody removes anything either: that takes one.
+	_ = lock(p.lock, true)
+	return p, nil
+}
+
+// remove removes the directory with all that is in it.
+func (p *private) remove() error {
+	left := unbounded
+	err := removeAll(p.in, p.name, &left)
+	if p.lock != nil {
+		_ = p.lock.Close() // not before: somebody else would begin to remove it
+	}
+	return errors.Join(err, p.in.Close())
+}
+
+const (
+	// unused is how long nothing was made or removed in a directory that is taken for one that
+	// was left behind: long enough to lock a new one.
+	unused = 5 * time.Minute
+	// Bounds of what one call does for others.
+	sweepLooks, sweepDirs, sweepEntries = 64, 4, 1000
+)
+
+// sweep removes directories whose calls ended without doing it: their hosts were killed. What is too
+// much for one call is left to later ones. Nothing is told: it is not this call's doing.
+func sweep(in *os.Root) {
+	dir, err := in.Open(".")
+	if err != nil {
+		return
+	}
+	names, _ := dir.Readdirnames(sweepLooks)
+	_ = dir.Close()
+	dirs, left := sweepDirs, sweepEntries
+	for _, name := range names {
+		if dirs == 0 || left <= 0 {
+			return
+		}
+		if abandoned(in, name) {
+			dirs--
+			_ = removeAll(in, name, &left)
+		}
+	}
+}
+
+// abandoned reports whether a directory is one of this user's calls and none of them lives.
+func abandoned(in *os.Root, name string) bool {
+	is, err := in.Lstat(name)
+	if err != nil || !ours(is) || since(is.ModTime()).Abs() < unused {
+		return false
+	}
+	dir, err := in.Open(name)
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	at, err := dir.Stat()
+	return err == nil && os.SameFile(is, at) && lock(dir, false) == nil
+}
+
+// since is time.Since; a variable for tests.
+var since = time.Since
