@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/jptools/jptools/host/internal/approval"
 	"github.com/jptools/jptools/host/internal/ask"
@@ -172,9 +174,30 @@ func (c *runCmd) print(a *app, r *run.Report) {
 	case failed && !c.ExplainDenials:
 		a.out.note("to see what the sandbox refused, run it again with " + explainDenials)
 	}
-	if n := len(r.Withheld); failed && n > 0 {
-		a.out.after = fmt.Sprintf("the tool did not get %d variables of the environment (--json names them); if it needs one: access.env of the tool", n)
+	if failed {
+		a.out.after = withheldNote(r)
 	}
+}
+
+// withheldNote is a line about variables that a failed tool did not get: those that it speaks of, else
+// only that there are some.
+func withheldNote(r *run.Report) string {
+	said := strings.FieldsFunc(r.Outcome.Message+" "+r.Stderr, func(c rune) bool {
+		return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c)
+	})
+	var named []string
+	for _, name := range r.Withheld {
+		if slices.Contains(said, name) {
+			named = append(named, ask.Visible(name))
+		}
+	}
+	switch n := len(r.Withheld); {
+	case len(named) > 0:
+		return "the tool did not get " + strings.Join(named, ", ") + "; access.env of the tool grants variables"
+	case n > 0:
+		return fmt.Sprintf("withheld from the tool: %d variable%s of the environment (--json names them)", n, map[bool]string{true: "s"}[n > 1])
+	}
+	return ""
 }
 
 func (c *runCmd) printPlan(a *app, r *run.Report) {
