@@ -88,9 +88,14 @@ func (t *Trust) Accept(ctx context.Context, shown []Setting) error {
 	})
 }
 
-// Revoke forgets everything that was accepted in this workspace.
-func (t *Trust) Revoke(ctx context.Context) error {
-	return t.update(ctx, func(doc *trustFile) { doc.Accepted = []Accepted{} })
+// Revoke forgets everything that was accepted in this workspace, and reports whether there
+// was anything.
+func (t *Trust) Revoke(ctx context.Context) (revoked bool, err error) {
+	err = t.update(ctx, func(doc *trustFile) {
+		revoked = len(doc.Accepted) > 0
+		doc.Accepted = []Accepted{}
+	})
+	return revoked, err
 }
 
 func (t *Trust) update(ctx context.Context, change func(*trustFile)) error {

@@ -42,7 +42,12 @@ func TestTrustIsBoundToTheSettings(t *testing.T) {
 	check("", shell, run)
 	check("", run) // accepted before: a branch that goes back does not ask again
 	check("  - conversation.tools.lint.run = \"unattended\"   (.jp/config.toml)\n", shell)
-	must(t, trust.Revoke(ctx))
+	for _, want := range []bool{true, false} {
+		revoked, err := trust.Revoke(ctx)
+		if must(t, err); revoked != want {
+			t.Errorf("revoked %v, want %v", revoked, want)
+		}
+	}
 	check("  + conversation.tools.lint.run = \"unattended\"   (.jp/config.toml:3)\n", run)
 }
 

@@ -90,6 +90,9 @@ func (c *configShowCmd) layers(a *app, cfg *config.Config) error {
 
 func (c *configShowCmd) history(a *app, cfg *config.Config) error {
 	found, err := cfg.History(c.Key)
+	if p := (*config.Problem)(nil); errors.As(err, &p) {
+		return exit.Errorf(exit.Usage, "%s: %s\n%s", ask.Visible(p.Origin.Key), p.Message, p.Help)
+	}
 	if err != nil {
 		return exit.With(exit.Usage, err)
 	}
@@ -97,11 +100,16 @@ func (c *configShowCmd) history(a *app, cfg *config.Config) error {
 	for _, s := range found {
 		list = append(list, setting{s.Key, s.Value.Any(), s.Origin.Layer.String(), s.Origin.String(), s.Effective})
 	}
+	if len(list) == 0 {
+		if err := c.known(a, cfg); err != nil {
+			return err
+		}
+	}
 	if a.out.json {
 		return a.out.value(list)
 	}
 	if len(list) == 0 {
-		a.out.note("no layer sets " + c.Key)
+		a.out.note("no layer sets " + ask.Visible(c.Key))
 	}
 	for i, s := range list {
 		note := ""
@@ -111,6 +119,16 @@ func (c *configShowCmd) history(a *app, cfg *config.Config) error {
 		a.out.printf("%s = %s  # %s %s%s\n", s.Key, found[i].Value, s.Layer, s.Origin, note)
 	}
 	return nil
+}
+
+// known is an error when the key is of a tool that there is not.
+func (c *configShowCmd) known(a *app, cfg *config.Config) error {
+	parts, err := config.SplitKey(c.Key)
+	if err != nil || len(parts) < 3 || parts[0] != "conversation" || parts[1] != "tools" || parts[2] == "*" {
+		return err
+	}
+	_, err = a.tool(cfg, parts[2])
+	return err
 }
 
 type configSchemaCmd struct{}

@@ -83,6 +83,15 @@ func (c *sessionForgetCmd) Run(a *app) error {
 	if err != nil {
 		return exit.With(exit.Host, err)
 	}
+	if n == 0 && c.Tool != "" {
+		// Answers for a tool that is gone could still be forgotten, and a broken configuration
+		// is no reason not to; but a name that nothing knows is a slip.
+		if cfg, err := a.config(); err == nil {
+			if _, err := a.tool(cfg, c.Tool); err != nil {
+				return err
+			}
+		}
+	}
 	if a.out.json {
 		return a.out.value(map[string]int{"forgotten": n})
 	}

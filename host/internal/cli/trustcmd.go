@@ -189,12 +189,17 @@ func (c *trustRevokeCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if err := p.trust(a).Revoke(a.ctx); err != nil {
+	revoked, err := p.trust(a).Revoke(a.ctx)
+	if err != nil {
 		return exit.With(exit.Host, err)
 	}
-	if a.out.json {
-		return a.out.value(map[string]string{"result": "revoked"})
+	result, more := "revoked", "; settings of this workspace that widen access are asked for again"
+	if !revoked {
+		result, more = "there is nothing to revoke", ""
 	}
-	a.out.printf("revoked; settings of this workspace that widen access are asked for again\n")
+	if a.out.json {
+		return a.out.value(map[string]string{"result": result})
+	}
+	a.out.printf("%s\n", result+more)
 	return nil
 }

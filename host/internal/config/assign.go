@@ -15,8 +15,9 @@ type assignOp struct {
 	add  bool // it joins what lower layers set
 }
 
-// splitKey splits a key in TOML's notation; a bare * is a part too.
-func splitKey(s string) ([]string, error) {
+// SplitKey splits a key in TOML's notation, without the index of an item; a bare * is a part
+// too. The error says where it cannot be read.
+func SplitKey(s string) ([]string, error) {
 	parts, rest, err := scanKey(s)
 	if err == nil && rest != "" {
 		err = fmt.Errorf("the key %s cannot be read at %s", show(s), show(rest))

@@ -53,7 +53,7 @@ func TestArguments(t *testing.T) {
 	}
 	for _, tt := range tests {
 		c := load(t, files{workspaceFile: typed}, withArgs(tt.arg))
-		parts, err := splitKey("conversation.tools.x." + tt.key)
+		parts, err := SplitKey("conversation.tools.x." + tt.key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +173,7 @@ func TestEnvironment(t *testing.T) {
 	}
 	for _, tt := range tests {
 		c := load(t, files{workspaceFile: typed}, withEnv(tt.env, "PATH=/bin", "JP_CFGX=1"))
-		parts, _ := splitKey("conversation.tools." + tt.key)
+		parts, _ := SplitKey("conversation.tools." + tt.key)
 		if got := identity(c.merged.At(parts...)); got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.env, got, tt.want)
 		}

@@ -113,7 +113,7 @@ func lastPart(key string) string {
 	if i := strings.LastIndex(key, "]."); i >= 0 { // what follows the item of a list
 		key = key[i+2:]
 	}
-	parts, err := splitKey(key)
+	parts, err := SplitKey(key)
 	if err != nil || len(parts) == 0 {
 		return key
 	}

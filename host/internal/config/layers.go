@@ -53,9 +53,9 @@ func (c *Config) Effective() []Setting { return settings(c.merged, nil) }
 // History lists every setting of a key or below it in any layer, low to high and in the order
 // of the files, so that the last effective one is what holds. Values that a higher layer replaced
 // are in the list, with Effective false. The key is in TOML's notation, "" for all; the error
-// says that it is none.
+// says that it is none, or that there is no such key.
 func (c *Config) History(key string) ([]Setting, error) {
-	parts, err := splitKey(key)
+	parts, err := SplitKey(key)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,10 @@ func (c *Config) History(key string) ([]Setting, error) {
 			}
 		}
 	}
-	return out, nil
+	if len(out) == 0 {
+		_, err = nodeAt(parts, Origin{})
+	}
+	return out, err
 }
 
 // inForce is the set of values in the merged tree; merging shares them with their layer.

@@ -210,8 +210,11 @@ func TestHistory(t *testing.T) {
 	if _, err := c.History("a..b"); err == nil {
 		t.Error("a key that is none is an error")
 	}
-	if len(show("conversation.tools.x.ru")) != 0 {
-		t.Error("a key is matched by its parts")
+	if list, err := c.History("conversation.tools.x.ru"); err == nil || len(list) != 0 {
+		t.Error("a key is matched by its parts, and an unknown one is an error")
+	}
+	if len(show("conversation.tools.x.access.fs.strategy")) != 1 || len(show("conversation.tools.x.summary")) != 0 {
+		t.Error("what joins a list has its history too, and what nobody sets none")
 	}
 }
 

@@ -56,7 +56,7 @@ type Tool struct {
 // Origin says where a key of the tool was set, such as "run" or "access.fs"; for a key
 // that only the defaults set, where they do. It is zero for a key that nobody set.
 func (t *Tool) Origin(key string) Origin {
-	parts, err := splitKey(key)
+	parts, err := SplitKey(key)
 	if err != nil {
 		return Origin{}
 	}

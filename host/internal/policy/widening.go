@@ -269,35 +269,12 @@ func listKey(key string) string {
 	return key
 }
 
-// splitKey takes a key in TOML's notation apart, as config writes them.
+// splitKey takes a key apart, as config writes it. What cannot be read is one part, which
+// nothing knows.
 func splitKey(key string) []string {
-	key = listKey(key)
-	var parts []string
-	for key != "" {
-		var part string
-		switch key[0] {
-		case '\'':
-			end := strings.IndexByte(key[1:], '\'')
-			if end < 0 {
-				return append(parts, key)
-			}
-			part, key = key[1:end+1], key[end+2:]
-		case '"':
-			quoted, err := strconv.QuotedPrefix(key)
-			if err != nil {
-				return append(parts, key)
-			}
-			part, _ = strconv.Unquote(quoted)
-			key = key[len(quoted):]
-		default:
-			end := strings.IndexByte(key, '.')
-			if end < 0 {
-				end = len(key)
-			}
-			part, key = key[:end], key[end:]
-		}
-		parts = append(parts, part)
-		key = strings.TrimPrefix(key, ".")
+	parts, err := config.SplitKey(listKey(key))
+	if err != nil {
+		return []string{key}
 	}
 	return parts
 }

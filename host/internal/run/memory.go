@@ -92,13 +92,14 @@ func (m *Memory) Forget(ctx context.Context, tool string) (int, error) {
 		return 0, nil
 	}
 	n := 0
-	return n, m.update(ctx, func(r Remembered) bool {
+	err := m.update(ctx, func(r Remembered) bool {
 		gone := r.Session == m.session && (tool == "" || r.Tool == tool)
 		if gone {
 			n++
 		}
 		return gone
 	})
+	return n, err
 }
 
 // recall finds the answer for r, of which At and Yes do not count.
