@@ -61,6 +61,16 @@ func TempRoot(t testing.TB) string {
 	return root
 }
 
+// OpenRoot is a TempRoot that other users may enter and look at.
+func OpenRoot(t testing.TB) string {
+	t.Helper()
+	root := TempRoot(t)
+	for p := root; len(p) > len(os.TempDir()); p = filepath.Dir(p) {
+		_ = os.Chmod(p, 0o755)
+	}
+	return root
+}
+
 // Rule makes an FsRule from a path and capability names, "write" included. More than
 // one name is separated by spaces; "-delete" withholds explicitly.
 func Rule(path, caps string) jptool.FsRule {

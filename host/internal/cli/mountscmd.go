@@ -9,6 +9,7 @@ import (
 	"github.com/jptools/jptools/host/internal/approval"
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/mount"
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 type mountsCmd struct {
@@ -103,10 +104,11 @@ func (a *app) external() ([]mounted, error) {
 }
 
 func (m *mounted) judge(req mount.Request) {
+	_, inside := wspath.WithinAbs(req.Root, m.Target)
 	switch d := req.Approved(approval.Binding{RulePath: m.Path, Target: m.Target}); {
 	case m.Target == "":
 		m.State = "broken"
-	case m.Target == req.Root || strings.HasPrefix(m.Target, strings.TrimSuffix(req.Root, "/")+"/"):
+	case inside:
 		m.State = "inside"
 	case d.Verdict == approval.Approved:
 		m.State = "approved"

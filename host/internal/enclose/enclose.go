@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/baseline"
@@ -75,7 +76,7 @@ func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (*C
 	d = d.Guarded()
 	open := slices.ContainsFunc(d.Access.Net, func(r jptool.NetRule) bool { return r.Allow }) || len(d.Access.Net) == 0
 	needs, err := baseline.For(p.Path, p.Argv, baseline.Options{
-		Workspace: d.Root, Path: variable(p.Env, "PATH"), Network: open, Extra: s.Paths,
+		Workspace: d.Root, Path: config.Lookup(p.Env, "PATH"), Network: open, Extra: s.Paths,
 	})
 	if err != nil {
 		return nil, err
@@ -231,15 +232,6 @@ func (c *Call) release() error {
 		errs = append(errs, c.temp.remove())
 	}
 	return errors.Join(append(errs, c.Undo())...)
-}
-
-func variable(env []string, name string) string {
-	for _, kv := range slices.Backward(env) {
-		if k, v, _ := strings.Cut(kv, "="); k == name {
-			return v
-		}
-	}
-	return ""
 }
 
 func random() string { return strconv.FormatUint(rand.Uint64(), 36) }

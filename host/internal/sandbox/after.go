@@ -279,7 +279,7 @@ func (b *Before) compare(ctx context.Context, top string) []Change {
 		}
 	}
 	for p := range b.marks {
-		if _, still := now[p]; !still && holds(top, p) && !incomplete {
+		if _, still := now[p]; !still && Holds(top, p) && !incomplete {
 			out = append(out, Change{p, "disappeared"})
 		}
 	}

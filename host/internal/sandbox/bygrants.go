@@ -82,13 +82,13 @@ func (h *holding) split(limit, fixed map[string]jptool.Caps) {
 	}
 	lost := func(dir string, caps jptool.Caps) (taken jptool.Caps, why string) {
 		for d, move := range fixed {
-			if holds(dir, d) {
+			if Holds(dir, d) {
 				taken |= caps & move
 			}
 		}
 		var by *spot
 		for _, p := range whole {
-			if p.Abs != dir && holds(dir, p.Abs) && p.node.Kind != Link && !p.SelfProtection && caps&^p.e != 0 {
+			if p.Abs != dir && Holds(dir, p.Abs) && p.node.Kind != Link && !p.SelfProtection && caps&^p.e != 0 {
 				taken |= caps &^ p.e
 				by = p
 			}
@@ -164,7 +164,7 @@ func first(text, _ string) string { return text }
 func (h *holding) tangled(s *spot) bool {
 	n := 0
 	for _, m := range h.mounts {
-		if s.Outside && (holds(m.Target, s.Abs) || holds(s.Abs, m.Target)) {
+		if s.Outside && (Holds(m.Target, s.Abs) || Holds(s.Abs, m.Target)) {
 			n++
 		}
 	}
@@ -275,12 +275,7 @@ func sorted[T any](set map[string]T) []string {
 	for p := range set {
 		list = append(list, p)
 	}
-	slices.SortFunc(list, func(a, b string) int {
-		if d := depth(a) - depth(b); d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
-	})
+	slices.SortFunc(list, OuterFirst)
 	return list
 }
 

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -166,7 +167,7 @@ func roots(d *policy.Declared, o Options) []string {
 	}
 	var out []string
 	for i, p := range all {
-		inner := slices.ContainsFunc(all, func(q string) bool { return q != p && holds(q, p) })
+		inner := slices.ContainsFunc(all, func(q string) bool { return q != p && Holds(q, p) })
 		if !inner && !slices.Contains(all[:i], p) {
 			out = append(out, p)
 		}
@@ -174,17 +175,21 @@ func roots(d *policy.Declared, o Options) []string {
 	return out
 }
 
-// holds reports whether dir is p or above it; both are canonical and absolute.
-func holds(dir, p string) bool {
+// Holds reports whether dir is p or above it; both are canonical and absolute.
+func Holds(dir, p string) bool {
 	_, ok := wspath.WithinAbs(dir, p)
 	return ok
 }
 
 func inside(trees []string, p string) bool {
-	return slices.ContainsFunc(trees, func(t string) bool { return holds(t, p) })
+	return slices.ContainsFunc(trees, func(t string) bool { return Holds(t, p) })
 }
 
-// depth orders paths so that what holds something comes before it.
+// OuterFirst orders canonical absolute paths so that what holds something comes before it.
+func OuterFirst(a, b string) int {
+	return cmp.Or(depth(a)-depth(b), strings.Compare(a, b))
+}
+
 func depth(p string) int {
 	if p == "/" {
 		return 0

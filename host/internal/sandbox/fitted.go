@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -74,7 +73,7 @@ func (h *holding) plan(tier Tier) *Plan {
 // of a tree below it, and a tree above would hide it.
 func (h *holding) privateTemp() string {
 	for _, dir := range []string{"/tmp", "/run/jphost", "/jphost"} {
-		if !slices.ContainsFunc(h.tops, func(t string) bool { return holds(dir, t) || holds(t, dir) }) {
+		if !slices.ContainsFunc(h.tops, func(t string) bool { return Holds(dir, t) || Holds(t, dir) }) {
 			return dir
 		}
 	}
@@ -91,7 +90,7 @@ func (h *holding) access(tier Tier) *jptool.AccessPolicy {
 	// An ordinary rule outside of the workspace lies below one that grants something.
 	alive := func(s *spot) bool {
 		return slices.ContainsFunc(h.spots, func(o *spot) bool {
-			return o != s && !o.bare && o.Outside && o.e != 0 && holds(o.Abs, s.Abs)
+			return o != s && !o.bare && o.Outside && o.e != 0 && Holds(o.Abs, s.Abs)
 		})
 	}
 	wire := func(s *spot, r jptool.FsRule) jptool.FsRule {
@@ -155,7 +154,7 @@ func (h *holding) stage(f *Fitted) {
 		}
 	}
 	at = append(at, f.Plan.Pins...)
-	slices.SortFunc(at, func(a, b Node) int { return cmp.Or(depth(a.Path)-depth(b.Path), strings.Compare(a.Path, b.Path)) })
+	slices.SortFunc(at, func(a, b Node) int { return OuterFirst(a.Path, b.Path) })
 	fd := max(h.options.FirstFD, 3)
 	for i, n := range at {
 		s := h.governing(n.Path)

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -143,7 +142,7 @@ func (h *holding) reset() {
 func (h *holding) add(s *spot) {
 	s.node = h.facts.node(s.Abs)
 	for _, t := range h.tops {
-		if holds(t, s.Abs) {
+		if Holds(t, s.Abs) {
 			s.top = t
 		}
 	}
@@ -152,9 +151,7 @@ func (h *holding) add(s *spot) {
 }
 
 func (h *holding) sort() {
-	slices.SortFunc(h.spots, func(a, b *spot) int {
-		return cmp.Or(cmp.Compare(depth(a.Abs), depth(b.Abs)), cmp.Compare(a.Abs, b.Abs))
-	})
+	slices.SortFunc(h.spots, func(a, b *spot) int { return OuterFirst(a.Abs, b.Abs) })
 }
 
 // governing is the spot whose rule decides at a path, nil for none: as the tool's check
@@ -281,7 +278,7 @@ func (h *holding) isRoot(p string) bool {
 // topOf is the tree that holds a path, "" for none.
 func (h *holding) topOf(p string) string {
 	for _, t := range h.tops {
-		if holds(t, p) {
+		if Holds(t, p) {
 			return t
 		}
 	}

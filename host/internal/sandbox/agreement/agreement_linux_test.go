@@ -13,6 +13,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/machine"
+	"github.com/jptools/jptools/jptool/jptooltest"
 	"pgregory.net/rapid"
 )
 
@@ -82,7 +83,7 @@ func waysOf(m sandbox.Machine) map[string]way {
 
 func newRunner(t testing.TB) *runner {
 	t.Helper()
-	r := &runner{base: workspace(t), binary: self(t), ways: waysOf(machine.Probe())}
+	r := &runner{base: jptooltest.OpenRoot(t), binary: self(t), ways: waysOf(machine.Probe())}
 	do(os.Mkdir(r.base+"/spare", 0o755))
 	return r
 }

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/jptools/jptools/jptool/jptooltest"
 )
 
 var (
@@ -55,19 +56,6 @@ const probeName = "agreement-probe"
 // user is an ordinary one, who owns nothing.
 const user = 54321
 
-// workspace is a directory with a canonical path below which an ordinary user may work.
-func workspace(t testing.TB) string {
-	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for p := dir; len(p) > len(os.TempDir()); p = filepath.Dir(p) {
-		_ = os.Chmod(p, 0o755)
-	}
-	return dir
-}
-
 // asUsers runs a test as root and as an ordinary user, as far as the test's own user
 // may: the test is started again in a process of that user.
 func asUsers(t *testing.T, test func(t *testing.T)) {
@@ -79,7 +67,7 @@ func asUsers(t *testing.T, test func(t *testing.T)) {
 	t.Run("root", func(t *testing.T) { test(t) })
 	t.Run("user", func(t *testing.T) {
 		t.Parallel()
-		dir := workspace(t)
+		dir := jptooltest.OpenRoot(t)
 		if err := os.Chown(dir, user, user); err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/jptool/jptooltest"
 )
 
 // What a confined call costs over a plain one, each through a supervisor that is at hand:
@@ -21,7 +22,7 @@ import (
 func BenchmarkStart(b *testing.B) {
 	l := launch.New(nil)
 	defer func() { _ = l.Close() }()
-	ws := workspace(b)
+	ws := jptooltest.OpenRoot(b)
 	for _, name := range []string{".git/config", ".git/hooks/x", ".jp/config.toml", ".git/info/x"} {
 		write(b, filepath.Join(ws, name), "", 0o644)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/jptool/jptooltest"
 	"golang.org/x/sys/unix"
 )
 
@@ -42,7 +43,7 @@ func TestCalls(t *testing.T) {
 		ops = append(ops, fmt.Sprint("syscall ", nr))
 		lines = append(lines, fmt.Sprintf("syscall %d = EPERM", nr))
 	}
-	ws := workspace(t)
+	ws := jptooltest.OpenRoot(t)
 	if os.Geteuid() == 0 { // others are refused much of it anyway
 		differ := 0
 		for _, got := range unconfined(t, ws, ops...) {
@@ -66,7 +67,7 @@ func TestCalls(t *testing.T) {
 // Without a network there are no sockets, with one TCP and UDP; never a way to a service on
 // this machine that acts with rights of its own.
 func TestSockets(t *testing.T) {
-	ws := workspace(t)
+	ws := jptooltest.OpenRoot(t)
 	path := filepath.Join(ws, "service")
 	service, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
 	if err != nil {
@@ -107,7 +108,7 @@ func TestPorts(t *testing.T) {
 		ports[i] = uint16(l.Addr().(*net.TCPAddr).Port)
 	}
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
-		p := plan(t, tier, workspace(t))
+		p := plan(t, tier, jptooltest.OpenRoot(t))
 		p.Net = sandbox.Net{Open: true, Ports: ports[:1]}
 		wantProbes(t, p, fmt.Sprintf("connect %d = ok", ports[0]), fmt.Sprintf("connect %d = EACCES", ports[1]), "listen = EACCES")
 		p.Net.Ports = nil
@@ -127,7 +128,7 @@ func TestNoFilter(t *testing.T) {
 	defer func() { _ = l.Close() }()
 	port := l.Addr().(*net.TCPAddr).Port
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
-		ws := workspace(t)
+		ws := jptooltest.OpenRoot(t)
 		write(t, filepath.Join(ws, "file"), "", 0o644)
 		p := plan(t, tier, ws)
 		p.Grants, p.NoFilter, p.Frozen = []sandbox.Grant{grant(t, ws, r)}, true, true
@@ -142,7 +143,7 @@ func TestNoFilter(t *testing.T) {
 // A plan that writes nowhere changes no metadata either.
 func TestFrozen(t *testing.T) {
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
-		ws := workspace(t)
+		ws := jptooltest.OpenRoot(t)
 		file := write(t, filepath.Join(ws, "file"), "", 0o644)
 		p := plan(t, tier, ws)
 		p.Grants = []sandbox.Grant{grant(t, ws, r)}

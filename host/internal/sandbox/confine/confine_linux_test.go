@@ -12,6 +12,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/jptooltest"
 	"golang.org/x/sys/unix"
 )
 
@@ -34,7 +35,7 @@ func TestCapabilities(t *testing.T) {
 			{all, "read list update truncate create mkdir symlink link unlink rmdir rename exec"},
 		} {
 			t.Run(c.caps.String(), func(t *testing.T) {
-				ws := workspace(t)
+				ws := jptooltest.OpenRoot(t)
 				for _, name := range []string{"read", "update", "truncate", "unlink", "rename", "link"} {
 					write(t, filepath.Join(ws, "in", name), "content", 0o644)
 				}
@@ -72,7 +73,7 @@ func TestOutside(t *testing.T) {
 		home = "/root"
 	}
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
-		ws := workspace(t)
+		ws := jptooltest.OpenRoot(t)
 		write(t, filepath.Join(ws, "a"), "content\n", 0o644)
 		p := plan(t, tier, ws)
 		p.Grants = []sandbox.Grant{grant(t, ws, all)}
@@ -99,7 +100,7 @@ func TestOutside(t *testing.T) {
 
 // coverTree is a workspace for covers and pins, all granted but for the places that tests cover.
 func coverTree(t *testing.T) (ws string, p *sandbox.Plan, at func(string) sandbox.Node) {
-	ws = workspace(t)
+	ws = jptooltest.OpenRoot(t)
 	for _, name := range []string{"hidden/secret", "hidden/deep/open/file", "hidden/deep/one", "ro/file", "ro/sub/file", "ro/rw/file", "noexec/x", "dir/sub/file", "plain", "secret"} {
 		write(t, filepath.Join(ws, name), "content", 0o755)
 	}
@@ -211,7 +212,7 @@ func startWith(t *testing.T, r *Renderer, p *sandbox.Plan, cmd *exec.Cmd) syscal
 
 // Files above a tree, links among the runtime paths, trees in runtime paths and in /tmp.
 func TestPlaces(t *testing.T) {
-	outer := workspace(t)
+	outer := jptooltest.OpenRoot(t)
 	write(t, filepath.Join(outer, "lib/tool/file"), "content", 0o644)
 	write(t, filepath.Join(outer, "lib/other"), "content", 0o644)
 	write(t, filepath.Join(outer, "mounted/by/host/file"), "content", 0o644)
@@ -237,7 +238,7 @@ func TestWritablePlaces(t *testing.T) {
 	t.Cleanup(func() { _ = os.RemoveAll(shm) })
 	write(t, filepath.Join(shm, "file"), "content", 0o644)
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
-		outer := workspace(t)
+		outer := jptooltest.OpenRoot(t)
 		for _, name := range []string{"ws/file", "cache/file", "cache/sub/file", "lib/file", "lib/state/file", "etc/one", "etc/two"} {
 			write(t, filepath.Join(outer, name), "content", 0o644)
 		}
@@ -266,7 +267,7 @@ func TestWritablePlaces(t *testing.T) {
 // others, which no rule can name in advance: links and descriptors work, files do not. Those of
 // other processes are out of reach for all.
 func TestOwnProc(t *testing.T) {
-	ws := workspace(t)
+	ws := jptooltest.OpenRoot(t)
 	other := fmt.Sprintf("/proc/%d/", os.Getpid())
 	p := plan(t, sandbox.TierLandlock, ws)
 	wantProbes(t, p,
@@ -286,7 +287,7 @@ func TestOwnProc(t *testing.T) {
 // A descriptor of an unnamed file is enough to create, and only where it belongs.
 func TestStaged(t *testing.T) {
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
-		ws := workspace(t)
+		ws := jptooltest.OpenRoot(t)
 		write(t, filepath.Join(ws, "in/old"), "content", 0o644)
 		p := plan(t, tier, ws)
 		p.Grants = []sandbox.Grant{grant(t, filepath.Join(ws, "in"), r|c)}
@@ -305,7 +306,7 @@ func TestStaged(t *testing.T) {
 // Descriptors arrive in their places, whatever numbers they had here, and no others.
 func TestDescriptors(t *testing.T) {
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
-		ws := workspace(t)
+		ws := jptooltest.OpenRoot(t)
 		p := plan(t, tier, ws)
 		var names [6]string
 		files := make([]*os.File, len(names))

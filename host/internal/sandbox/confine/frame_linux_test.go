@@ -73,19 +73,6 @@ const (
 	all = jptool.AllCaps
 )
 
-// workspace is a directory with a canonical path below which an ordinary user may work.
-func workspace(t testing.TB) string {
-	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for p := dir; len(p) > len(os.TempDir()); p = filepath.Dir(p) {
-		_ = os.Chmod(p, 0o755)
-	}
-	return dir
-}
-
 func write(t testing.TB, path, content string, mode os.FileMode) string {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -131,7 +118,7 @@ func plan(t testing.TB, tier sandbox.Tier, root string) *sandbox.Plan {
 	}
 	if tier == sandbox.TierNamespace {
 		p.Temp = "/tmp"
-		if holds("/tmp", root) {
+		if sandbox.Holds("/tmp", root) {
 			p.Temp = "/run/jphost"
 		}
 	}

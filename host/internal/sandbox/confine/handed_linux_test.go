@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/jptool/jptooltest"
 )
 
 // What a cover withholds is not handed down, whatever its name looks like, and also when it has
@@ -14,7 +15,7 @@ import (
 func TestHandedDown(t *testing.T) {
 	for name, remove := range map[string]bool{"guide": false, "guide, removed": true, "guide (deleted)": false, "guide (deleted), removed": true} {
 		t.Run(name, func(t *testing.T) {
-			ws := workspace(t)
+			ws := jptooltest.OpenRoot(t)
 			path := write(t, filepath.Join(ws, strings.TrimSuffix(name, ", removed")), "read me\n", 0o644)
 			p := plan(t, sandbox.TierNamespace, ws)
 			file, err := os.Open(path)

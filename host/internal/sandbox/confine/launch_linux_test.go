@@ -16,6 +16,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/jptool/jptooltest"
 	"golang.org/x/sys/unix"
 )
 
@@ -51,7 +52,7 @@ func shSpec(t *testing.T, p *sandbox.Plan, script string) launch.Spec {
 func TestLaunch(t *testing.T) {
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
 		l := launched(t)
-		ws := workspace(t)
+		ws := jptooltest.OpenRoot(t)
 		p := plan(t, tier, ws)
 		p.Grants = []sandbox.Grant{grant(t, ws, all)}
 		for _, c := range []struct {
@@ -84,7 +85,7 @@ func TestLaunch(t *testing.T) {
 func TestLaunchEnds(t *testing.T) {
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
 		l := launched(t)
-		p := plan(t, tier, workspace(t))
+		p := plan(t, tier, jptooltest.OpenRoot(t))
 		for script, want := range map[string]string{
 			"echo ready; sleep 1000": "ready\n",
 			"trap 'echo cleaned; exit' TERM; echo ready; while :; do sleep 0.01; done":   "ready\ncleaned\n",
@@ -117,7 +118,7 @@ func TestLaunchEnds(t *testing.T) {
 func TestLaunchErrors(t *testing.T) {
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
 		l := launched(t)
-		ws := workspace(t)
+		ws := jptooltest.OpenRoot(t)
 		p := plan(t, tier, ws)
 		p.Grants = []sandbox.Grant{grant(t, ws, r)}
 		p.Grants[0].ID.Ino++
@@ -152,7 +153,7 @@ func TestExposed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := launched(t)
-			ws := workspace(t)
+			ws := jptooltest.OpenRoot(t)
 			secret := write(t, filepath.Join(ws, "a b/secret"), "content", 0o644)
 			pin := filepath.Dir(write(t, filepath.Join(ws, "pin/x"), "", 0o644))
 			p := plan(t, sandbox.TierNamespace, ws)
@@ -190,7 +191,7 @@ func TestExposed(t *testing.T) {
 // A change just before the end of a short call is noticed too.
 func TestExposedAtTheEnd(t *testing.T) {
 	l := launched(t)
-	ws := workspace(t)
+	ws := jptooltest.OpenRoot(t)
 	secret := write(t, filepath.Join(ws, "secret"), "content", 0o644)
 	p := plan(t, sandbox.TierNamespace, ws)
 	p.Grants = []sandbox.Grant{grant(t, ws, all)}
@@ -232,11 +233,11 @@ func host(spec string) int {
 // when the host is killed, and so is what the tool has started.
 func TestHostIsKilled(t *testing.T) {
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
-		ws := workspace(t)
+		ws := jptooltest.OpenRoot(t)
 		p := plan(t, tier, ws)
 		p.Grants = []sandbox.Grant{grant(t, ws, all)}
 		if tier == sandbox.TierLandlock {
-			p.Temp = filepath.Join(workspace(t), "private")
+			p.Temp = filepath.Join(jptooltest.OpenRoot(t), "private")
 			if err := os.Mkdir(p.Temp, 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -280,7 +281,7 @@ func TestHostIsKilled(t *testing.T) {
 func TestManyAtOnce(t *testing.T) {
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
 		l := launched(t)
-		p := plan(t, tier, workspace(t))
+		p := plan(t, tier, jptooltest.OpenRoot(t))
 		var wg sync.WaitGroup
 		for i := range 6 {
 			wg.Go(func() {
@@ -305,7 +306,7 @@ func TestNothingAddsUp(t *testing.T) {
 		calls = 10_000
 	}
 	l := launched(t)
-	ws := workspace(t)
+	ws := jptooltest.OpenRoot(t)
 	secret := write(t, filepath.Join(ws, "secret"), "content", 0o644)
 	specs := map[sandbox.Tier]launch.Spec{}
 	for _, tier := range []sandbox.Tier{sandbox.TierLandlock, sandbox.TierNamespace} {

@@ -17,6 +17,7 @@ import (
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/observe"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/jptooltest"
 	"golang.org/x/sys/unix"
 )
 
@@ -121,7 +122,7 @@ func refusals(s saw, ws string) []string {
 // What the observer predicts is what the kernel does, one operation after the other.
 func TestObserverAgreesWithTheKernel(t *testing.T) {
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
-		ws := workspace(t)
+		ws := jptooltest.OpenRoot(t)
 		for _, f := range []string{"src/a", "src/old", "ro/f", "ro/g", "none/f", "add/f", "del/f", "mod/f", "mod/pin", "hide/f"} {
 			write(t, filepath.Join(ws, f), "x", 0o755)
 		}
@@ -174,7 +175,7 @@ func TestObserverAgreesWithTheKernel(t *testing.T) {
 // file among its own.
 func TestObservedProgram(t *testing.T) {
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
-		ws := workspace(t)
+		ws := jptooltest.OpenRoot(t)
 		write(t, ws+"/secret", "x", 0o600)
 		p := plan(t, tier, ws)
 		filters := "grep Seccomp_filters /proc/self/status; "
@@ -210,7 +211,7 @@ func TestObservedProgram(t *testing.T) {
 // Calls are told apart by thread, and paths begin where the call says.
 func TestObserverReadsEachCall(t *testing.T) {
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
-		ws := workspace(t)
+		ws := jptooltest.OpenRoot(t)
 		var want []string
 		for i := range 20 {
 			write(t, fmt.Sprint(ws, "/dir/", i), "x", 0o644)
@@ -238,7 +239,7 @@ func TestObserverReadsEachCall(t *testing.T) {
 // Of TCP connections the ports are judged, and listening is always refused.
 func TestObserverReadsAddresses(t *testing.T) {
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
-		ws := workspace(t)
+		ws := jptooltest.OpenRoot(t)
 		p := plan(t, tier, ws)
 		p.Net = sandbox.Net{Open: true, Ports: []uint16{443}}
 		out, s := observeRun(t, p, self(t), probeName, "connect 80", "connect 443", "listen")
@@ -252,7 +253,7 @@ func TestObserverReadsAddresses(t *testing.T) {
 // When the observer is gone, announced calls fail and nothing hangs.
 func TestObserverGone(t *testing.T) {
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
-		ws := workspace(t)
+		ws := jptooltest.OpenRoot(t)
 		write(t, ws+"/f", "x", 0o644)
 		p := plan(t, tier, ws)
 		p.Grants = []sandbox.Grant{grant(t, ws, all)}

@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/jptool/jptooltest"
 	"golang.org/x/sys/unix"
 )
 
 // The status of the program arrives as it was, and nothing is left of what it started.
 func TestStatus(t *testing.T) {
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
-		p := plan(t, tier, workspace(t))
+		p := plan(t, tier, jptooltest.OpenRoot(t))
 		for script, want := range map[string]syscall.WaitStatus{
 			"exit 0": 0, "exit 7": 7 << 8, "exit 255": 255 << 8, "kill -SEGV $$": syscall.WaitStatus(unix.SIGSEGV), "kill -KILL $$": syscall.WaitStatus(unix.SIGKILL),
 			"sleep 1000 & exit 3": 3 << 8,
@@ -81,7 +82,7 @@ func TestChanged(t *testing.T) {
 				"a link":   func(dir string) error { return os.Symlink(dir+".old", dir) },
 			} {
 				t.Run(c.name+" "+how, func(t *testing.T) {
-					ws := workspace(t)
+					ws := jptooltest.OpenRoot(t)
 					dir := filepath.Join(ws, "dir")
 					write(t, filepath.Join(dir, "file"), "", 0o644)
 					p := plan(t, tier, ws)
@@ -119,7 +120,7 @@ func countFDs(t testing.TB) int {
 // What cannot be started says why, as execve does.
 func TestStartErrors(t *testing.T) {
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
-		ws := workspace(t)
+		ws := jptooltest.OpenRoot(t)
 		write(t, filepath.Join(ws, "bare"), "echo hello\n", 0o755)
 		write(t, filepath.Join(ws, "plain"), "#!/bin/sh\n", 0o644)
 		p := plan(t, tier, ws)
@@ -161,7 +162,7 @@ func TestStartErrors(t *testing.T) {
 // Limits hold.
 func TestLimits(t *testing.T) {
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
-		ws := workspace(t)
+		ws := jptooltest.OpenRoot(t)
 		p := plan(t, tier, ws)
 		p.Grants = []sandbox.Grant{grant(t, ws, all)}
 		p.Limits = sandbox.Limits{FileSize: 1 << 20, Memory: 64 << 20, CPUSeconds: 1, Processes: 100}
@@ -192,7 +193,7 @@ func TestFileLimit(t *testing.T) {
 		t.Fatal(err, err2)
 	}
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
-		if got := mustRun(t, plan(t, tier, workspace(t)), "ulimit -Sn"); got != fmt.Sprint(has.Cur) {
+		if got := mustRun(t, plan(t, tier, jptooltest.OpenRoot(t)), "ulimit -Sn"); got != fmt.Sprint(has.Cur) {
 			t.Errorf("%s files, want %d", got, has.Cur)
 		}
 	})
@@ -202,7 +203,7 @@ func TestFileLimit(t *testing.T) {
 func TestOldInterfaces(t *testing.T) {
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
 		for abi := 1; abi <= 7; abi++ {
-			ws := workspace(t)
+			ws := jptooltest.OpenRoot(t)
 			write(t, filepath.Join(ws, "ro/file"), "content", 0o644)
 			write(t, filepath.Join(ws, "rw/a/file"), "content", 0o644)
 			p := plan(t, tier, ws)
@@ -223,7 +224,7 @@ func TestOldInterfaces(t *testing.T) {
 
 // Without user namespaces the error says so, by name.
 func TestNoNamespaces(t *testing.T) {
-	ws := workspace(t)
+	ws := jptooltest.OpenRoot(t)
 	cmd := exec.Command(self(t), "-test.run=^TestInsideOfNoNamespaces$", "-test.v")
 	cmd.Env = append(os.Environ(), "CONFINE_NO_NAMESPACES="+ws)
 	cmd.SysProcAttr = &syscall.SysProcAttr{

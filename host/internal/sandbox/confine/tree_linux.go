@@ -1,7 +1,6 @@
 package confine
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -120,21 +119,12 @@ func (l *layout) places() (list []place, links []symlink, err error) {
 	slices.SortStableFunc(list, byDepth)
 	// What lies in a part that is there already, as it is there, needs no mount of its own.
 	list = slices.DeleteFunc(slices.Clone(list), func(p place) bool {
-		return p.attr&unix.MOUNT_ATTR_RDONLY != 0 && slices.ContainsFunc(list, func(q place) bool { return holds(q.Path, p.Path) && q.Path != p.Path })
+		return p.attr&unix.MOUNT_ATTR_RDONLY != 0 && slices.ContainsFunc(list, func(q place) bool { return sandbox.Holds(q.Path, p.Path) && q.Path != p.Path })
 	})
 	return list, links, nil
 }
 
-func depth(p string) int { return strings.Count(strings.TrimSuffix(p, "/"), "/") }
-
-func byDepth(a, b place) int {
-	return cmp.Or(depth(a.Path)-depth(b.Path), strings.Compare(a.Path, b.Path))
-}
-
-// holds reports whether p is dir or lies in it.
-func holds(dir, p string) bool {
-	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
-}
+func byDepth(a, b place) int { return sandbox.OuterFirst(a.Path, b.Path) }
 
 func rel(p string) string { return strings.TrimPrefix(p, "/") }
 
@@ -251,12 +241,12 @@ func (l *layout) begin() {
 // occupied reports whether something of the host's tree comes to a path, or below it.
 func (l *layout) occupied(at string) bool {
 	for i := range l.plan.Trees {
-		if holds(at, l.plan.Trees[i].Path) {
+		if sandbox.Holds(at, l.plan.Trees[i].Path) {
 			return true
 		}
 	}
 	for i := range l.plan.Runtime {
-		if holds(at, l.plan.Runtime[i].Path) {
+		if sandbox.Holds(at, l.plan.Runtime[i].Path) {
 			return true
 		}
 	}
@@ -289,7 +279,7 @@ func (l *layout) parents(p string) {
 // put mounts a part of the host's tree at its own path.
 func (l *layout) put(p *place) {
 	for dir := range l.mounts {
-		if holds(dir, p.Path) { // it is there, or gone
+		if sandbox.Holds(dir, p.Path) { // it is there, or gone
 			l.attach(p, l.open(l.root.Arg(), rel(p.Path), &p.Node))
 			return
 		}
@@ -343,7 +333,7 @@ func (l *layout) hidden(p *place) bool { return l.above(p.Path) != nil && l.abov
 // above is the next hiding or revealing cover above a path.
 func (l *layout) above(p string) (found *place) {
 	for i := range l.covers {
-		if q := &l.covers[i]; (q.hide || q.again) && q.Path != p && holds(q.Path, p) {
+		if q := &l.covers[i]; (q.hide || q.again) && q.Path != p && sandbox.Holds(q.Path, p) {
 			found = q // outer before inner
 		}
 	}
