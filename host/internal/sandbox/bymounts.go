@@ -29,7 +29,16 @@ func (h *holding) byMounts() {
 	for _, s := range h.spots {
 		if !s.bare && !s.missing() && !s.dir() && !h.isRoot(s.Abs) && (h.kept[s.Abs] || h.covers[s.Abs] != nil) {
 			s.stays(s.e & entryCap)
+			h.forgo(s)
 		}
+	}
+}
+
+// forgo leaves a file in what is hidden above it when nothing is left of its rule.
+func (h *holding) forgo(s *spot) {
+	if c := h.covers[s.Abs]; s.e == 0 && c != nil && c.Again && h.mounted(s.Abs).hide {
+		delete(h.covers, s.Abs)
+		s.k = 0
 	}
 }
 
