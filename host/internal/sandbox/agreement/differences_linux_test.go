@@ -12,7 +12,11 @@ import (
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
+	"golang.org/x/sys/unix"
 )
+
+// mountTwice mounts ro on pub/d, too.
+func mountTwice(root string) { do(unix.Mount(root+"/ro", root+"/pub/d", "", unix.MS_BIND, "")) }
 
 // TestDifferences shows that each known difference is exactly that: what the kernel does, beside
 // what it still holds. The numbers are those of docs/known-differences.md. Each line of does is an
@@ -75,6 +79,14 @@ func TestDifferences(t *testing.T) {
 			does:   []string{"append ro/f = EROFS", "append pub/h = ok", "link ro/f pub/g = EXDEV"},
 		},
 		{
+			name: "5 mounted twice, by Landlock", way: "landlock", rules: []jptool.FsRule{rule("", "read"), rule("pub/d", "read update")},
+			before: mountTwice, does: []string{"append pub/d/f = ok", "! append ro/f = ok", "append pub/f = EACCES"},
+		},
+		{
+			name: "5 mounted twice, in a private tree", way: "namespace", rules: []jptool.FsRule{rule("", "read"), rule("pub/d", "read update")},
+			before: mountTwice, does: []string{"append pub/d/f = ok", "append ro/f = EROFS"},
+		},
+		{
 			name: "6 between grants", way: "landlock", rules: []jptool.FsRule{rule("", "read"), rule("pub", "read create")},
 			does: []string{"! link ro/f pub/g = EXDEV", "link pub/f pub/g = ok", "link pub/f ro/g = EACCES"},
 		},
@@ -100,8 +112,12 @@ func TestDifferences(t *testing.T) {
 			runtime.LockOSThread()
 			r := newRunner(t)
 			r.skipWithout(t, c.way)
+			if strings.Contains(c.name, "mounted") && !mounts() {
+				t.Skip("nothing can be mounted: not run as root, or there are no mount namespaces")
+			}
 			dir := r.base + "/s"
 			build(dir, tree)
+			t.Cleanup(func() { do(removeAll(dir)) })
 			root := dir + "/ws"
 			if c.before != nil {
 				c.before(root)

@@ -127,6 +127,15 @@ func (j *judge) copies(a, b string) bool {
 	return !slices.ContainsFunc(list, func(name string) bool { return !j.copies(path.Join(a, name), path.Join(b, name)) })
 }
 
+// holdsMount reports whether something is mounted in what is at a path: nothing can remove that.
+func (j *judge) holdsMount(wire string) bool {
+	at := j.abs(wire)
+	if fi, err := os.Lstat(at); err != nil || !fi.IsDir() {
+		return false
+	}
+	return len(scan(at).mounted()) > 0
+}
+
 // excess is a capability that is granted here and not by the other, for each path of
 // an operation, or 0.
 func (j *judge) excess(other *judge, o op) jptool.Caps {

@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 	if os.Args[0] == probeName {
 		os.Exit(probe(os.Stdin, os.Stdout))
 	}
+	if code, ran := privately(); ran {
+		os.Exit(code)
+	}
 	flag.Parse()
 	// A run is as many scenes as its cases need; rapid counts scenes. A failure
 	// is printed as a scene to run again, which needs no file.
@@ -39,6 +42,32 @@ func TestMain(m *testing.M) {
 	set("rapid.nofailfile", "true")
 	os.Exit(m.Run())
 }
+
+// privateVariable is set where mounts can be made that nobody else sees.
+const privateVariable = "AGREEMENT_PRIVATE"
+
+// privately runs the tests again in a mount namespace of their own, so that scenes can have
+// mounts. It does nothing there, and where there can be none.
+func privately() (code int, ran bool) {
+	if os.Geteuid() != 0 || os.Getenv(privateVariable) != "" {
+		return 0, false
+	}
+	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
+	cmd.Env = append(os.Environ(), privateVariable+"=yes")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := cmd.Start(); err != nil {
+		fmt.Fprintf(os.Stderr, "scenes have no mounts: there is no mount namespace: %v\n", err)
+		return 0, false
+	}
+	_ = cmd.Wait()
+	return max(cmd.ProcessState.ExitCode(), 0) | map[bool]int{true: 1}[!cmd.ProcessState.Success()], true
+}
+
+// mounts reports whether scenes can have mounts.
+func mounts() bool { return os.Geteuid() == 0 && os.Getenv(privateVariable) != "" }
 
 // cases is how many this process is to see in each way.
 func cases() int {

@@ -94,7 +94,7 @@ func (w *wrong) String() string {
 func (r *runner) run(s *scene) (list []result, usable bool, bad *wrong) {
 	r.n++
 	dir, twin := fmt.Sprintf("%s/s%d", r.base, r.n), fmt.Sprintf("%s/t%d", r.base, r.n)
-	defer func() { do(errors.Join(os.RemoveAll(dir), os.RemoveAll(twin))) }()
+	defer func() { do(errors.Join(removeAll(dir), removeAll(twin))) }()
 	build(dir, s.Tree)
 	root := dir + "/ws"
 	declared, err := s.declared(dir)
@@ -175,7 +175,7 @@ func (r *runner) run(s *scene) (list []result, usable bool, bad *wrong) {
 		across, behind := check.across(o), check.behindMask(o.A) || o.B != "" && check.behindMask(o.B)
 		behind = behind || o.Do == "link" && check.hidden(o.A)
 		// All that a path says is asked before the operation, which may take away what it leads through.
-		copies := o.Do == "rename" && check.copies(o.A, o.B)
+		copies := o.Do == "rename" && check.copies(o.A, o.B) && !check.holdsMount(o.A)
 		skeleton, above, over := check.skeleton(o.A), check.aboveMissing(o), check.entryGrant(o)
 		got, err := c.attempt(o.in(dir))
 		if err != nil {
@@ -209,7 +209,7 @@ func (r *runner) run(s *scene) (list []result, usable bool, bad *wrong) {
 		case res.allowed:
 			return list, true, fail(o, "the check allows it, unprotected it gives %s, in the sandbox %s", res.control, res.kernel)
 		case nothing:
-		case o.Do == "write" && got.Result != "ok" && check.entry(o.A, 0) != nil && became == check.emptyFile(o, dir):
+		case o.Do == "write" && got.Result != "ok" && check.entry(o.A, 0) != nil && became == check.emptyFile(o, s, dir):
 			res.difference = emptyFile
 		case o.Do == "list" && became == "" && subset(strings.Fields(got.Seen), skeleton):
 			res.difference = masked
@@ -229,6 +229,9 @@ func (r *runner) run(s *scene) (list []result, usable bool, bad *wrong) {
 			return append(list, res), true, nil // what was protected is another object now
 		}
 		list = append(list, res)
+		if !slices.Equal(was.mounted(), did.mounted()) || !slices.Equal(is.mounted(), now.mounted()) {
+			return list, true, nil // what is mounted cannot be put back
+		}
 		if s.Chain && same {
 			is, was = now, did
 			continue
@@ -293,11 +296,11 @@ func (j *judge) entryGrant(o op) jptool.Caps {
 }
 
 // emptyFile is the effect of a new empty file where creating is granted and writing is not.
-func (j *judge) emptyFile(o op, dir string) string {
+func (j *judge) emptyFile(o op, s *scene, dir string) string {
 	if t := j.entry(o.A, jptool.Create); t == nil || t.Granted().Has(jptool.Update) {
 		return "nothing of the kind"
 	}
-	return "+" + strings.TrimPrefix(j.abs(o.A), dir+"/") + ` f ""`
+	return "+" + s.scanned(strings.TrimPrefix(j.abs(o.A), dir+"/")) + ` f ""`
 }
 
 func subset(list, of []string) bool {

@@ -29,10 +29,21 @@ func (s *scene) String() string {
 	return string(must(json.Marshal(s)))
 }
 
+// scanned is where a scan finds what is at a place: what is mounted is read where it came from.
+func (s *scene) scanned(p string) string {
+	for _, line := range s.Tree {
+		if f := strings.Fields(line); f[0] == "mount" && strings.HasPrefix(p, f[1]+"/") {
+			return f[2] + strings.TrimPrefix(p, f[1])
+		}
+	}
+	return p
+}
+
 // sketch is a tree while it is drawn.
 type sketch struct {
-	kinds map[string]string // by path: dir, file, or symlink and where it leads
+	kinds map[string]string // by path: dir, file, or symlink and where it leads, as for a mount
 	lines []string
+	at    string // where sub is mounted
 }
 
 func (s *sketch) add(p, kind, to string) bool {
@@ -139,6 +150,9 @@ func drawScene(t *rapid.T, way string) *scene {
 			}
 		}
 	}
+	if mounts() && mount != "up" && rapid.IntRange(0, 2).Draw(t, "sub") == 2 {
+		k.drawMount(t)
+	}
 	if s.Guarded {
 		for _, p := range []string{".jp/config.toml", ".jp.toml", ".git/config", ".git/hooks/post", ".git/HEAD"} {
 			if rapid.Bool().Draw(t, p) {
@@ -186,6 +200,8 @@ func drawScene(t *rapid.T, way string) *scene {
 			p = rest
 		case mount != "" && target == "out" && strings.HasPrefix(p, "out/"):
 			p = mount + strings.TrimPrefix(p, "out")
+		case k.at != "" && strings.HasPrefix(p, "sub"):
+			p = strings.TrimPrefix(k.at+strings.TrimPrefix(p, "sub"), "ws/")
 		default:
 			p = anyPath.Draw(t, "rule")
 		}
@@ -197,6 +213,16 @@ func drawScene(t *rapid.T, way string) *scene {
 	s.Tree = k.lines
 	s.drawOps(t, k, mount)
 	return s
+}
+
+// drawMount mounts the directory sub on a new one somewhere in the tree.
+func (k *sketch) drawMount(t *rapid.T) {
+	for range rapid.IntRange(1, 4).Draw(t, "in the mount") {
+		k.add("sub/"+anyPath.Draw(t, "entry"), rapid.SampledFrom([]string{"dir", "file", "file"}).Draw(t, "kind"), "")
+	}
+	if at := "ws/" + anyPath.Draw(t, "at"); k.add(at, "symlink", "$ROOT/sub") {
+		k.at, k.lines[len(k.lines)-1] = at, "mount "+at+" sub"
+	}
 }
 
 // drawOps draws operations on what the sketch has, by all of its names.

@@ -41,7 +41,7 @@ var magic = program()
 
 // entry is one entry of a tree.
 type entry struct {
-	kind byte // d, f or l
+	kind byte // d, f, l, or m for what something is mounted on
 	ino  uint64
 	text string // content, or where the link leads
 }
@@ -49,8 +49,9 @@ type entry struct {
 // tree is what is below a directory, by path relative to it.
 type tree map[string]entry
 
-// build makes the entries of a scene below dir, one per line: "dir P", "file P" and "symlink P
-// TO", in which $ROOT stands for dir. What is in a file is told by its path.
+// build makes the entries of a scene below dir, one per line: "dir P", "file P", "symlink P
+// TO", in which $ROOT stands for dir, and "mount P FROM", where FROM is also below dir. What is in a
+// file is told by its path.
 func build(dir string, lines []string) {
 	do(os.Mkdir(dir, 0o755))
 	for _, line := range lines {
@@ -65,13 +66,39 @@ func build(dir string, lines []string) {
 			do(os.WriteFile(at, []byte(magic+"content of "+name), 0o755))
 		case "symlink":
 			do(os.Symlink(strings.ReplaceAll(to, "$ROOT", dir), at))
+		case "mount":
+			from := path.Join(dir, to)
+			if fi := must(os.Stat(from)); fi.IsDir() {
+				do(os.MkdirAll(at, 0o755))
+			} else {
+				do(os.WriteFile(at, nil, 0o755))
+			}
+			do(unix.Mount(from, at, "", unix.MS_BIND, ""))
 		default:
 			panic("no such kind of entry: " + line)
 		}
 	}
 }
 
-// scan reads a tree.
+// removeAll removes a tree and what is mounted in it, but not what was mounted.
+func removeAll(dir string) error {
+	if _, err := os.Lstat(dir); err != nil {
+		return nil
+	}
+	for p, e := range scan(dir) {
+		if e.kind == 'm' {
+			do(unix.Unmount(path.Join(dir, p), unix.MNT_DETACH))
+		}
+	}
+	return os.RemoveAll(dir)
+}
+
+// mounted are the places in a tree where something is mounted.
+func (t tree) mounted() []string {
+	return slices.DeleteFunc(t.paths(), func(p string) bool { return t[p].kind != 'm' })
+}
+
+// scan reads a tree. What was mounted somewhere is read where it came from.
 func scan(dir string) tree {
 	t := tree{}
 	var walk func(rel string)
@@ -89,9 +116,13 @@ func scan(dir string) tree {
 }
 
 func look(p string) entry {
-	var st unix.Stat_t
-	do(unix.Lstat(p, &st))
+	var st unix.Statx_t
+	do(unix.Statx(unix.AT_FDCWD, p, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BASIC_STATS, &st))
 	e := entry{ino: st.Ino}
+	if st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0 {
+		e.kind = 'm'
+		return e
+	}
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:
 		e.kind = 'd'
