@@ -25,7 +25,7 @@ var throughItself = []struct {
 func TestCopyStandsIn(t *testing.T) {
 	for _, c := range throughItself {
 		t.Run(c.name, func(t *testing.T) {
-			base := workspace(t)
+			base := jptooltest.OpenRoot(t)
 			became := map[string]string{}
 			for _, how := range []string{"rename", "copy"} {
 				dir := base + "/" + how
