@@ -14,10 +14,10 @@ var throughItself = []struct {
 	tree []string
 	op   op
 }{
-	{"the target through a link in the source", []string{"symlink ws/d/l ../e", "file ws/d/z", "dir ws/e"}, op{"rename", "d", "d/l/x"}},
-	{"the source through a link in itself", []string{"symlink ws/d/up ..", "file ws/d/z", "dir ws/e"}, op{"rename", "d/up/d", "e/x"}},
-	{"both through a link in the source", []string{"symlink ws/a/b/b $ROOT/ws/a", "file ws/a/b/z", "dir ws/a/m"}, op{"rename", "a/b/b/b", "a/b/b/m/a"}},
-	{"the target through the source, a link", []string{"symlink ws/l d", "dir ws/d"}, op{"rename", "l", "l/x"}},
+	{"the target through a link in the source", []string{"symlink ws/d/l ../e", "file ws/d/z", "dir ws/e"}, op{Do: "rename", A: "d", B: "d/l/x"}},
+	{"the source through a link in itself", []string{"symlink ws/d/up ..", "file ws/d/z", "dir ws/e"}, op{Do: "rename", A: "d/up/d", B: "e/x"}},
+	{"both through a link in the source", []string{"symlink ws/a/b/b $ROOT/ws/a", "file ws/a/b/z", "dir ws/a/m"}, op{Do: "rename", A: "a/b/b/b", B: "a/b/b/m/a"}},
+	{"the target through the source, a link", []string{"symlink ws/l d", "dir ws/d"}, op{Do: "rename", A: "l", B: "l/x"}},
 }
 
 // TestCopyStandsIn shows that copying, which stands in for a rename that is refused, does what the
@@ -54,7 +54,7 @@ func TestReplaceThroughSource(t *testing.T) {
 	s := &scene{
 		Way: "landlock", Tree: []string{"symlink ws/a/l ../b", "file ws/b/f"},
 		Access: jptool.AccessPolicy{FS: []jptool.FsRule{jptooltest.Rule("a", "read write"), jptooltest.Rule("b", "read create delete")}},
-		Ops:    []op{{"replace", "a/l", "a/l/f"}},
+		Ops:    []op{{Do: "replace", A: "a/l", B: "a/l/f"}},
 	}
 	list, usable, bad := r.run(s)
 	if bad != nil || !usable || len(list) != 1 || !list[0].allowed || list[0].difference != replaces {
