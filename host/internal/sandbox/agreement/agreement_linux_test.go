@@ -20,6 +20,7 @@ import (
 // counts is what a run saw.
 type counts struct {
 	cases, useless, scenes, unusable int
+	staged                           int // files that were handed down and are allowed to get a name
 	allowed, denied, differences     map[string]int
 }
 
@@ -34,6 +35,9 @@ func (c *counts) add(list []result) {
 		} else {
 			c.denied[capability(r.op)]++
 		}
+		if r.op.Do == "stage" && r.allowed {
+			c.staged++
+		}
 		if r.difference != "" {
 			c.differences[r.difference]++
 		}
@@ -46,6 +50,7 @@ func (c *counts) String() string {
 	for _, name := range []string{"read", "create", "update", "delete", "execute", "move"} {
 		fmt.Fprintf(&b, " %s %d/%d", name, c.allowed[name], c.denied[name])
 	}
+	fmt.Fprintf(&b, "; staged %d", c.staged)
 	for _, d := range slices.Sorted(maps.Keys(c.differences)) {
 		fmt.Fprintf(&b, "; %s: %d", d, c.differences[d])
 	}
@@ -57,6 +62,9 @@ func (c *counts) enough(t *testing.T, want int) {
 	t.Helper()
 	if c.cases < want {
 		t.Errorf("only %d of %d cases", c.cases, want)
+	}
+	if c.staged < want/2000 {
+		t.Errorf("only %d staged files; want %d", c.staged, want/2000)
 	}
 	for _, name := range []string{"read", "create", "update", "delete", "execute", "move"} {
 		if least := want / 200; c.allowed[name] < least || c.denied[name] < least {

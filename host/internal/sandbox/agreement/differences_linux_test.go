@@ -140,7 +140,7 @@ func TestDifferences(t *testing.T) {
 				text, differs := strings.CutPrefix(line, "! ")
 				text, want, _ := strings.Cut(text, " = ")
 				f := append(strings.Fields(text), "")
-				o := op{f[0], f[1], f[2]}
+				o := op{Do: f[0], A: f[1], B: f[2]}
 				if judged := !slices.Contains([]string{"stat", "chmod", "utime", "xattr", "copy"}, o.Do); judged {
 					if allowed := check.allows(o); allowed == strings.HasPrefix(want, "ok") == differs {
 						t.Errorf("%s: the check says %v", line, allowed)

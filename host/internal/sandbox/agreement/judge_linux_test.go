@@ -73,6 +73,10 @@ func (j *judge) allows(o op) bool {
 		return j.entry(o.A, jptool.Create) != nil
 	case "write":
 		return j.entry(o.A, jptool.Create|jptool.Update) != nil
+	case "stage":
+		// A file of another rule is refused in any case, or is no more than a new one.
+		t := j.entry(o.A, jptool.Create)
+		return t != nil && (j.stagedFor(o.A) == o.FD || t.Granted().Has(jptool.Update))
 	case "delete", "rmdir":
 		return j.entry(o.A, jptool.Delete) != nil
 	case "link":
@@ -125,6 +129,32 @@ func (j *judge) copies(a, b string) bool {
 		return false
 	}
 	return !slices.ContainsFunc(list, func(name string) bool { return !j.copies(path.Join(a, name), path.Join(b, name)) })
+}
+
+// stagedFor is the file that was handed down for an entry that may be created and not written, or
+// 0.
+func (j *judge) stagedFor(wire string) int {
+	t := j.entry(wire, jptool.Create)
+	if t == nil || t.Granted().Has(jptool.Update) {
+		return 0
+	}
+	fd, _ := t.StagedFile()
+	return fd
+}
+
+// staged is the file that was handed down for an entry, or another one to try; 0 when there
+// is none that is not in use.
+func (j *judge) staged(wire string, used map[int]bool) int {
+	fd := j.stagedFor(wire)
+	for _, s := range j.plan.Staged {
+		if fd == 0 && !used[s.FD] {
+			fd = s.FD
+		}
+	}
+	if used[fd] {
+		return 0
+	}
+	return fd
 }
 
 // holdsMount reports whether something is mounted in what is at a path: nothing can remove that.

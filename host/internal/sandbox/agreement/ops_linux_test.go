@@ -18,6 +18,8 @@ type op struct {
 	Do string `json:"do"`
 	A  string `json:"a"`
 	B  string `json:"b,omitempty"`
+	// FD is the unnamed file that is given a name; the runner chooses it.
+	FD int `json:"fd,omitempty"`
 }
 
 func (o op) String() string { return strings.TrimSpace(o.Do + " " + o.A + " " + o.B) }
@@ -81,6 +83,18 @@ var operations = map[string]func(a, b string) (string, error){
 	"chmod": func(a, _ string) (string, error) { return "", unix.Chmod(a, 0o711) },
 	"utime": func(a, _ string) (string, error) { return "", unix.Utimes(a, make([]unix.Timeval, 2)) },
 	"xattr": func(a, _ string) (string, error) { return "", unix.Setxattr(a, "user.x", []byte("x"), 0) },
+}
+
+// stage fills a file that was handed down, and gives it a name. Unprotected it is a file like
+// any other.
+func stage(fd int, p string) error {
+	if fd == 0 {
+		return writeTo(p, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, "staged")
+	}
+	if _, err := unix.Pwrite(fd, []byte("staged"), 0); err != nil {
+		return err
+	}
+	return unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), unix.AT_FDCWD, p, unix.AT_SYMLINK_FOLLOW)
 }
 
 func open(p string, flags int, mode uint32) (int, error) {

@@ -27,7 +27,13 @@ type answer struct {
 
 // attempt does an operation on absolute paths.
 func attempt(o op) answer {
-	seen, err := operations[o.Do](o.A, o.B)
+	var seen string
+	var err error
+	if o.Do == "stage" {
+		err = stage(o.FD, o.A)
+	} else {
+		seen, err = operations[o.Do](o.A, o.B)
+	}
 	if err == nil {
 		if seen = strings.TrimPrefix(seen, magic); o.Do == "read" {
 			seen = strconv.QuoteToASCII(seen) // JSON takes no bytes

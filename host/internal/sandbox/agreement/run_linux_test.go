@@ -159,6 +159,7 @@ func (r *runner) run(s *scene) (list []result, usable bool, bad *wrong) {
 		}
 	}()
 	spare := r.base + "/spare"
+	used := map[int]bool{} // files that have a name
 	for _, o := range s.Ops {
 		control := attempt(o.in(twin))
 		did := scan(twin)
@@ -168,11 +169,18 @@ func (r *runner) run(s *scene) (list []result, usable bool, bad *wrong) {
 			was = restore(twin, spare, was)
 			continue
 		}
+		if o.Do == "stage" {
+			if o.FD = check.staged(o.A, used); o.FD == 0 {
+				r.counts.useless++
+				was = restore(twin, spare, was)
+				continue
+			}
+		}
 		res := result{op: o, allowed: check.allows(o), control: control.text(done)}
 		if more := check.excess(wide, o); more != 0 {
 			return list, true, fail(o, "the effective policy grants %s, and the declared one does not", more)
 		}
-		across, behind := check.across(o), check.behindMask(o.A) || o.B != "" && check.behindMask(o.B)
+		across, behind := check.across(o) || o.Do == "stage" && s.strange(check, o), check.behindMask(o.A) || o.B != "" && check.behindMask(o.B)
 		behind = behind || o.Do == "link" && check.hidden(o.A)
 		// All that a path says is asked before the operation, which may take away what it leads through.
 		copies := o.Do == "rename" && check.copies(o.A, o.B) && !check.holdsMount(o.A)
@@ -181,6 +189,7 @@ func (r *runner) run(s *scene) (list []result, usable bool, bad *wrong) {
 		if err != nil {
 			return list, true, fail(o, "the probe died: %v", err)
 		}
+		used[o.FD] = o.FD != 0 && got.Result == "ok"
 		now := scan(dir)
 		became := effect(dir, is, now, true)
 		res.kernel = got.text(became)

@@ -39,6 +39,22 @@ func (s *scene) scanned(p string) string {
 	return p
 }
 
+// strange reports whether a staged file is not for the place where it is to go: of another rule, or
+// from around what is mounted there.
+func (s *scene) strange(j *judge, o op) bool {
+	if j.stagedFor(o.A) != o.FD {
+		return true
+	}
+	for _, f := range j.plan.Staged {
+		if f.FD == o.FD {
+			dir := path.Dir(j.root)
+			at, to := strings.TrimPrefix(f.Path+"/", dir+"/"), strings.TrimPrefix(j.abs(o.A), dir+"/")
+			return (s.scanned(at) == at) != (s.scanned(to) == to)
+		}
+	}
+	return false
+}
+
 // sketch is a tree while it is drawn.
 type sketch struct {
 	kinds map[string]string // by path: dir, file, or symlink and where it leads, as for a mount
@@ -263,7 +279,7 @@ func (s *scene) drawOps(t *rapid.T, k *sketch, mount string) {
 			o.A = pick(files, "file")
 		case "list":
 			o.A = pick(dirs, "dir")
-		case "create", "write", "mkdir", "symlink":
+		case "create", "write", "stage", "mkdir", "symlink":
 			o.A = fresh()
 		case "delete":
 			o.A = pick(append(entries, files...), "entry")
@@ -285,6 +301,6 @@ func (s *scene) drawOps(t *rapid.T, k *sketch, mount string) {
 
 // drawn are the operations, those that need more luck more often.
 var drawn = []string{
-	"read", "list", "update", "append", "edit", "truncate", "empty", "execute", "execute", "execute", "create", "write", "mkdir", "symlink", "link",
+	"read", "list", "update", "append", "edit", "truncate", "empty", "execute", "execute", "execute", "create", "write", "stage", "stage", "mkdir", "symlink", "link",
 	"delete", "delete", "delete", "delete", "delete", "rmdir", "rename", "rename", "rename", "rename", "replace", "replace", "exchange", "exchange",
 }
