@@ -10,7 +10,7 @@ const (
 	FormatArguments Action = "format_arguments"
 )
 
-// Context is what the host tells a tool about the call (design, wire contract).
+// Context is what the host tells a tool about the call (docs/wire.md).
 type Context struct {
 	// Root is the absolute path of the workspace; it need not be canonical.
 	Root   string `json:"root"`

@@ -8,7 +8,7 @@ const contentCaps = Read | Update | Execute
 
 // CheckMove checks what moving the entry source to the entry target needs beyond
 // delete on the source and create or update on the target, which the caller has
-// asked for (design, rule 7). dir says that the source is a directory: then it is
+// asked for. dir says that the source is a directory: then it is
 // everything in it that moves, so that rules and pins below either side count.
 //
 // If the target would grant a capability on the content that the source does not, the

@@ -62,7 +62,7 @@ type move struct {
 //
 //	paths · delete on the source · create or update on the target · the target's name · same path · suppress · what is at
 //	the source · into itself · what is at the target and what is needed for it · rules in and below
-//	both (design, rule 7) · parents · expected_digest · (preview ends here) ·
+//	both ([jptool.Workspace.CheckMove]) · parents · expected_digest · (preview ends here) ·
 //	questions overwrite_file, move_dirty_source · move
 func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	defer fskit.Bound(c, o.Deadline)()

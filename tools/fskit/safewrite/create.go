@@ -16,9 +16,9 @@ import (
 // less the umask, as in os.OpenFile.
 //
 // Where t grants create but not update and the launcher handed down an unnamed file
-// for it, that one is filled and given the name (design, "create without update"). On file systems
-// without unnamed files and without update and delete on the directory, a process killed in
-// the middle leaves a part of the file.
+// for it ([jptool.Target.StagedFile]), that one is filled and given the name: a sandbox lets no other
+// new file be written there. On file systems without unnamed files and without update and delete
+// on the directory, a process killed in the middle leaves a part of the file.
 func Create(t *jptool.Target, content []byte, perm fs.FileMode) error {
 	return create(t, &source{content: content, perm: perm})
 }

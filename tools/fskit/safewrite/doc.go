@@ -1,5 +1,5 @@
 // Package safewrite makes and replaces the content of files so that nobody ever finds
-// half of it (design, "Replacing content").
+// half of it.
 //
 // A file is replaced by a temporary beside it and a rename wherever the policy grants
 // create, update and delete on both, so that a process killed at any moment leaves the

@@ -84,9 +84,9 @@ func RemoveMade(made []*jptool.Target) (left []*jptool.Target) {
 	return nil
 }
 
-// RemoveEmptyParent removes the directory that held t when it is empty now and may go
-// (design, "What a rule means", rule 8): with `delete` on it, never the root, the
-// target of a mount, a pinned directory, or one that a rule is on. It reports whether it did.
+// RemoveEmptyParent removes the directory that held t when it is empty now and may go: with
+// `delete` on it, never the root, the target of a mount, a pinned directory, or one that a rule is
+// on. It reports whether it did.
 func RemoveEmptyParent(t *jptool.Target) (*jptool.Target, bool) {
 	p := t.Parent()
 	if p.IsRoot() || p.HasRule() || !p.Granted().Has(jptool.Delete) {
