@@ -95,7 +95,7 @@ func (h *holding) split(limit, fixed map[string]jptool.Caps) {
 		}
 		if taken != 0 {
 			// The entries that are granted something of their own must stay in place.
-			taken |= caps & entryCap
+			taken |= caps & entryCaps
 		}
 		if by == nil {
 			return taken, fmt.Sprintf("with %s what rules below it depend on could be moved", taken)
@@ -247,7 +247,7 @@ func (h *holding) idle(s *spot) bool {
 // and another put there.
 func (h *holding) replaceable(p string) bool {
 	for top := h.topOf(p); p != top; p = path.Dir(p) {
-		if h.does(path.Dir(p)).Has(entryCap) {
+		if h.does(path.Dir(p)).Has(entryCaps) {
 			return true
 		}
 	}

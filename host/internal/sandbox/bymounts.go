@@ -28,7 +28,7 @@ func (h *holding) byMounts() {
 	h.entries()
 	for _, s := range h.spots {
 		if !s.bare && !s.missing() && !s.dir() && !h.isRoot(s.Abs) && (h.kept[s.Abs] || h.covers[s.Abs] != nil) {
-			s.stays(s.e & entryCap)
+			s.stays(s.e & entryCaps)
 			h.forgo(s)
 		}
 	}
@@ -297,7 +297,7 @@ func (h *holding) entries() {
 		if s.bare || s.missing() || s.top == "" || h.isRoot(s.Abs) {
 			continue
 		}
-		if more := s.e & entryCap &^ h.allows(path.Dir(s.Abs)); more != 0 {
+		if more := s.e & entryCaps &^ h.allows(path.Dir(s.Abs)); more != 0 {
 			h.kept[s.Abs] = true
 			if !s.dir() {
 				s.stays(more)

@@ -12,9 +12,9 @@ import (
 const (
 	// fileCaps are the rights that mean something on a file; creating and deleting it
 	// are rights on its directory.
-	fileCaps = jptool.Read | jptool.Update | jptool.Execute
-	entryCap = jptool.Create | jptool.Delete
-	lookCaps = jptool.Read | jptool.Execute
+	fileCaps  = jptool.Read | jptool.Update | jptool.Execute
+	entryCaps = jptool.Create | jptool.Delete
+	lookCaps  = jptool.Read | jptool.Execute
 )
 
 // input is what is fitted, in the form that fitting needs.
