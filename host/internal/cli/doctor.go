@@ -60,15 +60,15 @@ var landlockSteps = []struct {
 	what string
 }{
 	{1, "files"},
-	{2, "moving and linking across directories"},
-	{3, "truncating"},
-	{4, "TCP ports"},
-	{5, "device commands"},
-	{6, "signals"},
+	{sandbox.MoveABI, "moving and linking across directories"},
+	{sandbox.TruncateABI, "truncating"},
+	{sandbox.NetABI, "TCP ports"},
+	{sandbox.IoctlABI, "device commands"},
+	{sandbox.ScopeABI, "signals"},
 }
 
 // fullABI is the version from which all of a policy is held, with namespaces.
-const fullABI = 4
+const fullABI = sandbox.NetABI
 
 // diagnose says what a machine can hold; survives says which processes may outlive their call, nil
 // for none. It is pure.
@@ -101,7 +101,7 @@ func diagnose(m sandbox.Machine, details machine.Details, tried *machine.Attempt
 		}
 	}
 	if m.Landlock > 0 && m.Landlock < fullABI {
-		d.Changes = append(d.Changes, change{machine.Landlock, fmt.Sprintf("version %d cannot hold TCP ports%s", m.Landlock, cond(m.Landlock < 3, ", nor truncating", "")), []string{"use Linux 6.7 or newer"}})
+		d.Changes = append(d.Changes, change{machine.Landlock, fmt.Sprintf("version %d cannot hold TCP ports%s", m.Landlock, cond(m.Landlock < sandbox.TruncateABI, ", nor truncating", "")), []string{"use Linux 6.7 or newer"}})
 	}
 	return d
 }
@@ -150,7 +150,7 @@ func (d *diagnosis) holds(m sandbox.Machine, survives error) {
 
 	if !by("files and directories: read, create, update, delete, execute", when(landlock, "landlock"), when(private, "a private tree")) {
 		not("files and directories", "there is no Landlock")
-	} else if m.Landlock < 3 && !private {
+	} else if m.Landlock < sandbox.TruncateABI && !private {
 		not("truncating files that may not be updated", "needs Landlock 3 (Linux 6.2) or namespaces")
 	}
 	if !by("entries that rules depend on stay in their place", when(private, "mounts")) && landlock {
@@ -163,15 +163,15 @@ func (d *diagnosis) holds(m sandbox.Machine, survives error) {
 	if !filter && !private {
 		not("no network", "needs Landlock, and seccomp or namespaces")
 	}
-	if !by("TCP ports", when(m.Landlock >= 4, "landlock")) {
+	if !by("TCP ports", when(m.Landlock >= sandbox.NetABI, "landlock")) {
 		not("TCP ports", "needs Landlock 4 (Linux 6.7)")
 	}
 	not("hosts and paths of access.net", "the kernel sees addresses only; tools check them")
 	if !by("memory and variables of other processes", when(landlock, "landlock"), when(filter, "seccomp"), when(private, "a process space of its own")) {
 		not("memory and variables of other processes", "needs Landlock")
 	}
-	by("signals to other processes", when(m.Landlock >= 6, "landlock"), when(private, "a process space of its own"))
-	if m.Landlock < 6 && !private {
+	by("signals to other processes", when(m.Landlock >= sandbox.ScopeABI, "landlock"), when(private, "a process space of its own"))
+	if m.Landlock < sandbox.ScopeABI && !private {
 		not("signals to other processes", "needs Landlock 6 (Linux 6.12) or namespaces")
 	}
 	if !by("system calls that lead around all this", when(filter, "seccomp")) {

@@ -86,7 +86,7 @@ func (h *holding) cover(s *spot) {
 	case taken&jptool.Write != 0:
 		keep &= lookCaps
 		if taken&jptool.Write&^h.above(s.Abs) == leaks && leaks != 0 {
-			why, remedy := older(truncateABI)
+			why, remedy := older(TruncateABI)
 			s.why, s.remedy = why+" and lets files be cut off, and a mount can only take all writing together", remedy
 			break
 		}

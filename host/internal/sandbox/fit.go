@@ -199,7 +199,7 @@ func (in *input) choose() (*holding, Tier) {
 
 // Alone reports whether Landlock and the filter hold, without namespaces, all that no rule
 // speaks of: other processes, what is outside of the trees, and a closed network.
-func (m Machine) Alone() bool { return m.Landlock >= signalABI && m.Seccomp }
+func (m Machine) Alone() bool { return m.Landlock >= ScopeABI && m.Seccomp }
 
 // noPrivateTree says why the namespace tier cannot be used, "" when it can.
 func (in *input) noPrivateTree() string {

@@ -1,31 +1,12 @@
 package sandbox
 
 import (
-	"fmt"
-
 	"github.com/jptools/jptools/jptool"
 )
 
-// The first versions of Landlock that hold something (reported as the ABI).
-const (
-	moveABI     = 2 // moving and linking across directories; refused before
-	truncateABI = 3
-	netABI      = 4 // TCP ports
-	ioctlABI    = 5 // commands to devices
-	signalABI   = 6 // signals to processes outside
-)
-
-// linux is the kernel that a version of Landlock came with.
-var linux = map[int]string{moveABI: "5.19", truncateABI: "6.2", netABI: "6.7", ioctlABI: "6.10", signalABI: "6.12"}
-
-// older says that the machine's Landlock is too old, and what to do.
-func older(abi int) (why, remedy string) {
-	return fmt.Sprintf("the kernel's Landlock is older than version %d", abi), "use Linux " + linux[abi] + " or newer"
-}
-
 // leaks are what Landlock leaves open on every file that a program can see.
 func (m Machine) leaks() jptool.Caps {
-	if m.Landlock < truncateABI {
+	if m.Landlock < TruncateABI {
 		return jptool.Update
 	}
 	return 0
@@ -72,11 +53,11 @@ func (h *holding) landlockLacks(p *Plan) {
 			h.lacking(nil, what, why, remedy, known)
 		}
 	}
-	lacking(moveABI, "moving and linking across directories, which is always refused", true)
-	lacking(ioctlABI, "commands to the devices that every program gets, and to what it is handed", true)
+	lacking(MoveABI, "moving and linking across directories, which is always refused", true)
+	lacking(IoctlABI, "commands to the devices that every program gets, and to what it is handed", true)
 	if p.Tier == TierLandlock {
-		lacking(truncateABI, "that files which may not be updated are not cut off, anywhere", false)
-		lacking(signalABI, "signals to other processes of the same user", false)
+		lacking(TruncateABI, "that files which may not be updated are not cut off, anywhere", false)
+		lacking(ScopeABI, "signals to other processes of the same user", false)
 	}
 }
 
@@ -88,7 +69,7 @@ func (h *holding) filterLacks(p *Plan) {
 	why, remedy := h.machine.Lacks("seccomp")
 	lacking := func(what string) { h.lacking(nil, what, why, remedy, false) }
 	switch {
-	case p.Tier == TierLandlock && (p.ABI < netABI || p.Net.Open):
+	case p.Tier == TierLandlock && (p.ABI < NetABI || p.Net.Open):
 		lacking("the network")
 	case p.Tier == TierLandlock:
 		lacking("the network, except for TCP: datagrams and local sockets")

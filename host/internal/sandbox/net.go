@@ -41,8 +41,8 @@ func (h *holding) net(p *Plan) {
 	}
 	slices.Sort(ports)
 	ports = slices.Compact(ports)
-	if p.Tier == TierNone || p.ABI < netABI {
-		why, remedy := older(netABI)
+	if p.Tier == TierNone || p.ABI < NetABI {
+		why, remedy := older(NetABI)
 		h.lacking(nil, fmt.Sprintf("that only these ports are connected to: %v", ports), why, remedy, false)
 	} else {
 		p.Net.Ports = ports
@@ -72,7 +72,7 @@ func (h *holding) netBy(p *Plan) string {
 		return "no sockets"
 	case p.Tier == TierNamespace:
 		return "an empty network"
-	case p.ABI >= netABI:
+	case p.ABI >= NetABI:
 		return "landlock (TCP only)"
 	}
 	return OwnCheck

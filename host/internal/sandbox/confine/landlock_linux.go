@@ -54,8 +54,8 @@ const ruleNetPort = 2 // LANDLOCK_RULE_NET_PORT
 func handledFS(abi int) uint64 {
 	rights := uint64(unix.LANDLOCK_ACCESS_FS_MAKE_SYM)<<1 - 1
 	for since, right := range map[int]uint64{
-		2: unix.LANDLOCK_ACCESS_FS_REFER, 3: unix.LANDLOCK_ACCESS_FS_TRUNCATE,
-		5: unix.LANDLOCK_ACCESS_FS_IOCTL_DEV, 9: unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX,
+		sandbox.MoveABI: unix.LANDLOCK_ACCESS_FS_REFER, sandbox.TruncateABI: unix.LANDLOCK_ACCESS_FS_TRUNCATE,
+		sandbox.IoctlABI: unix.LANDLOCK_ACCESS_FS_IOCTL_DEV, sandbox.ResolveABI: unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX,
 	} {
 		if abi >= since {
 			rights |= right
@@ -74,13 +74,13 @@ type domain struct {
 func newDomain(plan *sandbox.Plan) (*domain, error) {
 	d := &domain{fd: -1, handled: handledFS(plan.ABI)}
 	attr := [3]uint64{d.handled} // struct landlock_ruleset_attr: file system, network, scopes
-	if plan.ABI >= 4 {
+	if plan.ABI >= sandbox.NetABI {
 		attr[1] = unix.LANDLOCK_ACCESS_NET_BIND_TCP
 		if !plan.Net.Open || plan.Net.Ports != nil {
 			attr[1] |= unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
 		}
 	}
-	if plan.ABI >= 6 {
+	if plan.ABI >= sandbox.ScopeABI {
 		attr[2] = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 	}
 	// Older kernels take a longer structure when they do not know what is zero in it.
@@ -89,7 +89,7 @@ func newDomain(plan *sandbox.Plan) (*domain, error) {
 		return nil, fmt.Errorf("making a Landlock domain of version %d: %w", plan.ABI, errno)
 	}
 	d.fd = int(fd)
-	if plan.ABI >= 4 && plan.Net.Open {
+	if plan.ABI >= sandbox.NetABI && plan.Net.Open {
 		for _, port := range plan.Net.Ports {
 			rule := [2]uint64{unix.LANDLOCK_ACCESS_NET_CONNECT_TCP, uint64(port)}
 			if _, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, fd, ruleNetPort, uintptr(unsafe.Pointer(&rule)), 0, 0, 0); errno != 0 {

@@ -6,13 +6,14 @@ import (
 	"encoding/binary"
 	"net/netip"
 
+	"github.com/jptools/jptools/host/internal/sandbox"
 	"golang.org/x/sys/unix"
 )
 
 // address judges connect(2) and bind(2) of TCP sockets. Others are not held to ports.
 func (c *caller) address(j *judge) ([]Refusal, error) {
 	length := int(min(c.args[c.flags], unix.SizeofSockaddrInet6))
-	if length < unix.SizeofSockaddrInet4 || j.plan.ABI < 4 {
+	if length < unix.SizeofSockaddrInet4 || j.plan.ABI < sandbox.NetABI {
 		return nil, nil
 	}
 	b, err := c.read(c.args[c.path], length)

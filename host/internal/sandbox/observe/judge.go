@@ -155,7 +155,7 @@ func (j *judge) above(p string) bool {
 
 // port reports whether a TCP port may be connected to.
 func (j *judge) port(port uint16) bool {
-	if j.plan.Net.Ports == nil || j.plan.ABI < 4 {
+	if j.plan.Net.Ports == nil || j.plan.ABI < sandbox.NetABI {
 		return true
 	}
 	for _, p := range j.plan.Net.Ports {
