@@ -6,8 +6,8 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"math"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"sync"
@@ -30,10 +30,11 @@ type launcher struct {
 
 // supervisor is the host's end of one supervisor process.
 type supervisor struct {
-	sock    *os.File
-	process *os.Process
-	gone    chan struct{} // closed when the process has ended
-	calls   int
+	sock  *os.File
+	child child
+	leave sync.Once
+	gone  chan struct{} // closed when the process has ended, and been dismissed before
+	calls int
 }
 
 // The start function is the supervisor's business here; see Supervise.
@@ -45,11 +46,9 @@ func (l *launcher) warm() {
 	if l.closed || len(l.idle) > 0 {
 		return
 	}
-	l.wait.Go(func() {
-		if s, err := l.spawn(); err == nil {
-			l.put(s)
-		}
-	})
+	if s, err := l.spawnLocked(); err == nil {
+		l.idle = append(l.idle, s)
+	}
 }
 
 func (l *launcher) close() error {
@@ -57,32 +56,44 @@ func (l *launcher) close() error {
 	l.closed, l.idle = true, nil
 	open := slices.Collect(maps.Keys(l.all))
 	for _, s := range open {
-		_ = s.sock.Close() // all at once, and then one by one
+		l.dismiss(s) // all at once, and then one by one
 	}
 	l.mu.Unlock()
 	for _, s := range open {
-		s.abandon()
+		l.abandon(s)
 	}
 	l.wait.Wait()
 	return nil
 }
 
+// dismiss closes the connection to a supervisor, upon which it ends, and has it waited for. Until
+// then nobody waits: that would hold up a thread, and who runs one tool and ends need not have it.
+func (l *launcher) dismiss(s *supervisor) {
+	_ = s.sock.Close()
+	s.leave.Do(func() {
+		l.wait.Go(func() {
+			s.child.wait()
+			close(s.gone)
+			l.mu.Lock()
+			delete(l.all, s)
+			l.mu.Unlock()
+		})
+	})
+}
+
 // take returns an idle supervisor, or a new one.
 func (l *launcher) take() (*supervisor, error) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	for len(l.idle) > 0 {
 		s := l.idle[len(l.idle)-1]
 		l.idle = l.idle[:len(l.idle)-1]
-		select {
-		case <-s.gone: // killed while nothing was going on
-			_ = s.sock.Close()
-		default:
-			l.mu.Unlock()
+		if !s.child.ended() {
 			return s, nil
 		}
+		l.dismiss(s) // killed while nothing was going on
 	}
-	l.mu.Unlock()
-	return l.spawn()
+	return l.spawnLocked()
 }
 
 // put keeps a supervisor whose call ended well, or ends it when there are enough.
@@ -90,72 +101,80 @@ func (l *launcher) put(s *supervisor) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed || len(l.idle) == maxIdle {
-		_ = s.sock.Close()
+		l.dismiss(s)
 		return
 	}
 	l.idle = append(l.idle, s)
 }
 
-func (l *launcher) spawn() (*supervisor, error) {
+// spawnLocked starts a supervisor; the caller holds the lock.
+func (l *launcher) spawnLocked() (*supervisor, error) {
+	if l.closed {
+		return nil, errClosed
+	}
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
-	theirs := os.NewFile(uintptr(fds[1]), "supervisor's end")
-	defer closeAll(theirs)
-	if err := unix.SetNonblock(fds[0], true); err != nil {
+	pid, err := startSupervisor(fds[1])
+	_ = unix.Close(fds[1])
+	if err != nil {
 		_ = unix.Close(fds[0])
 		return nil, err
 	}
-	s := &supervisor{sock: os.NewFile(uintptr(fds[0]), "supervisor"), gone: make(chan struct{})}
-	cmd := &exec.Cmd{
-		// Not the path of the binary: that may have been replaced since.
-		Path: "/proc/self/exe",
-		Args: []string{supervisorName},
-		// It needs few threads; and nothing of the host's environment.
-		Env:        []string{"GOMAXPROCS=2"},
-		Dir:        "/",
-		ExtraFiles: []*os.File{theirs},
-		// In the terminal's foreground group it would die of ctrl-c before the tool.
-		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		closeAll(s.sock)
-		return nil, errClosed
-	}
-	if err := cmd.Start(); err != nil {
-		closeAll(s.sock)
-		return nil, err
-	}
-	s.process = cmd.Process
+	_ = unix.SetNonblock(fds[0], true) // so that the poller takes it
+	s := &supervisor{sock: os.NewFile(uintptr(fds[0]), "supervisor"), child: child{pid: pid}, gone: make(chan struct{})}
 	l.all[s] = struct{}{}
-	l.wait.Go(func() {
-		_ = cmd.Wait()
-		close(s.gone)
-		l.mu.Lock()
-		delete(l.all, s)
-		l.mu.Unlock()
-	})
 	return s, nil
+}
+
+func startSupervisor(sock int) (pid int, err error) {
+	keepInherited()
+	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = unix.Close(null) }()
+	// Not the path of the binary: that may have been replaced since.
+	return syscall.ForkExec("/proc/self/exe", []string{supervisorName}, &syscall.ProcAttr{
+		// It needs few threads; and nothing of the host's environment.
+		Env:   []string{"GOMAXPROCS=2"},
+		Dir:   "/",
+		Files: []uintptr{uintptr(null), uintptr(null), uintptr(null), uintptr(sock)},
+		// In the terminal's foreground group it would die of ctrl-c before the tool.
+		Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+}
+
+// keepInherited keeps from supervisors, and so from tools, what the host has inherited itself without
+// asking for it. Descriptors of our own have the close-on-exec flag anyway.
+func keepInherited() {
+	if unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return
+	}
+	names, _ := os.ReadDir("/proc/self/fd") // before Linux 5.11
+	for _, name := range names {
+		if fd, err := strconv.Atoi(name.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
 }
 
 // abandon ends a supervisor that is not needed, or does not answer. It is given the time
 // to end its tree itself, and woken for it: the tool may have stopped it. If that does
 // not help its tree is ended from here, as long as it still holds it together.
-func (s *supervisor) abandon() {
-	_ = s.sock.Close()
-	_ = s.process.Signal(unix.SIGCONT)
+func (l *launcher) abandon(s *supervisor) {
+	l.dismiss(s)
+	s.child.hold(func(pid int) { _ = unix.Kill(pid, unix.SIGCONT) })
 	for range 3 {
 		select {
 		case <-s.gone:
 			return
 		case <-time.After(killFor + giveUp/10):
-			_, _ = signalTree(s.process.Pid, unix.SIGKILL)
+			s.child.hold(func(pid int) { _, _ = signalTree(pid, unix.SIGKILL) })
 		}
 	}
-	_ = s.process.Kill()
+	s.child.hold(func(pid int) { _ = unix.Kill(pid, unix.SIGKILL) })
 	<-s.gone
 }
 
@@ -181,7 +200,7 @@ func (l *launcher) run(ctx context.Context, spec *Spec) (*Result, error) {
 	fields := append([]string{frameRun, call, spec.Program, spec.Dir, string(spec.Plan), strconv.Itoa(len(spec.Argv))}, spec.Argv...)
 	if err := sendFrame(s.sock, append(streams.child[:], spec.ExtraFiles...), append(fields, spec.Env...)...); err != nil {
 		streams.abandon()
-		_ = s.sock.Close() // half a frame may have gone out
+		l.dismiss(s) // half a frame may have gone out
 		return nil, &StartError{Program: spec.Argv[0], Err: err}
 	}
 	streams.handedOver()
@@ -193,14 +212,14 @@ func (l *launcher) run(ctx context.Context, spec *Spec) (*Result, error) {
 	}()
 	reason, d := s.await(ctx, spec, call, streams.flood, answer)
 	if d.err != nil {
-		s.abandon()
+		l.abandon(s)
 	}
 	if flood := streams.finish(); reason == 0 {
 		reason = flood
 	}
 	result := &Result{Stdout: streams.output[0].kept, Stderr: streams.output[1].kept, Duration: time.Since(began)}
 	if err := d.failure(spec); err != nil {
-		_ = s.sock.Close()
+		l.dismiss(s)
 		return result, err
 	}
 	l.put(s)

@@ -54,46 +54,41 @@ func supervise(start Start) int {
 	if err != nil || kind != unix.SOCK_STREAM {
 		return 2 // somebody tried the name by hand
 	}
-	closeInherited()
+	unix.CloseOnExec(socketFD)
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 1
 	}
-	// The first use of os.Process tries out pidfds. That must not happen later on a
-	// thread whose filter denies them: it would switch them off for all of the process.
-	if self, err := os.FindProcess(os.Getpid()); err == nil {
-		_ = self.Release()
+	// The host is waiting for the first tool to start: what is only needed after that is set up after
+	// that. Until then there is nothing to end, and signals and the end of the host do what they do.
+	var next frame
+	if next.fields, next.fds, err = receiveFrame(socketFD); err != nil {
+		return 0
 	}
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
-	frames := make(chan frame)
-	go func() {
-		defer close(frames)
-		for {
-			fields, fds, err := receiveFrame(socketFD)
-			if err != nil {
-				closeFDs(fds)
-				return
-			}
-			frames <- frame{fields, fds}
-		}
-	}()
+	var frames chan frame
 	for {
-		select {
-		case f, ok := <-frames:
-			if !ok {
-				return 0
-			}
-			c, err := newCall(f)
-			if err != nil {
-				return 1
-			}
-			if c == nil { // a stop that came too late
-				continue
-			}
+		c, err := newCall(next)
+		if err != nil || c == nil && frames == nil {
+			return 1
+		}
+		again := true
+		if c != nil { // else a stop that came too late
 			c.start(start)
-			again := c.serve(frames, signals)
+			if frames == nil {
+				signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
+				frames = make(chan frame)
+				go listen(frames)
+			}
+			again = c.serve(frames, signals)
 			c.release()
-			if !again {
+		}
+		if !again {
+			return 0
+		}
+		var open bool
+		select {
+		case next, open = <-frames:
+			if !open {
 				return 0
 			}
 		case <-signals:
@@ -102,23 +97,16 @@ func supervise(start Start) int {
 	}
 }
 
-// closeInherited closes what the host had inherited itself without asking for it, and
-// would hand on to tools. Descriptors of our own have the close-on-exec flag.
-func closeInherited() {
-	unix.CloseOnExec(socketFD)
-	names, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		_ = unix.CloseRange(socketFD+1, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC)
-		return
-	}
-	for _, name := range names {
-		fd, err := strconv.Atoi(name.Name())
-		if err != nil || fd <= socketFD {
-			continue
+// listen passes on what the host sends.
+func listen(frames chan<- frame) {
+	defer close(frames)
+	for {
+		fields, fds, err := receiveFrame(socketFD)
+		if err != nil {
+			closeFDs(fds)
+			return
 		}
-		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
-			_ = unix.Close(fd)
-		}
+		frames <- frame{fields, fds}
 	}
 }
 
