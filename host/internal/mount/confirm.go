@@ -154,10 +154,13 @@ func (pl *planner) broad(target string) string {
 type place struct{ path, what string }
 
 // sensitivePlaces: `~/` is the home directory. The list warns; it does not protect, and
-// cannot be complete.
+// cannot be complete. It is longer than that of RFD 075, which is asked for before each call
+// (policy/sensitive.go): who mounts a directory decides once about all that is in it, so
+// that whole directories are named, and what programs obey and the system consists of, too.
 var sensitivePlaces = []place{
 	{"~/.ssh", "SSH keys"},
 	{"~/.gnupg", "GnuPG keys"},
+	{"~/.gpg", "GnuPG keys"},
 	{"~/.password-store", "passwords"},
 	{"~/.local/share/keyrings", "passwords"},
 	{"~/.local/share/kwalletd", "passwords"},

@@ -12,11 +12,18 @@ import (
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// sensitivePaths is the built-in list of RFD 075, "Sensitive path protection".
-var sensitivePaths = []string{
-	"~/.ssh", "~/.gnupg", "~/.gpg", "~/.aws/credentials", "~/.config/gcloud", "~/.kube/config", "~/.docker/config.json",
-	"**/.env", "**/.env.*",
-}
+// The built-in list of RFD 075, "Sensitive path protection": what is asked for before a call that
+// may reach it. Mounts are asked for by a longer list (mount/confirm.go), which has all of
+// sensitivePlaces.
+var (
+	sensitivePlaces = []string{
+		"~/.ssh", "~/.gnupg", "~/.gpg", "~/.aws/credentials", "~/.config/gcloud", "~/.kube/config", "~/.docker/config.json",
+	}
+	sensitiveNames = []string{"**/.env", "**/.env.*"}
+)
+
+// SensitiveNames are the built-in patterns of places of secrets that can lie in a workspace.
+func SensitiveNames() []string { return slices.Clone(sensitiveNames) }
 
 // sensitiveEntries bounds how many names of a directory are looked at.
 const sensitiveEntries = 4096
@@ -34,8 +41,7 @@ type sensitiveFinder struct {
 // for, because that would walk the tree before each call. It warns; it does not protect.
 func findSensitive(d *Declared, r Request) []Sensitive {
 	f := &sensitiveFinder{d: d, home: homeOf(r.Home)}
-	patterns := slices.Clone(sensitivePaths)
-	patterns = append(patterns, r.Tool.SensitivePaths...)
+	patterns := slices.Concat(sensitivePlaces, sensitiveNames, r.Tool.SensitivePaths)
 	candidates := f.candidates()
 	for _, written := range patterns {
 		pattern := filepath.ToSlash(written)

@@ -1,11 +1,13 @@
 package policy
 
 import (
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/jptools/jptools/host/internal/mount"
 	"github.com/jptools/jptools/jptool/jptooltest"
 )
 
@@ -48,5 +50,25 @@ func TestSensitive(t *testing.T) {
 	w.root = w.home
 	if got := list(w.compile("t")); got != ".ssh by ." {
 		t.Error(got)
+	}
+}
+
+// A place that is asked for before a call is one that is asked for when it is mounted.
+func TestMountsAskForPlaces(t *testing.T) {
+	home := jptooltest.TempRoot(t)
+	req := mount.Request{Root: home + "/ws", Home: home, Look: mount.System{Root: home + "/ws"}}
+	for _, place := range sensitivePlaces {
+		rest, ok := strings.CutPrefix(place, "~/")
+		if !ok {
+			t.Errorf("%s does not lie in the home directory", place)
+			continue
+		}
+		at := home + "/" + rest
+		if err := os.MkdirAll(at, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if got := mount.Caution(at, req); !strings.Contains(got, "reaches") {
+			t.Errorf("%s: %q", place, got)
+		}
 	}
 }

@@ -122,9 +122,6 @@ func (k *call) unattendedByUser() bool {
 	return k.Tool.Run == "unattended" && !at.IsZero() && at.Layer != config.LayerDefault && !at.Layer.Repository()
 }
 
-// secretNames are the built-in patterns of RFD 075 that can match in a workspace.
-var secretNames = []string{"**/.env", "**/.env.*"}
-
 // mentioned warns, once per session and place, when the tool of a call spoke of a place of
 // secrets inside the workspace on standard error. That is how RFD 075 has it for tools
 // without declared access, whose default includes such files; it is a hint and catches nothing
@@ -133,10 +130,10 @@ func (k *call) mentioned(ctx context.Context, stderr string) {
 	if k.Tool.Access != nil && k.Tool.Access.FS != nil || stderr == "" {
 		return
 	}
-	patterns := secretNames
+	patterns := policy.SensitiveNames()
 	for _, written := range k.Tool.SensitivePaths {
 		if !strings.HasPrefix(written, "~") && !filepath.IsAbs(written) {
-			patterns = append(patterns[:len(patterns):len(patterns)], filepath.ToSlash(written))
+			patterns = append(patterns, filepath.ToSlash(written))
 		}
 	}
 	told := map[string]bool{}
