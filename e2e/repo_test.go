@@ -233,6 +233,32 @@ func TestToolsHaveScripts(t *testing.T) {
 	}
 }
 
+// A script that is skipped says what is missing.
+func TestSkipsSayWhy(t *testing.T) {
+	n := 0
+	for _, dir := range []string{"host", "tools/*", "e2e"} {
+		scripts, err := filepath.Glob(filepath.Join(repo, filepath.FromSlash(dir), "testdata", "script", "*.txtar"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range scripts {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, line := range strings.Split(string(data), "\n") {
+				if strings.HasSuffix(line, "] skip") || line == "skip" {
+					t.Errorf("%s:%d: write why, as in [!symlink] skip 'symlinks cannot be made here'", name, i+1)
+				}
+			}
+			n++
+		}
+	}
+	if n < 50 {
+		t.Fatalf("only %d scripts were looked at", n)
+	}
+}
+
 // A module's replace lines lead to siblings only, and every outside dependency has its
 // reason in docs/decisions.md.
 func TestModules(t *testing.T) {
