@@ -39,8 +39,8 @@ func TestReplacements(t *testing.T) {
 		{"regex with lookahead", "ab ac", []string{"a(?=c)", "x"}, object{"replace_using_regex": true}, "ab xc"},
 		{"CRLF kept", "a\r\nb\r\n", []string{"a\nb", "c\nd"}, nil, "c\r\nd\r\n"},
 		{"invalid UTF-8 and mark kept", "\ufeffa\xff\r\nb", []string{"b", "c"}, nil, "\ufeffa\xff\r\nc"},
-		{"dollar in a literal W-T5", "a", []string{"A", "$1 ${x} $$"}, object{"case_sensitive": false}, "$1 ${x} $$"},
-		{"white space only W-T3", "a  b", []string{"  ", " "}, nil, "a b"},
+		{"dollar in a literal", "a", []string{"A", "$1 ${x} $$"}, object{"case_sensitive": false}, "$1 ${x} $$"},
+		{"white space only", "a  b", []string{"  ", " "}, nil, "a b"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t)
@@ -66,13 +66,13 @@ func TestFailures(t *testing.T) {
 		{"identical", object{"patterns": pairs("a", "b", "x", "x")}, jptool.CodeInvalidArguments, "pattern #2: `old` and `new` are identical"},
 		{"no file", object{"path": nil, "patterns": []object{{"old": "x", "new": "y", "paths": "f"}, {"old": "x", "new": "y"}}}, jptool.CodeInvalidArguments, "pattern #2: it has no file"},
 		{"empty paths", paths([]string{}), jptool.CodeInvalidArguments, "pattern #1: `paths` is empty"},
-		{"empty old W-T3", object{"patterns": pairs("", "b")}, jptool.CodeInvalidArguments, "pattern #1: `old` is empty"},
-		{"white space that is not there W-T3", object{"patterns": pairs("\t\t", "b")}, jptool.CodeNoMatch, "#1"},
-		{"not found W-T13", object{"patterns": pairs("nowhere", "b")}, jptool.CodeNoMatch, "#1 `nowhere` does not occur in f"},
-		{"one of two W-T13", object{"patterns": pairs("main", "m", "nowhere", "b")}, jptool.CodeNoMatch, "1 of 2 patterns can be applied, and it is all or none\n#2"},
-		{"never fuzzy W-T1", object{"patterns": pairs("foo bar;", "b")}, jptool.CodeNoMatch, "closest: line 2, where only white space differs"},
-		{"never fuzzy W-T2", object{"patterns": pairs("é  é", "b")}, jptool.CodeNoMatch, "#1"},
-		{"never trimmed W-T4", object{"patterns": pairs("  i  ", "j")}, jptool.CodeNoMatch, "#1"},
+		{"empty old", object{"patterns": pairs("", "b")}, jptool.CodeInvalidArguments, "pattern #1: `old` is empty"},
+		{"white space that is not there", object{"patterns": pairs("\t\t", "b")}, jptool.CodeNoMatch, "#1"},
+		{"not found", object{"patterns": pairs("nowhere", "b")}, jptool.CodeNoMatch, "#1 `nowhere` does not occur in f"},
+		{"one of two", object{"patterns": pairs("main", "m", "nowhere", "b")}, jptool.CodeNoMatch, "1 of 2 patterns can be applied, and it is all or none\n#2"},
+		{"never fuzzy", object{"patterns": pairs("foo bar;", "b")}, jptool.CodeNoMatch, "closest: line 2, where only white space differs"},
+		{"never fuzzy beyond ASCII", object{"patterns": pairs("é  é", "b")}, jptool.CodeNoMatch, "#1"},
+		{"never trimmed", object{"patterns": pairs("  i  ", "j")}, jptool.CodeNoMatch, "#1"},
 		{"invalid regex", object{"patterns": pairs("(", "b"), "replace_using_regex": true}, jptool.CodeInvalidArguments, "pattern #1: invalid regex: missing closing ): `(`"},
 		{"no such group", object{"patterns": pairs("(x)", "$2"), "replace_using_regex": true}, jptool.CodeInvalidArguments, "`$2` in `new` names no group"},
 		{"regex that matches nothing", object{"patterns": pairs("x{3}", "y"), "replace_using_regex": true}, jptool.CodeNoMatch, "#1 regex `x{3}` matches nothing in f"},
@@ -136,7 +136,7 @@ func TestSeveralFiles(t *testing.T) {
 	}
 }
 
-// W-T8: nothing is written unless every file can be, and every pattern matched.
+// Nothing is written unless every file can be, and every pattern matched.
 func TestW_T8_AllOrNothing(t *testing.T) {
 	r := newRig(t, "file a foo", "file b foo", "file c other")
 	r.wantError(r.call(object{"patterns": []object{
@@ -247,7 +247,7 @@ func TestReport(t *testing.T) {
 	r.wantOK(r.replace("a", "b"), "\n`````diff\n")
 }
 
-// W-T9 for this tool: what is returned is bounded, however large the change.
+// What is returned is bounded, however large the change.
 func TestW_T9_ResultIsBounded(t *testing.T) {
 	r := newRig(t)
 	r.answers["broad_change"] = true

@@ -34,7 +34,7 @@ func TestApplyChanges(t *testing.T) {
 	r.wantFile("f", "b")
 }
 
-// W-T6: an answer is for the change that was shown and for no other.
+// An answer is for the change that was shown and for no other.
 func TestW_T6_ApprovalIsBoundToTheChange(t *testing.T) {
 	r := newRig(t, "file f a 1", "file g a 1")
 	r.answers = nil
@@ -80,7 +80,7 @@ func TestBroadRegex(t *testing.T) {
 	r.wantOK(r.call(object{"replace_using_regex": true, "patterns": pairs("a.*", "x")}), "File modified")
 }
 
-// W-T13: the guard for what a change does has an id of its own.
+// The guard for what a change does has an id of its own.
 func TestW_T13_BroadChange(t *testing.T) {
 	var lines []string
 	for i := range 20 {
@@ -133,7 +133,7 @@ func TestDirtyFile(t *testing.T) {
 	if a.Question.Default != nil || !strings.Contains(a.Question.Text, "f (modified") || !strings.Contains(a.Question.Text, "g (not tracked") {
 		t.Errorf("%+v", a.Question)
 	}
-	// W-S4: unstaged is not the only dirty; and one answer with its token is enough.
+	// Unstaged is not the only dirty; and one answer with its token is enough.
 	r.answers["modify_dirty_file"], r.answers["modify_dirty_file.token"] = false, a.Question.Token
 	r.wantError(r.call(both), jptool.CodeDeclined, "f (modified")
 	r.wantFile("f", "a\nmore\n")
@@ -186,7 +186,7 @@ func TestHeuristics(t *testing.T) {
 	}
 }
 
-// W-S5: a diff shows content, so update alone is not enough, in a preview neither.
+// A diff shows content, so update alone is not enough, in a preview neither.
 func TestW_S5_NeedsReadAndUpdate(t *testing.T) {
 	r := newRig(t, "file f top secret", "file h/f top secret")
 	for _, c := range []struct{ rule, missing string }{{"update", "read"}, {"read", "update"}, {"create delete", "read"}} {
@@ -226,7 +226,7 @@ func TestDiffIsSafeToShow(t *testing.T) {
 }
 
 // What somebody else did after reading stops the write, and what was already written
-// is put back (W-T7, W-T8).
+// is put back.
 func TestW_T7_StaleAndRolledBack(t *testing.T) {
 	r := newRig(t, "file a foo", "file b foo")
 	ws := jptooltest.Open(t, r.root)

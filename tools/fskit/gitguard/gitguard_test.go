@@ -53,7 +53,7 @@ func check(t *testing.T, ws *jptool.Workspace, path, want string) {
 	}
 }
 
-// W-S4: all that git could not give back is dirty.
+// All that git could not give back is dirty.
 func TestW_S4_State(t *testing.T) {
 	root := jptooltest.TempRoot(t)
 	repository(t, root)
@@ -115,7 +115,7 @@ func TestMounts(t *testing.T) {
 	}
 }
 
-// W-S3: nothing that the repository's config names is run.
+// Nothing that the repository's config names is run.
 func TestW_S3_NothingRuns(t *testing.T) {
 	root := jptooltest.TempRoot(t)
 	repository(t, root)

@@ -116,7 +116,7 @@ func TestMakeParents(t *testing.T) {
 	wantNames(t, root+"/have", "a")
 }
 
-// W-S6: clean-up takes only what is granted and nobody's own place.
+// Clean-up takes only what is granted and nobody's own place.
 func TestW_S6_RemoveEmptyParent(t *testing.T) {
 	root, outside := jptooltest.TempRoot(t), jptooltest.TempRoot(t)
 	jptooltest.Tree(t, root, "dir plain/d", "dir keep/d", "dir rule", "dir pinned", "dir full", "file full/g", "symlink fork "+outside)

@@ -11,7 +11,7 @@ import (
 	"github.com/jptools/jptools/jptool/jptooltest"
 )
 
-// W-S2: while somebody swaps a directory with a symlink that leads outside, writes land
+// While somebody swaps a directory with a symlink that leads outside, writes land
 // inside or fail. The outcomes allowed: success, or an error that says that the path
 // changed, leads outside, is missing, is a link, or that the file is another one now.
 func TestW_S2_SwappedDirectory(t *testing.T) {

@@ -371,7 +371,7 @@ func TestUpdateWithoutRead(t *testing.T) {
 	}
 }
 
-// W-T7: edits that run at the same time are all there in the end.
+// Edits that run at the same time are all there in the end.
 func TestW_T7_ParallelEdits(t *testing.T) {
 	defer func(d time.Duration) { lockWait = d }(lockWait)
 	lockWait = 2 * time.Minute // a slow disk is not what is tested

@@ -33,7 +33,7 @@ func TestWhatIsListed(t *testing.T) {
 		{name: "overlapping starts once and in order", tree: usual, o: Options{Starts: []string{"z/deep", ".", "a.go", "z"}}, want: ".hidden a.go b/Makefile b/c.go b/d.md b.txt z/deep/er/f.go z/g.tar.gz"},
 		{name: "starts are sorted", tree: usual, o: Options{Starts: []string{"z/deep/er", "b", "a.go"}}, want: "a.go b/Makefile b/c.go b/d.md z/deep/er/f.go"},
 		{name: "through a link by its real path", tree: usual, o: Options{Starts: []string{"link/c.go"}}, want: "b/c.go"},
-		{name: "W-T12 no extension is none of them", tree: usual, ext: "go", want: "a.go b/c.go z/deep/er/f.go"},
+		{name: "no extension is none of them", tree: usual, ext: "go", want: "a.go b/c.go z/deep/er/f.go"},
 		{name: "extensions with a dot", tree: usual, ext: ".md .gz", want: "b/d.md z/g.tar.gz"},
 		{name: "an extension with a dot in it", tree: usual, ext: "tar.gz", want: "z/g.tar.gz"},
 		{name: "a hidden name is no extension", tree: usual, ext: "hidden", want: ""},
@@ -137,8 +137,8 @@ func TestPolicy(t *testing.T) {
 		{name: "a file", rules: []jptool.FsRule{rule("src", "read"), rule("docs/a.md", "read")}, want: "docs/a.md src/a src/pub/b src/pub/no/c"},
 		{name: "a rule that takes away", rules: []jptool.FsRule{rule("", "read"), rule("src/pub", ""), rule("docs/b.md", "")}, want: "docs/a.md src/a top", denied: 2},
 		{name: "and one that gives again", rules: []jptool.FsRule{rule("", "read"), rule("src", ""), rule("src/pub/no", "read")}, want: "docs/a.md docs/b.md src/pub/no/c top", denied: 2},
-		{name: "W-T17 an unreadable start with readable places below", rules: []jptool.FsRule{rule("src/pub", "read"), rule("src/pub/no", "")}, starts: "src", want: "src/pub/b", denied: 2},
-		{name: "W-T17 one bad start of several", rules: []jptool.FsRule{rule("src", "read")}, starts: "docs src", want: "src/a src/pub/b src/pub/no/c"},
+		{name: "an unreadable start with readable places below", rules: []jptool.FsRule{rule("src/pub", "read"), rule("src/pub/no", "")}, starts: "src", want: "src/pub/b", denied: 2},
+		{name: "one bad start of several", rules: []jptool.FsRule{rule("src", "read")}, starts: "docs src", want: "src/a src/pub/b src/pub/no/c"},
 		{name: "nothing usable", rules: []jptool.FsRule{rule("src", "read")}, starts: "docs missing", fails: jptool.CodeAccessDenied},
 		{name: "the beginning of a granted name", rules: []jptool.FsRule{rule("src", "read")}, starts: "sr", want: "src/a src/pub/b src/pub/no/c"},
 		{name: "the beginning of a granted name, where the name itself is denied", rules: []jptool.FsRule{rule("src", ""), rule("src2", "read")}, starts: "src", fails: jptool.CodeAccessDenied},
@@ -189,7 +189,7 @@ func TestMounts(t *testing.T) {
 		{"fork", "fork/.gitignore fork/a"},
 		{"fork/a", "fork/a"},
 		{"fork/b.o", "fork/b.o"},
-		// W-T16 a mount of a file.
+		// A mount of a file.
 		{"notes.txt", "notes.txt"},
 		{"note", "notes.txt"},
 		{"src notes.txt fork/a", "fork/a notes.txt src/x"},

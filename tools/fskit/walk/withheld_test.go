@@ -14,7 +14,7 @@ import (
 	"github.com/jptools/jptools/jptool/jptooltest"
 )
 
-// W-S10: who tries names learns nothing of one that is withheld. The same thing stands under
+// Who tries names learns nothing of one that is withheld. The same thing stands under
 // one of two names that are withheld alike; no call may tell which of them it is.
 func TestW_S10_NamesThatAreWithheldCannotBeGuessed(t *testing.T) {
 	names := []string{"amber", "quartz.pem"}
