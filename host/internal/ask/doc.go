@@ -13,7 +13,6 @@ package ask
 import (
 	"context"
 	"errors"
-	"fmt"
 )
 
 var (
@@ -22,8 +21,14 @@ var (
 	// ErrCancelled: the person ended the question (Ctrl-C, Ctrl-D) or gave no usable answer.
 	ErrCancelled = errors.New("cancelled")
 	// ErrInterrupted is the ErrCancelled of Ctrl-C, by which people mean the command.
-	ErrInterrupted = fmt.Errorf("%w by Ctrl-C", ErrCancelled)
+	ErrInterrupted error = interrupted{}
 )
+
+type interrupted struct{}
+
+func (interrupted) Error() string { return "cancelled by Ctrl-C" }
+
+func (interrupted) Unwrap() error { return ErrCancelled }
 
 // Prompter asks questions, one at a time. Every method returns an error wrapping
 // ErrNoTerminal, ErrCancelled or the context's error when there is no answer; the

@@ -13,7 +13,7 @@ const (
 )
 
 // linux is the kernel that a version of Landlock came with.
-var linux = map[int]string{MoveABI: "5.19", TruncateABI: "6.2", NetABI: "6.7", IoctlABI: "6.10", ScopeABI: "6.12"}
+var linux = [ResolveABI + 1]string{MoveABI: "5.19", TruncateABI: "6.2", NetABI: "6.7", IoctlABI: "6.10", ScopeABI: "6.12"}
 
 // older says that the machine's Landlock is too old, and what to do.
 func older(abi int) (why, remedy string) {

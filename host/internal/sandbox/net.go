@@ -7,7 +7,10 @@ import (
 )
 
 // schemePorts are the schemes with a default port, as rules know them (docs/wire.md).
-var schemePorts = map[string]uint16{"http": 80, "ws": 80, "https": 443, "wss": 443, "ftp": 21}
+var schemePorts = []struct {
+	scheme string
+	port   uint16
+}{{"http", 80}, {"ws", 80}, {"https", 443}, {"wss", 443}, {"ftp", 21}}
 
 // net opens the network as far as some rule allows anything, and says what is not held.
 func (h *holding) net(p *Plan) {
@@ -25,14 +28,12 @@ func (h *holding) net(p *Plan) {
 		switch {
 		case r.Port != nil:
 			ports = append(ports, *r.Port)
-		case r.Scheme != nil:
-			// A scheme without a default port matches nothing.
-			if port, ok := schemePorts[strings.ToLower(*r.Scheme)]; ok {
-				ports = append(ports, port)
-			}
 		default:
-			for _, port := range schemePorts {
-				ports = append(ports, port)
+			// A scheme without a default port matches nothing.
+			for _, d := range schemePorts {
+				if r.Scheme == nil || strings.ToLower(*r.Scheme) == d.scheme {
+					ports = append(ports, d.port)
+				}
 			}
 		}
 	}

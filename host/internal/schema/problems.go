@@ -3,10 +3,9 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
+	"unicode"
 )
 
 // Kind says what is wrong with an argument.
@@ -46,12 +45,20 @@ func (p *Problems) add(path string, kind Kind, format string, args ...any) {
 	*p = append(*p, Problem{path, kind, fmt.Sprintf(format, args...)})
 }
 
-// simpleName is a name that needs no quotes in a path.
-var simpleName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL_][\pL\pN_-]*$`) })
+// simpleName reports whether a name needs no quotes in a path: letters, digits, `_` and `-`, beginning
+// with a letter or `_`. A regular expression with classes of Unicode takes a third of a millisecond to compile.
+func simpleName(name string) bool {
+	for i, r := range name {
+		if r != '_' && !unicode.IsLetter(r) && (i == 0 || r != '-' && !unicode.IsNumber(r)) {
+			return false
+		}
+	}
+	return name != ""
+}
 
 func join(path, name string) string {
 	switch {
-	case !simpleName().MatchString(name):
+	case !simpleName(name):
 		return path + "[" + strconv.Quote(name) + "]"
 	case path == "":
 		return name

@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/adrg/xdg"
 	"github.com/gofrs/flock"
 	"github.com/jptools/jptools/host/internal/disk"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -77,17 +76,35 @@ func lockFile(ctx context.Context, path string) (func(), error) {
 // Base is the directory that holds the state of every workspace:
 // $XDG_DATA_HOME/jphost, or the platform's usual place for user data.
 func (s System) Base() (string, error) {
-	home := xdg.DataHome
-	if s.Getenv != nil {
-		// The specification has relative values ignored.
-		if v := s.Getenv("XDG_DATA_HOME"); filepath.IsAbs(v) {
-			home = v
-		}
+	getenv := s.Getenv
+	if getenv == nil {
+		getenv = func(string) string { return "" }
 	}
-	if !filepath.IsAbs(home) {
+	data := dataHome(getenv, runtime.GOOS)
+	if !filepath.IsAbs(data) {
 		return "", errors.New("there is no place for user data: the home directory is unknown\nset XDG_DATA_HOME to an absolute path")
 	}
-	return filepath.Join(home, "jphost"), nil
+	return filepath.Join(data, "jphost"), nil
+}
+
+// dataHome is where the programs of a user keep data: as the XDG base directory specification has it,
+// and where nothing is set as is usual on that system.
+func dataHome(getenv func(string) string, system string) string {
+	// The specification has relative values ignored.
+	if v := getenv("XDG_DATA_HOME"); filepath.IsAbs(v) {
+		return v
+	}
+	home := getenv("HOME")
+	switch system {
+	case "windows":
+		return getenv("LocalAppData")
+	case "darwin":
+		return filepath.Join(home, "Library", "Application Support")
+	}
+	if home == "" {
+		home = "/" // that of who has none
+	}
+	return filepath.Join(home, ".local", "share")
 }
 
 // Dir is a private directory of state. It is made when something is first written;

@@ -3,6 +3,7 @@ package template
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -147,40 +148,45 @@ func (l *lexer) quoted() (string, error) {
 	return "", errors.New("a quote is not closed\nclose it before }}")
 }
 
-// The names that every request has. Below a nil list anything may follow: what is there
+// known are the names that every request has. Below a nil list anything may follow: what is there
 // depends on the call, and what is not there prints null.
-var known = map[string][]string{
-	"":                        {"context", "tool"},
-	"context":                 {"root", "action", "access", "workspace_id", "conversation_id"},
-	"tool":                    {"name", "arguments", "answers", "options"},
-	"context.access":          {"fs", "net", "env", "commands", "pinned", "staged"},
-	"context.access.fs":       nil,
-	"context.access.net":      nil,
-	"context.access.env":      nil,
-	"context.access.commands": nil,
-	"context.access.pinned":   nil,
-	"context.access.staged":   nil,
-	"tool.arguments":          nil,
-	"tool.answers":            nil,
-	"tool.options":            nil,
+var known = []struct {
+	at    string
+	names []string
+}{
+	{"", []string{"context", "tool"}},
+	{"context", []string{"root", "action", "access", "workspace_id", "conversation_id"}},
+	{"tool", []string{"name", "arguments", "answers", "options"}},
+	{"context.access", []string{"fs", "net", "env", "commands", "pinned", "staged"}},
+	{"context.access.fs", nil},
+	{"context.access.net", nil},
+	{"context.access.env", nil},
+	{"context.access.commands", nil},
+	{"context.access.pinned", nil},
+	{"context.access.staged", nil},
+	{"tool.arguments", nil},
+	{"tool.answers", nil},
+	{"tool.options", nil},
 }
 
 // checkPath refuses what no request can have: a misspelt path would print null for ever.
 func checkPath(path []string) error {
 	at := ""
 	for _, name := range path {
-		names, inside := known[at]
+		var names []string
+		inside := false
+		for _, k := range known {
+			if k.at == at {
+				names, inside = k.names, true
+			}
+		}
 		switch {
 		case !inside:
 			return fmt.Errorf("%s has nothing inside\nwrite {{ %s }}", at, at)
 		case names == nil:
 			return nil
 		}
-		found := false
-		for _, n := range names {
-			found = found || n == name
-		}
-		if !found {
+		if !slices.Contains(names, name) {
 			where := at
 			if where == "" {
 				where = "a request"

@@ -67,10 +67,20 @@ const (
 	StepChild = "child"
 )
 
-var stepText = map[string]string{
-	StepClone: "making a process in namespaces of its own", StepMap: "mapping the user into the namespace",
-	StepMount: "mounting a tmpfs in the namespace", StepProc: "mounting /proc in the namespace",
-	StepChild: "waiting for a process in namespaces of its own",
+func stepText(step string) string {
+	switch step {
+	case StepClone:
+		return "making a process in namespaces of its own"
+	case StepMap:
+		return "mapping the user into the namespace"
+	case StepMount:
+		return "mounting a tmpfs in the namespace"
+	case StepProc:
+		return "mounting /proc in the namespace"
+	case StepChild:
+		return "waiting for a process in namespaces of its own"
+	}
+	return ""
 }
 
 // OK: everything worked.
@@ -81,7 +91,7 @@ func (a Attempt) String() string {
 	if a.OK() {
 		return "works"
 	}
-	return fmt.Sprintf("%s: %v", stepText[a.Step], syscall.Errno(a.Errno))
+	return fmt.Sprintf("%s: %v", stepText(a.Step), syscall.Errno(a.Errno))
 }
 
 // Try starts a child in new user, mount, pid, ipc and net namespaces, which makes the mounts

@@ -116,7 +116,7 @@ func (s *system) whyAttempt(a Attempt, getenv func(string) string) string {
 	case !refused:
 		return why
 	}
-	if change, ok := engineChange[name]; ok {
+	if change := engineChange(name); change != "" {
 		return why + "\n" + change
 	}
 	if s.filtered() {
@@ -128,12 +128,22 @@ func (s *system) whyAttempt(a Attempt, getenv func(string) string) string {
 const loosens = "\nthat makes the container's own walls weaker; without it tools are held by Landlock, and jphost says what that leaves open"
 
 // engineChange says for each kind of container what lets it make namespaces.
-var engineChange = map[string]string{
-	"docker":     "start the container with: --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined" + loosens,
-	"podman":     "start the container with: --security-opt seccomp=unconfined --security-opt unmask=ALL" + loosens,
-	"kubernetes": "in the pod's specification: hostUsers: false, and in the container's securityContext: procMount: Unmasked, seccompProfile: {type: Unconfined}" + loosens,
-	"lxc":        "in the container's configuration: lxc.include = /usr/share/lxc/config/nesting.conf (incus and lxd: security.nesting=true)" + loosens,
-	"flatpak":    "install jphost outside of Flatpak: programs in it cannot make namespaces",
-	"snap":       "install jphost outside of the snap: programs in it cannot make namespaces",
-	"gvisor":     "gVisor holds the container itself; run jphost outside of it, or be content with what it holds",
+func engineChange(container string) string {
+	switch container {
+	case "docker":
+		return "start the container with: --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined" + loosens
+	case "podman":
+		return "start the container with: --security-opt seccomp=unconfined --security-opt unmask=ALL" + loosens
+	case "kubernetes":
+		return "in the pod's specification: hostUsers: false, and in the container's securityContext: procMount: Unmasked, seccompProfile: {type: Unconfined}" + loosens
+	case "lxc":
+		return "in the container's configuration: lxc.include = /usr/share/lxc/config/nesting.conf (incus and lxd: security.nesting=true)" + loosens
+	case "flatpak":
+		return "install jphost outside of Flatpak: programs in it cannot make namespaces"
+	case "snap":
+		return "install jphost outside of the snap: programs in it cannot make namespaces"
+	case "gvisor":
+		return "gVisor holds the container itself; run jphost outside of it, or be content with what it holds"
+	}
+	return ""
 }

@@ -26,6 +26,13 @@ type call struct {
 
 const none = -1
 
+// numbered is a call and its number. These are lists, not maps, which would have to be made at the
+// start of every jphost.
+type numbered struct {
+	number uint32
+	call
+}
+
 type kind uint8
 
 const (
@@ -46,54 +53,59 @@ const (
 )
 
 // always are the calls that are announced whatever the plan is.
-var always = map[uint32]call{
-	unix.SYS_OPENAT:    {opening, 0, 1, 2, none, none},
-	unix.SYS_OPENAT2:   {openingHow, 0, 1, 2, none, none},
-	unix.SYS_MKDIRAT:   {making, 0, 1, none, none, none},
-	unix.SYS_SYMLINKAT: {making, 1, 2, none, none, none},
-	unix.SYS_MKNODAT:   {makingNode, 0, 1, 2, none, none},
-	unix.SYS_UNLINKAT:  {removing, 0, 1, none, none, none},
-	unix.SYS_RENAMEAT:  {moving, 0, 1, none, 2, 3},
-	unix.SYS_RENAMEAT2: {moving, 0, 1, 4, 2, 3},
-	unix.SYS_LINKAT:    {linking, 0, 1, 4, 2, 3},
-	unix.SYS_TRUNCATE:  {cutting, none, 0, none, none, none},
-	unix.SYS_EXECVE:    {executing, none, 0, none, none, none},
-	unix.SYS_EXECVEAT:  {executing, 0, 1, 4, none, none},
+var always = []numbered{
+	{unix.SYS_OPENAT, call{opening, 0, 1, 2, none, none}},
+	{unix.SYS_OPENAT2, call{openingHow, 0, 1, 2, none, none}},
+	{unix.SYS_MKDIRAT, call{making, 0, 1, none, none, none}},
+	{unix.SYS_SYMLINKAT, call{making, 1, 2, none, none, none}},
+	{unix.SYS_MKNODAT, call{makingNode, 0, 1, 2, none, none}},
+	{unix.SYS_UNLINKAT, call{removing, 0, 1, none, none, none}},
+	{unix.SYS_RENAMEAT, call{moving, 0, 1, none, 2, 3}},
+	{unix.SYS_RENAMEAT2, call{moving, 0, 1, 4, 2, 3}},
+	{unix.SYS_LINKAT, call{linking, 0, 1, 4, 2, 3}},
+	{unix.SYS_TRUNCATE, call{cutting, none, 0, none, none, none}},
+	{unix.SYS_EXECVE, call{executing, none, 0, none, none, none}},
+	{unix.SYS_EXECVEAT, call{executing, 0, 1, 4, none, none}},
 }
 
 // private are announced in a private tree only: elsewhere everything is seen, and metadata can be
 // changed, or is refused by the filter.
-var private = map[uint32]call{
-	unix.SYS_NEWFSTATAT:  {seeing, 0, 1, 3, none, none},
-	unix.SYS_STATX:       {seeing, 0, 1, 2, none, none},
-	unix.SYS_FACCESSAT:   {seeing, 0, 1, none, none, none},
-	unix.SYS_FACCESSAT2:  {seeing, 0, 1, 3, none, none},
-	unix.SYS_CHDIR:       {seeing, none, 0, none, none, none},
-	unix.SYS_FCHMODAT:    {changing, 0, 1, none, none, none},
-	unix.SYS_FCHMODAT2:   {changing, 0, 1, 3, none, none},
-	unix.SYS_FCHOWNAT:    {changing, 0, 1, 4, none, none},
-	unix.SYS_UTIMENSAT:   {changing, 0, 1, 3, none, none},
-	unix.SYS_SETXATTR:    {changing, none, 0, none, none, none},
-	unix.SYS_REMOVEXATTR: {changing, none, 0, none, none, none},
+var private = []numbered{
+	{unix.SYS_NEWFSTATAT, call{seeing, 0, 1, 3, none, none}},
+	{unix.SYS_STATX, call{seeing, 0, 1, 2, none, none}},
+	{unix.SYS_FACCESSAT, call{seeing, 0, 1, none, none, none}},
+	{unix.SYS_FACCESSAT2, call{seeing, 0, 1, 3, none, none}},
+	{unix.SYS_CHDIR, call{seeing, none, 0, none, none, none}},
+	{unix.SYS_FCHMODAT, call{changing, 0, 1, none, none, none}},
+	{unix.SYS_FCHMODAT2, call{changing, 0, 1, 3, none, none}},
+	{unix.SYS_FCHOWNAT, call{changing, 0, 1, 4, none, none}},
+	{unix.SYS_UTIMENSAT, call{changing, 0, 1, 3, none, none}},
+	{unix.SYS_SETXATTR, call{changing, none, 0, none, none, none}},
+	{unix.SYS_REMOVEXATTR, call{changing, none, 0, none, none, none}},
 }
 
 // network are announced where sockets can be made.
-var network = map[uint32]call{
-	unix.SYS_CONNECT: {connecting, 0, 1, 2, none, none},
-	unix.SYS_BIND:    {binding, 0, 1, 2, none, none},
+var network = []numbered{
+	{unix.SYS_CONNECT, call{connecting, 0, 1, 2, none, none}},
+	{unix.SYS_BIND, call{binding, 0, 1, 2, none, none}},
 }
 
 // calls are what a plan has announced.
 func calls(p *sandbox.Plan) map[uint32]call {
 	m := map[uint32]call{}
-	maps.Copy(m, always)
-	maps.Copy(m, alwaysHere)
+	add := func(list []numbered) {
+		for _, c := range list {
+			m[c.number] = c.call
+		}
+	}
+	add(always)
+	add(alwaysHere)
 	if p.Tier == sandbox.TierNamespace {
-		maps.Copy(m, private)
-		maps.Copy(m, privateHere)
+		add(private)
+		add(privateHere)
 	}
 	if p.Net.Open {
-		maps.Copy(m, network)
+		add(network)
 	}
 	return m
 }

@@ -1,4 +1,4 @@
 package observe
 
 // alwaysHere and privateHere are calls that other architectures do not have.
-var alwaysHere, privateHere map[uint32]call
+var alwaysHere, privateHere []numbered
