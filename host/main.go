@@ -21,7 +21,11 @@ func jphost() int {
 	if launch.IsSupervisor(os.Args) {
 		return launch.Supervise(confine.Start)
 	}
-	ctx, stop := signal.NotifyContext(observe.Inherit(context.Background(), os.Args), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(observe.Inherit(context.Background(), os.Args), ends...)
 	defer stop()
 	return int(exit.Of(cli.Run(ctx, os.Environ(), os.Stdin, os.Stdout, os.Stderr, os.Args[1:])))
 }

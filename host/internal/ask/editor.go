@@ -4,20 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
 )
 
 // maxEdited bounds what is read back.
 const maxEdited = 16 << 20
 
-// Edit opens $VISUAL, else $EDITOR, else vi (notepad on Windows) on a temporary file, mode 0600, in the
-// private directory, and returns its content when the editor ends with status 0. The
-// file is removed in any case. Like git it hands the variable to the shell, since it
+// Edit opens $VISUAL, else $EDITOR, else vi (notepad on Windows) on a temporary file, mode 0600, in a
+// directory of its own in the private directory, and returns its content when the editor ends with
+// status 0. All of that is removed in any case, with what the editor left beside the file; when this
+// process is killed, by the next Edit. Like git it hands the variable to the shell, since it
 // may hold arguments; it is the person's own setting.
 func (t *Terminal) Edit(ctx context.Context, q EditQuestion) (string, error) {
 	t.mu.Lock()
@@ -35,24 +38,54 @@ func (t *Terminal) Edit(ctx context.Context, q EditQuestion) (string, error) {
 	if strings.ContainsAny(q.Suffix, `*/\`) {
 		return "", fmt.Errorf("%q is not usable as the ending of a file name", q.Suffix)
 	}
-	// CreateTemp makes it 0600 and new.
-	f, err := os.CreateTemp(dir, "edit-*"+q.Suffix)
+	sweepEdits(dir)
+	own, err := os.MkdirTemp(dir, editPrefix)
 	if err != nil {
-		return "", fmt.Errorf("making a file to edit: %w", err)
+		return "", fmt.Errorf("making a directory to edit in: %w", err)
 	}
-	path := f.Name()
-	defer os.Remove(path)
-	_, err = io.WriteString(f, q.Text)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
+	lock := editLock(own)
+	_, _ = lock.TryLock() // where locks do not work nobody sweeps either: that takes one
+	defer func() {
+		_ = lock.Close()
+		_ = os.RemoveAll(own)
+	}()
+	path := filepath.Join(own, "edit"+q.Suffix)
+	if err := os.WriteFile(path, []byte(q.Text), 0o600); err != nil {
 		return "", fmt.Errorf("writing the file to edit: %w", err)
 	}
 	if err := t.runEditor(ctx, path); err != nil {
 		return "", err
 	}
 	return readEdited(path)
+}
+
+const (
+	editPrefix = "edit-"
+	// unlocked is how old a directory is that nobody has locked and that is taken for one that a killed
+	// process left: long enough to lock a new one.
+	unlocked = time.Minute
+)
+
+func editLock(dir string) *flock.Flock {
+	return flock.New(filepath.Join(dir, ".lock"), flock.SetPermissions(0o600))
+}
+
+// sweepEdits removes what was being edited when a process was killed.
+func sweepEdits(dir string) {
+	left, _ := os.ReadDir(dir)
+	for _, e := range left {
+		is, err := e.Info()
+		if err != nil || !is.IsDir() || !strings.HasPrefix(e.Name(), editPrefix) || time.Since(is.ModTime()) < unlocked {
+			continue
+		}
+		own := filepath.Join(dir, e.Name())
+		lock := editLock(own)
+		ok, err := lock.TryLock()
+		_ = lock.Close()
+		if ok && err == nil {
+			_ = os.RemoveAll(own)
+		}
+	}
 }
 
 func (t *Terminal) runEditor(ctx context.Context, path string) error {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -298,6 +299,10 @@ func TestEdit(t *testing.T) {
 			}
 		})
 	}
+	write(`echo backup > "$2~"`)
+	if _, err := tm.Edit(bg, EditQuestion{Suffix: ".json"}); err != nil {
+		t.Error(err)
+	}
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
@@ -306,6 +311,39 @@ func TestEdit(t *testing.T) {
 	tm.opts.Getenv = func(string) string { return "/no/such/editor" }
 	if _, err := tm.Edit(bg, EditQuestion{}); err == nil || !strings.Contains(err.Error(), "\nset EDITOR") {
 		t.Errorf("missing editor: %v", err)
+	}
+}
+
+// What a killed process was editing is removed, and nothing that is still edited.
+func TestSweepEdits(t *testing.T) {
+	dir := t.TempDir()
+	old := time.Now().Add(-2 * unlocked)
+	for _, name := range []string{"edit-dead", "edit-alive", "edit-new", "other"} {
+		at := filepath.Join(dir, name)
+		if err := os.Mkdir(at, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		lock := editLock(at)
+		if ok, err := lock.TryLock(); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		defer lock.Close()
+		if name != "edit-alive" {
+			lock.Close()
+		}
+		if err := os.WriteFile(at+"/edit.json", []byte("secret"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if name != "edit-new" {
+			if err := os.Chtimes(at, old, old); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	sweepEdits(dir)
+	left, _ := filepath.Glob(dir + "/*")
+	if want := []string{dir + "/edit-alive", dir + "/edit-new", dir + "/other"}; !slices.Equal(left, want) {
+		t.Errorf("left are %v", left)
 	}
 }
 
