@@ -51,8 +51,8 @@ type invocation struct {
 
 // read returns nil when there is nothing left to do.
 func read(args []string, stdout, stderr io.Writer) (*invocation, error) {
-	if exec, global := quick(args); exec != nil {
-		return &invocation{run: exec.Run, global: global}, nil
+	if c, global := quick(args); c != nil {
+		return &invocation{run: c.Run, global: global}, nil
 	}
 	g, global := commands(args)
 	parser, err := newParser(g, stdout, stderr)
