@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -16,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/jptools/jptools/jptool/jptooltest"
 )
 
 // soon is far above what anything here takes, and far below giveUp.
@@ -440,27 +441,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("not root: the other tests have shown it")
 	}
-	dir, err := os.MkdirTemp("", "launch")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	body, err := os.ReadFile("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
-	binary := filepath.Join(dir, "launch.test")
-	if err := os.WriteFile(binary, body, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(binary, "-test.v", "-test.count=1", "-test.run=^Test")
-	cmd.Dir, cmd.Env = dir, []string{"TMPDIR=" + dir, "PATH=/bin:/usr/bin"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 54321, Gid: 54321}}
-	out, err := cmd.CombinedOutput()
-	if err != nil || !bytes.HasSuffix(out, []byte("\nPASS\n")) || bytes.Count(out, []byte("--- PASS")) < 10 {
-		t.Errorf("%v\n%s", err, out)
+	if out := jptooltest.Passed(t, jptooltest.Ordinary(t, "-test.count=1", "-test.run=^Test")); strings.Count(out, "--- PASS") < 10 {
+		t.Errorf("too few tests ran:\n%s", out)
 	}
 }

@@ -3,12 +3,9 @@
 package walk
 
 import (
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/jptools/jptools/jptool/jptooltest"
@@ -49,27 +46,9 @@ func TestUnreadableDirectories(t *testing.T) {
 		return
 	}
 	// Root is not stopped by these modes; nobody is.
-	self, err := os.Open("/proc/self/exe")
-	if err != nil {
-		t.Skip(err)
-	}
-	defer self.Close()
-	binary := filepath.Join(dir, "test")
-	f, err := os.OpenFile(binary, os.O_CREATE|os.O_WRONLY, 0o755)
-	if err == nil {
-		_, err = io.Copy(f, self)
-		f.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(binary, "-test.run=^TestUnreadableDirectories$", "-test.v")
-	cmd.Dir, cmd.Env = "/", append(os.Environ(), unreadableEnv+"="+root, "TMPDIR=/tmp")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "--- PASS: TestUnreadableDirectories") {
-		t.Fatalf("as nobody: %v\n%s", err, out)
-	}
+	cmd := jptooltest.Ordinary(t, "-test.run=^TestUnreadableDirectories$")
+	cmd.Env = append(cmd.Env, unreadableEnv+"="+root)
+	jptooltest.Passed(t, cmd)
 }
 
 func unreadable(t *testing.T, root string) {

@@ -82,9 +82,6 @@ const halfVariable = "AGREEMENT_HALF"
 
 const probeName = "agreement-probe"
 
-// user is an ordinary one, who owns nothing.
-const user = 54321
-
 // asUsers runs a test as root and as an ordinary user, as far as the test's own user
 // may: the test is started again in a process of that user.
 func asUsers(t *testing.T, test func(t *testing.T)) {
@@ -96,14 +93,8 @@ func asUsers(t *testing.T, test func(t *testing.T)) {
 	t.Run("root", func(t *testing.T) { test(t) })
 	t.Run("user", func(t *testing.T) {
 		t.Parallel()
-		dir := jptooltest.OpenRoot(t)
-		if err := os.Chown(dir, user, user); err != nil {
-			t.Fatal(err)
-		}
-		binary := dir + "/agreement.test"
-		copyFile(t, self(t), binary)
 		top, _, _ := strings.Cut(t.Name(), "/")
-		args := []string{"-test.run=^" + top + "$", "-test.v"}
+		args := []string{"-test.run=^" + top + "$"}
 		flag.Visit(func(f *flag.Flag) {
 			switch f.Name {
 			case "test.run", "test.v", "test.testlogfile", "test.paniconexit0", "test.coverprofile", "test.gocoverdir", "test.outputdir", "test.cpuprofile":
@@ -111,18 +102,13 @@ func asUsers(t *testing.T, test func(t *testing.T)) {
 				args = append(args, "-"+f.Name+"="+f.Value.String())
 			}
 		})
-		cmd := exec.Command(binary, args...)
-		cmd.Env = append(os.Environ(), "TMPDIR="+dir, "HOME="+dir, halfVariable+"=yes")
-		cmd.Dir = mustGetwd(t)
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}, Pdeathsig: syscall.SIGKILL}
+		cmd := jptooltest.Ordinary(t, args...)
+		cmd.Env, cmd.Dir = append(cmd.Env, halfVariable+"=yes"), mustGetwd(t)
+		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		out, err := cmd.CombinedOutput()
-		if err != nil || !strings.Contains(string(out), "--- PASS: "+top) {
-			t.Errorf("as user %d: %v\n%s", user, err, out)
-			return
-		}
-		for line := range strings.Lines(string(out)) {
+		out := jptooltest.Passed(t, cmd)
+		for line := range strings.Lines(out) {
 			if strings.Contains(line, "cases") {
 				t.Log(strings.TrimSpace(line))
 			}
@@ -147,17 +133,6 @@ func self(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-func copyFile(t testing.TB, from, to string) {
-	t.Helper()
-	b, err := os.ReadFile(from)
-	if err == nil {
-		err = os.WriteFile(to, b, 0o755)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func must[T any](v T, err error) T {

@@ -7,10 +7,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/jptool/jptooltest"
 )
 
 // The reader of headers agrees with the standard library's on every program of this machine.
@@ -175,18 +175,9 @@ func TestOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become another user")
 	}
-	self, err := os.Open("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer self.Close()
-	cmd := exec.Command("/proc/self/fd/3", "-test.run=^TestOrdinaryUser$", "-test.v")
-	cmd.ExtraFiles, cmd.Dir, cmd.Env = []*os.File{self}, "/", []string{marker + "=1"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 12345, Gid: 12345}}
-	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "--- PASS: TestOrdinaryUser") {
-		t.Errorf("%v\n%s", err, out)
-	}
+	cmd := jptooltest.Ordinary(t, "-test.run=^TestOrdinaryUser$")
+	cmd.Env = append(cmd.Env, marker+"=1")
+	jptooltest.Passed(t, cmd)
 }
 
 func BenchmarkStatic(b *testing.B) {

@@ -270,20 +270,9 @@ func TestAsOrdinaryUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("not root: the other tests have shown it")
 	}
-	dir, err := os.MkdirTemp("", "confine")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	binary := write(t, filepath.Join(dir, "confine.test"), content(t, "/proc/self/exe"), 0o755)
-	cmd := exec.Command(binary, "-test.v", "-test.count=1", "-test.run=^Test")
-	cmd.Dir, cmd.Env = dir, []string{"TMPDIR=" + dir, "PATH=/bin:/usr/bin", "HOME=/root"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 54321, Gid: 54321}}
-	out, err := cmd.CombinedOutput()
-	if err != nil || !bytes.HasSuffix(out, []byte("\nPASS\n")) || bytes.Count(out, []byte("\n--- PASS")) < 10 {
-		t.Errorf("%v\n%s", err, out)
+	cmd := jptooltest.Ordinary(t, "-test.count=1", "-test.run=^Test")
+	cmd.Env = append(cmd.Env, "HOME=/root")
+	if out := jptooltest.Passed(t, cmd); strings.Count(out, "\n--- PASS") < 10 {
+		t.Errorf("too few tests ran:\n%s", out)
 	}
 }

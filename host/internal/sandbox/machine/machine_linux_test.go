@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/jptools/jptools/jptool/jptooltest"
 )
 
 // files of a computer, by path; a value that begins with "-> " is a link.
@@ -318,21 +320,9 @@ func TestReal(t *testing.T) {
 		t.Log("not root: the look of a second user is left out")
 		return
 	}
-	// The test binary lies where an ordinary user cannot reach it.
-	self, err := os.Open("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer self.Close()
-	cmd := exec.Command("/proc/self/fd/3", "-test.run=^TestReal$", "-test.v")
-	cmd.ExtraFiles = []*os.File{self}
-	cmd.Dir, cmd.Env = "/", []string{asUser + "=1"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 12345, Gid: 12345}}
-	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "--- PASS: TestReal") {
-		t.Errorf("as an ordinary user: %v\n%s", err, out)
-	}
-	t.Logf("%s", out)
+	cmd := jptooltest.Ordinary(t, "-test.run=^TestReal$")
+	cmd.Env = append(cmd.Env, asUser+"=1")
+	t.Log(jptooltest.Passed(t, cmd))
 }
 
 // An attempt that is refused says at which step, and one that is cancelled ends.
