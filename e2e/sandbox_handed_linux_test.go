@@ -173,6 +173,37 @@ func TestSandboxLeavesNoProcess(t *testing.T) {
 	})
 }
 
+// Processes that start one another and end, faster than anybody can look for them, end with the
+// call all the same, and do not make it fail.
+func TestSandboxEndsChains(t *testing.T) {
+	const seconds, soon = "5", 4 * time.Second
+	eachUser(t, func(t *testing.T, user string) {
+		// They are gone when nobody has standard error open any more.
+		try := func(t *testing.T, tier, way string) (ran, time.Duration) {
+			w := newWorld(t, user)
+			attack := []string{attackPath(t), "chain", seconds}
+			argv := contain(tier, []string{"--rw", "."}, attack...)
+			if way == "run" {
+				w.define(attack...)
+				argv = []string{filepath.Join(bin, "jphost"), "run", "--no-input", "--cfg", "sandbox.tier=" + tier, "foreign"}
+			}
+			began := time.Now()
+			r := w.run(argv...)
+			return r, time.Since(began)
+		}
+		if r, took := try(t, uncontained, ""); took < soon {
+			t.Fatalf("the control left nothing behind: %s", r)
+		}
+		eachTier(t, user, func(t *testing.T, tier string) {
+			for _, way := range []string{"exec", "run"} {
+				if r, took := try(t, tier, way); r.code != 0 || took > soon {
+					t.Errorf("%s: the end came after %v; %s", way, took, r)
+				}
+			}
+		})
+	})
+}
+
 // Killing jphost kills the call, also what left its session and asked not to be killed.
 func TestSandboxDiesWithItsHost(t *testing.T) {
 	eachUser(t, func(t *testing.T, user string) {

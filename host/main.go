@@ -19,7 +19,7 @@ func main() { os.Exit(jphost()) }
 
 func jphost() int {
 	if launch.IsSupervisor(os.Args) {
-		return launch.Supervise(confine.Start)
+		return launch.Supervise(confine.Starter())
 	}
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it

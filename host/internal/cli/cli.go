@@ -111,7 +111,7 @@ func warm(ctx context.Context, args []string) *launch.Launcher {
 	if len(args) < 2 || args[0] != "run" || slices.Contains(args, "--dry-run") || slices.Contains(args, "--help") {
 		return nil
 	}
-	l := launch.New(confine.Start)
+	l := launch.New(confine.Starter())
 	l.Warm()
 	return l
 }

@@ -55,6 +55,10 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.P
 	// The program is killed when the thread that started it ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	fence, err := confine.NewFence(call.Plan)
+	if err != nil {
+		return 0, exit.With(exit.Host, err)
+	}
 	child, err := confine.New().Start(call.Plan, cmd)
 	if err != nil {
 		return 0, startError(p, cwd, g.root, err)
@@ -67,7 +71,7 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.P
 		e := launch.ExitOf(status)
 		c.ended = &run.Ended{Code: e.Code, Signal: e.Signal}
 	}
-	if !launch.EndDescendants() && err == nil {
+	if !launch.EndDescendants(fence.Signal) && err == nil {
 		err = fmt.Errorf("processes that %s left behind could not be ended: they run as another user, or hang in the kernel", ask.Visible(p.Argv[0]))
 	}
 	if link != nil {

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"os"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -27,12 +28,14 @@ func CountDescendants(but int) (n int) {
 
 // EndDescendants kills every process below this one and waits for them, for a program
 // that is the reaper of what its children leave behind (PR_SET_CHILD_SUBREAPER) and waits
-// for none of them elsewhere. It returns false if some could not be ended in time.
-func EndDescendants() bool {
+// for none of them elsewhere. signal may be able to reach all at once; otherwise they are
+// looked for one by one. It returns false if some could not be ended in time.
+func EndDescendants(signal func(syscall.Signal) bool) bool {
 	began := time.Now()
+	killed := false
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		// Not for ever: processes that start one another and end bring new ones all the time.
-		for range 256 {
+		for n := 0; n < 256 || killed; n++ {
 			pid, err := unix.Wait4(-1, nil, unix.WALL|unix.WNOHANG, nil)
 			if err == unix.ECHILD {
 				return true // nobody is left
@@ -44,7 +47,9 @@ func EndDescendants() bool {
 		if time.Since(began) > killFor {
 			return false
 		}
-		SignalDescendants(unix.SIGKILL)
+		if killed = signal(unix.SIGKILL); !killed {
+			SignalDescendants(unix.SIGKILL)
+		}
 		time.Sleep(pause)
 	}
 }

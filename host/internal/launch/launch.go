@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -137,6 +138,9 @@ type Started struct {
 	// Processes is how many processes may be alive at a time, the init not counted; 0 is
 	// no limit. More end the call with TooManyProcesses.
 	Processes int
+	// Signal, if not nil, sends a signal to all of the call at once, however fast it forks, and
+	// reports whether it could. It is called on the thread that Start was called on.
+	Signal func(syscall.Signal) bool
 	// Watch, if not nil, is called now and then while the tool runs, and once when nothing
 	// of it runs any more. It returns what somebody outside has undone of the restrictions (a
 	// path), or nothing; then the call is ended with Exposed.

@@ -228,7 +228,13 @@ func (c *call) serve(frames <-chan frame, signals <-chan os.Signal) bool {
 			deadline = time.After(killFor)
 		}
 		counting = nil
+		if c.child.Signal != nil {
+			c.child.Signal(unix.SIGSTOP) // so that there are not ever more to be counted
+		}
 		c.report.remaining = c.signal(unix.SIGKILL)
+		if c.child.Signal != nil {
+			c.child.Signal(unix.SIGKILL)
+		}
 		killing = time.After(pause)
 		pause = min(2*pause, 50*time.Millisecond)
 	}

@@ -67,8 +67,8 @@ func descendants(root int) ([]process, error) {
 
 // signalTree sends sig to everything below root that was alive and returns what it found.
 // One look is not enough: a process may start another between the look and the signal. A
-// hostile one that does this faster than it can be looked for is not caught; a pid namespace
-// would.
+// hostile one that does this faster than it can be looked for is not caught; that takes what
+// a sandbox has ([Started]).
 func signalTree(root int, sig unix.Signal) (found []process, err error) {
 	list, err := descendants(root)
 	for _, p := range list {

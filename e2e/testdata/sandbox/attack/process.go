@@ -46,6 +46,7 @@ var _ = add(map[string]attack{
 	"tiocsctty":  tiocsctty,
 	"linger":     linger,
 	"outlive":    outlive,
+	"chain":      chain,
 	"kill-group": killGroup,
 	"wait":       wait,
 
@@ -388,6 +389,45 @@ func lingerer(a []string) int {
 		return 1
 	}
 	return 0
+}
+
+// chain leaves some processes behind that each start another and end, as that does, as fast as it
+// goes: chain SECONDS. After so long the last ones do not. They keep standard error open.
+func chain(a []string) (string, error) {
+	seconds, err := strconv.Atoi(a[0])
+	if err != nil {
+		return "", err
+	}
+	var now, end unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &end); err != nil {
+		return "", err
+	}
+	end.Sec += int64(seconds)
+	// In a child nothing of Go works, so there are only system calls.
+	fork := func() uintptr {
+		pid, _, _ := syscall.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
+		return pid
+	}
+	if pid := fork(); int(pid) < 0 {
+		return "", refused("the first fork")
+	} else if pid != 0 {
+		return "", nil
+	}
+	for fd := range uintptr(2) {
+		_, _, _ = syscall.RawSyscall(unix.SYS_CLOSE, fd, 0, 0)
+	}
+	for range 4 { // 16 of them
+		_ = fork()
+	}
+	for now.Sec < end.Sec {
+		_, _, _ = syscall.RawSyscall(unix.SYS_CLOCK_GETTIME, unix.CLOCK_MONOTONIC, uintptr(unsafe.Pointer(&now)), 0)
+		if pid := fork(); int(pid) > 0 {
+			break
+		}
+	}
+	for {
+		_, _, _ = syscall.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
+	}
 }
 
 // wait says that it runs and waits to be ended: wait SECONDS. It worked if nobody did.

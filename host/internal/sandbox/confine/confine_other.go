@@ -31,3 +31,10 @@ func (p *Process) wait() (syscall.WaitStatus, error) {
 	var none syscall.WaitStatus
 	return none, errors.ErrUnsupported
 }
+
+// fence is nothing here.
+type fence struct{}
+
+func newFence(*sandbox.Plan) (*fence, error) { return nil, nil }
+
+func (*fence) signal(syscall.Signal) bool { return false }

@@ -70,10 +70,22 @@ type domain struct {
 	handled uint64
 }
 
+// rulesetAttr is a struct landlock_ruleset_attr: file system, network, scopes.
+type rulesetAttr [3]uint64
+
+func createRuleset(attr rulesetAttr) (int, error) {
+	// Older kernels take a longer structure when they do not know what is zero in it.
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	if errno != 0 {
+		return -1, errno
+	}
+	return int(fd), nil
+}
+
 // newDomain makes a ruleset that handles all there is: what it then allows is in its rules.
 func newDomain(plan *sandbox.Plan) (*domain, error) {
 	d := &domain{fd: -1, handled: handledFS(plan.ABI)}
-	attr := [3]uint64{d.handled} // struct landlock_ruleset_attr: file system, network, scopes
+	attr := rulesetAttr{d.handled}
 	if plan.ABI >= sandbox.NetABI {
 		attr[1] = unix.LANDLOCK_ACCESS_NET_BIND_TCP
 		if !plan.Net.Open || plan.Net.Ports != nil {
@@ -83,16 +95,14 @@ func newDomain(plan *sandbox.Plan) (*domain, error) {
 	if plan.ABI >= sandbox.ScopeABI {
 		attr[2] = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 	}
-	// Older kernels take a longer structure when they do not know what is zero in it.
-	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
-	if errno != 0 {
-		return nil, fmt.Errorf("making a Landlock domain of version %d: %w", plan.ABI, errno)
+	var err error
+	if d.fd, err = createRuleset(attr); err != nil {
+		return nil, fmt.Errorf("making a Landlock domain of version %d: %w", plan.ABI, err)
 	}
-	d.fd = int(fd)
 	if plan.ABI >= sandbox.NetABI && plan.Net.Open {
 		for _, port := range plan.Net.Ports {
 			rule := [2]uint64{unix.LANDLOCK_ACCESS_NET_CONNECT_TCP, uint64(port)}
-			if _, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, fd, ruleNetPort, uintptr(unsafe.Pointer(&rule)), 0, 0, 0); errno != 0 {
+			if _, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(d.fd), ruleNetPort, uintptr(unsafe.Pointer(&rule)), 0, 0, 0); errno != 0 {
 				return nil, errors.Join(fmt.Errorf("allowing TCP port %d: %w", port, errno), d.close())
 			}
 		}

@@ -1,0 +1,26 @@
+package confine
+
+import (
+	"syscall"
+
+	"github.com/jptools/jptools/host/internal/sandbox"
+)
+
+// Fence keeps together what programs in the Landlock tier start, so that it can be ended all at once,
+// however fast it forks. In the namespace tier the init does that.
+//
+// It is a Landlock domain around those of the programs, which holds nothing but signals, from version
+// 6 on. A thread is in it, for good: it has to start the programs, and its process is to start nothing
+// else from there.
+type Fence struct{ fence *fence }
+
+// NewFence puts the thread of the calling goroutine into a new domain, and locks it. Where the plan
+// or the kernel has no use for one, it is a Fence around nothing, and the thread is as before.
+func NewFence(plan *sandbox.Plan) (Fence, error) {
+	f, err := newFence(plan)
+	return Fence{f}, err
+}
+
+// Signal sends a signal to every process in the domain, and reports whether it could. It has to be
+// called by the goroutine that called NewFence.
+func (f Fence) Signal(sig syscall.Signal) bool { return f.fence.signal(sig) }

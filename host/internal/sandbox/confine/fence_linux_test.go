@@ -1,0 +1,130 @@
+package confine
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/jptool/jptooltest"
+	"golang.org/x/sys/unix"
+)
+
+// sleeper starts a program that stays.
+func sleeper(t *testing.T) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return cmd
+}
+
+// A fence reaches what its thread started, and nobody else.
+func TestFence(t *testing.T) {
+	outside := sleeper(t)
+	done := make(chan struct{})
+	go func() {
+		defer close(done) // the thread ends with its goroutine
+		f, err := NewFence(&sandbox.Plan{Tier: sandbox.TierLandlock, ABI: scopedSignals})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		// A thread that the goroutine leaves would be somebody else's.
+		runtime.UnlockOSThread()
+		runtime.LockOSThread()
+		inside := exec.Command("sh", "-c", "setsid sleep 1000 & echo; exec sleep 1000")
+		out, err := inside.StdoutPipe()
+		if err == nil {
+			err = inside.Start()
+		}
+		if err == nil {
+			_, err = out.Read(make([]byte, 1))
+		}
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		elsewhere := make(chan bool)
+		go func() { elsewhere <- f.Signal(unix.SIGKILL) }()
+		if <-elsewhere {
+			t.Error("another goroutine could signal")
+		}
+		if !f.Signal(unix.SIGKILL) {
+			t.Error("it could not signal")
+		}
+		_, _ = out.Read(make([]byte, 1)) // until nobody has it open
+		if err := inside.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+			t.Errorf("what is inside ended with %v", err)
+		}
+	}()
+	<-done
+	if err := outside.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Errorf("outside: %v", err)
+	}
+	if state := content(t, "/proc/"+strconv.Itoa(outside.Process.Pid)+"/stat"); !strings.Contains(state, ") S ") {
+		t.Errorf("outside: %s", state)
+	}
+}
+
+// Where there is no domain, nothing is signalled: it would be everything that the user runs.
+func TestNoFence(t *testing.T) {
+	outside := sleeper(t)
+	for _, p := range []*sandbox.Plan{
+		{Tier: sandbox.TierNamespace, ABI: 7}, {Tier: sandbox.TierLandlock, ABI: scopedSignals - 1}, {Tier: sandbox.TierNone},
+	} {
+		f, err := NewFence(p)
+		if err != nil || f.fence != nil || f.Signal(0) {
+			t.Errorf("%s, version %d: %v", p.Tier, p.ABI, err)
+		}
+	}
+	// Not even a thread that believes to be in one.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	believes := &fence{unix.Gettid()}
+	if os.Geteuid() == 0 && believes.signal(0) {
+		t.Error("it signals everybody")
+	}
+	if err := outside.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Error(err)
+	}
+}
+
+// One supervisor serves calls of every kind, and what is started without a plan is not held by
+// the fence of what was started with one.
+func TestLaunchMixed(t *testing.T) {
+	l := launched(t)
+	ws := jptooltest.TempRoot(t)
+	const script = "grep NoNewPrivs /proc/self/status; kill -0 $0 && echo outside"
+	outside := strconv.Itoa(sleeper(t).Process.Pid)
+	for range 2 {
+		for _, tier := range []sandbox.Tier{sandbox.TierLandlock, sandbox.TierNamespace, sandbox.TierNone} {
+			want := "NoNewPrivs:\t1\n"
+			spec := shSpec(t, plan(t, sandbox.TierLandlock, ws), script)
+			switch tier {
+			case sandbox.TierNamespace:
+				spec = shSpec(t, plan(t, tier, ws), script)
+			case sandbox.TierNone:
+				spec.Plan, want = nil, "NoNewPrivs:\t0\noutside\n"
+			}
+			if tier == sandbox.TierLandlock {
+				want = "" // only the first process reads its own /proc/self
+			}
+			spec.Argv = append(spec.Argv, outside)
+			res, err := l.Run(context.Background(), spec)
+			if err != nil || string(res.Stdout) != want {
+				t.Errorf("%s: %q, %q, want %q; %v", tier, res.Stdout, res.Stderr, want, err)
+			}
+		}
+	}
+}
