@@ -123,7 +123,7 @@ func (a *app) config() (*config.Config, error) {
 // layers says where the layers come from.
 func (a *app) layers(p *place) config.Options {
 	return config.Options{
-		Root: p.root, Cwd: p.cwd, GivenRoot: p.given, Defaults: defaults.TOML,
+		Root: p.root, Cwd: p.cwd, GivenRoot: p.given, Defaults: defaults.Layer,
 		UserGlobal: config.UserGlobalPath(a.environ), UserWorkspace: p.dir.File(userFile),
 		Conversation: p.talk.File(mount.ConversationFile), Environ: a.environ, Args: a.global.Cfg,
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 func TestArguments(t *testing.T) {
-	cfg, err := config.Load(config.Options{Defaults: defaults.TOML})
+	cfg, err := config.Load(config.Options{Defaults: defaults.Layer})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -267,9 +267,4 @@ func TestEveryLayerMustParse(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	o := options(t, nil)
-	o.Defaults = []byte("a = ")
-	if _, err := Load(o); err == nil {
-		t.Error("broken defaults")
-	}
 }

@@ -47,9 +47,18 @@ func (f files) fs(t testing.TB) disk.FS {
 
 func options(t testing.TB, f files) Options {
 	return Options{
-		FS: f.fs(t), Root: "/ws", Cwd: "/ws", Defaults: []byte(base),
+		FS: f.fs(t), Root: "/ws", Cwd: "/ws", Defaults: frozen(t, base),
 		UserGlobal: userFile, UserWorkspace: dataFile, Conversation: talkFile,
 	}
+}
+
+func frozen(t testing.TB, toml string) Frozen {
+	t.Helper()
+	f, err := Freeze([]byte(toml))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }
 
 func load(t testing.TB, f files, change ...func(*Options)) *Config {

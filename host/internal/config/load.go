@@ -24,8 +24,8 @@ type Options struct {
 	// GivenRoot is the workspace as the user spelled it; absolute paths of rules may
 	// lie below either.
 	GivenRoot string
-	// Defaults is the built-in layer, as TOML.
-	Defaults []byte
+	// Defaults is the built-in layer.
+	Defaults Frozen
 	// UserGlobal, UserWorkspace and Conversation are the files of these layers. They
 	// need not exist.
 	UserGlobal, UserWorkspace, Conversation string
@@ -76,7 +76,8 @@ func Load(o Options) (*Config, error) {
 		o.FS = disk.OS
 	}
 	l := &loader{Options: o, merged: newTable(Origin{})}
-	steps := []func() error{l.defaults, l.files, l.environment, l.conversation, l.arguments}
+	l.defaults()
+	steps := []func() error{l.files, l.environment, l.conversation, l.arguments}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, err
@@ -111,13 +112,11 @@ func (l *loader) add(info LayerInfo, tree *Value) error {
 	return nil
 }
 
-func (l *loader) defaults() error {
-	const name = "built-in"
-	tree, err := parseTOML(l.Defaults, LayerDefault, name)
-	if err != nil {
-		return err
-	}
-	return l.add(LayerInfo{Layer: LayerDefault, Source: name}, tree)
+// defaults is the first layer: there is nothing to merge it with, and it was checked when it was frozen.
+func (l *loader) defaults() {
+	tree := l.Defaults.tree()
+	l.layers = append(l.layers, LayerInfo{Layer: LayerDefault, Source: builtIn, State: Loaded, tree: tree})
+	l.merged.keys, l.merged.fields = tree.keys, tree.fields
 }
 
 type layerFile struct {

@@ -2,6 +2,8 @@ package defaults_test
 
 import (
 	"encoding/json"
+	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,11 +23,56 @@ var names = []string{"fs_create_file", "fs_delete_file", "fs_grep_files", "fs_li
 
 func load(t *testing.T) *config.Config {
 	t.Helper()
-	cfg, err := config.Load(config.Options{Defaults: defaults.TOML})
+	cfg, err := config.Load(config.Options{Defaults: defaults.Layer})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return cfg
+}
+
+var update = flag.Bool("update", false, "write layer.go from defaults.toml")
+
+// What is built in is what the file says, at the places where it says it.
+func TestLayerIsTheFile(t *testing.T) {
+	toml, err := os.ReadFile("defaults.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := config.Freeze(toml)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		var b strings.Builder
+		b.WriteString("// Code generated from defaults.toml by go test . -update; DO NOT EDIT.\n\npackage defaults\n\nimport \"github.com/jptools/jptools/host/internal/config\"\n\n")
+		b.WriteString("// Layer is the built-in layer, as config.Options.Defaults takes it. It must not be changed.\nvar Layer = config.Frozen{\n")
+		for _, v := range want {
+			kind := map[config.Kind]string{config.Bool: "Bool", config.Integer: "Integer", config.String: "String", config.List: "List", config.Table: "Table"}[v.Kind]
+			fmt.Fprintf(&b, "\t{Kind: config.%s", kind)
+			for _, f := range []struct{ name, text string }{{"Name", v.Name}, {"Key", v.Key}, {"Text", v.Text}} {
+				if f.text != "" {
+					fmt.Fprintf(&b, ", %s: %q", f.name, f.text)
+				}
+			}
+			for _, f := range []struct {
+				name string
+				n    int64
+			}{{"Line", int64(v.Line)}, {"Column", int64(v.Column)}, {"Number", v.Number}} {
+				if f.n != 0 {
+					fmt.Fprintf(&b, ", %s: %d", f.name, f.n)
+				}
+			}
+			b.WriteString("},\n")
+		}
+		b.WriteString("}\n")
+		if err := os.WriteFile("layer.go", []byte(b.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, defaults.Layer); diff != "" {
+		t.Errorf("(- defaults.toml, + layer.go); go test . -update writes layer.go\n%s", diff)
+	}
 }
 
 func TestTheSevenTools(t *testing.T) {

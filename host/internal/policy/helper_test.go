@@ -79,8 +79,12 @@ func (w *world) mine(text string) *world { return w.write(w.user, text) }
 
 func (w *world) config() *config.Config {
 	w.t.Helper()
+	layer, err := config.Freeze([]byte(base))
+	if err != nil {
+		w.t.Fatal(err)
+	}
 	c, err := config.Load(config.Options{
-		Root: w.root, Cwd: w.root, Defaults: []byte(base), UserGlobal: w.user, UserWorkspace: w.userWorkspace,
+		Root: w.root, Cwd: w.root, Defaults: layer, UserGlobal: w.user, UserWorkspace: w.userWorkspace,
 		Conversation: w.talk, Environ: w.env, Args: w.args,
 	})
 	if err != nil {

@@ -89,7 +89,7 @@ func (w *world) host() *Host {
 			w.t.Fatal(err)
 		}
 	}
-	cfg, err := config.Load(config.Options{Root: w.root, Cwd: w.root, GivenRoot: w.root, Defaults: defaults.TOML, UserGlobal: user, Conversation: talk, Args: w.cfg})
+	cfg, err := config.Load(config.Options{Root: w.root, Cwd: w.root, GivenRoot: w.root, Defaults: defaults.Layer, UserGlobal: user, Conversation: talk, Args: w.cfg})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -146,7 +146,7 @@ func compile(t testing.TB, dir, tool, user string) *policy.Declared {
 	if err := os.WriteFile(mine, []byte(user), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load(config.Options{Root: root, Cwd: root, Defaults: defaults.TOML, UserGlobal: mine, Environ: []string{}})
+	cfg, err := config.Load(config.Options{Root: root, Cwd: root, Defaults: defaults.Layer, UserGlobal: mine, Environ: []string{}})
 	if err != nil {
 		t.Fatal(err)
 	}
