@@ -21,11 +21,15 @@ func jphost() int {
 	if launch.IsSupervisor(os.Args) {
 		return launch.Supervise(confine.Starter())
 	}
-	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
-		ends = append(ends, syscall.SIGHUP)
+	ctx := observe.Inherit(context.Background(), os.Args)
+	if !cli.PassesSignals(os.Args[1:]) {
+		ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+		if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+			ends = append(ends, syscall.SIGHUP)
+		}
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(ctx, ends...)
+		defer stop()
 	}
-	ctx, stop := signal.NotifyContext(observe.Inherit(context.Background(), os.Args), ends...)
-	defer stop()
 	return int(exit.Of(cli.Run(ctx, os.Environ(), os.Stdin, os.Stdout, os.Stderr, os.Args[1:])))
 }

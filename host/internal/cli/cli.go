@@ -42,6 +42,12 @@ func Run(ctx context.Context, environ []string, stdin io.Reader, stdout, stderr 
 	return err
 }
 
+// PassesSignals reports whether a command line leaves it to another program what signals mean: its
+// context need not end with them. To wait for signals twice would cost a tenth of the whole start.
+func PassesSignals(args []string) bool {
+	return len(args) > 1 && args[0] == "sandbox" && args[1] == "exec"
+}
+
 // invocation is a command line that was read. There is no model of the grammar where none was needed.
 type invocation struct {
 	run    func(*app) error

@@ -23,6 +23,7 @@ func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
 		return err
 	}
 	s := enclose.Settings{Required: c.Required, Tier: c.tier(), Machine: m, Paths: g.extra, Limits: g.limits, TempBase: a.tempBase()}
+	signals := passed()
 	for attempt := 0; ; attempt++ {
 		call, err := enclose.Prepare(a.ctx, g.declared, p, s)
 		if refused := (*sandbox.RefusedError)(nil); errors.As(err, &refused) {
@@ -37,7 +38,7 @@ func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
 			return errors.Join(end, c.report(a, call, nil), exit.Errorf(exit.Refused, "%s was not run: nothing can be held here: %s\n%s\nor start it without jphost", ask.Visible(p.Argv[0]), why, remedy))
 		}
 		c.warn(a, call) // of a further attempt what is new
-		status, err := c.start(a, call, g, p)
+		status, err := c.start(a, call, g, p, signals)
 		changes, end := call.End(context.WithoutCancel(a.ctx))
 		switch {
 		case err != nil && confine.IsNamespaces(err) && s.Machine.Namespaces:

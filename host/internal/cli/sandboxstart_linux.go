@@ -24,7 +24,7 @@ import (
 )
 
 // start runs the program to its end, and ends what it leaves behind.
-func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.Program) (syscall.WaitStatus, error) {
+func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.Program, signals <-chan os.Signal) (syscall.WaitStatus, error) {
 	// What the program starts and leaves behind becomes a child of this process.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 0, exit.With(exit.Host, err)
@@ -48,10 +48,6 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.P
 	if err != nil {
 		return 0, exit.With(exit.Host, err)
 	}
-	// The terminal sends these to the program too, which may go on: so does this process.
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, os.Interrupt, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP)
-	defer signal.Stop(signals)
 	// The program is killed when the thread that started it ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -83,6 +79,19 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.P
 		}
 	}
 	return status, exit.With(exit.Host, err)
+}
+
+// passed receives, from now to the end of this process, the signals that are the program's business.
+// A terminal sends them to the program too, which may go on: so does this process. What was ignored
+// before, as nohup has it, stays ignored, here and by the program.
+func passed() <-chan os.Signal {
+	signals := make(chan os.Signal, 8)
+	for _, sig := range []os.Signal{unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP} {
+		if !signal.Ignored(sig) {
+			signal.Notify(signals, sig)
+		}
+	}
+	return signals
 }
 
 // observer has the observer look at the start that follows, and hands its end down. It returns

@@ -25,6 +25,7 @@ type machine struct {
 	mask   uint64    // the parent's signal mask
 	block  uint64    // all signals
 	zero   [4]uint64 // a struct sigaction with SIG_DFL, and an empty mask
+	has    [4]uint64 // what a signal has for an action
 }
 
 const (
@@ -34,6 +35,7 @@ const (
 	// maskSize is what the kernel wants to hear as the size of a signal set.
 	maskSize = 8
 	signals  = 64
+	ignored  = 1 // SIG_IGN
 )
 
 // rawClone is clone(2) with nothing but flags. Its return address is not on the stack
@@ -193,6 +195,12 @@ func (m *machine) run() {
 			}
 		case opReset:
 			for i = 1; i <= signals; i++ {
+				if i == int(unix.SIGHUP) || i == int(unix.SIGINT) {
+					syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(i), 0, uintptr(unsafe.Pointer(&m.has)), maskSize, 0, 0)
+					if m.has[0] == ignored {
+						continue
+					}
+				}
 				syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(i), uintptr(unsafe.Pointer(&m.zero)), 0, maskSize, 0, 0)
 			}
 			syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&m.zero)), 0, maskSize, 0, 0)

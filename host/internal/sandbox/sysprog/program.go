@@ -63,7 +63,7 @@ const (
 	opStore      // slot → memory
 	opCheck      // memory must be the value
 	opJump       // if slot == value
-	opReset      // all signals to their default action, none blocked
+	opReset      // signals to their default action, none blocked
 )
 
 // anyError as the first accepted error accepts all.
@@ -169,7 +169,8 @@ func (p *Program) JumpUnless(s Slot, value Arg, l Label) {
 func (p *Program) Jump(l Label) { p.add(op{code: opJump, nr: noSlot, label: int(l)}) }
 
 // Execve adds the usual end of a program: signals as a new program expects them, and
-// execve(2). Its Error has Exec set.
+// execve(2). Its Error has Exec set. SIGHUP and SIGINT stay ignored if this process ignores
+// them: that is how nohup and shells without job control say that they are not for a program.
 func (p *Program) Execve(path, argv, env Mem) {
 	p.add(op{code: opReset})
 	p.Call(execve, path.Arg(), argv.Arg(), env.Arg())

@@ -18,13 +18,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv("SYSPROG_TEST") == "signals" { // before Go installs more of its own: as status has it
+	if want, ok := strings.CutPrefix(os.Getenv("SYSPROG_TEST"), "ignored="); ok { // before Go installs more of its own: as status has it
 		status, err := os.ReadFile("/proc/self/status")
 		if err != nil {
 			os.Exit(9)
 		}
 		for line := range strings.Lines(string(status)) {
-			if name, value, _ := strings.Cut(line, ":"); (name == "SigBlk" || name == "SigIgn") && strings.Trim(value, "\t\n0") != "" {
+			if name, value, _ := strings.Cut(line, ":"); name == "SigBlk" && strings.Trim(value, "\t\n0") != "" || name == "SigIgn" && strings.Trim(value, "\t\n0") != want {
 				os.Exit(8)
 			}
 		}
@@ -229,17 +229,26 @@ func TestForkWithin(t *testing.T) {
 	_, _ = unix.Close(fails[0]), unix.Close(report[0])
 }
 
-// What the parent ignores or blocks, the program does not inherit.
+// What the parent ignores or blocks, the program does not inherit, but for what nohup and shells do.
 func TestSignalsAreReset(t *testing.T) {
+	defer signal.Reset()
+	signal.Ignore(unix.SIGUSR1)
+	signalsAre(t, "")
 	signal.Ignore(unix.SIGHUP)
-	defer signal.Reset(unix.SIGHUP)
+	signalsAre(t, "1")
+	signal.Ignore(unix.SIGINT)
+	signalsAre(t, "3")
+}
+
+func signalsAre(t *testing.T, ignored string) {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	ways(t, func(t *testing.T, run func(*Program) (int, error)) {
 		p := &Program{}
-		p.Execve(p.String(self), p.Strings([]string{"x"}), p.Strings([]string{"SYSPROG_TEST=signals"}))
+		p.Execve(p.String(self), p.Strings([]string{"x"}), p.Strings([]string{"SYSPROG_TEST=ignored=" + ignored}))
 		// The runtime of the child catches most signals itself, and ignores none.
 		if got, err := run(p); err != nil || got != 7 {
 			t.Errorf("exit status %d, %v", got, err)
