@@ -42,20 +42,39 @@ type Hop struct {
 
 // CanonicalizeAbs resolves an absolute path that the host names, such as that of one of its
 // own files, as [Canonicalize] does below a root: also where nothing is there yet, the
-// longest part that exists is resolved and the rest appended.
-func CanonicalizeAbs(abs string) (Canonical, error) {
+// longest part that exists is resolved and the rest appended. A nil readlink means the file system.
+func CanonicalizeAbs(abs string, readlink Readlink) (Canonical, error) {
 	clean := filepath.ToSlash(filepath.Clean(filepath.FromSlash(abs)))
 	vol := filepath.VolumeName(clean)
 	rel, err := Parse(strings.TrimLeft(clean[len(vol):], "/"))
 	if err != nil {
 		return Canonical{}, err
 	}
-	return Canonicalize(vol+"/", rel, false, nil)
+	return Canonicalize(vol+"/", rel, false, readlink)
 }
 
 // Readlink returns the target of a symlink. It returns an error wrapping EINVAL for
 // what is no symlink, fs.ErrNotExist for what is missing.
 type Readlink func(absPath string) (string, error)
+
+// Once returns a Readlink that asks the file system only once about each path: for many paths
+// that are resolved together, and that should be judged by the same state of the tree. It is not for use
+// by several goroutines.
+func Once() Readlink {
+	type answer struct {
+		target string
+		err    error
+	}
+	known := map[string]answer{}
+	return func(path string) (string, error) {
+		a, ok := known[path]
+		if !ok {
+			a.target, a.err = os.Readlink(path)
+			known[path] = a
+		}
+		return a.target, a.err
+	}
+}
 
 // Canonicalize resolves rel below root, which must be canonical itself, as the kernel
 // would: symlinks are followed wherever they lead, also outside root; the caller

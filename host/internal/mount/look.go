@@ -63,7 +63,7 @@ func (s System) Target(abs string) (Target, error) {
 		return Target{}, wspath.Bare(err)
 	}
 	// EvalSymlinks leaves junctions of Windows alone.
-	to, err := wspath.CanonicalizeAbs(real)
+	to, err := wspath.CanonicalizeAbs(real, nil)
 	if err != nil {
 		return Target{}, err
 	}

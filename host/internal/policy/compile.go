@@ -43,6 +43,7 @@ func Compile(ctx context.Context, r Request) (*Declared, error) {
 			m.fs = []fsRule{defaultFS()}
 		}
 		m.materialize(a)
+		defer m.once()()
 		if err := m.guard(r); err != nil {
 			return nil, err
 		}
@@ -273,6 +274,7 @@ func Given(a *jptool.AccessPolicy, root string, r Request) (*Declared, error) {
 	}
 	m.net, m.env, m.commands = a.Net, a.Env, a.Commands
 	m.materialize(nil)
+	defer m.once()()
 	if err := m.guard(r); err != nil {
 		return nil, err
 	}

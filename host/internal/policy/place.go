@@ -25,6 +25,15 @@ type mounted struct {
 type site struct {
 	root   string
 	mounts []mounted
+	// readlink is nil for the file system as it is now.
+	readlink wspath.Readlink
+}
+
+// once has paths resolved by one state of the tree until the function that it returns is called: what
+// is guarded lies close together, and is looked at again and again.
+func (s *site) once() func() {
+	s.readlink = wspath.Once()
+	return func() { s.readlink = nil }
 }
 
 var errOutside = errors.New("it leads outside the workspace")
@@ -76,7 +85,7 @@ type resolved struct {
 func (s *site) content(rel wspath.Rel) (resolved, error) { return s.resolve(rel, false) }
 
 func (s *site) resolve(rel wspath.Rel, entry bool) (resolved, error) {
-	c, err := wspath.Canonicalize(s.root, rel, entry, nil)
+	c, err := wspath.Canonicalize(s.root, rel, entry, s.readlink)
 	r := resolved{at: s.placeOf(c.Abs), abs: c.Abs, missing: c.Missing}
 	for _, hop := range c.Hops {
 		r.links = append(r.links, s.placeOf(hop.Entry))

@@ -74,7 +74,7 @@ func (f *guardFinder) add(rel string) {
 // abs guards an absolute path if tools can reach it: what it leads to, or will once it is made,
 // and by pins the links on the way. After an error it has guarded where that was heading.
 func (f *guardFinder) abs(file string) error {
-	to, err := wspath.CanonicalizeAbs(file)
+	to, err := wspath.CanonicalizeAbs(file, f.readlink)
 	for _, hop := range to.Hops {
 		f.links = append(f.links, f.placeOf(hop.Entry))
 	}
@@ -138,7 +138,7 @@ func (f *guardFinder) bare() {
 // gitDir guards a git directory and the one that it shares with others. Neither need be
 // there yet: a file may name the git directory that a tool would make.
 func (f *guardFinder) gitDir(dir string) {
-	if to, err := wspath.CanonicalizeAbs(dir); err == nil {
+	if to, err := wspath.CanonicalizeAbs(dir, f.readlink); err == nil {
 		dir = to.Abs
 	}
 	dirs := []string{dir}

@@ -40,7 +40,7 @@ type sensitiveFinder struct {
 // person's own rule names it or the directory it stands in; deeper files are not looked
 // for, because that would walk the tree before each call. It warns; it does not protect.
 func findSensitive(d *Declared, r Request) []Sensitive {
-	f := &sensitiveFinder{d: d, home: homeOf(r.Home)}
+	f := &sensitiveFinder{d: d, home: homeOf(r.Home, d.model.readlink)}
 	patterns := slices.Concat(sensitivePlaces, sensitiveNames, r.Tool.SensitivePaths)
 	candidates := f.candidates()
 	for _, written := range patterns {
@@ -62,11 +62,11 @@ func findSensitive(d *Declared, r Request) []Sensitive {
 }
 
 // homeOf is the home directory without links, "" when there is none.
-func homeOf(dir string) string {
+func homeOf(dir string, readlink wspath.Readlink) string {
 	if !filepath.IsAbs(dir) {
 		return ""
 	}
-	to, err := wspath.CanonicalizeAbs(dir)
+	to, err := wspath.CanonicalizeAbs(dir, readlink)
 	if err != nil {
 		return ""
 	}
@@ -78,7 +78,7 @@ func (f *sensitiveFinder) literal(written, name string) {
 	m := f.d.model
 	var at place
 	if filepath.IsAbs(filepath.FromSlash(name)) {
-		to, err := wspath.CanonicalizeAbs(name)
+		to, err := wspath.CanonicalizeAbs(name, m.readlink)
 		if err != nil || to.Missing {
 			return // nothing is there
 		}
