@@ -103,7 +103,11 @@ func (r *Renderer) newWriter(plan *sandbox.Plan, cmd *exec.Cmd) (*writer, error)
 			return nil, err
 		}
 	}
-	w.Grow(256, 8<<10) // most programs
+	mounts := len(plan.Trees) + len(plan.Devices) + 2*(len(plan.Covers)+len(plan.Pins))
+	if plan.Tier == sandbox.TierNamespace {
+		mounts += len(plan.Runtime)
+	}
+	w.Grow(96+8*mounts, 6<<10+128*mounts) // most programs
 	w.none = w.String("")
 	w.how = w.Words(nodeFlags, 0, nodeResolve)
 	w.stat = w.Reserve(statSize)

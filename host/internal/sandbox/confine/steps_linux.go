@@ -72,14 +72,14 @@ func (w *writer) drop() {
 	w.Call(unix.SYS_PRCTL, sysprog.Int(unix.PR_CAP_AMBIENT), sysprog.Int(unix.PR_CAP_AMBIENT_CLEAR_ALL), sysprog.Int(0), sysprog.Int(0), sysprog.Int(0))
 	w.Accept(unix.EINVAL) // not built in
 	if os.Geteuid() == 0 || w.plan.Tier == sandbox.TierNamespace {
-		end := w.Label()
-		for c := range 64 { // all that a kernel can ever have
-			got := w.Call(unix.SYS_PRCTL, sysprog.Int(unix.PR_CAPBSET_DROP), sysprog.Int(c), sysprog.Int(0), sysprog.Int(0), sysprog.Int(0))
-			w.Accept(unix.EINVAL, unix.EPERM) // no such one; or none of the rights to do it, and then no_new_privs is enough
-			if c >= unix.CAP_LAST_CAP {
-				w.JumpIf(got, sysprog.Int(-int(unix.EINVAL)), end)
-			}
-		}
+		next, end := w.Label(), w.Label()
+		c := w.Counter()
+		w.Place(next)
+		got := w.Call(unix.SYS_PRCTL, sysprog.Int(unix.PR_CAPBSET_DROP), c.Arg(), sysprog.Int(0), sysprog.Int(0), sysprog.Int(0))
+		w.Accept(unix.EINVAL, unix.EPERM) // no such one; or none of the rights to do it, and then no_new_privs is enough
+		w.JumpIf(got, sysprog.Int(-int(unix.EINVAL)), end)
+		w.Add(c, 1)
+		w.JumpUnless(c, sysprog.Int(64), next) // all that a kernel can ever have
 		w.Place(end)
 	}
 	header := binary.NativeEndian.AppendUint32(nil, unix.LINUX_CAPABILITY_VERSION_3)
@@ -119,7 +119,7 @@ func (w *writer) tool(keep int) {
 
 // sockFilter is a struct sock_fprog.
 func (w *writer) sockFilter(list []unix.SockFilter) sysprog.Mem {
-	var code []byte
+	code := make([]byte, 0, 8*len(list))
 	for _, f := range list {
 		code = binary.NativeEndian.AppendUint16(code, f.Code)
 		code = append(code, f.Jt, f.Jf)

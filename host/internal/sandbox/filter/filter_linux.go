@@ -3,12 +3,9 @@
 package filter
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 	"sync"
 
-	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
 
@@ -32,24 +29,40 @@ const (
 	spaceTime = unix.CLONE_NEWTIME
 )
 
-func allow() bpf.Instruction { return bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW} }
-
-func refuse(e unix.Errno) bpf.Instruction {
-	return bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(e)}
+// The machine that runs a filter has one register. Jumps count instructions from the next one.
+func load(word uint32) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: word}
 }
 
-// refused are the system calls that are refused whatever their arguments are.
-func refused() map[uint32]unix.Errno {
-	m := map[uint32]unix.Errno{
-		// Its flags lie behind a pointer. Libraries go on with clone then.
-		unix.SYS_CLONE3: unix.ENOSYS,
-	}
-	for _, nr := range slices.Concat(never[:], neverHere[:]) {
-		m[nr] = unix.EPERM
-	}
-	return m
+func and(mask uint32) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: mask}
 }
 
+func equal(v uint32, yes, no uint8) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: yes, Jf: no, K: v}
+}
+
+func anyBit(mask uint32, yes, no uint8) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, Jt: yes, Jf: no, K: mask}
+}
+
+func atLeast(v uint32, yes, no uint8) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, Jt: yes, Jf: no, K: v}
+}
+
+func jump(n int) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JA, K: uint32(n)}
+}
+
+func end(verdict uint32) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: verdict}
+}
+
+func allow() unix.SockFilter { return end(unix.SECCOMP_RET_ALLOW) }
+
+func refuse(e unix.Errno) unix.SockFilter { return end(unix.SECCOMP_RET_ERRNO | uint32(e)) }
+
+// never are the system calls that are refused whatever their arguments are.
 var never = [...]uint32{
 	unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR,
 	unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT,
@@ -90,150 +103,163 @@ const (
 	addrNoRandomize  = 0x0040000
 )
 
-// judged are the calls whose arguments decide.
-func judged(o Options) map[uint32][]bpf.Instruction {
+// judged is a call whose arguments decide.
+type judged struct {
+	nr     uint32
+	action []unix.SockFilter
+}
+
+func judgements(o Options) []judged {
 	commands := []uint32{unix.TIOCSTI, tioclinux}
 	if o.Frozen {
 		commands = append(commands, unix.FS_IOC_SETFLAGS, fsIocSetVersion, fsIoc32SetFlags, fsIoc32SetVers, fsIocFsSetXattr, fsIocSetEncrypt, unix.FS_IOC_ENABLE_VERITY)
 	}
-	m := map[uint32][]bpf.Instruction{
-		unix.SYS_CLONE:   notWith(0, spaces, unix.EPERM),
-		unix.SYS_UNSHARE: notWith(0, spaces|spaceTime, unix.EPERM),
-		unix.SYS_IOCTL:   choose(1, commands, refuse(unix.EPERM), allow()),
+	list := []judged{
+		{unix.SYS_CLONE, notWith(0, spaces, unix.EPERM)},
+		{unix.SYS_UNSHARE, notWith(0, spaces|spaceTime, unix.EPERM)},
+		{unix.SYS_IOCTL, choose(1, commands, refuse(unix.EPERM), allow())},
 		// Sending can connect as well, and Landlock looks at connect(2) only.
-		unix.SYS_SENDTO:      notWith(3, unix.MSG_FASTOPEN, unix.EOPNOTSUPP),
-		unix.SYS_SENDMSG:     notWith(2, unix.MSG_FASTOPEN, unix.EOPNOTSUPP),
-		unix.SYS_SENDMMSG:    notWith(3, unix.MSG_FASTOPEN, unix.EOPNOTSUPP),
-		unix.SYS_PERSONALITY: choose(0, []uint32{0, addrNoRandomize, personalityQuery}, allow(), refuse(unix.EPERM)),
+		{unix.SYS_SENDTO, notWith(3, unix.MSG_FASTOPEN, unix.EOPNOTSUPP)},
+		{unix.SYS_SENDMSG, notWith(2, unix.MSG_FASTOPEN, unix.EOPNOTSUPP)},
+		{unix.SYS_SENDMMSG, notWith(3, unix.MSG_FASTOPEN, unix.EOPNOTSUPP)},
+		{unix.SYS_PERSONALITY, choose(0, []uint32{0, addrNoRandomize, personalityQuery}, allow(), refuse(unix.EPERM))},
 		// Reading limits, and setting one's own, which is how libraries do it.
-		unix.SYS_PRLIMIT64: {
+		{unix.SYS_PRLIMIT64, []unix.SockFilter{
 			load(wordArg(0)),
-			bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 5},
+			equal(0, 5, 0),
 			load(wordArg(2)),
-			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: 0, SkipTrue: 2},
+			equal(0, 0, 2),
 			load(wordArg(2) + 4), // a pointer: both halves count
-			bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 1},
+			equal(0, 1, 0),
 			refuse(unix.EPERM),
 			allow(),
-		},
+		}},
 		// Stream and sequenced pairs are connected for good. Datagrams can be sent elsewhere.
-		unix.SYS_SOCKETPAIR: append(
-			[]bpf.Instruction{
-				load(wordArg(0)),
-				bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNIX, SkipTrue: 1},
-				refuse(unix.EAFNOSUPPORT),
-			}, socketType(unix.SOCK_STREAM, unix.SOCK_SEQPACKET)...),
-		unix.SYS_SOCKET: {refuse(unix.EAFNOSUPPORT)},
-	}
-	if o.Net {
-		// Landlock refuses to bind a port, but not to let the kernel choose one.
-		m[unix.SYS_LISTEN] = []bpf.Instruction{refuse(unix.EACCES)}
-		m[unix.SYS_SOCKET] = []bpf.Instruction{
+		{unix.SYS_SOCKETPAIR, []unix.SockFilter{
 			load(wordArg(0)),
-			bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_INET, SkipTrue: 2},
-			bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_INET6, SkipTrue: 1},
+			equal(unix.AF_UNIX, 1, 0),
+			refuse(unix.EAFNOSUPPORT),
+			load(wordArg(1)),
+			and(sockTypeMask),
+			equal(unix.SOCK_STREAM, 2, 0),
+			equal(unix.SOCK_SEQPACKET, 1, 0),
+			refuse(unix.EPROTONOSUPPORT),
+			allow(),
+		}},
+	}
+	if !o.Net {
+		return append(list, judged{unix.SYS_SOCKET, []unix.SockFilter{refuse(unix.EAFNOSUPPORT)}})
+	}
+	return append(list,
+		// Landlock refuses to bind a port, but not to let the kernel choose one.
+		judged{unix.SYS_LISTEN, []unix.SockFilter{refuse(unix.EACCES)}},
+		judged{unix.SYS_SOCKET, []unix.SockFilter{
+			load(wordArg(0)),
+			equal(unix.AF_INET, 2, 0),
+			equal(unix.AF_INET6, 1, 0),
 			refuse(unix.EAFNOSUPPORT), // what programs expect where a family is missing
 			load(wordArg(1)),
-			bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: sockTypeMask},
-			bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SOCK_STREAM, SkipTrue: 2},
-			bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SOCK_DGRAM, SkipTrue: 5},
+			and(sockTypeMask),
+			equal(unix.SOCK_STREAM, 2, 0),
+			equal(unix.SOCK_DGRAM, 5, 0),
 			refuse(unix.EPROTONOSUPPORT),
 			load(wordArg(2)),
-			bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 5},
-			bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.IPPROTO_TCP, SkipTrue: 4},
+			equal(0, 5, 0),
+			equal(unix.IPPROTO_TCP, 4, 0),
 			refuse(unix.EPROTONOSUPPORT), // so that libraries go on with TCP after MPTCP
 			load(wordArg(2)),
-			bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 1},
-			bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.IPPROTO_UDP, SkipFalse: 1},
+			equal(0, 1, 0),
+			equal(unix.IPPROTO_UDP, 0, 1),
 			allow(),
 			refuse(unix.EPROTONOSUPPORT),
-		}
-	}
-	return m
+		}})
 }
 
 const sockTypeMask = 0xf // the rest are flags
 
-func load(word uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: word, Size: 4} }
-
 // notWith refuses if an argument has one of the bits.
-func notWith(arg, bits uint32, e unix.Errno) []bpf.Instruction {
-	return []bpf.Instruction{load(wordArg(arg)), bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: bits, SkipTrue: 1}, allow(), refuse(e)}
+func notWith(arg, bits uint32, e unix.Errno) []unix.SockFilter {
+	return []unix.SockFilter{load(wordArg(arg)), anyBit(bits, 1, 0), allow(), refuse(e)}
 }
 
 // choose ends with one instruction if an argument is among the values, else with another.
-func choose(arg uint32, values []uint32, among, other bpf.Instruction) []bpf.Instruction {
-	list := []bpf.Instruction{load(wordArg(arg))}
+func choose(arg uint32, values []uint32, among, other unix.SockFilter) []unix.SockFilter {
+	list := make([]unix.SockFilter, 0, len(values)+3)
+	list = append(list, load(wordArg(arg)))
 	for i, v := range values {
-		list = append(list, bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipTrue: uint8(len(values) - i)})
+		list = append(list, equal(v, uint8(len(values)-i), 0))
 	}
 	return append(list, other, among)
-}
-
-func socketType(types ...uint32) []bpf.Instruction {
-	list := choose(1, types, allow(), refuse(unix.EPROTONOSUPPORT))
-	return slices.Insert(list, 1, bpf.Instruction(bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: sockTypeMask}))
 }
 
 // span is what happens from a number on.
 type span struct {
 	from   uint32
-	action []bpf.Instruction
+	action []unix.SockFilter
 }
 
 // program is the whole filter. Numbers are found by halving, in eight steps at most: a chain of
 // comparisons would cost more at the installation, when the kernel tries all numbers to
 // learn which are always allowed, and on kernels that do not, at each call.
-func program(o Options) ([]bpf.Instruction, error) {
-	actions := judged(o)
-	for nr, e := range refused() {
-		actions[nr] = []bpf.Instruction{refuse(e)}
+//
+// It is made at every start of a short-lived host, with nothing kept from the one before: that
+// decides the form of the tables, and is why no assembler is used.
+func program(o Options) []unix.SockFilter {
+	actions := make([][]unix.SockFilter, 3, 16) // allowed is 0
+	const eperm, enosys = 1, 2
+	actions[0] = []unix.SockFilter{allow()}
+	actions[eperm] = []unix.SockFilter{refuse(unix.EPERM)}
+	actions[enosys] = []unix.SockFilter{refuse(unix.ENOSYS)}
+	var of [lastNr + 1]uint8 // an action for each number
+	for _, c := range judgements(o) {
+		of[c.nr] = uint8(len(actions))
+		actions = append(actions, c.action)
 	}
-	if o.Frozen {
-		for _, nr := range slices.Concat(metadata[:], metadataHere[:]) {
-			actions[nr] = []bpf.Instruction{refuse(unix.EPERM)}
+	set := func(list []uint32, action uint8) {
+		for _, nr := range list {
+			of[nr] = action
 		}
+	}
+	set(never[:], eperm)
+	set(neverHere[:], eperm)
+	// Its flags lie behind a pointer. Libraries go on with clone then.
+	of[unix.SYS_CLONE3] = enosys
+	if o.Frozen {
+		set(metadata[:], eperm)
+		set(metadataHere[:], eperm)
 	}
 	if !o.OwnIPC {
-		for _, nr := range shared {
-			actions[nr] = []bpf.Instruction{refuse(unix.ENOSYS)} // as kernels without them
+		set(shared[:], enosys) // as kernels without them
+	}
+	spans := make([]span, 0, 160)
+	for nr, action := range of {
+		if nr == 0 || action != of[nr-1] {
+			spans = append(spans, span{uint32(nr), actions[action]})
 		}
 	}
-	spans := []span{{0, []bpf.Instruction{allow()}}}
-	next := uint32(0)
-	for _, nr := range slices.Sorted(maps.Keys(actions)) {
-		if nr > lastNr {
-			return nil, fmt.Errorf("system call %d is above %d", nr, lastNr)
-		}
-		if nr > next && next > 0 {
-			spans = append(spans, span{next, spans[0].action})
-		}
-		spans = append(spans, span{nr, actions[nr]})
-		next = nr + 1
-	}
-	spans = append(spans, span{next, spans[0].action}, span{lastNr + 1, []bpf.Instruction{refuse(unix.ENOSYS)}}) // with the bit of x32 too
-	return find([]bpf.Instruction{
+	spans = append(spans, span{lastNr + 1, actions[enosys]}) // with the bit of x32 too
+	return find(append(make([]unix.SockFilter, 0, 320),
 		load(wordArch),
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: arch, SkipTrue: 1},
-		bpf.RetConstant{Val: unix.SECCOMP_RET_KILL_PROCESS},
+		equal(arch, 1, 0),
+		end(unix.SECCOMP_RET_KILL_PROCESS),
 		load(wordNr),
-	}, spans), nil
+	), spans)
 }
 
 // find writes the search for a number. Neighbours that do the same are one.
-func find(list []bpf.Instruction, spans []span) []bpf.Instruction {
+func find(list []unix.SockFilter, spans []span) []unix.SockFilter {
 	return search(list, slices.CompactFunc(spans, func(a, b span) bool { return slices.Equal(a.action, b.action) }))
 }
 
-func search(list []bpf.Instruction, spans []span) []bpf.Instruction {
+func search(list []unix.SockFilter, spans []span) []unix.SockFilter {
 	if len(spans) == 1 {
 		return append(list, spans[0].action...)
 	}
 	left, right := spans[:len(spans)/2], spans[len(spans)/2:]
 	if n := length(left); n > 255 { // too far for a conditional jump
-		list = append(list, bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: right[0].from, SkipFalse: 1}, bpf.Jump{Skip: uint32(n)})
+		list = append(list, atLeast(right[0].from, 0, 1), jump(n))
 	} else {
-		list = append(list, bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: right[0].from, SkipTrue: uint8(n)})
+		list = append(list, atLeast(right[0].from, uint8(n), 0))
 	}
 	return search(search(list, left), right)
 }
@@ -252,31 +278,27 @@ func length(spans []span) int {
 
 // Announcing returns a filter that refuses nothing and announces these calls to its listener. It
 // is for a second one beside that of [For]: what any filter refuses stays refused, unannounced.
+// The error is ErrArchitecture where there is none.
 func Announcing(calls []uint32) ([]unix.SockFilter, error) {
-	return encode(announcing(calls))
-}
-
-func announcing(calls []uint32) []bpf.Instruction {
-	spans, next := []span{{0, []bpf.Instruction{allow()}}}, uint32(0)
+	spans, next := []span{{0, []unix.SockFilter{allow()}}}, uint32(0)
 	for _, nr := range slices.Sorted(slices.Values(calls)) {
 		if nr > next && next > 0 {
 			spans = append(spans, span{next, spans[0].action})
 		}
-		spans = append(spans, span{nr, []bpf.Instruction{bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF}}})
+		spans = append(spans, span{nr, []unix.SockFilter{end(unix.SECCOMP_RET_USER_NOTIF)}})
 		next = nr + 1
 	}
-	return find([]bpf.Instruction{
+	return find([]unix.SockFilter{
 		load(wordArch),
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: arch, SkipTrue: 1},
+		equal(arch, 1, 0),
 		allow(), // the other filter kills it
 		load(wordNr),
-	}, append(spans, span{next, spans[0].action}))
+	}, append(spans, span{next, spans[0].action})), nil
 }
 
 var made [8]struct {
 	sync.Once
 	code []unix.SockFilter
-	err  error
 }
 
 // For returns the filter for these options, to be installed after no_new_privs. It is made
@@ -293,26 +315,6 @@ func For(o Options) ([]unix.SockFilter, error) {
 		i |= 4
 	}
 	f := &made[i]
-	f.Do(func() { f.code, f.err = assemble(o) })
-	return f.code, f.err
-}
-
-func assemble(o Options) ([]unix.SockFilter, error) {
-	list, err := program(o)
-	if err != nil {
-		return nil, err
-	}
-	return encode(list)
-}
-
-func encode(list []bpf.Instruction) ([]unix.SockFilter, error) {
-	raw, err := bpf.Assemble(list)
-	if err != nil {
-		return nil, err
-	}
-	code := make([]unix.SockFilter, len(raw))
-	for i, r := range raw {
-		code[i] = unix.SockFilter{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
-	}
-	return code, nil
+	f.Do(func() { f.code = program(o) })
+	return f.code, nil
 }

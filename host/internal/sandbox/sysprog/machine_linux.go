@@ -193,6 +193,8 @@ func (m *machine) run() {
 				pc = m.labels[o.label]
 				continue
 			}
+		case opAdd:
+			m.slots[o.nr] += a[0]
 		case opReset:
 			for i = 1; i <= signals; i++ {
 				if i == int(unix.SIGHUP) || i == int(unix.SIGINT) {

@@ -63,6 +63,7 @@ const (
 	opStore      // slot → memory
 	opCheck      // memory must be the value
 	opJump       // if slot == value
+	opAdd        // number → slot
 	opReset      // signals to their default action, none blocked
 )
 
@@ -77,7 +78,7 @@ type op struct {
 	exec   bool  // the end of a program
 	kinds  [6]argKind
 	accept [3]uint16 // errors that do not end the program; the result is then -errno
-	nr     uintptr   // of the system call; the memory of a store or check; the slot of a jump
+	nr     uintptr   // of the system call; the memory of a store or check; the slot of a jump or addition
 	args   [6]uintptr
 	label  int
 }
@@ -167,6 +168,16 @@ func (p *Program) JumpUnless(s Slot, value Arg, l Label) {
 
 // Jump goes on at the label.
 func (p *Program) Jump(l Label) { p.add(op{code: opJump, nr: noSlot, label: int(l)}) }
+
+// Counter makes a number for loops. It is 0.
+func (p *Program) Counter() Slot {
+	return p.add(op{code: opAdd, nr: uintptr(len(p.ops))})
+}
+
+// Add adds a number to a counter.
+func (p *Program) Add(s Slot, n int) {
+	p.add(op{code: opAdd, nr: uintptr(s), args: [6]uintptr{uintptr(n)}})
+}
 
 // Execve adds the usual end of a program: signals as a new program expects them, and
 // execve(2). Its Error has Exec set. SIGHUP and SIGINT stay ignored if this process ignores

@@ -164,6 +164,16 @@ func TestInstructions(t *testing.T) {
 				p.Place(end)
 				p.shell("exit 10")
 			}, want: 10},
+			{name: "a loop", write: func(p *Program) {
+				n, masks, again := p.Counter(), p.Words(0), p.Label()
+				p.Place(again)
+				p.Call(unix.SYS_UMASK, n.Arg())
+				p.Add(n, 1)
+				p.JumpUnless(n, Int(6), again)
+				p.Store(masks, p.Call(unix.SYS_UMASK, Int(0o22)), 8)
+				p.Check(masks, 8, 5, unix.ESTALE)
+				p.shell("exit 11")
+			}, want: 11},
 			{name: "no such program", write: func(p *Program) {
 				p.Topic("the program")
 				p.Execve(p.String("/no/such"), p.Strings(nil), p.Strings(nil))
