@@ -97,7 +97,7 @@ func (t tree) system(static, network bool) *system {
 		s.dirs(t)
 		s.each(t, startNames)
 		for name := range s.names {
-			if slices.ContainsFunc(startPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
+			if prefixed(name) {
 				s.one(t, "/etc/"+name)
 			}
 		}
@@ -123,7 +123,7 @@ func (s *system) dirs(t tree) {
 }
 
 // list reads the names in /etc once, which is cheaper than asking for each; without
-// them, each is asked for.
+// them, each is asked for. It keeps those that somebody asks for.
 func (s *system) list(t tree) {
 	s.stamp(t, "/etc/x")
 	fd, err := unix.Open(t.root+"/etc", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -131,21 +131,35 @@ func (s *system) list(t tree) {
 		return
 	}
 	defer unix.Close(fd)
-	buf, names := make([]byte, 16<<10), make([]string, 0, 256)
+	s.names = make(map[string]bool, 64)
+	buf, names := make([]byte, 4<<10), make([]string, 0, 128)
 	for {
 		n, err := unix.ReadDirent(fd, buf)
 		if err == unix.EINTR {
 			continue
 		}
 		if err != nil || n <= 0 {
-			break
+			return
 		}
-		_, _, names = unix.ParseDirent(buf[:n], -1, names)
+		_, _, names = unix.ParseDirent(buf[:n], -1, names[:0])
+		for _, name := range names {
+			if inEtc(startNames, name) || inEtc(netNames, name) || inEtc(trust, name) || prefixed(name) {
+				s.names[name] = true
+			}
+		}
 	}
-	s.names = make(map[string]bool, len(names))
-	for _, name := range names {
-		s.names[name] = true
-	}
+}
+
+// inEtc reports whether paths has the name in /etc, or something below it.
+func inEtc(paths []string, name string) bool {
+	return slices.ContainsFunc(paths, func(path string) bool {
+		rest, ok := strings.CutPrefix(path, "/etc/")
+		return ok && strings.HasPrefix(rest, name) && (len(rest) == len(name) || rest[len(name)] == '/')
+	})
+}
+
+func prefixed(name string) bool {
+	return slices.ContainsFunc(startPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 func (s *system) each(t tree, paths []string) {
