@@ -103,11 +103,11 @@ func (r *Renderer) newWriter(plan *sandbox.Plan, cmd *exec.Cmd) (*writer, error)
 			return nil, err
 		}
 	}
-	mounts := len(plan.Trees) + len(plan.Devices) + 2*(len(plan.Covers)+len(plan.Pins))
+	mounts := 0
 	if plan.Tier == sandbox.TierNamespace {
-		mounts += len(plan.Runtime)
+		mounts = len(plan.Runtime) + len(plan.Trees) + len(plan.Devices) + 2*(len(plan.Covers)+len(plan.Pins))
 	}
-	w.Grow(96+8*mounts, 6<<10+128*mounts) // most programs
+	w.Grow(72+8*mounts, 5<<10+128*mounts) // most programs
 	w.none = w.String("")
 	w.how = w.Words(nodeFlags, 0, nodeResolve)
 	w.stat = w.Reserve(statSize)
