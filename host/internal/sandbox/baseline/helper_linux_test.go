@@ -77,7 +77,7 @@ var debian = files{
 	"/usr/lib64/ld-linux-x86-64.so.2": "-> ../lib/x86_64-linux-gnu/ld-2.36.so", "/usr/lib/x86_64-linux-gnu/ld-2.36.so*": makeELF(""), "/usr/sbin": "dir",
 	"/bin": "-> usr/bin", "/sbin": "-> usr/sbin", "/lib": "-> usr/lib", "/lib64": "-> usr/lib64",
 	"/etc/ld.so.cache": "", "/etc/ld.so.conf.d": "dir", "/etc/passwd": "", "/etc/group": "", "/etc/shadow!": "", "/etc/gshadow!": "",
-	"/etc/sudoers!": "", "/etc/ssh/ssh_host_key!": "", "/etc/nsswitch.conf": "", "/etc/alternatives/awk": "-> /usr/bin/mawk",
+	"/etc/sudoers!": "", "/etc/ssh/ssh_host_key!": "", "/etc/nsswitch.conf": "", "/etc/alternatives/awk": "-> /usr/bin/mawk", "/etc/debian_version": "",
 	"/etc/localtime": "-> /usr/share/zoneinfo/Etc/UTC", "/usr/share/zoneinfo/Etc/UTC": "", "/etc/python3.11/sitecustomize.py": "",
 	"/etc/ssl/certs/ca.crt": "", "/etc/ssl/private/key.pem!": "", "/etc/ssl/openssl.cnf": "",
 	"/etc/resolv.conf": "-> ../run/systemd/resolve/stub-resolv.conf", "/run/systemd/resolve/stub-resolv.conf": "", "/etc/hosts": "",
@@ -85,7 +85,7 @@ var debian = files{
 }
 
 var debianGrants = []string{
-	"/etc/alternatives", "/etc/group", "/etc/ld.so.cache", "/etc/ld.so.conf.d", "/etc/nsswitch.conf", "/etc/passwd", "/etc/python3.11",
+	"/etc/alternatives", "/etc/debian_version", "/etc/group", "/etc/ld.so.cache", "/etc/ld.so.conf.d", "/etc/nsswitch.conf", "/etc/passwd", "/etc/python3.11",
 	"/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/usr",
 }
 

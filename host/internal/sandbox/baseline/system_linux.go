@@ -26,7 +26,9 @@ var startNames = []string{
 	"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload",
 	"/etc/passwd", "/etc/group", "/etc/nsswitch.conf",
 	"/etc/localtime", "/etc/timezone", "/etc/locale.conf", "/etc/locale.alias", "/etc/default/locale",
-	"/etc/alternatives", "/etc/mime.types", "/etc/magic", "/etc/magic.mime", "/etc/gitconfig", "/etc/os-release", "/etc/lsb-release", "/etc/fonts", "/etc/perl",
+	"/etc/alternatives", "/etc/mime.types", "/etc/magic", "/etc/magic.mime", "/etc/gitconfig", "/etc/fonts", "/etc/perl",
+	// Which system it is. To pip a file that may not be read is an error, and one that is not there is not.
+	"/etc/os-release", "/etc/lsb-release", "/etc/debian_version", "/etc/redhat-release", "/etc/alpine-release",
 	// Where NixOS keeps what links in /etc lead to.
 	"/etc/static",
 }
