@@ -134,7 +134,7 @@ func (g *grants) access(out *given) (*jptool.AccessPolicy, error) {
 			return nil
 		}
 		if caps == 0 {
-			return exit.Errorf(exit.Usage, "%s lies outside of %s, where nothing is granted\nleave the rule out, or name a narrower path to grant", ask.Visible(path), ask.Visible(out.root))
+			return exit.Errorf(exit.Usage, "%s lies outside of %s, where grants only add: nothing can be withheld\nleave the rule out, and grant narrower paths there", ask.Visible(path), ask.Visible(out.root))
 		}
 		if missing != nil {
 			return exit.Errorf(exit.Usage, "%s cannot be granted: %w\nname an existing path", ask.Visible(path), wspath.Bare(missing))

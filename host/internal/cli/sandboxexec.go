@@ -36,12 +36,13 @@ func (sandboxExecCmd) Help() string {
 	return `Without grants the program may do anything in the working directory, except write what protects
 it (.jp, .git/config, .git/hooks, …), and nothing outside; it has no network, a minimal environment,
 and a private temporary directory. With --ro, --rw or --grant exactly these paths are granted. What
-programs need to start (/usr, /lib, parts of /etc) is always readable.
+the program needs to start (/usr, /lib, parts of /etc; a static one only itself) is readable, too.
 
 Examples:
 
   jphost sandbox exec -- make test
-  jphost sandbox exec --ro . --rw build/ --env 'GO*' -- go build -o build/ ./...
+  jphost sandbox exec --ro . --rw build/ -- make
+  jphost sandbox exec --rw . --ro "$(go env GOROOT)" --rw "$(go env GOCACHE)" --env 'GO*' -- go test ./...
   jphost sandbox exec --rw . --grant path=.env -- sh -c 'cat .env'
   jphost sandbox exec --policy access.json --tier namespace -- ./script.sh
   jphost sandbox exec --explain-denials --ro . -- make test
