@@ -62,12 +62,14 @@ func (s shelf) private(name string) (p *private, err error) {
 		if err := errors.Join(err, err2); err != nil || !ours(is) || !os.SameFile(is, at) {
 			return nil, errors.Join(err, fmt.Errorf("%s is not a directory of this user alone\nremove it, or set TMPDIR", s.dir), p.in.Close())
 		}
-		sweep(p.in)
+		if !childless(is) {
+			sweep(p.in)
+		}
 	}
 	if err := p.in.Mkdir(name, 0o700); err != nil {
 		return nil, errors.Join(err, p.in.Close())
 	}
-	if p.lock, err = p.in.Open(name); err != nil {
+	if p.lock, err = openDir(filepath.Join(s.dir, name)); err != nil {
 		return nil, errors.Join(err, p.remove())
 	}
 	// Where locks do not work nobody removes anything either: that takes one.
