@@ -68,8 +68,9 @@ type wrong struct {
 }
 
 func (w *wrong) String() string {
-	one := *w.scene
-	if i := slices.Index(one.Ops, w.op); i >= 0 && !one.Chain {
+	one, drawn := *w.scene, w.op
+	drawn.FD = 0 // the runner chose it
+	if i := slices.Index(one.Ops, drawn); i >= 0 && !one.Chain {
 		one.Ops = one.Ops[i : i+1]
 	}
 	var b strings.Builder
