@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -117,6 +118,8 @@ func warm(ctx context.Context, args []string) *launch.Launcher {
 	if len(args) < 2 || args[0] != "run" || slices.Contains(args, "--dry-run") || slices.Contains(args, "--help") {
 		return nil
 	}
+	// One call is one thing after the other, and mostly waiting: threads for more only cost their start.
+	runtime.GOMAXPROCS(1)
 	l := launch.New(confine.Starter())
 	l.Warm()
 	return l

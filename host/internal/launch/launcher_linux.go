@@ -151,8 +151,9 @@ func startSupervisor(sock int) (pid int, err error) {
 	defer func() { _ = unix.Close(null) }()
 	// Not the path of the binary: that may have been replaced since.
 	return syscall.ForkExec("/proc/self/exe", []string{supervisorName}, &syscall.ProcAttr{
-		// It needs few threads; and nothing of the host's environment.
-		Env:   []string{"GOMAXPROCS=2"},
+		// It does one thing at a time, and more would only cost the start of threads; and it needs
+		// nothing of the host's environment.
+		Env:   []string{"GOMAXPROCS=1"},
 		Dir:   "/",
 		Files: []uintptr{uintptr(null), uintptr(null), uintptr(null), uintptr(sock)},
 		// In the terminal's foreground group it would die of ctrl-c before the tool.

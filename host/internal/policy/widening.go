@@ -24,6 +24,9 @@ import (
 // approval alone, but where the user mounted something at the same path. root is the canonical
 // workspace. The only error is that of ctx.
 func Widening(ctx context.Context, cfg *config.Config, root string) ([]approval.Setting, error) {
+	if !slices.ContainsFunc(cfg.Layers(), func(l config.LayerInfo) bool { return l.Layer.Repository() && l.State == config.Loaded }) {
+		return nil, ctx.Err() // most workspaces have no configuration of their own
+	}
 	root = filepath.ToSlash(root)
 	w, err := newWidener(ctx, cfg, root)
 	if err != nil {
