@@ -83,14 +83,16 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.P
 
 // passed receives, from now to the end of this process, the signals that are the program's business.
 // A terminal sends them to the program too, which may go on: so does this process. What was ignored
-// before, as nohup has it, stays ignored, here and by the program.
+// before, as nohup has it, stays ignored, here and by the program. Each signal that is received costs
+// a handshake between threads, so what nobody passes on is ignored instead.
 func passed() <-chan os.Signal {
 	signals := make(chan os.Signal, 8)
-	for _, sig := range []os.Signal{unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP} {
+	for _, sig := range []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
 		if !signal.Ignored(sig) {
 			signal.Notify(signals, sig)
 		}
 	}
+	signal.Ignore(unix.SIGQUIT)
 	return signals
 }
 

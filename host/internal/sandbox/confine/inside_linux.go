@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -80,6 +81,7 @@ func (w *writer) startInside() (*Process, error) {
 	w.drop()
 	w.fork(&p)
 
+	users, groups := mapped()
 	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC)
 	if !w.plan.Net.Open {
 		flags |= unix.CLONE_NEWNET
@@ -93,7 +95,7 @@ func (w *writer) startInside() (*Process, error) {
 	for _, fd := range []*int{&p.release[0], &p.failure[1], &p.status[1]} {
 		closeFD(fd)
 	}
-	if err = mapUsers(pid); err == nil {
+	if err = mapUsers(pid, users, groups); err == nil {
 		if _, err = unix.Write(p.release[1], []byte{1}); err == nil {
 			err = w.Await(p.failure[0])
 		}
@@ -113,9 +115,10 @@ func (w *writer) startInside() (*Process, error) {
 }
 
 // mapUsers gives every user and group of this user namespace that we may map their own
-// numbers in the one of pid: owners stay right, and nobody becomes somebody else.
-func mapUsers(pid int) error {
-	dir := fmt.Sprintf("/proc/%d/", pid)
+// numbers in the one of pid: owners stay right, and nobody becomes somebody else. What little
+// it does it does while the child shares its pages, which are copied when they are written to.
+func mapUsers(pid int, users, groups string) error {
+	dir := "/proc/" + strconv.Itoa(pid) + "/"
 	write := func(name, text string) error {
 		fd, err := unix.Open(dir+name, unix.O_WRONLY|unix.O_CLOEXEC, 0)
 		if err == nil {
@@ -124,19 +127,16 @@ func mapUsers(pid int) error {
 		}
 		return err
 	}
-	if os.Geteuid() == 0 {
-		users, groups, err := mapped()
-		if err == nil && write("uid_map", users) == nil && write("gid_map", groups) == nil {
-			return nil
-		}
+	if users != "" && write("uid_map", users) == nil && write("gid_map", groups) == nil {
+		return nil
 	}
 	// Also for a root that may not map others: a failed attempt has mapped nothing.
 	err := write("setgroups", "deny")
 	if err == nil {
-		err = write("uid_map", fmt.Sprintf("%d %[1]d 1", os.Geteuid()))
+		err = write("uid_map", itself(os.Geteuid()))
 	}
 	if err == nil {
-		err = write("gid_map", fmt.Sprintf("%d %[1]d 1", os.Getegid()))
+		err = write("gid_map", itself(os.Getegid()))
 	}
 	if err != nil {
 		errno := unix.EIO
@@ -146,24 +146,34 @@ func mapUsers(pid int) error {
 	return nil
 }
 
+func itself(id int) string {
+	n := strconv.Itoa(id)
+	return n + " " + n + " 1"
+}
+
 // mapped are the users and groups of the user namespace of this process, each mapped to its own
-// number. They are read once: a process with several threads cannot change its namespace.
-func mapped() (users, groups string, err error) {
+// number; none for an ordinary user, who may map nobody else. They are read once: a process with
+// several threads cannot change its namespace.
+func mapped() (users, groups string) {
+	if os.Geteuid() != 0 {
+		return "", ""
+	}
 	maps.Do(func() {
-		var err2 error
-		maps.users, maps.err = readMap("/proc/self/uid_map")
-		maps.groups, err2 = readMap("/proc/self/gid_map")
-		maps.err = errors.Join(maps.err, err2)
+		users, err := readMap("/proc/self/uid_map")
+		groups, err2 := readMap("/proc/self/gid_map")
+		if err == nil && err2 == nil {
+			maps.users, maps.groups = users, groups
+		}
 	})
-	return maps.users, maps.groups, maps.err
+	return maps.users, maps.groups
 }
 
 var maps struct {
 	sync.Once
 	users, groups string
-	err           error
 }
 
+// readMap reads the first column of a map, and maps it to itself.
 func readMap(path string) (string, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -180,7 +190,7 @@ func readMap(path string) (string, error) {
 	var b strings.Builder
 	for line := range strings.Lines(string(has)) {
 		if f := strings.Fields(line); len(f) == 3 {
-			fmt.Fprintln(&b, f[0], f[0], f[2])
+			b.WriteString(f[0] + " " + f[0] + " " + f[2] + "\n")
 		}
 	}
 	return b.String(), nil
