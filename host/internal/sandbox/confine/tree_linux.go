@@ -135,8 +135,8 @@ func readLink(n *sandbox.Node) (string, error) {
 		return "", err
 	}
 	defer func() { _ = unix.Close(fd) }()
-	b := make([]byte, unix.PathMax)
-	size, err := unix.Readlinkat(fd, "", b)
+	var b [unix.PathMax]byte
+	size, err := unix.Readlinkat(fd, "", b[:])
 	if err != nil {
 		return "", fmt.Errorf("reading the link %q: %w", n.Path, err)
 	}

@@ -89,6 +89,7 @@ type link struct{ at, to Mem }
 // Grow makes room for so many instructions and bytes of memory at once.
 func (p *Program) Grow(instructions, memory int) {
 	p.ops, p.topics, p.mem = slices.Grow(p.ops, instructions), slices.Grow(p.topics, instructions), slices.Grow(p.mem, memory)
+	p.names = slices.Grow(p.names, instructions/4)
 }
 
 // Topic says what the following instructions are about, for [Error].
