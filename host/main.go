@@ -35,7 +35,7 @@ func roomy(touch bool) (b byte) {
 func jphost() int {
 	roomy(false)
 	if launch.IsSupervisor(os.Args) {
-		return launch.Supervise(confine.Starter())
+		return launch.Supervise(confine.Start)
 	}
 	ctx := observe.Inherit(context.Background(), os.Args)
 	if !cli.PassesSignals(os.Args[1:]) {

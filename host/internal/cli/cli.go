@@ -120,7 +120,7 @@ func warm(ctx context.Context, args []string) *launch.Launcher {
 	}
 	// One call is one thing after the other, and mostly waiting: threads for more only cost their start.
 	runtime.GOMAXPROCS(1)
-	l := launch.New(confine.Starter())
+	l := launch.New(confine.Start)
 	l.Warm()
 	return l
 }

@@ -16,7 +16,7 @@ import (
 // The test binary is the host and its supervisor.
 func TestMain(m *testing.M) {
 	if launch.IsSupervisor(os.Args) {
-		os.Exit(launch.Supervise(confine.Starter()))
+		os.Exit(launch.Supervise(confine.Start))
 	}
 	os.Exit(m.Run())
 }

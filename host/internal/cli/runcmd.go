@@ -56,7 +56,7 @@ func (c *runCmd) Run(a *app) error {
 	// It is not closed: nothing of a call is left when it has returned, and the idle supervisor
 	// ends with this process. Waiting for that would be waiting for nothing.
 	if a.launcher == nil {
-		a.launcher = launch.New(confine.Starter())
+		a.launcher = launch.New(confine.Start)
 	}
 	report, err := c.call(a, a.launcher)
 	if report == nil {

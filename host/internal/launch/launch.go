@@ -139,7 +139,7 @@ type Started struct {
 	// no limit. More end the call with TooManyProcesses.
 	Processes int
 	// Signal, if not nil, sends a signal to all of the call at once, however fast it forks, and
-	// reports whether it could. It is called on the thread that Start was called on.
+	// reports whether it could.
 	Signal func(syscall.Signal) bool
 	// Watch, if not nil, is called now and then while the tool runs, and once when nothing
 	// of it runs any more. It returns what somebody outside has undone of the restrictions (a

@@ -35,7 +35,6 @@ type supervisor struct {
 	leave sync.Once
 	gone  chan struct{} // closed when the process has ended, and been dismissed before
 	calls int
-	held  bool // it has started something under a plan, which may hold it as well
 }
 
 // The start function is the supervisor's business here; see Supervise.
@@ -82,28 +81,19 @@ func (l *launcher) dismiss(s *supervisor) {
 	})
 }
 
-// take returns an idle supervisor, or a new one. What is started without a plan is not to have
-// one that is held.
-func (l *launcher) take(plan bool) (*supervisor, error) {
+// take returns an idle supervisor, or a new one.
+func (l *launcher) take() (*supervisor, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i := len(l.idle) - 1; i >= 0; i-- {
-		s := l.idle[i]
-		if s.held && !plan {
-			continue
-		}
-		l.idle = slices.Delete(l.idle, i, i+1)
+	for len(l.idle) > 0 {
+		s := l.idle[len(l.idle)-1]
+		l.idle = l.idle[:len(l.idle)-1]
 		if !s.child.ended() {
-			s.held = s.held || plan
 			return s, nil
 		}
 		l.dismiss(s) // killed while nothing was going on
 	}
-	s, err := l.spawnLocked()
-	if err == nil {
-		s.held = plan
-	}
-	return s, err
+	return l.spawnLocked()
 }
 
 // put keeps a supervisor whose call ended well, or ends it when there are enough.
@@ -114,11 +104,7 @@ func (l *launcher) put(s *supervisor) {
 		l.dismiss(s)
 		return
 	}
-	if s.held {
-		l.idle = append(l.idle, s) // the first to be taken, where it can be
-	} else {
-		l.idle = slices.Insert(l.idle, 0, s)
-	}
+	l.idle = append(l.idle, s)
 }
 
 // spawnLocked starts a supervisor; the caller holds the lock.
@@ -200,7 +186,7 @@ type done struct {
 }
 
 func (l *launcher) run(ctx context.Context, spec *Spec) (*Result, error) {
-	s, err := l.take(len(spec.Plan) > 0)
+	s, err := l.take()
 	if err != nil {
 		return nil, &ControlError{Message: "the tool's supervisor could not be started", Err: err}
 	}

@@ -22,7 +22,7 @@ import (
 // The test binary is the host, its supervisor, and the tools.
 func TestMain(m *testing.M) {
 	if launch.IsSupervisor(os.Args) {
-		os.Exit(launch.Supervise(confine.Starter()))
+		os.Exit(launch.Supervise(confine.Start))
 	}
 	if len(os.Args) > 2 && os.Args[1] == "tool" {
 		os.Exit(tool(os.Args[2], os.Args[3:]))

@@ -42,7 +42,7 @@ func newWorld(t *testing.T, userConfig string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, top: top, root: filepath.Join(top, "ws"), session: "test", talk: "default", tool: "t", prompter: ask.None{}, userConfig: userConfig, launcher: launch.New(confine.Starter())}
+	w := &world{t: t, top: top, root: filepath.Join(top, "ws"), session: "test", talk: "default", tool: "t", prompter: ask.None{}, userConfig: userConfig, launcher: launch.New(confine.Start)}
 	t.Cleanup(func() { w.launcher.Close() })
 	for _, dir := range []string{"ws/.jp", "home", "conf"} {
 		if err := os.MkdirAll(filepath.Join(top, filepath.FromSlash(dir)), 0o755); err != nil {

@@ -83,37 +83,40 @@ func ownErrno(err error) error {
 	return errors.New(err.Error())
 }
 
-// Starter returns a [launch.Start] function for plans as JSON. It is for one thread.
-func Starter() launch.Start {
-	var fence *Fence // of the thread
-	return func(plan json.RawMessage, cmd *exec.Cmd) (launch.Started, error) {
-		var p sandbox.Plan
-		if err := json.Unmarshal(plan, &p); err != nil {
-			return launch.Started{}, fmt.Errorf("the plan is no plan: %w", err)
-		}
-		if fence == nil && p.Tier == sandbox.TierLandlock {
-			f, err := NewFence(&p)
-			if err != nil {
-				return launch.Started{}, err
-			}
-			fence = &f
-		}
-		child, err := New().Start(&p, cmd)
-		if err != nil {
+// Start is a [launch.Start] function for plans as JSON. In the Landlock tier a thread of its own
+// starts the program, since that has a [Fence].
+func Start(plan json.RawMessage, cmd *exec.Cmd) (launch.Started, error) {
+	var p sandbox.Plan
+	if err := json.Unmarshal(plan, &p); err != nil {
+		return launch.Started{}, fmt.Errorf("the plan is no plan: %w", err)
+	}
+	var child *Process
+	start := func(Fence) (err error) {
+		child, err = New().Start(&p, cmd)
+		return err
+	}
+	if p.Tier == sandbox.TierLandlock {
+		if err := fenced(&p, start); err != nil {
 			return launch.Started{}, err
 		}
-		started := launch.Started{Pid: child.Pid, Status: child.pipe(), Processes: int(p.Limits.Processes)}
-		if child.watcher != nil {
-			started.Watch, started.Close = child.Watch, child.Close
+		started := launch.Started{Pid: child.Pid, Processes: int(p.Limits.Processes)}
+		started.Signal = func(sig syscall.Signal) (done bool) {
+			_ = fenced(&p, func(f Fence) error { done = f.Signal(sig); return nil })
+			return done
 		}
-		if p.Tier == sandbox.TierLandlock {
-			started.Signal = fence.Signal
-			if p.Temp != "" { // in the other tier it goes with the private tree
-				started.Orphaned = func() { _ = os.RemoveAll(p.Temp) }
-			}
+		if p.Temp != "" { // in the other tier it goes with the private tree
+			started.Orphaned = func() { _ = os.RemoveAll(p.Temp) }
 		}
 		return started, nil
 	}
+	if err := start(Fence{}); err != nil {
+		return launch.Started{}, err
+	}
+	started := launch.Started{Pid: child.Pid, Status: child.pipe(), Processes: int(p.Limits.Processes)}
+	if child.watcher != nil {
+		started.Watch, started.Close = child.Watch, child.Close
+	}
+	return started, nil
 }
 
 // Wait waits for the end of the program and, in the namespace tier, of everything that it

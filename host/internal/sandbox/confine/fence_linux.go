@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -20,15 +21,24 @@ func newFence(plan *sandbox.Plan) (*fence, error) {
 	if plan.Tier != sandbox.TierLandlock || plan.ABI < scopedSignals {
 		return nil, nil
 	}
-	fd, err := createRuleset(rulesetAttr{2: unix.LANDLOCK_SCOPE_SIGNAL})
-	if err != nil {
+	// Every domain denies links and renames between directories, but where it has rules on them.
+	d := domain{handled: unix.LANDLOCK_ACCESS_FS_REFER}
+	var err error
+	if d.fd, err = createRuleset(rulesetAttr{d.handled, 0, unix.LANDLOCK_SCOPE_SIGNAL}); err != nil {
 		return nil, fmt.Errorf("making a Landlock domain for signals: %w", err)
 	}
-	defer func() { _ = unix.Close(fd) }()
+	defer func() { _ = d.close() }()
+	root, _, err := openPath("/")
+	if err == nil {
+		err = errors.Join(d.allow(root, d.handled, true), unix.Close(root))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("allowing links in a Landlock domain for signals: %w", err)
+	}
 	runtime.LockOSThread() // for good: nobody else is to be in the domain
 	err = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 	if err == nil {
-		if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(fd), 0, 0); errno != 0 {
+		if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(d.fd), 0, 0); errno != 0 {
 			err = errno
 		}
 	}

@@ -100,25 +100,23 @@ func TestNoFence(t *testing.T) {
 	}
 }
 
-// One supervisor serves calls of every kind, and what is started without a plan is not held by
-// the fence of what was started with one.
+// One supervisor serves calls of every kind, and the fence of some is not in the way of others, nor
+// of what the plan grants.
 func TestLaunchMixed(t *testing.T) {
 	l := launched(t)
 	ws := jptooltest.TempRoot(t)
-	const script = "grep NoNewPrivs /proc/self/status; kill -0 $0 && echo outside"
+	const script = "mkdir -p a b; echo > a/f; ln -f a/f b/f && echo linked; grep NoNewPrivs /proc/self/status; kill -0 $0 && echo outside"
 	outside := strconv.Itoa(sleeper(t).Process.Pid)
 	for range 2 {
 		for _, tier := range []sandbox.Tier{sandbox.TierLandlock, sandbox.TierNamespace, sandbox.TierNone} {
-			want := "NoNewPrivs:\t1\n"
-			spec := shSpec(t, plan(t, sandbox.TierLandlock, ws), script)
+			p, want := plan(t, tier, ws), "linked\n" // only the first process reads its own /proc/self
+			p.Grants = []sandbox.Grant{grant(t, ws, all)}
+			spec := shSpec(t, p, script)
 			switch tier {
 			case sandbox.TierNamespace:
-				spec = shSpec(t, plan(t, tier, ws), script)
+				want = "linked\nNoNewPrivs:\t1\n"
 			case sandbox.TierNone:
-				spec.Plan, want = nil, "NoNewPrivs:\t0\noutside\n"
-			}
-			if tier == sandbox.TierLandlock {
-				want = "" // only the first process reads its own /proc/self
+				spec.Plan, want = nil, "linked\nNoNewPrivs:\t0\noutside\n"
 			}
 			spec.Argv = append(spec.Argv, outside)
 			res, err := l.Run(context.Background(), spec)

@@ -26,7 +26,7 @@ import (
 // The test binary is also the supervisor, and the program that is confined.
 func TestMain(m *testing.M) {
 	if launch.IsSupervisor(os.Args) {
-		os.Exit(launch.Supervise(Starter()))
+		os.Exit(launch.Supervise(Start))
 	}
 	if link := observe.From(observe.Inherit(context.Background(), os.Args)); link != nil {
 		runtime.LockOSThread()
