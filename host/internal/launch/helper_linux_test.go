@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -101,6 +102,7 @@ func startForTests(plan json.RawMessage, cmd *exec.Cmd) (Started, error) {
 	var p struct {
 		Refuse, Variable string
 		Processes        int
+		Status           []uint32 // the program is an init that brings these
 	}
 	if err := json.Unmarshal(plan, &p); err != nil {
 		return Started{}, err
@@ -112,5 +114,17 @@ func startForTests(plan json.RawMessage, cmd *exec.Cmd) (Started, error) {
 	if err := cmd.Start(); err != nil {
 		return Started{}, err
 	}
-	return Started{Pid: cmd.Process.Pid, Processes: p.Processes}, nil
+	started := Started{Pid: cmd.Process.Pid, Processes: p.Processes}
+	if p.Status != nil {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return Started{}, err
+		}
+		for _, word := range p.Status {
+			_ = binary.Write(w, binary.NativeEndian, word)
+		}
+		_ = w.Close()
+		started.Status = r
+	}
+	return started, nil
 }

@@ -133,7 +133,8 @@ type Started struct {
 	Pid int
 	// Status is nil if Pid is the tool itself. Otherwise it brings the tool's wait status
 	// (4 bytes) when the tool has ended; when it ends without, the tool was killed together
-	// with its init. The caller closes it.
+	// with its init. Then it may bring NothingLeft (4 bytes): nobody but the init is there any
+	// more, which is about to end itself and need not be waited for. The caller closes it.
 	Status *os.File
 	// Processes is how many processes may be alive at a time, the init not counted; 0 is
 	// no limit. More end the call with TooManyProcesses.
@@ -151,6 +152,9 @@ type Started struct {
 	// nothing of the call runs any more: it removes what the host would have removed.
 	Orphaned func()
 }
+
+// NothingLeft is no wait status.
+const NothingLeft = 1<<32 - 1
 
 // Launcher runs tools. It is safe for concurrent use; each running call has a
 // supervisor of its own.

@@ -383,6 +383,32 @@ func TestPlan(t *testing.T) {
 	wantStop(t, err, TimedOut)
 }
 
+// An init that says that nobody is left is not waited for; what comes next on the same supervisor is,
+// until it has gone.
+func TestNothingLeft(t *testing.T) {
+	l := testLauncher(t)
+	m := mark(t)
+	for _, c := range []struct {
+		status string
+		early  bool
+	}{{"[768, 4294967295]", true}, {"[768]", false}, {"[768, 1]", false}, {"[4294967295, 768]", false}} {
+		spec := shTool(m, "exec <&- >&- 2>&-; sleep 0.5")
+		spec.Plan = json.RawMessage(`{"Status": ` + c.status + `}`)
+		began := time.Now()
+		res, err := l.Run(context.Background(), spec)
+		took := time.Since(began)
+		if c.early && (err != nil || res.Exit.Code != 3 || took > 250*time.Millisecond) || !c.early && took < linger {
+			t.Errorf("%s: %+v, %v after %v", c.status, res, err, took)
+		}
+		spec = shTool(m, "echo next")
+		spec.Plan = json.RawMessage(`{}`)
+		if res, err := l.Run(context.Background(), spec); err != nil || string(res.Stdout) != "next\n" {
+			t.Errorf("%s: then %+v, %v", c.status, res, err)
+		}
+		noneLeft(t, m)
+	}
+}
+
 // More processes than the plan allows end the call, as many do not.
 func TestTooManyProcesses(t *testing.T) {
 	l := testLauncher(t)

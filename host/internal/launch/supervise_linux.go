@@ -119,6 +119,7 @@ type call struct {
 
 	child  Started
 	status chan unix.WaitStatus // of the tool, from its init; nil without one
+	empty  chan struct{}        // holds something when nobody but the init is left
 	report report
 	ended  bool // it is known how the tool's first process ended
 	orphan bool // the host has gone
@@ -176,15 +177,23 @@ func (c *call) start(start Start) {
 		c.report.problem = err.Error()
 	}
 	if status := c.child.Status; status != nil {
-		ended := make(chan unix.WaitStatus, 1)
-		c.status = ended
+		ended, empty := make(chan unix.WaitStatus, 1), make(chan struct{}, 1)
+		c.status, c.empty = ended, empty
 		go func() {
-			var b [4]byte
-			if _, err := io.ReadFull(status, b[:]); err != nil {
+			var b [8]byte
+			n, _ := io.ReadAtLeast(status, b[:], 4) // mostly both come at once
+			if n < 4 {
 				binary.NativeEndian.PutUint32(b[:], uint32(unix.SIGKILL)) // with its init
 			}
-			_ = status.Close()
 			ended <- unix.WaitStatus(binary.NativeEndian.Uint32(b[:]))
+			if n >= 4 && n < len(b) {
+				m, _ := io.ReadFull(status, b[n:])
+				n += m
+			}
+			_ = status.Close()
+			if n == len(b) && binary.NativeEndian.Uint32(b[4:]) == NothingLeft {
+				empty <- struct{}{}
+			}
 		}()
 	}
 	// Wait for children only from here on: a start that fails waits for its own.
@@ -223,6 +232,7 @@ func (c *call) serve(frames <-chan frame, signals <-chan os.Signal) bool {
 	var lingering, killing, deadline, counting <-chan time.Time
 	pause := time.Millisecond
 	hostGone, gaveUp := false, false
+	reported, heard := false, false // all there is to say has been said; somebody has heard it
 	kill := func() {
 		if deadline == nil {
 			deadline = time.After(killFor)
@@ -253,11 +263,13 @@ func (c *call) serve(frames <-chan frame, signals <-chan os.Signal) bool {
 		select {
 		case e, ok := <-c.exits:
 			switch {
+			case !ok && reported:
+				return !hostGone && heard
 			case !ok:
 				c.report.remaining = 0
 				c.look()
 				return !hostGone && !gaveUp && c.send() == nil
-			case e.pid != c.child.Pid:
+			case e.pid != c.child.Pid, reported:
 			case c.status != nil:
 				ended(<-c.status) // its writer is gone, so this does not last
 			case !c.ended:
@@ -265,6 +277,20 @@ func (c *call) serve(frames <-chan frame, signals <-chan os.Signal) bool {
 			}
 		case status := <-c.status:
 			ended(status)
+		case <-c.empty:
+			if c.status != nil {
+				ended(<-c.status)
+			}
+			if gaveUp || hostGone {
+				break
+			}
+			// The host has something to do while the init and the private tree are taken down. What it
+			// sends next waits until they are.
+			c.report.remaining = 0
+			c.look()
+			reported, heard = true, c.send() == nil
+			frames, lingering, killing, counting = nil, nil, nil, nil
+			deadline = time.After(killFor)
 		case <-counting:
 			if c.look(); c.report.exposed != "" {
 				kill()
@@ -281,7 +307,7 @@ func (c *call) serve(frames <-chan frame, signals <-chan os.Signal) bool {
 		case <-killing:
 			kill()
 		case <-deadline:
-			if gaveUp || hostGone {
+			if gaveUp || hostGone || reported {
 				return false
 			}
 			gaveUp = true

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/sandbox/sysprog"
 	"golang.org/x/sys/unix"
 )
@@ -238,6 +239,8 @@ func (w *writer) fork(p *inside) {
 	w.Accept(unix.EPIPE) // nobody wants to know
 	w.Jump(next)
 	w.Place(end)
+	w.Call(unix.SYS_WRITE, sysprog.Int(p.status[1]), w.Words(launch.NothingLeft).Arg(), sysprog.Int(4))
+	w.Accept(unix.EPIPE)
 	// Not before the parent has looked at the mounts, which it does as soon as it can.
 	w.Call(unix.SYS_READ, sysprog.Int(p.release[0]), status.Arg(), sysprog.Int(1))
 	w.Call(unix.SYS_EXIT_GROUP, sysprog.Int(0))
