@@ -7,7 +7,6 @@ package enclose
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -163,12 +162,12 @@ func (c *Call) checks() []sandbox.Check {
 	return append(slices.Clone(c.After), sandbox.EntryChecks(c.Plan.Entries())...)
 }
 
-// JSON is the plan as the launcher takes it; nil where nothing is held.
-func (c *Call) JSON() (json.RawMessage, error) {
+// Encoded is the plan as the launcher takes it; nil where nothing is held.
+func (c *Call) Encoded() []byte {
 	if c.Plan.Tier == sandbox.TierNone {
-		return nil, nil
+		return nil
 	}
-	return json.Marshal(c.Plan)
+	return c.Plan.Encode()
 }
 
 // Env is the environment of the program, with its private directory.

@@ -98,7 +98,7 @@ func detach(mode string, args []string, streams []*os.File) {
 }
 
 // startForTests is a Start function that shows where it runs.
-func startForTests(plan json.RawMessage, cmd *exec.Cmd) (Started, error) {
+func startForTests(plan []byte, cmd *exec.Cmd) (Started, error) {
 	var p struct {
 		Refuse, Variable string
 		Processes        int

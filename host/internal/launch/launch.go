@@ -2,7 +2,6 @@ package launch
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -33,7 +32,7 @@ type Spec struct {
 	// caller keeps and closes them.
 	ExtraFiles []*os.File
 	// Plan is given to the Start function; nil means that the tool is started plainly.
-	Plan json.RawMessage
+	Plan []byte
 	// Limits bound the call; a zero field has the value of DefaultLimits.
 	Limits Limits
 }
@@ -124,7 +123,7 @@ func (e Exit) String() string {
 // shares no memory with the host: everything it needs must be in plan, in cmd, or in files
 // handed down, and of an error that is no errno only the text and the Code arrive (see
 // [RefusedError]). When it fails nothing of the tool may have run, and no process be left.
-type Start func(plan json.RawMessage, cmd *exec.Cmd) (Started, error)
+type Start func(plan []byte, cmd *exec.Cmd) (Started, error)
 
 // Started is what a Start function has started.
 type Started struct {

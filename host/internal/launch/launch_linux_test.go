@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -340,7 +339,7 @@ func TestStartErrors(t *testing.T) {
 		{"missing directory", Spec{Argv: []string{"/bin/sh"}, Dir: "/no/such/dir"}, []string{"no such file"}},
 		{"relative directory", Spec{Argv: []string{"/bin/sh"}, Dir: "x"}, []string{"not absolute"}},
 		{"too long", Spec{Argv: []string{"/bin/echo", long}}, []string{"argument list too long", "standard input"}},
-		{"refused plan", Spec{Argv: []string{"/bin/sh"}, Plan: json.RawMessage(`{"Refuse":"the tier is not there"}`)}, []string{"the tier is not there"}},
+		{"refused plan", Spec{Argv: []string{"/bin/sh"}, Plan: []byte(`{"Refuse":"the tier is not there"}`)}, []string{"the tier is not there"}},
 	}
 	write("plain", "#!/bin/sh\n", 0o644)
 	write("bare", "echo hello\n", 0o755)
@@ -372,13 +371,13 @@ func TestPlan(t *testing.T) {
 	l := testLauncher(t)
 	for range 3 {
 		spec := goTool("m", "environ")
-		spec.Plan = json.RawMessage(`{"Variable":"FROM=plan"}`)
+		spec.Plan = []byte(`{"Variable":"FROM=plan"}`)
 		if res := mustRun(t, l, spec); !strings.Contains(string(res.Stdout), "FROM=plan\x00THREAD_IS_MAIN=true") {
 			t.Errorf("%q", res.Stdout)
 		}
 	}
 	spec := goTool("m", "sleep")
-	spec.Plan, spec.Limits.Time = json.RawMessage(`{}`), 100*time.Millisecond
+	spec.Plan, spec.Limits.Time = []byte(`{}`), 100*time.Millisecond
 	_, err := l.Run(context.Background(), spec)
 	wantStop(t, err, TimedOut)
 }
@@ -418,7 +417,7 @@ func TestTooManyProcesses(t *testing.T) {
 		over   bool
 	}{{"sleep 0.1 & sleep 0.1 & wait; echo done", false}, {"for i in 1 2 3 4 5 6; do sleep 1000 & done; wait", true}} {
 		spec := shTool(m, c.script)
-		spec.Plan = json.RawMessage(`{"Processes": 4}`)
+		spec.Plan = []byte(`{"Processes": 4}`)
 		res, err := l.Run(context.Background(), spec)
 		var stop *StopError
 		if c.over && (!errors.As(err, &stop) || stop.Reason != TooManyProcesses || stop.Limit != 4) || !c.over && (err != nil || string(res.Stdout) != "done\n") {

@@ -2,7 +2,6 @@ package launch
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -113,7 +112,7 @@ func listen(frames chan<- frame) {
 // call is one tool from start to end.
 type call struct {
 	cmd   *exec.Cmd
-	plan  json.RawMessage
+	plan  []byte
 	files []*os.File
 	exits chan exited
 
@@ -140,7 +139,7 @@ func newCall(f frame) (*call, error) {
 	n, err := strconv.Atoi(f.fields[5])
 	if rest := f.fields[6:]; err == nil && n > 0 && n <= len(rest) {
 		c.report.call = f.fields[1]
-		c.plan = json.RawMessage(f.fields[4])
+		c.plan = []byte(f.fields[4])
 		c.cmd = &exec.Cmd{
 			Path: f.fields[2], Dir: f.fields[3],
 			Args: rest[:n], Env: rest[n:],

@@ -186,9 +186,7 @@ func (k *call) startHeld(ctx context.Context, cmd *command, held *enclose.Call) 
 		}
 		spec.ExtraFiles = append(spec.ExtraFiles, k.Observer.File())
 	}
-	if spec.Plan, err = held.JSON(); err != nil {
-		return nil, exit.With(exit.Host, err)
-	}
+	spec.Plan = held.Encoded()
 	spec.Env = held.Env()
 	guarded, err := held.Guard(ctx)
 	if err != nil {

@@ -64,7 +64,8 @@ type Machine struct {
 }
 
 // Plan is all that a back end needs for one start. It names no more than paths, numbers and
-// capabilities, and crosses to the process that starts the tool as JSON.
+// capabilities, and crosses to the process that starts the tool by Encode and DecodePlan. As JSON it
+// is for people.
 type Plan struct {
 	Tier Tier `json:"tier"`
 	// ABI is the Landlock version to use: never more than the machine has.

@@ -62,14 +62,14 @@ func (s *scanner) separate(c, prev byte) {
 
 var (
 	// After these the next word is a command's name still.
-	prefixes = strings.Fields("! { } if then elif else while until do done fi esac time exec command builtin")
+	prefixes = []string{"!", "{", "}", "if", "then", "elif", "else", "while", "until", "do", "done", "fi", "esac", "time", "exec", "command", "builtin"}
 	// These take words for code, or for the names of things that are run or set later.
-	evaluators = strings.Fields("eval . source trap let unset read getopts mapfile readarray wait compgen complete compopt bind enable jobs fc integer nameref")
+	evaluators = []string{"eval", ".", "source", "trap", "let", "unset", "read", "getopts", "mapfile", "readarray", "wait", "compgen", "complete", "compopt", "bind", "enable", "jobs", "fc", "integer", "nameref"}
 	// These do so with words that are no assignment: bash runs what is in the brackets
 	// of a name.
-	declarers = strings.Fields("declare typeset local readonly export")
+	declarers = []string{"declare", "typeset", "local", "readonly", "export"}
 	// A value in these decides what is run, or is run.
-	specials = strings.Fields("PATH IFS ENV BASH_ENV SHELLOPTS BASHOPTS PROMPT_COMMAND PS0 PS1 PS2 PS4 OPTIND RANDOM SRANDOM SECONDS LINENO HISTCMD")
+	specials = []string{"PATH", "IFS", "ENV", "BASH_ENV", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS4", "OPTIND", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "HISTCMD"}
 )
 
 const callProgram = "call a program with it instead"

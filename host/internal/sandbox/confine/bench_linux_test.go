@@ -2,7 +2,6 @@ package confine
 
 import (
 	"context"
-	"encoding/json"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -48,7 +47,7 @@ func BenchmarkStart(b *testing.B) {
 	run := func(argv string, plan *sandbox.Plan) func() {
 		spec := launch.Spec{Program: argv, Argv: []string{"true"}, Dir: "/", Env: []string{}}
 		if plan != nil {
-			spec.Plan, _ = json.Marshal(plan)
+			spec.Plan = plan.Encode()
 		}
 		return func() {
 			res, err := l.Run(context.Background(), spec)

@@ -1,7 +1,6 @@
 package confine
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -83,25 +82,25 @@ func ownErrno(err error) error {
 	return errors.New(err.Error())
 }
 
-// Start is a [launch.Start] function for plans as JSON. In the Landlock tier a thread of its own
+// Start is a [launch.Start] function for encoded plans. In the Landlock tier a thread of its own
 // starts the program, since that has a [Fence].
-func Start(plan json.RawMessage, cmd *exec.Cmd) (launch.Started, error) {
-	var p sandbox.Plan
-	if err := json.Unmarshal(plan, &p); err != nil {
-		return launch.Started{}, fmt.Errorf("the plan is no plan: %w", err)
+func Start(plan []byte, cmd *exec.Cmd) (launch.Started, error) {
+	p, err := sandbox.DecodePlan(plan)
+	if err != nil {
+		return launch.Started{}, err
 	}
 	var child *Process
 	start := func(Fence) (err error) {
-		child, err = New().Start(&p, cmd)
+		child, err = New().Start(p, cmd)
 		return err
 	}
 	if p.Tier == sandbox.TierLandlock {
-		if err := fenced(&p, start); err != nil {
+		if err := fenced(p, start); err != nil {
 			return launch.Started{}, err
 		}
 		started := launch.Started{Pid: child.Pid, Processes: int(p.Limits.Processes)}
 		started.Signal = func(sig syscall.Signal) (done bool) {
-			_ = fenced(&p, func(f Fence) error { done = f.Signal(sig); return nil })
+			_ = fenced(p, func(f Fence) error { done = f.Signal(sig); return nil })
 			return done
 		}
 		if p.Temp != "" { // in the other tier it goes with the private tree

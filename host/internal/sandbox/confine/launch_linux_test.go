@@ -39,12 +39,8 @@ func launched(t *testing.T) *launch.Launcher {
 // shSpec is a confined shell script as the host starts it.
 func shSpec(t *testing.T, p *sandbox.Plan, script string) launch.Spec {
 	t.Helper()
-	encoded, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
 	return launch.Spec{
-		Program: "/bin/sh", Argv: []string{"sh", "-c", script}, Dir: p.Trees[0].Path, Env: []string{"PATH=/bin:/usr/bin"}, Plan: encoded,
+		Program: "/bin/sh", Argv: []string{"sh", "-c", script}, Dir: p.Trees[0].Path, Env: []string{"PATH=/bin:/usr/bin"}, Plan: p.Encode(),
 		Limits: launch.Limits{Time: 20 * time.Second, Grace: 100 * time.Millisecond},
 	}
 }
