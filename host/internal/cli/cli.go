@@ -37,6 +37,9 @@ func Run(ctx context.Context, environ []string, stdin io.Reader, stdout, stderr 
 	out.json = c.global.JSON || c.global.Format == "json"
 	a := &app{ctx: ctx, args: args, environ: environ, stdin: stdin, out: out, global: c.global, model: c.model, launcher: launcher}
 	err = errors.Join(c.run(a), out.flush())
+	if status := (*exit.Error)(nil); errors.As(err, &status) && status.Err == nil {
+		return err // of a program, which may have had its own way with an interrupt
+	}
 	if err != nil && (ctx.Err() != nil || errors.Is(err, ask.ErrInterrupted)) && exit.Of(err) != exit.Interrupted {
 		return &exit.Error{Code: exit.Interrupted, Err: err}
 	}

@@ -56,3 +56,8 @@ func (a *app) denials(inside []enclose.Denial, o *enclose.Observed, told bool) {
 	}
 	a.out.note("not observed:\n  " + strings.Join(o.NotObserved, "\n  "))
 }
+
+// hintDenials is for a failure that nobody has explained.
+func (a *app) hintDenials() {
+	a.out.note("to see what the sandbox refused, run it again with " + explainDenials)
+}

@@ -172,7 +172,7 @@ func (c *runCmd) print(a *app, r *run.Report) {
 	case held.Observed != nil:
 		a.denials(r.Denials, held.Observed, failed)
 	case failed && !c.ExplainDenials:
-		a.out.note("to see what the sandbox refused, run it again with " + explainDenials)
+		a.hintDenials()
 	}
 	if failed {
 		a.out.after = withheldNote(r)

@@ -114,7 +114,7 @@ func (g *grants) stated() bool {
 // leaves the default: all of the workspace.
 func (g *grants) access(out *given) (*jptool.AccessPolicy, error) {
 	p := &jptool.AccessPolicy{}
-	add := func(path string, caps jptool.Caps) error {
+	add := func(flag, path string, caps jptool.Caps) error {
 		dir := strings.HasSuffix(path, "/")
 		abs, err := filepath.Abs(path)
 		if err != nil {
@@ -126,7 +126,13 @@ func (g *grants) access(out *given) (*jptool.AccessPolicy, error) {
 		} else if parent, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
 			abs = filepath.Join(parent, filepath.Base(abs))
 		}
+		cannot := func(remedy string) error {
+			return exit.Errorf(exit.Usage, "%s %s: nothing can be granted there: %w\n%s", flag, ask.Visible(path), wspath.Bare(missing), remedy)
+		}
 		if rel, ok := wspath.WithinAbs(filepath.ToSlash(out.root), filepath.ToSlash(abs)); ok {
+			if above, err := os.Stat(filepath.Dir(abs)); missing != nil && caps != 0 && !(dir && err == nil && above.IsDir()) {
+				return cannot("name an existing path; a directory that has a slash at its end is made, in one that exists")
+			}
 			if dir && rel != "" {
 				rel += "/"
 			}
@@ -137,18 +143,18 @@ func (g *grants) access(out *given) (*jptool.AccessPolicy, error) {
 			return exit.Errorf(exit.Usage, "%s lies outside of %s, where grants only add: nothing can be withheld\nleave the rule out, and grant narrower paths there", ask.Visible(path), ask.Visible(out.root))
 		}
 		if missing != nil {
-			return exit.Errorf(exit.Usage, "%s cannot be granted: %w\nname an existing path", ask.Visible(path), wspath.Bare(missing))
+			return cannot("name an existing path")
 		}
 		out.extra = append(out.extra, baseline.Extra{Path: filepath.ToSlash(abs), Caps: caps, Origin: "the command line"})
 		return nil
 	}
 	for _, path := range g.RO {
-		if err := add(path, jptool.Read|jptool.Execute); err != nil {
+		if err := add("--ro", path, jptool.Read|jptool.Execute); err != nil {
 			return nil, err
 		}
 	}
 	for _, path := range g.RW {
-		if err := add(path, jptool.AllCaps); err != nil {
+		if err := add("--rw", path, jptool.AllCaps); err != nil {
 			return nil, err
 		}
 	}
@@ -157,7 +163,7 @@ func (g *grants) access(out *given) (*jptool.AccessPolicy, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := add(path, caps); err != nil {
+		if err := add("--grant", path, caps); err != nil {
 			return nil, err
 		}
 	}

@@ -63,6 +63,9 @@ func (c *sandboxExecCmd) Run(a *app) error {
 	if len(argv) == 0 {
 		return exit.Errorf(exit.Usage, "there is no program to run\nwrite it after --, like: jphost sandbox exec -- make test")
 	}
+	if err := c.openReport(); err != nil {
+		return err
+	}
 	g, err := c.compile(a)
 	if err != nil {
 		return err

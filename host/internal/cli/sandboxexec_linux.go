@@ -9,6 +9,7 @@ import (
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/host/internal/sandbox/baseline"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
 )
 
@@ -19,9 +20,6 @@ func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
 	if err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	if err := c.openReport(); err != nil {
-		return err
-	}
 	s := enclose.Settings{Required: c.Required, Tier: c.tier(), Machine: m, Paths: g.extra, Limits: g.limits, TempBase: a.tempBase()}
 	signals := passed()
 	for attempt := 0; ; attempt++ {
@@ -30,7 +28,7 @@ func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
 			return errors.Join(c.report(a, call, nil), exit.Errorf(exit.Refused, "%w\nleave out --required to run with what can be held", err))
 		}
 		if err != nil {
-			return exit.With(exit.Usage, err)
+			return prepareError(err)
 		}
 		if call.Plan.Tier == sandbox.TierNone {
 			_, end := call.End(a.ctx)
@@ -51,8 +49,22 @@ func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
 		if err := errors.Join(err, end, changed(changes), c.report(a, call, changes)); err != nil {
 			return err
 		}
+		if status.ExitStatus() > 0 && !c.Quiet && !c.ExplainDenials && a.out.errTerminal && call.CanObserve() == "" {
+			a.hintDenials()
+		}
 		return programStatus(status)
 	}
+}
+
+// prepareError gives what stands in the way of a start its exit status.
+func prepareError(err error) error {
+	switch program, extra := (*baseline.ProgramError)(nil), (*baseline.ExtraError)(nil); {
+	case errors.As(err, &program):
+		return &exit.Error{Code: 126, Err: err} // as shells have it
+	case errors.As(err, &extra):
+		return exit.With(exit.Usage, err)
+	}
+	return exit.With(exit.Host, err)
 }
 
 // changed says what the program left otherwise than the rules want it.

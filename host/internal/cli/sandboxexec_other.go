@@ -9,6 +9,8 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 )
 
+func (c *sandboxExecCmd) openReport() error { return nil }
+
 // exec refuses: there is no sandbox for this system, and running without is not what was asked.
 func (c *sandboxExecCmd) exec(*app, *given, enclose.Program) error {
 	return exit.Errorf(exit.Refused, "there is no sandbox for %s\nuse Linux, or start the program without jphost", runtime.GOOS)

@@ -18,14 +18,15 @@ import (
 
 // openReport opens the file of --report before there is a program: afterwards its name may be a
 // symlink that the program made, to a file that only this process may write. One that an earlier
-// program may have left is not followed either.
+// program may have left is not followed either. It is emptied: without a report of this call, there
+// is not to be that of another.
 func (c *sandboxExecCmd) openReport() error {
 	if c.Report == "" {
 		return nil
 	}
 	flags := os.O_WRONLY | os.O_CREATE
 	if !strings.HasPrefix(c.Report, "/dev/") && !strings.HasPrefix(c.Report, "/proc/") { // the kernel's own links
-		flags |= unix.O_NOFOLLOW
+		flags |= unix.O_NOFOLLOW | unix.O_TRUNC
 	}
 	f, err := os.OpenFile(c.Report, flags, 0o666)
 	switch {

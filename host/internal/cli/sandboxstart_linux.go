@@ -55,6 +55,9 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.P
 	if err != nil {
 		return 0, exit.With(exit.Host, err)
 	}
+	if len(signals) > 0 { // there was no program that could hear it
+		return 0, exit.Errorf(exit.Interrupted, "interrupted before the program was started")
+	}
 	child, err := confine.New().Start(call.Plan, cmd)
 	if err != nil {
 		return 0, startError(p, cwd, g.root, err)
@@ -149,7 +152,7 @@ func (o *overseer) run() {
 	for {
 		select {
 		case sig := <-o.signals:
-			if sig == unix.SIGTERM || sig == unix.SIGHUP {
+			if sig != unix.SIGINT || !inForeground() {
 				launch.SignalDescendants(sig.(unix.Signal))
 			}
 		case <-done:
@@ -172,6 +175,18 @@ func (o *overseer) run() {
 			return
 		}
 	}
+}
+
+// inForeground reports whether what is typed on a terminal signals this process, and then the program
+// as well, since it is in the same group: it is not to hear it twice.
+func inForeground() bool {
+	tty, err := unix.Open("/dev/tty", unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+	if err != nil {
+		return false
+	}
+	group, err := unix.IoctlGetInt(tty, unix.TIOCGPGRP)
+	_ = unix.Close(tty)
+	return err == nil && group == unix.Getpgrp()
 }
 
 // end is for when the program has ended.
@@ -198,15 +213,18 @@ func startError(p enclose.Program, cwd, root string, err error) error {
 	if confine.IsNamespaces(err) || confine.IsChanged(err) {
 		return err
 	}
-	code := exit.Code(126) // as shells have it
-	if errors.Is(err, unix.ENOENT) {
-		code = 127
-	}
-	err = &launch.StartError{Program: p.Argv[0], Err: err}
-	if strings.Contains(err.Error(), "entering "+cwd+": ") {
+	code := exit.Host
+	var execve unix.Errno
+	switch text := err.Error(); {
+	case errors.As(err, &execve): // as shells have it
+		if code = 126; execve == unix.ENOENT {
+			code = 127
+		}
+	case strings.Contains(text, "entering "+cwd+": "):
+		code = 126
 		err = fmt.Errorf("%w\nthe working directory is none that the program sees; start from the workspace: cd %s", err, ask.Word(root))
 	}
-	return &exit.Error{Code: code, Err: err}
+	return &exit.Error{Code: code, Err: &launch.StartError{Program: p.Argv[0], Err: err}}
 }
 
 // refused says what the observer saw.

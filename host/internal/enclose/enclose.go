@@ -107,7 +107,7 @@ func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (*C
 	}
 	if c.Plan.Tier != sandbox.TierNamespace && c.Plan.Temp != "" {
 		if c.temp, err = shelf.private(temp); err != nil {
-			return nil, errors.Join(fmt.Errorf("making the private directory of the call: %w", err), c.Undo())
+			return nil, errors.Join(fmt.Errorf("making the private directory of the call: %w\nset TMPDIR to a directory that may be written", err), c.Undo())
 		}
 	}
 	if c.before, err = sandbox.Snapshot(ctx, c.checks()); err != nil {

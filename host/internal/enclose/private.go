@@ -60,7 +60,7 @@ func (s shelf) private(name string) (p *private, err error) {
 		is, err := p.in.Stat(".")
 		at, err2 := os.Lstat(s.dir) // what was opened may be behind a link
 		if err := errors.Join(err, err2); err != nil || !ours(is) || !os.SameFile(is, at) {
-			return nil, errors.Join(err, fmt.Errorf("%s is not a directory of this user alone\nremove it, or set TMPDIR", s.dir), p.in.Close())
+			return nil, errors.Join(err, fmt.Errorf("%s is not a directory of this user alone", s.dir), p.in.Close())
 		}
 		if !childless(is) {
 			sweep(p.in)

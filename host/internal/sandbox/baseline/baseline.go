@@ -22,6 +22,28 @@ import (
 // ErrUnsupported: there is no baseline on this operating system.
 var ErrUnsupported = errors.New("tools are held by the operating system on Linux only")
 
+// ProgramError says that the operating system could not start a program: it lacks something, or an
+// interpreter does.
+type ProgramError struct {
+	Program string
+	Err     error
+}
+
+// Error names the program and the reason.
+func (e *ProgramError) Error() string { return e.Program + " cannot be started: " + e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *ProgramError) Unwrap() error { return e.Err }
+
+// ExtraError says that a path of [Options.Extra] cannot be granted.
+type ExtraError struct{ Err error }
+
+// Error says where the path is from, and what is wrong with it.
+func (e *ExtraError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *ExtraError) Unwrap() error { return e.Err }
+
 // devices are the nodes below /dev that every program may use.
 var devices = []string{"null", "zero", "full", "random", "urandom"}
 

@@ -24,7 +24,7 @@ func (t tree) find(program string, argv []string, o *Options) (*Baseline, error)
 	c := chain{tree: t, o: o}
 	img, err := c.add(program, "", argv[min(1, len(argv)):])
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be started: %w", program, err)
+		return nil, &ProgramError{program, err}
 	}
 	b := &Baseline{Devices: devices, Static: img.format == static && len(c.places) == 1}
 	g := gathered{workspace: o.Workspace}
@@ -46,7 +46,7 @@ func (t tree) find(program string, argv []string, o *Options) (*Baseline, error)
 	}
 	for _, e := range o.Extra {
 		if err := e.check(); err != nil {
-			return nil, err
+			return nil, &ExtraError{err}
 		}
 		p, err := t.way(e.Path)
 		switch {
@@ -54,11 +54,11 @@ func (t tree) find(program string, argv []string, o *Options) (*Baseline, error)
 			b.Missing = append(b.Missing, e)
 			continue
 		case err != nil:
-			return nil, fmt.Errorf("%s: sandbox.paths: %s: %w", e.Origin, e.Path, reason(err))
+			return nil, &ExtraError{fmt.Errorf("%s: sandbox.paths: %s: %w", e.Origin, e.Path, reason(err))}
 		}
 		// A link may lead to what may not be written.
 		if err := (Extra{p.Path, e.Caps, e.Origin}).check(); err != nil {
-			return nil, err
+			return nil, &ExtraError{err}
 		}
 		g.add(p, e.Caps)
 	}
