@@ -392,7 +392,7 @@ func TestNothingLeft(t *testing.T) {
 		early  bool
 	}{{"[768, 4294967295]", true}, {"[768]", false}, {"[768, 1]", false}, {"[4294967295, 768]", false}} {
 		spec := shTool(m, "exec <&- >&- 2>&-; sleep 0.5")
-		spec.Plan = json.RawMessage(`{"Status": ` + c.status + `}`)
+		spec.Plan = []byte(`{"Status": ` + c.status + `}`)
 		began := time.Now()
 		res, err := l.Run(context.Background(), spec)
 		took := time.Since(began)
@@ -400,7 +400,7 @@ func TestNothingLeft(t *testing.T) {
 			t.Errorf("%s: %+v, %v after %v", c.status, res, err, took)
 		}
 		spec = shTool(m, "echo next")
-		spec.Plan = json.RawMessage(`{}`)
+		spec.Plan = []byte(`{}`)
 		if res, err := l.Run(context.Background(), spec); err != nil || string(res.Stdout) != "next\n" {
 			t.Errorf("%s: then %+v, %v", c.status, res, err)
 		}
