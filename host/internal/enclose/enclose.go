@@ -80,15 +80,11 @@ func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (*C
 	if err != nil {
 		return nil, err
 	}
-	runtime, err := parts(needs)
-	if err != nil {
-		return nil, err
-	}
 	c := &Call{program: p, required: s.Required}
 	shelf := shelfIn(s.TempBase)
 	temp := shelf.name()
 	c.Prepared, err = sandbox.Prepare(ctx, d, s.Machine, sandbox.Options{
-		Required: s.Required, Tier: s.Tier, Runtime: runtime, Devices: devices(needs),
+		Required: s.Required, Tier: s.Tier, Runtime: parts(needs), Devices: devices(needs),
 		Temp: filepath.ToSlash(filepath.Join(shelf.dir, temp)), Limits: s.Limits, FirstFD: s.FirstFD,
 	})
 	if c.Prepared == nil {
@@ -134,18 +130,12 @@ func (c *Call) untold() {
 
 // parts are what the private tree needs of the host's: what is granted, and the links on the
 // way to it, which grant nothing.
-func parts(b *baseline.Baseline) ([]sandbox.Grant, error) {
-	list := slices.Clone(b.Grants)
+func parts(b *baseline.Baseline) []sandbox.Grant {
+	list := slices.Grow(slices.Clone(b.Grants), len(b.Links))
 	for _, l := range b.Links {
-		n, err := sandbox.Look(l.Path)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", l.Path, err)
-		}
-		if n.Kind == sandbox.Link {
-			list = append(list, sandbox.Grant{Node: n})
-		}
+		list = append(list, sandbox.Grant{Node: sandbox.Node{Path: l.Path, Kind: sandbox.Link, ID: l.ID}})
 	}
-	return list, nil
+	return list
 }
 
 func devices(b *baseline.Baseline) []string {

@@ -94,6 +94,8 @@ type Baseline struct {
 type Link struct {
 	Path   string `json:"path"`
 	Target string `json:"target"`
+	// ID is that of the link itself.
+	ID sandbox.ID `json:"-"`
 }
 
 // For looks up what a program needs. The program is an absolute path, as the launcher found it;

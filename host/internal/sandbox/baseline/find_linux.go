@@ -21,7 +21,8 @@ func (t tree) find(program string, argv []string, o *Options) (*Baseline, error)
 	if !path.IsAbs(program) {
 		return nil, fmt.Errorf("the program %q is not absolute", program)
 	}
-	c := chain{tree: t, o: o}
+	dirs := known{}
+	c := chain{tree: t, o: o, dirs: dirs}
 	img, err := c.add(program, "", argv[min(1, len(argv)):])
 	if err != nil {
 		return nil, &ProgramError{program, err}
@@ -38,17 +39,17 @@ func (t tree) find(program string, argv []string, o *Options) (*Baseline, error)
 		}
 		g.add(p, run)
 	}
-	for _, p := range t.system(b.Static, o.Network).places {
+	for _, p := range t.system(b.Static, o.Network, dirs).places {
 		g.add(p, run)
 	}
 	if store != "" && !b.Static {
-		t.store(&g, store, o.Path)
+		t.store(&g, store, o.Path, dirs)
 	}
 	for _, e := range o.Extra {
 		if err := e.check(); err != nil {
 			return nil, &ExtraError{err}
 		}
-		p, err := t.way(e.Path)
+		p, err := t.way(e.Path, dirs)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			b.Missing = append(b.Missing, e)
@@ -67,15 +68,15 @@ func (t tree) find(program string, argv []string, o *Options) (*Baseline, error)
 }
 
 // store adds a package manager's store, and the links by which PATH leads into it.
-func (t tree) store(g *gathered, dir, search string) {
-	if p, err := t.way(dir); err == nil && p.Kind == sandbox.Dir {
+func (t tree) store(g *gathered, dir, search string, dirs known) {
+	if p, err := t.way(dir, dirs); err == nil && p.Kind == sandbox.Dir {
 		g.add(p, run)
 	}
 	for entry := range strings.SplitSeq(search, ":") {
 		if !path.IsAbs(entry) {
 			continue
 		}
-		if p, err := t.way(entry); err == nil && under(p.Path, dir) {
+		if p, err := t.way(entry, dirs); err == nil && under(p.Path, dir) {
 			g.linked = append(g.linked, p.links...)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/jptools/jptools/host/internal/sandbox"
 )
 
 // files is a file system: "-> x" is a link, "dir" a directory, anything else the content of a
@@ -90,7 +92,7 @@ var debianGrants = []string{
 }
 
 var debianLinks = []Link{
-	{"/bin", "usr/bin"}, {"/etc/localtime", "/usr/share/zoneinfo/Etc/UTC"}, {"/lib", "usr/lib"}, {"/lib64", "usr/lib64"}, {"/sbin", "usr/sbin"},
+	{Path: "/bin", Target: "usr/bin"}, {Path: "/etc/localtime", Target: "/usr/share/zoneinfo/Etc/UTC"}, {Path: "/lib", Target: "usr/lib"}, {Path: "/lib64", Target: "usr/lib64"}, {Path: "/sbin", Target: "usr/sbin"},
 }
 
 func options() *Options {
@@ -101,6 +103,15 @@ func paths(b *Baseline) []string {
 	var list []string
 	for _, g := range b.Grants {
 		list = append(list, g.Path)
+	}
+	return list
+}
+
+// bare are links without what stands for them in this run only.
+func bare(links []Link) []Link {
+	list := slices.Clone(links)
+	for i := range list {
+		list[i].ID = sandbox.ID{}
 	}
 	return list
 }

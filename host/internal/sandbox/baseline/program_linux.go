@@ -40,6 +40,7 @@ const (
 type chain struct {
 	tree
 	o       *Options
+	dirs    known
 	places  []*place
 	scripts int
 }
@@ -98,7 +99,7 @@ func named(name, by string, err error) error {
 
 // file adds one file that can be started.
 func (c *chain) file(name string) (*place, error) {
-	p, err := c.way(name)
+	p, err := c.way(name, c.dirs)
 	if err == nil {
 		err = c.startable(p)
 	}
@@ -149,7 +150,7 @@ func (c *chain) search(name string) string {
 			continue
 		}
 		at := path.Join(dir, name)
-		if p, err := c.way(at); err == nil && c.startable(p) == nil {
+		if p, err := c.way(at, c.dirs); err == nil && c.startable(p) == nil {
 			return at
 		}
 	}

@@ -58,10 +58,10 @@ var stores = []string{"/nix/store", "/gnu/store"}
 // system is what does not depend on the program.
 type system struct {
 	places []*place
-	// stamps are the directories that all of it was found in, as they were.
+	// stamps are the directories that all of it was found in, as they were; nil if nobody wants to know.
 	stamps map[string]stamp
 	// While it was gathered: directories that were seen, and the names in /etc.
-	known, names map[string]bool
+	dirs, names known
 }
 
 type stamp struct {
@@ -74,29 +74,34 @@ type systemKey struct {
 	static, network bool
 }
 
-// systems are kept for the process, as long as no directory they were found in has changed.
+// systems are kept for the process, as long as no directory they were found in has changed, from
+// the second time on: most hosts start one program, and what is kept takes some time to keep.
 var systems struct {
 	sync.Mutex
-	known map[systemKey]*system
+	known map[systemKey]*system // nil for what was asked for once
 }
 
 // nothing is the system of a static program that speaks to nobody.
 var nothing system
 
-func (t tree) system(static, network bool) *system {
+func (t tree) system(static, network bool, dirs known) *system {
 	if static && !network {
 		return &nothing
 	}
 	key := systemKey{t, static, network}
 	systems.Lock()
 	defer systems.Unlock()
-	if s := systems.known[key]; s != nil && s.fresh(t) {
-		return s
+	kept, again := systems.known[key]
+	if kept != nil && kept.fresh(t) {
+		return kept
 	}
-	s := &system{stamps: map[string]stamp{}, known: map[string]bool{}}
+	s := &system{dirs: dirs}
+	if again {
+		s.stamps = map[string]stamp{}
+	}
 	s.list(t)
 	if !static {
-		s.dirs(t)
+		s.programs(t)
 		s.each(t, startNames)
 		for name := range s.names {
 			if prefixed(name) {
@@ -108,17 +113,19 @@ func (t tree) system(static, network bool) *system {
 		s.each(t, netNames)
 	}
 	s.each(t, trust)
-	s.known, s.names = nil, nil
+	s.dirs, s.names = nil, nil
 	if systems.known == nil {
 		systems.known = map[systemKey]*system{}
 	}
-	systems.known[key] = s
+	if systems.known[key] = nil; again {
+		systems.known[key] = s
+	}
 	return s
 }
 
-func (s *system) dirs(t tree) {
+func (s *system) programs(t tree) {
 	for _, dir := range systemDirs {
-		if p, err := t.walk(dir, s.known); err == nil && p.Kind == sandbox.Dir {
+		if p, err := t.way(dir, s.dirs); err == nil && p.Kind == sandbox.Dir {
 			s.add(t, dir, p)
 		}
 	}
@@ -133,7 +140,7 @@ func (s *system) list(t tree) {
 		return
 	}
 	defer unix.Close(fd)
-	s.names = make(map[string]bool, 64)
+	s.names = make(known, 64)
 	buf, names := make([]byte, 4<<10), make([]string, 0, 128)
 	for {
 		n, err := unix.ReadDirent(fd, buf)
@@ -179,7 +186,7 @@ func (s *system) each(t tree, paths []string) {
 // from giving away what only root may read.
 func (s *system) one(t tree, path string) {
 	s.stamp(t, path)
-	p, err := t.walk(path, s.known)
+	p, err := t.way(path, s.dirs)
 	if err != nil {
 		return
 	}
@@ -200,6 +207,9 @@ func (s *system) add(t tree, name string, p *place) {
 // stamp notes the directory that an entry is in: whatever replaces the entry changes its
 // time.
 func (s *system) stamp(t tree, entry string) {
+	if s.stamps == nil {
+		return
+	}
 	dir := path.Dir(entry)
 	if _, ok := s.stamps[dir]; !ok {
 		s.stamps[dir] = t.stamp(dir)

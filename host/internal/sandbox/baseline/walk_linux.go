@@ -25,11 +25,11 @@ type place struct {
 	links []Link
 }
 
-// way resolves a path, which must be absolute, noting every link.
-func (t tree) way(path string) (*place, error) { return t.walk(path, nil) }
+// known are directories that were seen, for many paths in a row.
+type known map[string]bool
 
-// walk is way with a memory of directories, for many paths in a row.
-func (t tree) walk(path string, dirs map[string]bool) (*place, error) {
+// way resolves a path, which must be absolute, noting every link.
+func (t tree) way(path string, dirs known) (*place, error) {
 	p := &place{}
 	rest, at := path, ""
 	var st unix.Stat_t
@@ -54,7 +54,7 @@ func (t tree) walk(path string, dirs map[string]bool) (*place, error) {
 		}
 		if st.Mode&unix.S_IFMT != unix.S_IFLNK {
 			at, stale = next, false
-			if dirs != nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+			if st.Mode&unix.S_IFMT == unix.S_IFDIR {
 				dirs[next] = true
 			}
 			continue
@@ -66,7 +66,7 @@ func (t tree) walk(path string, dirs map[string]bool) (*place, error) {
 		if len(p.links) == maxLinks {
 			return nil, &fs.PathError{Op: "readlink", Path: path, Err: unix.ELOOP}
 		}
-		p.links = append(p.links, Link{next, target})
+		p.links = append(p.links, Link{next, target, node(next, &st).ID})
 		if strings.HasPrefix(target, "/") {
 			at = ""
 		}
