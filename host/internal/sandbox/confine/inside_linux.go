@@ -96,11 +96,7 @@ func (w *writer) startInside() (*Process, error) {
 	for _, fd := range []*int{&p.release[0], &p.failure[1], &p.status[1]} {
 		closeFD(fd)
 	}
-	if err = mapUsers(pid, users, groups); err == nil {
-		if _, err = unix.Write(p.release[1], []byte{1}); err == nil {
-			err = w.Await(p.failure[0])
-		}
-	}
+	err = w.begin(pid, &p, users, groups)
 	var watcher *watcher
 	if err == nil {
 		watcher, err = watch(pid, covers)
@@ -113,6 +109,27 @@ func (w *writer) startInside() (*Process, error) {
 	status := p.status[0]
 	p.status[0] = -1
 	return &Process{Pid: pid, Init: true, status: status, watcher: watcher}, nil
+}
+
+// begin lets the init go on and waits until there is a program, or the reason why there is none. What
+// the child has told comes first: that it is gone is what everything else fails of then.
+func (w *writer) begin(pid int, p *inside, users, groups string) error {
+	err := mapUsers(pid, users, groups)
+	if err == nil {
+		_, err = unix.Write(p.release[1], []byte{1})
+	}
+	var was unix.Siginfo
+	if err != nil {
+		_ = unix.Waitid(unix.P_PID, pid, &was, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+		_ = unix.Kill(pid, unix.SIGKILL) // it would wait for ever, as would who waits for what it tells
+	}
+	if told := w.Await(p.failure[0]); told != nil {
+		return told
+	}
+	if was.Signo != 0 {
+		return errors.New("the first process of the private tree was killed before it had begun")
+	}
+	return err
 }
 
 // mapUsers gives every user and group of this user namespace that we may map their own

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/host/internal/sandbox/sysprog"
 	"github.com/jptools/jptools/jptool/jptooltest"
 	"golang.org/x/sys/unix"
 )
@@ -266,6 +267,42 @@ func TestInsideOfNoNamespaces(t *testing.T) {
 }
 
 // The same as an ordinary user.
+// An init that ends before it is told to go on is reported by its own failure, not by what its end
+// breaks.
+func TestInitEndsEarly(t *testing.T) {
+	for _, c := range []struct {
+		last uintptr // system call
+		want string
+	}{
+		{unix.SYS_FCHDIR, "namespaces: trying: bad file descriptor"},
+		{unix.SYS_EXIT_GROUP, "the first process of the private tree was killed before it had begun"},
+	} {
+		w := &writer{}
+		w.Topic(spaces + "trying")
+		w.Call(c.last, sysprog.Int(-1))
+		var p inside
+		if err := p.open(3); err != nil {
+			t.Fatal(err)
+		}
+		pid, err := w.Fork(unix.CLONE_NEWUSER, p.failure[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		closeFD(&p.release[0])
+		closeFD(&p.failure[1])
+		var info unix.Siginfo
+		if err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
+			t.Fatal(err)
+		}
+		users, groups := mapped()
+		if err := w.begin(pid, &p, users, groups); err == nil || err.Error() != c.want {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+		sysprog.Reap(pid)
+		p.close()
+	}
+}
+
 func TestAsOrdinaryUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("not root: the other tests have shown it")
