@@ -53,7 +53,11 @@ func (d *Declared) WriteText(w io.Writer) error {
 		fmt.Fprintf(b, "policy in %s\n", ask.Visible(d.Root))
 	}
 	if d.Access == nil {
-		fmt.Fprintln(b, "unrestricted inside the workspace: nothing is declared, and there is no sandbox on this machine")
+		why := "nothing is declared"
+		if d.Tool != "" { // else it would have the defaults
+			why += ", and there is no sandbox on this machine"
+		}
+		fmt.Fprintln(b, "unrestricted inside the workspace: "+why)
 		return b.Flush()
 	}
 	if d.Needs != nil {
