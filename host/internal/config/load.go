@@ -210,6 +210,9 @@ func (l *loader) read(layer Layer, path string) ([]byte, error) {
 	if !layer.Repository() {
 		return readFile(l.FS, path, func() (disk.File, error) { return l.FS.OpenFile(path, os.O_RDONLY, 0) })
 	}
+	if err := regular(l.FS, path); errors.Is(err, fs.ErrNotExist) {
+		return nil, err // as most are, with nothing on the way to be resolved
+	}
 	real, err := l.FS.EvalSymlinks(path)
 	if err != nil {
 		if serr := regular(l.FS, path); serr != nil {

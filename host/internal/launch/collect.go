@@ -71,7 +71,8 @@ func (c *collector) run(flood func()) {
 	for {
 		buf := scratch
 		if !c.over {
-			c.kept = slices.Grow(c.kept, min(32<<10, c.limit+1-len(c.kept)))
+			// Most tools print little, and what is not used of a large buffer costs too.
+			c.kept = slices.Grow(c.kept, min(max(len(c.kept), 2<<10), 32<<10, c.limit+1-len(c.kept)))
 			buf = c.kept[len(c.kept):min(cap(c.kept), c.limit+1)]
 		}
 		n, err := c.from.Read(buf)

@@ -168,9 +168,7 @@ func (k *call) enclosed(ctx context.Context, cmd *command, s enclose.Settings) (
 
 // startHeld starts the tool with the effective policy in its request.
 func (k *call) startHeld(ctx context.Context, cmd *command, held *enclose.Call) (*launch.Result, error) {
-	if err := cmd.effective(k, held.Access); err != nil {
-		return nil, err
-	}
+	cmd.effective(k, held.Access)
 	spec, err := k.spec(cmd)
 	if err != nil {
 		return nil, err
@@ -231,13 +229,8 @@ func (k *call) changed(ctx context.Context, changes []sandbox.Change) error {
 }
 
 // effective writes the request for another policy than the declared one.
-func (c *command) effective(k *call, access *jptool.AccessPolicy) error {
+func (c *command) effective(k *call, access *jptool.AccessPolicy) {
 	c.context.Access = access
-	data, err := marshal(c.context)
-	c.req.context = data
-	if err != nil {
-		return err
-	}
-	k.report.Policy.Effective, _, err = digest(access)
-	return err
+	c.req.context = c.context.AppendJSON(nil)
+	k.report.Policy.Effective, _ = digest(access)
 }

@@ -61,10 +61,7 @@ func (k *call) compile(ctx context.Context, p ask.Prompter) error {
 			return exit.With(exit.Usage, err)
 		}
 	}
-	sum, wire, err := digest(d.Access)
-	if err != nil {
-		return err
-	}
+	sum, wire := digest(d.Access)
 	k.report.Policy = &Policy{Digest: sum}
 	if k.Dry {
 		k.report.Policy.Access = wire

@@ -32,28 +32,26 @@ func newRequest(ctx jptool.Context, tool *config.Tool, args map[string]any) (*re
 	if options == nil {
 		options = map[string]any{}
 	}
-	for _, part := range []struct {
-		to *json.RawMessage
-		v  any
-	}{{&r.context, ctx}, {&r.args, args}, {&r.options, options}} {
-		data, err := marshal(part.v)
-		if err != nil {
-			return nil, err
-		}
-		*part.to = data
+	r.context = ctx.AppendJSON(nil)
+	var err error
+	if r.args, err = marshal(args); err != nil {
+		return nil, err
 	}
-	return r, nil
+	r.options, err = marshal(options)
+	return r, err
 }
 
 // data is the request's two halves.
 func (r *request) data() (template.Data, error) {
-	tool, err := marshal(struct {
-		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"`
-		Answers   map[string]any  `json:"answers"`
-		Options   json.RawMessage `json:"options"`
-	}{r.name, r.args, r.answers, r.options})
-	return template.Data{Context: r.context, Tool: tool}, err
+	answers, err := marshal(r.answers)
+	if err != nil {
+		return template.Data{}, err
+	}
+	tool := jptool.AppendJSONString([]byte(`{"name":`), r.name)
+	tool = append(append(tool, `,"arguments":`...), r.args...)
+	tool = append(append(tool, `,"answers":`...), answers...)
+	tool = append(append(tool, `,"options":`...), r.options...)
+	return template.Data{Context: r.context, Tool: append(tool, '}')}, nil
 }
 
 // line is the request as it goes over standard input.
@@ -67,17 +65,17 @@ func line(d template.Data) []byte {
 }
 
 // marshal is json.Marshal; what it cannot write comes from a configuration.
-func marshal(v any) (json.RawMessage, error) {
+func marshal(v map[string]any) (json.RawMessage, error) {
+	if len(v) == 0 {
+		return json.RawMessage("{}"), nil
+	}
 	data, err := json.Marshal(v)
 	return data, exit.With(exit.Usage, err)
 }
 
 // digest names a policy by its wire form.
-func digest(access *jptool.AccessPolicy) (string, json.RawMessage, error) {
-	data, err := marshal(access)
-	if err != nil {
-		return "", nil, err
-	}
+func digest(access *jptool.AccessPolicy) (string, json.RawMessage) {
+	data := access.AppendJSON(nil)
 	sum := sha256.Sum256(data)
-	return "sha256:" + hex.EncodeToString(sum[:]), data, nil
+	return "sha256:" + hex.EncodeToString(sum[:]), data
 }
