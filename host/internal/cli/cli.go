@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -13,8 +12,6 @@ import (
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
-	"github.com/jptools/jptools/host/internal/sandbox/confine"
-	"github.com/jptools/jptools/host/internal/sandbox/observe"
 )
 
 // Run runs one command line; args do not include the program. What is to be said of a
@@ -29,12 +26,12 @@ func Run(ctx context.Context, environ []string, stdin io.Reader, stdout, stderr 
 	}()
 	args = usual(args)
 	out.json = wantsJSON(args) // what cannot be parsed is answered in JSON too
-	launcher := warm(ctx, args)
 	c, err := read(args, stdout, stderr)
 	if c == nil || err != nil {
 		return err
 	}
 	out.json = c.global.JSON || c.global.Format == "json"
+	launcher, _ := ctx.Value(launcherKey{}).(*launch.Launcher)
 	a := &app{ctx: ctx, args: args, environ: environ, stdin: stdin, out: out, global: c.global, model: c.model, launcher: launcher}
 	err = errors.Join(c.run(a), out.flush())
 	if status := (*exit.Error)(nil); errors.As(err, &status) && status.Err == nil {
@@ -44,12 +41,6 @@ func Run(ctx context.Context, environ []string, stdin io.Reader, stdout, stderr 
 		return &exit.Error{Code: exit.Interrupted, Err: err}
 	}
 	return err
-}
-
-// PassesSignals reports whether a command line leaves it to another program what signals mean: its
-// context need not end with them. To wait for signals twice would cost a tenth of the whole start.
-func PassesSignals(args []string) bool {
-	return len(args) > 1 && args[0] == "sandbox" && args[1] == "exec"
 }
 
 // invocation is a command line that was read. There is no model of the grammar where none was needed.
@@ -110,22 +101,6 @@ func missing(err error) string {
 		}
 	}
 	return err.Error()
-}
-
-// warm starts a supervisor as early as can be when a tool is to be run: that goes on beside
-// the parsing and all else that comes before the call.
-func warm(ctx context.Context, args []string) *launch.Launcher {
-	if slices.Contains(args, explainDenials) && observe.From(ctx) == nil {
-		return nil // the observed jphost has its own
-	}
-	if len(args) < 2 || args[0] != "run" || slices.Contains(args, "--dry-run") || slices.Contains(args, "--help") {
-		return nil
-	}
-	// One call is one thing after the other, and mostly waiting: threads for more only cost their start.
-	runtime.GOMAXPROCS(1)
-	l := launch.New(confine.Start)
-	l.Warm()
-	return l
 }
 
 func newParser(g any, stdout, stderr io.Writer) (*kong.Kong, error) {

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"syscall"
+
+	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/sandbox/confine"
+	"github.com/jptools/jptools/host/internal/sandbox/observe"
+)
+
+// Process is [Run] as all that a process does, with the context that it needs for that; args begin with
+// the program. What other processes do meanwhile is begun first.
+func Process(environ []string, stdin io.Reader, stdout, stderr io.Writer, args []string) error {
+	roomy(false, 0)
+	ctx := observe.Inherit(context.Background(), args)
+	ctx = warm(ctx, args[1:])
+	if !passesSignals(args[1:]) {
+		ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+		if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+			ends = append(ends, syscall.SIGHUP)
+		}
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(ctx, ends...)
+		defer stop()
+	}
+	return Run(ctx, environ, stdin, stdout, stderr, args[1:])
+}
+
+// roomy has the stack grown at once, while there is next to nothing on it to be moved. In small
+// steps it would be moved four times on the way into a command, which takes longer than to parse it.
+//
+//go:noinline
+func roomy(touch bool, at int) (b byte) {
+	if touch {
+		var frame [14 << 10]byte
+		for i := range frame {
+			frame[i] = b
+		}
+		b = frame[at]
+	}
+	return b
+}
+
+// passesSignals reports whether a command line leaves it to another program what signals mean: its
+// context need not end with them. To wait for signals twice would cost a tenth of the whole start.
+func passesSignals(args []string) bool {
+	return len(args) > 1 && args[0] == "sandbox" && args[1] == "exec"
+}
+
+type launcherKey struct{}
+
+// warm starts a supervisor as early as can be when a tool is to be run: a fresh process needs longer
+// until it can take a call than the host for all that comes before the call.
+func warm(ctx context.Context, args []string) context.Context {
+	if slices.Contains(args, explainDenials) && observe.From(ctx) == nil {
+		return ctx // the observed jphost has its own
+	}
+	if len(args) < 2 || args[0] != "run" || slices.Contains(args, "--dry-run") || slices.Contains(args, "--help") {
+		return ctx
+	}
+	l := launch.New(confine.Start)
+	l.Warm()
+	// One call is one thing after the other, and mostly waiting: threads for more only cost their start.
+	runtime.GOMAXPROCS(1)
+	return context.WithValue(ctx, launcherKey{}, l)
+}
