@@ -33,6 +33,9 @@ type Spec struct {
 	ExtraFiles []*os.File
 	// Plan is given to the Start function; nil means that the tool is started plainly.
 	Plan []byte
+	// Kind says what kind of plan it is. On Linux the process that starts tools may keep what holds
+	// one, so what has served one kind of call serves no other.
+	Kind string
 	// Limits bound the call; a zero field has the value of DefaultLimits.
 	Limits Limits
 }
@@ -139,7 +142,7 @@ type Started struct {
 	// no limit. More end the call with TooManyProcesses.
 	Processes int
 	// Signal, if not nil, sends a signal to all of the call at once, however fast it forks, and
-	// reports whether it could.
+	// reports whether it could. It is called on the thread that Start was called on.
 	Signal func(syscall.Signal) bool
 	// Watch, if not nil, is called now and then while the tool runs, and once when nothing
 	// of it runs any more. It returns what somebody outside has undone of the restrictions (a

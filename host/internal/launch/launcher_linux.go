@@ -17,8 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxIdle is how many supervisors are kept for later calls.
-const maxIdle = 2
+// maxIdle is how many supervisors are kept for later calls: one of each kind, where calls have plans of
+// two kinds and none.
+const maxIdle = 3
 
 type launcher struct {
 	mu     sync.Mutex
@@ -35,6 +36,7 @@ type supervisor struct {
 	leave sync.Once
 	gone  chan struct{} // closed when the process has ended, and been dismissed before
 	calls int
+	kind  string // of the calls
 }
 
 // The start function is the supervisor's business here; see Supervise.
@@ -81,28 +83,40 @@ func (l *launcher) dismiss(s *supervisor) {
 	})
 }
 
-// take returns an idle supervisor, or a new one.
-func (l *launcher) take() (*supervisor, error) {
+// take returns an idle supervisor for a kind of call, or a new one.
+func (l *launcher) take(kind string) (*supervisor, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for len(l.idle) > 0 {
-		s := l.idle[len(l.idle)-1]
-		l.idle = l.idle[:len(l.idle)-1]
+	for i := len(l.idle) - 1; i >= 0; i-- {
+		s := l.idle[i]
+		if s.calls > 0 && s.kind != kind {
+			continue
+		}
+		l.idle = slices.Delete(l.idle, i, i+1)
 		if !s.child.ended() {
+			s.kind = kind
 			return s, nil
 		}
 		l.dismiss(s) // killed while nothing was going on
 	}
-	return l.spawnLocked()
+	s, err := l.spawnLocked()
+	if err == nil {
+		s.kind = kind
+	}
+	return s, err
 }
 
-// put keeps a supervisor whose call ended well, or ends it when there are enough.
+// put keeps a supervisor whose call ended well. When there are enough the oldest ends.
 func (l *launcher) put(s *supervisor) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed || len(l.idle) == maxIdle {
+	if l.closed {
 		l.dismiss(s)
 		return
+	}
+	if len(l.idle) == maxIdle {
+		l.dismiss(l.idle[0])
+		l.idle = slices.Delete(l.idle, 0, 1)
 	}
 	l.idle = append(l.idle, s)
 }
@@ -186,7 +200,7 @@ type done struct {
 }
 
 func (l *launcher) run(ctx context.Context, spec *Spec) (*Result, error) {
-	s, err := l.take()
+	s, err := l.take(spec.Kind)
 	if err != nil {
 		return nil, &ControlError{Message: "the tool's supervisor could not be started", Err: err}
 	}

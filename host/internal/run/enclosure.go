@@ -184,7 +184,7 @@ func (k *call) startHeld(ctx context.Context, cmd *command, held *enclose.Call) 
 		}
 		spec.ExtraFiles = append(spec.ExtraFiles, k.Observer.File())
 	}
-	spec.Plan = held.Encoded()
+	spec.Plan, spec.Kind = held.Encoded(), string(held.Fitted.Plan.Tier)
 	spec.Env = held.Env()
 	guarded, err := held.Guard(ctx)
 	if err != nil {

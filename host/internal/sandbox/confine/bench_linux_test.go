@@ -47,7 +47,7 @@ func BenchmarkStart(b *testing.B) {
 	run := func(argv string, plan *sandbox.Plan) func() {
 		spec := launch.Spec{Program: argv, Argv: []string{"true"}, Dir: "/", Env: []string{}}
 		if plan != nil {
-			spec.Plan = plan.Encode()
+			spec.Plan, spec.Kind = plan.Encode(), string(plan.Tier)
 		}
 		return func() {
 			res, err := l.Run(context.Background(), spec)

@@ -82,41 +82,37 @@ func ownErrno(err error) error {
 	return errors.New(err.Error())
 }
 
-// Start is a [launch.Start] function for encoded plans. In the Landlock tier a thread of its own
-// starts the program, since that has a [Fence].
+// Start is a [launch.Start] function for encoded plans. Its thread gets a [Fence] with the first plan
+// of the Landlock tier, so that it serves no other tier afterwards.
 func Start(plan []byte, cmd *exec.Cmd) (launch.Started, error) {
 	p, err := sandbox.DecodePlan(plan)
 	if err != nil {
 		return launch.Started{}, err
 	}
-	var child *Process
-	start := func(Fence) (err error) {
-		child, err = New().Start(p, cmd)
-		return err
-	}
-	if p.Tier == sandbox.TierLandlock {
-		if err := fenced(p, start); err != nil {
+	if p.Tier == sandbox.TierLandlock && !starting.here() {
+		if starting, err = NewFence(p); err != nil {
 			return launch.Started{}, err
 		}
-		started := launch.Started{Pid: child.Pid, Processes: int(p.Limits.Processes)}
-		started.Signal = func(sig syscall.Signal) (done bool) {
-			_ = fenced(p, func(f Fence) error { done = f.Signal(sig); return nil })
-			return done
-		}
-		if p.Temp != "" { // in the other tier it goes with the private tree
-			started.Orphaned = func() { _ = os.RemoveAll(p.Temp) }
-		}
-		return started, nil
 	}
-	if err := start(Fence{}); err != nil {
+	child, err := New().Start(p, cmd)
+	if err != nil {
 		return launch.Started{}, err
 	}
 	started := launch.Started{Pid: child.Pid, Status: child.pipe(), Processes: int(p.Limits.Processes)}
 	if child.watcher != nil {
 		started.Watch, started.Close = child.Watch, child.Close
 	}
+	if p.Tier == sandbox.TierLandlock {
+		started.Signal = starting.Signal
+		if p.Temp != "" { // in the other tier it goes with the private tree
+			started.Orphaned = func() { _ = os.RemoveAll(p.Temp) }
+		}
+	}
 	return started, nil
 }
+
+// starting is the fence of the thread that calls Start.
+var starting Fence
 
 // Wait waits for the end of the program and, in the namespace tier, of everything that it
 // started, after a short time killing it. In the Landlock tier what it started may go on.

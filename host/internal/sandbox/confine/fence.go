@@ -1,8 +1,6 @@
 package confine
 
 import (
-	"runtime"
-	"sync"
 	"syscall"
 
 	"github.com/jptools/jptools/host/internal/sandbox"
@@ -27,33 +25,5 @@ func NewFence(plan *sandbox.Plan) (Fence, error) {
 // called by the goroutine that called NewFence.
 func (f Fence) Signal(sig syscall.Signal) bool { return f.fence.signal(sig) }
 
-// behind is the thread of this process with a fence, if it has one: it never ends, because what it
-// has started would.
-var behind struct {
-	sync.Once
-	work chan func(Fence)
-	err  error
-}
-
-// fenced carries something out on that thread, which is made for the first plan.
-func fenced(plan *sandbox.Plan, do func(Fence) error) (err error) {
-	behind.Do(func() {
-		behind.work = make(chan func(Fence))
-		ready := make(chan error)
-		go func() {
-			runtime.LockOSThread()
-			f, err := NewFence(plan)
-			ready <- err
-			for do := range behind.work {
-				do(f)
-			}
-		}()
-		behind.err = <-ready
-	})
-	if behind.err != nil {
-		return behind.err
-	}
-	done := make(chan error)
-	behind.work <- func(f Fence) { done <- do(f) }
-	return <-done
-}
+// here reports whether the calling goroutine is behind the fence.
+func (f Fence) here() bool { return f.fence.here() }

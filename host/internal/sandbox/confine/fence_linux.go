@@ -49,12 +49,14 @@ func newFence(plan *sandbox.Plan) (*fence, error) {
 	return &fence{unix.Gettid()}, nil
 }
 
+func (f *fence) here() bool { return f != nil && unix.Gettid() == f.thread }
+
 // signal signals everybody, which the domain confines to those in it: no fork gets past that, since
 // the kernel holds the list of processes meanwhile, and a fork that is under way is taken back. Without
 // the domain it would hit all that this user runs, so it is asked first whether a process outside can
 // be signalled.
 func (f *fence) signal(sig syscall.Signal) bool {
-	if f == nil || unix.Gettid() != f.thread {
+	if !f.here() {
 		return false
 	}
 	if parent := os.Getppid(); parent > 0 && unix.Kill(parent, 0) != unix.EPERM {

@@ -100,8 +100,8 @@ func TestNoFence(t *testing.T) {
 	}
 }
 
-// One supervisor serves calls of every kind, and the fence of some is not in the way of others, nor
-// of what the plan grants.
+// One launcher serves calls of every kind, and the fence of some is not in the way of others, nor of
+// what the plan grants.
 func TestLaunchMixed(t *testing.T) {
 	l := launched(t)
 	ws := jptooltest.TempRoot(t)
@@ -116,7 +116,7 @@ func TestLaunchMixed(t *testing.T) {
 			case sandbox.TierNamespace:
 				want = "linked\nNoNewPrivs:\t1\n"
 			case sandbox.TierNone:
-				spec.Plan, want = nil, "linked\nNoNewPrivs:\t0\noutside\n"
+				spec.Plan, spec.Kind, want = nil, "", "linked\nNoNewPrivs:\t0\noutside\n"
 			}
 			spec.Argv = append(spec.Argv, outside)
 			res, err := l.Run(context.Background(), spec)

@@ -40,7 +40,7 @@ func launched(t *testing.T) *launch.Launcher {
 func shSpec(t *testing.T, p *sandbox.Plan, script string) launch.Spec {
 	t.Helper()
 	return launch.Spec{
-		Program: "/bin/sh", Argv: []string{"sh", "-c", script}, Dir: p.Trees[0].Path, Env: []string{"PATH=/bin:/usr/bin"}, Plan: p.Encode(),
+		Program: "/bin/sh", Argv: []string{"sh", "-c", script}, Dir: p.Trees[0].Path, Env: []string{"PATH=/bin:/usr/bin"}, Plan: p.Encode(), Kind: string(p.Tier),
 		Limits: launch.Limits{Time: 20 * time.Second, Grace: 100 * time.Millisecond},
 	}
 }
