@@ -29,6 +29,11 @@ func Process(environ []string, stdin io.Reader, stdout, stderr io.Writer, args [
 		ctx, stop = signal.NotifyContext(ctx, ends...)
 		defer stop()
 	}
+	if ctx.Value(launcherKey{}) != nil {
+		// One call is one thing after the other, and mostly waiting: threads for more only cost their
+		// start. Not sooner: to wait for signals takes two threads that speak with each other.
+		runtime.GOMAXPROCS(1)
+	}
 	return Run(ctx, environ, stdin, stdout, stderr, args[1:])
 }
 
@@ -66,7 +71,5 @@ func warm(ctx context.Context, args []string) context.Context {
 	}
 	l := launch.New(confine.Start)
 	l.Warm()
-	// One call is one thing after the other, and mostly waiting: threads for more only cost their start.
-	runtime.GOMAXPROCS(1)
 	return context.WithValue(ctx, launcherKey{}, l)
 }
