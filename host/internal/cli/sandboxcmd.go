@@ -145,6 +145,12 @@ func (g *grants) access(out *given) (*jptool.AccessPolicy, error) {
 		if missing != nil {
 			return cannot("name an existing path")
 		}
+		if abs == "/" {
+			return exit.Errorf(exit.Usage, "%s is everything there is: that would be no sandbox\nname the directories that the program needs", ask.Visible(path))
+		}
+		if _, ok := wspath.WithinAbs("/proc", filepath.ToSlash(abs)); ok {
+			return exit.Errorf(exit.Usage, "%s shows other processes, and a program has a /proc of its own\nleave it out", ask.Visible(path))
+		}
 		out.extra = append(out.extra, baseline.Extra{Path: filepath.ToSlash(abs), Caps: caps, Origin: "the command line"})
 		return nil
 	}
