@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"slices"
 	"syscall"
 
@@ -25,14 +24,8 @@ func Process(environ []string, stdin io.Reader, stdout, stderr io.Writer, args [
 		if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
 			ends = append(ends, syscall.SIGHUP)
 		}
-		var stop context.CancelFunc
-		ctx, stop = signal.NotifyContext(ctx, ends...)
-		defer stop()
-	}
-	if ctx.Value(launcherKey{}) != nil {
-		// One call is one thing after the other, and mostly waiting: threads for more only cost their
-		// start. Not sooner: to wait for signals takes two threads that speak with each other.
-		runtime.GOMAXPROCS(1)
+		// It is not stopped: the process ends after this, and for each signal that takes as long again.
+		ctx, _ = signal.NotifyContext(ctx, ends...)
 	}
 	return Run(ctx, environ, stdin, stdout, stderr, args[1:])
 }
