@@ -27,9 +27,14 @@ func Under(environ, args []string, streams [3]*os.File) (int, error) {
 		Stdin: streams[0], Stdout: streams[1], Stderr: streams[2], ExtraFiles: []*os.File{theirs},
 		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: unix.SIGTERM},
 	}
-	// A terminal sends these to both; the other one decides what they mean.
+	// A terminal sends these to both; the other one decides what they mean. What is ignored, as
+	// nohup has it, stays so in both.
 	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP)
+	for _, sig := range []os.Signal{unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP} {
+		if !signal.Ignored(sig) {
+			signal.Notify(signals, sig)
+		}
+	}
 	defer signal.Stop(signals)
 	// The parent that a death is told of is a thread.
 	runtime.LockOSThread()
