@@ -63,12 +63,8 @@ func (a *app) open() (*place, error) {
 	}
 	given, wide := a.global.Workspace, false
 	if given == "" {
-		home := a.getenv("HOME")
-		if h, err := filepath.EvalSymlinks(home); err == nil {
-			home = h
-		}
-		given = findRoot(cwd, home)
-		wide = given == home || filepath.Dir(given) == given
+		given = findRoot(cwd, a.home())
+		wide = a.tooWide(given)
 	} else if given, err = filepath.Abs(given); err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}
@@ -95,7 +91,23 @@ func (p *place) narrow() error {
 	if !p.wide {
 		return nil
 	}
-	return exit.Errorf(exit.Usage, "the workspace would be all of %s, because nothing marks another one here\nchange into a project, or name the workspace: jphost -C %s …", ask.Visible(p.root), ask.Word(p.root))
+	return unchosen(p.root)
+}
+
+// tooWide says that dir, an absolute path without links, is a workspace only where somebody names it.
+func (a *app) tooWide(dir string) bool { return dir == a.home() || filepath.Dir(dir) == dir }
+
+func unchosen(root string) error {
+	return exit.Errorf(exit.Usage, "the workspace would be all of %s, because nothing marks another one here\nchange into a project, or name the workspace: jphost -C %s …", ask.Visible(root), ask.Word(root))
+}
+
+// home is the home directory without links, or what HOME says.
+func (a *app) home() string {
+	home := a.getenv("HOME")
+	if h, err := filepath.EvalSymlinks(home); err == nil {
+		return h
+	}
+	return home
 }
 
 func workingDirectory() (string, error) {

@@ -152,7 +152,8 @@ func (c *configSchemaCmd) Run(a *app) error {
 type configInitCmd struct{}
 
 func (configInitCmd) Help() string {
-	return `Writes .jp/config.toml into the workspace (-C DIR, else the working directory). A file that is there stays.`
+	return `Writes .jp/config.toml into the workspace (-C DIR, else the working directory, but not into the home
+directory or the root of the file system). A file that is there stays.`
 }
 
 const firstConfig = `# Configuration of this workspace. What is in force, and from where: jphost config show --origin; all keys: jphost config schema
@@ -192,13 +193,12 @@ const firstConfig = `# Configuration of this workspace. What is in force, and fr
 
 // Run implements the command.
 func (c *configInitCmd) Run(a *app) error {
-	root := a.global.Workspace
-	if root == "" {
-		root = "."
-	}
-	root, err := filepath.Abs(root)
+	root, err := filepath.Abs(a.global.Workspace)
 	if err != nil {
 		return exit.With(exit.Usage, err)
+	}
+	if real, err := filepath.EvalSymlinks(root); err == nil && a.global.Workspace == "" && a.tooWide(real) {
+		return unchosen(real)
 	}
 	name := filepath.Join(root, filepath.FromSlash(config.WorkspaceFile))
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
@@ -211,11 +211,10 @@ func (c *configInitCmd) Run(a *app) error {
 	case err != nil:
 		return exit.With(exit.Host, err)
 	}
-	if _, err = f.WriteString(firstConfig); err == nil {
-		err = f.Close()
-	}
-	if err != nil {
-		return exit.With(exit.Host, err)
+	_, err = f.WriteString(firstConfig)
+	if err = errors.Join(err, f.Close()); err != nil {
+		// Half a file would be taken for the user's the next time.
+		return exit.With(exit.Host, errors.Join(err, os.Remove(name)))
 	}
 	if a.out.json {
 		return a.out.value(map[string]any{"written": name})
