@@ -75,6 +75,15 @@ func eachTier(t *testing.T, user string, test func(t *testing.T, tier string)) {
 // lacking says per user and tier what the machine lacks, found out once.
 var lacking sync.Map
 
+// landlock is the version that the kernel has, 0 for none.
+func landlock() (abi int, err error) {
+	n, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
+}
+
 // needTier skips where the machine lacks what a tier is made of.
 func needTier(t *testing.T, user, tier string) {
 	t.Helper()
@@ -82,9 +91,8 @@ func needTier(t *testing.T, user, tier string) {
 	why, known := lacking.Load(key{user, tier})
 	if !known {
 		why = ""
-		abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-		if errno != 0 || abi < 1 {
-			why = fmt.Sprintf("this kernel has no Landlock (%v)", errno)
+		if abi, err := landlock(); abi < 1 {
+			why = fmt.Sprintf("this kernel has no Landlock (%v)", err)
 		} else if tier == namespaces {
 			w := newWorld(t, user)
 			if v := w.attack(uncontained, nil, "mount", w.root); !v.Worked {

@@ -176,10 +176,9 @@ func TestSandboxLeavesNoProcess(t *testing.T) {
 // Processes that start one another and end, faster than anybody can look for them, end with the
 // call all the same, and do not make it fail.
 func TestSandboxEndsChains(t *testing.T) {
-	const seconds, soon = "5", 4 * time.Second
 	eachUser(t, func(t *testing.T, user string) {
 		// They are gone when nobody has standard error open any more.
-		try := func(t *testing.T, tier, way string) (ran, time.Duration) {
+		try := func(t *testing.T, tier, way, seconds string) (ran, time.Duration) {
 			w := newWorld(t, user)
 			attack := []string{attackPath(t), "chain", seconds}
 			argv := contain(tier, []string{"--rw", "."}, attack...)
@@ -191,12 +190,15 @@ func TestSandboxEndsChains(t *testing.T) {
 			r := w.run(argv...)
 			return r, time.Since(began)
 		}
-		if r, took := try(t, uncontained, ""); took < soon {
+		if r, took := try(t, uncontained, "", "3"); took < 2*time.Second {
 			t.Fatalf("the control left nothing behind: %s", r)
 		}
 		eachTier(t, user, func(t *testing.T, tier string) {
-			for _, way := range []string{"exec", "run"} {
-				if r, took := try(t, tier, way); r.code != 0 || took > soon {
+			if abi, _ := landlock(); tier == landlocked && abi < 6 {
+				t.Skipf("not run: this kernel's Landlock is version %d, and signals are held from 6 on", abi)
+			}
+			for _, way := range []string{"exec", "run"} { // on a busy machine too, long before the chain ends itself
+				if r, took := try(t, tier, way, "60"); r.code != 0 || took > 30*time.Second {
 					t.Errorf("%s: the end came after %v; %s", way, took, r)
 				}
 			}

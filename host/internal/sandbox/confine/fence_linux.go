@@ -11,14 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// scopedSignals is the version of Landlock that has LANDLOCK_SCOPE_SIGNAL.
-const scopedSignals = 6
-
 // fence is the thread that is in the domain.
 type fence struct{ thread int }
 
 func newFence(plan *sandbox.Plan) (*fence, error) {
-	if plan.Tier != sandbox.TierLandlock || plan.ABI < scopedSignals {
+	if plan.Tier != sandbox.TierLandlock || plan.ABI < sandbox.ScopeABI {
 		return nil, nil
 	}
 	// Every domain denies links and renames between directories, but where it has rules on them.

@@ -35,7 +35,7 @@ func TestFence(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done) // the thread ends with its goroutine
-		f, err := NewFence(&sandbox.Plan{Tier: sandbox.TierLandlock, ABI: scopedSignals})
+		f, err := NewFence(&sandbox.Plan{Tier: sandbox.TierLandlock, ABI: sandbox.ScopeABI})
 		if err != nil {
 			t.Error(err)
 			return
@@ -81,7 +81,7 @@ func TestFence(t *testing.T) {
 func TestNoFence(t *testing.T) {
 	outside := sleeper(t)
 	for _, p := range []*sandbox.Plan{
-		{Tier: sandbox.TierNamespace, ABI: 7}, {Tier: sandbox.TierLandlock, ABI: scopedSignals - 1}, {Tier: sandbox.TierNone},
+		{Tier: sandbox.TierNamespace, ABI: 7}, {Tier: sandbox.TierLandlock, ABI: sandbox.ScopeABI - 1}, {Tier: sandbox.TierNone},
 	} {
 		f, err := NewFence(p)
 		if err != nil || f.fence != nil || f.Signal(0) {

@@ -266,7 +266,6 @@ func TestInsideOfNoNamespaces(t *testing.T) {
 	}
 }
 
-// The same as an ordinary user.
 // An init that ends before it is told to go on is reported by its own failure, not by what its end
 // breaks.
 func TestInitEndsEarly(t *testing.T) {
@@ -303,6 +302,7 @@ func TestInitEndsEarly(t *testing.T) {
 	}
 }
 
+// The same as an ordinary user.
 func TestAsOrdinaryUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("not root: the other tests have shown it")
