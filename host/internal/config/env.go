@@ -1,6 +1,7 @@
 package config
 
 import (
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -9,10 +10,14 @@ import (
 const envPrefix = "JP_CFG_"
 
 // Lookup is the value of a variable in environ (KEY=VALUE), or "". Of several entries with one
-// name the last counts, as for the tools.
+// name the last counts, as for the tools; on Windows names are equal whatever their case.
 func Lookup(environ []string, name string) string {
+	return lookup(environ, name, runtime.GOOS == "windows")
+}
+
+func lookup(environ []string, name string, fold bool) string {
 	for _, kv := range slices.Backward(environ) {
-		if k, v, _ := strings.Cut(kv, "="); k == name {
+		if k, v, _ := strings.Cut(kv, "="); k == name || fold && strings.EqualFold(k, name) {
 			return v
 		}
 	}
