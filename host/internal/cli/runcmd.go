@@ -53,8 +53,8 @@ func (c *runCmd) Run(a *app) error {
 	if c.ExplainDenials && observe.From(a.ctx) == nil {
 		return a.observed()
 	}
-	// It is not closed: nothing of a call is left when it has returned, and the idle supervisor
-	// ends with this process. Waiting for that would be waiting for nothing.
+	// It is not closed: when a call has returned nothing of it is left but an init that is about to
+	// end, and the idle supervisor ends with this process. Waiting for that would be waiting for nothing.
 	if a.launcher == nil {
 		a.launcher = launch.New(confine.Start)
 	}
