@@ -17,13 +17,19 @@ const explainDenials = "--explain-denials"
 
 // observed runs this command line in a second jphost and observes what the sandbox refuses there.
 func (a *app) observed() error {
-	stdin, _ := a.stdin.(*os.File)
-	stdout, _ := a.out.stdout.(*os.File)
-	stderr, _ := a.out.stderr.(*os.File)
-	code, err := observe.Under(a.environ, a.args, [3]*os.File{stdin, stdout, stderr})
+	err := a.again(func(streams [3]*os.File) (int, error) { return observe.Under(a.environ, a.args, streams) })
 	if errors.Is(err, errors.ErrUnsupported) {
 		return exit.Errorf(exit.Usage, "%s: nothing can observe what is refused on %s/%s (Linux on amd64 or arm64 can)\nleave it out", explainDenials, runtime.GOOS, runtime.GOARCH)
 	}
+	return err
+}
+
+// again has a second jphost run this command line, which start starts, and ends as that one did.
+func (a *app) again(start func(streams [3]*os.File) (int, error)) error {
+	stdin, _ := a.stdin.(*os.File)
+	stdout, _ := a.out.stdout.(*os.File)
+	stderr, _ := a.out.stderr.(*os.File)
+	code, err := start([3]*os.File{stdin, stdout, stderr})
 	if err != nil {
 		return exit.With(exit.Host, err)
 	}

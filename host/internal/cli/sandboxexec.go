@@ -56,6 +56,9 @@ func (c *sandboxExecCmd) Run(a *app) error {
 	if c.ExplainDenials && observe.From(a.ctx) == nil {
 		return a.observed()
 	}
+	if done, err := apart(a); done {
+		return err
+	}
 	argv := c.Command
 	if len(argv) > 0 && argv[0] == "--" {
 		argv = argv[1:]

@@ -3,15 +3,29 @@ package cli
 import (
 	"context"
 	"errors"
+	"os"
 	"syscall"
 
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/baseline"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
 )
+
+// apart has a second jphost run the command where this process has children already, which a shell left
+// it with `exec jphost`. Whatever is below the process that starts the program counts as the program's:
+// it hears signals, and is ended with it.
+func apart(a *app) (done bool, err error) {
+	if !launch.HasChildren() {
+		return false, nil
+	}
+	return true, a.again(func(streams [3]*os.File) (int, error) {
+		return launch.Again(append(os.Args[:1:1], a.args...), a.environ, streams, nil, func() {})
+	})
+}
 
 // exec starts the program as a child of this process, with its streams and its terminal, and
 // waits for the end of all of it.

@@ -11,6 +11,8 @@ import (
 
 func (c *sandboxExecCmd) openReport() error { return nil }
 
+func apart(*app) (done bool, err error) { return false, nil }
+
 // exec refuses: there is no sandbox for this system, and running without is not what was asked.
 func (c *sandboxExecCmd) exec(*app, *given, enclose.Program) error {
 	return exit.Errorf(exit.Refused, "there is no sandbox for %s\nuse Linux, or start the program without jphost", runtime.GOOS)

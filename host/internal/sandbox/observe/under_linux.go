@@ -5,77 +5,40 @@ package observe
 import (
 	"fmt"
 	"os"
-	"os/exec"
-	"os/signal"
-	"runtime"
-	"syscall"
 
+	"github.com/jptools/jptools/host/internal/launch"
 	"golang.org/x/sys/unix"
 )
 
-// Under starts this program a second time, with these arguments, environment and streams, observes
-// the calls that it makes, and returns its exit status when it has ended: 128 and the number
-// of the signal if one ended it. When this process ends first, the other is told by SIGTERM.
+// Under starts this program a second time, as [launch.Again] does, and observes the calls that it makes.
 func Under(environ, args []string, streams [3]*os.File) (int, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return 0, fmt.Errorf("making a socket for the observer: %w", err)
 	}
 	theirs := os.NewFile(uintptr(pair[1]), "observed")
-	cmd := &exec.Cmd{
-		Path: "/proc/self/exe", Args: append([]string{observedName}, args...), Env: environ,
-		Stdin: streams[0], Stdout: streams[1], Stderr: streams[2], ExtraFiles: []*os.File{theirs},
-		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: unix.SIGTERM},
-	}
-	// A terminal sends these to both; the other one decides what they mean. What is ignored, as
-	// nohup has it, stays so in both.
-	signals := make(chan os.Signal, 8)
-	for _, sig := range []os.Signal{unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP} {
-		if !signal.Ignored(sig) {
-			signal.Notify(signals, sig)
-		}
-	}
-	defer signal.Stop(signals)
-	// The parent that a death is told of is a thread.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err = cmd.Start()
-	_ = theirs.Close()
-	if err != nil {
-		_ = unix.Close(pair[0])
+	served := make(chan error, 1)
+	begun := false
+	status, err := launch.Again(append([]string{observedName}, args...), environ, streams, []*os.File{theirs}, func() {
+		begun = true
+		_ = theirs.Close()
+		go func() {
+			err := serve(pair[0])
+			_ = unix.Close(pair[0]) // the other one is told so when it asks
+			served <- err
+		}()
+	})
+	if !begun {
+		_, _ = theirs.Close(), unix.Close(pair[0])
 		return 0, fmt.Errorf("starting jphost to be observed: %w", err)
 	}
-	served, over := make(chan error, 1), make(chan struct{})
-	go func() {
-		err := serve(pair[0])
-		_ = unix.Close(pair[0]) // the other one is told so when it asks
-		served <- err
-	}()
-	go func() {
-		for {
-			select {
-			case sig := <-signals:
-				if sig != unix.SIGQUIT {
-					_ = cmd.Process.Signal(sig)
-				}
-			case <-over:
-				return
-			}
-		}
-	}()
-	err = cmd.Wait()
-	close(over)
-	if cmd.ProcessState == nil {
+	if err != nil {
 		return 0, fmt.Errorf("waiting for jphost: %w", err)
 	}
 	if err := <-served; err != nil {
 		return 0, fmt.Errorf("observing the call: %w", err)
 	}
-	status := cmd.ProcessState.Sys().(syscall.WaitStatus)
-	if status.Signaled() {
-		return 128 + int(status.Signal()), nil
-	}
-	return status.ExitStatus(), nil
+	return status, nil
 }
 
 // inherited is the end of the socket that Under has handed down, or nil.
