@@ -58,7 +58,7 @@ func (d *Denial) String() string {
 func DenialText(list []Denial) string {
 	var b strings.Builder
 	for i := range list {
-		b.WriteString("- " + strings.ReplaceAll(list[i].String(), "\n", "\n  ") + "\n")
+		b.WriteString("- " + list[i].String() + "\n")
 	}
 	return b.String()
 }

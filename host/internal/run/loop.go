@@ -172,7 +172,8 @@ func (k *call) settle(ctx context.Context, out launch.Outcome) error {
 	if out.Code.BadRequest() {
 		code = exit.Usage
 	}
-	return exit.Errorf(code, "%s: %s", k.Tool.Name, out.Message)
+	// What comes after the first line is shown further in, also what is indented by itself (a traceback, code).
+	return exit.Errorf(code, "%s: %s", k.Tool.Name, strings.ReplaceAll(out.Message, "\n", "\n  "))
 }
 
 // elsewhere helps who stands in a directory of the workspace and names a path relative to it. It tells
