@@ -137,7 +137,7 @@ func TestSeveralFiles(t *testing.T) {
 }
 
 // Nothing is written unless every file can be, and every pattern matched.
-func TestW_T8_AllOrNothing(t *testing.T) {
+func TestAllOrNothing(t *testing.T) {
 	r := newRig(t, "file a foo", "file b foo", "file c other")
 	r.wantError(r.call(object{"patterns": []object{
 		{"old": "foo", "new": "x", "paths": []string{"a", "b"}},
@@ -248,7 +248,7 @@ func TestReport(t *testing.T) {
 }
 
 // What is returned is bounded, however large the change.
-func TestW_T9_ResultIsBounded(t *testing.T) {
+func TestResultIsBounded(t *testing.T) {
 	r := newRig(t)
 	r.answers["broad_change"] = true
 	r.write("f", strings.Repeat("some line of text\n", 200_000)+strings.Repeat("text", 100_000))

@@ -35,7 +35,7 @@ func TestApplyChanges(t *testing.T) {
 }
 
 // An answer is for the change that was shown and for no other.
-func TestW_T6_ApprovalIsBoundToTheChange(t *testing.T) {
+func TestApprovalIsBoundToTheChange(t *testing.T) {
 	r := newRig(t, "file f a 1", "file g a 1")
 	r.answers = nil
 	token := r.replace("a", "b").Question.Token
@@ -81,7 +81,7 @@ func TestBroadRegex(t *testing.T) {
 }
 
 // The guard for what a change does has an id of its own.
-func TestW_T13_BroadChange(t *testing.T) {
+func TestBroadChange(t *testing.T) {
 	var lines []string
 	for i := range 20 {
 		lines = append(lines, fmt.Sprintf("line %d", i))
@@ -187,7 +187,7 @@ func TestHeuristics(t *testing.T) {
 }
 
 // A diff shows content, so update alone is not enough, in a preview neither.
-func TestW_S5_NeedsReadAndUpdate(t *testing.T) {
+func TestNeedsReadAndUpdate(t *testing.T) {
 	r := newRig(t, "file f top secret", "file h/f top secret")
 	for _, c := range []struct{ rule, missing string }{{"update", "read"}, {"read", "update"}, {"create delete", "read"}} {
 		r.rules = []jptool.FsRule{jptooltest.Rule("", c.rule)}
@@ -227,7 +227,7 @@ func TestDiffIsSafeToShow(t *testing.T) {
 
 // What somebody else did after reading stops the write, and what was already written
 // is put back.
-func TestW_T7_StaleAndRolledBack(t *testing.T) {
+func TestStaleAndRolledBack(t *testing.T) {
 	r := newRig(t, "file a foo", "file b foo")
 	ws := jptooltest.Open(t, r.root)
 	ch, err := newChange(&toolmain.Call{Context: t.Context(), Workspace: ws}, &arguments{Patterns: []patternArg{

@@ -19,7 +19,7 @@ func sha256Hex(s string) string {
 
 // Whoever may not read a path gets the same answer whatever stands there, and no
 // absolute path (call checks that for every answer).
-func TestW_S9_NoOracle(t *testing.T) {
+func TestNoOracle(t *testing.T) {
 	root := jptooltest.TempRoot(t)
 	jptooltest.Tree(t, root, "file secret/f a", "dir secret/d", "symlink secret/dangling nowhere", "symlink secret/out /",
 		"symlink secret/loop loop", "symlink alias secret", "file open/f a", "symlink open/peek ../secret/f", "symlink open/gone ../secret/missing")
@@ -62,7 +62,7 @@ func TestPathsOutside(t *testing.T) {
 	wantError(t, call(t, root, object{"path": "here"}, nil, nil, mount), jptool.CodeAccessDenied, 1, "out")
 }
 
-func TestW_S10_SuppressedUnderEitherName(t *testing.T) {
+func TestSuppressedUnderEitherName(t *testing.T) {
 	root := jptooltest.TempRoot(t)
 	jptooltest.Tree(t, root, "file .git/HEAD a", "symlink g .git", "file real/f a", "symlink link real", "file f a")
 	for _, c := range []struct{ pattern, path, name string }{
@@ -90,7 +90,7 @@ func TestW_S10_SuppressedUnderEitherName(t *testing.T) {
 }
 
 // The preview obeys the policy and looks at no file.
-func TestW_S5_PreviewObeysThePolicy(t *testing.T) {
+func TestPreviewObeysThePolicy(t *testing.T) {
 	root := jptooltest.TempRoot(t)
 	jptooltest.Tree(t, root, "file secret/f topsecret", "file src/f hello", "symlink link src/f")
 	preview := object{"action": "format_arguments"}
@@ -119,7 +119,7 @@ func TestW_S5_PreviewObeysThePolicy(t *testing.T) {
 }
 
 // Long names and deep paths are ordinary.
-func TestW_T15_LongAndDeepPaths(t *testing.T) {
+func TestLongAndDeepPaths(t *testing.T) {
 	root := jptooltest.TempRoot(t)
 	path := strings.Repeat("d/", 40) + strings.Repeat("n", 200)
 	jptooltest.Tree(t, root, "file "+path+" deep\\n")

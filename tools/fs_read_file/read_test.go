@@ -143,7 +143,7 @@ func TestWhatIsShown(t *testing.T) {
 
 // A trailing newline makes no further line, in what is shown and in what is counted,
 // and no content can break out of the form: there is no fence.
-func TestW_T14_OneWayToCountAndNoFence(t *testing.T) {
+func TestOneWayToCountAndNoFence(t *testing.T) {
 	root := jptooltest.TempRoot(t)
 	write(t, root, "f.md", "```\n````\n")
 	wantContent(t, call(t, root, object{"path": "f.md"}, nil, nil), "1: ```\n2: ````\n")
@@ -244,7 +244,7 @@ func TestBinaryFilesAreNamed(t *testing.T) {
 }
 
 // Files that are not UTF-8 are shown, big ones stream, and output is bounded.
-func TestW_T9_AnyBytesAnySizeBoundedOutput(t *testing.T) {
+func TestAnyBytesAnySizeBoundedOutput(t *testing.T) {
 	root := jptooltest.TempRoot(t)
 	write(t, root, "latin", "caf\xe9\nok\n\xff\xfe\nnul\n")
 	wantContent(t, call(t, root, object{"path": "latin"}, nil, nil),
@@ -303,7 +303,7 @@ func bigFile(t *testing.T, root string) {
 	}
 }
 
-func TestW_T9_MemoryDoesNotGrowWithTheFile(t *testing.T) {
+func TestMemoryDoesNotGrowWithTheFile(t *testing.T) {
 	root := jptooltest.TempRoot(t)
 	bigFile(t, root)
 	for _, c := range []struct {

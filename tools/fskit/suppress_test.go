@@ -57,7 +57,7 @@ func TestSuppress(t *testing.T) {
 }
 
 // The real path of what a suppressed link leads to is suppressed too.
-func TestW_S10_PatternOnALinkCoversWhatItLeadsTo(t *testing.T) {
+func TestPatternOnALinkCoversWhatItLeadsTo(t *testing.T) {
 	root, outside := jptooltest.TempRoot(t), jptooltest.TempRoot(t)
 	jptooltest.Tree(t, root, "file real/secret x", "file other x", "symlink link real", "symlink dangling nowhere",
 		"symlink fork "+outside, "symlink infork fork/private", "file dir/x x")

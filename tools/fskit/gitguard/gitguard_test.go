@@ -54,7 +54,7 @@ func check(t *testing.T, ws *jptool.Workspace, path, want string) {
 }
 
 // All that git could not give back is dirty.
-func TestW_S4_State(t *testing.T) {
+func TestState(t *testing.T) {
 	root := jptooltest.TempRoot(t)
 	repository(t, root)
 	ws := jptooltest.Open(t, root)
@@ -116,7 +116,7 @@ func TestMounts(t *testing.T) {
 }
 
 // Nothing that the repository's config names is run.
-func TestW_S3_NothingRuns(t *testing.T) {
+func TestNothingRuns(t *testing.T) {
 	root := jptooltest.TempRoot(t)
 	repository(t, root)
 	git(t, root, "config", "core.fsmonitor", "touch ran; false")

@@ -117,7 +117,7 @@ func TestMakeParents(t *testing.T) {
 }
 
 // Clean-up takes only what is granted and nobody's own place.
-func TestW_S6_RemoveEmptyParent(t *testing.T) {
+func TestRemoveEmptyParent(t *testing.T) {
 	root, outside := jptooltest.TempRoot(t), jptooltest.TempRoot(t)
 	jptooltest.Tree(t, root, "dir plain/d", "dir keep/d", "dir rule", "dir pinned", "dir full", "file full/g", "symlink fork "+outside)
 	jptooltest.Tree(t, outside, "dir d")

@@ -14,7 +14,7 @@ import (
 // While somebody swaps a directory with a symlink that leads outside, writes land
 // inside or fail. The outcomes allowed: success, or an error that says that the path
 // changed, leads outside, is missing, is a link, or that the file is another one now.
-func TestW_S2_SwappedDirectory(t *testing.T) {
+func TestSwappedDirectory(t *testing.T) {
 	root, outside := jptooltest.TempRoot(t), jptooltest.TempRoot(t)
 	jptooltest.Tree(t, root, "file d/f old", "symlink l "+outside)
 	jptooltest.Tree(t, outside, "file f precious")

@@ -372,7 +372,7 @@ func TestUpdateWithoutRead(t *testing.T) {
 }
 
 // Edits that run at the same time are all there in the end.
-func TestW_T7_ParallelEdits(t *testing.T) {
+func TestParallelEdits(t *testing.T) {
 	defer func(d time.Duration) { lockWait = d }(lockWait)
 	lockWait = 2 * time.Minute // a slow disk is not what is tested
 	for _, rules := range [][]jptool.FsRule{nil, {jptooltest.Rule("", "read update")}} {

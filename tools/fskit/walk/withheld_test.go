@@ -16,7 +16,7 @@ import (
 
 // Who tries names learns nothing of one that is withheld. The same thing stands under
 // one of two names that are withheld alike; no call may tell which of them it is.
-func TestW_S10_NamesThatAreWithheldCannotBeGuessed(t *testing.T) {
+func TestNamesThatAreWithheldCannotBeGuessed(t *testing.T) {
 	names := []string{"amber", "quartz.pem"}
 	both := func(caps string, below ...string) []jptool.FsRule {
 		rules := []jptool.FsRule{jptooltest.Rule("", "read")}
