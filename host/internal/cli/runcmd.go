@@ -195,7 +195,7 @@ func withheldNote(r *run.Report) string {
 	case len(named) > 0:
 		return "the tool did not get " + strings.Join(named, ", ") + "; access.env of the tool grants variables"
 	case n > 0:
-		return fmt.Sprintf("withheld from the tool: %d variable%s of the environment (--json names them)", n, map[bool]string{true: "s"}[n > 1])
+		return fmt.Sprintf("withheld from the tool: %d variable%s of the environment (--json names them)", n, cond(n > 1, "s", ""))
 	}
 	return ""
 }

@@ -114,53 +114,13 @@ func (g *grants) stated() bool {
 // leaves the default: all of the workspace.
 func (g *grants) access(out *given) (*jptool.AccessPolicy, error) {
 	p := &jptool.AccessPolicy{}
-	add := func(flag, path string, caps jptool.Caps) error {
-		dir := strings.HasSuffix(path, "/")
-		abs, err := filepath.Abs(path)
-		if err != nil {
-			return exit.With(exit.Usage, err)
-		}
-		real, missing := filepath.EvalSymlinks(abs)
-		if missing == nil {
-			abs = real // what is meant is what a link leads to
-		} else if parent, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
-			abs = filepath.Join(parent, filepath.Base(abs))
-		}
-		cannot := func(remedy string) error {
-			return exit.Errorf(exit.Usage, "%s %s: nothing can be granted there: %w\n%s", flag, ask.Visible(path), wspath.Bare(missing), remedy)
-		}
-		if rel, ok := wspath.WithinAbs(filepath.ToSlash(out.root), filepath.ToSlash(abs)); ok {
-			if above, err := os.Stat(filepath.Dir(abs)); missing != nil && caps != 0 && !(dir && err == nil && above.IsDir()) {
-				return cannot("name an existing path; a directory that has a slash at its end is made, in one that exists")
-			}
-			if dir && rel != "" {
-				rel += "/"
-			}
-			p.FS = append(p.FS, policy.FsRule(rel, caps))
-			return nil
-		}
-		if caps == 0 {
-			return exit.Errorf(exit.Usage, "%s lies outside of %s, where grants only add: nothing can be withheld\nleave the rule out, and grant narrower paths there", ask.Visible(path), ask.Visible(out.root))
-		}
-		if missing != nil {
-			return cannot("name an existing path")
-		}
-		if abs == "/" {
-			return exit.Errorf(exit.Usage, "%s is everything there is: that would be no sandbox\nname the directories that the program needs", ask.Visible(path))
-		}
-		if _, ok := wspath.WithinAbs("/proc", filepath.ToSlash(abs)); ok {
-			return exit.Errorf(exit.Usage, "%s shows other processes, and a program has a /proc of its own\nleave it out", ask.Visible(path))
-		}
-		out.extra = append(out.extra, baseline.Extra{Path: filepath.ToSlash(abs), Caps: caps, Origin: "the command line"})
-		return nil
-	}
 	for _, path := range g.RO {
-		if err := add("--ro", path, jptool.Read|jptool.Execute); err != nil {
+		if err := out.grant(p, "--ro", path, jptool.Read|jptool.Execute); err != nil {
 			return nil, err
 		}
 	}
 	for _, path := range g.RW {
-		if err := add("--rw", path, jptool.AllCaps); err != nil {
+		if err := out.grant(p, "--rw", path, jptool.AllCaps); err != nil {
 			return nil, err
 		}
 	}
@@ -169,7 +129,7 @@ func (g *grants) access(out *given) (*jptool.AccessPolicy, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := add("--grant", path, caps); err != nil {
+		if err := out.grant(p, "--grant", path, caps); err != nil {
 			return nil, err
 		}
 	}
@@ -184,6 +144,49 @@ func (g *grants) access(out *given) (*jptool.AccessPolicy, error) {
 		p.Net = []jptool.NetRule{{Host: "*", Allow: true}}
 	}
 	return p, nil
+}
+
+// grant adds what a flag grants at a path: a rule of p in the workspace, and what is looked up by itself
+// outside.
+func (out *given) grant(p *jptool.AccessPolicy, flag, path string, caps jptool.Caps) error {
+	dir := strings.HasSuffix(path, "/")
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return exit.With(exit.Usage, err)
+	}
+	real, missing := filepath.EvalSymlinks(abs)
+	if missing == nil {
+		abs = real // what is meant is what a link leads to
+	} else if parent, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
+		abs = filepath.Join(parent, filepath.Base(abs))
+	}
+	cannot := func(remedy string) error {
+		return exit.Errorf(exit.Usage, "%s %s: nothing can be granted there: %w\n%s", flag, ask.Visible(path), wspath.Bare(missing), remedy)
+	}
+	if rel, ok := wspath.WithinAbs(filepath.ToSlash(out.root), filepath.ToSlash(abs)); ok {
+		if above, err := os.Stat(filepath.Dir(abs)); missing != nil && caps != 0 && !(dir && err == nil && above.IsDir()) {
+			return cannot("name an existing path; a directory that has a slash at its end is made, in one that exists")
+		}
+		if dir && rel != "" {
+			rel += "/"
+		}
+		p.FS = append(p.FS, policy.FsRule(rel, caps))
+		return nil
+	}
+	if caps == 0 {
+		return exit.Errorf(exit.Usage, "%s lies outside of %s, where grants only add: nothing can be withheld\nleave the rule out, and grant narrower paths there", ask.Visible(path), ask.Visible(out.root))
+	}
+	if missing != nil {
+		return cannot("name an existing path")
+	}
+	if abs == "/" {
+		return exit.Errorf(exit.Usage, "%s is everything there is: that would be no sandbox\nname the directories that the program needs", ask.Visible(path))
+	}
+	if _, ok := wspath.WithinAbs("/proc", filepath.ToSlash(abs)); ok {
+		return exit.Errorf(exit.Usage, "%s shows other processes, and a program has a /proc of its own\nleave it out", ask.Visible(path))
+	}
+	out.extra = append(out.extra, baseline.Extra{Path: filepath.ToSlash(abs), Caps: caps, Origin: "the command line"})
+	return nil
 }
 
 // around is what grants outside of the workspace say of the workspace itself, as the nearest that

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -24,12 +25,14 @@ func TestMain(m *testing.M) {
 	}
 	s := shelfIn(base)
 	name := s.name()
-	if _, err := s.private(name); err != nil {
+	p, err := s.private(name)
+	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
 	fmt.Println(filepath.Join(s.dir, name))
 	_, _ = bufio.NewReader(os.Stdin).ReadByte()
+	runtime.KeepAlive(p) // else its lock could go before
 }
 
 // hold starts a holder, and returns its directory and what kills it.
