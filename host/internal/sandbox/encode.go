@@ -27,7 +27,8 @@ func DecodePlan(b []byte) (*Plan, error) {
 	return p, nil
 }
 
-// coder writes or reads values one after the other, so that both ways are written once.
+// coder writes or reads values one after the other, so that both ways are written once. What it writes
+// it leaves as it is, for several goroutines at once.
 type coder struct {
 	bytes   []byte // written, or still to be read
 	reading bool
@@ -83,7 +84,9 @@ func (c *coder) flag(v *bool) {
 		n = 1
 	}
 	number(c, &n)
-	*v = n == 1
+	if c.reading {
+		*v = n == 1
+	}
 }
 
 func number[T int | int64 | uint16 | uint64 | jptool.Caps](c *coder, v *T) {

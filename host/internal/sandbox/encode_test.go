@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bytes"
 	"reflect"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -44,4 +45,19 @@ func TestEncode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		_, _ = DecodePlan(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) // must not panic
 	})
+}
+
+// Several goroutines may encode one plan: the race detector finds what is written to it.
+func TestEncodeAtOnce(t *testing.T) {
+	p := &Plan{Tier: TierLandlock, Covers: []Cover{{Hide: true}}, Staged: []Staged{{FD: 3}}, Net: Net{Ports: []uint16{1}}}
+	want := p.Encode()
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if !bytes.Equal(p.Encode(), want) {
+				t.Error("it is another one")
+			}
+		})
+	}
+	wg.Wait()
 }
