@@ -14,9 +14,9 @@ type completionCmd struct {
 func (completionCmd) Help() string {
 	return `Examples:
 
-  source <(jphost completion bash)
-  jphost completion zsh > ~/.zfunc/_jphost
-  jphost completion fish > ~/.config/fish/completions/jphost.fish`
+  source <(jphost completion bash)     # in ~/.bashrc
+  source <(jphost completion zsh)      # in ~/.zshrc, after compinit
+  jphost completion fish | source      # in ~/.config/fish/config.fish`
 }
 
 // Run implements the command.
@@ -35,18 +35,25 @@ type words struct {
 	// tools: the next word is a tool.
 	tools bool
 	enum  []string
+	// alone: no word follows, only flags.
+	alone bool
 }
 
 type word struct {
 	name, help string
-	valued     bool // a flag that takes the next word
+	valued     bool     // a flag that takes the next word
+	enum       []string // one of these, if there are any
 }
 
 func collect(n *kong.Node, path string) []words {
-	w := words{path: path}
+	w := words{path: path, alone: len(n.Children)+len(n.Positional) == 0}
 	for _, group := range n.AllFlags(true) {
 		for _, f := range group {
-			w.flags = append(w.flags, word{"--" + f.Name, f.Help, !f.IsBool() && f.Name != "no-mount"})
+			flag := word{name: "--" + f.Name, help: f.Help, valued: !f.IsBool() && f.Name != "no-mount"}
+			if f.Enum != "" {
+				flag.enum = strings.Split(f.Enum, ",")
+			}
+			w.flags = append(w.flags, flag)
 		}
 	}
 	for _, p := range n.Positional {
@@ -66,29 +73,42 @@ func collect(n *kong.Node, path string) []words {
 	return list
 }
 
-func (w words) candidates() string {
-	var list []string
-	for _, s := range w.subs {
-		list = append(list, s.name)
-	}
-	list = append(list, w.enum...)
-	for _, f := range w.flags {
-		list = append(list, f.name)
-	}
-	return strings.Join(list, " ")
-}
-
-// shellCase is the table of all commands for shells with `case`.
+// shellCase is the table of all commands for shells with `case`. Flags are offered to who has begun one,
+// and where nothing else can follow.
 func shellCase(commands []words) string {
 	var b strings.Builder
 	for _, w := range commands {
+		var list, flags []string
+		for _, s := range w.subs {
+			list = append(list, s.name)
+		}
+		for _, f := range w.flags {
+			flags = append(flags, f.name)
+		}
+		list = append(list, w.enum...)
+		if w.alone {
+			list = flags
+		}
 		tools := ""
 		if w.tools {
 			tools = "; tools=1"
 		}
-		fmt.Fprintf(&b, "    '%s') words='%s'%s ;;\n", w.path, w.candidates(), tools)
+		fmt.Fprintf(&b, "    '%s') words='%s'; flags='%s'%s ;;\n", w.path, strings.Join(list, " "), strings.Join(flags, " "), tools)
 	}
 	return b.String()
+}
+
+// enums are the flags that take one of a few words.
+func enums(commands []words) string {
+	known := map[string]bool{}
+	for _, w := range commands {
+		for _, f := range w.flags {
+			if f.enum != nil {
+				known["  "+f.name+") words='"+strings.Join(f.enum, " ")+"' ;;\n"] = true
+			}
+		}
+	}
+	return strings.Join(sortedKeys(known), "")
 }
 
 // What is only known when the key is pressed comes from `jphost … --names`, which prints nothing that a
@@ -96,35 +116,57 @@ func shellCase(commands []words) string {
 func bash(commands []words) string {
 	return `# bash completion of jphost; written by: jphost completion bash
 _jphost() {
-  local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD-1]}" path='' next='' words='' tools='' tool='' more='' w i
+  local cur="${COMP_WORDS[COMP_CWORD]}" flag="${COMP_WORDS[COMP_CWORD-1]}" path='' next='' words='' flags='' tools='' tool='' more='' program='' w i
   local valued=' ` + valued(commands) + ` '
+  # bash takes --flag=value for three words.
+  [[ $flag == = ]] && flag="${COMP_WORDS[COMP_CWORD-2]}="
+  [[ $cur == = ]] && flag+== && cur=''
   for ((i = 1; i < COMP_CWORD; i++)); do
     w="${COMP_WORDS[i]}"
     if [[ $w == -* ]]; then
-      [[ $valued == *" $w "* ]] && ((i++))
+      [[ $w == -- && $path == 'sandbox '* ]] && program=$((i+1)) && break
+      if [[ ${COMP_WORDS[i+1]} == = ]]; then
+        ((i += 2))
+      elif [[ $valued == *" $w "* ]]; then
+        ((i++))
+      fi
       continue
     fi
+    [[ $path == 'sandbox exec' ]] && program=$i && break
     next="${path:+$path }$w"
     case "$next" in
 ` + pathCase(commands) + `      *) [[ -n $tool ]] && more=1 || tool="$w" ;;
     esac
   done
+  [[ $path == 'sandbox exec' && $cur != -* && $flag != *= && $valued != *" $flag "* ]] && program="${program:-$COMP_CWORD}"
+  COMPREPLY=()
+  if [[ -n $program ]]; then
+    if declare -F _command_offset >/dev/null; then
+      _command_offset "$program"
+    elif ((COMP_CWORD == program)); then
+      while read -r w; do COMPREPLY+=("$w"); done < <(compgen -c -- "$cur")
+    else
+      compopt -o default 2>/dev/null
+    fi
+    return
+  fi
   case "$path" in
 ` + shellCase(commands) + `  esac
-  if [[ $prev == --format ]]; then
-    words='text json'
-  elif [[ $cur == = || $prev == = || $valued == *" $prev "* ]]; then
-    words=''
-    [[ $cur == = ]] && cur=''
-  elif [[ $cur != -* ]]; then
-    case "$path" in
-    run) if [[ -n $tool ]]; then words+=" $(jphost tools "$tool" --names 2>/dev/null | sed 's/$/=/')"; compopt -o nospace 2>/dev/null; fi ;;
-    explain) if [[ -n $more ]]; then words=''; elif [[ -n $tool ]]; then words='` + questions + `'; fi ;;
-    unmount | 'approvals approve' | 'approvals revoke') words+=" $(jphost mounts --names 2>/dev/null)" ;;
-    esac
-    [[ -n $tools && -z $tool ]] && words+=" $(jphost tools --names 2>/dev/null)"
-  fi
-  COMPREPLY=()
+  [[ $cur == -* ]] && words="$flags"
+  case "${flag%=}" in
+` + enums(commands) + `  *)
+    if [[ $flag == *= || $valued == *" $flag "* ]]; then
+      words=''
+    elif [[ $cur != -* ]]; then
+      case "$path" in
+      run) if [[ -n $tool ]]; then words=" $(jphost tools "$tool" --names 2>/dev/null | sed 's/$/=/')"; compopt -o nospace 2>/dev/null; fi ;;
+      explain) if [[ -n $more ]]; then words=''; elif [[ -n $tool ]]; then words='` + questions + `'; fi ;;
+      unmount | 'approvals approve' | 'approvals revoke') words+=" $(jphost mounts --names 2>/dev/null)" ;;
+      esac
+      [[ -n $tools && -z $tool ]] && words+=" $(jphost tools --names 2>/dev/null)"
+    fi
+    ;;
+  esac
   while read -r w; do
     [[ -n $w && $w == "$cur"* ]] && COMPREPLY+=("$w")
   done < <(printf '%s\n' "$words" | tr -s ' ' '\n')
@@ -164,41 +206,54 @@ func pathCase(commands []words) string {
 }
 
 func zsh(commands []words) string {
+	rename := strings.NewReplacer("words=", "words_=", "path=", "path_=").Replace
 	return `#compdef jphost
 # zsh completion of jphost; written by: jphost completion zsh
 _jphost() {
-  local cur="${words[CURRENT]}" prev="${words[CURRENT-1]}" path_='' next='' words_='' tools='' tool='' more='' w i
+  local cur="${words[CURRENT]}" flag="${words[CURRENT-1]}" path_='' next='' words_='' flags='' tools='' tool='' more='' program='' w i
   local valued=' ` + valued(commands) + ` '
   for ((i = 2; i < CURRENT; i++)); do
     w="${words[i]}"
     if [[ $w == -* ]]; then
+      [[ $w == -- && $path_ == 'sandbox '* ]] && program=$((i+1)) && break
       [[ $valued == *" $w "* ]] && ((i++))
       continue
     fi
+    [[ $path_ == 'sandbox exec' ]] && program=$i && break
     next="${path_:+$path_ }$w"
     case "$next" in
-` + strings.ReplaceAll(pathCase(commands), "path=", "path_=") + `      *) [[ -n $tool ]] && more=1 || tool="$w" ;;
+` + rename(pathCase(commands)) + `      *) [[ -n $tool ]] && more=1 || tool="$w" ;;
     esac
   done
-  case "$path_" in
-` + strings.ReplaceAll(shellCase(commands), "words=", "words_=") + `  esac
-  if [[ $prev == --format ]]; then
-    words_='text json'
-  elif [[ $cur == *=* ]]; then
-    compset -P '*='
-    _files
+  [[ $path_ == 'sandbox exec' && $cur != -* && $valued != *" $flag "* ]] && program="${program:-$CURRENT}"
+  if [[ -n $program ]]; then
+    words=("${(@)words[program,-1]}")
+    ((CURRENT -= program - 1))
+    _normal
     return
-  elif [[ $valued == *" $prev "* ]]; then
-    _files
-    return
-  elif [[ $cur != -* ]]; then
-    case "$path_" in
-    run) [[ -n $tool ]] && compadd -S '' -- ${(f)"$(jphost tools "$tool" --names 2>/dev/null | sed 's/$/=/')"} ;;
-    explain) if [[ -n $more ]]; then words_=''; elif [[ -n $tool ]]; then words_='` + questions + `'; fi ;;
-    unmount | 'approvals approve' | 'approvals revoke') words_+=" $(jphost mounts --names 2>/dev/null)" ;;
-    esac
-    [[ -n $tools && -z $tool ]] && words_+=" $(jphost tools --names 2>/dev/null)"
   fi
+  case "$path_" in
+` + rename(shellCase(commands)) + `  esac
+  [[ $cur == -* ]] && words_="$flags"
+  if [[ $cur == *=* ]]; then
+    flag="${cur%%=*}="
+    compset -P '*='
+  fi
+  case "${flag%=}" in
+` + rename(enums(commands)) + `  *)
+    if [[ $flag == *= || $valued == *" $flag "* ]]; then
+      _files
+      return
+    elif [[ $cur != -* ]]; then
+      case "$path_" in
+      run) if [[ -n $tool ]]; then compadd -S '' -- ${(f)"$(jphost tools "$tool" --names 2>/dev/null | sed 's/$/=/')"} || _files; return; fi ;;
+      explain) if [[ -n $more ]]; then words_=''; elif [[ -n $tool ]]; then words_='` + questions + `'; fi ;;
+      unmount | 'approvals approve' | 'approvals revoke') words_+=" $(jphost mounts --names 2>/dev/null)" ;;
+      esac
+      [[ -n $tools && -z $tool ]] && words_+=" $(jphost tools --names 2>/dev/null)"
+    fi
+    ;;
+  esac
   compadd -- ${=words_} || _files
 }
 if [[ "$funcstack[1]" == _jphost ]]; then
@@ -207,56 +262,4 @@ else
   compdef _jphost jphost
 fi
 `
-}
-
-func fish(commands []words) string {
-	var b strings.Builder
-	b.WriteString(`# fish completion of jphost; written by: jphost completion fish
-function __jphost_tool
-  set -l words (commandline -opc | string match -v -- '-*')
-  test (count $words) -ge 3; and echo $words[3]
-end
-function __jphost_keys
-  set -l tool (__jphost_tool); and jphost tools $tool --names 2>/dev/null | string replace -r '$' '='
-end
-complete -c jphost -n '__fish_seen_subcommand_from run' -a '(__jphost_keys)'
-complete -c jphost -n '__fish_seen_subcommand_from explain; and test (count (__jphost_tool)) -gt 0' -a '` + questions + `'
-complete -c jphost -n '__fish_seen_subcommand_from unmount approve revoke' -a '(jphost mounts --names 2>/dev/null)'
-`)
-	for _, w := range commands {
-		condition := "__fish_use_subcommand"
-		if w.path != "" {
-			condition = ""
-			for part := range strings.FieldsSeq(w.path) {
-				if condition != "" {
-					condition += "; and "
-				}
-				condition += "__fish_seen_subcommand_from " + part
-			}
-		}
-		line := func(rest string) { fmt.Fprintf(&b, "complete -c jphost -n '%s' %s\n", condition, rest) }
-		for _, s := range w.subs {
-			line("-f -a " + s.name + " -d " + fishQuote(s.help))
-		}
-		for _, f := range w.flags {
-			more := ""
-			if f.name == "--format" {
-				more = " -x -a 'text json'"
-			} else if f.valued {
-				more = " -r"
-			}
-			line("-l " + strings.TrimPrefix(f.name, "--") + more + " -d " + fishQuote(f.help))
-		}
-		for _, e := range w.enum {
-			line("-f -a " + e)
-		}
-		if w.tools {
-			line("-f -a '(jphost tools --names 2>/dev/null)'")
-		}
-	}
-	return b.String()
-}
-
-func fishQuote(s string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }
