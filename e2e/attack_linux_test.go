@@ -20,7 +20,7 @@ import (
 // ordinary runs a command as an ordinary user when the tests run as root.
 func ordinary(cmd *exec.Cmd) *exec.Cmd {
 	if os.Geteuid() == 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 54321, Gid: 54321}}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: jptooltest.OrdinaryID, Gid: jptooltest.OrdinaryID}}
 	}
 	return cmd
 }
@@ -43,7 +43,7 @@ func TestUnreadableRoot(t *testing.T) {
 			if user == "ordinary" {
 				if err := filepath.WalkDir(root, func(p string, d os.DirEntry, err error) error {
 					if err == nil && os.Geteuid() == 0 {
-						err = os.Chown(p, 54321, 54321)
+						err = os.Chown(p, jptooltest.OrdinaryID, jptooltest.OrdinaryID)
 					}
 					return err
 				}); err != nil {

@@ -19,12 +19,14 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/jptools/jptools/jptool/jptooltest"
 )
 
 // The users and tiers that attacks run as and in.
 const (
 	root        = "root"
-	ordinaryID  = 54321
+	ordinaryID  = jptooltest.OrdinaryID
 	namespaces  = "namespace"
 	landlocked  = "landlock"
 	uncontained = "" // the control
