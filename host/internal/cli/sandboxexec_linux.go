@@ -23,7 +23,7 @@ func apart(a *app) (done bool, err error) {
 		return false, nil
 	}
 	return true, a.again(func(streams [3]*os.File) (int, error) {
-		return launch.Again(append(os.Args[:1:1], a.args...), a.environ, streams, nil, func() {})
+		return launch.Again(append([]string{"jphost"}, a.args...), a.environ, streams, nil, func() {})
 	})
 }
 
