@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
+	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -25,7 +26,7 @@ func (c *sandboxExecCmd) openReport() error {
 		return nil
 	}
 	flags := os.O_WRONLY | os.O_CREATE
-	if !strings.HasPrefix(c.Report, "/dev/") && !strings.HasPrefix(c.Report, "/proc/") { // the kernel's own links
+	if !isStream(c.Report) {
 		flags |= unix.O_NOFOLLOW | unix.O_TRUNC
 	}
 	f, err := os.OpenFile(c.Report, flags, 0o666)
@@ -37,6 +38,15 @@ func (c *sandboxExecCmd) openReport() error {
 	}
 	c.file = f
 	return nil
+}
+
+// isStream reports whether a path names what is open already, by links of the kernel's own. Others in
+// these places (/dev/shm, /proc/self/cwd) anybody can make.
+func isStream(name string) bool {
+	return name == filepath.Clean(name) && slices.ContainsFunc([]string{"/dev/std*", "/dev/fd/*", "/proc/*/fd/*"}, func(pattern string) bool {
+		is, _ := filepath.Match(pattern, name)
+		return is
+	})
 }
 
 // report writes what was held to the file of --report.

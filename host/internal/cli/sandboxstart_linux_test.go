@@ -33,3 +33,16 @@ func TestNotStarted(t *testing.T) {
 		}
 	}
 }
+
+// Only the links of the kernel to what is open are followed for a report.
+func TestIsStream(t *testing.T) {
+	for name, want := range map[string]bool{
+		"/dev/stdout": true, "/dev/fd/3": true, "/proc/self/fd/1": true, "/proc/123/fd/1": true,
+		"/dev/shm/report": false, "/dev/null": false, "/dev/../tmp/report": false, "/dev/fd/../../tmp/report": false,
+		"/proc/self/cwd/report": false, "/proc/self/root/tmp/fd/1": false, "/proc/../tmp/fd/1": false, "report": false, "": false,
+	} {
+		if got := isStream(name); got != want {
+			t.Errorf("%q: %v", name, got)
+		}
+	}
+}
