@@ -95,6 +95,9 @@ func wantsJSON(args []string) bool {
 
 // missing says of what kong expected and did not find that it is missing.
 func missing(err error) string {
+	if flag, what, ok := strings.Cut(err.Error(), ": expected "); ok && strings.HasPrefix(flag, "-") && strings.HasSuffix(what, `"EOL" (<EOL>)`) {
+		return flag + " is without its value"
+	}
 	if name, ok := strings.CutPrefix(err.Error(), `expected "<`); ok {
 		if name, ok := strings.CutSuffix(name, `"`); ok {
 			return "<" + name + " is missing"

@@ -128,9 +128,11 @@ func (c *sandboxExecCmd) warn(a *app, call *enclose.Call) {
 }
 
 type sandboxPlanCmd struct {
-	Tool    string   `arg:"" optional:"" help:"The tool; with flags that grant, the program."`
+	Tool    string   `arg:"" optional:"" help:"The tool; after -- or with flags that grant, the program."`
 	Command []string `arg:"" optional:"" help:"The arguments of the program."`
 	grants
+	// program: Tool is one, whatever flags there are.
+	program bool
 }
 
 func (sandboxPlanCmd) Help() string {
@@ -140,6 +142,7 @@ Examples:
 
   jphost sandbox plan fs_modify_file
   jphost sandbox plan fs_modify_file --json
+  jphost sandbox plan -- make
   jphost sandbox plan --ro . --rw build/ -- make
   jphost sandbox plan --policy access.json --root . --json`
 }

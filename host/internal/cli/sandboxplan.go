@@ -3,6 +3,9 @@ package cli
 import (
 	"errors"
 	"path/filepath"
+	"slices"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
@@ -12,13 +15,20 @@ import (
 	"github.com/jptools/jptools/host/internal/sandbox"
 )
 
+// AfterApply notes where the words stand: after a `--` they are a program, as for `sandbox exec`.
+func (c *sandboxPlanCmd) AfterApply(k *kong.Context) error {
+	i := slices.Index(k.Args, "--")
+	c.program = i >= 0 && len(k.Args)-i-1 == len(c.Command)+1
+	return nil
+}
+
 // prepare prepares what would be started, and takes back what that made.
 func (c *sandboxPlanCmd) prepare(a *app) (*enclose.Call, *policy.Declared, error) {
 	var d *policy.Declared
 	var p enclose.Program
 	var s enclose.Settings
 	var err error
-	if c.Tool != "" && !c.stated() {
+	if c.Tool != "" && !c.stated() && !c.program {
 		d, p, s, err = c.tool(a)
 	} else {
 		d, p, s, err = c.given(a)
@@ -76,7 +86,7 @@ func (c *sandboxPlanCmd) tool(a *app) (d *policy.Declared, p enclose.Program, s 
 	}
 	t, err := a.tool(cfg, c.Tool)
 	if err != nil {
-		return nil, p, s, err
+		return nil, p, s, exit.Errorf(exit.Usage, "%w\na program is written after --: jphost sandbox plan -- %s", err, ask.Word(c.Tool))
 	}
 	if t.Source.Kind != config.SourceLocal {
 		return nil, p, s, exit.Errorf(exit.Usage, "%s has source %q, and only local tools are started here\nthey are listed by: jphost tools", ask.Visible(t.Name), t.Source.Kind)

@@ -134,7 +134,7 @@ func (a *app) names(list []string) error {
 }
 
 func (a *app) describe(t *config.Tool, d *described) {
-	a.out.printf("%s: %s\n", ask.Visible(d.Name), ask.VisibleLine(d.Summary))
+	a.out.printf("%s\n", strings.TrimSuffix(ask.Visible(d.Name)+": "+ask.VisibleLine(d.Summary), ": "))
 	if d.Description != "" {
 		a.out.text("\n" + ask.VisibleText(d.Description))
 	}

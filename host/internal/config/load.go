@@ -185,7 +185,10 @@ func (l *loader) file(layer Layer, path string, optional bool) error {
 			err = pe.Err
 		}
 		help := "make it a readable file, or remove it"
-		if errors.Is(err, errOutside) {
+		switch {
+		case errors.Is(err, fs.ErrPermission):
+			help = "see that you may read it and enter the directories on its path"
+		case errors.Is(err, errOutside):
 			help = "copy the file into the workspace, or write its settings into your own configuration"
 		}
 		return Errors{{

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"runtime"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -152,7 +153,7 @@ func (d *Dir) Ensure() error {
 		return err
 	}
 	if err := d.sys.FS.MkdirAll(d.path, 0o700); err != nil {
-		return fmt.Errorf("making the state directory %s: %w", d.path, wspath.Bare(err))
+		return fmt.Errorf("making the state directory %s: %w%s", d.path, wspath.Bare(err), elsewhere(err))
 	}
 	return d.check()
 }
@@ -173,6 +174,15 @@ func (d *Dir) check() error {
 	return nil
 }
 
+// elsewhere is what to do where state cannot lie in its place: HOME is that of another user (as after
+// some ways to become one), not there, or not to be written.
+func elsewhere(err error) string {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return "\nset XDG_DATA_HOME to a directory of your own, or HOME if it is not yours"
+	}
+	return ""
+}
+
 func splitPath(rel string) []string {
 	var names []string
 	for rel != "." && rel != "" {
@@ -188,7 +198,7 @@ func (d *Dir) checkOne(at string) (missing bool, err error) {
 		return true, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("the state directory %s: %w", at, wspath.Bare(err))
+		return false, fmt.Errorf("the state directory %s: %w%s", at, wspath.Bare(err), elsewhere(err))
 	}
 	if !fi.IsDir() {
 		return false, fmt.Errorf("the state directory %s is not a directory\nmove it away; symlinks are not followed here", at)

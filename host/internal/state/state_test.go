@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -339,5 +340,51 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// refusing is a file system where nothing can be looked at, or nothing made.
+type refusing struct {
+	disk.FS
+	look, make error
+}
+
+func (r refusing) Lstat(name string) (fs.FileInfo, error) {
+	if r.look != nil {
+		return nil, &fs.PathError{Op: "lstat", Path: name, Err: r.look}
+	}
+	return r.FS.Lstat(name)
+}
+
+func (r refusing) MkdirAll(name string, _ fs.FileMode) error {
+	return &fs.PathError{Op: "mkdir", Path: name, Err: r.make}
+}
+
+// Who became another user keeps that one's HOME on some systems; others have a home that is not there.
+func TestStateElsewhere(t *testing.T) {
+	const help = "\nset XDG_DATA_HOME to a directory of your own, or HOME if it is not yours"
+	for _, c := range []struct {
+		look, make error
+		want       bool
+	}{
+		{fs.ErrPermission, nil, true},
+		{nil, syscall.EACCES, true},
+		{nil, syscall.EROFS, true},
+		{nil, syscall.ENOSPC, false},
+	} {
+		dir := t.TempDir()
+		ws, err := state.OpenWorkspace(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sys := statetest.System(dir)
+		sys.FS = refusing{disk.OS, c.look, c.make}
+		d, err := sys.Workspace(ws)
+		if err == nil {
+			err = d.Ensure()
+		}
+		if err == nil || strings.HasSuffix(err.Error(), help) != c.want {
+			t.Errorf("looking fails with %v, making with %v: got %v, with help: %v", c.look, c.make, err, c.want)
+		}
 	}
 }
