@@ -383,7 +383,7 @@ func TestPlan(t *testing.T) {
 }
 
 // An init that says that nobody is left is not waited for; what comes next on the same supervisor is,
-// until it has gone.
+// until it has gone, also where that takes longer than a tree that has to be killed is given.
 func TestNothingLeft(t *testing.T) {
 	l := testLauncher(t)
 	m := mark(t)
@@ -391,7 +391,7 @@ func TestNothingLeft(t *testing.T) {
 		status string
 		early  bool
 	}{{"[768, 4294967295]", true}, {"[768]", false}, {"[768, 1]", false}, {"[4294967295, 768]", false}} {
-		spec := shTool(m, "exec <&- >&- 2>&-; sleep 2.5")
+		spec := shTool(m, "exec <&- >&- 2>&-; sleep 4")
 		spec.Plan = []byte(`{"Status": ` + c.status + `}`)
 		began := time.Now()
 		res, err := l.Run(context.Background(), spec)

@@ -148,7 +148,7 @@ func (s *serving) early() {
 	s.look()
 	s.reported, s.heard = true, s.send() == nil
 	s.frames, s.lingering, s.killing, s.counting = nil, nil, nil, nil
-	s.deadline = time.After(killFor)
+	s.deadline = time.After(outlast)
 }
 
 // gone is for when nothing is left. It reports whether another call may follow.

@@ -23,7 +23,7 @@ const (
 	// ended itself (`cmd > >(tee log)`); then they are killed.
 	linger = 100 * time.Millisecond
 	// killFor is how long a supervisor tries to end a tree before it reports that it
-	// cannot, and outlast how long it goes on after that.
+	// cannot, and outlast how long it goes on after a report of what is not gone yet.
 	killFor = 3 * time.Second
 	outlast = 30 * time.Second
 	// watch is how often processes are counted, and mounts are looked at, where that is
