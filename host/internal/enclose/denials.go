@@ -118,9 +118,18 @@ func (c *Call) Refused(l *observe.Link, d *policy.Declared, a Advice) ([]Denial,
 			o.Outside = append(o.Outside, e)
 		}
 	}
+	o.Outside = slices.DeleteFunc(slices.Clone(o.Outside), func(e Denial) bool { return e.onTheWay(o.Outside) })
 	// What almost every runtime tries at its start last.
 	slices.SortStableFunc(o.Outside, func(x, y Denial) int { return system(x.Path) - system(y.Path) })
 	return inside, o, nil
+}
+
+// onTheWay reports whether e is only a look at what another of list is, or is in: who grants that makes
+// e visible too, and to grant e itself, such as the home directory, would be far too much.
+func (e *Denial) onTheWay(list []Denial) bool {
+	return e.Operation == observe.OpSee && path.IsAbs(e.Path) && slices.ContainsFunc(list, func(f Denial) bool {
+		return f.Remedy != "" && (strings.HasPrefix(f.Path, e.Path+"/") || f.Path == e.Path && f.Operation != e.Operation)
+	})
 }
 
 func system(p string) int {
