@@ -17,7 +17,12 @@ import (
 // Run runs one command line; args do not include the program. What is to be said of a
 // failure is said on stderr before it returns; the error is for [exit.Of]. It reads the
 // environment from environ only.
-func Run(ctx context.Context, environ []string, stdin io.Reader, stdout, stderr io.Writer, args []string) (err error) {
+func Run(ctx context.Context, environ []string, stdin io.Reader, stdout, stderr io.Writer, args []string) error {
+	return runWith(ctx, nil, environ, stdin, stdout, stderr, args)
+}
+
+// runWith is Run with the launcher of its calls; nil is a new one.
+func runWith(ctx context.Context, launcher *launch.Launcher, environ []string, stdin io.Reader, stdout, stderr io.Writer, args []string) (err error) {
 	out := newOutput(environ, stdout, stderr)
 	defer func() {
 		if err != nil {
@@ -31,7 +36,6 @@ func Run(ctx context.Context, environ []string, stdin io.Reader, stdout, stderr 
 		return err
 	}
 	out.json = c.global.JSON || c.global.Format == "json"
-	launcher, _ := ctx.Value(launcherKey{}).(*launch.Launcher)
 	a := &app{ctx: ctx, args: args, environ: environ, stdin: stdin, out: out, global: c.global, model: c.model, launcher: launcher}
 	err = errors.Join(c.run(a), out.flush())
 	if status := (*exit.Error)(nil); errors.As(err, &status) && status.Err == nil {

@@ -18,16 +18,13 @@ import (
 func Process(environ []string, stdin io.Reader, stdout, stderr io.Writer, args []string) error {
 	roomy(false, 0)
 	ctx := observe.Inherit(context.Background(), args)
-	ctx = warm(ctx, args[1:])
-	if !passesSignals(args[1:]) {
-		ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
-		if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
-			ends = append(ends, syscall.SIGHUP)
-		}
+	launcher := warm(ctx, args[1:])
+	// What is ignored, as nohup and shells without job control have it, stays ignored.
+	if ends := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored); len(ends) > 0 && !passesSignals(args[1:]) {
 		// It is not stopped: the process ends after this, and for each signal that takes as long again.
 		ctx, _ = signal.NotifyContext(ctx, ends...)
 	}
-	return Run(ctx, environ, stdin, stdout, stderr, args[1:])
+	return runWith(ctx, launcher, environ, stdin, stdout, stderr, args[1:])
 }
 
 // roomy has the stack grown at once, while there is next to nothing on it to be moved. In small
@@ -51,18 +48,17 @@ func passesSignals(args []string) bool {
 	return len(args) > 1 && args[0] == "sandbox" && args[1] == "exec"
 }
 
-type launcherKey struct{}
-
 // warm starts a supervisor as early as can be when a tool is to be run: a fresh process needs longer
-// until it can take a call than the host for all that comes before the call.
-func warm(ctx context.Context, args []string) context.Context {
+// until it can take a call than the host for all that comes before the call. It returns nil where none is
+// needed.
+func warm(ctx context.Context, args []string) *launch.Launcher {
 	if slices.Contains(args, explainDenials) && observe.From(ctx) == nil {
-		return ctx // the observed jphost has its own
+		return nil // the observed jphost has its own
 	}
 	if len(args) < 2 || args[0] != "run" || slices.Contains(args, "--dry-run") || slices.Contains(args, "--help") {
-		return ctx
+		return nil
 	}
 	l := launch.New(confine.Start)
 	l.Warm()
-	return context.WithValue(ctx, launcherKey{}, l)
+	return l
 }
