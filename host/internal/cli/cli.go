@@ -37,7 +37,10 @@ func runWith(ctx context.Context, launcher *launch.Launcher, environ []string, s
 	}
 	out.json = c.global.JSON || c.global.Format == "json"
 	a := &app{ctx: ctx, args: args, environ: environ, stdin: stdin, out: out, global: c.global, model: c.model, launcher: launcher}
-	err = errors.Join(c.run(a), out.flush())
+	err = c.run(a)
+	if lost := out.flush(); lost != nil && !errors.Is(err, lost) {
+		err = errors.Join(err, lost)
+	}
 	if status := (*exit.Error)(nil); errors.As(err, &status) && status.Err == nil {
 		return err // of a program, which may have had its own way with an interrupt
 	}
