@@ -64,6 +64,18 @@ func TestRunModes(t *testing.T) {
 	}
 }
 
+// Who is asked sees what a call does by default, with its values; long ones stand among the arguments.
+func TestDefaultsAreShown(t *testing.T) {
+	long := strings.Repeat("x", 50)
+	w := newWorld(t, one("echo", nil, `run = "ask"`, `parameters.all = { type = "boolean", default = true }`,
+		`parameters.n = { type = "integer", default = 3 }`, `parameters.long = { type = "string", default = "`+long+`" }`))
+	p := w.says("y")
+	w.run(`{"n":4}`)
+	if want := "A call of t (by default: all = true):\n{\n  \"long\": \"" + long + "\",\n  \"n\": 4\n}\n"; len(p.asked) != 1 || !strings.HasPrefix(p.asked[0], want) {
+		t.Errorf("asked %q, want one that begins with %q", p.asked, want)
+	}
+}
+
 func TestResultModes(t *testing.T) {
 	for _, c := range []struct {
 		mode    string

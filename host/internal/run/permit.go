@@ -83,15 +83,16 @@ func (k *call) described(ctx context.Context) (m ask.Message, preview string, er
 	return m, preview, err
 }
 
-// given are the arguments that are not what the tool's parameters have for a default anyway, and a
-// remark on the others.
+// given are the arguments that are not what the tool's parameters have for a default anyway, or too
+// long for a remark, and a remark on the others.
 func (k *call) given() (args map[string]any, defaulted string) {
 	args = maps.Clone(k.args)
 	var names []string
 	for _, p := range k.Tool.Parameters {
-		if v, ok := args[p.Name]; ok && p.HasDefault && show(v) == show(p.Default) {
+		v, ok := args[p.Name]
+		if text := show(v); ok && p.HasDefault && text == show(p.Default) && len(text) <= 40 {
 			delete(args, p.Name)
-			names = append(names, ask.Visible(p.Name))
+			names = append(names, ask.Visible(p.Name)+" = "+text)
 		}
 	}
 	if len(names) > 0 {
