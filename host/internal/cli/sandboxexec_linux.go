@@ -50,7 +50,18 @@ func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
 			return errors.Join(end, c.report(a, call, nil), exit.Errorf(exit.Refused, "%s was not run: nothing can be held here: %s\n%s\nor start it without jphost", ask.Visible(p.Argv[0]), why, remedy))
 		}
 		c.warn(a, call) // of a further attempt what is new
-		status, err := c.start(a, call, g, p, signals)
+		var status syscall.WaitStatus
+		start := func() { status, err = c.start(a, call, g, p, signals) }
+		if attempt == 0 {
+			start()
+		} else { // the thread of the first one may be behind a fence, where nothing can be mounted
+			over := make(chan struct{})
+			go func() {
+				defer close(over)
+				start()
+			}()
+			<-over
+		}
 		changes, end := call.End(context.WithoutCancel(a.ctx))
 		switch {
 		case err != nil && confine.IsNamespaces(err) && s.Machine.Namespaces:
