@@ -59,7 +59,7 @@ func (a *app) open() (*place, error) {
 	}
 	cwd, err := workingDirectory()
 	if err != nil {
-		return nil, exit.Errorf(exit.Usage, "the working directory cannot be used: %w\nchange into one that exists", err)
+		return nil, err
 	}
 	given, wide := a.global.Workspace, false
 	if given == "" {
@@ -110,12 +110,16 @@ func (a *app) home() string {
 	return home
 }
 
+// workingDirectory is the working directory without links.
 func workingDirectory() (string, error) {
 	cwd, err := os.Getwd()
-	if err != nil {
-		return "", err
+	if err == nil {
+		cwd, err = filepath.EvalSymlinks(cwd)
 	}
-	return filepath.EvalSymlinks(cwd)
+	if err != nil {
+		return "", exit.Errorf(exit.Usage, "the working directory cannot be used: %w\nchange into one that exists", err)
+	}
+	return cwd, nil
 }
 
 func (p *place) approvals(a *app) *approval.Store { return approval.OpenStore(p.dir, a.out.warn) }

@@ -193,12 +193,17 @@ const firstConfig = `# Configuration of this workspace. What is in force, and fr
 
 // Run implements the command.
 func (c *configInitCmd) Run(a *app) error {
-	root, err := filepath.Abs(a.global.Workspace)
-	if err != nil {
-		return exit.With(exit.Usage, err)
+	root, err := a.global.Workspace, error(nil)
+	if root == "" {
+		if root, err = workingDirectory(); err != nil {
+			return err
+		}
+		if a.tooWide(root) {
+			return unchosen(root)
+		}
 	}
-	if real, err := filepath.EvalSymlinks(root); err == nil && a.global.Workspace == "" && a.tooWide(real) {
-		return unchosen(real)
+	if root, err = filepath.Abs(root); err != nil {
+		return exit.With(exit.Usage, err)
 	}
 	name := filepath.Join(root, filepath.FromSlash(config.WorkspaceFile))
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {

@@ -60,15 +60,17 @@ func (g *grants) compile(a *app) (*given, error) {
 	if err != nil {
 		return nil, err
 	}
-	root := g.Root
-	if root == "" {
-		root = "."
-	}
-	if out.root, err = filepath.Abs(root); err == nil {
-		out.root, err = filepath.EvalSymlinks(out.root)
-	}
-	if err != nil {
-		return nil, exit.Errorf(exit.Usage, "the workspace %s cannot be used: %w\nname an existing directory with --root", ask.Visible(root), wspath.Bare(err))
+	if g.Root == "" {
+		if out.root, err = workingDirectory(); err != nil {
+			return nil, err
+		}
+	} else {
+		if out.root, err = filepath.Abs(g.Root); err == nil {
+			out.root, err = filepath.EvalSymlinks(out.root)
+		}
+		if err != nil {
+			return nil, exit.Errorf(exit.Usage, "the workspace %s cannot be used: %w\nname an existing directory with --root", ask.Visible(g.Root), wspath.Bare(err))
+		}
 	}
 	if g.Policy == "" {
 		if access, err = g.access(out); err != nil {

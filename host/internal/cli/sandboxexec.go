@@ -85,7 +85,7 @@ func (c *sandboxExecCmd) Run(a *app) error {
 func (a *app) program(g *given, argv []string) (p enclose.Program, err error) {
 	cwd, err := workingDirectory()
 	if err != nil {
-		return p, exit.With(exit.Usage, err)
+		return p, err
 	}
 	env, err := jptool.CompileEnv(g.declared.Access.Env)
 	if err != nil {

@@ -35,7 +35,7 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.P
 	}
 	cwd, err := workingDirectory() // links on the way to it are not in a private tree
 	if err != nil {
-		return 0, exit.With(exit.Usage, err)
+		return 0, err
 	}
 	if err := a.out.flush(); err != nil {
 		return 0, exit.With(exit.Host, err)
