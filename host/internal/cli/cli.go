@@ -74,14 +74,21 @@ func read(args []string, stdout, stderr io.Writer) (*invocation, error) {
 	return &invocation{func(a *app) error { return k.Run(a) }, global, parser.Model}, nil
 }
 
-// usual turns what people try first into what there is: `--version`, and `help [COMMAND…]`.
+// usual turns what people try first into what there is: `--version`, and `help [COMMAND…]`, also after
+// flags without a value.
 func usual(args []string) []string {
-	switch {
-	case len(args) == 0:
-	case args[0] == "--version" || args[0] == "-V":
-		return append([]string{"version"}, args[1:]...)
-	case args[0] == "help":
-		return append(slices.Clone(args[1:]), "--help")
+	i := slices.IndexFunc(args, func(arg string) bool {
+		return arg != "--json" && arg != "--no-input" && !strings.HasPrefix(arg, "--format=")
+	})
+	if i < 0 {
+		return args
+	}
+	rest := slices.Concat(args[:i], args[i+1:])
+	switch args[i] {
+	case "--version", "-V":
+		return append([]string{"version"}, rest...)
+	case "help":
+		return append(rest, "--help")
 	}
 	return args
 }
