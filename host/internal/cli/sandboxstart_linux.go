@@ -152,7 +152,7 @@ func (o *overseer) run() {
 	for {
 		select {
 		case sig := <-o.signals:
-			if sig != unix.SIGINT || !inForeground() {
+			if sig != unix.SIGINT || o.init != 0 || !inForeground() {
 				launch.SignalDescendants(sig.(unix.Signal))
 			}
 		case <-done:
@@ -178,7 +178,8 @@ func (o *overseer) run() {
 }
 
 // inForeground reports whether what is typed on a terminal signals this process, and then the program
-// as well, since it is in the same group: it is not to hear it twice.
+// as well, where it is in the same group: it is not to hear it twice. Under an init it is in a session of
+// its own, and hears nothing of a terminal.
 func inForeground() bool {
 	tty, err := unix.Open("/dev/tty", unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
 	if err != nil {
