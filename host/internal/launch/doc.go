@@ -10,7 +10,8 @@
 // else. Whatever the tool starts stays below it, also what left its session or was
 // orphaned on purpose (setsid, double fork). When the call is over the supervisor kills
 // everything below it, again and again, until wait(2) says that nothing is left, and only
-// then reports. So a result means that the processes of the call are gone.
+// then reports; but for an init of the call's own ([Started]), which is about to end when it says
+// that nobody else is left. So a result means that the processes of the call are gone.
 //
 //	host ──socket──▶ supervisor (own session) ──▶ tool (own session) ──▶ …
 //	  ╰──── pipes: standard input, output, error ───╯
@@ -22,7 +23,7 @@
 //
 // A supervisor serves one call at a time, and then the next: a program start is paid for
 // once, beside other work if [Launcher.Warm] is called early, and each call costs little
-// more than a plain fork and exec.
+// more than a plain fork and exec. All its calls are of one kind ([Spec]).
 //
 // # What is not stopped
 //

@@ -114,8 +114,8 @@ func Start(plan []byte, cmd *exec.Cmd) (launch.Started, error) {
 // starting is the fence of the thread that calls Start.
 var starting Fence
 
-// Wait waits for the end of the program and, in the namespace tier, of everything that it
-// started, after a short time killing it. In the Landlock tier what it started may go on.
+// Wait waits for the end of the program and, in the namespace tier, kills everything that it
+// started and waits for that too. In the Landlock tier what it started may go on.
 func (p *Process) Wait() (syscall.WaitStatus, error) { return p.wait() }
 
 // ChangedError says that a path of the plan is not what it was when the plan was made.
