@@ -48,7 +48,11 @@ type private struct {
 // private makes a directory, and removes some that were left behind.
 func (s shelf) private(name string) (p *private, err error) {
 	if s.own {
-		if err := os.Mkdir(s.dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		err := os.Mkdir(s.dir, 0o700)
+		if err == nil {
+			err = os.Chmod(s.dir, 0o700) // whatever the umask is
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, err
 		}
 	}
@@ -68,6 +72,9 @@ func (s shelf) private(name string) (p *private, err error) {
 	}
 	if err := p.in.Mkdir(name, 0o700); err != nil {
 		return nil, errors.Join(err, p.in.Close())
+	}
+	if err := p.in.Chmod(name, 0o700); err != nil {
+		return nil, errors.Join(err, p.remove())
 	}
 	if p.lock, err = openDir(filepath.Join(s.dir, name)); err != nil {
 		return nil, errors.Join(err, p.remove())

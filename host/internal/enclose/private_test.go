@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -196,4 +197,20 @@ func TestShelfOfSomebodyElse(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A program can use its directory whatever the umask of jphost is.
+func TestUmask(t *testing.T) {
+	s := shelfIn(t.TempDir())
+	name := s.name()
+	old := syscall.Umask(0o377)
+	p, err := s.private(name)
+	syscall.Umask(old)
+	do(t, err)
+	for _, dir := range []string{s.dir, filepath.Join(s.dir, name)} {
+		if is, err := os.Stat(dir); err != nil || is.Mode().Perm() != 0o700 {
+			t.Errorf("%s: %v, %v; want mode 0700", dir, is, err)
+		}
+	}
+	do(t, p.remove())
 }
