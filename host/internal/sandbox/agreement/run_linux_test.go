@@ -162,6 +162,9 @@ func (r *runner) run(s *scene) (list []result, usable bool, bad *wrong) {
 	spare := r.base + "/spare"
 	used := map[int]bool{} // files that have a name
 	for _, o := range s.Ops {
+		if o.Do == "replace" && check.missing(o.B) {
+			o.Do = "rename" // what was to be replaced has never come to be, or is gone
+		}
 		control := attempt(o.in(twin))
 		did := scan(twin)
 		done := effect(twin, was, did, true)
@@ -303,6 +306,12 @@ func (j *judge) entryGrant(o op) jptool.Caps {
 		return 0
 	}
 	return t.Granted()
+}
+
+// missing reports whether nothing is at a place.
+func (j *judge) missing(wire string) bool {
+	_, err := os.Lstat(j.abs(wire))
+	return err != nil
 }
 
 // emptyFile is the effect of a new empty file where creating is granted and writing is not.
