@@ -5,13 +5,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/jptools/jptools/jptool/jptooltest"
 )
 
 // BenchmarkSandboxExec is the start of `true` in each tier against other sandboxes with the same
@@ -43,22 +42,7 @@ func BenchmarkSandboxExec(b *testing.B) {
 		{"firejail", "", strings.Fields("firejail --quiet --noprofile --net=none --private-tmp --private-dev --read-only=/ --read-write=" + root + " -- true")},
 		{"minijail0", "", strings.Fields("minijail0 -U -v -p -l -e -n -t -b /usr -b /bin -b /lib -b /lib64 -b /etc -b " + root + "," + root + ",1 -P /var/empty -- /usr/bin/true")},
 	}
-	runtime.LockOSThread() // children have the processors of the thread that starts them
-	defer runtime.UnlockOSThread()
-	var before, one unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &before); err != nil {
-		b.Fatal(err)
-	}
-	for cpu := range 1024 {
-		if before.IsSet(cpu) {
-			one.Zero()
-			one.Set(cpu) // the last that may be used: the first ones do most of the machine's own work
-		}
-	}
-	if err := unix.SchedSetaffinity(0, &one); err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = unix.SchedSetaffinity(0, &before) }()
+	jptooltest.OneProcessor(b)
 	run := func(args []string) (time.Duration, error) {
 		cmd := exec.Command(args[0], args[1:]...)
 		cmd.Dir, cmd.Env = root, []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + root}

@@ -17,8 +17,9 @@ import (
 // What a confined call costs over a plain one, each through a supervisor that is at hand:
 // a static program under the policy of a tool that reads, and one that writes, whose
 // protected paths are mounts. The aims are at most 0.25 ms and 3 ms more. The runs alternate, so
-// that all see the same machine.
+// that all see the same machine, on one processor.
 func BenchmarkStart(b *testing.B) {
+	jptooltest.OneProcessor(b)
 	l := launch.New(nil)
 	defer func() { _ = l.Close() }()
 	ws := jptooltest.OpenRoot(b)
