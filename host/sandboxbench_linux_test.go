@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,14 +11,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/jptool/jptooltest"
 )
 
 // BenchmarkSandboxExec is the start of `true` in each tier against other sandboxes with the same
-// grants (the system read-only, one directory writable, no network, a private /tmp, /proc and
-// /dev where there are namespaces), as whole processes on one processor, in turn. The aim is to
-// need no longer than the peer of the same kind: landrun for Landlock, bwrap for namespaces. A peer
-// that is not installed is named; landlock-restrict is of the library that landrun is made with.
+// grants, as whole processes on one processor, in turn: the same parts of the system (of /etc no more
+// than programs read), the same devices, one directory writable, no network, and a private /tmp, /proc
+// and /dev where there are namespaces. The aim is to need no longer than the peer of the same kind:
+// landrun for Landlock, bwrap for namespaces. A peer that is not installed is named; landlock-restrict is
+// of the library that landrun is made with. For comparison there is bwrap with all of /etc in one
+// piece, which is how it is mostly used.
 //
 //	go test -run=NONE -bench=SandboxExec -benchtime=1x
 func BenchmarkSandboxExec(b *testing.B) {
@@ -27,18 +31,21 @@ func BenchmarkSandboxExec(b *testing.B) {
 	tier := func(name string) []string {
 		return []string{jphost, "sandbox", "exec", "-q", "--tier", name, "--rw", root, "--", "true"}
 	}
+	landrun, restrict, bwrap := peers(b, jphost, root)
+	const spaces = "--unshare-all --die-with-parent --new-session -- true"
 	ways := []struct {
 		name, against string
 		args          []string
 	}{
 		{"plain", "", []string{"true"}},
 		{"jphost version", "plain", []string{jphost, "version"}},
-		{"landrun", "", strings.Fields("landrun --rox /usr --ro /etc --rw /dev/null --rwx " + root + " -- true")},
-		{"landlock-restrict", "", strings.Fields("landlock-restrict -3 -rw " + root + " -rwfiles /dev/null -ro /usr /lib /lib64 /etc -- /usr/bin/true")},
+		{"landrun", "", append(landrun, "--", "true")},
+		{"landlock-restrict", "", append(restrict, "--", "/usr/bin/true")},
 		{"jphost landlock", "landrun", tier("landlock")},
-		{"bwrap", "", strings.Fields("bwrap --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64 --symlink usr/sbin /sbin " +
-			"--ro-bind /etc /etc --proc /proc --dev /dev --tmpfs /tmp --bind " + root + " " + root + " --unshare-all --die-with-parent --new-session -- true")},
+		{"bwrap", "", append(bwrap, strings.Fields(spaces)...)},
 		{"jphost namespace", "bwrap", tier("namespace")},
+		{"bwrap, all of /etc", "", strings.Fields("bwrap --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64 --symlink usr/sbin /sbin " +
+			"--ro-bind /etc /etc --proc /proc --dev /dev --tmpfs /tmp --bind " + root + " " + root + " " + spaces)},
 		{"firejail", "", strings.Fields("firejail --quiet --noprofile --net=none --private-tmp --private-dev --read-only=/ --read-write=" + root + " -- true")},
 		{"minijail0", "", strings.Fields("minijail0 -U -v -p -l -e -n -t -b /usr -b /bin -b /lib -b /lib64 -b /etc -b " + root + "," + root + ",1 -P /var/empty -- /usr/bin/true")},
 	}
@@ -62,7 +69,7 @@ func BenchmarkSandboxExec(b *testing.B) {
 			if w.against != "" || i == 0 {
 				b.Fatal(err)
 			}
-			b.Logf("%-17s missing: %v", w.name, err)
+			b.Logf("%-18s missing: %v", w.name, err)
 			continue
 		}
 		took[w.name] = nil
@@ -95,9 +102,52 @@ func BenchmarkSandboxExec(b *testing.B) {
 				b.ReportMetric(median(w.name)/median(w.against), "×-"+w.against)
 			}
 		}
-		b.Logf("%-17s %6.2f ms  (least %.2f ms)%s", w.name, median(w.name), took[w.name][0].Seconds()*1e3, ratio)
+		b.Logf("%-18s %6.2f ms  (least %.2f ms)%s", w.name, median(w.name), took[w.name][0].Seconds()*1e3, ratio)
 	}
 	b.ReportMetric(0, "ns/op")
+}
+
+// peers are command lines of other sandboxes, up to the program, with the grants that jphost has in its
+// plan for a directory.
+func peers(b *testing.B, jphost, root string) (landrun, restrict, bwrap []string) {
+	b.Helper()
+	out, err := exec.Command(jphost, "sandbox", "plan", "--json", "--tier", "namespace", "--rw", root, "--", "true").Output()
+	if err != nil {
+		b.Fatalf("jphost sandbox plan: %v", err)
+	}
+	var profile struct{ Plan sandbox.Plan }
+	if err := json.Unmarshal(out, &profile); err != nil {
+		b.Fatalf("jphost sandbox plan: %v\n%s", err, out)
+	}
+	landrun, bwrap = []string{"landrun"}, []string{"bwrap"}
+	restrict = []string{"landlock-restrict", "-3", "-rw", root, "-rwfiles"}
+	var trees, files []string
+	for _, g := range profile.Plan.Runtime {
+		switch {
+		case strings.HasPrefix(g.Path, "/proc"):
+		case g.Kind == sandbox.Link:
+			to, err := os.Readlink(g.Path)
+			if err != nil {
+				b.Fatal(err)
+			}
+			bwrap = append(bwrap, "--symlink", to, g.Path)
+		default:
+			landrun, bwrap = append(landrun, "--rox", g.Path), append(bwrap, "--ro-bind", g.Path, g.Path)
+			if g.Kind == sandbox.Dir {
+				trees = append(trees, g.Path)
+			} else {
+				files = append(files, g.Path)
+			}
+		}
+	}
+	bwrap = append(bwrap, "--proc", "/proc", "--tmpfs", "/tmp")
+	for _, dev := range profile.Plan.Devices {
+		landrun, bwrap = append(landrun, "--rw", dev), append(bwrap, "--dev-bind", dev, dev)
+		restrict = append(restrict, dev)
+	}
+	restrict = append(append(append(append(restrict, "-ro"), trees...), "-rofiles"), files...)
+	bwrap = append(bwrap, "--symlink", "/proc/self/fd", "/dev/fd", "--symlink", "fd/0", "/dev/stdin", "--symlink", "fd/1", "/dev/stdout", "--symlink", "fd/2", "/dev/stderr")
+	return append(landrun, "--rwx", root), restrict, append(bwrap, "--cap-drop", "ALL", "--bind", root, root)
 }
 
 // installed builds the program in dir as `make build` does, and copies it as `make install` does:
