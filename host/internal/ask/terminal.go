@@ -114,6 +114,9 @@ func (t *Terminal) Bool(ctx context.Context, q BoolQuestion) (BoolAnswer, error)
 			answer.Yes = true
 		case strings.EqualFold(word, "n"), strings.EqualFold(word, "no"):
 		default:
+			if q.Remember {
+				return "please answer y or n; Y or N to be asked no more"
+			}
 			return "please answer y or n"
 		}
 		return ""

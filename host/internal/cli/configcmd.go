@@ -8,6 +8,7 @@ import (
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 type configCmd struct {
@@ -207,7 +208,7 @@ func (c *configInitCmd) Run(a *app) error {
 	}
 	name := filepath.Join(root, filepath.FromSlash(config.WorkspaceFile))
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return exit.With(exit.Host, err)
+		return exit.Errorf(exit.Host, "%s cannot be made: %w\nmove away what is in its place, or name another workspace with -C", ask.Visible(filepath.Dir(name)), wspath.Bare(err))
 	}
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	switch {

@@ -269,7 +269,7 @@ func readFile(name string, stdin io.Reader) ([]byte, error) {
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, exit.Errorf(exit.Usage, "the policy %s cannot be read: %w", ask.Visible(name), wspath.Bare(err))
+			return nil, exit.Errorf(exit.Usage, "the policy %s cannot be read: %w\nname a readable file with an access object, or - for standard input", ask.Visible(name), wspath.Bare(err))
 		}
 		defer f.Close()
 		from = f

@@ -12,8 +12,8 @@ const (
 	ResolveABI  = 9 // local sockets, by their paths
 )
 
-// linux is the kernel that a version of Landlock came with.
-var linux = [ResolveABI + 1]string{MoveABI: "5.19", TruncateABI: "6.2", NetABI: "6.7", IoctlABI: "6.10", ScopeABI: "6.12"}
+// linux is the kernel that a version of Landlock came with, of those that plans ask for.
+var linux = [ScopeABI + 1]string{MoveABI: "5.19", TruncateABI: "6.2", NetABI: "6.7", IoctlABI: "6.10", ScopeABI: "6.12"}
 
 // older says that the machine's Landlock is too old, and what to do.
 func older(abi int) (why, remedy string) {
