@@ -183,6 +183,12 @@ func short(dir, text string) string {
 	return strconv.Quote(text)
 }
 
+// same reports whether two entries are one object, as far as can be told: the number of what is gone
+// may be that of something else now, and a symlink keeps its text.
+func (e entry) same(f entry) bool {
+	return e.ino == f.ino && e.kind == f.kind && (e.kind != 'l' || e.text == f.text)
+}
+
 // restore makes a tree what it was, keeping objects wherever they still are. What has to
 // be made again is another object then. It returns the tree as it is now.
 func restore(dir, spare string, want tree) tree {
@@ -190,11 +196,10 @@ func restore(dir, spare string, want tree) tree {
 	if effect(dir, want, now, true) == "" {
 		return want
 	}
-	// The number of what is gone may be that of something else now.
-	wanted, placed := map[uint64]byte{}, map[uint64]string{}
+	wanted, placed := map[uint64]entry{}, map[uint64]string{}
 	for p, e := range want {
-		wanted[e.ino] = e.kind
-		if now[p].ino == e.ino && now[p].kind == e.kind {
+		wanted[e.ino] = e
+		if now[p].same(e) {
 			placed[e.ino] = p
 		}
 	}
@@ -207,11 +212,11 @@ func restore(dir, spare string, want tree) tree {
 	slices.Reverse(list) // inner first
 	for _, p := range list {
 		e := now[p]
-		if w, ok := want[p]; ok && w.ino == e.ino && w.kind == e.kind {
+		if w, ok := want[p]; ok && w.same(e) {
 			continue
 		}
 		at := path.Join(dir, p)
-		if wanted[e.ino] == e.kind && placed[e.ino] == "" && aside[e.ino] == "" {
+		if wanted[e.ino].same(e) && placed[e.ino] == "" && aside[e.ino] == "" {
 			aside[e.ino] = path.Join(spare, strconv.FormatUint(e.ino, 10))
 			do(os.Rename(at, aside[e.ino]))
 			continue
