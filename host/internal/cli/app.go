@@ -63,8 +63,9 @@ func (a *app) open() (*place, error) {
 	}
 	given, wide := a.global.Workspace, false
 	if given == "" {
-		given = findRoot(cwd, a.home())
-		wide = a.tooWide(given)
+		home := a.home()
+		given = findRoot(cwd, home)
+		wide = tooWide(given, home)
 	} else if given, err = filepath.Abs(given); err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}
@@ -94,8 +95,8 @@ func (p *place) narrow() error {
 	return unchosen(p.root)
 }
 
-// tooWide says that dir, an absolute path without links, is a workspace only where somebody names it.
-func (a *app) tooWide(dir string) bool { return dir == a.home() || filepath.Dir(dir) == dir }
+// tooWide says that dir, like home an absolute path without links, is a workspace only where somebody names it.
+func tooWide(dir, home string) bool { return dir == home || filepath.Dir(dir) == dir }
 
 func unchosen(root string) error {
 	return exit.Errorf(exit.Usage, "the workspace would be all of %s, because nothing marks another one here\nchange into a project, or name the workspace: jphost -C %s …", ask.Visible(root), ask.Word(root))

@@ -199,7 +199,7 @@ func (c *configInitCmd) Run(a *app) error {
 		if root, err = workingDirectory(); err != nil {
 			return err
 		}
-		if a.tooWide(root) {
+		if tooWide(root, a.home()) {
 			return unchosen(root)
 		}
 	}

@@ -46,6 +46,7 @@ type given struct {
 	extra    []baseline.Extra
 	limits   sandbox.Limits
 	root     string
+	cwd      string // the working directory without links, since those on the way are not in a private tree
 }
 
 // compile compiles the flags. Nothing is taken from configuration files: what a program may do
@@ -60,10 +61,11 @@ func (g *grants) compile(a *app) (*given, error) {
 	if err != nil {
 		return nil, err
 	}
+	if out.cwd, err = workingDirectory(); err != nil {
+		return nil, err
+	}
 	if g.Root == "" {
-		if out.root, err = workingDirectory(); err != nil {
-			return nil, err
-		}
+		out.root = out.cwd
 	} else {
 		if out.root, err = filepath.Abs(g.Root); err == nil {
 			out.root, err = filepath.EvalSymlinks(out.root)

@@ -83,16 +83,12 @@ func (c *sandboxExecCmd) Run(a *app) error {
 
 // program finds what a command line starts, and the environment that it gets.
 func (a *app) program(g *given, argv []string) (p enclose.Program, err error) {
-	cwd, err := workingDirectory()
-	if err != nil {
-		return p, err
-	}
 	env, err := jptool.CompileEnv(g.declared.Access.Env)
 	if err != nil {
 		return p, exit.With(exit.Usage, err)
 	}
 	p.Argv = argv
-	if p.Path, err = launch.Resolve(argv[0], cwd, a.getenv("PATH")); err != nil {
+	if p.Path, err = launch.Resolve(argv[0], g.cwd, a.getenv("PATH")); err != nil {
 		return p, notStarted(argv[0], err)
 	}
 	p.Env, _ = launch.Environment(a.environ, env)

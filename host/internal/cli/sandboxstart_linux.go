@@ -33,15 +33,11 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.P
 	if err != nil {
 		return 0, exit.With(exit.Host, err)
 	}
-	cwd, err := workingDirectory() // links on the way to it are not in a private tree
-	if err != nil {
-		return 0, err
-	}
 	if err := a.out.flush(); err != nil {
 		return 0, exit.With(exit.Host, err)
 	}
 	cmd := &exec.Cmd{
-		Path: p.Path, Args: p.Argv, Env: call.Env(), Dir: cwd, Stdin: a.stdin, Stdout: a.out.stdout, Stderr: a.out.stderr,
+		Path: p.Path, Args: p.Argv, Env: call.Env(), Dir: g.cwd, Stdin: a.stdin, Stdout: a.out.stdout, Stderr: a.out.stderr,
 		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL},
 	}
 	link, err := c.observer(a, call, cmd)
@@ -60,7 +56,7 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.P
 	}
 	child, err := confine.New().Start(call.Plan, cmd)
 	if err != nil {
-		return 0, startError(p, cwd, g.root, err)
+		return 0, startError(p, g, err)
 	}
 	defer child.Close()
 	o := oversee(ctx, call, child, link, signals)
@@ -210,7 +206,7 @@ func (o *overseer) lost() (lost *enclose.LostError) {
 	return lost
 }
 
-func startError(p enclose.Program, cwd, root string, err error) error {
+func startError(p enclose.Program, g *given, err error) error {
 	if confine.IsNamespaces(err) || confine.IsChanged(err) {
 		return err
 	}
@@ -221,9 +217,9 @@ func startError(p enclose.Program, cwd, root string, err error) error {
 		if code = 126; execve == unix.ENOENT {
 			code = 127
 		}
-	case strings.Contains(text, "entering "+cwd+": "):
+	case strings.Contains(text, "entering "+g.cwd+": "):
 		code = 126
-		err = fmt.Errorf("%w\nthe working directory is none that the program sees; start from the workspace: cd %s", err, ask.Word(root))
+		err = fmt.Errorf("%w\nthe working directory is none that the program sees; start from the workspace: cd %s", err, ask.Word(g.root))
 	}
 	return &exit.Error{Code: code, Err: &launch.StartError{Program: p.Argv[0], Err: err}}
 }

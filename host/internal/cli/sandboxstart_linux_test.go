@@ -14,16 +14,16 @@ import (
 
 // The exit status says whose fault it is that a program was not started.
 func TestNotStarted(t *testing.T) {
-	p := enclose.Program{Argv: []string{"program"}}
+	p, g := enclose.Program{Argv: []string{"program"}}, &given{cwd: "/cwd", root: "/ws"}
 	for _, c := range []struct {
 		err  error
 		want exit.Code
 	}{
-		{startError(p, "/cwd", "/ws", unix.EACCES), 126},
-		{startError(p, "/cwd", "/ws", unix.ENOEXEC), 126},
-		{startError(p, "/cwd", "/ws", unix.ENOENT), 127},
-		{startError(p, "/cwd", "/ws", errors.New("entering /cwd: no such file or directory")), 126},
-		{startError(p, "/cwd", "/ws", errors.New("making a pipe: too many open files")), exit.Host},
+		{startError(p, g, unix.EACCES), 126},
+		{startError(p, g, unix.ENOEXEC), 126},
+		{startError(p, g, unix.ENOENT), 127},
+		{startError(p, g, errors.New("entering /cwd: no such file or directory")), 126},
+		{startError(p, g, errors.New("making a pipe: too many open files")), exit.Host},
 		{prepareError(&baseline.ProgramError{Program: "/p", Err: unix.ENOENT}), 126},
 		{prepareError(fmt.Errorf("some: %w", &baseline.ExtraError{Err: errors.New("/ is everything")})), exit.Usage},
 		{prepareError(unix.ENOSPC), exit.Host},
