@@ -86,11 +86,7 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.P
 // a handshake between threads, so what nobody passes on is ignored instead.
 func passed() <-chan os.Signal {
 	signals := make(chan os.Signal, 8)
-	for _, sig := range []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
-		if !signal.Ignored(sig) {
-			signal.Notify(signals, sig)
-		}
-	}
+	launch.NotifyUnignored(signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	signal.Ignore(unix.SIGQUIT)
 	return signals
 }

@@ -22,11 +22,7 @@ func Again(argv, environ []string, streams [3]*os.File, files []*os.File, starte
 	}
 	// A terminal sends these to both; the other one decides what they mean.
 	signals := make(chan os.Signal, 8)
-	for _, sig := range []os.Signal{unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP} {
-		if !signal.Ignored(sig) {
-			signal.Notify(signals, sig)
-		}
-	}
+	NotifyUnignored(signals, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP)
 	defer signal.Stop(signals)
 	// The parent that a death is told of is a thread.
 	runtime.LockOSThread()
@@ -58,6 +54,16 @@ func Again(argv, environ []string, streams [3]*os.File, files []*os.File, starte
 		return 128 + int(status.Signal()), nil
 	}
 	return status.ExitStatus(), nil
+}
+
+// NotifyUnignored is signal.Notify for those that are not ignored. To be notified of the others too would
+// end what nohup has begun.
+func NotifyUnignored(c chan<- os.Signal, signals ...os.Signal) {
+	for _, sig := range signals {
+		if !signal.Ignored(sig) {
+			signal.Notify(c, sig)
+		}
+	}
 }
 
 // HasChildren reports whether this process has any, ended or not. One that has started none may have
