@@ -15,41 +15,47 @@ func look(p string) (Node, error) {
 	return Node{Path: p, Kind: kindOf(st.Mode), ID: ID{st.Dev, st.Ino}}, nil
 }
 
-// stat is nil for what is not there.
-func stat(p string) (*unix.Stat_t, error) {
+// openEntry opens the entry at a canonical path, for looking at it only, without following any link.
+func openEntry(p string) (int, error) {
 	how := unix.OpenHow{
 		Flags:   unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
 	}
 	for {
 		fd, err := unix.Openat2(unix.AT_FDCWD, p, &how)
-		switch err {
-		case nil:
-			var st unix.Stat_t
-			err = unix.Fstat(fd, &st)
-			unix.Close(fd)
-			if err != nil {
-				return nil, err
-			}
-			return &st, nil
-		case unix.EINTR, unix.EAGAIN:
-			continue // EAGAIN: somebody renamed while the kernel was resolving
-		case unix.ENOENT, unix.ENOTDIR:
-			return nil, nil
-		case unix.ELOOP:
-			return nil, errLink
-		case unix.ENOSYS:
-			// A kernel this old has no Landlock either: nothing will be held here.
-			var st unix.Stat_t
-			if err := unix.Lstat(p, &st); err == unix.ENOENT || err == unix.ENOTDIR {
-				return nil, nil
-			} else if err != nil {
-				return nil, err
-			}
-			return &st, nil
+		if err != unix.EINTR && err != unix.EAGAIN { // EAGAIN: somebody renamed while the kernel was resolving
+			return fd, err
 		}
-		return nil, err
 	}
+}
+
+// stat is nil for what is not there.
+func stat(p string) (*unix.Stat_t, error) {
+	fd, err := openEntry(p)
+	switch err {
+	case nil:
+		var st unix.Stat_t
+		err = unix.Fstat(fd, &st)
+		unix.Close(fd)
+		if err != nil {
+			return nil, err
+		}
+		return &st, nil
+	case unix.ENOENT, unix.ENOTDIR:
+		return nil, nil
+	case unix.ELOOP:
+		return nil, errLink
+	case unix.ENOSYS:
+		// A kernel this old has no Landlock either: nothing will be held here.
+		var st unix.Stat_t
+		if err := unix.Lstat(p, &st); err == unix.ENOENT || err == unix.ENOTDIR {
+			return nil, nil
+		} else if err != nil {
+			return nil, err
+		}
+		return &st, nil
+	}
+	return nil, err
 }
 
 func kindOf(mode uint32) Kind {
@@ -78,10 +84,7 @@ func measure(p string) (mark, error) {
 
 // readLink is where the symlink at a canonical path leads.
 func readLink(p string) (string, error) {
-	fd, err := unix.Openat2(unix.AT_FDCWD, p, &unix.OpenHow{
-		Flags:   unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
-	})
+	fd, err := openEntry(p)
 	if err == unix.ENOSYS { // as in stat
 		return os.Readlink(p)
 	}
