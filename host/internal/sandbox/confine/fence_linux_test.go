@@ -9,13 +9,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/jptool/jptooltest"
 	"golang.org/x/sys/unix"
 )
 
-// sleeper starts a program that stays.
+// sleeper starts a program that stays, and returns when it sleeps.
 func sleeper(t *testing.T) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("sleep", "1000")
@@ -26,6 +27,12 @@ func sleeper(t *testing.T) *exec.Cmd {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
+	stat := "/proc/" + strconv.Itoa(cmd.Process.Pid) + "/stat"
+	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(content(t, stat), "(sleep) S "); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it does not sleep: %s", content(t, stat))
+		}
+	}
 	return cmd
 }
 
