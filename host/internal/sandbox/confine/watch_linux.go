@@ -1,7 +1,9 @@
 package confine
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -41,7 +43,7 @@ func watch(pid int, covers []place) (*watcher, error) {
 // cannot be read counts as lost.
 func (w *watcher) lost() string {
 	if _, err := unix.Seek(w.fd, 0, 0); err != nil {
-		return w.paths[0]
+		return unescape(w.paths[0])
 	}
 	w.buf = w.buf[:0]
 	for {
@@ -53,31 +55,43 @@ func (w *watcher) lost() string {
 		case err == unix.EINTR:
 			continue
 		case err != nil:
-			return w.paths[0]
+			return unescape(w.paths[0])
 		}
 		w.buf = w.buf[:len(w.buf)+n]
 		if n == 0 {
 			break
 		}
 	}
-	on := map[string]bool{}
-	for line := range strings.Lines(string(w.buf)) {
-		if f := strings.SplitN(line, " ", 6); len(f) == 6 { // id, parent, device, root, mounted on
-			on[f[4]] = true
-		}
+	missing := slices.Clone(w.paths)
+	for rest := w.buf; len(rest) > 0; {
+		var line []byte
+		line, rest, _ = bytes.Cut(rest, newline)
+		on := mountedOn(line)
+		missing = slices.DeleteFunc(missing, func(p string) bool { return p == string(on) })
 	}
-	for _, p := range w.paths {
-		if !on[p] {
-			return unescape(p)
-		}
+	if len(missing) == 0 {
+		return ""
 	}
-	return ""
+	return unescape(missing[0])
+}
+
+var newline, space = []byte{'\n'}, []byte{' '}
+
+// mountedOn is the fifth field of a line of mountinfo, after id, parent, device and root.
+func mountedOn(line []byte) (field []byte) {
+	for range 5 {
+		field, line, _ = bytes.Cut(line, space)
+	}
+	return field
 }
 
 func (w *watcher) close() { _ = unix.Close(w.fd) }
 
 // escape writes a path as the kernel does in lists of mounts.
 func escape(p string) string {
+	if !strings.ContainsAny(p, " \t\n\\") {
+		return p // almost always, and a replacer is not made for nothing
+	}
 	return strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`).Replace(p)
 }
 

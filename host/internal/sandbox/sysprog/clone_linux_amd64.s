@@ -21,3 +21,32 @@ ok:
 	MOVQ	AX, pid+8(FP)
 	MOVQ	$0, errno+16(FP)
 	RET
+
+// func rawCloneOn(flags, stack, local, entry uintptr, m *machine) (pid, errno uintptr)
+TEXT ·rawCloneOn(SB),NOSPLIT,$0-56
+	MOVQ	flags+0(FP), DI
+	MOVQ	stack+8(FP), SI
+	MOVQ	$0, DX
+	MOVQ	$0, R10
+	MOVQ	local+16(FP), R8
+	MOVQ	entry+24(FP), R12
+	MOVQ	m+32(FP), R13
+	MOVQ	$56, AX // SYS_clone
+	SYSCALL
+	TESTQ	AX, AX
+	JEQ	child
+	CMPQ	AX, $0xfffffffffffff001
+	JLS	ok
+	NEGQ	AX
+	MOVQ	$0, pid+40(FP)
+	MOVQ	AX, errno+48(FP)
+	RET
+ok:
+	MOVQ	AX, pid+40(FP)
+	MOVQ	$0, errno+48(FP)
+	RET
+child:
+	XORPS	X15, X15
+	MOVQ	R13, AX
+	CALL	R12
+	INT	$3 // it does not return

@@ -42,11 +42,16 @@ const (
 // meanwhile: a child that shares the stack would overwrite it.
 func rawClone(flags uintptr) (pid, errno uintptr)
 
+// rawCloneOn is clone(2) with a stack for the child, and a place for what threads have of their own.
+// The child calls entry with m. It does so as compiled code would, with registers (Go's internal ABI),
+// since what the compiler makes for calls from assembly looks at the heap in race builds.
+func rawCloneOn(flags, stack, local, entry uintptr, m *machine) (pid, errno uintptr)
+
 // Exec runs the program in a child that shares the memory and returns its pid when that
 // has executed something. flags are further CLONE_ flags.
 func (p *Program) Exec(flags uintptr) (pid int, err error) {
-	m := p.assemble(noPipe)
-	child, errno := m.start(flags | unix.CLONE_VM | unix.CLONE_VFORK | uintptr(unix.SIGCHLD))
+	m := p.assemble()
+	child, errno := m.start(flags|unix.CLONE_VM|unix.CLONE_VFORK|uintptr(unix.SIGCHLD), 0, 0)
 	runtime.KeepAlive(m)
 	if errno != 0 {
 		return 0, &Error{What: "starting a process", Errno: syscall.Errno(errno)}
@@ -58,14 +63,17 @@ func (p *Program) Exec(flags uintptr) (pid int, err error) {
 	return int(child), nil
 }
 
-// Fork runs the program in a child with a copy of the memory and returns its pid at once;
+// Fork runs the program in a child with a copy of the memory that it needs and returns its pid at once;
 // what it does meanwhile is told by Await. flags are further CLONE_ flags. pipe is the
 // writing end, with close-on-exec set, of a pipe for failures: every branch of the program
 // that executes nothing has to close it.
 func (p *Program) Fork(flags uintptr, pipe int) (pid int, err error) {
-	m := p.assemble(uintptr(pipe))
-	child, errno := m.start(flags | uintptr(unix.SIGCHLD))
-	runtime.KeepAlive(m)
+	pad, err := newLaunchpad(p)
+	if err != nil {
+		return 0, &Error{What: "starting a process", Errno: err.(syscall.Errno)}
+	}
+	child, errno := pad.start(flags|uintptr(unix.SIGCHLD), uintptr(pipe), p)
+	pad.free()
 	if errno != 0 {
 		return 0, &Error{What: "starting a process", Errno: syscall.Errno(errno)}
 	}
@@ -100,32 +108,37 @@ func Reap(pid int) {
 	}
 }
 
-// assemble makes a machine, and addresses out of places.
-func (p *Program) assemble(pipe uintptr) *machine {
+// assemble makes a machine that works with the memory of its program.
+func (p *Program) assemble() *machine {
 	if len(p.mem) == 0 {
 		p.Reserve(1)
 	}
-	m := &machine{
-		ops: p.ops, labels: p.labels, slots: make([]uintptr, len(p.ops)), mem: p.mem,
-		base: uintptr(unsafe.Pointer(unsafe.SliceData(p.mem))), // heap memory does not move
-		pipe: pipe, block: ^uint64(0),
-	}
-	for _, l := range p.links {
-		binary.NativeEndian.PutUint64(p.mem[l.at:], uint64(m.base+uintptr(l.to)))
-	}
+	m := &machine{ops: p.ops, labels: p.labels, slots: make([]uintptr, len(p.ops)), mem: p.mem, pipe: noPipe}
+	m.link(p.links) // heap memory does not move
 	return m
 }
 
-// start forks. The child never returns from it, and with shared memory uses the stack only
-// below this frame, which the parent, held until then, leaves at once.
+// link makes addresses out of places.
+func (m *machine) link(links []link) {
+	m.base, m.block = uintptr(unsafe.Pointer(unsafe.SliceData(m.mem))), ^uint64(0)
+	for _, l := range links {
+		binary.NativeEndian.PutUint64(m.mem[l.at:], uint64(m.base+uintptr(l.to)))
+	}
+}
+
+// start forks. The child never returns from it. Without a stack of its own it uses this one, only below
+// this frame, which the parent, held until then, leaves at once.
 //
 //go:noinline
 //go:nosplit
 //go:norace
-func (m *machine) start(flags uintptr) (pid, errno uintptr) {
+func (m *machine) start(flags, stack, local uintptr) (pid, errno uintptr) {
+	run := (*machine).run // a pointer to a pointer to its code
+	entry := **(**uintptr)(unsafe.Pointer(&run))
 	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&m.block)), uintptr(unsafe.Pointer(&m.mask)), maskSize, 0, 0)
-	pid, errno = rawClone(flags)
-	if pid == 0 && errno == 0 {
+	if stack != 0 {
+		pid, errno = rawCloneOn(flags, stack, local, entry, m)
+	} else if pid, errno = rawClone(flags); pid == 0 && errno == 0 {
 		m.run()
 	}
 	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&m.mask)), 0, maskSize, 0, 0)

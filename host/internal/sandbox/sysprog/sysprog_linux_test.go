@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -200,6 +201,31 @@ func TestInstructions(t *testing.T) {
 }
 
 // An init that reports how its child ended, and ends when nothing is left.
+// A child with a copy of the memory gets no copy of the heap: that is what makes it fast.
+func TestForkLeavesTheHeapOut(t *testing.T) {
+	ways(t, func(t *testing.T, run func(*Program) (int, error)) {
+		p := &Program{}
+		heap := &[64]byte{}
+		fd := p.Call(unix.SYS_MEMFD_CREATE, p.String("x").Arg(), Int(0))
+		p.Call(unix.SYS_WRITE, fd.Arg(), p.Words(0).Arg(), Int(8))
+		got := p.Call(unix.SYS_WRITE, fd.Arg(), Int(uintptr(unsafe.Pointer(heap))), Int(8))
+		p.Accept(unix.EFAULT)
+		copied := p.Label()
+		p.JumpIf(got, Int(-int(unix.EFAULT)), copied)
+		p.shell("exit 1")
+		p.Place(copied)
+		p.shell("exit 2")
+		want := 1
+		if strings.HasSuffix(t.Name(), "copied") {
+			want = 2
+		}
+		if status, err := run(p); status != want || err != nil {
+			t.Errorf("exit status %d, %v; want %d: 1 is a heap that can be read, 2 one that is not there", status, err, want)
+		}
+		runtime.KeepAlive(heap)
+	})
+}
+
 func TestForkWithin(t *testing.T) {
 	var fails, report [2]int
 	if err := errors.Join(unix.Pipe2(fails[:], unix.O_CLOEXEC), unix.Pipe2(report[:], unix.O_CLOEXEC)); err != nil {
