@@ -205,7 +205,7 @@ func (b *Before) Verify(ctx context.Context) []Change {
 		if c.Want == NoLink {
 			now, err = b.firstLink(c.Path)
 		} else {
-			now, err = look(c.Path)
+			now, err = Look(c.Path)
 		}
 		switch {
 		case err != nil && err != errLink:
@@ -241,7 +241,7 @@ func (b *Before) leadsOn(p string) bool {
 
 // firstLink is a link on the way to a path, or what stands there.
 func (b *Before) firstLink(p string) (Node, error) {
-	n, err := look(p)
+	n, err := Look(p)
 	if err == errLink {
 		return Node{Path: p, Kind: Link}, nil
 	}

@@ -63,7 +63,7 @@ func Survey(ctx context.Context, d *policy.Declared, o Options) (*Facts, error) 
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			n, err := look(p)
+			n, err := Look(p)
 			if err != nil && err != errLink {
 				return nil, fmt.Errorf("%s: %w", p, err)
 			}
@@ -102,7 +102,7 @@ func (f *Facts) List(ctx context.Context, dirs []string, limit int) error {
 			if !utf8.ValidString(name) {
 				continue // no rule can name it
 			}
-			n, err := look(path.Join(dir, name))
+			n, err := Look(path.Join(dir, name))
 			if err != nil && err != errLink {
 				return fmt.Errorf("%s: %w", path.Join(dir, name), err)
 			}

@@ -15,12 +15,16 @@ func look(p string) (Node, error) {
 	return Node{Path: p, Kind: kindOf(st.Mode), ID: ID{st.Dev, st.Ino}}, nil
 }
 
-// openEntry opens the entry at a canonical path, for looking at it only, without following any link.
-func openEntry(p string) (int, error) {
-	how := unix.OpenHow{
-		Flags:   unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
-	}
+// How OpenEntry calls openat2, for who cannot call it.
+const (
+	EntryFlags   = unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	EntryResolve = unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
+)
+
+// OpenEntry opens what stands at a canonical path, for looking at it and for rules on it only. It follows
+// no link: one on the way is ELOOP, one in the place itself is what is opened. The error is a number.
+func OpenEntry(p string) (int, error) {
+	how := unix.OpenHow{Flags: EntryFlags, Resolve: EntryResolve}
 	for {
 		fd, err := unix.Openat2(unix.AT_FDCWD, p, &how)
 		if err != unix.EINTR && err != unix.EAGAIN { // EAGAIN: somebody renamed while the kernel was resolving
@@ -31,7 +35,7 @@ func openEntry(p string) (int, error) {
 
 // stat is nil for what is not there.
 func stat(p string) (*unix.Stat_t, error) {
-	fd, err := openEntry(p)
+	fd, err := OpenEntry(p)
 	switch err {
 	case nil:
 		var st unix.Stat_t
@@ -84,7 +88,7 @@ func measure(p string) (mark, error) {
 
 // readLink is where the symlink at a canonical path leads.
 func readLink(p string) (string, error) {
-	fd, err := openEntry(p)
+	fd, err := OpenEntry(p)
 	if err == unix.ENOSYS { // as in stat
 		return os.Readlink(p)
 	}

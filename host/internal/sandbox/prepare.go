@@ -74,7 +74,7 @@ func (p *Prepared) makeAll(dirs []string) bool {
 		if err != nil {
 			return false
 		}
-		n, err := look(dir)
+		n, err := Look(dir)
 		if err != nil || n.Kind != Dir {
 			return false
 		}
@@ -87,7 +87,7 @@ func (p *Prepared) makeAll(dirs []string) bool {
 func (p *Prepared) Undo() error {
 	var errs []error
 	for _, n := range slices.Backward(p.made) {
-		now, err := look(n.Path)
+		now, err := Look(n.Path)
 		if err == nil && now != n {
 			continue // gone, or another one
 		}

@@ -39,6 +39,6 @@ func Watch(nodes []Node) (*Watcher, error) { return watch(nodes) }
 
 // inPlace reports whether the same object still stands there.
 func inPlace(n Node) bool {
-	now, err := look(n.Path)
+	now, err := Look(n.Path)
 	return err == nil && now.Kind == n.Kind && now.ID == n.ID
 }

@@ -45,9 +45,7 @@ func watch(nodes []Node) (*Watcher, error) {
 
 // addWatch watches a directory at a canonical path without following a symlink on the way.
 func addWatch(fd int, dir string) (int32, error) {
-	held, err := unix.Openat2(unix.AT_FDCWD, dir, &unix.OpenHow{
-		Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
-	})
+	held, err := OpenEntry(dir)
 	if err != nil {
 		return 0, err
 	}

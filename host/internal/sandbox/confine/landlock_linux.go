@@ -192,31 +192,20 @@ func (r *Renderer) tempRights() uint64 {
 	return r.Mapping.rights(jptool.AllCaps) | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK
 }
 
-// The way a path of the plan is opened.
-const (
-	nodeFlags   = unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC
-	nodeResolve = unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
-)
-
-// openPath opens a canonical path without following any link.
+// openPath opens a canonical path of the plan.
 func openPath(path string) (int, *unix.Stat_t, error) {
-	how := unix.OpenHow{Flags: nodeFlags, Resolve: nodeResolve}
-	for {
-		fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
-		switch err {
-		case nil:
-			st := &unix.Stat_t{}
-			if err := unix.Fstat(fd, st); err != nil {
-				return -1, nil, errors.Join(err, unix.Close(fd))
-			}
-			return fd, st, nil
-		case unix.EINTR, unix.EAGAIN: // somebody renamed while the kernel was resolving
-		case unix.ENOENT, unix.ENOTDIR, unix.ELOOP:
-			return -1, nil, &ChangedError{path}
-		default:
-			return -1, nil, fmt.Errorf("opening %q: %w", path, err)
+	fd, err := sandbox.OpenEntry(path)
+	switch err {
+	case nil:
+		st := &unix.Stat_t{}
+		if err := unix.Fstat(fd, st); err != nil {
+			return -1, nil, errors.Join(err, unix.Close(fd))
 		}
+		return fd, st, nil
+	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP:
+		return -1, nil, &ChangedError{path}
 	}
+	return -1, nil, fmt.Errorf("opening %q: %w", path, err)
 }
 
 // openNode opens a node and makes sure that it is the same as before.

@@ -109,7 +109,7 @@ func (r *Renderer) newWriter(plan *sandbox.Plan, cmd *exec.Cmd) (*writer, error)
 	}
 	w.Grow(72+8*mounts, 5<<10+128*mounts) // most programs
 	w.none = w.String("")
-	w.how = w.Words(nodeFlags, 0, nodeResolve)
+	w.how = w.Words(sandbox.EntryFlags, 0, sandbox.EntryResolve)
 	w.stat = w.Reserve(statSize)
 	return w, nil
 }
