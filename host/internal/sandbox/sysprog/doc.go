@@ -15,8 +15,8 @@
 // There are two ways to start one. [Program.Exec] shares the memory with the child and
 // holds the calling thread until execve (vfork), as the standard library does: fast, and for
 // short programs only, because the garbage collector waits with it. [Program.Fork] gives
-// the child a copy of the memory, without the heap; the child may then take its time and live on without
-// execve.
+// the child a copy of the memory, without the heap; the child may then take its time and
+// live on without execve.
 //
 // Signals are blocked around the fork, and in the child until [Program.Execve], which first
 // sets all signals to their default action: a tool starts with none ignored or blocked.

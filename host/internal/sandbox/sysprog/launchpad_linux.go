@@ -62,7 +62,8 @@ func newLaunchpad(p *Program) (*launchpad, error) {
 func (l *launchpad) start(flags, pipe uintptr, p *Program) (pid, errno uintptr) {
 	l.m.pipe = pipe
 	stack, local := uintptr(unsafe.Pointer(&l.mem[padHead-64])), uintptr(unsafe.Pointer(&l.mem[padPage/2]))
-	heap := uintptr(unsafe.Pointer(unsafe.SliceData(p.ops))) &^ (heapArena - 1)
+	// By the memory, which no program is without: of a null pointer's arena the child needs the code.
+	heap := uintptr(unsafe.Pointer(unsafe.SliceData(p.mem))) &^ (heapArena - 1)
 	syscall.ForkLock.Lock()
 	defer syscall.ForkLock.Unlock()
 	syscall.RawSyscall(unix.SYS_MADVISE, heap, heapArena, unix.MADV_DONTFORK)

@@ -179,6 +179,7 @@ func TestInstructions(t *testing.T) {
 				p.Topic("the program")
 				p.Execve(p.String("/no/such"), p.Strings(nil), p.Strings(nil))
 			}, fail: "the program", errno: unix.ENOENT},
+			{name: "all is missing", write: func(*Program) {}, want: lost},
 			{name: "the end is missing", write: func(p *Program) { p.Call(unix.SYS_GETPID) }, want: lost},
 		} {
 			t.Run(c.name, func(t *testing.T) {
@@ -200,7 +201,6 @@ func TestInstructions(t *testing.T) {
 	})
 }
 
-// An init that reports how its child ended, and ends when nothing is left.
 // A child with a copy of the memory gets no copy of the heap: that is what makes it fast.
 func TestForkLeavesTheHeapOut(t *testing.T) {
 	ways(t, func(t *testing.T, run func(*Program) (int, error)) {
@@ -226,6 +226,7 @@ func TestForkLeavesTheHeapOut(t *testing.T) {
 	})
 }
 
+// An init that reports how its child ended, and ends when nothing is left.
 func TestForkWithin(t *testing.T) {
 	var fails, report [2]int
 	if err := errors.Join(unix.Pipe2(fails[:], unix.O_CLOEXEC), unix.Pipe2(report[:], unix.O_CLOEXEC)); err != nil {
