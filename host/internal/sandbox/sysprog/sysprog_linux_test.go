@@ -7,13 +7,13 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -208,7 +208,7 @@ func TestForkLeavesTheHeapOut(t *testing.T) {
 		heap := &[64]byte{}
 		fd := p.Call(unix.SYS_MEMFD_CREATE, p.String("x").Arg(), Int(0))
 		p.Call(unix.SYS_WRITE, fd.Arg(), p.Words(0).Arg(), Int(8))
-		got := p.Call(unix.SYS_WRITE, fd.Arg(), Int(uintptr(unsafe.Pointer(heap))), Int(8))
+		got := p.Call(unix.SYS_WRITE, fd.Arg(), Int(reflect.ValueOf(heap).Pointer()), Int(8))
 		p.Accept(unix.EFAULT)
 		copied := p.Label()
 		p.JumpIf(got, Int(-int(unix.EFAULT)), copied)
