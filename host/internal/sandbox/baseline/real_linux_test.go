@@ -202,6 +202,16 @@ func BenchmarkDynamic(b *testing.B) {
 	}
 }
 
+// The names in /etc, of which there are hundreds on some systems.
+func BenchmarkNames(b *testing.B) {
+	for b.Loop() {
+		s := system{}
+		if s.list(tree{}); len(s.names) == 0 {
+			b.Fatal("nothing was found")
+		}
+	}
+}
+
 // The first look of a process, as every `jphost run` has one.
 func BenchmarkDynamicFirst(b *testing.B) {
 	for b.Loop() {

@@ -1,6 +1,8 @@
 package baseline
 
 import (
+	"bytes"
+	"encoding/binary"
 	"path"
 	"slices"
 	"strings"
@@ -60,8 +62,10 @@ type system struct {
 	places []*place
 	// stamps are the directories that all of it was found in, as they were; nil if nobody wants to know.
 	stamps map[string]stamp
-	// While it was gathered: directories that were seen, and the names in /etc.
+	// While it was gathered: directories that were seen, whether the names in /etc that are asked for
+	// are there, and the paths of those there that have a version.
 	dirs, names known
+	versioned   []string
 }
 
 type stamp struct {
@@ -103,17 +107,15 @@ func (t tree) system(static, network bool, dirs known) *system {
 	if !static {
 		s.programs(t)
 		s.each(t, startNames)
-		for name := range s.names {
-			if prefixed(name) {
-				s.one(t, "/etc/"+name)
-			}
+		for _, path := range s.versioned {
+			s.one(t, path)
 		}
 	}
 	if network {
 		s.each(t, netNames)
 	}
 	s.each(t, trust)
-	s.dirs, s.names = nil, nil
+	s.dirs, s.names, s.versioned = nil, nil, nil
 	if systems.known == nil {
 		systems.known = map[systemKey]*system{}
 	}
@@ -132,7 +134,7 @@ func (s *system) programs(t tree) {
 }
 
 // list reads the names in /etc once, which is cheaper than asking for each; without
-// them, each is asked for. It keeps those that somebody asks for.
+// them, each is asked for.
 func (s *system) list(t tree) {
 	s.stamp(t, "/etc/x")
 	fd, err := unix.Open(t.root+"/etc", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -141,42 +143,64 @@ func (s *system) list(t tree) {
 	}
 	defer unix.Close(fd)
 	s.names = make(known, 64)
-	buf, names := make([]byte, 4<<10), make([]string, 0, 128)
+	for _, paths := range [][]string{startNames, netNames, trust} {
+		for _, path := range paths {
+			if name := inEtc(path); name != "" {
+				s.names[name] = false
+			}
+		}
+	}
+	buf := make([]byte, 4<<10)
 	for {
 		n, err := unix.ReadDirent(fd, buf)
-		if err == unix.EINTR {
+		switch {
+		case err == unix.EINTR:
 			continue
-		}
-		if err != nil || n <= 0 {
+		case err != nil:
+			s.names, s.versioned = nil, nil
+			return
+		case n <= 0:
 			return
 		}
-		_, _, names = unix.ParseDirent(buf[:n], -1, names[:0])
-		for _, name := range names {
-			if inEtc(startNames, name) || inEtc(netNames, name) || inEtc(trust, name) || prefixed(name) {
-				s.names[name] = true
+		for entries := buf[:n]; len(entries) > 0; {
+			var name []byte
+			name, entries = nextEntry(entries)
+			if _, asked := s.names[string(name)]; asked {
+				s.names[string(name)] = true
+			} else if prefixed(name) {
+				s.versioned = append(s.versioned, "/etc/"+string(name))
 			}
 		}
 	}
 }
 
-// inEtc reports whether paths has the name in /etc, or something below it.
-func inEtc(paths []string, name string) bool {
-	return slices.ContainsFunc(paths, func(path string) bool {
-		rest, ok := strings.CutPrefix(path, "/etc/")
-		return ok && strings.HasPrefix(rest, name) && (len(rest) == len(name) || rest[len(name)] == '/')
-	})
+// nextEntry takes the first of some struct linux_dirent64 apart. unix.ParseDirent makes a string of
+// every name, and most are not asked for.
+func nextEntry(entries []byte) (name, rest []byte) {
+	const sizeAt, nameAt = 16, 19
+	size := binary.NativeEndian.Uint16(entries[sizeAt:])
+	name, _, _ = bytes.Cut(entries[nameAt:size], []byte{0})
+	return name, entries[size:]
 }
 
-func prefixed(name string) bool {
-	return slices.ContainsFunc(startPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+// inEtc is the name in /etc that a path begins with, or nothing.
+func inEtc(path string) string {
+	rest, ok := strings.CutPrefix(path, "/etc/")
+	if !ok {
+		return ""
+	}
+	name, _, _ := strings.Cut(rest, "/")
+	return name
+}
+
+func prefixed(name []byte) bool {
+	return slices.ContainsFunc(startPrefixes, func(prefix string) bool { return bytes.HasPrefix(name, []byte(prefix)) })
 }
 
 func (s *system) each(t tree, paths []string) {
 	for _, path := range paths {
-		if rest, ok := strings.CutPrefix(path, "/etc/"); ok {
-			if first, _, _ := strings.Cut(rest, "/"); s.names != nil && !s.names[first] {
-				continue
-			}
+		if name := inEtc(path); name != "" && s.names != nil && !s.names[name] {
+			continue
 		}
 		s.one(t, path)
 	}
