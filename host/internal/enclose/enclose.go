@@ -10,14 +10,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/private"
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/baseline"
 	"github.com/jptools/jptools/jptool"
@@ -61,7 +60,7 @@ type Call struct {
 	*sandbox.Prepared
 	program  Program
 	required bool
-	temp     *private
+	temp     *private.Dir
 	before   *sandbox.Before
 	watcher  *sandbox.Watcher
 	stop     context.CancelCauseFunc
@@ -81,11 +80,11 @@ func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (*C
 		return nil, err
 	}
 	c := &Call{program: p, required: s.Required}
-	shelf := shelfIn(s.TempBase)
-	temp := shelf.name()
+	shelf := private.ShelfIn(s.TempBase)
+	temp := shelf.Name()
 	c.Prepared, err = sandbox.Prepare(ctx, d, s.Machine, sandbox.Options{
 		Required: s.Required, Tier: s.Tier, Runtime: parts(needs), Devices: devices(needs),
-		Temp: filepath.ToSlash(filepath.Join(shelf.dir, temp)), Limits: s.Limits, FirstFD: s.FirstFD,
+		Temp: filepath.ToSlash(shelf.Path(temp)), Limits: s.Limits, FirstFD: s.FirstFD,
 	})
 	if c.Prepared == nil {
 		return nil, err
@@ -102,7 +101,7 @@ func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (*C
 		})
 	}
 	if c.Plan.Tier != sandbox.TierNamespace && c.Plan.Temp != "" {
-		if c.temp, err = shelf.private(temp); err != nil {
+		if c.temp, err = shelf.Make(temp); err != nil {
 			return nil, errors.Join(fmt.Errorf("making the private directory of the call: %w\nset TMPDIR to a directory that may be written", err), c.Undo())
 		}
 	}
@@ -218,9 +217,7 @@ func (c *Call) release() error {
 		c.stop(nil)
 	}
 	if c.temp != nil {
-		errs = append(errs, c.temp.remove())
+		errs = append(errs, c.temp.Remove())
 	}
 	return errors.Join(append(errs, c.Undo())...)
 }
-
-func random() string { return strconv.FormatUint(rand.Uint64(), 36) }

@@ -3,11 +3,12 @@ package confine
 import (
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 
 	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/private"
 	"github.com/jptools/jptools/host/internal/sandbox"
 )
 
@@ -105,7 +106,8 @@ func Start(plan []byte, cmd *exec.Cmd) (launch.Started, error) {
 	if p.Tier == sandbox.TierLandlock {
 		started.Signal = starting.Signal
 		if p.Temp != "" { // in the other tier it goes with the private tree
-			started.Orphaned = func() { _ = os.RemoveAll(p.Temp) }
+			// Nobody is left to be told; what it cannot remove, later calls find.
+			started.Orphaned = func() { _ = private.Remove(filepath.FromSlash(p.Temp)) }
 		}
 	}
 	return started, nil

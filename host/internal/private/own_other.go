@@ -1,6 +1,6 @@
 //go:build !linux && !darwin
 
-package enclose
+package private
 
 import (
 	"errors"

@@ -1,35 +1,40 @@
-package enclose
+// Package private makes directories for temporary files that belong to one call, and removes them
+// whatever the call's program has made of them. A call whose process was killed leaves its directory
+// behind; later calls find it, and remove it.
+package private
 
 import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 )
 
-// shelf is where private directories are made: in a directory of the user's own, so that those
+// Shelf is where private directories are made: in a directory of the user's own, so that those
 // which were left behind are found however much else there is, or among everything else where
 // somebody else has taken its name. There nobody looks for what was left.
-type shelf struct {
+type Shelf struct {
 	dir string
 	own bool
 }
 
-// shelfIn finds the shelf in a directory for temporary files. It makes nothing: most calls need
+// ShelfIn finds the shelf in a directory for temporary files. It makes nothing: most calls need
 // none.
-func shelfIn(base string) shelf {
+func ShelfIn(base string) Shelf {
 	dir := filepath.Join(base, fmt.Sprintf("jphost-%d", os.Geteuid()))
 	is, err := os.Lstat(dir)
 	if err == nil && !ours(is) || err != nil && !errors.Is(err, fs.ErrNotExist) || !canLock {
-		return shelf{dir: base}
+		return Shelf{dir: base}
 	}
-	return shelf{dir: dir, own: true}
+	return Shelf{dir: dir, own: true}
 }
 
-// name is one for a new directory. Nobody can guess it.
-func (s shelf) name() string {
+// Name is one for a new directory. Nobody can guess it.
+func (s Shelf) Name() string {
 	name := fmt.Sprintf("%d-%s", os.Getpid(), random())
 	if !s.own {
 		return "jphost-" + name
@@ -37,16 +42,20 @@ func (s shelf) name() string {
 	return name
 }
 
-// private is the private directory of a call. It is locked: the lock goes when the process goes,
+// Path is where the directory of that name is, once it is made.
+func (s Shelf) Path(name string) string { return filepath.Join(s.dir, name) }
+
+// Dir is the private directory of a call. It is locked: the lock goes when the process goes,
 // however it ends, so whoever gets it knows that the directory was left behind.
-type private struct {
+type Dir struct {
 	in   *os.Root
 	name string
 	lock *os.File
 }
 
-// private makes a directory, and removes some that were left behind.
-func (s shelf) private(name string) (p *private, err error) {
+// Make makes a directory, mode 0700, and removes some that were left behind. That there is something of
+// the name is an error.
+func (s Shelf) Make(name string) (p *Dir, err error) {
 	if s.own {
 		err := os.Mkdir(s.dir, 0o700)
 		if err == nil {
@@ -56,7 +65,7 @@ func (s shelf) private(name string) (p *private, err error) {
 			return nil, err
 		}
 	}
-	p = &private{name: name}
+	p = &Dir{name: name}
 	if p.in, err = os.OpenRoot(s.dir); err != nil {
 		return nil, err
 	}
@@ -74,18 +83,18 @@ func (s shelf) private(name string) (p *private, err error) {
 		return nil, errors.Join(err, p.in.Close())
 	}
 	if err := p.in.Chmod(name, 0o700); err != nil {
-		return nil, errors.Join(err, p.remove())
+		return nil, errors.Join(err, p.Remove())
 	}
-	if p.lock, err = openDir(filepath.Join(s.dir, name)); err != nil {
-		return nil, errors.Join(err, p.remove())
+	if p.lock, err = openDir(s.Path(name)); err != nil {
+		return nil, errors.Join(err, p.Remove())
 	}
 	// Where locks do not work nobody removes anything either: that takes one.
 	_ = lock(p.lock, true)
 	return p, nil
 }
 
-// remove removes the directory with all that is in it.
-func (p *private) remove() error {
+// Remove removes the directory with all that is in it, and unlocks it.
+func (p *Dir) Remove() error {
 	left := unbounded
 	err := removeAll(p.in, p.name, &left)
 	if p.lock != nil {
@@ -140,3 +149,5 @@ func abandoned(in *os.Root, name string) bool {
 
 // since is time.Since; a variable for tests.
 var since = time.Since
+
+func random() string { return strconv.FormatUint(rand.Uint64(), 36) }

@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package enclose
+package private
 
 import (
 	"bufio"
@@ -24,14 +24,14 @@ func TestMain(m *testing.M) {
 	if base == "" {
 		os.Exit(m.Run())
 	}
-	s := shelfIn(base)
-	name := s.name()
-	p, err := s.private(name)
+	s := ShelfIn(base)
+	name := s.Name()
+	p, err := s.Make(name)
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	fmt.Println(filepath.Join(s.dir, name))
+	fmt.Println(s.Path(name))
 	_, _ = bufio.NewReader(os.Stdin).ReadByte()
 	runtime.KeepAlive(p) // else its lock could go before
 }
@@ -67,13 +67,13 @@ func later(t *testing.T) {
 // call is one call with a private directory, from its beginning to its end.
 func call(t *testing.T, base string) {
 	t.Helper()
-	s := shelfIn(base)
-	name := s.name()
-	p, err := s.private(name)
+	s := ShelfIn(base)
+	name := s.Name()
+	p, err := s.Make(name)
 	do(t, err)
 	do(t, os.WriteFile(filepath.Join(s.dir, name, "file"), nil, 0o600))
-	do(t, p.remove())
-	if there(filepath.Join(s.dir, name)) {
+	do(t, p.Remove())
+	if there(s.Path(name)) {
 		t.Error("a call left its directory")
 	}
 }
@@ -138,7 +138,7 @@ func TestSweep(t *testing.T) {
 func TestSweepIsBounded(t *testing.T) {
 	base := t.TempDir()
 	call(t, base)
-	shelf := shelfIn(base).dir
+	shelf := ShelfIn(base).dir
 	left := func() int {
 		list, err := os.ReadDir(shelf)
 		do(t, err)
@@ -179,16 +179,16 @@ func TestShelfOfSomebodyElse(t *testing.T) {
 			base := t.TempDir()
 			elsewhere := filepath.Join(base, "elsewhere")
 			do(t, os.MkdirAll(elsewhere+"/old", 0o700))
-			dir := shelfIn(base).dir
+			dir := ShelfIn(base).dir
 			do(t, take(dir, elsewhere))
 			later(t)
-			if s := shelfIn(base); s.own || s.dir != base {
+			if s := ShelfIn(base); s.own || s.dir != base {
 				t.Errorf("%+v is used", s)
 			}
 			call(t, base)
 			// And taken between the look and the use.
-			if p, err := (shelf{dir: dir, own: true}).private("x"); err == nil {
-				t.Error("it was used all the same", p.remove())
+			if p, err := (Shelf{dir: dir, own: true}).Make("x"); err == nil {
+				t.Error("it was used all the same", p.Remove())
 			}
 			list, err := os.ReadDir(base)
 			do(t, err)
@@ -201,16 +201,16 @@ func TestShelfOfSomebodyElse(t *testing.T) {
 
 // A program can use its directory whatever the umask of jphost is.
 func TestUmask(t *testing.T) {
-	s := shelfIn(t.TempDir())
-	name := s.name()
+	s := ShelfIn(t.TempDir())
+	name := s.Name()
 	old := syscall.Umask(0o377)
-	p, err := s.private(name)
+	p, err := s.Make(name)
 	syscall.Umask(old)
 	do(t, err)
-	for _, dir := range []string{s.dir, filepath.Join(s.dir, name)} {
+	for _, dir := range []string{s.dir, s.Path(name)} {
 		if is, err := os.Stat(dir); err != nil || is.Mode().Perm() != 0o700 {
 			t.Errorf("%s: %v, %v; want mode 0700", dir, is, err)
 		}
 	}
-	do(t, p.remove())
+	do(t, p.Remove())
 }

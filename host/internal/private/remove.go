@@ -1,4 +1,4 @@
-package enclose
+package private
 
 import (
 	"errors"
@@ -15,6 +15,16 @@ import (
 const unbounded = math.MaxInt
 
 var errMuch = errors.New("there is more in it than is removed at once")
+
+// Remove removes a private directory without its Dir, when the process that made it is gone.
+func Remove(path string) error {
+	in, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	left := unbounded
+	return errors.Join(removeAll(in, filepath.Base(path), &left), in.Close())
+}
 
 // removeAll removes a directory that a program could do anything in: take away its own rights on
 // what is below, nest directories deeper than descriptors or the length of paths go, or replace it,
