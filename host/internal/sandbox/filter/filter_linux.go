@@ -90,15 +90,43 @@ var shared = [...]uint32{
 	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMCTL, unix.SYS_SEMTIMEDOP, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
 }
 
-// The commands of ioctl(2) that put bytes into a terminal as if they were typed, and those
-// that change attributes of a file that need only be open.
+// The commands of ioctl(2) that are refused always, and those that change attributes of a file that need
+// only be open.
+var (
+	commands = [...]uint32{
+		unix.TIOCSTI, tioclinux, // bytes into a terminal, as if they were typed
+		// File systems make and remove entries by these where no other part of the kernel looks, Landlock
+		// neither. A snapshot of what may be read is also one of what lies under masks.
+		btrfsSnapshot, btrfsSnapshot2, btrfsSubvolume, btrfsSubvolume2, btrfsRemove, btrfsRemove2,
+		bcachefsSubvolume, bcachefsRemove, ocfs2Reflink,
+		unix.FS_IOC_ADD_ENCRYPTION_KEY, unix.FS_IOC_REMOVE_ENCRYPTION_KEY, // they lock what the user has encrypted
+	}
+	attributes = [...]uint32{
+		unix.FS_IOC_SETFLAGS, fsIocSetVersion, fsIoc32SetFlags, fsIoc32SetVers, fsIocFsSetXattr, fsIocSetEncrypt, unix.FS_IOC_ENABLE_VERITY,
+		fatSetAttributes, btrfsSetFlags, btrfsSetReceived,
+	}
+)
+
 const (
-	tioclinux        = 0x541c
-	fsIocSetVersion  = 0x40087602
-	fsIoc32SetFlags  = 0x40046602
-	fsIoc32SetVers   = 0x40047602
-	fsIocFsSetXattr  = 0x401c5820
-	fsIocSetEncrypt  = 0x800c6613
+	tioclinux         = 0x541c
+	btrfsSnapshot     = 0x50009401
+	btrfsSnapshot2    = 0x50009417
+	btrfsSubvolume    = 0x5000940e
+	btrfsSubvolume2   = 0x50009418
+	btrfsRemove       = 0x5000940f
+	btrfsRemove2      = 0x5000943f
+	btrfsSetFlags     = 0x4008941a
+	btrfsSetReceived  = 0xc0c89425
+	bcachefsSubvolume = 0x4020bc10
+	bcachefsRemove    = 0x4020bc11
+	ocfs2Reflink      = 0x40186f04
+	fatSetAttributes  = 0x40047211
+	fsIocSetVersion   = 0x40087602
+	fsIoc32SetFlags   = 0x40046602
+	fsIoc32SetVers    = 0x40047602
+	fsIocFsSetXattr   = 0x401c5820
+	fsIocSetEncrypt   = 0x800c6613
+
 	personalityQuery = 0xffffffff
 	addrNoRandomize  = 0x0040000
 )
@@ -110,14 +138,14 @@ type judged struct {
 }
 
 func judgements(o Options) []judged {
-	commands := []uint32{unix.TIOCSTI, tioclinux}
+	refused := commands[:]
 	if o.Frozen {
-		commands = append(commands, unix.FS_IOC_SETFLAGS, fsIocSetVersion, fsIoc32SetFlags, fsIoc32SetVers, fsIocFsSetXattr, fsIocSetEncrypt, unix.FS_IOC_ENABLE_VERITY)
+		refused = slices.Concat(refused, attributes[:])
 	}
 	list := []judged{
 		{unix.SYS_CLONE, notWith(0, spaces, unix.EPERM)},
 		{unix.SYS_UNSHARE, notWith(0, spaces|spaceTime, unix.EPERM)},
-		{unix.SYS_IOCTL, choose(1, commands, refuse(unix.EPERM), allow())},
+		{unix.SYS_IOCTL, choose(1, refused, refuse(unix.EPERM), allow())},
 		// Sending can connect as well, and Landlock looks at connect(2) only.
 		{unix.SYS_SENDTO, notWith(3, unix.MSG_FASTOPEN, unix.EOPNOTSUPP)},
 		{unix.SYS_SENDMSG, notWith(2, unix.MSG_FASTOPEN, unix.EOPNOTSUPP)},
