@@ -20,7 +20,7 @@ func init() { commands["tty"] = tty }
 // tty runs a command on a pseudo-terminal of its own, with a person who follows a dialogue:
 // tty CODE DIALOGUE COMMAND…. A line `< TEXT` of the dialogue waits until the terminal
 // shows TEXT after what was waited for before, `? FILE` until the file exists, `> TEXT` types a
-// line, `^C` the key, and `= FILE TEXT` writes a line to a file meanwhile. CODE is
+// line, `^C` the key (and so `^Z` and `^\`), and `= FILE TEXT` writes a line to a file meanwhile. CODE is
 // the exit status. Afterwards the files screen, out and err hold what came where. After
 // `tty -all` standard output and standard error are the terminal as well.
 func tty(ts *testscript.TestScript, neg bool, args []string) {
@@ -100,8 +100,8 @@ func tty(ts *testscript.TestScript, neg bool, args []string) {
 		case strings.HasPrefix(line, "= "):
 			name, text, _ := strings.Cut(line[2:], " ")
 			ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text+"\n"), 0o600))
-		case line == "^C":
-			_, err := master.Write([]byte{3})
+		case len(line) == 2 && line[0] == '^':
+			_, err := master.Write([]byte{line[1] & 0x1f})
 			ts.Check(err)
 		default:
 			_ = cmd.Process.Kill()

@@ -35,7 +35,7 @@ func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
 		return exit.With(exit.Usage, err)
 	}
 	s := enclose.Settings{Required: c.Required, Tier: c.tier(), Machine: m, Paths: g.extra, Limits: g.limits, TempBase: a.tempBase()}
-	signals := passed()
+	signals := pass()
 	for attempt := 0; ; attempt++ {
 		call, err := enclose.Prepare(a.ctx, g.declared, p, s)
 		if refused := (*sandbox.RefusedError)(nil); errors.As(err, &refused) {

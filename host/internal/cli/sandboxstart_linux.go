@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"runtime"
 	"strings"
 	"syscall"
@@ -24,7 +23,7 @@ import (
 )
 
 // start runs the program to its end, and ends what it leaves behind.
-func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.Program, signals <-chan os.Signal) (syscall.WaitStatus, error) {
+func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.Program, signals passed) (syscall.WaitStatus, error) {
 	// What the program starts and leaves behind becomes a child of this process.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 0, exit.With(exit.Host, err)
@@ -51,7 +50,7 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.P
 	if err != nil {
 		return 0, exit.With(exit.Host, err)
 	}
-	if len(signals) > 0 { // there was no program that could hear it
+	if len(signals.ends) > 0 { // there was no program that could hear it
 		return 0, exit.Errorf(exit.Interrupted, "interrupted before the program was started")
 	}
 	child, err := confine.New().Start(call.Plan, cmd)
@@ -80,17 +79,6 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.P
 	return status, exit.With(exit.Host, err)
 }
 
-// passed receives, from now to the end of this process, the signals that are the program's business.
-// A terminal sends them to the program too, which may go on: so does this process. What was ignored
-// before, as nohup has it, stays ignored, here and by the program. Each signal that is received costs
-// a handshake between threads, so what nobody passes on is ignored instead.
-func passed() <-chan os.Signal {
-	signals := make(chan os.Signal, 8)
-	launch.NotifyUnignored(signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
-	signal.Ignore(unix.SIGQUIT)
-	return signals
-}
-
 // observer has the observer look at the start that follows, and hands its end down. It returns
 // nil where nothing is to be observed, or cannot be, which it says.
 func (c *sandboxExecCmd) observer(a *app, call *enclose.Call, cmd *exec.Cmd) (*observe.Link, error) {
@@ -111,20 +99,22 @@ type overseer struct {
 	ctx     context.Context // ends when the call has to
 	limit   int64           // of processes; 0 is none
 	init    int             // the sandbox's own process above the program, or 0
-	signals <-chan os.Signal
+	signals passed
+	typed   chan os.Signal  // what a terminal does not tell the program itself; nil where it does
 	gone    <-chan struct{} // the observer
 	over    chan struct{}   // the program
 	crowd   chan struct{}   // holds something when there were more processes than the limit
 }
 
 // oversee begins to; link is nil without an observer.
-func oversee(ctx context.Context, call *enclose.Call, child *confine.Process, link *observe.Link, signals <-chan os.Signal) *overseer {
+func oversee(ctx context.Context, call *enclose.Call, child *confine.Process, link *observe.Link, signals passed) *overseer {
 	o := &overseer{
 		ctx: ctx, limit: call.Plan.Limits.Processes, signals: signals,
 		over: make(chan struct{}), crowd: make(chan struct{}, 1),
 	}
 	if child.Init {
 		o.init = child.Pid
+		o.typed = signals.typed()
 	}
 	if link != nil {
 		o.gone = link.Gone()
@@ -143,8 +133,14 @@ func (o *overseer) run() {
 	}
 	for {
 		select {
-		case sig := <-o.signals:
+		case sig := <-o.signals.ends:
 			if sig != unix.SIGINT || o.init != 0 || !inForeground() {
+				launch.SignalDescendants(sig.(unix.Signal))
+			}
+		case sig := <-o.typed:
+			if sig == unix.SIGTSTP {
+				suspend()
+			} else {
 				launch.SignalDescendants(sig.(unix.Signal))
 			}
 		case <-done:
@@ -167,19 +163,6 @@ func (o *overseer) run() {
 			return
 		}
 	}
-}
-
-// inForeground reports whether what is typed on a terminal signals this process, and then the program
-// as well, where it is in the same group: it is not to hear it twice. Under an init it is in a session of
-// its own, and hears nothing of a terminal.
-func inForeground() bool {
-	tty, err := unix.Open("/dev/tty", unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
-	if err != nil {
-		return false
-	}
-	group, err := unix.IoctlGetInt(tty, unix.TIOCGPGRP)
-	_ = unix.Close(tty)
-	return err == nil && group == unix.Getpgrp()
 }
 
 // end is for when the program has ended.

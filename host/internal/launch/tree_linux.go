@@ -95,3 +95,26 @@ func signalProcess(p process, sig unix.Signal) error {
 	}
 	return unix.PidfdSendSignal(fd, sig, nil, 0)
 }
+
+// Orphaned reports whether nobody would have this process go on after a stop: no shell with job control is
+// above its process group. The kernel spares such groups the stop of a terminal.
+func Orphaned() bool {
+	group := unix.Getpgrp()
+	session, err := unix.Getsid(0)
+	for pid := os.Getppid(); err == nil && pid > 0; {
+		above, gone := unix.Getpgid(pid)
+		if gone != nil {
+			return true
+		}
+		if above != group {
+			s, err := unix.Getsid(pid)
+			return err != nil || s != session
+		}
+		p, ok := readProcess(pid)
+		if !ok {
+			return true
+		}
+		pid = p.parent
+	}
+	return true
+}

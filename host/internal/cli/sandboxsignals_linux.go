@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"os"
+	"os/signal"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/jptools/jptools/host/internal/launch"
+)
+
+// passed are the signals that are the program's business, and that jphost outlives: a terminal sends them to
+// the program too, which may go on. What was ignored before, as nohup has it, stays ignored, here and by
+// the program.
+type passed struct {
+	// ends receives those that somebody wants the program to end with.
+	ends chan os.Signal
+	// quit: SIGQUIT was not ignored.
+	quit bool
+}
+
+// pass receives them from now to the end of this process. To receive one more costs a handshake between threads,
+// so what nobody passes on is ignored instead.
+func pass() passed {
+	p := passed{ends: make(chan os.Signal, 8), quit: !signal.Ignored(unix.SIGQUIT)}
+	launch.NotifyUnignored(p.ends, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	signal.Ignore(unix.SIGQUIT)
+	return p
+}
+
+// typed receives, from now on, what else a terminal tells of its keys and its size: under an init the program is in
+// a session of its own, and hears nothing of a terminal.
+func (p passed) typed() chan os.Signal {
+	c := make(chan os.Signal, 8)
+	launch.NotifyUnignored(c, unix.SIGTSTP, unix.SIGWINCH)
+	if p.quit {
+		signal.Notify(c, unix.SIGQUIT)
+	}
+	return c
+}
+
+// suspend does what Ctrl-Z is for: the program stops, and jphost with it, until somebody has jphost go on. Where
+// nobody would, nothing is stopped.
+func suspend() {
+	if launch.Orphaned() {
+		return
+	}
+	for range 2 { // what was started between the first look and the signal is stopped by the second
+		// A program in a session of its own cannot be stopped by SIGTSTP.
+		launch.SignalDescendants(unix.SIGSTOP)
+	}
+	// Sent to this very thread it is there before the call returns. Of SIGTSTP the Go runtime does not
+	// restore the default action, once it was received.
+	runtime.LockOSThread()
+	_ = unix.Tgkill(unix.Getpid(), unix.Gettid(), unix.SIGSTOP)
+	runtime.UnlockOSThread()
+	launch.SignalDescendants(unix.SIGCONT)
+}
+
+// inForeground reports whether what is typed on a terminal signals this process, and then the program
+// as well, where it is in the same group: it is not to hear it twice.
+func inForeground() bool {
+	tty, err := unix.Open("/dev/tty", unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+	if err != nil {
+		return false
+	}
+	group, err := unix.IoctlGetInt(tty, unix.TIOCGPGRP)
+	_ = unix.Close(tty)
+	return err == nil && group == unix.Getpgrp()
+}
