@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -61,114 +60,6 @@ func (h *holding) byGrants() {
 			h.noPrivateTree()+"; it is compared after the call", h.remedyPrivate(), false)
 	}
 	clear(h.pins)
-}
-
-// split takes from each grant what rules below it take away, and what would let an entry be
-// moved that has to stay (fixed, by directory), and gives the whole to the entries on which
-// no such rule lies.
-func (h *holding) split(limit, fixed map[string]jptool.Caps) {
-	var whole []*spot
-	for _, s := range h.spots {
-		if s.bare || s.top == "" || s.missing() {
-			continue
-		}
-		s.e = s.most
-		if most, ok := limit[s.Abs]; ok {
-			s.e &= most
-			s.why = "without namespaces it cannot be kept where it is, and its rights would move with it: " + h.noPrivateTree()
-			s.remedy = h.remedyPrivate() + ", or do not grant delete above it"
-		}
-		whole = append(whole, s)
-	}
-	lost := func(dir string, caps jptool.Caps) (taken jptool.Caps, why string) {
-		for d, move := range fixed {
-			if Holds(dir, d) {
-				taken |= caps & move
-			}
-		}
-		var by *spot
-		for _, p := range whole {
-			if p.Abs != dir && Holds(dir, p.Abs) && p.node.Kind != Link && !p.SelfProtection && caps&^p.e != 0 {
-				taken |= caps &^ p.e
-				by = p
-			}
-		}
-		if taken != 0 {
-			// The entries that are granted something of their own must stay in place.
-			taken |= caps & entryCaps
-		}
-		if by == nil {
-			return taken, fmt.Sprintf("with %s what rules below it depend on could be moved", taken)
-		}
-		return taken, fmt.Sprintf("%s takes away %s below it", first(h.rule(by)), taken)
-	}
-	// Inner before outer: what an inner place loses is taken from the outer ones too.
-	for _, s := range slices.Backward(whole) {
-		full := s.e
-		taken, by := lost(s.Abs, full)
-		if taken == 0 || !s.dir() {
-			continue
-		}
-		var made []*spot
-		complete := !h.tangled(s)
-		var spread func(dir string)
-		spread = func(dir string) {
-			l, known := h.facts.Listings[dir]
-			if !known {
-				h.want = append(h.want, dir)
-			}
-			complete = complete && known && !l.Incomplete
-			for _, n := range l.Entries {
-				if h.at[n.Path] != nil && !h.at[n.Path].bare || n.Kind != Dir && n.Kind != File {
-					continue
-				}
-				caps := full
-				below, _ := lost(n.Path, caps)
-				if n.Kind == File {
-					caps &= fileCaps
-				}
-				if caps &^= below; caps&^(full&^taken) != 0 {
-					made = append(made, &spot{Place: policy.Place{Abs: n.Path, Outside: s.Outside, Caps: caps, Index: -1}, most: caps, e: caps, from: s})
-				}
-				if below != 0 {
-					spread(n.Path)
-				}
-			}
-		}
-		if complete {
-			spread(s.Abs)
-		}
-		s.e &^= taken
-		s.why = fmt.Sprintf("%s, and Landlock alone cannot: %s", by, h.noPrivateTree())
-		s.remedy = h.remedyPrivate() + ", or grant the entries one by one"
-		if !complete {
-			s.why += "; its entries are too many to be granted one by one"
-			continue
-		}
-		s.why += "; each entry that is there now is granted it instead"
-		for _, m := range made {
-			if old := h.at[m.Abs]; old != nil {
-				old.Place, old.most, old.e, old.from, old.bare = m.Place, m.most, m.e, m.from, false
-				continue
-			}
-			h.add(m)
-		}
-	}
-	h.sort()
-}
-
-func first(text, _ string) string { return text }
-
-// tangled reports whether the place can be reached by several mounts, so that a rule on what
-// is in it would hold under one name only.
-func (h *holding) tangled(s *spot) bool {
-	n := 0
-	for _, m := range h.mounts {
-		if s.Outside && (Holds(m.Target, s.Abs) || Holds(s.Abs, m.Target)) {
-			n++
-		}
-	}
-	return n > 1
 }
 
 // place grants what Landlock is to grant, and finds what it grants besides.
