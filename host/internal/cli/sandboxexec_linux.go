@@ -37,17 +37,9 @@ func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
 	s := enclose.Settings{Required: c.Required, Tier: c.tier(), Machine: m, Paths: g.extra, Limits: g.limits, TempBase: a.tempBase()}
 	signals := pass()
 	for attempt := 0; ; attempt++ {
-		call, err := enclose.Prepare(a.ctx, g.declared, p, s)
-		if refused := (*sandbox.RefusedError)(nil); errors.As(err, &refused) {
-			return errors.Join(c.report(a, call, nil), exit.Errorf(exit.Refused, "%w\nleave out --required to run with what can be held", err))
-		}
+		call, err := c.prepare(a, g, p, s)
 		if err != nil {
-			return prepareError(err)
-		}
-		if call.Plan.Tier == sandbox.TierNone {
-			_, end := call.End(a.ctx)
-			why, remedy := m.Lacks("landlock")
-			return errors.Join(end, c.report(a, call, nil), exit.Errorf(exit.Refused, "%s was not run: nothing can be held here: %s\n%s\nor start it without jphost", ask.Visible(p.Argv[0]), why, remedy))
+			return err
 		}
 		c.warn(a, call) // of a further attempt what is new
 		var status syscall.WaitStatus
@@ -79,6 +71,23 @@ func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
 		}
 		return programStatus(status)
 	}
+}
+
+// prepare makes a call that can be started: where nothing can be held, the program is not run.
+func (c *sandboxExecCmd) prepare(a *app, g *given, p enclose.Program, s enclose.Settings) (*enclose.Call, error) {
+	call, err := enclose.Prepare(a.ctx, g.declared, p, s)
+	if refused := (*sandbox.RefusedError)(nil); errors.As(err, &refused) {
+		return nil, errors.Join(c.report(a, call, nil), exit.Errorf(exit.Refused, "%w\nleave out --required to run with what can be held", err))
+	}
+	if err != nil {
+		return nil, prepareError(err)
+	}
+	if call.Plan.Tier == sandbox.TierNone {
+		_, end := call.End(a.ctx)
+		why, remedy := s.Machine.Lacks("landlock")
+		return nil, errors.Join(end, c.report(a, call, nil), exit.Errorf(exit.Refused, "%s was not run: nothing can be held here: %s\n%s\nor start it without jphost", ask.Visible(p.Argv[0]), why, remedy))
+	}
+	return call, nil
 }
 
 // prepareError gives what stands in the way of a start its exit status.
