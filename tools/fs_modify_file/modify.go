@@ -45,7 +45,8 @@ var tool = toolmain.Tool[arguments, options]{
 	Summary: "replace text in files, all or nothing",
 	Description: `Every pattern must match, else nothing is written and the error shows the closest places. Matching
 is exact: text that is only similar is never replaced. Bytes outside the matches stay as they
-are: line ends, byte order mark, invalid UTF-8. The result is a diff.`,
+are: line ends, byte order mark, invalid UTF-8. The diff is shown and asked for (question apply_changes),
+and is the result.`,
 	Example: `--path src/lib.rs --patterns '[{"old":"foo","new":"bar"}]'`,
 	Run:     run,
 }

@@ -31,7 +31,7 @@ type grants struct {
 	RW    []string `name:"rw" sep:"none" placeholder:"PATH" help:"Read, write and execute PATH and all below it."`
 	Grant []string `sep:"none" placeholder:"path=PATH,…" help:"Exactly these capabilities: path=PATH,read,create,update,delete,execute (or write). None withholds."`
 	Env   []string `sep:"none" placeholder:"NAME" help:"Hand down a variable, or with NAME* all that begin so."`
-	Net   bool     `help:"Allow requests to any host at the ports of HTTP, HTTPS and FTP. Other ports need --policy."`
+	Net   bool     `help:"Allow connections to any host at the ports of HTTP, HTTPS and FTP (80, 443, 21). Other ports need --policy."`
 	Limit []string `sep:"none" placeholder:"KEY=VALUE" help:"memory=512MiB, processes=100, cpu_seconds=10, file_size=1GiB."`
 
 	Policy   string `placeholder:"FILE" help:"Take the policy from a JSON file (an access object, or a Context with one; - is standard input)."`
@@ -145,7 +145,10 @@ func (g *grants) access(out *given) (*jptool.AccessPolicy, error) {
 		p.Env = append(p.Env, jptool.EnvRule{Name: name, Read: true})
 	}
 	if g.Net {
-		p.Net = []jptool.NetRule{{Host: "*", Allow: true}}
+		// By port, as nothing finer is held: a rule on requests would be more than is asked for.
+		for _, port := range []uint16{21, 80, 443} {
+			p.Net = append(p.Net, jptool.NetRule{Host: "*", Port: &port, Allow: true})
+		}
 	}
 	return p, nil
 }
@@ -181,7 +184,7 @@ func (out *given) grant(p *jptool.AccessPolicy, flag, path string, caps jptool.C
 		return exit.Errorf(exit.Usage, "%s lies outside of %s, where grants only add: nothing can be withheld\nleave the rule out, and grant narrower paths there", ask.Visible(path), ask.Visible(out.root))
 	}
 	if missing != nil {
-		return cannot("name an existing path")
+		return cannot("name an existing path" + made(dir, abs))
 	}
 	if abs == "/" {
 		return exit.Errorf(exit.Usage, "%s is everything there is: that would be no sandbox\nname the directories that the program needs", ask.Visible(path))
@@ -191,6 +194,14 @@ func (out *given) grant(p *jptool.AccessPolicy, flag, path string, caps jptool.C
 	}
 	out.extra = append(out.extra, baseline.Extra{Path: filepath.ToSlash(abs), Caps: caps, Origin: "the command line"})
 	return nil
+}
+
+// made says what to do for a directory that would have been made in the workspace.
+func made(dir bool, abs string) string {
+	if !dir {
+		return ""
+	}
+	return "; directories are made in the workspace only, so make it before: mkdir -p " + ask.Word(abs)
 }
 
 // around is what grants outside of the workspace say of the workspace itself, as the nearest that

@@ -22,7 +22,7 @@ import (
 type sandboxExecCmd struct {
 	grants
 	Report         string   `placeholder:"FILE" help:"Write what was held, and what could not be, as JSON to FILE."`
-	Quiet          bool     `short:"q" help:"Say nothing of what cannot be held."`
+	Quiet          bool     `short:"q" help:"Say nothing of what cannot be held; with --report, nor of what was refused."`
 	ExplainDenials bool     `help:"Say what was refused, and what would allow it. Slows the program down."`
 	Command        []string `arg:"" passthrough:"" help:"The program and its arguments."`
 

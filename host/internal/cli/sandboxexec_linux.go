@@ -110,7 +110,7 @@ func changed(changes []sandbox.Change) error {
 	for _, ch := range changes {
 		text += "\n  " + ask.VisibleLine(ch.String())
 	}
-	return exit.Errorf(exit.Refused, "%s\nthe rules withhold it; nothing was put back", text)
+	return exit.Errorf(exit.Refused, "%s\nthe rules withhold it; nothing was put back\nundo what should not be there; what the program is to do, grant: --grant path=PATH,write", text)
 }
 
 // programStatus ends jphost as the program ended, as shells do.

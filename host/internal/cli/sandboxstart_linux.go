@@ -212,7 +212,7 @@ func (c *sandboxExecCmd) refused(a *app, call *enclose.Call, g *given, link *obs
 	var err error
 	if c.denials, c.seen, err = call.Refused(link, g.declared, advice); err != nil {
 		a.out.warn(err.Error())
-	} else if !c.Quiet {
+	} else if !c.Quiet || c.Report == "" {
 		a.denials(c.denials, c.seen, false)
 	}
 }

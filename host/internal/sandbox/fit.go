@@ -205,7 +205,7 @@ func (m Machine) Alone() bool { return m.Landlock >= ScopeABI && m.Seccomp }
 func (in *input) noPrivateTree() string {
 	switch {
 	case in.options.Tier == TierLandlock:
-		return `sandbox.tier = "landlock" is set`
+		return `the tier is set to landlock`
 	case !in.machine.Namespaces:
 		_, why := in.machine.Tiers()
 		return why[TierNamespace]
@@ -215,11 +215,14 @@ func (in *input) noPrivateTree() string {
 	return ""
 }
 
+// tierRemedy is for a forced tier, by the configuration or by a flag.
+const tierRemedy = `set sandbox.tier = "auto", or leave out --tier`
+
 // remedyPrivate is what to do to get the namespace tier.
 func (in *input) remedyPrivate() string {
 	switch {
 	case in.options.Tier == TierLandlock:
-		return `set sandbox.tier = "auto"`
+		return tierRemedy
 	case !in.machine.Namespaces:
 		_, remedy := in.machine.Lacks("namespaces")
 		return remedy

@@ -22,7 +22,7 @@ func (h *holding) machineLacks(p *Plan) {
 	h.landlockLacks(p)
 	h.filterLacks(p)
 	if h.options.Tier == TierNamespace && p.Tier != TierNamespace {
-		h.lacking(nil, `the tier that sandbox.tier = "namespace" asks for`, h.noPrivateTree(), `set sandbox.tier = "auto"`, false)
+		h.lacking(nil, "the namespace tier, which is asked for", h.noPrivateTree(), tierRemedy, false)
 	}
 	if p.Tier == TierLandlock && h.options.Temp != "" {
 		if top := h.topOf(h.options.Temp); top != "" {
