@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"time"
@@ -130,11 +131,8 @@ func (c *approvalsApproveCmd) done(a *app, b approval.Binding, err error) error 
 	if err != nil {
 		return err
 	}
-	if a.out.json {
-		return a.out.value(approved{RulePath: b.RulePath, CanonicalTarget: b.Target})
-	}
-	a.out.printf("approved %s → %s\n", ask.Visible(b.RulePath), ask.Visible(b.Target))
-	return nil
+	return a.out.result(approved{RulePath: b.RulePath, CanonicalTarget: b.Target},
+		fmt.Sprintf("approved %s → %s", ask.Visible(b.RulePath), ask.Visible(b.Target)))
 }
 
 // grants lists what each tool may do below an external path.

@@ -222,9 +222,5 @@ func (c *configInitCmd) Run(a *app) error {
 		// Half a file would be taken for the user's the next time.
 		return exit.With(exit.Host, errors.Join(err, os.Remove(name)))
 	}
-	if a.out.json {
-		return a.out.value(map[string]any{"written": name})
-	}
-	a.out.printf("wrote %s\n", ask.Visible(name))
-	return nil
+	return a.out.result(map[string]string{"written": name}, "wrote "+ask.Visible(name))
 }

@@ -134,6 +134,15 @@ func (o *output) value(v any) error {
 	return enc.Encode(v)
 }
 
+// result prints what became of a command: the value in JSON, else the line.
+func (o *output) result(v any, line string) error {
+	if o.json {
+		return o.value(v)
+	}
+	o.printf("%s\n", line)
+	return nil
+}
+
 // failed is the JSON value of a command that has no other to print.
 type failed struct {
 	Message string `json:"message"`

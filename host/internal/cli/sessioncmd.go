@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"fmt"
+
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/run"
@@ -92,13 +94,9 @@ func (c *sessionForgetCmd) Run(a *app) error {
 			}
 		}
 	}
-	if a.out.json {
-		return a.out.value(map[string]int{"forgotten": n})
-	}
 	s := "s"
 	if n == 1 {
 		s = ""
 	}
-	a.out.printf("forgot %d answer%s\n", n, s)
-	return nil
+	return a.out.result(map[string]int{"forgotten": n}, fmt.Sprintf("forgot %d answer%s", n, s))
 }

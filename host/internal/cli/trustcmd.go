@@ -117,7 +117,7 @@ func (c *trustAcceptCmd) Run(a *app) error {
 	}
 	held := len(s.Holds) > 0 || s.HoldsError != ""
 	if s.Trusted && !held {
-		return c.done(a, "there is nothing to accept")
+		return a.out.result(accepted{}, "there is nothing to accept")
 	}
 	switch {
 	case c.Digest != "" && c.Digest != s.Digest:
@@ -133,14 +133,21 @@ func (c *trustAcceptCmd) Run(a *app) error {
 		}
 	}
 	if held && c.Digest != "" && !c.Yes {
-		return c.done(a, "the settings are accepted; changes that wait to be looked at still hold writing calls: jphost trust accept --yes")
+		return a.out.result(accepted{Accepted: true, Held: true}, "the settings are accepted; changes that wait to be looked at still hold writing calls: jphost trust accept --yes")
 	}
 	if held {
 		if _, err := approval.OpenHolds(p.dir).Accept(a.ctx); err != nil {
 			return exit.With(exit.Host, err)
 		}
 	}
-	return c.done(a, "accepted")
+	return a.out.result(accepted{Accepted: true}, "accepted")
+}
+
+// accepted is what became of it: whether anything was accepted or released, and whether writing calls
+// are still held back.
+type accepted struct {
+	Accepted bool `json:"accepted"`
+	Held     bool `json:"held"`
 }
 
 func (a *app) acceptQuestion(s *trustState, held bool) error {
@@ -173,14 +180,6 @@ func (a *app) acceptQuestion(s *trustState, held bool) error {
 	return nil
 }
 
-func (c *trustAcceptCmd) done(a *app, text string) error {
-	if a.out.json {
-		return a.out.value(map[string]string{"result": text})
-	}
-	a.out.printf("%s\n", text)
-	return nil
-}
-
 type trustRevokeCmd struct{}
 
 // Run implements the command.
@@ -193,13 +192,9 @@ func (c *trustRevokeCmd) Run(a *app) error {
 	if err != nil {
 		return exit.With(exit.Host, err)
 	}
-	result, more := "revoked", "; settings of this workspace that widen access are asked for again"
+	text := "revoked; settings of this workspace that widen access are asked for again"
 	if !revoked {
-		result, more = "there is nothing to revoke", ""
+		text = "there is nothing to revoke"
 	}
-	if a.out.json {
-		return a.out.value(map[string]string{"result": result})
-	}
-	a.out.printf("%s\n", result+more)
-	return nil
+	return a.out.result(map[string]bool{"revoked": revoked}, text)
 }
