@@ -43,8 +43,9 @@ func (m *model) guard(r Request) error {
 	own := append([]string{r.StateDir}, r.Guard...)
 	if r.Config != nil {
 		for _, l := range r.Config.Layers() {
-			if l.File != "" && (!l.Layer.Repository() || l.State != config.Absent) {
-				own = append(own, l.File)
+			own = append(own, l.File) // also what is not there: the next call would obey it
+			if l.Layer == config.LayerDirectory {
+				f.marks(filepath.Dir(l.File))
 			}
 		}
 	}
@@ -99,6 +100,20 @@ func (f *guardFinder) at(at place) {
 	}
 	if !slices.ContainsFunc(f.guards, func(g guard) bool { return g.at.same(at) }) {
 		f.guards = append(f.guards, guard{at})
+	}
+}
+
+// marks guards a directory between the root and the working directory against being taken for the
+// workspace by the next call: what was written for this one would not hold there. A
+// repository that is there is content.
+func (f *guardFinder) marks(dir string) {
+	at := f.placeOf(slashed(dir))
+	if at.outside || at.path == "" {
+		return
+	}
+	f.add(at.path + "/.jp")
+	if _, err := os.Lstat(filepath.Join(dir, ".git")); err != nil {
+		f.add(at.path + "/.git")
 	}
 }
 
