@@ -12,6 +12,7 @@ import (
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/run"
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/observe"
@@ -113,13 +114,21 @@ func (g *grants) tier() sandbox.Tier {
 	return sandbox.Tier(g.Tier)
 }
 
-// warn says what is not held as it was asked for.
-func (c *sandboxExecCmd) warn(a *app, call *enclose.Call) {
+// warn says what the rules do not do as they are written, and what is not held of them.
+func (c *sandboxExecCmd) warn(a *app, g *given, call *enclose.Call) {
 	if c.Quiet {
 		return
 	}
+	a.warnOf(g.declared)
 	for _, text := range call.Warnings() {
 		a.out.warn(text)
+	}
+}
+
+// warnOf says which rules do not do what they look like: one that was dropped, one with a pattern for a path.
+func (a *app) warnOf(d *policy.Declared) {
+	for _, w := range d.Warnings {
+		a.out.warn(w.String())
 	}
 }
 
@@ -149,6 +158,7 @@ func (c *sandboxPlanCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	a.warnOf(declared)
 	if a.out.json {
 		return a.out.value(call.Profile(declared))
 	}

@@ -41,7 +41,7 @@ func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
 		if err != nil {
 			return err
 		}
-		c.warn(a, call) // of a further attempt what is new
+		c.warn(a, g, call) // of a further attempt what is new
 		var status syscall.WaitStatus
 		start := func() { status, err = c.start(a, call, g, p, signals) }
 		if attempt == 0 {
