@@ -68,6 +68,16 @@ func (t *Tool) Origin(key string) Origin {
 	return Origin{}
 }
 
+// Overridden is what a higher layer sets of a key for all tools ('*'), and what the tool sets otherwise: that
+// is what holds, however high the other stands. Both are nil where there is no such thing.
+func (t *Tool) Overridden(key string) (all, own *Value) {
+	all, own = t.defaults.Get(key), t.tree.Get(key)
+	if all == nil || own == nil || all.Origin.Layer <= own.Origin.Layer || all.Equal(own) {
+		return nil, nil
+	}
+	return all, own
+}
+
 // Enable says whether the model is offered a tool, and who may switch it: any, never,
 // if_named or if_named_or_group.
 type Enable struct {

@@ -11,10 +11,10 @@ import (
 )
 
 // Remarks are what a person who looks at the policy of t should know although nothing is wrong
-// with it: rules that are not in force, that together grant nothing, or that are on what
+// with it: rules and modes that are not in force, that together grant nothing, or that are on what
 // is not there, and scripts that no rule lets it read. They take more looking than a call should wait for.
 func (d *Declared) Remarks(cfg *config.Config, t *config.Tool) []Warning {
-	list := replaced(cfg, t)
+	list := append(overridden(t), replaced(cfg, t)...)
 	if t.Access == nil {
 		return list
 	}
@@ -56,6 +56,20 @@ func (d *Declared) unreadable(t *config.Tool) (list []Warning) {
 				Origin:  t.Command.Origin.String(),
 				Message: fmt.Sprintf("the command of %s names %q, which no rule lets it read", t.Name, arg),
 				Help:    fmt.Sprintf("if it is its script: add %s to %s.access.fs", suggestion(to.at.path, jptool.Read), toolKey(t.Name)),
+			})
+		}
+	}
+	return list
+}
+
+// overridden tells of modes that somebody set for all tools, and that do not reach one with its own.
+func overridden(t *config.Tool) (list []Warning) {
+	for _, key := range []string{"run", "format", "result"} {
+		if all, own := t.Overridden(key); all != nil {
+			list = append(list, Warning{
+				Origin:  all.Origin.String(),
+				Message: fmt.Sprintf("%s = %s for all tools does not reach %s, which has its own: %s at %s", key, all, t.Name, own, own.Origin),
+				Help:    fmt.Sprintf("set it by name: %s.%s", toolKey(t.Name), key),
 			})
 		}
 	}

@@ -69,6 +69,12 @@ USER:1:102: the rule of t on "a/b" is on what is not there
 			`USER:1:22: the command of t names "a.sh", which no rule lets it read
   if it is its script: add { path = "a.sh", read = true } to conversation.tools.t.access.fs`,
 		},
+		{
+			"a mode for all tools", "conversation.tools.'*'.run = 'ask'\nconversation.tools.'*'.result = 'ask'\nconversation.tools.fs_read_file.result = 'edit'", "", nil,
+			`USER:1:24: run = "ask" for all tools does not reach fs_read_file, which has its own: "unattended" at built-in:10:1
+  set it by name: conversation.tools.fs_read_file.run`,
+		},
+		{"a mode that is the tool's own too", "conversation.tools.'*'.run = 'unattended' # as fs_read_file", "", nil, ""},
 		{"added to", `conversation.tools.t.access.fs = [{ path = ".", read = true }]`, `conversation.tools.t.access.fs = [{ path = "src" }]`, []string{"dir src"}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

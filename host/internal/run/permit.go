@@ -111,6 +111,9 @@ func (k *call) nobody(mode string) error {
 	if o := k.Tool.Origin(key); !o.IsZero() {
 		at = o.String()
 	}
+	if all, _ := k.Tool.Overridden(key); all != nil {
+		at += fmt.Sprintf("; that for all tools at %s is for those without their own", all.Origin)
+	}
 	return k.report.refuse(ReasonRunMode, fmt.Errorf("%s is asked for before it runs, and there is no terminal to ask on (%s = %q at %s)\nto allow it without asking: %s, or set that in your own config",
 		k.Tool.Name, key, mode, at, k.cfg(key, "=unattended")))
 }
