@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -153,6 +154,9 @@ func parse(parser *kong.Kong, args []string) (k *kong.Context, err error) {
 		args = []string{"--help"}
 	}
 	k, err = parser.Parse(args)
+	if written := (*fs.PathError)(nil); errors.As(err, &written) {
+		return nil, exit.With(exit.Host, written) // the help could not be
+	}
 	if err != nil {
 		where, said := "jphost", missing(err)
 		if p := (*kong.ParseError)(nil); errors.As(err, &p) && p.Context != nil {

@@ -208,7 +208,11 @@ func (c *configInitCmd) Run(a *app) error {
 	}
 	name := filepath.Join(root, filepath.FromSlash(config.WorkspaceFile))
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return exit.Errorf(exit.Host, "%s cannot be made: %w\nmove away what is in its place, or name another workspace with -C", ask.Visible(filepath.Dir(name)), wspath.Bare(err))
+		remedy := "name another workspace with -C"
+		if _, gone := os.Lstat(filepath.Dir(name)); gone == nil {
+			remedy = "move away what is in its place, or " + remedy
+		}
+		return exit.Errorf(exit.Host, "%s cannot be made: %w\n%s", ask.Visible(filepath.Dir(name)), wspath.Bare(err), remedy)
 	}
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	switch {

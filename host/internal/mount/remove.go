@@ -131,11 +131,11 @@ func (req Request) mounted(name string, mounts map[string]bool) (string, error) 
 	if mounts[rel.Slash()] {
 		return rel.Slash(), nil
 	}
-	list := visibleList(slices.Sorted(maps.Keys(mounts)))
-	if list == "" {
-		list = "there are none"
+	there := "there are no mounts"
+	if list := visibleList(slices.Sorted(maps.Keys(mounts))); list != "" {
+		there = "the mounts are: " + list
 	}
-	return "", fmt.Errorf("%s: no external rule names it\nthe mounts are: %s", ask.Visible(name), list)
+	return "", fmt.Errorf("%s: no external rule names it\n%s", ask.Visible(name), there)
 }
 
 // Removed is what became of one mount's link.

@@ -203,12 +203,15 @@ func (h *holding) nothingThere(s *spot) {
 	defer func() { s.k = s.e }()
 	creatable := h.creatable(s.Abs)
 	makeable := s.Dir && s.most != 0 && s.most != above && h.facts.node(parent).Kind == Dir
-	if makeable && !h.options.NoMake {
+	failed := h.options.NoMake[s.Abs]
+	if makeable && failed == nil {
 		h.make = append(h.make, s.Abs)
 	}
 	s.why = "nothing is there, so that what holds above it holds"
 	s.remedy = "create it first"
-	if h.facts.node(parent).Kind == Dir {
+	if failed != nil {
+		s.why = fmt.Sprintf("it cannot be made (%v), so that what holds above it holds", failed)
+	} else if h.facts.node(parent).Kind == Dir {
 		s.remedy = fmt.Sprintf("create it first; a directory is made for the call when it is written %q", h.name(s.Abs)+"/")
 	}
 	switch {

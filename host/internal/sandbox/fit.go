@@ -28,8 +28,8 @@ type Options struct {
 	// FirstFD is the number of the first descriptor that is handed down for staged
 	// files, at least 3.
 	FirstFD int
-	// NoMake leaves directories that are missing as they are: making them failed.
-	NoMake bool
+	// NoMake are directories that are left missing, with the error of making them.
+	NoMake map[string]error
 }
 
 // Fitted is what becomes of a declared policy on one machine. Access grants

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 
@@ -44,9 +45,7 @@ func Prepare(ctx context.Context, d *policy.Declared, m Machine, o Options) (*Pr
 			err = facts.List(ctx, fitted.Want, 0)
 			continue
 		case round < rounds && len(fitted.Make) > 0 && err == nil:
-			if !p.makeAll(fitted.Make) {
-				o.NoMake = true
-			}
+			o.NoMake = p.makeAll(fitted.Make, o.NoMake)
 			facts, err = Survey(ctx, d, o)
 			continue
 		case err != nil:
@@ -57,30 +56,39 @@ func Prepare(ctx context.Context, d *policy.Declared, m Machine, o Options) (*Pr
 	return nil, errors.Join(err, p.Undo())
 }
 
-// makeAll makes directories, and reports whether all are there now.
-func (p *Prepared) makeAll(dirs []string) bool {
+// makeAll makes directories, and returns those of failed and of dirs that cannot be made.
+func (p *Prepared) makeAll(dirs []string, failed map[string]error) map[string]error {
+	all := map[string]error{}
+	maps.Copy(all, failed)
 	for _, dir := range dirs {
-		err := func() error {
-			d, err := wspath.OpenDir(path.Dir(dir))
-			if err != nil {
-				return err
-			}
-			defer d.Close()
-			return d.Mkdir(path.Base(dir), 0o777)
-		}()
-		if errors.Is(err, fs.ErrExist) {
-			continue // somebody else was faster
+		if err := p.make(dir); err != nil {
+			all[dir] = wspath.Bare(err)
 		}
-		if err != nil {
-			return false
-		}
-		n, err := Look(dir)
-		if err != nil || n.Kind != Dir {
-			return false
-		}
+	}
+	return all
+}
+
+func (p *Prepared) make(dir string) error {
+	parent, err := wspath.OpenDir(path.Dir(dir))
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	err = parent.Mkdir(path.Base(dir), 0o777)
+	if errors.Is(err, fs.ErrExist) {
+		return nil // somebody else was faster
+	}
+	if err != nil {
+		return err
+	}
+	n, err := Look(dir)
+	if err == nil && n.Kind != Dir {
+		err = errors.New("something else took its place")
+	}
+	if err == nil {
 		p.made = append(p.made, n)
 	}
-	return true
+	return err
 }
 
 // Undo removes the directories that Prepare made and that are still empty.

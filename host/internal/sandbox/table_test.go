@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,7 +31,7 @@ var update = flag.Bool("update", false, "write what came out to testdata/fit; re
 //	tree     what is in $DIR, as jptooltest.Tree reads it; the workspace is $DIR/ws
 //	tool     a tool of the built-in layer, or t; every external path is approved
 //	user     the user's own configuration
-//	options  landlock N, no namespaces, no seccomp, tier X, required, runtime PATH CAPS
+//	options  landlock N, no namespaces, no seccomp, tier X, required, runtime PATH CAPS, unmade PATH
 //	want     the effective policy, the plan, and what is said about it
 func TestTable(t *testing.T) {
 	files, err := filepath.Glob("testdata/fit/*.txtar")
@@ -86,6 +87,8 @@ func table(t *testing.T, dir string, section map[string]string) string {
 			m.Seccomp = false
 		case f[0] == "tier":
 			o.Tier = sandbox.Tier(f[1])
+		case f[0] == "unmade":
+			o.NoMake = map[string]error{f[1]: syscall.EROFS}
 		case line == "required":
 			o.Required = true
 		case f[0] == "runtime":

@@ -84,7 +84,7 @@ func TestNoSecrets(t *testing.T) {
 }
 
 func TestStatic(t *testing.T) {
-	root := with(debian, files{"/opt/tools/fs_read*": makeELF(""), "/home/u/bin/fs_read": "-> /opt/tools/fs_read", "/opt/tools/sh*": "#!/opt/tools/fs_read\n"}).tree(t)
+	root := with(debian, files{"/opt/tools/fs_read*": makeELF(""), "/home/u/bin/fs_read": "-> /opt/tools/fs_read", "/opt/tools/sh*": "#!/opt/tools/fs_read\n", "/usr/share/ca-certificates/a.crt": ""}).tree(t)
 	b, err := root.find("/home/u/bin/fs_read", nil, options())
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestStatic(t *testing.T) {
 	if b, err = root.find("/opt/tools/fs_read", nil, o); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/opt/tools/fs_read", "/run/systemd/resolve/stub-resolv.conf"}
+	want := []string{"/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/opt/tools/fs_read", "/run/systemd/resolve/stub-resolv.conf", "/usr/share/ca-certificates"}
 	if got := paths(b); !slices.Equal(got, want) {
 		t.Errorf("with a network %q, want %q", got, want)
 	}

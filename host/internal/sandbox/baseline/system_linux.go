@@ -52,6 +52,8 @@ var trust = []string{
 var netNames = []string{
 	"/etc/resolv.conf", "/etc/hosts", "/etc/host.conf", "/etc/gai.conf", "/etc/nsswitch.conf",
 	"/etc/services", "/etc/protocols", "/etc/networks",
+	// Where links among the certificates lead.
+	"/usr/share/ca-certificates", "/usr/local/share/ca-certificates",
 }
 
 // stores are directories of package managers whose programs find everything by its full path.
