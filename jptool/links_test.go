@@ -85,14 +85,17 @@ func TestMounts(t *testing.T) {
 	// The whole file system as a mount: the workspace keeps its own rules.
 	jptooltest.Tree(t, base, "symlink ws/slash /")
 	all := jptooltest.Open(t, root, mount("slash", "/", "read"))
+	single := "slash" + base + "/single"
 	expect(
 		t, all,
-		"read slash/etc/passwd allow slash/etc/passwd", "update slash/etc/passwd access_denied",
+		"read "+single+" allow "+single, "update "+single+" access_denied",
 		"read slash"+base+"/ws/in access_denied", "delete slash access_denied", "read slash allow",
 	)
-	if target, err := all.CheckRead("slash/etc/passwd"); err != nil {
+	if target, err := all.CheckRead(single); err != nil {
 		t.Fatal(err)
-	} else if f, err := target.Open(); err != nil {
+	} else if slash, err := os.Open("/"); err != nil {
+		t.Logf("not tried: opening below a mount of /, which may not be opened here: %v", err)
+	} else if f, err := target.Open(); slash.Close() != nil || err != nil {
 		t.Errorf("opening below a mount of /: %v", err)
 	} else {
 		f.Close()
