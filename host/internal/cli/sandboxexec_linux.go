@@ -69,7 +69,7 @@ func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
 		if status.ExitStatus() > 0 && !c.Quiet && !c.ExplainDenials && a.out.errTerminal && call.CanObserve() == "" {
 			a.hintDenials()
 		}
-		return programStatus(status)
+		return programStatus(status, g.limits)
 	}
 }
 
@@ -114,10 +114,17 @@ func changed(changes []sandbox.Change) error {
 }
 
 // programStatus ends jphost as the program ended, as shells do.
-func programStatus(s syscall.WaitStatus) error {
+func programStatus(s syscall.WaitStatus, l sandbox.Limits) error {
 	switch {
 	case s.Signaled():
-		return &exit.Error{Code: exit.Code(128 + int(s.Signal()))}
+		code := exit.Code(128 + int(s.Signal()))
+		switch {
+		case s.Signal() == syscall.SIGXCPU && l.CPUSeconds > 0:
+			return exit.Errorf(code, "the program used more than %d s of processor time and was ended\nraise --limit cpu_seconds", l.CPUSeconds)
+		case s.Signal() == syscall.SIGXFSZ && l.FileSize > 0:
+			return exit.Errorf(code, "the program wrote a file of more than %d bytes and was ended\nraise --limit file_size", l.FileSize)
+		}
+		return &exit.Error{Code: code}
 	case s.ExitStatus() != 0:
 		return &exit.Error{Code: exit.Code(s.ExitStatus())}
 	}

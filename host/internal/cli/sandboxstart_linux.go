@@ -174,7 +174,7 @@ func (o *overseer) ended() error {
 		return lost
 	}
 	if len(o.crowd) > 0 {
-		return &launch.StopError{Reason: launch.TooManyProcesses, Limit: int(o.limit)}
+		return fmt.Errorf("the program had more than %d processes and was ended\nlet it do less at a time, or raise --limit processes", o.limit)
 	}
 	return nil
 }

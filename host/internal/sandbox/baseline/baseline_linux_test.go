@@ -119,7 +119,7 @@ func TestChain(t *testing.T) {
 		"/ws/self*": "#!/ws/self\n", "/home/u/bin/hidden*": makeELF(""),
 		"/ws/gone*": "#!/usr/bin/gone\n", "/ws/noenv*": "#!/usr/bin/env gone\n", "/ws/steal*": "#!/home/u/.ssh/id_rsa\n", "/ws/stealdir*": "#!/home/u/.ssh\n",
 		"/ws/stealelf*": makeELF("/home/u/.ssh/id_rsa"), "/ws/stealenv*": "#!/usr/bin/env /home/u/.ssh/id_rsa\n", "/ws/relelf*": makeELF("ld.so"), "/ws/text": "x", "/ws/dir/x": "",
-		"/ws/empty*": "", "/ws/data*": "\x00\x01binary", "/ws/windows*": "#!/bin/sh\r\n",
+		"/ws/empty*": "", "/ws/data*": "\x00\x01binary", "/ws/windows*": "#!/bin/sh\r\n", "/ws/winenv*": "#!/usr/bin/env gone\r\n",
 	}).tree(t)
 	loader := "/usr/lib/x86_64-linux-gnu/ld-2.36.so"
 	bash := []string{"/usr/bin/bash", loader}
@@ -150,7 +150,8 @@ func TestChain(t *testing.T) {
 		{"/ws/zero", "", nil, "/ws/zero cannot be started: it is more than 4 interpreters deep"},
 		{"/ws/self", "", nil, "more than 4 interpreters deep"},
 		{"/ws/gone", "", nil, "the first line of /ws/gone names /usr/bin/gone: no such file or directory\ninstall it"},
-		{"/ws/windows", "", nil, "the first line of /ws/windows names /bin/sh\r: no such file"},
+		{"/ws/windows", "", nil, "the first line of /ws/windows names \"/bin/sh\\r\": no such file or directory\nend its lines as Unix does"},
+		{"/ws/winenv", "", nil, "asks env for \"gone\\r\", which is not in PATH\nend its lines as Unix does"},
 		{"/ws/noenv", "", nil, "the first line of /ws/noenv asks env for gone, which is not in PATH"},
 		{"/ws/steal", "", nil, "names /home/u/.ssh/id_rsa: permission denied"},
 		{"/ws/stealdir", "", nil, "permission denied"},

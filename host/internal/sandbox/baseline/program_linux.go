@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -85,7 +86,7 @@ func (c *chain) add(name, by string, args []string) (image, error) {
 		return img, err
 	}
 	if by != "" && want != "" {
-		return img, fmt.Errorf("%s asks env for %s, which is not in PATH\ninstall it, or change PATH (%s)", by, want, c.o.Path)
+		return img, fmt.Errorf("%s asks env for %s, which is not in PATH\n%s", by, printable(want), unnamed(want, "install it, or change PATH ("+c.o.Path+")"))
 	}
 	return img, nil
 }
@@ -94,7 +95,23 @@ func named(name, by string, err error) error {
 	if by == "" {
 		return reason(err)
 	}
-	return fmt.Errorf("%s names %s: %w\ninstall it, or change that line", by, name, reason(err))
+	return fmt.Errorf("%s names %s: %w\n%s", by, printable(name), reason(err), unnamed(name, "install it, or change that line"))
+}
+
+// printable shows a carriage return, which a terminal would not.
+func printable(name string) string {
+	if strings.HasSuffix(name, "\r") {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+// unnamed is what to do about a name that is not there, which usually is remedy.
+func unnamed(name, remedy string) string {
+	if strings.HasSuffix(name, "\r") {
+		return "end its lines as Unix does, without the carriage return: sed -i 's/\\r$//' FILE"
+	}
+	return remedy
 }
 
 // file adds one file that can be started.
