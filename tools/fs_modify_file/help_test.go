@@ -141,4 +141,7 @@ func (r *rig) wantQuestion(a answer, id string) {
 	if a.Type != "needs_input" || a.Question.ID != id || a.exit != 0 {
 		r.Errorf("got %s %s %s%s; want question %s", a.Type, a.Question.ID, a.Message, a.Content, id)
 	}
+	if !strings.Contains(tool.Description, id) {
+		r.Errorf("the help does not know question %s", id)
+	}
 }

@@ -45,8 +45,11 @@ var tool = toolmain.Tool[arguments, options]{
 	Summary: "replace text in files, all or nothing",
 	Description: `Every pattern must match, else nothing is written and the error shows the closest places. Matching
 is exact: text that is only similar is never replaced. Bytes outside the matches stay as they
-are: line ends, byte order mark, invalid UTF-8. The diff is shown and asked for (question apply_changes),
-and is the result.`,
+are: line ends, byte order mark, invalid UTF-8. The result is a diff.
+
+It is asked for first: question apply_changes for any change; before that, where they apply, broad_replacement (a
+regex that matches anything), broad_change (more than half of the lines of a file) and modify_dirty_file
+(content that git does not have).`,
 	Example: `--path src/lib.rs --patterns '[{"old":"foo","new":"bar"}]'`,
 	Run:     run,
 }
