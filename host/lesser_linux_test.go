@@ -64,7 +64,7 @@ func lessers(t *testing.T) []lesser {
 // tier and the report are as documented, it is said once a session what is not held, and
 // "required" refuses for the same reasons.
 func TestLesserMachines(t *testing.T) {
-	if m := machine.Probe(); m.Landlock < 6 || !m.Namespaces || !m.Seccomp {
+	if m := machine.Look().Settle(machine.Try(t.Context())); m.Landlock < 6 || !m.Namespaces || !m.Seccomp {
 		t.Skipf("the machine has not all that the table takes away: %+v", m)
 	}
 	bin := build(t)

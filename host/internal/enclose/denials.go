@@ -39,17 +39,17 @@ type Denial struct {
 }
 
 // String is the denial in one line, and a second one with the remedy; names are made visible.
-func (d *Denial) String() string {
+func (e *Denial) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s: %s", d.Operation, ask.Visible(d.Path+d.Address), ask.VisibleLine(d.Reason))
-	if d.NearestGrant != "" {
-		fmt.Fprintf(&b, " (nearest grant: %s)", ask.Visible(d.NearestGrant))
+	fmt.Fprintf(&b, "%s %s: %s", e.Operation, ask.Visible(e.Path+e.Address), ask.VisibleLine(e.Reason))
+	if e.NearestGrant != "" {
+		fmt.Fprintf(&b, " (nearest grant: %s)", ask.Visible(e.NearestGrant))
 	}
-	if d.Times > 1 {
-		fmt.Fprintf(&b, " [%d times]", d.Times)
+	if e.Times > 1 {
+		fmt.Fprintf(&b, " [%d times]", e.Times)
 	}
-	if d.Remedy != "" {
-		b.WriteString("\n  " + ask.VisibleLine(d.Remedy))
+	if e.Remedy != "" {
+		b.WriteString("\n  " + ask.VisibleLine(e.Remedy))
 	}
 	return b.String()
 }

@@ -119,12 +119,12 @@ func closed(rules []jptool.FsRule) []jptool.FsRule {
 func isMount(r jptool.FsRule) bool { return r.External && r.Caps() != 0 }
 
 // mounted finds the mount that a name typed in the current directory means.
-func (req Request) mounted(name string, mounts map[string]bool) (string, error) {
-	rel, err := ResolveName(name, req.Cwd, req.Root)
+func (r Request) mounted(name string, mounts map[string]bool) (string, error) {
+	rel, err := ResolveName(name, r.Cwd, r.Root)
 	if err != nil {
 		return "", err
 	}
-	path := req.rulePath(jptool.FsRule{Path: rel.Slash(), External: true})
+	path := r.rulePath(jptool.FsRule{Path: rel.Slash(), External: true})
 	if mounts[path] {
 		return path, nil
 	}

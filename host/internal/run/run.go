@@ -216,11 +216,11 @@ func (k *call) unused(ctx context.Context) {
 }
 
 // Program is what the command line of a tool starts: the built-in tools lie beside the host.
-func (k *Host) Program(t *config.Tool, name string) (string, error) {
-	if t.Command.Origin.Layer == config.LayerDefault && k.Beside != "" && filepath.Base(name) == name {
-		if p, err := launch.Resolve(filepath.Join(k.Beside, name), k.Root, ""); err == nil {
+func (h *Host) Program(t *config.Tool, name string) (string, error) {
+	if t.Command.Origin.Layer == config.LayerDefault && h.Beside != "" && filepath.Base(name) == name {
+		if p, err := launch.Resolve(filepath.Join(h.Beside, name), h.Root, ""); err == nil {
 			return p, nil
 		}
 	}
-	return launch.Resolve(name, k.Root, config.Lookup(k.Environ, "PATH"))
+	return launch.Resolve(name, h.Root, config.Lookup(h.Environ, "PATH"))
 }

@@ -91,7 +91,7 @@ func waysOf(m sandbox.Machine) map[string]way {
 
 func newRunner(t testing.TB) *runner {
 	t.Helper()
-	r := &runner{base: jptooltest.OpenRoot(t), binary: self(t), ways: waysOf(machine.Probe())}
+	r := &runner{base: jptooltest.OpenRoot(t), binary: self(t), ways: waysOf(machine.Look().Settle(machine.Try(t.Context())))}
 	do(os.Mkdir(r.base+"/spare", 0o755))
 	return r
 }
@@ -100,7 +100,7 @@ func newRunner(t testing.TB) *runner {
 func (r *runner) skipWithout(t *testing.T, way string) {
 	t.Helper()
 	if _, ok := r.ways[way]; !ok {
-		t.Skipf("this machine cannot hold policies by %s: %v", way, machine.Probe().Why)
+		t.Skipf("this machine cannot hold policies by %s: %v", way, machine.Look().Settle(machine.Try(t.Context())).Why)
 	}
 }
 

@@ -232,12 +232,12 @@ func drawScene(t *rapid.T, way string) *scene {
 }
 
 // drawMount mounts the directory sub on a new one somewhere in the tree.
-func (k *sketch) drawMount(t *rapid.T) {
+func (s *sketch) drawMount(t *rapid.T) {
 	for range rapid.IntRange(1, 4).Draw(t, "in the mount") {
-		k.add("sub/"+anyPath.Draw(t, "entry"), rapid.SampledFrom([]string{"dir", "file", "file"}).Draw(t, "kind"), "")
+		s.add("sub/"+anyPath.Draw(t, "entry"), rapid.SampledFrom([]string{"dir", "file", "file"}).Draw(t, "kind"), "")
 	}
-	if at := "ws/" + anyPath.Draw(t, "at"); k.add(at, "symlink", "$ROOT/sub") {
-		k.at, k.lines[len(k.lines)-1] = at, "mount "+at+" sub"
+	if at := "ws/" + anyPath.Draw(t, "at"); s.add(at, "symlink", "$ROOT/sub") {
+		s.at, s.lines[len(s.lines)-1] = at, "mount "+at+" sub"
 	}
 }
 

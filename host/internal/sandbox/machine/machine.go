@@ -33,18 +33,9 @@ type Info struct {
 	Key string
 }
 
-// Look takes microseconds.
+// Look takes microseconds. Where it leaves a Doubt, [Try] takes some milliseconds: a caller that is
+// started again and again keeps the Attempt under the Key.
 func Look() Info { return look() }
-
-// Probe is Look, and in doubt Try, which takes some milliseconds: a caller that is started
-// again and again does the same itself, and keeps the Attempt under the Key.
-func Probe() sandbox.Machine {
-	info := Look()
-	if info.Doubt == "" {
-		return info.Machine
-	}
-	return info.Settle(Try(context.Background()))
-}
 
 // Attempt is how a real attempt to make namespaces ended.
 type Attempt struct {

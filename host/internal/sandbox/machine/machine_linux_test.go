@@ -307,8 +307,8 @@ func TestReal(t *testing.T) {
 	if i.Doubt == "" && a.OK() != i.Machine.Namespaces {
 		t.Errorf("the quick look said namespaces=%t without a doubt, the attempt: %v", i.Machine.Namespaces, a)
 	}
-	if m := Probe(); m.Namespaces != (i.Machine.Namespaces && a.OK()) {
-		t.Errorf("Probe: %+v after the attempt %v", m, a)
+	if m := i.Settle(a); m.Namespaces != (i.Machine.Namespaces && a.OK()) {
+		t.Errorf("%+v after the attempt %v", m, a)
 	}
 	if _, err := unix.Wait4(-1, nil, unix.WNOHANG, nil); err != unix.ECHILD {
 		t.Errorf("a child is left: %v", err)
