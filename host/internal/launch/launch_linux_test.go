@@ -263,6 +263,20 @@ func TestCancel(t *testing.T) {
 	wantStop(t, err, Cancelled)
 }
 
+// A cancellation that crosses the report of its call sets a deadline when that has been read. The next call
+// of the same supervisor has its own time.
+func TestLateCancellation(t *testing.T) {
+	l := testLauncher(t)
+	mustRun(t, l, shTool(mark(t), "true"))
+	if len(l.idle) != 1 {
+		t.Fatalf("%d supervisors are kept, want 1", len(l.idle))
+	}
+	if err := l.idle[0].sock.SetReadDeadline(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, l, shTool(mark(t), "true"))
+}
+
 func TestFlood(t *testing.T) {
 	l := testLauncher(t)
 	for _, c := range []struct {

@@ -175,6 +175,7 @@ func (l *launcher) run(ctx context.Context, spec *Spec) (*Result, error) {
 		l.put(s)
 		return nil, &StartError{Program: spec.Argv[0], Err: err}
 	}
+	_ = s.sock.SetReadDeadline(time.Time{}) // that of another call, which its cancellation has left behind
 	began := time.Now()
 	s.calls++
 	call := strconv.Itoa(s.calls)
@@ -270,8 +271,7 @@ func (s *supervisor) receive(call string) (*report, error) {
 	if err == nil && r.call != call {
 		err = errFrame
 	}
-	// The deadline is that of this call only.
-	return r, errors.Join(err, s.sock.SetReadDeadline(time.Time{}))
+	return r, err
 }
 
 // failure is the error of a call that got out of control, or nil.
