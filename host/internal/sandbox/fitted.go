@@ -6,6 +6,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // fitted writes down what was worked out.
@@ -125,6 +126,7 @@ func (h *holding) access(tier Tier) *jptool.AccessPolicy {
 			a.FS = append(a.FS, wire(s, r))
 		}
 	}
+	a.FS = apart(a.FS)
 	pinned := slices.Clone(a.Pinned)
 	for x := range h.kept {
 		if p := h.wire(x); p != "" {
@@ -134,6 +136,39 @@ func (h *holding) access(tier Tier) *jptool.AccessPolicy {
 	slices.Sort(pinned)
 	a.Pinned = slices.Compact(pinned)
 	return &a
+}
+
+// apart lets mounts that overlap be left different rights. Tools refuse such mounts (wire.md, step R4),
+// as what people write of them would depend on the name; so all mounts say the same, and
+// after them a rule on each target, which decides alone, says what is left there.
+func apart(rules []jptool.FsRule) []jptool.FsRule {
+	var mounts []int
+	var all jptool.Caps
+	for i := range rules {
+		if r := &rules[i]; r.External && r.ApprovedTarget != nil && r.Caps() != 0 {
+			mounts, all = append(mounts, i), all|r.Caps()
+		}
+	}
+	differ := func(i, j int) bool {
+		outer, inner := &rules[i], &rules[j]
+		below, ok := wspath.WithinAbs(*outer.ApprovedTarget, *inner.ApprovedTarget)
+		return ok && outer.Caps() != inner.Caps() && wspath.JoinSlash(outer.Path, below) != inner.Path
+	}
+	if !slices.ContainsFunc(mounts, func(i int) bool {
+		return slices.ContainsFunc(mounts, func(j int) bool { return differ(i, j) })
+	}) {
+		return rules
+	}
+	for _, i := range mounts {
+		r := rules[i]
+		left := policy.FsRule(r.Path, r.Caps())
+		left.Origin = r.Origin
+		n := policy.FsRule(r.Path, all)
+		n.Origin, n.External, n.ApprovedTarget = r.Origin, true, r.ApprovedTarget
+		rules[i] = n
+		rules = append(rules, left)
+	}
+	return rules
 }
 
 func (h *holding) wire(abs string) string {

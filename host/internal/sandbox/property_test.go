@@ -101,6 +101,23 @@ func draw(t *rapid.T, base string, c *scenes) (*scene, bool) {
 			}
 		}
 	}
+	// A second mount of the same, or of a part of it, has the same rights, or the policy is refused.
+	if len(s.links) > 0 && rapid.IntRange(0, 2).Draw(t, "second") == 0 {
+		target := s.links[mount]
+		if below := target + "/" + rapid.SampledFrom(names).Draw(t, "below"); rapid.Bool().Draw(t, "a part") {
+			if fi, err := os.Lstat(below); err == nil && fi.Mode()&fs.ModeSymlink == 0 {
+				target = below
+			}
+		}
+		if os.Symlink(target, s.root+"/n") == nil {
+			r := s.access.FS[0]
+			r.Path, r.ApprovedTarget = "n", &target
+			s.access.FS = append(s.access.FS, r)
+			if fi, err := os.Stat(target); err == nil && fi.IsDir() {
+				s.links["n"] = target
+			}
+		}
+	}
 	if rapid.IntRange(0, 3).Draw(t, "root rule") > 0 {
 		s.access.FS = append(s.access.FS, policy.FsRule("", anyCaps.Draw(t, "root caps")))
 	}
@@ -261,6 +278,15 @@ func watched(f *sandbox.Fitted, q question) bool {
 		case c.Want == sandbox.StillMissing && (c.Path == q.abs || strings.HasPrefix(q.abs, c.Path+"/")):
 			return true
 		case c.Want == sandbox.SameEntry && c.Path == q.abs && q.need == jptool.Delete && !f.Exact():
+			return true
+		}
+	}
+	// Without namespaces nothing keeps the target of a mount in its place within another of the same rights.
+	if f.Plan.Tier == sandbox.TierLandlock && q.need == jptool.Delete {
+		within := func(p string) bool {
+			return slices.ContainsFunc(f.Access.FS, func(r jptool.FsRule) bool { return r.ApprovedTarget != nil && *r.ApprovedTarget == p })
+		}
+		if within(q.abs) && slices.ContainsFunc(above(path.Dir(q.abs)), within) {
 			return true
 		}
 	}

@@ -29,13 +29,18 @@ func (h *holding) split(limit, fixed map[string]jptool.Caps) {
 			continue
 		}
 		var made []*spot
-		complete := !h.tangled(s)
-		if complete {
+		tangled, complete := h.tangled(s), false
+		if !tangled {
 			made, complete = sp.spread(s, taken, s.Abs)
 		}
 		s.e &^= taken
 		s.why = fmt.Sprintf("%s, and Landlock alone cannot: %s", by, h.noPrivateTree())
 		s.remedy = h.remedyPrivate() + ", or grant the entries one by one"
+		if tangled {
+			s.why += "; several mounts reach it, and a grant on one of its entries would hold under one name only"
+			s.remedy = h.remedyPrivate() + ", or keep one of the mounts"
+			continue
+		}
 		if !complete {
 			s.why += "; its entries are too many to be granted one by one"
 			continue
