@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -234,6 +235,16 @@ func TestWords(t *testing.T) {
 	for _, bad := range []string{`'a`, `"a`, `a\`, "a\x00", `"a\`} {
 		if got, err := splitWords(bad); err == nil {
 			t.Errorf("%q: %q, want an error", bad, got)
+		}
+	}
+}
+
+// A key is read as it was written, whatever its parts are.
+func TestJoinKey(t *testing.T) {
+	for _, part := range []string{"run", "*", "", "a.b", "a b", "it's", `say "x"`, `back\slash`, "tab\t", "\x00\x1b\u2028", "é"} {
+		key := JoinKey("questions", part, "answer")
+		if parts, err := SplitKey(key); err != nil || !slices.Equal(parts, []string{"questions", part, "answer"}) {
+			t.Errorf("%q is written %s, and read as %q, %v", part, key, parts, err)
 		}
 	}
 }

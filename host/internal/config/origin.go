@@ -133,6 +133,14 @@ func (p *problems) err() error {
 	return p.list
 }
 
+// JoinKey writes a key in TOML's notation, as SplitKey reads it.
+func JoinKey(parts ...string) (key string) {
+	for _, part := range parts {
+		key = joinKey(key, part)
+	}
+	return key
+}
+
 // joinKey appends one part to a key in TOML's notation.
 func joinKey(key, part string) string {
 	if key == "" {

@@ -145,12 +145,7 @@ func declaredEmpty(cfg *config.Config, tool string) bool {
 	return empty
 }
 
-func toolKey(name string) string {
-	if name == "*" {
-		name = "'*'"
-	}
-	return "conversation.tools." + name
-}
+func toolKey(name string) string { return config.JoinKey("conversation", "tools", name) }
 
 // lookup asks about each path and target once.
 func (r Request) lookup(ctx context.Context) func(approval.Binding) (approval.Result, error) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
 )
@@ -43,7 +44,7 @@ func (a *answerer) answer(ctx context.Context, q *launch.Question) (any, error) 
 	}
 	conf, known := a.Tool.Questions[q.ID]
 	if known && conf.HasAnswer {
-		where := fmt.Sprintf("%s: questions.%s.answer", a.Tool.Origin("questions."+tomlKey(q.ID)+".answer"), ask.Visible(q.ID))
+		where := fmt.Sprintf("%s: questions.%s.answer", a.Tool.Origin(config.JoinKey("questions", q.ID, "answer")), ask.Visible(q.ID))
 		if !q.Fits(conf.Answer) {
 			help := "correct the answer there, or remove it to be asked"
 			if s, ok := conf.Answer.(string); ok && q.Answer == launch.Boolean && (s == "true" || s == "false") {
@@ -180,15 +181,4 @@ func show(v any) string {
 		return fmt.Sprint(v)
 	}
 	return ask.VisibleLine(string(b))
-}
-
-// tomlKey writes a name as one part of a key.
-func tomlKey(name string) string {
-	bare := name != "" && strings.IndexFunc(name, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
-	}) < 0
-	if bare {
-		return name
-	}
-	return fmt.Sprintf("%q", name)
 }

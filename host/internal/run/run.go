@@ -177,7 +177,7 @@ func (k *call) runnable() error {
 
 // cfg is the flag that sets a key of the tool; value begins with the operator.
 func (k *call) cfg(name, value string) string {
-	return "--cfg " + ask.Word("conversation.tools."+tomlKey(k.Tool.Name)+"."+name+value)
+	return "--cfg " + ask.Word(config.JoinKey("conversation", "tools", k.Tool.Name)+"."+name+value)
 }
 
 func (k *call) arguments() error {

@@ -101,7 +101,7 @@ func (k *call) withholding(names ...string) string {
 	for i, name := range names {
 		rules[i] = policy.FsText(&jptool.FsRule{Path: name})
 	}
-	list := "conversation.tools." + tomlKey(k.Tool.Name) + ".access.fs"
+	list := config.JoinKey("conversation", "tools", k.Tool.Name, "access", "fs")
 	switch access := k.Tool.Access; {
 	case access == nil || access.FS == nil:
 		return "declare " + list + " with " + ask.VisibleLine(strings.Join(rules, ", ")) + ", beside what is to be granted"
