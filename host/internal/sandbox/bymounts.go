@@ -110,8 +110,14 @@ func (h *holding) cover(s *spot) {
 	h.mount(s, keep, before|grant)
 	if s.extra&^s.most != 0 && h.governing(s.Abs) != nil {
 		h.lacking(s, denied(s.extra&^s.most, s.Abs), "programs need it to start",
-			fmt.Sprintf("grant it: { path = %q, %s }", h.name(s.Abs), caps(s.extra|s.most)), false)
+			fmt.Sprintf("grant it: { path = %q, %s }", h.name(s.Abs), caps(s.extra|s.most)), s.itself(s.extra&^s.most))
 	}
+}
+
+// itself reports whether what a program may do beyond its rules is no more than to execute, once again, a
+// file that it was started with.
+func (s *spot) itself(left jptool.Caps) bool {
+	return left == jptool.Execute && s.extra.Has(left) && !s.dir()
 }
 
 // mount puts a cover over a place where Landlock grants more than keep, or the mount above
