@@ -79,6 +79,9 @@ func (g *grants) compile(a *app) (*given, error) {
 			return nil, err
 		}
 	}
+	if g.Root == "" && (access == nil || len(access.FS) == 0) && tooWide(out.root, a.home()) {
+		return nil, exit.Errorf(exit.Usage, "nothing says what the program may do, and that would be anything in all of %s\nchange into a project, or say it: --ro ., --rw . or --grant", ask.Visible(out.root))
+	}
 	if out.limits, err = parseLimits(g.Limit); err != nil {
 		return nil, err
 	}
