@@ -183,7 +183,7 @@ func (c *caller) wishes() ([]wish, error) {
 		return []wish{{op: OpCreate, path: to.path, entry: jptool.Create}}, nil
 	case cutting:
 		f, err := c.at(none, c.path, true, false)
-		return some(f, wish{op: OpWrite, content: jptool.Update}), err
+		return some(f, wish{op: OpWrite, content: jptool.Update, cut: true}), err
 	case executing:
 		f, err := c.at(c.dir, c.path, flags&unix.AT_SYMLINK_NOFOLLOW == 0, false)
 		if f.mode.IsDir() {
@@ -239,7 +239,7 @@ func (c *caller) open(flags uint64) ([]wish, error) {
 		w.op, w.content = OpWrite, jptool.Read|jptool.Update
 	}
 	if flags&unix.O_TRUNC != 0 {
-		w.op = OpWrite
+		w.op, w.cut = OpWrite, w.content&jptool.Update == 0
 		w.content |= jptool.Update
 	}
 	if flags&unix.O_TMPFILE == unix.O_TMPFILE {

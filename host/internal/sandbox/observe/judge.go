@@ -66,6 +66,8 @@ type wish struct {
 	content, entry jptool.Caps
 	// move: the entry that is there goes away, or is replaced.
 	move bool
+	// cut: the content is not opened for writing, at most its end goes away.
+	cut bool
 	// special: the entry is of a kind that is made in the private directory only.
 	special bool
 	// missing: nothing is there, which a read-only mount does not even look at.
@@ -76,6 +78,11 @@ type wish struct {
 func (j *judge) refusal(w wish) (Refusal, bool) {
 	r := Refusal{Operation: w.op, Path: w.path, Need: w.content | w.entry, Why: Lacks}
 	content, seen := j.granted(w.path)
+	if w.cut && j.plan.ABI < sandbox.TruncateABI {
+		if m, _ := j.mount(w.path); !m.readOnly {
+			content |= jptool.Update // not held
+		}
+	}
 	entry, parent := j.granted(path.Dir(w.path))
 	r.Lacking = w.content&^content | w.entry&^entry
 	_, own := j.mounts[w.path]

@@ -86,6 +86,28 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// Older kernels do not hold what only cuts a file off, but for read-only mounts.
+func TestCuttingOnOldKernels(t *testing.T) {
+	for _, tt := range []struct {
+		w       wish
+		abi     int
+		refused bool
+	}{
+		{wish{op: OpWrite, path: "/ws/a", content: u, cut: true}, sandbox.TruncateABI, true},
+		{wish{op: OpWrite, path: "/ws/a", content: u, cut: true}, sandbox.TruncateABI - 1, false},
+		{wish{op: OpWrite, path: "/ws/a", content: r | u, cut: true}, sandbox.TruncateABI - 1, false},
+		{wish{op: OpWrite, path: "/ws/a", content: u}, sandbox.TruncateABI - 1, true},
+		{wish{op: OpWrite, path: "/ws/src/ro/a", content: u, cut: true}, sandbox.TruncateABI - 1, true},
+		{wish{op: OpWrite, path: "/home/a", content: u, cut: true}, sandbox.TruncateABI - 1, true},
+	} {
+		p := testPlan(sandbox.TierNamespace)
+		p.ABI = tt.abi
+		if r, refused := newJudge(p).refusal(tt.w); refused != tt.refused {
+			t.Errorf("version %d: %+v: %+v", tt.abi, tt.w, r)
+		}
+	}
+}
+
 func TestPorts(t *testing.T) {
 	p := testPlan(sandbox.TierLandlock)
 	p.Net = sandbox.Net{Open: true, Ports: []uint16{443}}
