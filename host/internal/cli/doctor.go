@@ -100,10 +100,26 @@ func diagnose(m sandbox.Machine, details machine.Details, tried *machine.Attempt
 			d.Changes = append(d.Changes, change{key, lines[0], append([]string{}, lines[1:]...)})
 		}
 	}
-	if m.Landlock > 0 && m.Landlock < fullABI {
-		d.Changes = append(d.Changes, change{machine.Landlock, fmt.Sprintf("version %d cannot hold TCP ports%s", m.Landlock, cond(m.Landlock < sandbox.TruncateABI, ", nor truncating", "")), []string{"use Linux 6.7 or newer"}})
+	if lacks, remedy := tooOld(m); m.Landlock > 0 && lacks != "" {
+		d.Changes = append(d.Changes, change{machine.Landlock, fmt.Sprintf("version %d cannot hold %s", m.Landlock, lacks), []string{remedy}})
 	}
 	return d
+}
+
+// tooOld says what the machine's Landlock is too old for, and what to do; empty if for nothing.
+func tooOld(m sandbox.Machine) (lacks, remedy string) {
+	lacks = strings.Join(filled(
+		cond(m.Landlock < sandbox.NetABI, "TCP ports", ""),
+		cond(m.Landlock < sandbox.TruncateABI, "truncating", ""),
+		cond(m.Landlock < sandbox.ScopeABI && !m.Namespaces, "signals", ""),
+	), ", nor ")
+	switch {
+	case m.Namespaces:
+		return lacks, "use Linux 6.7 or newer"
+	case m.Landlock < sandbox.NetABI:
+		return lacks, "use Linux 6.12 or newer; 6.7 is enough with namespaces"
+	}
+	return lacks, "use Linux 6.12 or newer; namespaces hold them too"
 }
 
 func (d *diagnosis) calls(m sandbox.Machine) {

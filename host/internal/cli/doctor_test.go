@@ -50,7 +50,7 @@ func TestDiagnose(t *testing.T) {
 			[]sandbox.Tier{landlock, landlock, landlock},
 			[]string{"files", "no network", "TCP ports"},
 			[]string{"entries", "metadata", "signals"},
-			1,
+			2,
 		},
 		{
 			"RHEL 9 without namespaces", machine.Limit(full, 1, false, true), false,
@@ -121,6 +121,33 @@ func TestDiagnose(t *testing.T) {
 			if len(change.Do) == 0 {
 				t.Errorf("%s: %+v does not say what to do", c.name, change)
 			}
+		}
+	}
+}
+
+// Who follows the advice on the kernel finds nothing more to change in it.
+func TestDoctorNamesTheKernelThatIsEnough(t *testing.T) {
+	for _, c := range []struct {
+		abi         int
+		namespaces  bool
+		why, remedy string
+	}{
+		{2, true, "version 2 cannot hold TCP ports, nor truncating", "use Linux 6.7 or newer"},
+		{2, false, "version 2 cannot hold TCP ports, nor truncating, nor signals", "use Linux 6.12 or newer; 6.7 is enough with namespaces"},
+		{3, true, "version 3 cannot hold TCP ports", "use Linux 6.7 or newer"},
+		{4, false, "version 4 cannot hold signals", "use Linux 6.12 or newer; namespaces hold them too"},
+		{4, true, "", ""},
+		{6, false, "", ""},
+	} {
+		why, remedy := "", ""
+		d := diagnose(machine.Limit(sandbox.Machine{Landlock: 7, Namespaces: true, Seccomp: true}, c.abi, c.namespaces, true), machine.Details{}, nil, nil)
+		for _, change := range d.Changes {
+			if change.Of == machine.Landlock {
+				why, remedy = change.Why, strings.Join(change.Do, "\n")
+			}
+		}
+		if why != c.why || remedy != c.remedy {
+			t.Errorf("version %d, namespaces %t: %q, %q, want %q, %q", c.abi, c.namespaces, why, remedy, c.why, c.remedy)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func TestLook(t *testing.T) {
 		doubt string
 	}{
 		{name: "all", system: fake(t, nil)},
-		{name: "no landlock in an old kernel", system: fake(t, nil, landlock(unix.ENOSYS, "5.10.0-30-amd64")), lacks: map[string][]string{Landlock: {"5.10.0-30-amd64 is older", "5.13 or newer"}}},
+		{name: "no landlock in an old kernel", system: fake(t, nil, landlock(unix.ENOSYS, "5.10.0-30-amd64")), lacks: map[string][]string{Landlock: {"5.10.0-30-amd64 is older", "5.13 or newer", "6.12 or newer to hold all"}}},
 		{name: "no landlock built", system: fake(t, nil, landlock(unix.ENOSYS, "6.1.0")), lacks: map[string][]string{Landlock: {"built without Landlock", "CONFIG_SECURITY_LANDLOCK"}}},
 		{name: "landlock off at boot", system: fake(t, files{"/sys/kernel/security/lsm": "capability,yama,apparmor"}, landlock(unix.EOPNOTSUPP, "6.8.0")), lacks: map[string][]string{Landlock: {"not switched on at boot", "lsm=landlock,capability,yama,apparmor"}}},
 		{name: "landlock off on WSL 2", system: fake(t, nil, landlock(unix.EOPNOTSUPP, "6.6.87.2-microsoft-standard-WSL2")), lacks: map[string][]string{Landlock: {".wslconfig", "wsl --shutdown"}}},

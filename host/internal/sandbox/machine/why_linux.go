@@ -33,7 +33,7 @@ func (s *system) whyLandlock(err error) string {
 	case strings.HasSuffix(release, "-Microsoft"):
 		return "WSL 1 has no Linux kernel, and so no Landlock\nconvert it: wsl --set-version DISTRIBUTION 2"
 	case ok && (major < firstMajor || major == firstMajor && minor < firstMinor):
-		return fmt.Sprintf("Linux %s is older than Landlock\nuse Linux %d.%d or newer; 6.2 or newer to hold all of a policy", release, firstMajor, firstMinor)
+		return fmt.Sprintf("Linux %s is older than Landlock\nuse Linux %d.%d or newer; 6.12 or newer to hold all of a policy", release, firstMajor, firstMinor)
 	}
 	return "Linux " + release + " was built without Landlock\nuse a kernel with CONFIG_SECURITY_LANDLOCK=y"
 }
