@@ -38,6 +38,7 @@ func sleeper(t *testing.T) *exec.Cmd {
 
 // A fence reaches what its thread started, and nobody else.
 func TestFence(t *testing.T) {
+	needs(t, sandbox.TierLandlock, sandbox.ScopeABI)
 	outside := sleeper(t)
 	done := make(chan struct{})
 	go func() {
@@ -110,18 +111,20 @@ func TestNoFence(t *testing.T) {
 // One launcher serves calls of every kind, and the fence of some is not in the way of others, nor of
 // what the plan grants.
 func TestLaunchMixed(t *testing.T) {
+	needs(t, sandbox.TierNamespace, 1)
 	l := launched(t)
 	ws := jptooltest.TempRoot(t)
 	const script = "mkdir -p a b; echo > a/f; ln -f a/f b/f && echo linked; grep NoNewPrivs /proc/self/status; kill -0 $0 && echo outside"
 	outside := strconv.Itoa(sleeper(t).Process.Pid)
 	for range 2 {
 		for _, tier := range []sandbox.Tier{sandbox.TierLandlock, sandbox.TierNamespace, sandbox.TierNone} {
-			p, want := plan(t, tier, ws), "linked\n" // only the first process reads its own /proc/self
+			p, linked := plan(t, tier, ws), since(t, sandbox.MoveABI, "linked\n", "")
+			want := linked + since(t, sandbox.ScopeABI, "", "outside\n") // only the first process reads its own /proc/self
 			p.Grants = []sandbox.Grant{grant(t, ws, all)}
 			spec := shSpec(t, p, script)
 			switch tier {
 			case sandbox.TierNamespace:
-				want = "linked\nNoNewPrivs:\t1\n"
+				want = linked + "NoNewPrivs:\t1\n"
 			case sandbox.TierNone:
 				spec.Plan, spec.Kind, want = nil, "", "linked\nNoNewPrivs:\t0\noutside\n"
 			}

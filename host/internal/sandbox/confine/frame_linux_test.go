@@ -18,6 +18,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/host/internal/sandbox/machine"
 	"github.com/jptools/jptools/host/internal/sandbox/observe"
 	"github.com/jptools/jptools/jptool"
 	"golang.org/x/sys/unix"
@@ -103,11 +104,44 @@ func self(t testing.TB) string {
 	return path
 }
 
+// here is this machine, without what JPHOST_SANDBOX_LIMIT takes away from it.
+var here = sync.OnceValues(func() (sandbox.Machine, error) {
+	limit, err := machine.ParseLimit(os.Getenv(machine.LimitVariable))
+	return limit.Apply(machine.Look().Settle(machine.Try(context.Background()))), err
+})
+
+// needs skips a test that this machine cannot run: one of a tier, or of something that Landlock
+// holds from a version on.
+func needs(t testing.TB, tier sandbox.Tier, abi int) sandbox.Machine {
+	t.Helper()
+	m, err := here()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Landlock < abi {
+		t.Skipf("not run: Landlock is version %d here, and %d is needed %s", m.Landlock, abi, m.Why[machine.Landlock])
+	}
+	if tier == sandbox.TierNamespace && !m.Namespaces {
+		t.Skipf("not run: no namespaces: %s", m.Why[machine.Namespaces])
+	}
+	return m
+}
+
+// since is what comes of an operation that Landlock refuses from a version on, and how it ends before.
+func since(t testing.TB, abi int, refused, before string) string {
+	t.Helper()
+	if needs(t, sandbox.TierLandlock, 1).Landlock >= abi {
+		return refused
+	}
+	return before
+}
+
 // plan is a plan that grants nothing but what the test binary and a shell need.
 func plan(t testing.TB, tier sandbox.Tier, root string) *sandbox.Plan {
 	t.Helper()
+	m := needs(t, tier, 1)
 	p := &sandbox.Plan{
-		Tier: tier, ABI: 7, Trees: []sandbox.Node{node(t, root)},
+		Tier: tier, ABI: m.Landlock, NoFilter: !m.Seccomp, Trees: []sandbox.Node{node(t, root)},
 		Devices: []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"},
 		Runtime: []sandbox.Grant{grant(t, self(t), r|x), {Node: sandbox.Node{Path: "/proc/self", Kind: sandbox.Dir}, Caps: r}},
 	}

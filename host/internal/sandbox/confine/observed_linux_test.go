@@ -238,6 +238,7 @@ func TestObserverReadsEachCall(t *testing.T) {
 
 // Of TCP connections the ports are judged, and listening is always refused.
 func TestObserverReadsAddresses(t *testing.T) {
+	needs(t, sandbox.TierLandlock, sandbox.NetABI)
 	tiers(t, func(t *testing.T, tier sandbox.Tier) {
 		ws := jptooltest.OpenRoot(t)
 		p := plan(t, tier, ws)
