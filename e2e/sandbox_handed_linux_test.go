@@ -455,3 +455,29 @@ func TestSandboxStdinSocket(t *testing.T) {
 		})
 	}
 }
+
+// A pipe that is handed down is one for both directions: what others write into it can be read.
+func TestSandboxPipe(t *testing.T) {
+	for _, tier := range []string{uncontained, landlocked, namespaces} {
+		t.Run(tier, func(t *testing.T) {
+			needTier(t, "ordinary", tier)
+			r, f, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			defer f.Close()
+			if _, err := f.WriteString("of others\n"); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Chmod(0o666); err != nil { // the other user's as well
+				t.Fatal(err)
+			}
+			w := newWorld(t, "ordinary")
+			w.stdin = f
+			if r := w.exec(tier, []string{"--rw", "."}, "/bin/sh", "-c", "read -r x </proc/self/fd/0; echo $x"); r.code != 0 || r.stdout != "of others\n" {
+				t.Errorf("%s", r)
+			}
+		})
+	}
+}

@@ -102,7 +102,7 @@ var (
 		unix.FS_IOC_ADD_ENCRYPTION_KEY, unix.FS_IOC_REMOVE_ENCRYPTION_KEY, // they lock what the user has encrypted
 	}
 	attributes = [...]uint32{
-		unix.FS_IOC_SETFLAGS, fsIocSetVersion, fsIoc32SetFlags, fsIoc32SetVers, fsIocFsSetXattr, fsIocSetEncrypt, unix.FS_IOC_ENABLE_VERITY,
+		unix.FS_IOC_SETFLAGS, fsIocSetVersion, ext4SetVersion, fsIoc32SetFlags, fsIoc32SetVers, fsIocFsSetXattr, fsIocSetEncrypt, unix.FS_IOC_ENABLE_VERITY,
 		fatSetAttributes, btrfsSetFlags, btrfsSetReceived,
 	}
 )
@@ -122,6 +122,7 @@ const (
 	ocfs2Reflink      = 0x40186f04
 	fatSetAttributes  = 0x40047211
 	fsIocSetVersion   = 0x40087602
+	ext4SetVersion    = 0x40086604
 	fsIoc32SetFlags   = 0x40046602
 	fsIoc32SetVers    = 0x40047602
 	fsIocFsSetXattr   = 0x401c5820
@@ -146,6 +147,8 @@ func judgements(o Options) []judged {
 		{unix.SYS_CLONE, notWith(0, spaces, unix.EPERM)},
 		{unix.SYS_UNSHARE, notWith(0, spaces|spaceTime, unix.EPERM)},
 		{unix.SYS_IOCTL, choose(1, refused, refuse(unix.EPERM), allow())},
+		// Who opens a file that has a lease waits, for 45 seconds by default.
+		{unix.SYS_FCNTL, choose(1, []uint32{unix.F_SETLEASE}, refuse(unix.EPERM), allow())},
 		// Sending can connect as well, and Landlock looks at connect(2) only.
 		{unix.SYS_SENDTO, notWith(3, unix.MSG_FASTOPEN, unix.EOPNOTSUPP)},
 		{unix.SYS_SENDMSG, notWith(2, unix.MSG_FASTOPEN, unix.EOPNOTSUPP)},
