@@ -62,17 +62,28 @@ func TestVerify(t *testing.T) {
 			do(t, os.WriteFile(dir+"/x", []byte("one"), 0o644))
 			do(t, os.Rename(dir+"/x", dir+"/hooks/a"))
 		}},
-		{"replaced altogether", "hooks replaced", func(t *testing.T, dir string) {
+		{"replaced altogether", "hooks replaced, hooks/open disappeared, hooks/opened disappeared", func(t *testing.T, dir string) {
 			do(t, os.Rename(dir+"/hooks", dir+"/old"))
 			do(t, os.Mkdir(dir+"/hooks", 0o755))
 		}},
-		{"hooks gone", "hooks disappeared", func(t *testing.T, dir string) { do(t, os.RemoveAll(dir+"/hooks")) }},
+		{"hooks gone", "hooks disappeared, hooks/open disappeared, hooks/opened disappeared", func(t *testing.T, dir string) { do(t, os.RemoveAll(dir+"/hooks")) }},
 		{"pin moved", "pin disappeared", func(t *testing.T, dir string) { do(t, os.Rename(dir+"/pin", dir+"/x")) }},
 		{"pin became a link", "pin replaced", func(t *testing.T, dir string) {
 			do(t, os.Rename(dir+"/pin", dir+"/x"))
 			do(t, os.Symlink("x", dir+"/pin"))
 		}},
 		{"content of a pin", "", func(t *testing.T, dir string) { do(t, os.WriteFile(dir+"/pin/x", nil, 0o644)) }},
+		{"content of what is open", "", func(t *testing.T, dir string) {
+			do(t, os.WriteFile(dir+"/hooks/open/x", []byte("two"), 0o644))
+			do(t, os.WriteFile(dir+"/hooks/open/new", nil, 0o644))
+			do(t, os.WriteFile(dir+"/hooks/opened", []byte("two, and longer"), 0o644))
+		}},
+		{"what is open replaced", "hooks/open replaced, hooks/opened disappeared", func(t *testing.T, dir string) {
+			do(t, os.Rename(dir+"/hooks/open", dir+"/x"))
+			do(t, os.Mkdir(dir+"/hooks/open", 0o755))
+			do(t, os.Remove(dir+"/hooks/opened"))
+		}},
+		{"beside what is open", "hooks/open2 appeared", func(t *testing.T, dir string) { do(t, os.WriteFile(dir+"/hooks/open2", nil, 0o644)) }},
 		{"missing appeared", "missing appeared", func(t *testing.T, dir string) { do(t, os.Mkdir(dir+"/missing", 0o755)) }},
 		{"missing dangling link", "missing appeared", func(t *testing.T, dir string) { do(t, os.Symlink("nowhere", dir+"/missing")) }},
 		{"no link made", "", func(t *testing.T, dir string) { do(t, os.MkdirAll(dir+"/grant/deep", 0o755)) }},
@@ -84,9 +95,11 @@ func TestVerify(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := jptooltest.TempRoot(t)
-			jptooltest.Tree(t, dir, "file hooks/a one", "dir hooks/sub", "file hooks/big "+strings.Repeat("x", 1<<21-1)+"y", "dir pin")
+			jptooltest.Tree(t, dir, "file hooks/a one", "file hooks/open/x one", "file hooks/opened one", "dir hooks/sub", "file hooks/big "+strings.Repeat("x", 1<<21-1)+"y", "dir pin")
 			before, err := sandbox.Snapshot(context.Background(), []sandbox.Check{
 				{Path: dir + "/hooks", Want: sandbox.Unchanged, Node: node(t, dir+"/hooks")},
+				{Path: dir + "/hooks/open", Want: sandbox.Opened, Node: node(t, dir+"/hooks/open")},
+				{Path: dir + "/hooks/opened", Want: sandbox.Opened, Node: node(t, dir+"/hooks/opened")},
 				{Path: dir + "/pin", Want: sandbox.SameEntry, Node: node(t, dir+"/pin")},
 				{Path: dir + "/missing", Want: sandbox.StillMissing},
 				{Path: dir + "/grant/deep", Want: sandbox.NoLink},

@@ -18,6 +18,19 @@ func (h *holding) without() {
 			h.compare(s)
 		}
 	}
+	h.open()
+}
+
+// open leaves out of what is compared what a rule lets be changed within.
+func (h *holding) open() {
+	below := func(p string, w Want) bool {
+		return slices.ContainsFunc(h.after, func(c Check) bool { return c.Want == w && c.Path != p && Holds(c.Path, p) })
+	}
+	for _, s := range h.spots {
+		if s.e&jptool.Write != 0 && !s.SelfProtection && !s.bare && !s.missing() && below(s.Abs, Unchanged) && !below(s.Abs, Opened) {
+			h.after = append(h.after, Check{Path: s.Abs, Want: Opened, Node: s.node})
+		}
+	}
 }
 
 // compare has a protected place looked at after the call.
@@ -45,6 +58,7 @@ func (h *holding) byGrants() {
 		}
 	}
 	h.entries()
+	h.open()
 	for _, s := range h.spots {
 		// It need not stay, but the next call must not find its rights behind a link.
 		if s.from == nil && !s.bare && !s.missing() && s.top != "" && h.idle(s) && s.most != 0 && h.replaceable(s.Abs) {
