@@ -3,6 +3,7 @@ package agreement
 import (
 	"context"
 	"os"
+	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -23,6 +24,11 @@ func mountTwice(root string) { do(unix.Mount(root+"/ro", root+"/pub/d", "", unix
 // operation and what comes of it, after "!" when the check says otherwise.
 func TestDifferences(t *testing.T) {
 	rule := jptooltest.Rule
+	mount := func(path, target, caps string) jptool.FsRule {
+		r := rule(path, caps)
+		r.External, r.ApprovedTarget = true, &target
+		return r
+	}
 	tree := []string{"file ws/pub/f", "file ws/ro/f", "file ws/secret/f", "file ws/secret/in/f", "dir ws/pub/d", "symlink ws/secret/l ../pub"}
 	for _, c := range []struct {
 		name, way string
@@ -79,6 +85,11 @@ func TestDifferences(t *testing.T) {
 			does:   []string{"append ro/f = EROFS", "append pub/h = ok", "link ro/f pub/g = EXDEV"},
 		},
 		{
+			name: "5 a file with a rule has another name, by Landlock", way: "landlock", rules: []jptool.FsRule{rule("pub", "read"), rule("ro/f", "update")},
+			before: func(root string) { do(os.Link(root+"/ro/f", root+"/pub/h")) },
+			does:   []string{"append ro/f = ok", "! append pub/h = ok", "read pub/h = ok", "read ro/f = EACCES", "append pub/f = EACCES"},
+		},
+		{
 			name: "5 mounted twice, by Landlock", way: "landlock", rules: []jptool.FsRule{rule("", "read"), rule("pub/d", "read update")},
 			before: mountTwice, does: []string{"append pub/d/f = ok", "! append ro/f = ok", "append pub/f = EACCES"},
 		},
@@ -101,6 +112,14 @@ func TestDifferences(t *testing.T) {
 		{
 			name: "7 missing", way: "landlock", rules: []jptool.FsRule{rule("", "read create update"), rule("new", "read")},
 			does: []string{"! mkdir new = ok"}, after: "new appeared",
+		},
+		{
+			name: "7 a mount in a mount of the same rights", way: "replacement",
+			rules: []jptool.FsRule{mount("m", "$ROOT/ext", "read create delete"), mount("n", "$ROOT/ext/d", "read create delete")},
+			before: func(root string) {
+				jptooltest.Tree(t, path.Dir(root), "dir ext/d", "dir ext/e", "symlink ws/m $ROOT/ext", "symlink ws/n $ROOT/ext/d")
+			},
+			does: []string{"rename m/e m/g = ok", "! rename m/d m/e = ok"},
 		},
 		{
 			name: "7 missing, and a link where a rule would be followed", way: "landlock", rules: []jptool.FsRule{rule("", "read create update"), rule("new/f", "read create update execute")},
