@@ -3,13 +3,16 @@ package cli
 import (
 	"os"
 	"path/filepath"
+
+	"github.com/jptools/jptools/host/internal/state"
 )
 
 // findRoot finds the workspace around the directory cwd: the nearest directory with a
 // `.jp` directory, else with `.git`, else the outermost with a `.jp.toml` (so that no
-// restriction is left out), else cwd itself. A directory that everybody may write to is
-// passed over, because somebody else may have put the mark there, and so are home
-// and the root of the file system: a mark there must not make everything one workspace.
+// restriction is left out), else cwd itself. A directory that everybody may write to and the
+// mark in it have to be this user's own, because somebody else may have put it there; a tool that changes the mode of
+// the workspace's root does not get rid of its rules. Home and the root of the file system are passed over:
+// a mark there must not make everything one workspace.
 func findRoot(cwd, home string) string {
 	var dirs []string
 	for dir := cwd; ; dir = filepath.Dir(dir) {
@@ -24,7 +27,14 @@ func findRoot(cwd, home string) string {
 			return false
 		}
 		at, err := os.Stat(dir)
-		return err == nil && (at.Mode().Perm()&0o002 == 0 || dir == cwd)
+		if err != nil {
+			return false
+		}
+		if at.Mode().Perm()&0o002 == 0 || dir == cwd {
+			return true
+		}
+		own, err := os.Lstat(filepath.Join(dir, mark)) // a link of others could lead to something of ours
+		return err == nil && !state.Foreign(own) && !state.Foreign(at)
 	}
 	for _, m := range []struct {
 		name string
