@@ -20,7 +20,7 @@ func Process(environ []string, stdin io.Reader, stdout, stderr io.Writer, args [
 	ctx := observe.Inherit(context.Background(), args)
 	launcher := warm(ctx, args[1:])
 	// What is ignored, as nohup and shells without job control have it, stays ignored.
-	if ends := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored); len(ends) > 0 && !passesSignals(args[1:]) {
+	if ends := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored); len(ends) > 0 && !passesSignals(args[1:]) {
 		// It is not stopped: the process ends after this, and for each signal that takes as long again.
 		ctx, _ = signal.NotifyContext(ctx, ends...)
 	}

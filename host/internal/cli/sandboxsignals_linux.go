@@ -16,28 +16,32 @@ import (
 type passed struct {
 	// ends receives those that somebody wants the program to end with.
 	ends chan os.Signal
+	// typed receives what else a terminal tells of its keys and its size; nil until listen.
+	typed chan os.Signal
 	// quit: SIGQUIT was not ignored.
 	quit bool
 }
 
 // pass receives them from now to the end of this process. To receive one more costs a handshake between threads,
 // so what nobody passes on is ignored instead.
-func pass() passed {
-	p := passed{ends: make(chan os.Signal, 8), quit: !signal.Ignored(unix.SIGQUIT)}
+func pass() *passed {
+	p := &passed{ends: make(chan os.Signal, 8), quit: !signal.Ignored(unix.SIGQUIT)}
 	launch.NotifyUnignored(p.ends, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	signal.Ignore(unix.SIGQUIT)
 	return p
 }
 
-// typed receives, from now on, what else a terminal tells of its keys and its size: under an init the program is in
-// a session of its own, and hears nothing of a terminal.
-func (p passed) typed() chan os.Signal {
-	c := make(chan os.Signal, 8)
-	launch.NotifyUnignored(c, unix.SIGTSTP, unix.SIGWINCH)
-	if p.quit {
-		signal.Notify(c, unix.SIGQUIT)
+// listen has typed receive, for a program under an init: it is in a session of its own, and hears nothing of a
+// terminal. That cannot be taken back, since the Go runtime does not restore the default action of SIGTSTP.
+func (p *passed) listen() {
+	if p.typed != nil {
+		return
 	}
-	return c
+	p.typed = make(chan os.Signal, 8)
+	launch.NotifyUnignored(p.typed, unix.SIGTSTP, unix.SIGWINCH)
+	if p.quit {
+		signal.Notify(p.typed, unix.SIGQUIT)
+	}
 }
 
 // suspend does what Ctrl-Z is for: the program stops, and jphost with it, until somebody has jphost go on. Where
@@ -50,8 +54,7 @@ func suspend() {
 		// A program in a session of its own cannot be stopped by SIGTSTP.
 		launch.SignalDescendants(unix.SIGSTOP)
 	}
-	// Sent to this very thread it is there before the call returns. Of SIGTSTP the Go runtime does not
-	// restore the default action, once it was received.
+	// Sent to this very thread it is there before the call returns.
 	runtime.LockOSThread()
 	_ = unix.Tgkill(unix.Getpid(), unix.Gettid(), unix.SIGSTOP)
 	runtime.UnlockOSThread()

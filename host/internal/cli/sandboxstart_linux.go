@@ -18,12 +18,13 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/run"
+	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/host/internal/sandbox/observe"
 )
 
 // start runs the program to its end, and ends what it leaves behind.
-func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.Program, signals passed) (syscall.WaitStatus, error) {
+func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.Program, signals *passed) (syscall.WaitStatus, error) {
 	// What the program starts and leaves behind becomes a child of this process.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 0, exit.With(exit.Host, err)
@@ -52,6 +53,9 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.P
 	}
 	if len(signals.ends) > 0 { // there was no program that could hear it
 		return 0, exit.Errorf(exit.Interrupted, "interrupted before the program was started")
+	}
+	if call.Plan.Tier == sandbox.TierNamespace {
+		signals.listen()
 	}
 	child, err := confine.New().Start(call.Plan, cmd)
 	if err != nil {
@@ -99,22 +103,20 @@ type overseer struct {
 	ctx     context.Context // ends when the call has to
 	limit   int64           // of processes; 0 is none
 	init    int             // the sandbox's own process above the program, or 0
-	signals passed
-	typed   chan os.Signal  // what a terminal does not tell the program itself; nil where it does
+	signals *passed
 	gone    <-chan struct{} // the observer
 	over    chan struct{}   // the program
 	crowd   chan struct{}   // holds something when there were more processes than the limit
 }
 
 // oversee begins to; link is nil without an observer.
-func oversee(ctx context.Context, call *enclose.Call, child *confine.Process, link *observe.Link, signals passed) *overseer {
+func oversee(ctx context.Context, call *enclose.Call, child *confine.Process, link *observe.Link, signals *passed) *overseer {
 	o := &overseer{
 		ctx: ctx, limit: call.Plan.Limits.Processes, signals: signals,
 		over: make(chan struct{}), crowd: make(chan struct{}, 1),
 	}
 	if child.Init {
 		o.init = child.Pid
-		o.typed = signals.typed()
 	}
 	if link != nil {
 		o.gone = link.Gone()
@@ -137,10 +139,10 @@ func (o *overseer) run() {
 			if sig != unix.SIGINT || o.init != 0 || !inForeground() {
 				launch.SignalDescendants(sig.(unix.Signal))
 			}
-		case sig := <-o.typed:
+		case sig := <-o.signals.typed:
 			if sig == unix.SIGTSTP {
 				suspend()
-			} else {
+			} else if o.init != 0 || !inForeground() {
 				launch.SignalDescendants(sig.(unix.Signal))
 			}
 		case <-done:

@@ -23,7 +23,7 @@ const (
 	// Host: the host itself failed: the tool could not be started or controlled, or
 	// state could not be read or written.
 	Host Code = 3
-	// Interrupted: Ctrl-C, SIGTERM, or SIGHUP as the terminal went.
+	// Interrupted: Ctrl-C, Ctrl-\, SIGTERM, or SIGHUP as the terminal went.
 	Interrupted Code = 130
 )
 
