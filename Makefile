@@ -44,6 +44,10 @@ test: ## run all tests: packages, then scripts and attacks on the built binaries
 test-long: ## the same with 200000 races and many more random cases (about an hour)
 	JPTOOLS_RACES=200000 JPTOOLS_LONG=1 go test -count=1 -timeout=2h work
 
+.PHONY: test-race
+test-race: ## the tests of packages (PACKAGES, default all) under the race detector, one at a time; needs a C compiler
+	CGO_ENABLED=1 go test -race -p 1 -timeout=30m $(TESTFLAGS) $(or $(PACKAGES),$$(go list work | grep -v /e2e))
+
 .PHONY: agreement
 agreement: ## compare the check of the tools with the kernel on N random cases for each tier (default 100000)
 	go test -count=1 -timeout=6h -v -run '^TestAgreement$$' $(MODULE)/host/internal/sandbox/agreement -agreement.n=$(or $(N),100000)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/jptools/jptools/host/internal/exit"
@@ -13,10 +14,11 @@ import (
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
 )
 
-// The test binary is the host and its supervisor.
+// The test binary is the host and its supervisor, which does not end by os.Exit: that takes a second
+// under the race detector.
 func TestMain(m *testing.M) {
 	if launch.IsSupervisor(os.Args) {
-		os.Exit(launch.Supervise(confine.Start))
+		syscall.Exit(launch.Supervise(confine.Start))
 	}
 	os.Exit(m.Run())
 }
