@@ -1,6 +1,7 @@
 package jptool
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -131,7 +132,7 @@ func (c *compiler) parse(path string) (wspath.Rel, error) {
 			rest, ok = wspath.WithinAbs(c.given, clean)
 		}
 		if !ok {
-			return wspath.Rel{}, fmt.Errorf("it is absolute and not below the workspace; rule paths are relative to it")
+			return wspath.Rel{}, errors.New("it is absolute and not below the workspace; rule paths are relative to it")
 		}
 		path = rest
 	}

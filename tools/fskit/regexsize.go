@@ -1,6 +1,7 @@
 package fskit
 
 import (
+	"errors"
 	"fmt"
 	"regexp/syntax"
 )
@@ -26,7 +27,7 @@ func RegexSize(source string, flags syntax.Flags) (int, error) {
 	}
 	size := instructions(tree)
 	if size > maxRegexSize {
-		return size, fmt.Errorf("the regex is too large, or repeats too much too often ({n,m})")
+		return size, errors.New("the regex is too large, or repeats too much too often ({n,m})")
 	}
 	return size, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -213,7 +214,7 @@ func (e *entry) decode() error {
 		}
 	}
 	if path == "" || target == "" {
-		return fmt.Errorf("rule_path and canonical_target are needed")
+		return errors.New("rule_path and canonical_target are needed")
 	}
 	e.mount.Binding = Binding{normalPath(path), filepath.ToSlash(target)}
 	return nil

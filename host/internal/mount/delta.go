@@ -1,6 +1,7 @@
 package mount
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -137,13 +138,13 @@ func parseTool(t any) (ToolDelta, error) {
 	list := access["fs"]
 	if m, ok := list.(map[string]any); ok {
 		if m["strategy"] != "replace" || len(m) != 2 {
-			return d, fmt.Errorf("access.fs: only the strategy replace is written here")
+			return d, errors.New("access.fs: only the strategy replace is written here")
 		}
 		d.Replace, list = true, m["value"]
 	}
 	rules, ok := list.([]any)
 	if !ok || len(access) != 1 {
-		return d, fmt.Errorf("access: a list fs and nothing else is expected")
+		return d, errors.New("access: a list fs and nothing else is expected")
 	}
 	for i, r := range rules {
 		rule, err := parseRule(r)
@@ -159,7 +160,7 @@ func parseRule(v any) (jptool.FsRule, error) {
 	var r jptool.FsRule
 	table, _ := v.(map[string]any)
 	if _, ok := table["path"].(string); !ok {
-		return r, fmt.Errorf("path is missing")
+		return r, errors.New("path is missing")
 	}
 	for key, v := range table {
 		if key == "path" {

@@ -3,9 +3,7 @@ package mount
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -47,8 +45,11 @@ func (s Spec) String() string {
 	return tool + s.name + "=" + s.path + ":" + s.mode.String()
 }
 
-// toolName is RFD D43's grammar of tool names, which is what makes the prefix unambiguous.
-var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z_][a-z0-9_]*$`) })
+// isToolName goes by RFD D43's grammar of tool names, which is what makes the prefix unambiguous: a-z, 0-9
+// and _, no digit first.
+func isToolName(s string) bool {
+	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") == "" && s != "" && !('0' <= s[0] && s[0] <= '9')
+}
 
 // maxSpec bounds a spec: two paths and a name.
 const maxSpec = 3 * 4096
@@ -66,7 +67,7 @@ func ParseSpec(unsafeSpec string) (Spec, error) {
 	}
 	s := Spec{name: left, path: right}
 	if tool, name, ok := strings.Cut(left, ":"); ok {
-		if !toolName().MatchString(tool) {
+		if !isToolName(tool) {
 			return Spec{}, toolError(unsafeSpec, tool, name)
 		}
 		s.tool, s.name = tool, name
@@ -157,14 +158,14 @@ func ResolveName(name, cwd, root string) (wspath.Rel, error) {
 func notReserved(rel wspath.Rel) error {
 	first, _, _ := strings.Cut(rel.Slash(), "/")
 	if strings.EqualFold(first, ".jp") {
-		return fmt.Errorf(".jp is managed by the host")
+		return errors.New(".jp is managed by the host")
 	}
 	if strings.EqualFold(rel.Base(), ".jp.toml") {
-		return fmt.Errorf(".jp.toml configures the host")
+		return errors.New(".jp.toml configures the host")
 	}
 	for name := range strings.SplitSeq(rel.Slash(), "/") {
 		if strings.EqualFold(name, ".git") {
-			return fmt.Errorf(".git is managed by git")
+			return errors.New(".git is managed by git")
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package template
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -38,7 +39,7 @@ func Compile(c Command) (*Template, error) {
 		return nil, fmt.Errorf("program: %w", err)
 	}
 	if strings.TrimSpace(c.Program) == "" {
-		return nil, fmt.Errorf("program: is empty\nname the program to run")
+		return nil, errors.New("program: is empty\nname the program to run")
 	}
 	t := &Template{shell: c.Shell}
 	if c.Shell {
@@ -74,7 +75,7 @@ func (t *Template) Render(data Data) ([]string, error) {
 		argv = append(argv, s)
 	}
 	if argv[0] == "" {
-		return nil, fmt.Errorf("the name of the program is empty\ncheck what its placeholders were filled with")
+		return nil, errors.New("the name of the program is empty\ncheck what its placeholders were filled with")
 	}
 	return argv, nil
 }
@@ -117,7 +118,7 @@ func (t text) render(data Data) (string, error) {
 		b.WriteString(s)
 	}
 	if strings.IndexByte(b.String(), 0) >= 0 {
-		return "", fmt.Errorf("a value holds a NUL byte, which no command line can carry\nlet the tool read its request from standard input")
+		return "", errors.New("a value holds a NUL byte, which no command line can carry\nlet the tool read its request from standard input")
 	}
 	return b.String(), nil
 }
