@@ -36,6 +36,8 @@ type Denial struct {
 	Remedy string `json:"remedy,omitempty"`
 	// Times counts the attempts.
 	Times int `json:"times"`
+	// Beside counts calls that were refused likewise in the same directory, and are not listed.
+	Beside int `json:"beside,omitempty"`
 }
 
 // String is the denial in one line, and a second one with the remedy; names are made visible.
@@ -47,6 +49,9 @@ func (e *Denial) String() string {
 	}
 	if e.Times > 1 {
 		fmt.Fprintf(&b, " [%d times]", e.Times)
+	}
+	if e.Beside > 0 {
+		fmt.Fprintf(&b, " [and %d more calls in its directory]", e.Beside)
 	}
 	if e.Remedy != "" {
 		b.WriteString("\n  " + ask.VisibleLine(e.Remedy))
@@ -143,7 +148,7 @@ func system(p string) int {
 
 // explain reports also whether a model may read it.
 func (c *Call) explain(r *observe.Refusal, d *policy.Declared, a Advice) (Denial, bool) {
-	e := Denial{Operation: r.Operation, Path: r.Path, Address: r.Address, Capabilities: r.Lacking.Names(), Times: r.Times}
+	e := Denial{Operation: r.Operation, Path: r.Path, Address: r.Address, Capabilities: r.Lacking.Names(), Times: r.Times, Beside: r.Beside}
 	if r.Address != "" {
 		e.connection(a)
 		return e, true

@@ -125,11 +125,30 @@ func TestRecordIsBounded(t *testing.T) {
 	var rec record
 	for range 3 {
 		for i := range 10_000 {
-			rec.note(Refusal{Operation: OpRead, Path: fmt.Sprint("/", i), Why: Lacks})
+			rec.note(Refusal{Operation: OpRead, Path: fmt.Sprintf("/%d/x", i), Why: Lacks})
 		}
 	}
-	if len(rec.Refusals) != Most || rec.More != 3*(10_000-Most) || rec.Refusals[0].Times != 3 || rec.Refusals[1].Path != "/1" {
+	if len(rec.Refusals) != Most || rec.More != 3*(10_000-Most) || rec.Refusals[0].Times != 3 || rec.Refusals[1].Path != "/1/x" {
 		t.Errorf("%d refusals, %d more, %+v", len(rec.Refusals), rec.More, rec.Refusals[:2])
+	}
+}
+
+// What is refused everywhere in a directory does not take the place of the rest.
+func TestRecordOfDirectory(t *testing.T) {
+	var rec record
+	for i := range 100 {
+		rec.note(Refusal{Operation: OpRead, Path: fmt.Sprint("/lib/", i%50), Why: Lacks})
+		rec.note(Refusal{Operation: OpSee, Path: fmt.Sprint("/lib/", i%50), Why: Hidden})
+	}
+	rec.note(Refusal{Operation: OpRead, Path: "/key", Why: Lacks})
+	if n := len(rec.Refusals); n != 2*mostBeside+1 || rec.Refusals[n-1].Path != "/key" || rec.More != 0 {
+		t.Fatalf("%d refusals, %d more: %+v", n, rec.More, rec.Refusals)
+	}
+	if r := rec.Refusals[2*mostBeside-2]; r.Path != "/lib/15" || r.Times != 2 || r.Beside != 2*34 {
+		t.Errorf("%+v", r)
+	}
+	if r := rec.Refusals[0]; r.Times != 2 || r.Beside != 0 {
+		t.Errorf("%+v", r)
 	}
 }
 

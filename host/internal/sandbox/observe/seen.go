@@ -1,12 +1,18 @@
 package observe
 
 import (
+	"path"
+
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/jptool"
 )
 
 // Most is how many different refusals are kept; further ones are counted.
 const Most = 64
+
+// mostBeside is how many refusals of one kind in one directory are listed. A program that may not read its
+// libraries is refused thousands of files, which would be all that there is to see.
+const mostBeside = 16
 
 // Seen is what was refused during one start of a program, as far as it could be seen.
 type Seen struct {
@@ -32,6 +38,9 @@ type Refusal struct {
 	Lacking jptool.Caps `json:"lacking,omitempty"`
 	Why     Why         `json:"why"`
 	Times   int         `json:"times"`
+	// Beside counts calls that were refused likewise in the same directory, and are listed nowhere: it is
+	// that of the last one of a kind that is listed.
+	Beside int `json:"beside,omitempty"`
 }
 
 // Operation is what a program wanted to do, for people.
@@ -72,23 +81,48 @@ const (
 type record struct {
 	Seen
 	index map[Refusal]int
+	alike map[Refusal]*alike
 }
+
+// alike is what was refused in one directory in one way: how many of it are listed, and the last of them.
+type alike struct{ listed, last int }
 
 func (r *record) note(x Refusal) {
 	if i, ok := r.index[x]; ok {
 		r.Refusals[i].Times++
 		return
 	}
+	k := r.like(x)
+	if k.listed == mostBeside {
+		r.Refusals[k.last].Beside++
+		return
+	}
 	if len(r.Refusals) == Most {
 		r.More++
 		return
 	}
-	if r.index == nil {
-		r.index = map[Refusal]int{}
-	}
 	r.index[x] = len(r.Refusals)
+	k.listed, k.last = k.listed+1, len(r.Refusals)
 	x.Times = 1
 	r.Refusals = append(r.Refusals, x)
+}
+
+// like returns what x is one of; addresses are each of their own.
+func (r *record) like(x Refusal) *alike {
+	if r.index == nil {
+		r.index, r.alike = map[Refusal]int{}, map[Refusal]*alike{}
+	}
+	if x.Path != "" {
+		x.Path = path.Dir(x.Path)
+	}
+	k := r.alike[x]
+	if k == nil {
+		k = &alike{}
+		if len(r.Refusals) < Most { // else none of it is going to be listed
+			r.alike[x] = k
+		}
+	}
+	return k
 }
 
 // Unseen says in words what a plan has the boundary filter refuse without anybody being told.
