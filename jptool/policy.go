@@ -68,6 +68,15 @@ type compiler struct {
 	p     *Policy
 	// places[i] is where rule i is keyed.
 	places []place
+	// lost are external rules that were left with nothing.
+	lost []lost
+}
+
+// lost is an external rule whose link does not lead where it was approved: its path as
+// written, and its own entry.
+type lost struct {
+	path string
+	at   place
 }
 
 // compilePolicy compiles access for the workspace at the canonical path root, held as
@@ -220,12 +229,18 @@ func (c *compiler) warn(i int, r *FsRule, format string, args ...any) {
 
 // ordinary keys a rule without external: at what it resolves to inside the workspace or below an
 // approved target. What resolves elsewhere, or nowhere, can still be denied, at its own path.
+// A grant below a lost rule was meant for what that was approved for, and is lost too.
 func (c *compiler) ordinary(i int, r *FsRule, rel wspath.Rel) error {
 	at, _, err := c.locate(rel, false)
 	if err == nil && at.outside && c.p.mountOf(at.path) == nil {
 		err = errOutside
 	}
+	l := c.lostAbove(rel)
 	switch {
+	case r.Caps() != 0 && l != nil:
+		r.deny()
+		c.warn(i, r, "it lies below %q, which grants nothing", l.path)
+		c.places[i] = l.at
 	case err == nil:
 		c.places[i] = at
 	case r.Caps() == 0:
@@ -234,6 +249,19 @@ func (c *compiler) ordinary(i int, r *FsRule, rel wspath.Rel) error {
 		return c.fail(i, r, "it resolves outside the workspace; if that is meant, make it a rule with external = true on the link itself")
 	default:
 		return c.fail(i, r, "it cannot be resolved (%w); remove the rule or repair the link", err)
+	}
+	return nil
+}
+
+// lostAbove is the lost rule that a path lies on or below, as it is written.
+func (c *compiler) lostAbove(rel wspath.Rel) *lost {
+	for i := range c.lost {
+		l := &c.lost[i]
+		_, written := wspath.Within(foldKey(l.path), foldKey(rel.Slash()))
+		_, own := wspath.Within(foldKey(l.at.path), foldKey(rel.Slash()))
+		if written || own && !l.at.outside {
+			return l
+		}
 	}
 	return nil
 }
@@ -255,19 +283,21 @@ func (c *compiler) external(i int, r *FsRule, rel wspath.Rel) error {
 		return c.fail(i, r, "it is external but resolves inside the workspace; declare a rule on the link that leads outside")
 	}
 	c.places[i] = c.own(rel)
+	lose := func(why string) {
+		r.deny()
+		c.warn(i, r, "%s; nothing below it is granted", why)
+		c.lost = append(c.lost, lost{rel.Slash(), c.places[i]})
+	}
 	switch {
 	case err == nil && at.outside && r.Caps() == 0:
 		c.places[i] = at
 	case r.Caps() == 0:
 	case err != nil || missing || !at.outside:
-		r.deny()
-		c.warn(i, r, "the link is missing or broken; nothing below it is granted")
+		lose("the link is missing or broken")
 	case r.ApprovedTarget == nil:
-		r.deny()
-		c.warn(i, r, "its target is not approved; nothing below it is granted")
+		lose("its target is not approved")
 	case at.path != filepath.ToSlash(*r.ApprovedTarget):
-		r.deny()
-		c.warn(i, r, "the link no longer leads to its approved target; nothing below it is granted")
+		lose("the link no longer leads to its approved target")
 	default:
 		c.places[i] = at
 		c.p.mounts = append(c.p.mounts, mount{path: rel.Slash(), target: at.path, rule: i})

@@ -228,7 +228,8 @@ func (c *fsCompiler) dropLost() {
 			continue
 		}
 		to, err := c.content(r.rel)
-		if lost := c.lostAbove(r, to, err); lost != nil {
+		lost := c.lostAbove(r, to, err)
+		if lost != nil {
 			r.at, r.path = c.entry(r.rel)
 			reason := fmt.Sprintf("it lies below %q, which grants nothing", dotted(lost.written))
 			r.deny(reason)
@@ -238,27 +239,28 @@ func (c *fsCompiler) dropLost() {
 			continue
 		}
 		c.pin(to.links)
-		if err == nil && to.at.outside && c.known(to.at) && !r.at.outside {
+		if err == nil && to.at.outside && c.known(to.at) && (!r.at.outside || lost != nil) {
 			r.gone = true
-			c.pin([]place{r.at})
+			if !r.at.outside {
+				c.pin([]place{r.at})
+			}
 		}
 	}
 }
 
-// lostAbove is the dropped rule that an ordinary grant lies below, by name or by what it
-// leads to, so that it cannot be a grant in the workspace either.
+// lostAbove is the dropped rule that an ordinary grant lies below: by name, wherever the link leads
+// now, since the grant was meant for another place; or by what it leads to, where nothing else
+// says what holds there.
 func (c *fsCompiler) lostAbove(r *declaredRule, to resolved, err error) *lostRule {
-	if r.external || r.rule.Caps == 0 || err == nil && !to.at.outside && len(to.links) > 0 {
+	if r.external || r.rule.Caps == 0 {
 		return nil
 	}
-	if err == nil && to.at.outside && c.known(to.at) {
-		return nil // an approved mount leads there
-	}
+	elsewhere := err != nil || to.at.outside && !c.known(to.at) || !to.at.outside && len(to.links) == 0
 	for i := range c.lost {
 		l := &c.lost[i]
 		_, written := wspath.Within(fold(l.written), fold(r.rel.Slash()))
 		_, path := wspath.Within(fold(l.path), fold(r.rel.Slash()))
-		if written || path || l.target != "" && (place{true, l.target}).holds(to.at) {
+		if written || path || elsewhere && l.target != "" && (place{true, l.target}).holds(to.at) {
 			return l
 		}
 	}
