@@ -24,20 +24,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The test binary is also the supervisor, and the program that is confined.
+// The test binary is also the supervisor, and the program that is confined. These do not end by os.Exit, which
+// takes a second under the race detector.
 func TestMain(m *testing.M) {
 	if launch.IsSupervisor(os.Args) {
-		os.Exit(launch.Supervise(Start))
+		syscall.Exit(launch.Supervise(Start))
 	}
 	if link := observe.From(observe.Inherit(context.Background(), os.Args)); link != nil {
 		runtime.LockOSThread()
-		os.Exit(observed(link, os.Args[1:]))
+		syscall.Exit(observed(link, os.Args[1:]))
 	}
 	if os.Args[0] == probeName {
-		os.Exit(probe(os.Args[1:]))
+		syscall.Exit(probe(os.Args[1:]))
 	}
 	if os.Args[0] == hostName {
-		os.Exit(host(os.Args[1]))
+		syscall.Exit(host(os.Args[1]))
 	}
 	// The runtime's poller opens descriptors at its first use; tests count them.
 	pr, pw, _ := os.Pipe()
