@@ -145,6 +145,10 @@ var trials = []trial{
 	{does: "xattr {WS}/src/a.txt", grants: readOnly, lacks: "EOPNOTSUPP"},
 	{does: "fxattr {WS}/src/a.txt", grants: readOnly, lacks: "EOPNOTSUPP"},
 	{does: "setflags {WS}/src/a.txt", grants: readOnly, lacks: "ENOTTY EOPNOTSUPP"},
+	{does: "setversion {WS}/src/a.txt", grants: readOnly, lacks: "ENOTTY EOPNOTSUPP"},
+	{does: "subvolume {WS}/src", grants: readOnly, lacks: "ENOTTY"}, // what Landlock does not see of btrfs
+	{does: "lease {WS}/src/a.txt", grants: readOnly},                // who opens it would wait
+	{does: "lease {WS}/src/a.txt"},
 	{does: "verity {WS}/src/a.txt", grants: readOnly, lacks: "ENOTTY ENOTSUP"},
 	{does: "file-setattr {WS}/src/a.txt", grants: readOnly, lacks: "ENOSYS EOPNOTSUPP"},
 	{does: "chmod {OUT}/victim.txt", grants: readOnly},

@@ -58,9 +58,12 @@ var _ = add(map[string]attack{
 	"xattr": func(a []string) (string, error) {
 		return "", unix.Setxattr(a[0], "user.attack", []byte("x"), 0)
 	},
-	"fxattr":   fxattr,
-	"verity":   verity,
-	"setflags": setflags,
+	"fxattr":     fxattr,
+	"verity":     verity,
+	"setflags":   setflags,
+	"setversion": setversion,
+	"subvolume":  subvolume,
+	"lease":      lease,
 
 	"peek": peek,
 })
@@ -422,6 +425,41 @@ func setflags(a []string) (string, error) {
 		return "", err
 	}
 	return "", unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, flags|0x40) // FS_NODUMP_FL
+}
+
+// setversion changes the generation of an inode, through a descriptor open for reading.
+func setversion(a []string) (string, error) {
+	fd, err := unix.Open(a[0], unix.O_RDONLY, 0)
+	if err != nil {
+		return "", err
+	}
+	const ext4SetVersion = 0x40086604
+	generation := uint64(77)
+	_, err = raw(unix.SYS_IOCTL, uintptr(fd), ext4SetVersion, at(&generation))
+	return "", err
+}
+
+// subvolume makes an entry in a directory that is open for reading.
+func subvolume(a []string) (string, error) {
+	fd, err := unix.Open(a[0], unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return "", err
+	}
+	const btrfsSubvolume = 0x5000940e
+	var arg [4096]byte // struct btrfs_ioctl_vol_args: a descriptor and a name
+	copy(arg[8:], "planted")
+	_, err = raw(unix.SYS_IOCTL, uintptr(fd), btrfsSubvolume, at(&arg))
+	return "", err
+}
+
+// lease holds up everybody who opens a file.
+func lease(a []string) (string, error) {
+	fd, err := unix.Open(a[0], unix.O_RDONLY, 0)
+	if err != nil {
+		return "", err
+	}
+	_, err = unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_WRLCK)
+	return "", err
 }
 
 // verity makes a file immutable for good, through a descriptor open for reading.
