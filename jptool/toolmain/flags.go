@@ -38,6 +38,9 @@ func (d *definition) parseFlags(args []string) (*flagValues, error) {
 		return nil, jptool.Errorf(jptool.CodeIO, "the flags of %s: %w", d.name, err)
 	}
 	if _, err := parser.Parse(args); err != nil {
+		if word, ok := strings.CutPrefix(err.Error(), "unexpected argument "); ok && len(d.args) > 0 {
+			return nil, jptool.Errorf(jptool.CodeInvalidArguments, "unexpected argument %s: each has its flag; did you mean --%s %s? See %s --help", word, flagName(d.args[0].Name), word, d.name)
+		}
 		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "%w; see %s --help", err, d.name)
 	}
 	fixed := grammar.Elem().Field(0).Interface().(common)

@@ -122,7 +122,7 @@ func TestRequestErrors(t *testing.T) {
 		"whole and flags":     {whole, []string{"--path", "x"}, jptool.CodeInvalidRequest, "flags go with a bare Context"},
 		"one positional":      {ctx, []string{ctx}, jptool.CodeInvalidRequest, "two arguments"},
 		"unknown flag":        {ctx, []string{"--pth", "x"}, jptool.CodeInvalidArguments, "--path"},
-		"stray word":          {ctx, []string{"x"}, jptool.CodeInvalidArguments, "unexpected argument"},
+		"stray word":          {ctx, []string{"x"}, jptool.CodeInvalidArguments, "unexpected argument x: each has its flag; did you mean --path x? See demo --help"},
 		"path twice":          {ctx, []string{"--path", "a", "--path", "b"}, jptool.CodeInvalidArguments, "2 times"},
 		"answer without =":    {ctx, []string{"--path", "a", "--answer", "x"}, jptool.CodeInvalidArguments, "KEY=VALUE"},
 		"missing required":    {ctx, nil, jptool.CodeInvalidArguments, "`path` of demo is missing"},
