@@ -133,7 +133,7 @@ func (c *trustAcceptCmd) Run(a *app) error {
 		}
 	}
 	if held && c.Digest != "" && !c.Yes {
-		return a.out.result(accepted{Accepted: true, Held: true}, "the settings are accepted; changes that wait to be looked at still hold writing calls: jphost trust accept --yes")
+		return a.out.result(accepted{Accepted: !s.Trusted, Held: true}, "the settings are accepted; changes that wait to be looked at still hold writing calls: jphost trust accept --yes")
 	}
 	if held {
 		if _, err := approval.OpenHolds(p.dir).Accept(a.ctx); err != nil {
