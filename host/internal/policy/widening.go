@@ -164,11 +164,11 @@ func (w *widener) widens(s config.Setting) bool {
 	if slices.Contains(harmless, rest[0]) && len(rest) == 1 {
 		return false
 	}
-	return w.toolKey(tool, rest[0], rest[1:], s)
+	return w.widensTool(tool, rest[0], rest[1:], s)
 }
 
-// toolKey judges a key of a tool; rest is what follows it.
-func (w *widener) toolKey(tool, key string, rest []string, s config.Setting) bool {
+// widensTool judges a key of a tool; rest is what follows it.
+func (w *widener) widensTool(tool, key string, rest []string, s config.Setting) bool {
 	switch key {
 	case "source":
 		was := w.before(s.Key)

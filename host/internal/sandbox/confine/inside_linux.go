@@ -176,17 +176,17 @@ func mapped() (users, groups string) {
 	if os.Geteuid() != 0 {
 		return "", ""
 	}
-	maps.Do(func() {
+	idMaps.Do(func() {
 		users, err := readMap("/proc/self/uid_map")
 		groups, err2 := readMap("/proc/self/gid_map")
 		if err == nil && err2 == nil {
-			maps.users, maps.groups = users, groups
+			idMaps.users, idMaps.groups = users, groups
 		}
 	})
-	return maps.users, maps.groups
+	return idMaps.users, idMaps.groups
 }
 
-var maps struct {
+var idMaps struct {
 	sync.Once
 	users, groups string
 }
