@@ -36,8 +36,9 @@ type sandboxExecCmd struct {
 func (sandboxExecCmd) Help() string {
 	return `Without grants the program may do anything in the working directory, except write what protects
 it (.jp, .git/config, .git/hooks, …), and nothing outside; it has no network, a minimal environment,
-and a private temporary directory. With --ro, --rw or --grant exactly these paths are granted. What
-the program needs to start (/usr, /lib, parts of /etc; a static one only itself) is readable, too.
+and a private temporary directory. With --ro, --rw or --grant exactly these paths are granted; in the
+home directory and in / something has to be. What the program needs to start (/usr, /lib, parts of
+/etc; a static one only itself) is readable, too.
 
 Examples:
 
