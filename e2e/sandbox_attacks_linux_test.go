@@ -149,6 +149,9 @@ var trials = []trial{
 	{does: "subvolume {WS}/src", grants: readOnly, lacks: "ENOTTY"}, // what Landlock does not see of btrfs
 	{does: "lease {WS}/src/a.txt", grants: readOnly},                // who opens it would wait
 	{does: "lease {WS}/src/a.txt"},
+	{does: "setuid {WS}/src/a.txt", byRun: true}, // others would act as this user
+	{does: "setuid-fd {WS}/src/a.txt"},
+	{does: "setuid-made {WS}/src/made", only: root},
 	{does: "verity {WS}/src/a.txt", grants: readOnly, lacks: "ENOTTY ENOTSUP"},
 	{does: "file-setattr {WS}/src/a.txt", grants: readOnly, lacks: "ENOSYS EOPNOTSUPP"},
 	{does: "chmod {OUT}/victim.txt", grants: readOnly},

@@ -481,3 +481,32 @@ func TestSandboxPipe(t *testing.T) {
 		})
 	}
 }
+
+// What runs with the user's group can be left for others, what runs as the user cannot.
+func TestSandboxMarks(t *testing.T) {
+	eachUser(t, func(t *testing.T, user string) {
+		for _, tier := range []string{uncontained, landlocked, namespaces} {
+			t.Run(tier, func(t *testing.T) {
+				needTier(t, user, tier)
+				w := newWorld(t, user)
+				r := w.exec(tier, []string{"--rw", "."}, "/bin/sh", "-c", "cp /bin/sh ours && chmod 2755 ours && cp /bin/sh mine && chmod 4755 mine")
+				want := 0
+				if tier != uncontained {
+					want = 1
+				}
+				if r.code != want {
+					t.Errorf("%s", r)
+				}
+				for name, marked := range map[string]bool{"ours": true, "mine": tier == uncontained} {
+					is, err := os.Stat(w.root + "/" + name)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got := is.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0; got != marked {
+						t.Errorf("the mode of %s is %v", name, is.Mode())
+					}
+				}
+			})
+		}
+	})
+}

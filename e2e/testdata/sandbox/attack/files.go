@@ -48,13 +48,16 @@ var _ = add(map[string]attack{
 	"reopen":           reopen,
 	"vandal":           vandal,
 
-	"chmod":     func(a []string) (string, error) { return "", unix.Chmod(a[0], 0o751) },
-	"chmod-fd":  chmodFD,
-	"fchmodat2": fchmodat2,
-	"chown":     func(a []string) (string, error) { return "", unix.Chown(a[0], os.Getuid(), os.Getgid()) },
-	"lchown":    func(a []string) (string, error) { return "", unix.Lchown(a[0], os.Getuid(), os.Getgid()) },
-	"utime":     utime,
-	"futime":    futime,
+	"chmod":       func(a []string) (string, error) { return "", unix.Chmod(a[0], 0o751) },
+	"chmod-fd":    chmodFD,
+	"setuid":      func(a []string) (string, error) { return "", unix.Chmod(a[0], unix.S_ISUID|0o755) },
+	"setuid-fd":   setuidFD,
+	"setuid-made": setuidMade,
+	"fchmodat2":   fchmodat2,
+	"chown":       func(a []string) (string, error) { return "", unix.Chown(a[0], os.Getuid(), os.Getgid()) },
+	"lchown":      func(a []string) (string, error) { return "", unix.Lchown(a[0], os.Getuid(), os.Getgid()) },
+	"utime":       utime,
+	"futime":      futime,
 	"xattr": func(a []string) (string, error) {
 		return "", unix.Setxattr(a[0], "user.attack", []byte("x"), 0)
 	},
@@ -425,6 +428,34 @@ func setflags(a []string) (string, error) {
 		return "", err
 	}
 	return "", unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, flags|0x40) // FS_NODUMP_FL
+}
+
+func setuidFD(a []string) (string, error) {
+	fd, err := unix.Open(a[0], unix.O_RDONLY, 0)
+	if err != nil {
+		return "", err
+	}
+	return "", unix.Fchmod(fd, unix.S_ISUID|0o755)
+}
+
+// setuidMade makes a file with the mark on it, and content. The kernel takes the mark away when somebody
+// without capabilities writes to it.
+func setuidMade(a []string) (string, error) {
+	fd, err := unix.Open(a[0], unix.O_CREAT|unix.O_EXCL|unix.O_RDWR, unix.S_ISUID|0o755)
+	if err != nil {
+		return "", err
+	}
+	if _, err := unix.Write(fd, []byte("x")); err != nil {
+		return "", err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return "", err
+	}
+	if st.Mode&unix.S_ISUID == 0 {
+		return "", unix.EPERM
+	}
+	return "", nil
 }
 
 // setversion changes the generation of an inode, through a descriptor open for reading.

@@ -7,7 +7,8 @@
 //
 // Refused are namespaces and mounts, other processes' memory, kernel facilities with a policy
 // of their own (bpf, keys, io_uring, performance counters, userfaultfd, modules), the limits of
-// other processes, shared System V objects, the clock and names of the machine, pushing input into a terminal, leases on files, commands by
+// other processes, shared System V objects, the clock and names of the machine, pushing input into a terminal, leases on files, set-user-id
+// files, commands by
 // which file systems make snapshots and the like past Landlock, and sockets: without a network
 // all but connected pairs, with one all but TCP and UDP. Local sockets with a name are always
 // refused, because services that answer there (container engines, agents) act with their own rights.

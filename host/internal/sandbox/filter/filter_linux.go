@@ -178,6 +178,16 @@ func judgements(o Options) []judged {
 			allow(),
 		}},
 	}
+	if !o.Frozen {
+		// A program with the user's identity on it, for whoever finds it. Without capabilities, to write to
+		// a file takes the mark away, so that it does no harm where a file is made.
+		identity := notWith(1, unix.S_ISUID, unix.EPERM)
+		for _, nr := range modesHere {
+			list = append(list, judged{nr, identity})
+		}
+		at := notWith(2, unix.S_ISUID, unix.EPERM)
+		list = append(list, judged{unix.SYS_FCHMOD, identity}, judged{unix.SYS_FCHMODAT, at}, judged{unix.SYS_FCHMODAT2, at})
+	}
 	if !o.Net {
 		return append(list, judged{unix.SYS_SOCKET, []unix.SockFilter{refuse(unix.EAFNOSUPPORT)}})
 	}

@@ -182,6 +182,10 @@ func TestFilter(t *testing.T) {
 		{"removing a queue", closed, unix.SYS_MQ_UNLINK, nil, unix.ENOSYS},
 		{"shared memory in a namespace", Options{OwnIPC: true}, unix.SYS_SHMAT, nil, 0},
 		{"chmod", closed, unix.SYS_FCHMODAT, nil, 0},
+		{"chmod, of another's identity", closed, unix.SYS_FCHMODAT, []uint64{0, 0x1000, unix.S_ISUID | 0o755}, unix.EPERM},
+		{"chmod2, of another's identity", open, unix.SYS_FCHMODAT2, []uint64{0, 0x1000, high | unix.S_ISUID | 0o755, 0}, unix.EPERM},
+		{"fchmod, of another's identity", Options{OwnIPC: true}, unix.SYS_FCHMOD, []uint64{3, unix.S_ISUID}, unix.EPERM},
+		{"fchmod, for groups", closed, unix.SYS_FCHMOD, []uint64{3, unix.S_ISGID | unix.S_ISVTX | 0o775}, 0},
 		{"chmod, frozen", frozen, unix.SYS_FCHMODAT, nil, unix.EPERM},
 	} {
 		t.Run(c.name, func(t *testing.T) {

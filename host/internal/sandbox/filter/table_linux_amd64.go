@@ -13,3 +13,6 @@ var neverHere = [...]uint32{
 var metadataHere = [...]uint32{
 	unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT,
 }
+
+// modesHere are changes of modes that other architectures do not have.
+var modesHere = [...]uint32{unix.SYS_CHMOD}

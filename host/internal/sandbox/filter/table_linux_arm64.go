@@ -9,3 +9,6 @@ var neverHere [0]uint32
 
 // metadataHere are changes of metadata that other architectures do not have.
 var metadataHere [0]uint32
+
+// modesHere are changes of modes that other architectures do not have.
+var modesHere [0]uint32
