@@ -34,7 +34,7 @@ func pass() *passed {
 // listen has typed receive, for a program under an init: it is in a session of its own, and hears nothing of a
 // terminal. That cannot be taken back, since the Go runtime does not restore the default action of SIGTSTP.
 func (p *passed) listen() {
-	if p.typed != nil {
+	if p.typed != nil || !hasTerminal() {
 		return
 	}
 	p.typed = make(chan os.Signal, 8)
@@ -61,10 +61,24 @@ func suspend() {
 	launch.SignalDescendants(unix.SIGCONT)
 }
 
+// terminal opens the terminal that controls this process.
+func terminal() (fd int, err error) {
+	return unix.Open("/dev/tty", unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+}
+
+// hasTerminal reports whether there is one. Without it nothing is typed, and nobody has to listen.
+func hasTerminal() bool {
+	tty, err := terminal()
+	if err == nil {
+		_ = unix.Close(tty)
+	}
+	return err == nil
+}
+
 // inForeground reports whether what is typed on a terminal signals this process, and then the program
 // as well, where it is in the same group: it is not to hear it twice.
 func inForeground() bool {
-	tty, err := unix.Open("/dev/tty", unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+	tty, err := terminal()
 	if err != nil {
 		return false
 	}
