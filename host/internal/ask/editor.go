@@ -66,6 +66,9 @@ const (
 	unlocked = time.Minute
 )
 
+// editLock is a file in the directory. Private directories of calls (package private) are locked themselves,
+// since a tool may do anything in them; here only the person's editor works, and a file can be locked on
+// every system.
 func editLock(dir string) *flock.Flock {
 	return flock.New(filepath.Join(dir, ".lock"), flock.SetPermissions(0o600))
 }
