@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -357,7 +358,10 @@ func TestTryRefused(t *testing.T) {
 		cmd.Dir, cmd.Env = "/", []string{asUser + "=chroot"}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root}
 		out, err := cmd.CombinedOutput()
-		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) || err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			t.Skip("the test binary is not static: its loader is missing in the chroot (build with CGO_ENABLED=0)")
+		}
+		if err != nil {
 			t.Fatalf("in a chroot: %v\n%s", err, out)
 		}
 		if !strings.Contains(string(out), "clone: 1") {
