@@ -44,6 +44,7 @@ type grants struct {
 type given struct {
 	declared *policy.Declared
 	extra    []baseline.Extra
+	names    []string // absolute, as they were written
 	limits   sandbox.Limits
 	root     string
 	cwd      string // the working directory without links, since those on the way are not in a private tree
@@ -64,10 +65,12 @@ func (g *grants) compile(a *app) (*given, error) {
 	if out.cwd, err = workingDirectory(); err != nil {
 		return nil, err
 	}
+	out.names = []string{filepath.ToSlash(a.getenv("PWD"))}
 	if g.Root == "" {
 		out.root = out.cwd
 	} else {
 		if out.root, err = filepath.Abs(g.Root); err == nil {
+			out.names = append(out.names, filepath.ToSlash(out.root))
 			out.root, err = filepath.EvalSymlinks(out.root)
 		}
 		if err != nil {
@@ -164,6 +167,7 @@ func (out *given) grant(p *jptool.AccessPolicy, flag, path string, caps jptool.C
 	if err != nil {
 		return exit.With(exit.Usage, err)
 	}
+	out.names = append(out.names, filepath.ToSlash(abs))
 	real, missing := filepath.EvalSymlinks(abs)
 	if missing == nil {
 		abs = real // what is meant is what a link leads to

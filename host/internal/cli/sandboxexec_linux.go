@@ -34,7 +34,7 @@ func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
 	if err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	s := enclose.Settings{Required: c.Required, Tier: c.tier(), Machine: m, Paths: g.extra, Limits: g.limits, TempBase: a.tempBase()}
+	s := enclose.Settings{Required: c.Required, Tier: c.tier(), Machine: m, Paths: g.extra, Names: g.names, Limits: g.limits, TempBase: a.tempBase()}
 	signals := pass()
 	for attempt := 0; ; attempt++ {
 		call, err := c.prepare(a, g, p, s)

@@ -71,7 +71,7 @@ func (c *sandboxPlanCmd) given(a *app) (*policy.Declared, enclose.Program, enclo
 		return nil, p, enclose.Settings{}, err
 	}
 	m, err := enclose.Machine(a.ctx, nil, a.getenv)
-	return g.declared, p, enclose.Settings{Machine: m, Paths: g.extra, Limits: g.limits}, exit.With(exit.Usage, err)
+	return g.declared, p, enclose.Settings{Machine: m, Paths: g.extra, Names: g.names, Limits: g.limits}, exit.With(exit.Usage, err)
 }
 
 // tool is what `run` would start.

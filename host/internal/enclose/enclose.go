@@ -29,7 +29,9 @@ type Settings struct {
 	Tier     sandbox.Tier
 	Machine  sandbox.Machine
 	// Paths are what programs may use besides (sandbox.paths, from the user's own config).
-	Paths  []baseline.Extra
+	Paths []baseline.Extra
+	// Names are paths as people write them, whose links a private tree has too; HOME is always one.
+	Names  []string
 	Limits sandbox.Limits
 	// TempBase is where the private directory is made if the tier has none of its own.
 	TempBase string
@@ -75,6 +77,7 @@ func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (*C
 	open := slices.ContainsFunc(d.Access.Net, func(r jptool.NetRule) bool { return r.Allow }) || len(d.Access.Net) == 0
 	needs, err := baseline.For(p.Path, p.Argv, baseline.Options{
 		Workspace: d.Root, Path: config.Lookup(p.Env, "PATH"), Network: open, Extra: s.Paths,
+		Names: append(slices.Clone(s.Names), config.Lookup(p.Env, "HOME")),
 	})
 	if err != nil {
 		return nil, err

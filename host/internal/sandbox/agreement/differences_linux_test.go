@@ -67,6 +67,13 @@ func TestDifferences(t *testing.T) {
 			does: []string{"! list secret = ok in", "read secret/in/f = ok", "read secret/f = ENOENT", "! read secret/l/f = ENOENT", "read pub/f = ok", "create secret/x = EROFS"},
 		},
 		{
+			name: "3 a link outside of what is granted", way: "namespace", rules: []jptool.FsRule{rule("", "read write")},
+			before: func(root string) {
+				jptooltest.Tree(t, path.Dir(root), "symlink other/via $ROOT/ws/pub", "symlink ws/l $ROOT/other/via")
+			},
+			does: []string{"! read l/f = ENOENT", "read pub/f = ok"},
+		},
+		{
 			name: "4 replacing, by Landlock", way: "landlock", rules: []jptool.FsRule{rule("", "read create delete")},
 			does: []string{"append ro/f = EACCES", "replace pub/f ro/f = ok"},
 		},

@@ -59,6 +59,9 @@ type Options struct {
 	Network bool
 	// Extra are the paths of the user's own configuration.
 	Extra []Extra
+	// Names are paths that people use for what is granted, HOME for one: the links on the way to
+	// them are there as well, and grant nothing. What is missing is skipped.
+	Names []string
 }
 
 // Extra is one more path that programs need; see [FromConfig].

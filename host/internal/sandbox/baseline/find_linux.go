@@ -63,6 +63,14 @@ func (t tree) find(program string, argv []string, o *Options) (*Baseline, error)
 		}
 		g.add(p, e.Caps)
 	}
+	for _, name := range o.Names {
+		if !path.IsAbs(name) {
+			continue
+		}
+		if p, err := t.way(name, dirs); err == nil {
+			g.linked = append(g.linked, p.links...)
+		}
+	}
 	b.Grants, b.Links = g.grants(), g.links()
 	return b, nil
 }
