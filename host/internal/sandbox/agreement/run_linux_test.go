@@ -42,12 +42,13 @@ type bug struct {
 
 // runner runs scenes in a directory of its own.
 type runner struct {
-	base   string
-	binary string
-	ways   map[string]way
-	bug    bug
-	n      int
-	counts counts
+	base    string
+	binary  string
+	machine sandbox.Machine
+	ways    map[string]way
+	bug     bug
+	n       int
+	counts  counts
 }
 
 // result of one operation: what the check says, and what happened.

@@ -119,11 +119,15 @@ func needs(t testing.TB, tier sandbox.Tier, abi int) sandbox.Machine {
 	if err != nil {
 		t.Fatal(err)
 	}
+	why := func(key string) string {
+		first, _, _ := strings.Cut(m.Why[key], "\n")
+		return first
+	}
 	if m.Landlock < abi {
-		t.Skipf("not run: Landlock is version %d here, and %d is needed %s", m.Landlock, abi, m.Why[machine.Landlock])
+		t.Skipf("not run: Landlock is version %d here, and %d is needed %s", m.Landlock, abi, why(machine.Landlock))
 	}
 	if tier == sandbox.TierNamespace && !m.Namespaces {
-		t.Skipf("not run: no namespaces: %s", m.Why[machine.Namespaces])
+		t.Skipf("not run: no namespaces: %s", why(machine.Namespaces))
 	}
 	return m
 }

@@ -270,6 +270,7 @@ func TestInsideOfNoNamespaces(t *testing.T) {
 // An init that ends before it is told to go on is reported by its own failure, not by what its end
 // breaks.
 func TestInitEndsEarly(t *testing.T) {
+	needs(t, sandbox.TierNamespace, 0)
 	for _, c := range []struct {
 		last uintptr // system call
 		want string
