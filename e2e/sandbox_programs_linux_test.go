@@ -256,7 +256,11 @@ func TestSandboxPrograms(t *testing.T) {
 							}
 							t.Run(tier, func(t *testing.T) {
 								needTier(t, user, tier)
-								try(t, tier, c.grants, c.fails)
+								fails := c.fails
+								if abi, _ := landlock(); abi < 6 && tier == landlocked {
+									fails = strings.ReplaceAll(fails, "processes", "") // signals are said not to be held
+								}
+								try(t, tier, c.grants, fails)
 							})
 						}
 					})
