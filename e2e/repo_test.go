@@ -41,6 +41,7 @@ var layers = []struct {
 }{
 	{"jptool/wspath", `^jptool/wspath$|^jptool/internal/testhook$`, "paths know nothing of policy"},
 	{"jptool/toolmain", `^jptool$|^jptool/`, "the frame serves any tool"},
+	{"jptool/cmdline", `^jptool/nearest$`, "a command line has no policy"},
 	{"jptool/jptooltest", `^jptool$`, "test helpers of the library see the library only"},
 	{"jptool", `^jptool/wspath$|^jptool/internal/`, "the library must not depend on the frame, whose dependencies are for binaries"},
 	{"tools/fskit", `^jptool|^tools/fskit`, "what tools share knows no tool"},
@@ -85,6 +86,18 @@ func TestLibraryDependencies(t *testing.T) {
 	for _, pkg := range goList(t, `{{if not .Standard}}{{.ImportPath}}{{end}}`, "-deps", prefix+"jptool") {
 		if pkg != "" && !strings.HasPrefix(pkg, prefix) && !allowed.MatchString(pkg) {
 			t.Errorf("package jptool depends on %s; it may use the standard library, x/sys and x/net/idna only", pkg)
+		}
+	}
+}
+
+// What is linked is paid for at each start: these compile, fill tables or start goroutines before main.
+func TestNothingHeavyIsLinked(t *testing.T) {
+	heavy := []string{"regexp", "net", "net/netip", "net/http", "text/template", "go/doc", "log", "flag", "testing", "crypto/tls"}
+	for _, program := range []string{"host", "tools/fs_read_file", "tools/fs_create_file", "tools/fs_move_file", "tools/fs_delete_file", "tools/fs_list_files"} {
+		for _, pkg := range goList(t, `{{.ImportPath}}`, "-deps", prefix+program) {
+			if slices.Contains(heavy, pkg) {
+				t.Errorf("%s links %s: the importers are shown by `go list -deps -f '{{.ImportPath}}: {{.Imports}}' ./%s`", program, pkg, program)
+			}
 		}
 	}
 }

@@ -2,23 +2,13 @@ package toolmain
 
 import (
 	"encoding/json"
-	"io"
-	"reflect"
+	"errors"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/cmdline"
 )
-
-// common are the flags that every tool has besides its arguments.
-type common struct {
-	Answer []string `sep:"none"`
-	Option []string `sep:"none"`
-	Help   bool     `short:"h"`
-	Schema bool
-}
 
 // flagName is an argument's name on the command line.
 func flagName(arg string) string { return strings.ReplaceAll(arg, "_", "-") }
@@ -31,28 +21,34 @@ func (d *definition) parseFlags(args []string) (*flagValues, error) {
 			return nil, jptool.Errorf(jptool.CodeInvalidArguments, "the command line holds invalid UTF-8: %q", a)
 		}
 	}
-	grammar := reflect.New(d.grammar())
-	parser, err := kong.New(grammar.Interface(), kong.Name(d.name), kong.NoDefaultHelp(),
-		kong.Exit(func(int) {}), kong.Writers(io.Discard, io.Discard))
-	if err != nil {
-		return nil, jptool.Errorf(jptool.CodeIO, "the flags of %s: %w", d.name, err)
-	}
-	if _, err := parser.Parse(args); err != nil {
-		if word, ok := strings.CutPrefix(err.Error(), "unexpected argument "); ok && len(d.args) > 0 {
-			return nil, jptool.Errorf(jptool.CodeInvalidArguments, "unexpected argument %s: each has its flag; did you mean --%s %s? See %s --help", word, flagName(d.args[0].Name), word, d.name)
+	var answers, options []string
+	var schema bool
+	form, given := cmdline.Form{}, make([]argFlag, len(d.args))
+	for i, a := range d.args {
+		if name := flagName(a.Name); a.Kind == KindBool {
+			form.Choice(&given[i].truth, name, a.Help)
+		} else {
+			form.List(&given[i].texts, name, a.shortType(), a.Help)
 		}
-		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "%w; see %s --help", err, d.name)
 	}
-	fixed := grammar.Elem().Field(0).Interface().(common)
+	form.List(&answers, "answer", "ID=VALUE", "answer a question of the tool")
+	form.List(&options, "option", "NAME=VALUE", "set an option")
+	form.Switch(&schema, "schema", "print the JSON Schema of the arguments")
+	err := form.Parse(args)
+	var word *cmdline.UnexpectedError
 	switch {
-	case fixed.Help:
+	case errors.Is(err, cmdline.ErrHelp):
 		return nil, helpText(d.help())
-	case fixed.Schema:
+	case errors.As(err, &word) && len(d.args) > 0:
+		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "unexpected argument %s: each has its flag; did you mean --%s %s? See %s --help", word.Word, flagName(d.args[0].Name), word.Word, d.name)
+	case err != nil:
+		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "%w; see %s --help", err, d.name)
+	case schema:
 		return nil, helpText(d.schemaText())
 	}
 	values := &flagValues{arguments: jptool.Object{}}
 	for i, a := range d.args {
-		raw, err := a.fromFlags(grammar.Elem().Field(i + 1))
+		raw, err := a.fromFlags(given[i])
 		if err != nil {
 			return nil, err
 		}
@@ -60,40 +56,25 @@ func (d *definition) parseFlags(args []string) (*flagValues, error) {
 			values.arguments[a.Name] = raw
 		}
 	}
-	if values.answers, err = keyValues("answer", fixed.Answer); err != nil {
+	if values.answers, err = keyValues("answer", answers); err != nil {
 		return nil, err
 	}
-	values.options, err = keyValues("option", fixed.Option)
+	values.options, err = keyValues("option", options)
 	return values, err
 }
 
-// grammar is the struct type that kong reads: the common flags, then one per argument.
-func (d *definition) grammar() reflect.Type {
-	fields := []reflect.StructField{{
-		Name: "Common", Type: reflect.TypeFor[common](), Tag: `embed:""`,
-	}}
-	for _, a := range d.args {
-		f := reflect.StructField{
-			Name: "Arg_" + a.Name, Type: reflect.TypeFor[[]string](),
-			Tag: reflect.StructTag(`name:"` + flagName(a.Name) + `" sep:"none"`),
-		}
-		if a.Kind == KindBool {
-			f.Type, f.Tag = reflect.TypeFor[*bool](), reflect.StructTag(`name:"`+flagName(a.Name)+`" negatable:""`)
-		}
-		fields = append(fields, f)
-	}
-	return reflect.StructOf(fields)
+// argFlag is what the flag of an argument was given: nothing, a truth value, or texts.
+type argFlag struct {
+	truth *bool
+	texts []string
 }
 
 // fromFlags makes the JSON value of an argument, nil when its flag was not given.
-func (a *Arg) fromFlags(field reflect.Value) (json.RawMessage, error) {
-	if a.Kind == KindBool {
-		if field.IsNil() {
-			return nil, nil
-		}
-		return json.Marshal(field.Elem().Bool())
+func (a *Arg) fromFlags(f argFlag) (json.RawMessage, error) {
+	if f.truth != nil {
+		return json.Marshal(*f.truth)
 	}
-	given := field.Interface().([]string)
+	given := f.texts
 	if len(given) == 0 {
 		return nil, nil
 	}

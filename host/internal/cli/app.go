@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/jptools/jptools/host/internal/approval"
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
@@ -31,7 +29,6 @@ type app struct {
 	stdin   io.Reader
 	out     *output
 	global  *globals
-	model   *kong.Application
 
 	launcher *launch.Launcher
 	place    *place

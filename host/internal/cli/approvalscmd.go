@@ -12,13 +12,8 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/mount"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/cmdline"
 )
-
-type approvalsCmd struct {
-	List    approvalsListCmd    `cmd:"" default:"1" help:"List what is approved."`
-	Approve approvalsApproveCmd `cmd:"" help:"Approve where an external path leads."`
-	Revoke  approvalsRevokeCmd  `cmd:"" help:"Take approvals back."`
-}
 
 type approvalsListCmd struct{}
 
@@ -69,8 +64,13 @@ func (c *approvalsListCmd) Run(a *app) error {
 }
 
 type approvalsApproveCmd struct {
-	Name   string `arg:"" help:"The external path, relative to the workspace."`
-	Target string `placeholder:"PATH" help:"Approve only if it leads there; then nothing is asked."`
+	Name   string
+	Target string
+}
+
+func (c *approvalsApproveCmd) form(f *cmdline.Form) {
+	f.Word(&c.Name, "name", "The external path, relative to the workspace.")
+	f.Text(&c.Target, "target", "PATH", "Approve only if it leads there; then nothing is asked.")
 }
 
 func (approvalsApproveCmd) Help() string {
@@ -150,7 +150,11 @@ func (a *app) grants(rules map[string][]jptool.FsRule, path string) []approval.G
 }
 
 type approvalsRevokeCmd struct {
-	Names []string `arg:"" name:"name" help:"The paths, as jphost approvals list shows them."`
+	Names []string
+}
+
+func (c *approvalsRevokeCmd) form(f *cmdline.Form) {
+	f.Rest(&c.Names, "name", "The paths, as jphost approvals list shows them.")
 }
 
 func (approvalsRevokeCmd) Help() string {

@@ -12,6 +12,7 @@ import (
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/run"
 	"github.com/jptools/jptools/host/internal/template"
+	"github.com/jptools/jptools/jptool/nearest"
 )
 
 // checkCommand tells of commands that compile and still cannot do what they seem to: arguments
@@ -34,7 +35,7 @@ func checkCommand(h *run.Host, t *config.Tool, compiled *template.Template) []po
 			continue
 		}
 		help := fmt.Sprintf("declare it: [conversation.tools.%s.parameters.%s]", t.Name, name)
-		if near := config.Nearest(name, known); near != "" {
+		if near := nearest.Word(name, known); near != "" {
 			help = fmt.Sprintf("did you mean {{tool.arguments.%s}}? otherwise %s", near, help)
 		}
 		remark(fmt.Sprintf("has {{tool.arguments.%s}}, which is no parameter of it, so no call can give it a value", name), help)

@@ -2,15 +2,18 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/defaults"
+	"github.com/jptools/jptools/jptool/cmdline"
 )
 
 func TestArguments(t *testing.T) {
@@ -51,31 +54,98 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-func TestReorder(t *testing.T) {
-	var g grammar
-	parser, err := newParser(&g, nil, nil)
+// spoken is what a command line says.
+type spoken struct {
+	Name    string
+	Globals globals
+	Run     any
+	Err     string
+}
+
+func speak(args ...string) spoken {
+	l, err := read(args)
+	s := spoken{Name: l.name(), Globals: l.globals, Run: l.run}
 	if err != nil {
-		t.Fatal(err)
+		s.Err, _, _ = strings.Cut(err.Error(), "\nsee: "+s.Name+" --help")
 	}
-	for _, c := range []struct{ args, want string }{
-		{"run t a=1 --json b=2", "run --json -- t a=1 b=2"},
-		{"run t --format json a=1 -", "run --format json -- t a=1 -"},
-		{"--conversation run run t", "--conversation run run -- t"},
-		{"-C explain run t", "-C explain run -- t"},
-		{"run t --no-mount fork a=1", "run --no-mount=fork -- t a=1"},
-		{"run t --no-mount a=1", "run --no-mount -- t a=1"},
-		{"run --no-mount t a=1", "run --no-mount -- t a=1"},
-		{"run t --no-mount", "run --no-mount -- t"},
-		{"run t -- --json", "run -- t --json"},
-		{"explain t read x --json", "explain --json -- t read x"},
-		{"explain t command ls --json -l", "explain -- t command ls --json -l"},
-		{"explain --policy f command ls -l", "explain --policy f -- command ls -l"},
-		{"explain t read command --json", "explain --json -- t read command"},
-		{"tools run --json", "tools run --json"},
-		{"--help", "--help"},
+	return s
+}
+
+func TestRead(t *testing.T) {
+	exec := func(words ...string) *sandboxExecCmd {
+		return &sandboxExecCmd{grants: grants{Tier: "auto"}, Command: words}
+	}
+	for line, want := range map[string]spoken{
+		"run t a=1 --json b=2":             {Name: "jphost run", Run: &runCmd{Tool: "t", Args: []string{"a=1", "b=2"}}, Globals: globals{JSON: true}},
+		"--json run t":                     {Name: "jphost run", Run: &runCmd{Tool: "t"}, Globals: globals{JSON: true}},
+		"run t --format json a=1 -":        {Name: "jphost run", Run: &runCmd{Tool: "t", Args: []string{"a=1", "-"}}, Globals: globals{Format: "json"}},
+		"--conversation run run t":         {Name: "jphost run", Run: &runCmd{Tool: "t"}, Globals: globals{Conversation: "run"}},
+		"-C explain run t -C other":        {Name: "jphost run", Run: &runCmd{Tool: "t"}, Globals: globals{Workspace: "other"}},
+		"run t -Cd --cfg=a=b --cfg c:=1":   {Name: "jphost run", Run: &runCmd{Tool: "t"}, Globals: globals{Workspace: "d", Cfg: []string{"a=b", "c:=1"}}},
+		"--cfg a=b run t --cfg c=d":        {Name: "jphost run", Run: &runCmd{Tool: "t"}, Globals: globals{Cfg: []string{"a=b", "c=d"}}},
+		"run t --no-mount fork a=1":        {Name: "jphost run", Run: &runCmd{Tool: "t", Args: []string{"a=1"}, NoMount: names{List: []string{"fork"}}}},
+		"run t --no-mount a=1":             {Name: "jphost run", Run: &runCmd{Tool: "t", Args: []string{"a=1"}, NoMount: names{All: true}}},
+		"run --no-mount t a=1":             {Name: "jphost run", Run: &runCmd{Tool: "t", Args: []string{"a=1"}, NoMount: names{All: true}}},
+		"run t --no-mount":                 {Name: "jphost run", Run: &runCmd{Tool: "t", NoMount: names{All: true}}},
+		"run t -- --json":                  {Name: "jphost run", Run: &runCmd{Tool: "t", Args: []string{"--json"}}},
+		"explain t read x --json":          {Name: "jphost explain", Run: &explainCmd{Words: []string{"t", "read", "x"}}, Globals: globals{JSON: true}},
+		"explain t command ls --json -l":   {Name: "jphost explain", Run: &explainCmd{Words: []string{"t", "command", "ls", "--json", "-l"}}},
+		"explain --policy f command ls -l": {Name: "jphost explain", Run: &explainCmd{Words: []string{"command", "ls", "-l"}, fromFile: fromFile{File: "f"}}},
+		"explain t read command --json":    {Name: "jphost explain", Run: &explainCmd{Words: []string{"t", "read", "command"}}, Globals: globals{JSON: true}},
+		"tools run --json":                 {Name: "jphost tools", Run: &toolsCmd{Tool: "run"}, Globals: globals{JSON: true}},
+		"--format json trust":              {Name: "jphost trust show", Run: &trustShowCmd{}, Globals: globals{Format: "json"}},
+		"trust":                            {Name: "jphost trust show", Run: &trustShowCmd{}},
+		"trust --json":                     {Name: "jphost trust show", Run: &trustShowCmd{}, Globals: globals{JSON: true}},
+		"trust accept --yes":               {Name: "jphost trust accept", Run: &trustAcceptCmd{Yes: true}},
+		"policy --policy - --root d":       {Name: "jphost policy", Run: &policyCmd{fromFile: fromFile{File: "-", Root: "d"}}},
+		"sandbox exec -- true":             {Name: "jphost sandbox exec", Run: exec("true")},
+		"sandbox exec true -- --rw x":      {Name: "jphost sandbox exec", Run: exec("true", "--", "--rw", "x")},
+		"sandbox exec -- -x --json":        {Name: "jphost sandbox exec", Run: exec("-x", "--json")},
+		"sandbox --json exec -q --rw . --rw=x --ro a=b --env GO* --limit memory=1 --net --required --tier landlock -- true -q": {
+			Name: "jphost sandbox exec", Globals: globals{JSON: true}, Run: &sandboxExecCmd{
+				Quiet: true, Command: []string{"true", "-q"},
+				grants: grants{RW: []string{".", "x"}, RO: []string{"a=b"}, Env: []string{"GO*"}, Limit: []string{"memory=1"}, Net: true, Required: true, Tier: "landlock"},
+			},
+		},
+
+		"run":                  {Name: "jphost run", Run: &runCmd{}, Err: "<tool> is missing"},
+		"run --":               {Name: "jphost run", Run: &runCmd{}, Err: "<tool> is missing"},
+		"run t --help":         {Name: "jphost run", Run: &runCmd{}, Err: cmdline.ErrHelp.Error()},
+		"run t --no-such":      {Name: "jphost run", Run: &runCmd{}, Err: "unknown flag --no-such"},
+		"run t --fromat json":  {Name: "jphost run", Run: &runCmd{}, Err: "unknown flag --fromat, did you mean --format?"},
+		"run t --format x":     {Name: "jphost run", Run: &runCmd{}, Err: `--format must be text or json, not "x"`},
+		"run t --cfg --json":   {Name: "jphost run", Run: &runCmd{}, Err: "--cfg is without its value; if --json is the value, write --cfg=--json"},
+		"sandbox exec":         {Name: "jphost sandbox exec", Run: exec(), Err: "<command> … is missing"},
+		"sandbox exec --":      {Name: "jphost sandbox exec", Run: exec(), Err: "<command> … is missing"},
+		"sandbox":              {Name: "jphost sandbox", Err: "<command> is missing"},
+		"sandbox frob":         {Name: "jphost sandbox", Err: "there is no command sandbox frob"},
+		"sandbox exce -- true": {Name: "jphost sandbox", Err: "there is no command sandbox exce, did you mean exec?"},
+		"rnu t":                {Name: "jphost", Err: "there is no command rnu, did you mean run?"},
+		"trust --yes":          {Name: "jphost trust", Err: "unknown flag --yes"},
+		"tools a b":            {Name: "jphost tools", Run: &toolsCmd{Tool: "a"}, Err: "unexpected argument b"},
+		"completion csh":       {Name: "jphost completion", Run: &completionCmd{}, Err: `<shell> must be bash, zsh or fish, not "csh"`},
+		"--help":               {Name: "jphost", Err: cmdline.ErrHelp.Error()},
+		"--json":               {Name: "jphost", Globals: globals{JSON: true}, Err: "<command> is missing"},
+		"":                     {Name: "jphost", Err: errNothing.Error()},
 	} {
-		if got := strings.Join(reorder(parser.Model, strings.Fields(c.args)), " "); got != c.want {
-			t.Errorf("%s: got %s, want %s", c.args, got, c.want)
+		got := speak(strings.Fields(line)...)
+		if want.Err != "" && line != "--json" || want.Globals.Format != "" {
+			want.Globals = got.Globals
+		} else {
+			want.Globals.Format = "text"
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(sandboxExecCmd{}, explainCmd{}, policyCmd{})); diff != "" {
+			t.Errorf("%s: -want +got\n%s", line, diff)
+		}
+	}
+}
+
+// After `--`, and not before, a word of `sandbox plan` is a program.
+func TestReadPlan(t *testing.T) {
+	for line, program := range map[string]bool{"sandbox plan t": false, "sandbox plan -- make": true, "sandbox plan --ro . -- make -j": true, "sandbox plan t -- x": false} {
+		l, err := read(strings.Fields(line))
+		if c, ok := l.run.(*sandboxPlanCmd); err != nil || !ok || c.program != program {
+			t.Errorf("%s: %v, %+v", line, err, l.run)
 		}
 	}
 }
@@ -140,28 +210,39 @@ func TestFindRoot(t *testing.T) {
 
 // Every command teaches: it has a help text, and those that take arguments have examples.
 func TestEveryCommandHasHelp(t *testing.T) {
-	var g grammar
-	parser, err := newParser(&g, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, w := range collect(parser.Model.Node, "") {
+	for _, w := range collect(program, "") {
 		for _, s := range append(w.subs, w.flags...) {
 			if s.help == "" {
 				t.Errorf("%s %s has no help", w.path, s.name)
 			}
 		}
-		node := parser.Model.Node
-		for part := range strings.FieldsSeq(w.path) {
-			for _, child := range node.Children {
-				if child.Name == part {
-					node = child
-					break
-				}
-			}
+		var help strings.Builder
+		l, err := read(append(strings.Fields(w.path), "--help"))
+		if !errors.Is(err, cmdline.ErrHelp) {
+			t.Errorf("%s --help: %v", w.path, err)
 		}
-		if len(node.Positional) > 0 && !strings.Contains(node.Detail, "jphost "+w.path) {
+		if err := l.writeHelp(&help); err != nil || l.name() != strings.TrimSpace("jphost "+w.path) {
+			t.Errorf("%s: %v, the help of %s", w.path, err, l.name())
+		}
+		usage, text, _ := strings.Cut(help.String(), "\n")
+		if l.run != nil && len(formOf(l.run, &globals{}).Words) > 0 && !strings.Contains(text, "jphost "+w.path) {
 			t.Errorf("the help of %q has no example", w.path)
+		}
+		if !strings.HasPrefix(usage, "Usage: "+l.name()+" ") {
+			t.Errorf("the help of %q begins with %q", w.path, usage)
+		}
+		_, flags, _ := strings.Cut(text, "\nFlags")
+		seen := map[string]bool{}
+		for _, f := range w.flags {
+			if seen[f.name] {
+				t.Errorf("%s has %s twice", w.path, f.name)
+			}
+			seen[f.name] = true
+		}
+		for line := range strings.Lines(flags) {
+			if utf8.RuneCountInString(line) > 81 {
+				t.Errorf("the help of %q has a line of more than 80 columns:\n%s", w.path, line)
+			}
 		}
 	}
 }

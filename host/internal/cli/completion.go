@@ -4,11 +4,15 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/alecthomas/kong"
+	"github.com/jptools/jptools/jptool/cmdline"
 )
 
 type completionCmd struct {
-	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
+	Shell string
+}
+
+func (c *completionCmd) form(f *cmdline.Form) {
+	f.Word(&c.Shell, "shell", "bash, zsh or fish.").OneOf = []string{"bash", "zsh", "fish"}
 }
 
 func (completionCmd) Help() string {
@@ -21,7 +25,7 @@ func (completionCmd) Help() string {
 
 // Run implements the command.
 func (c *completionCmd) Run(a *app) error {
-	commands := collect(a.model.Node, "")
+	commands := collect(program, "")
 	script := map[string]func([]words) string{"bash": bash, "zsh": zsh, "fish": fish}[c.Shell]
 	a.out.printf("%s", script(commands))
 	return nil
@@ -45,30 +49,25 @@ type word struct {
 	enum       []string // one of these, if there are any
 }
 
-func collect(n *kong.Node, path string) []words {
-	w := words{path: path, alone: len(n.Children)+len(n.Positional) == 0}
-	for _, group := range n.AllFlags(true) {
-		for _, f := range group {
-			flag := word{name: "--" + f.Name, help: f.Help, valued: !f.IsBool() && f.Name != "no-mount"}
-			if f.Enum != "" {
-				flag.enum = strings.Split(f.Enum, ",")
-			}
-			w.flags = append(w.flags, flag)
-		}
+func collect(c *command, path string) []words {
+	var r runner
+	if c.make != nil {
+		r = c.make()
 	}
-	for _, p := range n.Positional {
+	f := formOf(r, &globals{})
+	w := words{path: path, alone: len(c.subs)+len(f.Words) == 0}
+	w.flags = append(w.flags, word{name: "--help", help: "Print the help."})
+	for _, flag := range f.Flags {
+		w.flags = append(w.flags, word{name: "--" + flag.Name, help: flag.Help, valued: flag.Needs(), enum: flag.OneOf})
+	}
+	for _, p := range f.Words {
 		w.tools = w.tools || p.Name == "tool" || p.Name == "question"
-		if p.Enum != "" {
-			w.enum = append(w.enum, strings.Split(p.Enum, ",")...)
-		}
+		w.enum = append(w.enum, p.OneOf...)
 	}
 	list := []words{w}
-	for _, child := range n.Children {
-		if child.Hidden || child.Type != kong.CommandNode {
-			continue
-		}
-		list[0].subs = append(list[0].subs, word{name: child.Name, help: child.Help})
-		list = append(list, collect(child, strings.TrimSpace(path+" "+child.Name))...)
+	for _, sub := range c.subs {
+		list[0].subs = append(list[0].subs, word{name: sub.name, help: sub.help})
+		list = append(list, collect(sub, strings.TrimSpace(path+" "+sub.name))...)
 	}
 	return list
 }

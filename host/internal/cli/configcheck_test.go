@@ -39,7 +39,7 @@ func TestConfigCheckAsData(t *testing.T) {
 	const wrong = "[tools.fs_read_file]\nrun = 'ask'\n\n[conversation.tools.fs_list_files]\nrnu = 'ask'\n"
 	for _, flags := range []string{"--json", "--format json"} {
 		args := append([]string{"config", "check"}, strings.Fields(flags)...)
-		stdout, stderr, err := command(t, map[string]string{".jp/config.toml": wrong}, args...)
+		stdout, stderr, err := runCommand(t, map[string]string{".jp/config.toml": wrong}, args...)
 		r := read(stdout)
 		for i := range r.Errors {
 			r.Errors[i].File = filepath.Base(r.Errors[i].File)
@@ -56,12 +56,12 @@ func TestConfigCheckAsData(t *testing.T) {
 		}
 
 		// What only compiling a policy shows is data too.
-		r = read(first(command(t, nil, append(args, "--cfg", `conversation.tools.fs_list_files.access.fs:=[{"path":"../up","read":true}]`)...)))
+		r = read(first(runCommand(t, nil, append(args, "--cfg", `conversation.tools.fs_list_files.access.fs:=[{"path":"../up","read":true}]`)...)))
 		if *r.OK || len(r.Errors) != 1 || r.Errors[0].Key != "conversation.tools.fs_list_files.access.fs[0].path" || r.Errors[0].File == "" {
 			t.Errorf("%s: %+v", flags, r)
 		}
 
-		stdout, _, err = command(t, map[string]string{".jp/config.toml": "[conversation.tools.x]\nsource = 'local'\ncommand = 'not-there-at-all'\n"}, args...)
+		stdout, _, err = runCommand(t, map[string]string{".jp/config.toml": "[conversation.tools.x]\nsource = 'local'\ncommand = 'not-there-at-all'\n"}, args...)
 		r = read(stdout)
 		if err != nil || !*r.OK || r.Layers != 2 || r.Tools != 8 || r.Trusted == nil || *r.Trusted || len(r.Warnings) != 1 {
 			t.Fatalf("%s: %v: %s", flags, err, stdout)
@@ -69,7 +69,7 @@ func TestConfigCheckAsData(t *testing.T) {
 		if w := r.Warnings[0]; !strings.HasSuffix(w.Origin, "config.toml:3:1") || !strings.Contains(w.Message, "cannot be started") || w.Help == "" {
 			t.Errorf("%s: %+v", flags, w)
 		}
-		if r = read(first(command(t, nil, args...))); !*r.OK || !*r.Trusted || r.Warnings == nil {
+		if r = read(first(runCommand(t, nil, args...))); !*r.OK || !*r.Trusted || r.Warnings == nil {
 			t.Errorf("%s: nothing configured: %+v", flags, r)
 		}
 	}
@@ -80,11 +80,11 @@ func first(stdout, _ string, _ error) string { return stdout }
 // A configuration can be in order and still run nothing.
 func TestConfigCheckSaysWhatWaits(t *testing.T) {
 	const wait = "nothing runs until: jphost trust accept"
-	_, stderr, err := command(t, map[string]string{".jp/config.toml": "[conversation.tools.fs_delete_file]\nrun = 'unattended'\n"}, "config", "check")
+	_, stderr, err := runCommand(t, map[string]string{".jp/config.toml": "[conversation.tools.fs_delete_file]\nrun = 'unattended'\n"}, "config", "check")
 	if err != nil || strings.Count(stderr, wait) != 1 {
 		t.Errorf("%v: %s", err, stderr)
 	}
-	if _, stderr, err = command(t, nil, "config", "check"); err != nil || strings.Contains(stderr, wait) {
+	if _, stderr, err = runCommand(t, nil, "config", "check"); err != nil || strings.Contains(stderr, wait) {
 		t.Errorf("%v: %s", err, stderr)
 	}
 }

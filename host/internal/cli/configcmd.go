@@ -8,20 +8,20 @@ import (
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/jptool/cmdline"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-type configCmd struct {
-	Show   configShowCmd   `cmd:"" help:"Show what is in force."`
-	Check  configCheckCmd  `cmd:"" help:"Check all layers and tools."`
-	Schema configSchemaCmd `cmd:"" help:"Print a JSON Schema of the file, for editors."`
-	Init   configInitCmd   `cmd:"" help:"Write a first .jp/config.toml."`
+type configShowCmd struct {
+	Key    string
+	Origin bool
+	Layers bool
 }
 
-type configShowCmd struct {
-	Key    string `arg:"" optional:"" help:"Only this key: every layer's setting of it, low to high."`
-	Origin bool   `help:"Say where each value was written."`
-	Layers bool   `help:"List the layers instead."`
+func (c *configShowCmd) form(f *cmdline.Form) {
+	f.Word(&c.Key, "key", "Only this key: every layer's setting of it, low to high.").Optional = true
+	f.Switch(&c.Origin, "origin", "Say where each value was written.")
+	f.Switch(&c.Layers, "layers", "List the layers instead.")
 }
 
 func (configShowCmd) Help() string {

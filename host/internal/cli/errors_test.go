@@ -23,13 +23,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// command runs a command line in a new directory with nothing configured but files.
-func command(t *testing.T, files map[string]string, args ...string) (stdout, stderr string, err error) {
+// runCommand runs a command line in a new directory with nothing configured but files.
+func runCommand(t *testing.T, files map[string]string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	return commandWith(t, files, "", args...)
 }
 
-// commandWith is command with something on standard input.
+// commandWith is runCommand with something on standard input.
 func commandWith(t *testing.T, files map[string]string, stdin string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -73,7 +73,7 @@ func TestErrors(t *testing.T) {
 		{"config get", nil, exit.Usage, "there is no command config get\nsee: jphost config --help", false},
 		{"mounts get", nil, exit.Usage, "unexpected argument get\nsee: jphost mounts --help", false},
 		{"run fs_read_file {", nil, exit.Usage, "want a key in double quotes\nits arguments are ", true},
-		{"rn", nil, exit.Usage, `did you mean "run"`, false},
+		{"rn", nil, exit.Usage, `did you mean run?`, false},
 		{"--frob tools", nil, exit.Usage, "unknown flag --frob\nsee: jphost --help", false},
 		{"run", nil, exit.Usage, "<tool> is missing\nsee: jphost run --help", false},
 		{"run fs_read_file --frob", nil, exit.Usage, "unknown flag --frob\nsee: jphost run --help", false},
@@ -93,7 +93,7 @@ func TestErrors(t *testing.T) {
 		{"explain", nil, exit.Usage, "there is no tool", false},
 		{"explain fs_read_file", nil, exit.Usage, "there is no question", false},
 		{"explain fs_read_file fly a", nil, exit.Usage, `"fly" is not a capability`, false},
-		{"mount", nil, exit.Usage, "<spec> ... is missing", false},
+		{"mount", nil, exit.Usage, "<spec> … is missing", false},
 		{"mount x", nil, exit.Usage, "mount: x: there is no `=`\nwrite it as NAME=PATH", false},
 		{"mount x=absent", nil, exit.Usage, "mount: x=absent:ro: the target absent does not exist", false},
 		{"mount fs_read_file:a=/usr fs_read_file:a/b=/usr", nil, exit.Usage, "mount: a/b lies below a", false},
@@ -112,13 +112,13 @@ func TestErrors(t *testing.T) {
 		{"session forget fs_read_fil", nil, exit.Usage, "there is no tool fs_read_fil\ndid you mean fs_read_file?", false},
 		{"config check", broken, exit.Usage, "not valid TOML", false},
 		{"config init", broken, exit.Usage, "is there already", false},
-		{"completion tcsh", nil, exit.Usage, "<shell> must be one of", false},
+		{"completion tcsh", nil, exit.Usage, "<shell> must be bash, zsh or fish", false},
 		{"tools -C absent", nil, exit.Usage, "name an existing directory", false},
 		{"tools --conversation ../x", nil, exit.Usage, "is not a usable id", false},
 		{"tools --cfg x", nil, exit.Usage, "write KEY=VALUE", false},
-		{"tools --format xml", nil, exit.Usage, "--format must be one of", false},
+		{"tools --format xml", nil, exit.Usage, "--format must be text or json", false},
 	} {
-		stdout, stderr, err := command(t, c.files, strings.Fields(c.args)...)
+		stdout, stderr, err := runCommand(t, c.files, strings.Fields(c.args)...)
 		if got := exit.Of(err); got != c.status {
 			t.Errorf("%s: status %d: %v", c.args, got, err)
 		}
@@ -137,7 +137,7 @@ func TestErrors(t *testing.T) {
 			if strings.Contains(c.args, "--format") {
 				args = append([]string{"--json"}, strings.Fields(c.args)...)
 			}
-			stdout, _, _ := command(t, c.files, args...)
+			stdout, _, _ := runCommand(t, c.files, args...)
 			var v struct {
 				Message string
 				Code    string
@@ -165,11 +165,11 @@ func TestErrors(t *testing.T) {
 
 // Where a command prints its value, a failure adds nothing to it.
 func TestOneValue(t *testing.T) {
-	stdout, _, err := command(t, nil, "explain", "fs_read_file", "write", "a", "--json")
+	stdout, _, err := runCommand(t, nil, "explain", "fs_read_file", "write", "a", "--json")
 	if exit.Of(err) != exit.Refused || strings.Count(stdout, "\n") != 1 || !strings.Contains(stdout, `"allowed":false`) {
 		t.Errorf("%v: %s", err, stdout)
 	}
-	stdout, _, err = command(t, nil, "tools", "--names", "--json")
+	stdout, _, err = runCommand(t, nil, "tools", "--names", "--json")
 	var names []string
 	if json.Unmarshal([]byte(stdout), &names) != nil || len(names) != 7 {
 		t.Errorf("%v: %s", err, stdout)

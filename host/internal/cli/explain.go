@@ -10,11 +10,20 @@ import (
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/jptool/cmdline"
 )
 
 type explainCmd struct {
-	Words []string `arg:"" optional:"" name:"question" help:"[TOOL] QUESTION, as above."`
+	Words []string
 	fromFile
+}
+
+func (c *explainCmd) form(f *cmdline.Form) {
+	f.Rest(&c.Words, "question", "[TOOL] QUESTION, as above.").Optional = true
+	c.fromFile.form(f)
+	f.Others = func(words []string) bool { // a command line to explain
+		return len(words) > 0 && len(words) <= 2 && words[len(words)-1] == "command"
+	}
 }
 
 func (explainCmd) Help() string {

@@ -14,10 +14,15 @@ import (
 	"github.com/jptools/jptools/host/internal/mount"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/cmdline"
 )
 
 type mountCmd struct {
-	Specs []string `arg:"" name:"spec" help:"[TOOL:]NAME=PATH[:ro|:rw]"`
+	Specs []string
+}
+
+func (c *mountCmd) form(f *cmdline.Form) {
+	f.Rest(&c.Specs, "spec", "[TOOL:]NAME=PATH[:ro|:rw]")
 }
 
 func (mountCmd) Help() string {
@@ -68,7 +73,11 @@ func (a *app) inGit() bool {
 }
 
 type unmountCmd struct {
-	Names []string `arg:"" optional:"" name:"name" help:"The mounts, relative to the working directory; without any: all."`
+	Names []string
+}
+
+func (c *unmountCmd) form(f *cmdline.Form) {
+	f.Rest(&c.Names, "name", "The mounts, relative to the working directory; without any: all.").Optional = true
 }
 
 func (unmountCmd) Help() string {

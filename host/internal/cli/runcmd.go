@@ -20,18 +20,31 @@ import (
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/host/internal/sandbox/observe"
 	"github.com/jptools/jptools/host/internal/state"
+	"github.com/jptools/jptools/jptool/cmdline"
 )
 
 type runCmd struct {
-	Tool           string   `arg:"" help:"The tool; see: jphost tools."`
-	Args           []string `arg:"" optional:"" name:"argument" help:"KEY=TEXT, KEY:=JSON, one JSON object, or - to read one from standard input."`
-	Mount          []string `sep:"none" placeholder:"SPEC" help:"Mount first: [TOOL:]NAME=PATH[:ro|:rw]; see: jphost mount --help."`
-	NoMount        names    `placeholder:"[NAME]" help:"Unmount NAME first, or everything."`
-	Answer         []string `sep:"none" placeholder:"ID=VALUE" help:"Answer the tool's question ID."`
-	AllowSensitive bool     `help:"Let the tool reach places of secrets in this call, without asking."`
-	ExplainDenials bool     `help:"Say what the sandbox refused, and what would allow it. Slows the tool down."`
-	Preview        bool     `help:"Let the tool say what it would do (action format_arguments). A program that does not know previews would run."`
-	DryRun         bool     `help:"Start nothing; show the call, its policy and what would be asked."`
+	Tool           string
+	Args           []string
+	Mount          []string
+	NoMount        names
+	Answer         []string
+	AllowSensitive bool
+	ExplainDenials bool
+	Preview        bool
+	DryRun         bool
+}
+
+func (c *runCmd) form(f *cmdline.Form) {
+	f.Word(&c.Tool, "tool", "The tool; see: jphost tools.")
+	f.Rest(&c.Args, "argument", "KEY=TEXT, KEY:=JSON, one JSON object, or - to read one from standard input.").Optional = true
+	f.List(&c.Mount, "mount", "SPEC", "Mount first: [TOOL:]NAME=PATH[:ro|:rw]; see: jphost mount --help.")
+	f.Maybe(&c.NoMount.List, &c.NoMount.All, "no-mount", "[NAME]", "Unmount NAME first, or everything.").Takes = isName
+	f.List(&c.Answer, "answer", "ID=VALUE", "Answer the tool's question ID.")
+	f.Switch(&c.AllowSensitive, "allow-sensitive", "Let the tool reach places of secrets in this call, without asking.")
+	f.Switch(&c.ExplainDenials, "explain-denials", "Say what the sandbox refused, and what would allow it. Slows the tool down.")
+	f.Switch(&c.Preview, "preview", "Let the tool say what it would do (action format_arguments). A program that does not know previews would run.")
+	f.Switch(&c.DryRun, "dry-run", "Start nothing; show the call, its policy and what would be asked.")
 }
 
 func (runCmd) Help() string {

@@ -17,27 +17,36 @@ import (
 	"github.com/jptools/jptools/host/internal/sandbox/baseline"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/cmdline"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-type sandboxCmd struct {
-	Exec sandboxExecCmd `cmd:"" help:"Run any program under the grants that are given."`
-	Plan sandboxPlanCmd `cmd:"" help:"Show what the operating system would hold."`
-}
-
 // grants are the flags that say what a program may do.
 type grants struct {
-	RO    []string `name:"ro" sep:"none" placeholder:"PATH" help:"Read and execute PATH and all below it."`
-	RW    []string `name:"rw" sep:"none" placeholder:"PATH" help:"Read, write and execute PATH and all below it."`
-	Grant []string `sep:"none" placeholder:"path=PATH,…" help:"Exactly these capabilities: path=PATH,read,create,update,delete,execute (or write). None withholds."`
-	Env   []string `sep:"none" placeholder:"NAME" help:"Hand down a variable, or with NAME* all that begin so."`
-	Net   bool     `help:"Allow connections to any host at the ports of HTTP, HTTPS and FTP (80, 443, 21). Other ports need --policy."`
-	Limit []string `sep:"none" placeholder:"KEY=VALUE" help:"memory=512MiB, processes=100, cpu_seconds=10, file_size=1GiB."`
+	RO    []string
+	RW    []string
+	Grant []string
+	Env   []string
+	Net   bool
+	Limit []string
 
-	Policy   string `placeholder:"FILE" help:"Take the policy from a JSON file (an access object, or a Context with one; - is standard input)."`
-	Root     string `placeholder:"DIR" help:"The workspace: paths of a policy are relative to it. Default: that of -C, else the working directory."`
-	Tier     string `enum:"auto,landlock,namespace" default:"auto" help:"Force a way of enforcing: landlock or namespace."`
-	Required bool   `help:"Refuse what cannot be held exactly, as sandbox.mode = \"required\" does."`
+	Policy   string
+	Root     string
+	Tier     string
+	Required bool
+}
+
+func (c *grants) form(f *cmdline.Form) {
+	f.List(&c.RO, "ro", "PATH", "Read and execute PATH and all below it.")
+	f.List(&c.RW, "rw", "PATH", "Read, write and execute PATH and all below it.")
+	f.List(&c.Grant, "grant", "path=PATH,…", "Exactly these capabilities: path=PATH,read,create,update,delete,execute (or write). None withholds.")
+	f.List(&c.Env, "env", "NAME", "Hand down a variable, or with NAME* all that begin so.")
+	f.Switch(&c.Net, "net", "Allow connections to any host at the ports of HTTP, HTTPS and FTP (80, 443, 21). Other ports need --policy.")
+	f.List(&c.Limit, "limit", "KEY=VALUE", "memory=512MiB, processes=100, cpu_seconds=10, file_size=1GiB.")
+	f.Text(&c.Policy, "policy", "FILE", "Take the policy from a JSON file (an access object, or a Context with one; - is standard input).")
+	f.Text(&c.Root, "root", "DIR", "The workspace: paths of a policy are relative to it. Default: that of -C, else the working directory.")
+	f.OneOf(&c.Tier, "tier", "Force a way of enforcing: landlock or namespace.", "auto", "landlock", "namespace")
+	f.Switch(&c.Required, "required", `Refuse what cannot be held exactly, as sandbox.mode = "required" does.`)
 }
 
 // given is what the flags say, put together.

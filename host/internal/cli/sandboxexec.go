@@ -17,20 +17,30 @@ import (
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/observe"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/cmdline"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
 type sandboxExecCmd struct {
 	grants
-	Report         string   `placeholder:"FILE" help:"Write what was held, and what could not be, as JSON to FILE."`
-	Quiet          bool     `short:"q" help:"Say nothing of what cannot be held; with --report, nor of what was refused."`
-	ExplainDenials bool     `help:"Say what was refused, and what would allow it. Slows the program down."`
-	Command        []string `arg:"" passthrough:"" help:"The program and its arguments."`
+	Report         string
+	Quiet          bool
+	ExplainDenials bool
+	Command        []string
 
 	file    *os.File // of Report
 	ended   *run.Ended
 	denials []enclose.Denial
 	seen    *enclose.Observed
+}
+
+func (c *sandboxExecCmd) form(f *cmdline.Form) {
+	f.Rest(&c.Command, "command", "The program and its arguments.")
+	f.Others = func(words []string) bool { return len(words) > 0 }
+	c.grants.form(f)
+	f.Text(&c.Report, "report", "FILE", "Write what was held, and what could not be, as JSON to FILE.")
+	f.Switch(&c.Quiet, "quiet", "Say nothing of what cannot be held; with --report, nor of what was refused.").Short = "q"
+	f.Switch(&c.ExplainDenials, "explain-denials", "Say what was refused, and what would allow it. Slows the program down.")
 }
 
 func (sandboxExecCmd) Help() string {
@@ -61,13 +71,6 @@ func (c *sandboxExecCmd) Run(a *app) error {
 	if done, err := apart(a); done {
 		return err
 	}
-	argv := c.Command
-	if len(argv) > 0 && argv[0] == "--" {
-		argv = argv[1:]
-	}
-	if len(argv) == 0 {
-		return exit.Errorf(exit.Usage, "there is no program to run\nwrite it after --, like: jphost sandbox exec -- make test")
-	}
 	if err := c.openReport(); err != nil {
 		return err
 	}
@@ -76,7 +79,7 @@ func (c *sandboxExecCmd) Run(a *app) error {
 		return err
 	}
 	defer g.declared.Close()
-	p, err := a.program(g, argv)
+	p, err := a.program(g, c.Command)
 	if err != nil {
 		return err
 	}
@@ -134,11 +137,18 @@ func (a *app) warnOf(d *policy.Declared) {
 }
 
 type sandboxPlanCmd struct {
-	Tool    string   `arg:"" optional:"" help:"The tool; after -- or with flags that grant, the program."`
-	Command []string `arg:"" optional:"" help:"The arguments of the program."`
+	Tool    string
+	Command []string
 	grants
 	// program: Tool is one, whatever flags there are.
 	program bool
+}
+
+func (c *sandboxPlanCmd) form(f *cmdline.Form) {
+	f.Word(&c.Tool, "tool", "The tool; after -- or with flags that grant, the program.").Optional = true
+	f.Rest(&c.Command, "command", "The arguments of the program.").Optional = true
+	c.grants.form(f)
+	f.Dashed = &c.program
 }
 
 func (sandboxPlanCmd) Help() string {

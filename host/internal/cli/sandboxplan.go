@@ -3,9 +3,6 @@ package cli
 import (
 	"errors"
 	"path/filepath"
-	"slices"
-
-	"github.com/alecthomas/kong"
 
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
@@ -14,13 +11,6 @@ import (
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/sandbox"
 )
-
-// AfterApply notes where the words stand: after a `--` they are a program, as for `sandbox exec`.
-func (c *sandboxPlanCmd) AfterApply(k *kong.Context) error {
-	i := slices.Index(k.Args, "--")
-	c.program = i >= 0 && len(k.Args)-i-1 == len(c.Command)+1
-	return nil
-}
 
 // prepare prepares what would be started, and takes back what that made.
 func (c *sandboxPlanCmd) prepare(a *app) (*enclose.Call, *policy.Declared, error) {

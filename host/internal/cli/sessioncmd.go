@@ -7,12 +7,8 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/run"
 	"github.com/jptools/jptools/host/internal/state"
+	"github.com/jptools/jptools/jptool/cmdline"
 )
-
-type sessionCmd struct {
-	List   sessionListCmd   `cmd:"" default:"1" help:"List what you answered for the rest of this session."`
-	Forget sessionForgetCmd `cmd:"" help:"Forget it, so that you are asked again."`
-}
 
 type sessionListCmd struct{}
 
@@ -65,7 +61,11 @@ func (c *sessionListCmd) Run(a *app) error {
 }
 
 type sessionForgetCmd struct {
-	Tool string `arg:"" optional:"" help:"Only the answers for this tool."`
+	Tool string
+}
+
+func (c *sessionForgetCmd) form(f *cmdline.Form) {
+	f.Word(&c.Tool, "tool", "Only the answers for this tool.").Optional = true
 }
 
 func (sessionForgetCmd) Help() string {

@@ -9,11 +9,17 @@ import (
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/schema"
+	"github.com/jptools/jptools/jptool/cmdline"
 )
 
 type toolsCmd struct {
-	Tool  string `arg:"" optional:"" help:"Describe this one."`
-	Names bool   `help:"Only the names of those that can be run, or of the arguments of TOOL, one a line, for scripts."`
+	Tool  string
+	Names bool
+}
+
+func (c *toolsCmd) form(f *cmdline.Form) {
+	f.Word(&c.Tool, "tool", "Describe this one.").Optional = true
+	f.Switch(&c.Names, "names", "Only the names of those that can be run, or of the arguments of TOOL, one a line, for scripts.")
 }
 
 func (toolsCmd) Help() string {

@@ -8,13 +8,8 @@ import (
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/jptool/cmdline"
 )
-
-type trustCmd struct {
-	Show   trustShowCmd   `cmd:"" default:"1" help:"Show what the repository's settings widen, and what was accepted."`
-	Accept trustAcceptCmd `cmd:"" help:"Accept them, and release calls that are held back."`
-	Revoke trustRevokeCmd `cmd:"" help:"Forget what was accepted."`
-}
 
 type trustShowCmd struct{}
 
@@ -97,8 +92,13 @@ func (a *app) printTrust(s *trustState) {
 }
 
 type trustAcceptCmd struct {
-	Yes    bool   `help:"Ask nothing."`
-	Digest string `placeholder:"DIGEST" help:"Accept only settings with this digest (jphost trust show --json); then nothing is asked. Calls that are held back stay so without --yes."`
+	Yes    bool
+	Digest string
+}
+
+func (c *trustAcceptCmd) form(f *cmdline.Form) {
+	f.Switch(&c.Yes, "yes", "Ask nothing.")
+	f.Text(&c.Digest, "digest", "DIGEST", "Accept only settings with this digest (jphost trust show --json); then nothing is asked. Calls that are held back stay so without --yes.")
 }
 
 func (trustAcceptCmd) Help() string {

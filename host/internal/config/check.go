@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/jptools/jptools/jptool/nearest"
 )
 
 // checker holds one layer to the schema and brings it into the form that merging knows.
@@ -125,7 +127,7 @@ func (c *checker) word(n *node, v *Value) {
 		return
 	}
 	help := "write " + assignment(v.Origin.Key, quoteTOML(n.enum[0]))
-	if near := Nearest(v.text, n.enum); near != "" {
+	if near := nearest.Word(v.text, n.enum); near != "" {
 		help = "did you mean " + quoteTOML(near) + "?"
 	}
 	c.add(v.Origin, "must be "+n.describe()+", not "+show(v.text), help)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/jptools/jptools/jptool/nearest"
 )
 
 // The checks of single values. Each returns what is wrong and what to write instead, or
@@ -30,7 +32,7 @@ func checkSource(v *Value) (string, string) {
 		return show(v.text) + " names no server", `write "mcp.SERVER" or "mcp.SERVER.TOOL"`
 	}
 	kind, _, _ := strings.Cut(v.text, ".")
-	if near := Nearest(kind, []string{"local", "builtin", "mcp"}); near != "" && near != kind {
+	if near := nearest.Word(kind, []string{"local", "builtin", "mcp"}); near != "" && near != kind {
 		help = "did you mean " + quoteTOML(near+strings.TrimPrefix(v.text, kind)) + "?"
 	}
 	return show(v.text) + " is not a source", help

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/nearest"
 )
 
 // SourceKind says who runs a tool.
@@ -271,7 +272,7 @@ func (c *Config) Nearest(name string) string {
 	for i, t := range c.tools {
 		names[i] = t.Name
 	}
-	return Nearest(name, names)
+	return nearest.Word(name, names)
 }
 
 // Sandbox returns the settings of the sandbox.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/nearest"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -17,7 +18,7 @@ func (d *decoder) judge(t *Tool) {
 	source := t.tree.Get("source")
 	if source == nil {
 		help := `add source = "local" and the command, or remove the table`
-		if near := Nearest(t.Name, slices.DeleteFunc(slices.Clone(d.names), func(n string) bool { return n == t.Name })); near != "" {
+		if near := nearest.Word(t.Name, slices.DeleteFunc(slices.Clone(d.names), func(n string) bool { return n == t.Name })); near != "" {
 			help = "did you mean " + quoteKey(near) + "? otherwise " + help
 		}
 		d.add(t.tree.Origin, "no layer gives this tool a source", help)

@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/jptools/jptools/jptool"
 )
@@ -129,12 +127,12 @@ func claimsOutcome(text []byte) bool {
 	for isKey := true; depth > 0; {
 		token, err := dec.Token()
 		if err != nil {
-			return typeMember().Match(text)
+			return hasType(text)
 		}
 		if delim, ok := token.(json.Delim); ok {
 			if delim == '{' || delim == '[' {
 				if depth++; depth > maxDepth {
-					return typeMember().Match(text) // no Outcome is; what it is is not worth memory
+					return hasType(text) // no Outcome is; what it is is not worth memory
 				}
 			} else {
 				depth--
@@ -155,9 +153,26 @@ func claimsOutcome(text []byte) bool {
 	return false
 }
 
-var typeMember = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`"type"\s*:\s*"(success|error|needs_input)"`)
-})
+// hasType reports whether there is a "type" of an Outcome anywhere in what is no JSON.
+func hasType(text []byte) bool {
+	const blank = " \t\r\n"
+	for {
+		_, after, ok := bytes.Cut(text, []byte(`"type"`))
+		if !ok {
+			return false
+		}
+		text = after
+		value, ok := bytes.CutPrefix(bytes.TrimLeft(after, blank), []byte(":"))
+		if value = bytes.TrimLeft(value, blank); !ok {
+			continue
+		}
+		for _, known := range []string{`"success"`, `"error"`, `"needs_input"`} {
+			if bytes.HasPrefix(value, []byte(known)) {
+				return true
+			}
+		}
+	}
+}
 
 func parseOutcome(text []byte) (Outcome, error) {
 	obj, err := jptool.ParseObject(text)

@@ -223,3 +223,15 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// Of what is no JSON, it counts whether an Outcome was meant.
+func TestHasType(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"type":"success","content":`: true, "x \"type\" \n:\t\"error\"": true, `"type""type":"needs_input"`: true,
+		`"type":"success`: false, `"type" "success"`: false, `"type":"other"`: false, `type:"success"`: false, ``: false, `"type"`: false, `"type":`: false,
+	} {
+		if got := hasType([]byte(text)); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}

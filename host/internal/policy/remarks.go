@@ -7,6 +7,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/nearest"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -171,7 +172,7 @@ func (d *Declared) absent(r config.FsRule) []Warning {
 	}
 	w := Warning{Origin: r.At.String(), Message: fmt.Sprintf("the rule of %s on %q is on what is not there", d.Tool, r.Path)}
 	caps := r.Caps()
-	switch near := config.Nearest(parts[first], names(dir, sensitiveEntries)); {
+	switch near := nearest.Word(parts[first], names(dir, sensitiveEntries)); {
 	case near != "":
 		parts[first] = near
 		w.Help = fmt.Sprintf("did you mean %q?", strings.Join(parts, "/"))

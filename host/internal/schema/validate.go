@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/nearest"
 )
 
 // Validate checks the arguments of a call, one JSON object, and returns them completed:
@@ -61,7 +61,7 @@ func (n *Node) check(v any, path string, problems *Problems) any {
 	if len(n.Enum) > 0 && !slices.ContainsFunc(n.Enum, func(e any) bool { return equal(e, v) }) {
 		hint := ""
 		if word, ok := v.(string); ok {
-			if near := config.Nearest(word, texts(n.Enum)); near != "" {
+			if near := nearest.Word(word, texts(n.Enum)); near != "" {
 				hint = fmt.Sprintf("; did you mean %q?", near)
 			}
 		}
@@ -112,7 +112,7 @@ func (n *Node) checkObject(v map[string]any, path string, problems *Problems) an
 		for _, p := range n.Properties {
 			known = append(known, p.Name)
 		}
-		switch near := config.Nearest(name, known); {
+		switch near := nearest.Word(name, known); {
 		case near != "":
 			problems.add(join(path, name), Unknown, "is unknown; did you mean `%s`?", near)
 		case len(known) == 0:

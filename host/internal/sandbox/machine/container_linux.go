@@ -1,9 +1,7 @@
 package machine
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 )
 
 // container tells what this system runs in, and by what that was told; two empty texts if it
@@ -23,9 +21,24 @@ func (s *system) container(getenv func(string) string) (name, by string) {
 	return s.engine(getenv)
 }
 
-var cgroupEngine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)[/:-](docker|libpod|kubepods|containerd|lxc|crio|buildkit|garden)\b`)
-})
+var cgroupEngines = []string{"docker", "libpod", "kubepods", "containerd", "lxc", "crio", "buildkit", "garden"}
+
+// cgroupEngine is the first of them that a name in the path of a control group begins with: /docker/…,
+// /user.slice/libpod-….scope, /docker-….scope.
+func cgroupEngine(text string) string {
+	for i, c := range text {
+		if c != '/' && c != ':' && c != '-' {
+			continue
+		}
+		name := text[i+1:]
+		for _, engine := range cgroupEngines {
+			if rest, ok := strings.CutPrefix(name, engine); ok && strings.Trim(rest[:min(1, len(rest))], "/-.:@\n") == "" {
+				return engine
+			}
+		}
+	}
+	return ""
+}
 
 func (s *system) engine(getenv func(string) string) (name, by string) {
 	if getenv("KUBERNETES_SERVICE_HOST") != "" {
@@ -55,15 +68,15 @@ func (s *system) engine(getenv func(string) string) (name, by string) {
 	}
 	for _, path := range []string{"/proc/self/cgroup", "/proc/1/cgroup"} {
 		v, _ := s.read(path)
-		if m := cgroupEngine().FindStringSubmatch(v); m != nil {
-			switch m[1] {
-			case "libpod":
-				return "podman", path
-			case "kubepods", "crio":
-				return "kubernetes", path
-			case "docker", "lxc":
-				return m[1], path
-			}
+		switch engine := cgroupEngine(v); engine {
+		case "":
+		case "libpod":
+			return "podman", path
+		case "kubepods", "crio":
+			return "kubernetes", path
+		case "docker", "lxc":
+			return engine, path
+		default:
 			return "container", path
 		}
 	}

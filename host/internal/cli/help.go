@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+
+	"github.com/jptools/jptools/jptool/cmdline"
+)
+
+// examples are what the program's help begins with.
+const examples = `  jphost run fs_read_file path=README.md
+  jphost explain fs_modify_file write src/main.go
+  jphost tools`
+
+// writeHelp writes what there is to know of the last command of a line.
+func (l *line) writeHelp(w io.Writer) error {
+	c := l.path[len(l.path)-1]
+	h := &helpText{width: helpWidth(w)}
+	f := formOf(l.run, &globals{})
+	h.usage(l.name(), c, f)
+	h.printf("\n%s\n", c.help)
+	if r, ok := l.run.(interface{ Help() string }); ok {
+		h.printf("\n")
+		h.prose(r.Help())
+	}
+	if c == program {
+		h.printf("\n%s\n", examples)
+	}
+	if len(f.Words) > 0 {
+		h.printf("\nArguments:\n")
+		var rows [][2]string
+		for _, word := range f.Words {
+			rows = append(rows, [2]string{"  " + optional(word), word.Help})
+		}
+		h.table(rows)
+	}
+	global := len(formOf(nil, &globals{}).Flags)
+	h.flags("Flags", f.Flags[global:])
+	h.flags("Flags of every command", append(f.Flags[:global:global], &cmdline.Flag{Name: "help", Short: "h", Help: "Print this help."}))
+	h.commands(c)
+	_, err := io.WriteString(w, h.String())
+	return err
+}
+
+// helpText is a help while it is written, in lines of at most width columns.
+type helpText struct {
+	strings.Builder
+	width int
+}
+
+func (h *helpText) printf(format string, args ...any) { fmt.Fprintf(h, format, args...) }
+
+func (h *helpText) usage(name string, c *command, f *cmdline.Form) {
+	h.printf("Usage: %s", name)
+	if c.subs != nil {
+		h.printf(" <command>")
+	}
+	for _, word := range f.Words {
+		h.printf(" %s", optional(word))
+	}
+	h.printf(" [flags]\n")
+}
+
+func optional(w *cmdline.Word) string {
+	if w.Optional {
+		return "[" + w.String() + "]"
+	}
+	return w.String()
+}
+
+func (h *helpText) flags(title string, flags []*cmdline.Flag) {
+	if len(flags) == 0 {
+		return
+	}
+	h.printf("\n%s:\n", title)
+	var rows [][2]string
+	for _, f := range flags {
+		rows = append(rows, [2]string{flagColumn(f), f.Help})
+	}
+	h.table(rows)
+}
+
+func flagColumn(f *cmdline.Flag) string {
+	text := "      --" + f.Name
+	if f.Short != "" {
+		text = "  -" + f.Short + ", --" + f.Name
+	}
+	if f.Value != "" {
+		text += "=" + f.Value
+	}
+	return text
+}
+
+// commands lists what a group holds, the program's under their headings.
+func (h *helpText) commands(c *command) {
+	var rows [][2]string
+	section := "Commands"
+	for i, sub := range c.subs {
+		if i == 0 || sub.section != section {
+			if section = sub.section; section == "" {
+				h.printf("\nCommands:\n")
+			} else {
+				h.table(rows)
+				rows = nil
+				h.printf("\n%s:\n", section)
+			}
+		}
+		rows = append(rows, [2]string{"  " + sub.name, sub.help})
+	}
+	h.table(rows)
+	if c == program {
+		h.printf("\nMore on a command: jphost <command> --help\n")
+	}
+}
+
+// prose writes a text of paragraphs; those that are indented keep their lines.
+func (h *helpText) prose(text string) {
+	var paragraph []string
+	end := func() {
+		if len(paragraph) > 0 {
+			h.table([][2]string{{"", strings.Join(paragraph, " ")}})
+			paragraph = nil
+		}
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if line != "" && line[0] != ' ' {
+			paragraph = append(paragraph, line)
+			continue
+		}
+		end()
+		h.printf("%s\n", line)
+	}
+	end()
+}
+
+// table writes two columns; what is too wide for the first has a line of its own.
+func (h *helpText) table(rows [][2]string) {
+	const most = 34
+	left := 0
+	for _, row := range rows {
+		if n := utf8.RuneCountInString(row[0]); n <= most {
+			left = max(left, n)
+		}
+	}
+	gap := 2
+	if left == 0 {
+		gap = 0
+	}
+	for _, row := range rows {
+		line, column := row[0], utf8.RuneCountInString(row[0])
+		for i, word := range strings.Fields(row[1]) {
+			n := utf8.RuneCountInString(word)
+			switch {
+			case i == 0 && column <= left:
+				line += strings.Repeat(" ", left-column+gap) + word
+				column = left + gap + n
+			case i == 0 || column+1+n > h.width:
+				line += "\n" + strings.Repeat(" ", left+gap) + word
+				column = left + gap + n
+			default:
+				line += " " + word
+				column += 1 + n
+			}
+		}
+		h.printf("%s\n", line)
+	}
+}
+
+// helpWidth is the width of the terminal where there is one, as far as lines are good to read.
+func helpWidth(w io.Writer) int {
+	const usual, most = 80, 100
+	if f, ok := w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			return min(width, most)
+		}
+	}
+	return usual
+}

@@ -1,0 +1,45 @@
+// Package nearest finds the word that was probably meant.
+package nearest
+
+import "strings"
+
+// Word is the known word with the smallest edit distance without regard to case, if that is
+// small enough for a slip of the hand; of equals the first. Else it is "".
+func Word(word string, known []string) string {
+	best, found := max(1, len(word)/3)+1, ""
+	for _, k := range known {
+		if d := editDistance(strings.ToLower(word), strings.ToLower(k)); d < best {
+			best, found = d, k
+		}
+	}
+	return found
+}
+
+// editDistance counts insertions, deletions, replacements and swaps of neighbours.
+func editDistance(a, b string) int {
+	if len(a) > 100 || len(b) > 100 {
+		return 100
+	}
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			d := min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d = min(d, rows[i-2][j-2]+1)
+			}
+			rows[i][j] = d
+		}
+	}
+	return rows[len(a)][len(b)]
+}
