@@ -15,7 +15,7 @@ import (
 	"github.com/jptools/jptools/jptool/cmdline"
 )
 
-type approvalsListCmd struct{}
+type approvalsListCmd struct{ bare }
 
 func (approvalsListCmd) Help() string {
 	return `An approval says that an external path of the workspace may lead to one target. It is kept on this machine only.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -134,7 +135,7 @@ func TestRead(t *testing.T) {
 		} else {
 			want.Globals.Format = "text"
 		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(sandboxExecCmd{}, explainCmd{}, policyCmd{})); diff != "" {
+		if diff := cmp.Diff(want, got, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
 			t.Errorf("%s: -want +got\n%s", line, diff)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/jptools/jptools/host/internal/template"
 )
 
-type configCheckCmd struct{}
+type configCheckCmd struct{ bare }
 
 func (configCheckCmd) Help() string {
 	return `Reads all layers, and compiles the parameters, the command and the policy of every tool. It warns of

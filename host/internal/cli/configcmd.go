@@ -132,7 +132,7 @@ func (c *configShowCmd) known(a *app, cfg *config.Config) error {
 	return err
 }
 
-type configSchemaCmd struct{}
+type configSchemaCmd struct{ bare }
 
 func (configSchemaCmd) Help() string {
 	return `Example, for editors that read the comment "#:schema ./config.schema.json":
@@ -150,7 +150,7 @@ func (c *configSchemaCmd) Run(a *app) error {
 	return nil
 }
 
-type configInitCmd struct{}
+type configInitCmd struct{ bare }
 
 func (configInitCmd) Help() string {
 	return `Writes .jp/config.toml into the workspace (-C DIR, else the working directory, but not into the home

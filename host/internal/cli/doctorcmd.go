@@ -10,7 +10,7 @@ import (
 	"github.com/jptools/jptools/host/internal/sandbox/machine"
 )
 
-type doctorCmd struct{}
+type doctorCmd struct{ bare }
 
 func (doctorCmd) Help() string {
 	return `What it says is of this machine, whatever the configuration: sandbox.mode and sandbox.tier may ask for less.

@@ -21,9 +21,18 @@ type command struct {
 	first bool
 }
 
-// runner is a command whose command line was read. What a type with more methods has to say in its help
-// it says by Help() string, and what flags and words there are by form(*cmdline.Form).
-type runner interface{ Run(a *app) error }
+// runner is one command line of a command. It may have more to say in its help, by Help() string.
+type runner interface {
+	// form says which flags and words there are, and where they go.
+	form(f *cmdline.Form)
+	// Run does what the command line says, once it was read.
+	Run(a *app) error
+}
+
+// bare is for commands without flags and words of their own.
+type bare struct{}
+
+func (bare) form(*cmdline.Form) {}
 
 // program is all of the command line.
 var program = &command{name: "jphost", help: "Run tools for language models under typed, declared limits.", subs: []*command{
@@ -130,7 +139,7 @@ func read(args []string) (*line, error) {
 func formOf(r runner, g *globals) *cmdline.Form {
 	f := &cmdline.Form{}
 	g.form(f)
-	if r, ok := r.(interface{ form(f *cmdline.Form) }); ok {
+	if r != nil {
 		r.form(f)
 	}
 	return f

@@ -30,7 +30,7 @@ func apart(a *app) (done bool, err error) {
 // exec starts the program as a child of this process, with its streams and its terminal, and
 // waits for the end of all of it.
 func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
-	m, err := enclose.Machine(a.ctx, nil, a.getenv)
+	m, err := enclose.Machine(a.ctx, c.tier(), nil, a.getenv)
 	if err != nil {
 		return exit.With(exit.Usage, err)
 	}

@@ -27,8 +27,11 @@ func (c *sandboxPlanCmd) prepare(a *app) (*enclose.Call, *policy.Declared, error
 		return nil, nil, err
 	}
 	s.Required = s.Required || c.Required
-	if t := c.tier(); t != "" {
+	if t := c.tier(); t != "" && t != s.Tier {
 		s.Tier = t
+		if s.Machine, err = enclose.Machine(a.ctx, t, nil, a.getenv); err != nil {
+			return nil, nil, exit.With(exit.Usage, err)
+		}
 	}
 	s.TempBase = a.tempBase()
 	call, err := enclose.Prepare(a.ctx, d, p, s)
@@ -60,7 +63,7 @@ func (c *sandboxPlanCmd) given(a *app) (*policy.Declared, enclose.Program, enclo
 	if err != nil {
 		return nil, p, enclose.Settings{}, err
 	}
-	m, err := enclose.Machine(a.ctx, nil, a.getenv)
+	m, err := enclose.Machine(a.ctx, c.tier(), nil, a.getenv)
 	return g.declared, p, enclose.Settings{Machine: m, Paths: g.extra, Names: g.names, Limits: g.limits}, exit.With(exit.Usage, err)
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/jptools/jptools/jptool/cmdline"
 )
 
-type sessionListCmd struct{}
+type sessionListCmd struct{ bare }
 
 func (sessionListCmd) Help() string {
 	return `An answer with a capital Y or N holds in this workspace for the rest of the session (the terminal session, or

@@ -11,7 +11,7 @@ import (
 	"github.com/jptools/jptools/jptool/cmdline"
 )
 
-type trustShowCmd struct{}
+type trustShowCmd struct{ bare }
 
 func (trustShowCmd) Help() string {
 	return `The files of a repository (.jp/config.toml, .jp.toml) may restrict tools as they like. What they widen (grants, programs, run modes,
@@ -180,7 +180,7 @@ func (a *app) acceptQuestion(s *trustState, held bool) error {
 	return nil
 }
 
-type trustRevokeCmd struct{}
+type trustRevokeCmd struct{ bare }
 
 // Run implements the command.
 func (c *trustRevokeCmd) Run(a *app) error {

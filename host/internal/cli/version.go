@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 )
 
-type versionCmd struct{}
+type versionCmd struct{ bare }
 
 // Run implements the command.
 func (c *versionCmd) Run(a *app) error {

@@ -22,14 +22,17 @@ type remembered struct {
 	Attempt machine.Attempt `json:"attempt"`
 }
 
-// Machine is what this computer can hold. Where only an attempt can tell, it is made once and
-// kept in m; a nil m makes one each time.
+// Machine is what this computer can hold in a tier; in any if that is empty. Where only an attempt can tell, it is
+// made once and kept in m; a nil m makes one each time. Who forces Landlock has no namespaces made, nor looked for.
 //
 // The environment may make it less (JPHOST_SANDBOX_LIMIT), never more.
-func Machine(ctx context.Context, m Memory, getenv func(string) string) (sandbox.Machine, error) {
+func Machine(ctx context.Context, tier sandbox.Tier, m Memory, getenv func(string) string) (sandbox.Machine, error) {
 	less, err := machine.ParseLimit(getenv(machine.LimitVariable))
 	if err != nil {
 		return sandbox.Machine{}, err
+	}
+	if tier == sandbox.TierLandlock {
+		return less.Apply(machine.LookAlone().Machine), nil
 	}
 	return less.Apply(found(ctx, m)), nil
 }

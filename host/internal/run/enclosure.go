@@ -25,14 +25,11 @@ import (
 func (h *Host) Enclosure(ctx context.Context, t *config.Tool) (enclose.Settings, error) {
 	c := h.Config.Sandbox()
 	s := enclose.Settings{
-		Required: c.Mode == "required", TempBase: h.TempBase,
+		Required: c.Mode == "required", Tier: h.tier(), TempBase: h.TempBase,
 		Limits: sandbox.Limits{
 			Memory: t.Limits.Memory, Processes: t.Limits.Processes, FileSize: t.Limits.FileSize,
 			CPUSeconds: int64(math.Ceil(t.Limits.CPU.Seconds())),
 		},
-	}
-	if c.Tier != "auto" {
-		s.Tier = sandbox.Tier(c.Tier)
 	}
 	var err error
 	if s.Paths, err = baseline.FromConfig(c.Paths, config.Lookup(h.Environ, "HOME")); err != nil {
@@ -42,10 +39,18 @@ func (h *Host) Enclosure(ctx context.Context, t *config.Tool) (enclose.Settings,
 	return s, err
 }
 
-// machine is what this computer can hold; it is found out once.
+// tier is the one that the configuration forces, if any.
+func (h *Host) tier() sandbox.Tier {
+	if t := h.Config.Sandbox().Tier; t != "auto" {
+		return sandbox.Tier(t)
+	}
+	return ""
+}
+
+// machine is what this computer can hold in the tier of the configuration; it is found out once.
 func (h *Host) machine(ctx context.Context) (sandbox.Machine, error) {
 	h.looked.Do(func() {
-		h.found, h.unknown = enclose.Machine(ctx, h.State, func(name string) string { return config.Lookup(h.Environ, name) })
+		h.found, h.unknown = enclose.Machine(ctx, h.tier(), h.State, func(name string) string { return config.Lookup(h.Environ, name) })
 	})
 	return h.found, exit.With(exit.Usage, h.unknown)
 }

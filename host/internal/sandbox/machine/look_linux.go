@@ -72,6 +72,8 @@ var kernel = system{
 
 func look() Info { return kernel.look() }
 
+func lookAlone() Info { return kernel.alone() }
+
 // The system controls that decide over user namespaces; the last two exist on some
 // distributions only.
 const (
@@ -83,7 +85,8 @@ const (
 // firstUserNamespace is what the kernel calls the one that it starts with.
 const firstUserNamespace = "user:[4026531837]"
 
-func (s *system) look() Info {
+// alone looks for what Landlock and the filter can do without namespaces.
+func (s *system) alone() Info {
 	i := Info{Machine: sandbox.Machine{Why: map[string]string{}}}
 	m := &i.Machine
 	if s.arch != "amd64" && s.arch != "arm64" {
@@ -101,6 +104,15 @@ func (s *system) look() Info {
 		m.Why[Seccomp] = s.whySeccomp(err)
 	} else {
 		m.Seccomp = true
+	}
+	return i
+}
+
+func (s *system) look() Info {
+	i := s.alone()
+	m := &i.Machine
+	if m.Why[Namespaces] != "" {
+		return i
 	}
 	if why := s.forbidden(); why != "" {
 		m.Why[Namespaces] = why

@@ -37,6 +37,9 @@ type Info struct {
 // started again and again keeps the Attempt under the Key.
 func Look() Info { return look() }
 
+// LookAlone is Look for who wants no namespaces: nothing is asked or told of them, and there is no Doubt.
+func LookAlone() Info { return lookAlone() }
+
 // Attempt is how a real attempt to make namespaces ended.
 type Attempt struct {
 	// Step is what was refused, one of the Step constants; empty when all worked.

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"github.com/jptools/jptools/jptool/jptooltest"
@@ -120,6 +121,13 @@ func TestLook(t *testing.T) {
 		{name: "a container's filter", system: fake(t, nil, filtered), doubt: "filter is in place"},
 	} {
 		i := c.system.look()
+		alone, rest := c.system.alone(), clone(i.Machine)
+		if rest.Namespaces = false; alone.Machine.Why[Namespaces] == "" {
+			delete(rest.Why, Namespaces)
+		}
+		if diff := cmp.Diff(Info{Machine: rest}, alone); diff != "" {
+			t.Errorf("%s: without namespaces: -want +got\n%s", c.name, diff)
+		}
 		want := slices.Sorted(maps.Keys(c.lacks))
 		if got := slices.Sorted(maps.Keys(i.Machine.Why)); !slices.Equal(got, want) {
 			t.Errorf("%s: lacks %q, want %q: %v", c.name, got, want, i.Machine.Why)
