@@ -16,7 +16,10 @@ import (
 
 const oDirectory = unix.O_DIRECTORY
 
-const resolveStrict = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
+const (
+	noLinks       = unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
+	resolveStrict = unix.RESOLVE_BENEATH | noLinks
+)
 
 // haveOpenat2 reports whether the kernel has openat2 and lets us use it.
 var haveOpenat2 = sync.OnceValue(func() bool {
@@ -29,19 +32,31 @@ var haveOpenat2 = sync.OnceValue(func() bool {
 })
 
 func openBackend(abs string) (backend, error) {
-	if testhook.Portable.Load() || !haveOpenat2() {
+	if testhook.Portable.Load() {
 		return openRootBackend(abs)
 	}
-	root, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
+	fd, err := openHow(unix.AT_FDCWD, abs, unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: noLinks})
+	switch {
+	case err == nil:
+		return fdDir(fd), nil
+	case (err == unix.ENOSYS || err == unix.EPERM) && !haveOpenat2():
+		return openRootBackend(abs)
 	}
-	defer unix.Close(root)
-	fd, err := openat2(root, strings.TrimPrefix(abs, "/"), unix.O_PATH|unix.O_DIRECTORY, 0)
-	if err != nil {
-		return nil, err
+	return nil, err
+}
+
+// linkFree reports whether something exists and no link is on the way to it, nor in its place. It may
+// not know.
+func linkFree(abs string) bool {
+	if testhook.Portable.Load() {
+		return false
 	}
-	return fdDir(fd), nil
+	fd, err := openHow(unix.AT_FDCWD, abs, unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: noLinks})
+	if err != nil {
+		return false
+	}
+	unix.Close(fd)
+	return true
 }
 
 // fdDir is an O_PATH descriptor of a directory.
@@ -55,6 +70,11 @@ func openat2(dir int, path string, flags uint64, perm fs.FileMode) (int, error) 
 	if flags&unix.O_CREAT != 0 || flags&unix.O_TMPFILE == unix.O_TMPFILE {
 		how.Mode = uint64(perm.Perm())
 	}
+	return openHow(dir, path, how)
+}
+
+// openHow is openat2 with all of its parameters; a link where there may be none is ErrChanged.
+func openHow(dir int, path string, how unix.OpenHow) (int, error) {
 	for {
 		fd, err := unix.Openat2(dir, path, &how)
 		switch err {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/jptools/jptools/host/internal/approval"
 	"github.com/jptools/jptools/host/internal/ask"
@@ -16,6 +17,7 @@ import (
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/mount"
 	"github.com/jptools/jptools/host/internal/state"
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // userFile is the user's own configuration file of one workspace, in its state directory.
@@ -102,7 +104,7 @@ func unchosen(root string) error {
 // home is the home directory without links, or what HOME says.
 func (a *app) home() string {
 	home := a.getenv("HOME")
-	if h, err := filepath.EvalSymlinks(home); err == nil {
+	if h, err := wspath.EvalSymlinks(home); err == nil {
 		return h
 	}
 	return home
@@ -110,9 +112,9 @@ func (a *app) home() string {
 
 // workingDirectory is the working directory without links.
 func workingDirectory() (string, error) {
-	cwd, err := os.Getwd()
+	cwd, err := syscall.Getwd() // without $PWD, which may be another name of it
 	if err == nil {
-		cwd, err = filepath.EvalSymlinks(cwd)
+		cwd, err = wspath.EvalSymlinks(cwd)
 	}
 	if err != nil {
 		return "", exit.Errorf(exit.Usage, "the working directory cannot be used: %w\nchange into one that exists", err)

@@ -80,7 +80,7 @@ func (g *grants) compile(a *app) (*given, error) {
 	} else {
 		if out.root, err = filepath.Abs(g.Root); err == nil {
 			out.names = append(out.names, filepath.ToSlash(out.root))
-			out.root, err = filepath.EvalSymlinks(out.root)
+			out.root, err = wspath.EvalSymlinks(out.root)
 		}
 		if err != nil {
 			return nil, exit.Errorf(exit.Usage, "the workspace %s cannot be used: %w\nname an existing directory with --root", ask.Visible(g.Root), wspath.Bare(err))
@@ -177,7 +177,7 @@ func (out *given) grant(p *jptool.AccessPolicy, flag, path string, caps jptool.C
 		return exit.With(exit.Usage, err)
 	}
 	out.names = append(out.names, filepath.ToSlash(abs))
-	real, missing := filepath.EvalSymlinks(abs)
+	real, missing := wspath.EvalSymlinks(abs)
 	if missing == nil {
 		abs = real // what is meant is what a link leads to
 	} else if parent, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
@@ -187,7 +187,7 @@ func (out *given) grant(p *jptool.AccessPolicy, flag, path string, caps jptool.C
 		return exit.Errorf(exit.Usage, "%s %s: nothing can be granted there: %w\n%s", flag, ask.Visible(path), wspath.Bare(missing), remedy)
 	}
 	if rel, ok := wspath.WithinAbs(filepath.ToSlash(out.root), filepath.ToSlash(abs)); ok {
-		if above, err := os.Stat(filepath.Dir(abs)); missing != nil && caps != 0 && !(dir && err == nil && above.IsDir()) {
+		if missing != nil && caps != 0 && !(dir && isDir(filepath.Dir(abs))) {
 			return cannot("name an existing path; a directory that has a slash at its end is made, in one that exists")
 		}
 		if dir && rel != "" {
@@ -210,6 +210,11 @@ func (out *given) grant(p *jptool.AccessPolicy, flag, path string, caps jptool.C
 	}
 	out.extra = append(out.extra, baseline.Extra{Path: filepath.ToSlash(abs), Caps: caps, Origin: "the command line"})
 	return nil
+}
+
+func isDir(path string) bool {
+	is, err := os.Stat(path)
+	return err == nil && is.IsDir()
 }
 
 // made says what to do for a directory that would have been made in the workspace.
@@ -282,11 +287,11 @@ func parseLimits(list []string) (sandbox.Limits, error) {
 // tempBase is where private directories of calls are made, where the tier has none of its own.
 func (a *app) tempBase() string {
 	for _, dir := range []string{a.getenv("TMPDIR"), "/tmp"} {
-		real, err := filepath.EvalSymlinks(dir)
+		real, err := wspath.EvalSymlinks(dir)
 		if err != nil || !filepath.IsAbs(dir) {
 			continue
 		}
-		if fi, err := os.Stat(real); err == nil && fi.IsDir() {
+		if isDir(real) {
 			return filepath.ToSlash(real)
 		}
 	}

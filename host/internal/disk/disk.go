@@ -22,7 +22,7 @@ type FS interface {
 	OpenBelow(dir, name string) (File, error)
 	Stat(name string) (fs.FileInfo, error)
 	Lstat(name string) (fs.FileInfo, error)
-	// EvalSymlinks is that of package filepath.
+	// EvalSymlinks is that of package filepath, in fewer steps.
 	EvalSymlinks(name string) (string, error)
 	ReadDir(name string) ([]fs.DirEntry, error)
 	MkdirAll(name string, perm fs.FileMode) error
@@ -66,7 +66,7 @@ func (system) OpenBelow(dir, name string) (File, error) {
 
 func (system) Stat(name string) (fs.FileInfo, error)        { return os.Stat(name) }
 func (system) Lstat(name string) (fs.FileInfo, error)       { return os.Lstat(name) }
-func (system) EvalSymlinks(name string) (string, error)     { return filepath.EvalSymlinks(name) }
+func (system) EvalSymlinks(name string) (string, error)     { return wspath.EvalSymlinks(name) }
 func (system) ReadDir(name string) ([]fs.DirEntry, error)   { return os.ReadDir(name) }
 func (system) MkdirAll(name string, perm fs.FileMode) error { return os.MkdirAll(name, perm) }
 func (system) Chmod(name string, mode fs.FileMode) error    { return os.Chmod(name, mode) }
