@@ -8,6 +8,7 @@ import (
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/cmdline"
+	"github.com/jptools/jptools/jptool/version"
 )
 
 // flagName is an argument's name on the command line.
@@ -22,7 +23,7 @@ func (d *definition) parseFlags(args []string) (*flagValues, error) {
 		}
 	}
 	var answers, options []string
-	var schema bool
+	var schema, which bool
 	form, given := cmdline.Form{}, make([]argFlag, len(d.args))
 	for i, a := range d.args {
 		if name := flagName(a.Name); a.Kind == KindBool {
@@ -34,6 +35,7 @@ func (d *definition) parseFlags(args []string) (*flagValues, error) {
 	form.List(&answers, "answer", "ID=VALUE", "answer a question of the tool")
 	form.List(&options, "option", "NAME=VALUE", "set an option")
 	form.Switch(&schema, "schema", "print the JSON Schema of the arguments")
+	form.Switch(&which, "version", "print the version")
 	err := form.Parse(args)
 	var word *cmdline.UnexpectedError
 	switch {
@@ -45,6 +47,8 @@ func (d *definition) parseFlags(args []string) (*flagValues, error) {
 		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "%w; see %s --help", err, d.name)
 	case schema:
 		return nil, helpText(d.schemaText())
+	case which:
+		return nil, helpText(version.Read().Line(d.name))
 	}
 	values := &flagValues{arguments: jptool.Object{}}
 	for i, a := range d.args {

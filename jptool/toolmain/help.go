@@ -30,6 +30,7 @@ Common flags:
   --answer ID=VALUE    answer a question of the tool
   --option NAME=VALUE  set an option
   --schema             print the JSON Schema of the arguments
+  --version            print the version, and what it was built from
   -h, --help           print this help
 
 Standard output is one line of JSON: a success, an error with a code, or a question.

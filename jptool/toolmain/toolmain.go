@@ -5,7 +5,7 @@
 //
 //	func main() { os.Exit(toolmain.Main(tool)) }
 //
-// Standard output gets one line of JSON and nothing else, but for --help and --schema;
+// Standard output gets one line of JSON and nothing else, but for --help, --schema and --version;
 // standard error gets remarks for people.
 package toolmain
 
@@ -110,7 +110,7 @@ func Run[A, O any](ctx context.Context, t Tool[A, O], s Streams) (code int) {
 	return ExitError
 }
 
-// helpText is what --help and --schema print; not an error at heart.
+// helpText is what --help, --schema and --version print; not an error at heart.
 type helpText string
 
 func (helpText) Error() string { return "help was asked for" }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -77,7 +78,7 @@ func run(t *testing.T, got *call, stdin io.Reader, args ...string) (code int, ou
 	t.Helper()
 	var o, e bytes.Buffer
 	code = Run(context.Background(), tool(got), Streams{Stdin: stdin, Stdout: &o, Stderr: &e, Args: args})
-	if line := o.String(); !strings.HasPrefix(line, "demo:") && (strings.Count(line, "\n") != 1 || !json.Valid([]byte(line))) && len(args) > 0 && args[0] != "--schema" {
+	if line := o.String(); !strings.HasPrefix(line, "demo:") && (strings.Count(line, "\n") != 1 || !json.Valid([]byte(line))) && len(args) > 0 && args[0] != "--schema" && args[0] != "--version" {
 		t.Errorf("standard output is not one line of JSON: %q", line)
 	}
 	return code, o.String(), e.String()
@@ -235,9 +236,16 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
+func TestVersion(t *testing.T) {
+	code, out, _ := run(t, new(call), failingReader{}, "--version")
+	if want := regexp.MustCompile(`^demo \S+( [0-9a-f]{40})? \(go\S+.*, \w+/\w+\)\n$`); code != 0 || !want.MatchString(out) {
+		t.Errorf("--version: exit %d, %q; want %s", code, out, want)
+	}
+}
+
 func TestHelpAndSchema(t *testing.T) {
 	code, out, _ := run(t, new(call), failingReader{}, "--help")
-	for _, want := range []string{"--start-line", "integer", "A file. Required.", "Default: content.", "gitignore", "--path README.md", ".old"} {
+	for _, want := range []string{"--start-line", "integer", "A file. Required.", "Default: content.", "gitignore", "--path README.md", ".old", "--version"} {
 		if code != 0 || !strings.Contains(out, want) {
 			t.Errorf("--help (exit %d) lacks %q:\n%s", code, want, out)
 		}
