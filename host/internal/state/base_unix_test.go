@@ -12,7 +12,7 @@ func TestBase(t *testing.T) {
 		{"linux", "/d", map[string]string{"XDG_DATA_HOME": "/d", "HOME": "/h"}},
 		{"linux", "/h/.local/share", map[string]string{"XDG_DATA_HOME": "d", "HOME": "/h"}}, // a relative one is ignored
 		{"linux", "/h/.local/share", map[string]string{"HOME": "/h"}},
-		{"linux", "/.local/share", nil},
+		{"linux", "", nil},
 		{"darwin", "/h/Library/Application Support", map[string]string{"HOME": "/h"}},
 		{"darwin", "/d", map[string]string{"XDG_DATA_HOME": "/d", "HOME": "/h"}},
 		{"windows", "/l", map[string]string{"HOME": "/h", "LocalAppData": "/l"}},

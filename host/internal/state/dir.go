@@ -75,7 +75,8 @@ func lockFile(ctx context.Context, path string) (func(), error) {
 }
 
 // Base is the directory that holds the state of every workspace:
-// $XDG_DATA_HOME/jphost, or the platform's usual place for user data.
+// $XDG_DATA_HOME/jphost, or the platform's usual place for user data. Where nothing says which
+// that is, there is none, and the error says what to set.
 func (s System) Base() (string, error) {
 	getenv := s.Getenv
 	if getenv == nil {
@@ -83,7 +84,7 @@ func (s System) Base() (string, error) {
 	}
 	data := dataHome(getenv, runtime.GOOS)
 	if !filepath.IsAbs(data) {
-		return "", errors.New("there is no place for user data: the home directory is unknown\nset XDG_DATA_HOME to an absolute path")
+		return "", errors.New("there is no place for private state: neither HOME nor XDG_DATA_HOME is an absolute path\nset HOME to your home directory, or XDG_DATA_HOME to a directory of your own")
 	}
 	return filepath.Join(data, "jphost"), nil
 }
@@ -103,7 +104,7 @@ func dataHome(getenv func(string) string, system string) string {
 		return filepath.Join(home, "Library", "Application Support")
 	}
 	if home == "" {
-		home = "/" // that of who has none
+		return "" // not below the root, where it would be that of everybody without a home
 	}
 	return filepath.Join(home, ".local", "share")
 }
