@@ -261,10 +261,9 @@ func (l *lesserBench) try(t *testing.T, session, limit string, want held, call .
 		}
 	}
 	remedies := []string{"unset it", "use Linux "}
-	for _, why := range l.machine.Why {
-		if lines := strings.Split(why, "\n"); len(lines) > 1 {
-			remedies = append(remedies, lines[1])
-		}
+	for lacks := range l.machine.Why {
+		_, remedy := l.machine.Lacks(lacks)
+		remedies = append(remedies, remedy)
 	}
 	if !slices.ContainsFunc(remedies, func(r string) bool { return strings.Contains(stderr, r) }) {
 		t.Errorf("%s, required: no remedy in\n%s", where, stderr)

@@ -136,15 +136,9 @@ func (o *overseer) run() {
 	for {
 		select {
 		case sig := <-o.signals.ends:
-			if sig != unix.SIGINT || o.init != 0 || !inForeground() {
-				launch.SignalDescendants(sig.(unix.Signal))
-			}
+			o.pass(sig.(unix.Signal))
 		case sig := <-o.signals.typed:
-			if sig == unix.SIGTSTP {
-				suspend()
-			} else if o.init != 0 || !inForeground() {
-				launch.SignalDescendants(sig.(unix.Signal))
-			}
+			o.pass(sig.(unix.Signal))
 		case <-done:
 			done = nil
 			if o.lost() != nil {
@@ -165,6 +159,20 @@ func (o *overseer) run() {
 			return
 		}
 	}
+}
+
+// pass tells the program of a signal, unless the terminal has told it as well.
+func (o *overseer) pass(sig unix.Signal) {
+	switch sig {
+	case unix.SIGTSTP:
+		suspend()
+		return
+	case unix.SIGINT, unix.SIGQUIT, unix.SIGWINCH:
+		if o.init == 0 && inForeground() {
+			return
+		}
+	}
+	launch.SignalDescendants(sig)
 }
 
 // end is for when the program has ended.

@@ -1,7 +1,7 @@
 #include "textflag.h"
 
-// func rawClone(flags uintptr) (pid, errno uintptr)
-TEXT ·rawClone(SB),NOSPLIT|NOFRAME,$0-24
+// func rawClone(flags uintptr) (result uintptr)
+TEXT ·rawClone(SB),NOSPLIT|NOFRAME,$0-16
 	MOVQ	flags+0(FP), DI
 	MOVQ	$0, SI
 	MOVQ	$0, DX
@@ -11,19 +11,11 @@ TEXT ·rawClone(SB),NOSPLIT|NOFRAME,$0-24
 	POPQ	R12 // the return address, out of reach of the child
 	SYSCALL
 	PUSHQ	R12
-	CMPQ	AX, $0xfffffffffffff001
-	JLS	ok
-	NEGQ	AX
-	MOVQ	$0, pid+8(FP)
-	MOVQ	AX, errno+16(FP)
-	RET
-ok:
-	MOVQ	AX, pid+8(FP)
-	MOVQ	$0, errno+16(FP)
+	MOVQ	AX, result+8(FP)
 	RET
 
-// func rawCloneOn(flags, stack, local, entry uintptr, m *machine) (pid, errno uintptr)
-TEXT ·rawCloneOn(SB),NOSPLIT,$0-56
+// func rawCloneOn(flags, stack, local, entry uintptr, m *machine) (result uintptr)
+TEXT ·rawCloneOn(SB),NOSPLIT,$0-48
 	MOVQ	flags+0(FP), DI
 	MOVQ	stack+8(FP), SI
 	MOVQ	$0, DX
@@ -35,15 +27,7 @@ TEXT ·rawCloneOn(SB),NOSPLIT,$0-56
 	SYSCALL
 	TESTQ	AX, AX
 	JEQ	child
-	CMPQ	AX, $0xfffffffffffff001
-	JLS	ok
-	NEGQ	AX
-	MOVQ	$0, pid+40(FP)
-	MOVQ	AX, errno+48(FP)
-	RET
-ok:
-	MOVQ	AX, pid+40(FP)
-	MOVQ	$0, errno+48(FP)
+	MOVQ	AX, result+40(FP)
 	RET
 child:
 	XORPS	X15, X15

@@ -59,7 +59,7 @@ func newLaunchpad(p *Program) (*launchpad, error) {
 // start forks. What the heap has is not in the child, unless it lies in a further arena, or the kernel does
 // not want to leave it out: the child has no use for it. Others who fork meanwhile have: package syscall
 // does so for some attributes of a command.
-func (l *launchpad) start(flags, pipe uintptr, p *Program) (pid, errno uintptr) {
+func (l *launchpad) start(flags, pipe uintptr, p *Program) (pid uintptr, errno syscall.Errno) {
 	l.m.pipe = pipe
 	stack, local := uintptr(unsafe.Pointer(&l.mem[padHead-64])), uintptr(unsafe.Pointer(&l.mem[padPage/2]))
 	// By the memory, which no program is without: of a null pointer's arena the child needs the code.

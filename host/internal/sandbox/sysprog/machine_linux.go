@@ -40,12 +40,23 @@ const (
 
 // rawClone is clone(2) with nothing but flags. Its return address is not on the stack
 // meanwhile: a child that shares the stack would overwrite it.
-func rawClone(flags uintptr) (pid, errno uintptr)
+func rawClone(flags uintptr) (result uintptr)
 
 // rawCloneOn is clone(2) with a stack for the child, and a place for what threads have of their own.
 // The child calls entry with m. It does so as compiled code would, with registers (Go's internal ABI),
 // since what the compiler makes for calls from assembly looks at the heap in race builds.
-func rawCloneOn(flags, stack, local, entry uintptr, m *machine) (pid, errno uintptr)
+func rawCloneOn(flags, stack, local, entry uintptr, m *machine) (result uintptr)
+
+// errnoOf is the error number in the result of a raw system call, or 0.
+//
+//go:nosplit
+//go:norace
+func errnoOf(result uintptr) syscall.Errno {
+	if result <= ^uintptr(4095) { // the largest error number
+		return 0
+	}
+	return syscall.Errno(-result)
+}
 
 // Exec runs the program in a child that shares the memory and returns its pid when that
 // has executed something. flags are further CLONE_ flags.
@@ -54,7 +65,7 @@ func (p *Program) Exec(flags uintptr) (pid int, err error) {
 	child, errno := m.start(flags|unix.CLONE_VM|unix.CLONE_VFORK|uintptr(unix.SIGCHLD), 0, 0)
 	runtime.KeepAlive(m)
 	if errno != 0 {
-		return 0, &Error{What: "starting a process", Errno: syscall.Errno(errno)}
+		return 0, &Error{What: "starting a process", Errno: errno}
 	}
 	if m.failed[0] != 0 {
 		Reap(int(child))
@@ -75,7 +86,7 @@ func (p *Program) Fork(flags uintptr, pipe int) (pid int, err error) {
 	child, errno := pad.start(flags|uintptr(unix.SIGCHLD), uintptr(pipe), p)
 	pad.free()
 	if errno != 0 {
-		return 0, &Error{What: "starting a process", Errno: syscall.Errno(errno)}
+		return 0, &Error{What: "starting a process", Errno: errno}
 	}
 	return int(child), nil
 }
@@ -110,9 +121,6 @@ func Reap(pid int) {
 
 // assemble makes a machine that works with the memory of its program.
 func (p *Program) assemble() *machine {
-	if len(p.mem) == 0 {
-		p.Reserve(1)
-	}
 	m := &machine{ops: p.ops, labels: p.labels, slots: make([]uintptr, len(p.ops)), mem: p.mem, pipe: noPipe}
 	m.link(p.links) // heap memory does not move
 	return m
@@ -132,17 +140,17 @@ func (m *machine) link(links []link) {
 //go:noinline
 //go:nosplit
 //go:norace
-func (m *machine) start(flags, stack, local uintptr) (pid, errno uintptr) {
+func (m *machine) start(flags, stack, local uintptr) (pid uintptr, errno syscall.Errno) {
 	run := (*machine).run // a pointer to a pointer to its code
 	entry := **(**uintptr)(unsafe.Pointer(&run))
 	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&m.block)), uintptr(unsafe.Pointer(&m.mask)), maskSize, 0, 0)
 	if stack != 0 {
-		pid, errno = rawCloneOn(flags, stack, local, entry, m)
-	} else if pid, errno = rawClone(flags); pid == 0 && errno == 0 {
+		pid = rawCloneOn(flags, stack, local, entry, m)
+	} else if pid = rawClone(flags); pid == 0 {
 		m.run()
 	}
 	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&m.mask)), 0, maskSize, 0, 0)
-	return pid, errno
+	return pid, errnoOf(pid)
 }
 
 // run interprets the program in the child. It does not return.
@@ -158,7 +166,6 @@ func (m *machine) run() {
 		r     uintptr
 		e     syscall.Errno
 		pc, i int
-		errno uintptr
 	)
 	for pc < len(m.ops) {
 		o = &m.ops[pc]
@@ -179,13 +186,13 @@ func (m *machine) run() {
 			// The child works in this very frame while the parent waits, so that the parent
 			// finds nothing but m as it was.
 			m.pc = pc
-			r, errno = rawClone(a[0] | unix.CLONE_VM | unix.CLONE_VFORK | uintptr(unix.SIGCHLD))
-			e = syscall.Errno(errno)
-			if r == 0 && e == 0 {
+			r = rawClone(a[0] | unix.CLONE_VM | unix.CLONE_VFORK | uintptr(unix.SIGCHLD))
+			if r == 0 {
 				pc = m.labels[m.ops[m.pc].label]
 				m.slots[m.pc] = 0
 				continue
 			}
+			e = errnoOf(r)
 			pc = m.pc
 			o = &m.ops[pc]
 			m.slots[pc] = r
