@@ -58,7 +58,11 @@ func (a *app) diagnosis(d *diagnosis) {
 	s := d.System
 	system := strings.Join(filled(s.Distribution, strings.TrimSpace(systemName(s.OS)+" "+s.Kernel), s.Arch), ", ")
 	a.out.printf("system      %s\n", ask.VisibleLine(system))
-	if s.Container != "" {
+	switch s.Container {
+	case "":
+	case "jphost":
+		a.out.printf("inside of   a sandbox of jphost (seen by %s)\n", s.ContainerBy)
+	default:
 		a.out.printf("container   %s (seen by %s)\n", ask.VisibleLine(s.Container), s.ContainerBy)
 	}
 	if s.AppArmor != "" {

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"path/filepath"
 	"strings"
 )
 
@@ -40,7 +41,19 @@ func cgroupEngine(text string) string {
 	return ""
 }
 
+// another is the name of a sandbox that jphost made: it is not told from others by what it forbids.
+const another = "jphost"
+
+// ownDir reports whether a directory for temporary files is one that jphost makes for a call.
+func ownDir(dir string) bool {
+	return dir == "/run/jphost" || strings.HasPrefix(filepath.Base(filepath.Dir(dir)), "jphost-") || strings.HasPrefix(filepath.Base(dir), "jphost-")
+}
+
 func (s *system) engine(getenv func(string) string) (name, by string) {
+	// A sandbox of jphost shows the marks of the container around it. A container's own TMPDIR is not like that.
+	if s.filtered() && ownDir(getenv("TMPDIR")) {
+		return another, "TMPDIR"
+	}
 	if getenv("KUBERNETES_SERVICE_HOST") != "" {
 		return "kubernetes", "KUBERNETES_SERVICE_HOST"
 	}
@@ -65,6 +78,9 @@ func (s *system) engine(getenv func(string) string) (name, by string) {
 	}
 	if v := getenv("container"); v != "" {
 		return known(v), "the variable container"
+	}
+	if v, _ := s.read("/proc/1/comm"); s.filtered() && v == another { // in a process space of its own
+		return another, "/proc/1/comm"
 	}
 	for _, path := range []string{"/proc/self/cgroup", "/proc/1/cgroup"} {
 		v, _ := s.read(path)

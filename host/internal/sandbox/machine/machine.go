@@ -112,7 +112,7 @@ type Details struct {
 	// Distribution is the system's name for itself.
 	Distribution string `json:"distribution,omitempty"`
 	// Container is what jphost runs in, if that can be told: `docker`, `podman`, `kubernetes`,
-	// `lxc`, `wsl2`, … ContainerBy is what it was told by.
+	// `lxc`, `wsl2`, …, or `jphost` for a sandbox of its own. ContainerBy is what it was told by.
 	Container   string `json:"container,omitempty"`
 	ContainerBy string `json:"container_by,omitempty"`
 	// AppArmor is the profile that jphost runs under, if there is AppArmor.

@@ -211,6 +211,12 @@ func TestSettle(t *testing.T) {
 func TestWhyAttempt(t *testing.T) {
 	none := func(string) string { return "" }
 	eperm := int(unix.EPERM)
+	inner := fake(t, files{"/.dockerenv": ""}, filtered).whyAttempt(Attempt{StepClone, eperm}, func(k string) string {
+		return map[string]string{"TMPDIR": "/tmp/jphost-0/123-abc"}[k]
+	})
+	if !strings.Contains(inner, "inside of a sandbox of jphost") || strings.Contains(inner, "container") {
+		t.Errorf("in a sandbox of jphost in Docker: %s", inner)
+	}
 	for _, c := range []struct {
 		name   string
 		system *system
@@ -258,12 +264,17 @@ func TestContainer(t *testing.T) {
 		{"nspawn", nil, map[string]string{"container": "systemd-nspawn"}, "", "systemd-nspawn"},
 		{"Flatpak", files{"/.flatpak-info": "[Application]\n"}, nil, "", "flatpak"},
 		{"gVisor", files{"/proc/version": "Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016\n"}, nil, "", "gvisor"},
+		{"jphost in Docker", files{"/.dockerenv": ""}, map[string]string{"TMPDIR": "/tmp/jphost-1000/123-abc"}, "", "jphost"},
+		{"jphost where its directory is taken", nil, map[string]string{"TMPDIR": "/var/tmp/jphost-123-abc"}, "", "jphost"},
+		{"jphost with namespaces", nil, map[string]string{"TMPDIR": "/run/jphost"}, "", "jphost"},
+		{"jphost with namespaces and a /tmp", files{"/proc/1/comm": "jphost\n"}, map[string]string{"TMPDIR": "/tmp"}, "", "jphost"},
+		{"jphost as all of a container", files{"/.dockerenv": "", "/proc/1/comm": "jphost\n"}, nil, "", "docker"},
 		{"WSL 2", nil, nil, "6.6.87.2-microsoft-standard-WSL2", "wsl2"},
 		{"WSL 1", nil, nil, "4.4.0-19041-Microsoft", "wsl1"},
 		{"Docker on WSL 2", files{"/.dockerenv": ""}, nil, "6.6.87.2-microsoft-standard-WSL2", "docker"},
 		{"a name that looks like one", files{"/proc/self/cgroup": "0::/user.slice/app-dockery.scope\n"}, nil, "", ""},
 	} {
-		s := fake(t, c.files)
+		s := fake(t, c.files, filtered)
 		if c.release != "" {
 			s.release = func() string { return c.release }
 		}
@@ -271,6 +282,10 @@ func TestContainer(t *testing.T) {
 		if name != c.want || (by == "") != (name == "") {
 			t.Errorf("%s: %q by %q, want %q", c.name, name, by, c.want)
 		}
+	}
+	// What was only left in the environment says nothing where nothing is forbidden.
+	if name, _ := fake(t, nil).container(func(string) string { return "/tmp/jphost-0/1-a" }); name == "jphost" {
+		t.Error("TMPDIR alone makes a sandbox")
 	}
 }
 

@@ -130,6 +130,8 @@ const loosens = "\nthat makes the container's own walls weaker; without it tools
 // engineChange says for each kind of container what lets it make namespaces.
 func engineChange(container string) string {
 	switch container {
+	case another:
+		return "jphost was started inside of a sandbox of jphost, where no program makes namespaces\nstart it outside"
 	case "docker":
 		return "start the container with: --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined" + loosens
 	case "podman":
