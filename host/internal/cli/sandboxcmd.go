@@ -38,7 +38,7 @@ type grants struct {
 
 func (c *grants) form(f *cmdline.Form) {
 	f.List(&c.RO, "ro", "PATH", "Read and execute PATH and all below it.")
-	f.List(&c.RW, "rw", "PATH", "Read, write and execute PATH and all below it.")
+	f.List(&c.RW, "rw", "PATH", "Read, write and execute PATH and all below it; of a file, neither create nor delete it where its directory may not be written.")
 	f.List(&c.Grant, "grant", "path=PATH,…", "Exactly these capabilities: path=PATH,read,create,update,delete,execute (or write). None withholds.")
 	f.List(&c.Env, "env", "NAME", "Hand down a variable, or with NAME* all that begin so.")
 	f.Switch(&c.Net, "net", "Allow connections to any host at the ports of HTTP, HTTPS and FTP (80, 443, 21). Other ports need --policy.")
@@ -138,9 +138,14 @@ func (g *grants) access(out *given) (*jptool.AccessPolicy, error) {
 			return nil, err
 		}
 	}
+	var files []int // rules of --rw on what is no directory
 	for _, path := range g.RW {
+		n := len(p.FS)
 		if err := out.grant(p, "--rw", path, jptool.AllCaps); err != nil {
 			return nil, err
+		}
+		if len(p.FS) > n && isFile(filepath.Join(out.root, p.FS[n].Path)) {
+			files = append(files, n)
 		}
 	}
 	for _, spec := range g.Grant {
@@ -156,6 +161,9 @@ func (g *grants) access(out *given) (*jptool.AccessPolicy, error) {
 	if caps := around(out.root, out.extra); !whole && (caps != 0 || len(out.extra) > 0 && len(p.FS) == 0) {
 		p.FS = append(p.FS, policy.FsRule("", caps))
 	}
+	for _, i := range files {
+		p.FS[i] = policy.FsRule(p.FS[i].Path, fileCaps(p.FS, p.FS[i].Path))
+	}
 	for _, name := range g.Env {
 		p.Env = append(p.Env, jptool.EnvRule{Name: name, Read: true})
 	}
@@ -166,6 +174,21 @@ func (g *grants) access(out *given) (*jptool.AccessPolicy, error) {
 		}
 	}
 	return p, nil
+}
+
+// fileCaps is what --rw means of a file: to create and delete it is a right on its directory, so that of
+// these there is what the rule above it grants.
+func fileCaps(rules []jptool.FsRule, file string) jptool.Caps {
+	const entry = jptool.Create | jptool.Delete
+	nearest, above := -1, jptool.Caps(0)
+	for i := range rules {
+		r := &rules[i]
+		dir := strings.TrimSuffix(r.Path, "/")
+		if (dir == "" || strings.HasPrefix(file, dir+"/")) && len(dir) > nearest {
+			nearest, above = len(dir), r.Caps()
+		}
+	}
+	return jptool.AllCaps&^entry | above&entry
 }
 
 // grant adds what a flag grants at a path: a rule of p in the workspace, and what is looked up by itself
@@ -210,6 +233,11 @@ func (out *given) grant(p *jptool.AccessPolicy, flag, path string, caps jptool.C
 	}
 	out.extra = append(out.extra, baseline.Extra{Path: filepath.ToSlash(abs), Caps: caps, Origin: "the command line"})
 	return nil
+}
+
+func isFile(path string) bool {
+	is, err := os.Stat(path)
+	return err == nil && !is.IsDir()
 }
 
 func isDir(path string) bool {

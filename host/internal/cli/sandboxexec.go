@@ -124,7 +124,7 @@ func (c *sandboxExecCmd) warn(a *app, g *given, call *enclose.Call) {
 		return
 	}
 	a.warnOf(g.declared)
-	for _, text := range call.Warnings() {
+	for _, text := range call.Warnings("jphost sandbox plan with the same flags and program, or --report FILE") {
 		a.out.warn(text)
 	}
 }

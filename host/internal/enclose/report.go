@@ -49,9 +49,9 @@ func (c *Call) Report() *Report {
 }
 
 // Warnings are what a person should be told once: what is not held although it was asked
-// for, by its reason, and rules that became narrower. The documented differences are not
-// among them.
-func (c *Call) Warnings() []string {
+// for, by its reason, and rules that became narrower; all says how to see more of these than
+// can be said. The documented differences are not among them.
+func (c *Call) Warnings(all string) []string {
 	type reason struct{ why, remedy string }
 	var order []reason
 	said := map[reason][]string{}
@@ -75,11 +75,38 @@ func (c *Call) Warnings() []string {
 			list = append(list, text+words("", "", r.why, "")+":\n  "+strings.Join(what, "\n  ")+words("", "", "", r.remedy))
 		}
 	}
+	return append(list, c.narrowed(all)...)
+}
+
+// few rules that became narrower for one reason are said each; of more the first stands for all.
+const few = 3
+
+// narrowed says which rules became narrower, by their reasons.
+func (c *Call) narrowed(all string) []string {
+	var whys, list []string
+	by := map[string][]*sandbox.Narrowing{}
 	for i := range c.Narrowed {
 		n := &c.Narrowed[i]
-		list = append(list, fmt.Sprintf("narrowed: %s became %s", words(n.Rule, "", "", ""), words(n.Became, "", n.Why, n.Remedy)))
+		if by[n.Why] == nil {
+			whys = append(whys, n.Why)
+		}
+		by[n.Why] = append(by[n.Why], n)
+	}
+	for _, why := range whys {
+		same := by[why]
+		if len(same) <= few {
+			for _, n := range same {
+				list = append(list, "narrowed: "+became(n)+words("", "", n.Why, n.Remedy))
+			}
+			continue
+		}
+		list = append(list, fmt.Sprintf("narrowed: %d rules, of which the first: %s%s", len(same), became(same[0]), words("", "", why, "all of them, and what to do: "+all)))
 	}
 	return list
+}
+
+func became(n *sandbox.Narrowing) string {
+	return fmt.Sprintf("%s became %s", ask.VisibleLine(n.Rule), ask.VisibleLine(n.Became))
 }
 
 func words(rule, what, why, remedy string) string {

@@ -1,6 +1,7 @@
 package enclose
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/jptools/jptools/host/internal/sandbox"
@@ -16,8 +17,26 @@ func TestWarningsKeepTheirLines(t *testing.T) {
 		"not enforced by the operating system: it (it failed)\n  as the log says\n  do this\n  or that",
 		`narrowed: r\n became nothing (no room)` + "\n  there\n  make some",
 	}
-	got := c.Warnings()
+	got := c.Warnings("plan")
 	if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 		t.Errorf("%q\nwant %q", got, want)
+	}
+}
+
+// Of many rules that became narrower for one reason, the first is shown, and how to see them all.
+func TestWarningsSumUp(t *testing.T) {
+	narrowed := func(n int) *Call {
+		f := &sandbox.Fitted{Narrowed: []sandbox.Narrowing{{Rule: "other", Became: "less", Why: "so", Remedy: "do"}}}
+		for i := range n {
+			f.Narrowed = append(f.Narrowed, sandbox.Narrowing{Rule: string(rune('a' + i)), Became: "less", Why: "missing", Remedy: "make it"})
+		}
+		return &Call{Prepared: &sandbox.Prepared{Fitted: f}}
+	}
+	if got := narrowed(3).Warnings("plan"); len(got) != 4 || got[3] != "narrowed: c became less (missing)\n  make it" {
+		t.Errorf("of three: %q", got)
+	}
+	want := []string{"narrowed: other became less (so)\n  do", "narrowed: 4 rules, of which the first: a became less (missing)\n  all of them, and what to do: plan"}
+	if got := narrowed(4).Warnings("plan"); !slices.Equal(got, want) {
+		t.Errorf("of four: %q, want %q", got, want)
 	}
 }

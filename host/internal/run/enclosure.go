@@ -161,7 +161,7 @@ func (k *call) enclosed(ctx context.Context, cmd *command, s enclose.Settings) (
 	if held.Fitted.Plan.Tier == sandbox.TierNone {
 		k.warnOnce(ctx, fullPermissions(held.NotEnforced))
 	} else {
-		k.warnOnce(ctx, held.Warnings()...)
+		k.warnOnce(ctx, held.Warnings("jphost sandbox plan "+k.Tool.Name)...)
 	}
 	res, err := k.startHeld(ctx, cmd, held)
 	changes, end := held.End(context.WithoutCancel(ctx))
