@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jptools/jptools/jptool/nearest"
@@ -24,9 +25,10 @@ var ErrHelp = errors.New("help was asked for")
 type UnexpectedError struct{ Word string }
 
 // Error names the word.
-func (e *UnexpectedError) Error() string { return "unexpected argument " + e.Word }
+func (e *UnexpectedError) Error() string { return "unexpected argument " + Shown(e.Word) }
 
-// Form is what a command line may hold, in the order of its help. -h and --help are always among it.
+// Form is what a command line may hold, in the order of its help. -h and --help are always among it; a flag of
+// the form's own that is called so stands in for them.
 type Form struct {
 	Flags []*Flag
 	Words []*Word
@@ -175,19 +177,21 @@ func (f *Form) Parse(args []string) error {
 func (f *Form) long(args, words []string) (used int, err error) {
 	written, value, valued := strings.Cut(args[0], "=")
 	name := written[len("--"):]
-	if written == "--help" {
-		return 0, ErrHelp
-	}
 	for _, flag := range f.Flags {
 		switch {
 		case flag.Name == name && valued:
 			return 1, flag.take(written, value)
 		case flag.Name == name:
 			return flag.given(written, args, words)
-		case flag.not != nil && name == "no-"+flag.Name && !valued:
+		case flag.not != nil && name == "no-"+flag.Name && valued:
+			return 0, fmt.Errorf("%s has no value; there is --%s=true, and =false", written, flag.Name)
+		case flag.not != nil && name == "no-"+flag.Name:
 			flag.not()
 			return 1, nil
 		}
+	}
+	if name == "help" {
+		return 0, ErrHelp
 	}
 	return 0, f.unknown(written)
 }
@@ -197,11 +201,11 @@ func (f *Form) short(args, words []string) (used int, err error) {
 	letters := args[0][1:]
 	for i := range len(letters) {
 		letter, rest := letters[i:i+1], letters[i+1:]
-		if letter == "h" {
-			return 0, ErrHelp
-		}
 		at := slices.IndexFunc(f.Flags, func(flag *Flag) bool { return flag.Short == letter })
-		if at < 0 {
+		switch {
+		case at < 0 && letter == "h":
+			return 0, ErrHelp
+		case at < 0:
 			return 0, f.unknown(args[0])
 		}
 		flag, written := f.Flags[at], "-"+letter
@@ -229,14 +233,16 @@ func (flag *Flag) given(written string, args, words []string) (used int, err err
 	case len(args) == 1:
 		return 0, fmt.Errorf("%s is without its value", written)
 	case looksLikeFlag(next):
-		return 0, fmt.Errorf("%s is without its value; if %s is the value, write %s=%[2]s", written, next, written)
+		return 0, fmt.Errorf("%s is without its value; if %s is the value, write %s=%[2]s", written, Shown(next), written)
 	}
 	return 2, flag.take(written, next)
 }
 
-// looksLikeFlag: a dash alone is standard input, and before a digit it is a minus.
+// looksLikeFlag: a dash alone is standard input, before a digit it is a minus, and no flag has a blank in its
+// name, as texts and lists in Markdown have.
 func looksLikeFlag(arg string) bool {
-	return len(arg) > 1 && arg[0] == '-' && (arg[1] < '0' || arg[1] > '9')
+	name, _, _ := strings.Cut(arg, "=")
+	return len(arg) > 1 && arg[0] == '-' && (arg[1] < '0' || arg[1] > '9') && !strings.ContainsAny(name, " \t\r\n")
 }
 
 func (flag *Flag) take(written, value string) error {
@@ -253,11 +259,15 @@ func (f *Form) unknown(written string) error {
 	known := []string{"--help"}
 	for _, flag := range f.Flags {
 		known = append(known, "--"+flag.Name)
+		if flag.not != nil {
+			known = append(known, "--no-"+flag.Name)
+		}
 	}
-	if near := nearest.Word(written, known); near != "" && strings.HasPrefix(written, "--") {
-		return fmt.Errorf("unknown flag %s, did you mean %s?", written, near)
+	near := nearest.Word(written, known)
+	if near == "" || !strings.HasPrefix(written, "--") || written == "--no-"+near[len("--"):] { // the opposite
+		return fmt.Errorf("unknown flag %s", Shown(written))
 	}
-	return fmt.Errorf("unknown flag %s", written)
+	return fmt.Errorf("unknown flag %s, did you mean %s?", Shown(written), near)
 }
 
 // fill gives the words to who takes them.
@@ -290,14 +300,19 @@ func (w *Word) String() string {
 	return "<" + w.Name + ">"
 }
 
-// Valued reports whether the flag has a value, or may have one.
-func (flag *Flag) Valued() bool { return flag.Value != "" }
-
 // Needs reports whether the value is the next argument where it is not given with `=`.
 func (flag *Flag) Needs() bool { return flag.bare == nil }
 
+// Shown is an argument as messages have it: quoted where it would not be seen, or not as one.
+func Shown(arg string) string {
+	if quoted := strconv.Quote(arg); arg == "" || strings.Contains(arg, " ") || quoted != `"`+arg+`"` {
+		return quoted
+	}
+	return arg
+}
+
 func boolean(s string) (bool, error) {
-	switch s {
+	switch strings.ToLower(s) {
 	case "true", "1", "yes":
 		return true, nil
 	case "false", "0", "no":

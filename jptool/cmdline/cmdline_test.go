@@ -33,7 +33,7 @@ func read(args []string, others func([]string) bool) given {
 	f.Text(&g.Text, "text", "TEXT", "help").Short = "t"
 	f.OneOf(&g.Tier, "tier", "help", "auto", "landlock")
 	f.List(&g.List, "list", "ITEM", "help")
-	f.Maybe(&g.Maybe, &g.All, "maybe", "[NAME]", "help").Takes = func(words []string, next string) bool {
+	f.Maybe(&g.Maybe, &g.All, "maybe", "NAME", "help").Takes = func(words []string, next string) bool {
 		return len(words) > 0 && !strings.ContainsAny(next, "-=")
 	}
 	f.Word(&g.First, "first", "help")
@@ -94,7 +94,10 @@ func TestParse(t *testing.T) {
 		"a -oh":                 {Err: ErrHelp.Error(), On: true},
 		"--text x -- a --help":  {First: "a", Rest: []string{"--help"}, Text: "x", Dashed: true},
 		"a --no-on":             {Err: "unknown flag --no-on"},
-		"a --no-choice=true":    {Err: "unknown flag --no-choice, did you mean --choice?"},
+		"a --no-choice=true":    {Err: "--no-choice has no value; there is --choice=true, and =false"},
+		"a --no-chioce":         {Err: "unknown flag --no-chioce, did you mean --no-choice?"},
+		"a --no-text":           {Err: "unknown flag --no-text"},
+		"a --choice=FALSE":      {First: "a", Choice: "no"},
 		"a --=":                 {Err: "unknown flag --"},
 	} {
 		if want.Tier == "" {
@@ -144,6 +147,46 @@ func TestWords(t *testing.T) {
 	}
 	if err := many().Parse([]string{"a", "", "b"}); err != nil || !slices.Equal(names, []string{"a", "", "b"}) {
 		t.Error(err, names)
+	}
+}
+
+// A value that is a text may begin with a dash; where it could be a flag as well, it is said how to write it.
+func TestDashes(t *testing.T) {
+	for value, want := range map[string]string{
+		"- item":      "",
+		"--- a title": "",
+		"-\n":         "",
+		"---":         "--text is without its value; if --- is the value, write --text=---",
+		"-x=a b":      `--text is without its value; if "-x=a b" is the value, write --text="-x=a b"`,
+		"--\x1b=":     `--text is without its value; if "--\x1b=" is the value, write --text="--\x1b="`,
+	} {
+		if g := read([]string{"a", "--text", value}, nil); g.Err != want || want == "" && g.Text != value {
+			t.Errorf("%q: got %q, %s", value, g.Text, g.Err)
+		}
+		if g := read([]string{"a", "--text=" + value}, nil); g.Err != "" || g.Text != value {
+			t.Errorf("%q with =: got %q, %s", value, g.Text, g.Err)
+		}
+	}
+	for arg, want := range map[string]string{"": `unexpected argument ""`, "a\nb": `unexpected argument "a\nb"`, "a b": `unexpected argument "a b"`, "ä…": "unexpected argument ä…"} {
+		if err := (&Form{}).Parse([]string{arg}); err == nil || err.Error() != want {
+			t.Errorf("%q: %v", arg, err)
+		}
+	}
+	if err := (&Form{}).Parse([]string{"--a\nb"}); err == nil || err.Error() != `unknown flag "--a\nb"` {
+		t.Error(err)
+	}
+}
+
+// A form can have the flag of the help for itself.
+func TestOwnHelp(t *testing.T) {
+	var help bool
+	f := &Form{}
+	f.Switch(&help, "help", "help").Short = "h"
+	for _, arg := range []string{"-h", "--help"} {
+		if err := f.Parse([]string{arg}); err != nil || !help {
+			t.Errorf("%s: %v", arg, err)
+		}
+		help = false
 	}
 }
 

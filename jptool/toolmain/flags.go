@@ -42,7 +42,7 @@ func (d *definition) parseFlags(args []string) (*flagValues, error) {
 	case errors.Is(err, cmdline.ErrHelp):
 		return nil, helpText(d.help())
 	case errors.As(err, &word) && len(d.args) > 0:
-		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "unexpected argument %s: each has its flag; did you mean --%s %s? See %s --help", word.Word, flagName(d.args[0].Name), word.Word, d.name)
+		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "%w: each has its flag; did you mean --%s %s? See %s --help", err, flagName(d.args[0].Name), cmdline.Shown(word.Word), d.name)
 	case err != nil:
 		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "%w; see %s --help", err, d.name)
 	case schema:
