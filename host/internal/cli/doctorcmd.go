@@ -20,7 +20,7 @@ Examples:
 
   jphost doctor
   jphost doctor --json
-  ` + machine.LimitVariable + `=abi=2,namespaces=no jphost doctor   # what a lesser machine would do`
+  ` + machine.LimitVariable + `=abi=2,namespaces=no jphost doctor  # of a lesser machine`
 }
 
 // Run implements the command.

@@ -29,11 +29,14 @@ func (c *explainCmd) form(f *cmdline.Form) {
 func (explainCmd) Help() string {
 	return `Questions (no TOOL with --policy):
 
-  jphost explain TOOL CAPABILITY PATH     read, create, update, delete, execute, or write
+  jphost explain TOOL CAPABILITY PATH
   jphost explain TOOL net URL
   jphost explain TOOL env NAME
-  jphost explain TOOL command PROGRAM [ARGUMENT…]     flags of jphost go before the TOOL
-  jphost explain TOOL -                   one question a line from standard input
+  jphost explain TOOL command PROGRAM [ARGUMENT…]
+  jphost explain TOOL -
+
+A CAPABILITY is read, create, update, delete, execute, or write. Flags of jphost go before the word
+command. With - there is one question a line on standard input.
 
 Examples:
 
@@ -55,6 +58,9 @@ func (c *explainCmd) Run(a *app) error {
 			return exit.Errorf(exit.Usage, "there is no tool\nsee: jphost explain --help")
 		}
 		tool, words = words[0], words[1:]
+	}
+	if len(words) > 1 && words[0] == "command" && words[1] == "--" { // as before the program of `sandbox exec`
+		words = slices.Delete(slices.Clone(words), 1, 2)
 	}
 	d, err := a.declared(tool, c.fromFile)
 	if err != nil {

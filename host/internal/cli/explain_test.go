@@ -47,3 +47,13 @@ func TestExplainBatch(t *testing.T) {
 		t.Errorf("%v: %d bytes, %s", err, len(stdout), stderr)
 	}
 }
+
+// `--` before a program is no part of it, after it is.
+func TestExplainCommandDashes(t *testing.T) {
+	for words, want := range map[string]string{"-- ls -l": "ls -l", "ls -- -l": "ls -- -l", "-- ls -- -l": "ls -- -l", "ls --json": "ls --json"} {
+		stdout, _, err := runCommand(t, nil, append([]string{"explain", "fs_read_file", "command"}, strings.Fields(words)...)...)
+		if err != nil || !strings.HasPrefix(stdout, "allowed: "+want+"\n") {
+			t.Errorf("%s: %v: %s", words, err, stdout)
+		}
+	}
+}

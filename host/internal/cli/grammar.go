@@ -97,6 +97,8 @@ type line struct {
 	// path are the commands that were named, from the program on, and to run the last of them.
 	path []*command
 	run  runner
+	// help was asked for before a command was named: it is that command's.
+	help bool
 }
 
 // errNothing: nobody said what to do.
@@ -113,17 +115,25 @@ func read(args []string) (*line, error) {
 		at := l.path[len(l.path)-1]
 		if at.make != nil {
 			l.run = at.make()
+			if l.help {
+				return l, cmdline.ErrHelp
+			}
 			return l, l.wrong(formOf(l.run, &l.globals).Parse(args))
 		}
 		var words []string
 		f := formOf(nil, &l.globals)
+		f.Switch(&l.help, "help", "").Short = "h"
 		f.Rest(&words, "command", "").Optional = true
 		f.Others = func(words []string) bool { return len(words) > 0 }
 		switch err := f.Parse(args); {
 		case err != nil:
 			return l, l.wrong(err)
+		case len(words) == 0 && l.help:
+			return l, cmdline.ErrHelp
 		case len(words) == 0 && at.first:
 			words = []string{at.subs[0].name}
+		case len(words) == 0 && at != program:
+			return l, l.wrong(errors.New("<command> is missing: " + strings.Join(at.names(), ", ")))
 		case len(words) == 0:
 			return l, l.wrong(errors.New("<command> is missing"))
 		}
@@ -180,7 +190,7 @@ func (c *command) names() []string {
 
 func (c *command) unknown(path, word string) error {
 	_, path, _ = strings.Cut(path, " ")
-	text := "there is no command " + strings.TrimPrefix(path+" "+word, " ")
+	text := "there is no command " + strings.TrimPrefix(path+" "+cmdline.Shown(word), " ")
 	if near := nearest.Word(word, c.names()); near != "" {
 		text += ", did you mean " + near + "?"
 	}

@@ -39,10 +39,13 @@ func (l *line) writeHelp(w io.Writer) error {
 		}
 		h.table(rows)
 	}
+	h.commands(c)
 	global := len(formOf(nil, &globals{}).Flags)
 	h.flags("Flags", f.Flags[global:])
 	h.flags("Flags of every command", append(f.Flags[:global:global], &cmdline.Flag{Name: "help", Short: "h", Help: "Print this help."}))
-	h.commands(c)
+	if c == program {
+		h.printf("\nMore on a command: jphost <command> --help\n")
+	}
 	_, err := io.WriteString(w, h.String())
 	return err
 }
@@ -57,7 +60,10 @@ func (h *helpText) printf(format string, args ...any) { fmt.Fprintf(h, format, a
 
 func (h *helpText) usage(name string, c *command, f *cmdline.Form) {
 	h.printf("Usage: %s", name)
-	if c.subs != nil {
+	switch {
+	case c.first:
+		h.printf(" [<command>]")
+	case c.subs != nil:
 		h.printf(" <command>")
 	}
 	for _, word := range f.Words {
@@ -90,8 +96,12 @@ func flagColumn(f *cmdline.Flag) string {
 	if f.Short != "" {
 		text = "  -" + f.Short + ", --" + f.Name
 	}
-	if f.Value != "" {
+	switch {
+	case f.Value == "":
+	case f.Needs():
 		text += "=" + f.Value
+	default:
+		text += "[=" + f.Value + "]"
 	}
 	return text
 }
@@ -113,8 +123,8 @@ func (h *helpText) commands(c *command) {
 		rows = append(rows, [2]string{"  " + sub.name, sub.help})
 	}
 	h.table(rows)
-	if c == program {
-		h.printf("\nMore on a command: jphost <command> --help\n")
+	if c.first {
+		h.printf("\nWithout a command: %s\n", c.subs[0].name)
 	}
 }
 

@@ -39,7 +39,7 @@ func (c *runCmd) form(f *cmdline.Form) {
 	f.Word(&c.Tool, "tool", "The tool; see: jphost tools.")
 	f.Rest(&c.Args, "argument", "KEY=TEXT, KEY:=JSON, one JSON object, or - to read one from standard input.").Optional = true
 	f.List(&c.Mount, "mount", "SPEC", "Mount first: [TOOL:]NAME=PATH[:ro|:rw]; see: jphost mount --help.")
-	f.Maybe(&c.NoMount.List, &c.NoMount.All, "no-mount", "[NAME]", "Unmount NAME first, or everything.").Takes = isName
+	f.Maybe(&c.NoMount.List, &c.NoMount.All, "no-mount", "NAME", "Unmount NAME first, or everything.").Takes = isName
 	f.List(&c.Answer, "answer", "ID=VALUE", "Answer the tool's question ID.")
 	f.Switch(&c.AllowSensitive, "allow-sensitive", "Let the tool reach places of secrets in this call, without asking.")
 	f.Switch(&c.ExplainDenials, "explain-denials", "Say what the sandbox refused, and what would allow it. Slows the tool down.")
@@ -52,8 +52,9 @@ func (runCmd) Help() string {
 
   jphost run fs_read_file path=README.md start_line=10 end_line=20
   jphost run fs_grep_files pattern='func \w+' paths=src paths=lib
-  jphost run fs_modify_file '{"path":"a.txt","patterns":[{"old":"x","new":"y"}]}'
-  jphost run fs_modify_file path=a.txt patterns:='[{"old":"x","new":"y"}]' --answer apply_changes=true
+  jphost run fs_modify_file '{"path":"a.go","patterns":[{"old":"x","new":"y"}]}'
+  jphost run fs_modify_file path=a.go patterns:='[{"old":"x","new":"y"}]' \
+      --answer apply_changes=true
   jphost run fs_list_files --mount fs_list_files:fork=~/code/fork
   echo '{"path":"README.md"}' | jphost run fs_read_file - --format json
 

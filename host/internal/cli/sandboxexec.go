@@ -54,7 +54,8 @@ Examples:
 
   jphost sandbox exec -- make test
   jphost sandbox exec --ro . --rw build/ -- make
-  jphost sandbox exec --rw . --ro "$(go env GOROOT)" --rw "$(go env GOCACHE)" --env 'GO*' -- go test ./...
+  jphost sandbox exec --rw . --ro "$(go env GOROOT)" --rw "$(go env GOCACHE)" \
+      --env 'GO*' -- go test ./...
   jphost sandbox exec --rw . --grant path=.env -- sh -c 'cat .env'
   jphost sandbox exec --policy access.json --tier namespace -- ./script.sh
   jphost sandbox exec --explain-denials --ro . -- make test
