@@ -2,6 +2,7 @@ package agreement
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path"
 	"runtime"
@@ -132,6 +133,18 @@ func TestDifferences(t *testing.T) {
 			name: "7 missing, and a link where a rule would be followed", way: "landlock", rules: []jptool.FsRule{rule("", "read create update"), rule("new/f", "read create update execute")},
 			does: []string{"symlink new = ok"}, after: "new/f link",
 		},
+		{
+			name: "9 a whiteout, by Landlock", way: "landlock", rules: []jptool.FsRule{rule("", "read"), rule("ro", "read delete"), rule("pub", "read create")},
+			does: []string{"device pub/x = EACCES", "create ro/x = EACCES", "! whiteout ro/f pub/g = ok", "create ro/f = EEXIST", "read pub/g = ok", "delete ro/f = ok"},
+		},
+		{
+			name: "9 a whiteout, in a private tree", way: "namespace", rules: []jptool.FsRule{rule("", "read create delete")},
+			does: []string{"device pub/x = EACCES", "whiteout pub/f pub/g = ok", "! create pub/f = EEXIST", "append pub/f = EACCES", "read pub/g = ok", "delete pub/f = ok"},
+		},
+		{
+			name: "9 a whiteout, between mounts", way: "namespace", rules: []jptool.FsRule{rule("", "read"), rule("ro", "read delete"), rule("pub", "read create")},
+			does: []string{"whiteout ro/f pub/g = EXDEV", "read ro/f = ok"},
+		},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
@@ -140,6 +153,14 @@ func TestDifferences(t *testing.T) {
 			r.skipWithout(t, c.way)
 			if strings.Contains(c.name, "mounted") && !mounts() {
 				t.Skip("nothing can be mounted: not run as root, or there are no mount namespaces")
+			}
+			if strings.Contains(c.name, "whiteout") {
+				jptooltest.Tree(t, r.base, "file whiteout")
+				err := unix.Renameat2(unix.AT_FDCWD, r.base+"/whiteout", unix.AT_FDCWD, r.base+"/renamed", unix.RENAME_WHITEOUT)
+				if errors.Is(err, unix.EINVAL) {
+					t.Skip("the file system of the tests has no whiteouts")
+				}
+				do(errors.Join(err, os.Remove(r.base+"/whiteout"), os.Remove(r.base+"/renamed")))
 			}
 			dir := r.base + "/s"
 			build(dir, tree)

@@ -38,7 +38,7 @@ func capability(o op) string {
 		return "execute"
 	case "delete", "rmdir":
 		return "delete"
-	case "rename", "replace", "exchange":
+	case "rename", "replace", "exchange", "whiteout":
 		return "move"
 	}
 	return "create"
@@ -92,6 +92,10 @@ func (j *judge) allows(o op) bool {
 		return j.moves(o.A, o.B, jptool.Delete, jptool.Create)
 	case "replace":
 		return j.moves(o.A, o.B, jptool.Delete, entryCaps)
+	case "whiteout": // something comes to be where the file was
+		return j.moves(o.A, o.B, entryCaps, jptool.Create)
+	case "device":
+		return false // no tool makes any
 	case "exchange":
 		return j.moves(o.A, o.B, entryCaps, entryCaps) && j.moves(o.B, o.A, entryCaps, entryCaps)
 	}

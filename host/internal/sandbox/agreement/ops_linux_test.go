@@ -69,6 +69,10 @@ var operations = map[string]func(a, b string) (string, error){
 	"exchange": func(a, b string) (string, error) {
 		return "", unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 	},
+	"whiteout": func(a, b string) (string, error) {
+		return "", unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_NOREPLACE|unix.RENAME_WHITEOUT)
+	},
+	"device": func(a, _ string) (string, error) { return "", unix.Mknod(a, unix.S_IFCHR|0o600, 0) },
 	// What tools do when a rename is refused.
 	"copy": func(a, b string) (string, error) {
 		a, err := place(a)
