@@ -213,7 +213,7 @@ func TestFindRoot(t *testing.T) {
 	}
 }
 
-// Every command teaches: it has a help text of at most 80 columns, and those that take arguments have examples.
+// Every command teaches: it has a help text of at most 80 columns, and those that take arguments have examples, as groups have.
 func TestEveryCommandHasHelp(t *testing.T) {
 	for _, w := range collect(program, "") {
 		for _, s := range append(w.subs, w.flags...) {
@@ -232,6 +232,15 @@ func TestEveryCommandHasHelp(t *testing.T) {
 		usage, text, _ := strings.Cut(help.String(), "\n")
 		if l.run != nil && len(formOf(l.run, &globals{}).Words) > 0 && !strings.Contains(text, "jphost "+w.path) {
 			t.Errorf("the help of %q has no example", w.path)
+		}
+		group := l.path[len(l.path)-1]
+		if l.run == nil && (len(group.examples) == 0 || !strings.Contains(text, "\nExamples:\n\n  "+group.examples[0]+"\n")) {
+			t.Errorf("the help of the group %q has no example", w.path)
+		}
+		for _, e := range group.examples {
+			if _, err := read(strings.Fields(e)[1:]); err != nil || !strings.HasPrefix(e, l.name()+" ") && e != l.name() {
+				t.Errorf("an example in the help of %q: %s: %v", w.path, e, err)
+			}
 		}
 		if !strings.HasPrefix(usage, "Usage: "+l.name()+" ") {
 			t.Errorf("the help of %q begins with %q", w.path, usage)

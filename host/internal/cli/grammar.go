@@ -16,6 +16,8 @@ type command struct {
 	section string
 	// make begins one command line of it; nil of a group.
 	make func() runner
+	// examples are what the help of a group shows, a line each; those of a command are in its own help.
+	examples []string
 	// subs are the commands of a group. If first, the first of them is meant where none is named.
 	subs  []*command
 	first bool
@@ -35,7 +37,11 @@ type bare struct{}
 func (bare) form(*cmdline.Form) {}
 
 // program is all of the command line.
-var program = &command{name: "jphost", help: "Run tools for language models under typed, declared limits.", subs: []*command{
+var program = &command{name: "jphost", help: "Run tools for language models under typed, declared limits.", examples: []string{
+	"jphost run fs_read_file path=README.md",
+	"jphost explain fs_modify_file write src/main.go",
+	"jphost tools",
+}, subs: []*command{
 	{name: "run", section: "Calls", help: "Run a tool.", make: func() runner { return &runCmd{} }},
 	{name: "tools", section: "Calls", help: "List the tools, or describe one.", make: func() runner { return &toolsCmd{} }},
 	{name: "policy", section: "What a tool may do", help: "Show what a tool may do, and where that is written.", make: func() runner { return &policyCmd{} }},
@@ -43,25 +49,44 @@ var program = &command{name: "jphost", help: "Run tools for language models unde
 	{name: "mount", section: "What a tool may do", help: "Let tools reach a directory outside of the workspace.", make: func() runner { return &mountCmd{} }},
 	{name: "unmount", section: "What a tool may do", help: "Take mounts away again.", make: func() runner { return &unmountCmd{} }},
 	{name: "mounts", section: "What a tool may do", help: "List the mounts.", make: func() runner { return &mountsCmd{} }},
-	{name: "sandbox", section: "What a tool may do", help: "Run any program under grants, or show what would be held.", subs: []*command{
+	{name: "sandbox", section: "What a tool may do", help: "Run any program under grants, or show what would be held.", examples: []string{
+		"jphost sandbox exec -- make test",
+		"jphost sandbox exec --ro . --rw build/ -- make",
+		"jphost sandbox plan fs_modify_file",
+	}, subs: []*command{
 		{name: "exec", help: "Run any program under the grants that are given.", make: func() runner { return &sandboxExecCmd{} }},
 		{name: "plan", help: "Show what the operating system would hold.", make: func() runner { return &sandboxPlanCmd{} }},
 	}},
-	{name: "approvals", section: "Consent", help: "Approved targets of external paths.", first: true, subs: []*command{
+	{name: "approvals", section: "Consent", help: "Approved targets of external paths.", first: true, examples: []string{
+		"jphost approvals",
+		"jphost approvals approve fork",
+		"jphost approvals revoke fork",
+	}, subs: []*command{
 		{name: "list", help: "List what is approved.", make: func() runner { return &approvalsListCmd{} }},
 		{name: "approve", help: "Approve where an external path leads.", make: func() runner { return &approvalsApproveCmd{} }},
 		{name: "revoke", help: "Take approvals back.", make: func() runner { return &approvalsRevokeCmd{} }},
 	}},
-	{name: "trust", section: "Consent", help: "Settings of the repository that widen access.", first: true, subs: []*command{
+	{name: "trust", section: "Consent", help: "Settings of the repository that widen access.", first: true, examples: []string{
+		"jphost trust",
+		"jphost trust accept",
+		"jphost trust revoke",
+	}, subs: []*command{
 		{name: "show", help: "Show what the repository's settings widen, and what was accepted.", make: func() runner { return &trustShowCmd{} }},
 		{name: "accept", help: "Accept them, and release calls that are held back.", make: func() runner { return &trustAcceptCmd{} }},
 		{name: "revoke", help: "Forget what was accepted.", make: func() runner { return &trustRevokeCmd{} }},
 	}},
-	{name: "session", section: "Consent", help: "What you answered for the rest of this session.", first: true, subs: []*command{
+	{name: "session", section: "Consent", help: "What you answered for the rest of this session.", first: true, examples: []string{
+		"jphost session",
+		"jphost session forget fs_modify_file",
+	}, subs: []*command{
 		{name: "list", help: "List what you answered for the rest of this session.", make: func() runner { return &sessionListCmd{} }},
 		{name: "forget", help: "Forget it, so that you are asked again.", make: func() runner { return &sessionForgetCmd{} }},
 	}},
-	{name: "config", section: "Configuration", help: "Show, check and start configurations.", subs: []*command{
+	{name: "config", section: "Configuration", help: "Show, check and start configurations.", examples: []string{
+		"jphost config show --origin",
+		"jphost config check",
+		"jphost config init",
+	}, subs: []*command{
 		{name: "show", help: "Show what is in force.", make: func() runner { return &configShowCmd{} }},
 		{name: "check", help: "Check all layers and tools.", make: func() runner { return &configCheckCmd{} }},
 		{name: "schema", help: "Print a JSON Schema of the file, for editors.", make: func() runner { return &configSchemaCmd{} }},

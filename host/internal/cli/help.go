@@ -12,11 +12,6 @@ import (
 	"github.com/jptools/jptools/jptool/cmdline"
 )
 
-// examples are what the program's help begins with.
-const examples = `  jphost run fs_read_file path=README.md
-  jphost explain fs_modify_file write src/main.go
-  jphost tools`
-
 // writeHelp writes what there is to know of the last command of a line.
 func (l *line) writeHelp(w io.Writer) error {
 	c := l.path[len(l.path)-1]
@@ -28,8 +23,8 @@ func (l *line) writeHelp(w io.Writer) error {
 		h.printf("\n")
 		h.prose(r.Help())
 	}
-	if c == program {
-		h.printf("\n%s\n", examples)
+	if len(c.examples) > 0 {
+		h.printf("\nExamples:\n\n  %s\n", strings.Join(c.examples, "\n  "))
 	}
 	if len(f.Words) > 0 {
 		h.printf("\nArguments:\n")
