@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -91,20 +92,34 @@ func (g *grants) compile(a *app) (*given, error) {
 			return nil, err
 		}
 	}
-	if g.Root == "" && (access == nil || len(access.FS) == 0) && tooWide(out.root, a.home()) {
+	housed := a.housed()
+	if g.Root == "" && (access == nil || len(access.FS) == 0) && tooWide(out.root, housed.home()) {
 		return nil, exit.Errorf(exit.Usage, "nothing says what the program may do, and that would be anything in all of %s\nchange into a project, or say it: --ro ., --rw . or --grant", ask.Visible(out.root))
 	}
 	if out.limits, err = parseLimits(g.Limit); err != nil {
 		return nil, err
 	}
-	r := policy.Request{Home: a.getenv("HOME"), Guard: []string{config.UserGlobalPath(a.environ)}}
-	if base, err := state.OS(a.getenv).Base(); err == nil {
+	r := policy.Request{Home: housed.getenv("HOME"), Guard: []string{config.UserGlobalPath(housed.environ)}}
+	if base, err := state.OS(housed.getenv).Base(); err == nil {
 		r.StateDir = base
 	}
 	if out.declared, err = policy.Given(access, out.root, r); err != nil {
 		return nil, exit.With(exit.Usage, ofFile(g.Policy, err))
 	}
 	return out, nil
+}
+
+// housed is a with the home directory of the user where HOME says none: what lies there is to be
+// protected from the program all the same.
+func (a *app) housed() *app {
+	if a.getenv("HOME") != "" {
+		return a
+	}
+	u, err := user.LookupId(strconv.Itoa(os.Getuid()))
+	if err != nil || u.HomeDir == "" {
+		return a // one that has none
+	}
+	return &app{environ: append(slices.Clip(a.environ), "HOME="+u.HomeDir)}
 }
 
 // fromFile reads --policy.

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/user"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/jptools/jptools/host/internal/policy"
+)
+
+// Where HOME says nothing, the home directory is still no place that nobody chose, and what jphost keeps there is
+// not written to.
+func TestGrantsWithoutHOME(t *testing.T) {
+	u, err := user.LookupId(strconv.Itoa(os.Getuid()))
+	if err != nil || !isDir(u.HomeDir) || u.HomeDir == "/" {
+		t.Skip("the user of the tests has no home directory of their own")
+	}
+	t.Chdir(u.HomeDir)
+	a := &app{ctx: context.Background(), environ: []string{"PATH=/usr/bin"}, global: &globals{}}
+	if _, err := (&grants{}).compile(a); err == nil || !strings.Contains(err.Error(), "nothing says what the program may do") {
+		t.Errorf("without grants in the home directory: %v", err)
+	}
+	given, err := (&grants{RW: []string{"."}}).compile(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer given.declared.Close()
+	var protected []string
+	for _, r := range given.declared.Rules {
+		if r.Origin == policy.SelfProtection {
+			protected = append(protected, r.Text)
+		}
+	}
+	for _, want := range []string{".config/jphost/config.toml", ".local/share/jphost"} {
+		if !strings.Contains(strings.Join(protected, "\n"), want) {
+			t.Errorf("%s is not protected: %q", want, protected)
+		}
+	}
+}
