@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
 
+	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
@@ -19,8 +21,8 @@ func (configCheckCmd) Help() string {
 commands that cannot be started as they are, and of rules that do not do what they seem to. External paths that are not
 approved are no errors; jphost approvals list shows them.
 
-With --json: ok, layers, tools, warnings (origin, message, help) and trusted; or ok = false and errors (file, line, column,
-key, message, hint).`
+With --json: ok, layers, tools, warnings (origin, message, help), trusted, and user and workspace (where your own
+files lie); or ok = false and errors (file, line, column, key, message, hint).`
 }
 
 // checked is what `jphost config check --json` prints of a configuration that is in order.
@@ -31,6 +33,9 @@ type checked struct {
 	// Trusted is false while settings of the repository wait to be accepted: nothing runs until then.
 	Trusted  bool             `json:"trusted"`
 	Warnings []policy.Warning `json:"warnings"`
+	// User and Workspace are where the user's own files lie, if there are any: for all workspaces, and for this one.
+	User      string `json:"user"`
+	Workspace string `json:"workspace"`
 }
 
 // Run implements the command.
@@ -53,6 +58,7 @@ func (c *configCheckCmd) Run(a *app) error {
 		return a.out.value(report)
 	}
 	a.out.printf("the configuration is in order: %d layers, %d tools\n", report.Layers, report.Tools)
+	a.out.printf("your own is read from %s,\n  and for this workspace from %s\n", ask.Visible(cmp.Or(report.User, "nowhere, as HOME is not set")), ask.Visible(report.Workspace))
 	if !report.Trusted {
 		a.noteWaiting()
 	}
@@ -73,7 +79,10 @@ func (c *configCheckCmd) check(a *app) (*checked, error) {
 	if err != nil {
 		return nil, err
 	}
-	report := &checked{OK: true, Tools: len(cfg.Tools()), Warnings: []policy.Warning{}}
+	report := &checked{
+		OK: true, Tools: len(cfg.Tools()), Warnings: []policy.Warning{},
+		User: config.UserGlobalPath(a.environ), Workspace: p.dir.File(userFile),
+	}
 	warn := func(list ...policy.Warning) {
 		for _, w := range list {
 			if !slices.Contains(report.Warnings, w) {
