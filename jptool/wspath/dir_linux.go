@@ -21,11 +21,12 @@ const (
 	resolveStrict = unix.RESOLVE_BENEATH | noLinks
 )
 
-// haveOpenat2 reports whether the kernel has openat2 and lets us use it.
+// haveOpenat2 reports whether the kernel has openat2 and lets us use it. By the error of another call that cannot
+// be told: filters refuse with whatever they like.
 var haveOpenat2 = sync.OnceValue(func() bool {
 	fd, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC})
 	if err != nil {
-		return false
+		return err == unix.EMFILE || err == unix.ENFILE
 	}
 	unix.Close(fd)
 	return true
@@ -39,10 +40,10 @@ func openBackend(abs string) (backend, error) {
 	switch {
 	case err == nil:
 		return fdDir(fd), nil
-	case (err == unix.ENOSYS || err == unix.EPERM) && !haveOpenat2():
-		return openRootBackend(abs)
+	case haveOpenat2():
+		return nil, err
 	}
-	return nil, err
+	return openRootBackend(abs)
 }
 
 // linkFree reports whether something exists and no link is on the way to it, nor in its place. It may
