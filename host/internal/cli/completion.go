@@ -56,7 +56,7 @@ func collect(c *command, path string) []words {
 	}
 	f := formOf(r, &globals{})
 	w := words{path: path, alone: len(c.subs)+len(f.Words) == 0}
-	w.flags = append(w.flags, word{name: "--help", help: "Print the help."})
+	w.flags = append(w.flags, word{name: "--help", help: helpHelp})
 	for _, flag := range f.Flags {
 		w.flags = append(w.flags, word{name: "--" + flag.Name, help: flag.Help, valued: flag.Needs(), enum: flag.OneOf})
 	}

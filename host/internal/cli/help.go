@@ -12,6 +12,8 @@ import (
 	"github.com/jptools/jptools/jptool/cmdline"
 )
 
+const helpHelp = "Print this help."
+
 // writeHelp writes what there is to know of the last command of a line.
 func (l *line) writeHelp(w io.Writer) error {
 	c := l.path[len(l.path)-1]
@@ -37,7 +39,7 @@ func (l *line) writeHelp(w io.Writer) error {
 	h.commands(c)
 	global := len(formOf(nil, &globals{}).Flags)
 	h.flags("Flags", f.Flags[global:])
-	h.flags("Flags of every command", append(f.Flags[:global:global], &cmdline.Flag{Name: "help", Short: "h", Help: "Print this help."}))
+	h.flags("Flags of every command", append(f.Flags[:global:global], &cmdline.Flag{Name: "help", Short: "h", Help: helpHelp}))
 	if c == program {
 		h.printf("\nMore on a command: jphost <command> --help\n")
 	}
