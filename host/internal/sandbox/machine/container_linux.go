@@ -33,12 +33,18 @@ func cgroupEngine(text string) string {
 		}
 		name := text[i+1:]
 		for _, engine := range cgroupEngines {
-			if rest, ok := strings.CutPrefix(name, engine); ok && strings.Trim(rest[:min(1, len(rest))], "/-.:@\n") == "" {
+			if rest, ok := strings.CutPrefix(name, engine); ok && (rest == "" || !wordByte(rest[0])) {
 				return engine
 			}
 		}
 	}
 	return ""
+}
+
+// wordByte: a longer word is another one, /docker-x and /docker\x2d1 are not.
+func wordByte(c byte) bool {
+	lower := c | 0x20
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= lower && lower <= 'z'
 }
 
 // another is the name of a sandbox that jphost made: it is not told from others by what it forbids.
