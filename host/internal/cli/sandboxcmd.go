@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -115,11 +114,24 @@ func (a *app) housed() *app {
 	if a.getenv("HOME") != "" {
 		return a
 	}
-	u, err := user.LookupId(strconv.Itoa(os.Getuid()))
-	if err != nil || u.HomeDir == "" {
+	list, err := os.ReadFile("/etc/passwd")
+	home := homeIn(string(list), os.Getuid())
+	if err != nil || home == "" {
 		return a // one that has none
 	}
-	return &app{environ: append(slices.Clip(a.environ), "HOME="+u.HomeDir)}
+	return &app{environ: append(slices.Clip(a.environ), "HOME="+home)}
+}
+
+// homeIn is the home directory of a user in a list as /etc/passwd is. Package os/user would ask more widely, but
+// links the C library for it where there is a compiler, and every start would pay for that.
+func homeIn(list string, uid int) string {
+	for line := range strings.Lines(list) {
+		// name:password:uid:gid:comment:home:shell
+		if f := strings.Split(strings.TrimSuffix(line, "\n"), ":"); len(f) == 7 && f[2] == strconv.Itoa(uid) {
+			return f[5]
+		}
+	}
+	return ""
 }
 
 // fromFile reads --policy.
