@@ -69,7 +69,7 @@ func usual(args []string) []string {
 	case "--version", "-V":
 		return append([]string{"version"}, rest...)
 	case "help":
-		return append(rest, "--help")
+		return append([]string{"--help"}, rest...) // first, or it were an argument of the program of `sandbox exec`
 	}
 	return args
 }

@@ -259,3 +259,15 @@ func TestEveryCommandHasHelp(t *testing.T) {
 		}
 	}
 }
+
+// Who asks for help starts nothing.
+func TestHelpOfCommand(t *testing.T) {
+	for line, want := range map[string]string{
+		"help sandbox exec echo": "sandbox exec", "help explain t command ls": "explain", "--json help trust accept": "trust accept", "help": "<command>", "help trust": "trust",
+	} {
+		stdout, stderr, err := runCommand(t, nil, strings.Fields(line)...)
+		if err != nil || stderr != "" || !strings.HasPrefix(stdout, "Usage: jphost "+want+" ") {
+			t.Errorf("%s: %v: %s%s", line, err, stdout, stderr)
+		}
+	}
+}
