@@ -145,14 +145,14 @@ func read(args []string) (*line, error) {
 			}
 			return l, l.wrong(formOf(l.run, &l.globals).Parse(args))
 		}
-		var words []string
-		f := formOf(nil, &l.globals)
-		f.Switch(&l.help, "help", "").Short = "h"
-		f.Rest(&words, "command", "").Optional = true
-		f.Others = func(words []string) bool { return len(words) > 0 }
-		switch err := f.Parse(args); {
-		case err != nil:
-			return l, l.wrong(err)
+		words := args
+		if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+			var err error
+			if words, err = l.before(args); err != nil {
+				return l, l.wrong(err)
+			}
+		}
+		switch {
 		case len(words) == 0 && l.help:
 			return l, cmdline.ErrHelp
 		case len(words) == 0 && at.first:
@@ -168,6 +168,16 @@ func read(args []string) (*line, error) {
 		}
 		l.path, args = append(l.path, next), words[1:]
 	}
+}
+
+// before reads the flags before the name of a command, and returns what begins with that.
+func (l *line) before(args []string) (words []string, err error) {
+	f := formOf(nil, &l.globals)
+	f.Switch(&l.help, "help", "").Short = "h"
+	f.Rest(&words, "command", "").Optional = true
+	f.Others = func(words []string) bool { return len(words) > 0 }
+	err = f.Parse(args)
+	return words, err
 }
 
 // formOf is what can follow a command, or a group of them: nil.

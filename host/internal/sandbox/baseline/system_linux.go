@@ -152,7 +152,7 @@ func (s *system) list(t tree) {
 			}
 		}
 	}
-	buf := make([]byte, 4<<10)
+	buf := make([]byte, 8<<10) // nearly always everything is in it
 	for {
 		n, err := unix.ReadDirent(fd, buf)
 		switch {
