@@ -336,8 +336,9 @@ func TestNothingAddsUp(t *testing.T) {
 	after := usage(t, ws)
 	t.Logf("after %d calls %v, before %v", calls, after, before)
 	for i, name := range []string{"descriptors", "descriptors of the supervisor", "threads of the supervisor", "mounts", "temporary files", "kB of the supervisor"} {
-		// The runtimes come to rest somewhere; what leaks does with each call.
-		if more := after[i] - before[i]; more > [...]int{1, 1, 3, 0, 0, 6 << 10}[i] {
+		// The runtimes come to rest somewhere, with two descriptors more when the first timer has been set; what
+		// leaks does with each call.
+		if more := after[i] - before[i]; more > [...]int{2, 2, 3, 0, 0, 6 << 10}[i] {
 			t.Errorf("%d %s after %d calls, %d before", after[i], name, calls, before[i])
 		}
 	}
