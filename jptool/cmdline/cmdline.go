@@ -156,14 +156,12 @@ func (f *Form) Parse(args []string) error {
 			return f.fill(append(words, args[1:]...))
 		case len(arg) < 2 || arg[0] != '-':
 			words, args = append(words, arg), args[1:]
-		case arg[1] == '-':
-			used, err := f.long(args, words)
-			if err != nil {
-				return err
-			}
-			args = args[used:]
 		default:
-			used, err := f.short(args, words)
+			flag := f.short
+			if arg[1] == '-' {
+				flag = f.long
+			}
+			used, err := flag(args, words)
 			if err != nil {
 				return err
 			}
@@ -246,8 +244,8 @@ func looksLikeFlag(arg string) bool {
 }
 
 func (flag *Flag) take(written, value string) error {
-	if flag.OneOf != nil && !slices.Contains(flag.OneOf, value) {
-		return fmt.Errorf("%s must be %s, not %q", written, either(flag.OneOf), value)
+	if err := among(written, flag.OneOf, value); err != nil {
+		return err
 	}
 	if err := flag.set(value); err != nil {
 		return fmt.Errorf("%s %w", written, err)
@@ -277,8 +275,8 @@ func (f *Form) fill(words []string) error {
 			return fmt.Errorf("%s is missing", w)
 		}
 		for n := len(words); n > 0; n-- {
-			if w.OneOf != nil && !slices.Contains(w.OneOf, words[0]) {
-				return fmt.Errorf("%s must be %s, not %q", w, either(w.OneOf), words[0])
+			if err := among(w, w.OneOf, words[0]); err != nil {
+				return err
 			}
 			w.set(words[0])
 			if words = words[1:]; !w.Many {
@@ -319,6 +317,14 @@ func boolean(s string) (bool, error) {
 		return false, nil
 	}
 	return false, fmt.Errorf("must be true or false, not %q", s)
+}
+
+// among wants what was given for name to be one of the values that there are, if any are said.
+func among(name any, values []string, given string) error {
+	if values == nil || slices.Contains(values, given) {
+		return nil
+	}
+	return fmt.Errorf("%s must be %s, not %q", name, either(values), given)
 }
 
 // either joins the last two by "or".

@@ -36,7 +36,7 @@ func openBackend(abs string) (backend, error) {
 	if testhook.Portable.Load() {
 		return openRootBackend(abs)
 	}
-	fd, err := openHow(unix.AT_FDCWD, abs, unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: noLinks})
+	fd, err := openAbs(abs, unix.O_DIRECTORY)
 	switch {
 	case err == nil:
 		return fdDir(fd), nil
@@ -52,7 +52,7 @@ func linkFree(abs string) bool {
 	if testhook.Portable.Load() {
 		return false
 	}
-	fd, err := openHow(unix.AT_FDCWD, abs, unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: noLinks})
+	fd, err := openAbs(abs, 0)
 	if err != nil {
 		return false
 	}
@@ -72,6 +72,11 @@ func openat2(dir int, path string, flags uint64, perm fs.FileMode) (int, error) 
 		how.Mode = uint64(perm.Perm())
 	}
 	return openHow(dir, path, how)
+}
+
+// openAbs holds what stands at an absolute path, where no link is on the way.
+func openAbs(abs string, flags uint64) (int, error) {
+	return openHow(unix.AT_FDCWD, abs, unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | flags, Resolve: noLinks})
 }
 
 // openHow is openat2 with all of its parameters; a link where there may be none is ErrChanged.

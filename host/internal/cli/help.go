@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -18,8 +19,11 @@ const helpHelp = "Print this help."
 func (l *line) writeHelp(w io.Writer) error {
 	c := l.path[len(l.path)-1]
 	h := &helpText{width: helpWidth(w)}
-	f := formOf(l.run, &globals{})
-	h.usage(l.name(), c, f)
+	global, own := formOf(nil, &globals{}), &cmdline.Form{}
+	if l.run != nil {
+		l.run.form(own)
+	}
+	h.usage(l.name(), c, own)
 	h.printf("\n%s\n", c.help)
 	if r, ok := l.run.(interface{ Help() string }); ok {
 		h.printf("\n")
@@ -28,18 +32,17 @@ func (l *line) writeHelp(w io.Writer) error {
 	if len(c.examples) > 0 {
 		h.printf("\nExamples:\n\n  %s\n", strings.Join(c.examples, "\n  "))
 	}
-	if len(f.Words) > 0 {
+	if len(own.Words) > 0 {
 		h.printf("\nArguments:\n")
 		var rows [][2]string
-		for _, word := range f.Words {
+		for _, word := range own.Words {
 			rows = append(rows, [2]string{"  " + optional(word), word.Help})
 		}
 		h.table(rows)
 	}
 	h.commands(c)
-	global := len(formOf(nil, &globals{}).Flags)
-	h.flags("Flags", f.Flags[global:])
-	h.flags("Flags of every command", append(f.Flags[:global:global], &cmdline.Flag{Name: "help", Short: "h", Help: helpHelp}))
+	h.flags("Flags", own.Flags)
+	h.flags("Flags of every command", append(global.Flags, &cmdline.Flag{Name: "help", Short: "h", Help: helpHelp}))
 	if c == program {
 		h.printf("\nMore on a command: jphost <command> --help\n")
 	}
@@ -106,16 +109,12 @@ func flagColumn(f *cmdline.Flag) string {
 // commands lists what a group holds, the program's under their headings.
 func (h *helpText) commands(c *command) {
 	var rows [][2]string
-	section := "Commands"
-	for i, sub := range c.subs {
-		if i == 0 || sub.section != section {
-			if section = sub.section; section == "" {
-				h.printf("\nCommands:\n")
-			} else {
-				h.table(rows)
-				rows = nil
-				h.printf("\n%s:\n", section)
-			}
+	section := ""
+	for _, sub := range c.subs {
+		if title := cmp.Or(sub.section, "Commands"); title != section {
+			h.table(rows)
+			rows, section = nil, title
+			h.printf("\n%s:\n", section)
 		}
 		rows = append(rows, [2]string{"  " + sub.name, sub.help})
 	}

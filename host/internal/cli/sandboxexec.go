@@ -112,12 +112,7 @@ func notStarted(program string, err error) error {
 	return &exit.Error{Code: 127, Err: fmt.Errorf("%s: %w", ask.Visible(program), err)}
 }
 
-func (g *grants) tier() sandbox.Tier {
-	if g.Tier == "auto" {
-		return ""
-	}
-	return sandbox.Tier(g.Tier)
-}
+func (g *grants) tier() sandbox.Tier { return sandbox.ForcedTier(g.Tier) }
 
 // warn says what the rules do not do as they are written, and what is not held of them.
 func (c *sandboxExecCmd) warn(a *app, g *given, call *enclose.Call) {

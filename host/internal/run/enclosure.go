@@ -41,10 +41,7 @@ func (h *Host) Enclosure(ctx context.Context, t *config.Tool) (enclose.Settings,
 
 // tier is the one that the configuration forces, if any.
 func (h *Host) tier() sandbox.Tier {
-	if t := h.Config.Sandbox().Tier; t != "auto" {
-		return sandbox.Tier(t)
-	}
-	return ""
+	return sandbox.ForcedTier(h.Config.Sandbox().Tier)
 }
 
 // machine is what this computer can hold in the tier of the configuration; it is found out once.

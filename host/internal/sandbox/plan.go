@@ -22,6 +22,14 @@ const (
 	TierNamespace Tier = "namespace"
 )
 
+// ForcedTier is the tier that a setting forces: none where it is "auto".
+func ForcedTier(setting string) Tier {
+	if setting == "auto" {
+		return ""
+	}
+	return Tier(setting)
+}
+
 // ID names a file system object. The zero ID is no object.
 type ID struct {
 	Dev uint64 `json:"dev"`
