@@ -65,8 +65,13 @@ func (a *app) open() (*place, error) {
 		home := a.home()
 		given = findRoot(cwd, home)
 		wide = tooWide(given, home)
-	} else if given, err = filepath.Abs(given); err != nil {
-		return nil, exit.With(exit.Usage, err)
+	} else {
+		if err := a.placed("-C", given); err != nil {
+			return nil, err
+		}
+		if given, err = filepath.Abs(given); err != nil {
+			return nil, exit.With(exit.Usage, err)
+		}
 	}
 	ws, err := state.OpenWorkspace(given)
 	if err != nil {

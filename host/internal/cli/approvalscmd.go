@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jptools/jptools/host/internal/approval"
@@ -100,12 +101,18 @@ func (c *approvalsApproveCmd) Run(a *app) error {
 		return exit.Errorf(exit.Usage, "%s is no path below the workspace\nname it as the rule does", ask.Visible(c.Name))
 	case m.State == "broken":
 		return exit.Errorf(exit.Usage, "%s leads nowhere\nmake the link first, or: jphost mount %s=PATH", ask.Visible(entry), ask.Word(entry))
+	case m.State == "inside" && lexicalPath(req.Root, c.Name) != target:
+		// A rule that leads through a link of the workspace is approved by its path as written.
+		entry = strings.TrimPrefix(lexicalPath(req.Root, c.Name), strings.TrimSuffix(req.Root, "/")+"/")
 	case m.State == "inside":
 		return exit.Errorf(exit.Usage, "%s leads to %s, which is inside the workspace and needs no approval\nleave external out of its rule", ask.Visible(entry), ask.Visible(target))
 	}
 	b := approval.Binding{RulePath: entry, Target: target}
 	if c.Target != "" {
-		want, err := filepath.EvalSymlinks(c.Target)
+		want, err := filepath.Abs(c.Target)
+		if err == nil {
+			want, err = filepath.EvalSymlinks(want)
+		}
 		if err != nil || filepath.ToSlash(want) != target {
 			return exit.Errorf(exit.Refused, "%s leads to %s, not to %s\nnothing was approved", ask.Visible(entry), ask.Visible(target), ask.Visible(c.Target))
 		}
@@ -125,6 +132,15 @@ func (c *approvalsApproveCmd) Run(a *app) error {
 		return exit.Errorf(exit.Refused, "%s", res.Reason)
 	}
 	return c.done(a, b, nil)
+}
+
+// lexicalPath is the absolute path that a name in the workspace has before links are followed.
+func lexicalPath(root, name string) string {
+	rel, err := mount.ResolveName(filepath.FromSlash(name), root, root)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(root, "/") + "/" + rel.Slash()
 }
 
 func (c *approvalsApproveCmd) done(a *app, b approval.Binding, err error) error {

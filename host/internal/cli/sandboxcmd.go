@@ -66,7 +66,10 @@ func (g *grants) compile(a *app) (*given, error) {
 	if len(a.global.Cfg) > 0 || a.global.Conversation != "" {
 		return nil, exit.Errorf(exit.Usage, "--cfg and --conversation mean nothing here: no configuration is read\nsay what is granted with the flags of this command")
 	}
-	g.Root = cmp.Or(g.Root, a.global.Workspace)
+	flag := "--root"
+	if g.Root == "" && a.global.Workspace != "" {
+		g.Root, flag = a.global.Workspace, "-C"
+	}
 	access, err := g.fromFile(a)
 	if err != nil {
 		return nil, err
@@ -78,6 +81,9 @@ func (g *grants) compile(a *app) (*given, error) {
 	if g.Root == "" {
 		out.root = out.cwd
 	} else {
+		if err := a.placed(flag, g.Root); err != nil {
+			return nil, err
+		}
 		if out.root, err = filepath.Abs(g.Root); err == nil {
 			out.names = append(out.names, filepath.ToSlash(out.root))
 			out.root, err = wspath.EvalSymlinks(out.root)
@@ -87,6 +93,9 @@ func (g *grants) compile(a *app) (*given, error) {
 		}
 	}
 	if g.Policy == "" {
+		if err := g.refuseLinks(a, out.root); err != nil {
+			return nil, err
+		}
 		if access, err = g.access(out); err != nil {
 			return nil, err
 		}
@@ -98,7 +107,7 @@ func (g *grants) compile(a *app) (*given, error) {
 	if out.limits, err = parseLimits(g.Limit); err != nil {
 		return nil, err
 	}
-	r := policy.Request{Home: housed.getenv("HOME"), Guard: []string{config.UserGlobalPath(housed.environ)}}
+	r := policy.Request{RefuseLinks: true, Home: housed.getenv("HOME"), Guard: []string{config.UserGlobalPath(housed.environ)}}
 	if base, err := state.OS(housed.getenv).Base(); err == nil {
 		r.StateDir = base
 	}
@@ -218,6 +227,44 @@ func fileCaps(rules []jptool.FsRule, file string) jptool.Caps {
 	return jptool.AllCaps&^entry | above&entry
 }
 
+// refuseLinks is an error if a path of --ro, --rw or a granting --grant leads through a symlink that a repository
+// or a program may have made. One that withholds follows every link.
+func (g *grants) refuseLinks(a *app, root string) error {
+	type flagged struct {
+		flag, path string
+		caps       jptool.Caps
+	}
+	var list []flagged
+	for _, path := range g.RO {
+		list = append(list, flagged{"--ro", path, jptool.Read | jptool.Execute})
+	}
+	for _, path := range g.RW {
+		list = append(list, flagged{"--rw", path, jptool.AllCaps})
+	}
+	for _, spec := range g.Grant {
+		path, caps, err := parseGrant(spec)
+		if err != nil {
+			return err
+		}
+		if caps != 0 {
+			list = append(list, flagged{"--grant path=PATH", path, caps})
+		}
+	}
+	dirs := []string{filepath.ToSlash(root)}
+	for _, f := range list {
+		if abs, err := filepath.Abs(f.path); err == nil && f.caps&jptool.Write != 0 {
+			to, _ := wspath.CanonicalizeAbs(abs, nil)
+			dirs = append(dirs, to.Abs)
+		}
+	}
+	for _, f := range list {
+		if err := a.refuseLinks(f.flag, f.path, dirs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // grant adds what a flag grants at a path: a rule of p in the workspace, and what is looked up by itself
 // outside.
 func (out *given) grant(p *jptool.AccessPolicy, flag, path string, caps jptool.Caps) error {
@@ -229,7 +276,7 @@ func (out *given) grant(p *jptool.AccessPolicy, flag, path string, caps jptool.C
 	out.names = append(out.names, filepath.ToSlash(abs))
 	real, missing := wspath.EvalSymlinks(abs)
 	if missing == nil {
-		abs = real // what is meant is what a link leads to
+		abs = real // the links that are left are the person's own, see refuseLinks
 	} else if parent, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
 		abs = filepath.Join(parent, filepath.Base(abs))
 	}

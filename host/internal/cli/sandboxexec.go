@@ -72,7 +72,7 @@ func (c *sandboxExecCmd) Run(a *app) error {
 	if done, err := apart(a); done {
 		return err
 	}
-	if err := c.openReport(); err != nil {
+	if err := c.openReport(a); err != nil {
 		return err
 	}
 	g, err := c.compile(a)

@@ -9,7 +9,7 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 )
 
-func (c *sandboxExecCmd) openReport() error { return nil }
+func (c *sandboxExecCmd) openReport(*app) error { return nil }
 
 func apart(*app) (done bool, err error) { return false, nil }
 

@@ -15,21 +15,27 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/run"
 	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // openReport opens the file of --report before there is a program: afterwards its name may be a
 // symlink that the program made, to a file that only this process may write. One that an earlier
 // program may have left is not followed either. It is emptied: without a report of this call, there
 // is not to be that of another.
-func (c *sandboxExecCmd) openReport() error {
+func (c *sandboxExecCmd) openReport(a *app) error {
 	if c.Report == "" {
 		return nil
 	}
-	flags := os.O_WRONLY | os.O_CREATE
-	if !isStream(c.Report) {
-		flags |= unix.O_NOFOLLOW | unix.O_TRUNC
+	var f *os.File
+	var err error
+	if isStream(c.Report) {
+		f, err = os.OpenFile(c.Report, os.O_WRONLY|os.O_CREATE, 0o666)
+	} else {
+		if err := a.placed("--report", filepath.Dir(c.Report)); err != nil {
+			return err
+		}
+		f, err = createHere(c.Report)
 	}
-	f, err := os.OpenFile(c.Report, flags, 0o666)
 	switch {
 	case errors.Is(err, unix.ELOOP):
 		return exit.Errorf(exit.Usage, "--report %s is a symlink, which a program may have put there\nremove it, or name the file that it leads to", ask.Visible(c.Report))
@@ -38,6 +44,31 @@ func (c *sandboxExecCmd) openReport() error {
 	}
 	c.file = f
 	return nil
+}
+
+// createHere opens an empty file for writing. Its directory is resolved once, and after that no symlink is
+// followed: not the file itself, and none that appears on the way meanwhile.
+func createHere(name string) (*os.File, error) {
+	dir, err := filepath.Abs(filepath.Dir(name))
+	if err == nil {
+		dir, err = wspath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, filepath.Base(name))
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
+		Flags:   unix.O_WRONLY | unix.O_CREAT | unix.O_TRUNC | unix.O_CLOEXEC,
+		Mode:    0o666,
+		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
+	})
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) { // before Linux 5.6, or a filter that knows no openat2
+		return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o666)
+	}
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	return os.NewFile(uintptr(fd), name), nil
 }
 
 // isStream reports whether a path names what is open already, by links of the kernel's own. Others in

@@ -20,6 +20,7 @@ import (
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/baseline"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // Settings are what a call is held with.
@@ -77,7 +78,7 @@ func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (*C
 	open := slices.ContainsFunc(d.Access.Net, func(r jptool.NetRule) bool { return r.Allow }) || len(d.Access.Net) == 0
 	needs, err := baseline.For(p.Path, p.Argv, baseline.Options{
 		Workspace: d.Root, Path: config.Lookup(p.Env, "PATH"), Network: open, Extra: s.Paths,
-		Names: append(slices.Clone(s.Names), config.Lookup(p.Env, "HOME")),
+		Names: append(slices.Clone(s.Names), config.Lookup(p.Env, "HOME")), Writable: targets(d), Home: home(p.Env),
 	})
 	if err != nil {
 		return nil, err
@@ -115,6 +116,24 @@ func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (*C
 		c.NotEnforced = append(c.NotEnforced, sandbox.NotEnforced{What: "that " + p + " stays as it is", Why: "it holds too much to be compared after the call"})
 	}
 	return c, nil
+}
+
+// home is the home directory without links.
+func home(env []string) string {
+	dir := config.Lookup(env, "HOME")
+	if real, err := wspath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	return filepath.ToSlash(dir)
+}
+
+// targets are the directories outside of the workspace that mounts lead to.
+func targets(d *policy.Declared) []string {
+	var list []string
+	for _, m := range d.Mounts() {
+		list = append(list, m.Target)
+	}
+	return list
 }
 
 // untold leaves of the policy what holds although the tool is not told of it.

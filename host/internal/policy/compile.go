@@ -29,6 +29,10 @@ func Compile(ctx context.Context, r Request) (*Declared, error) {
 		a = nil
 		m.access = r.OSSandbox
 	}
+	if r.Tool.Needs != nil {
+		needs := *r.Tool.Needs
+		m.needs, m.needsOrigin = &needs, r.Tool.Origin("needs.fs").String()
+	}
 	if m.access {
 		if a != nil && a.FS != nil {
 			m.declared, m.listAt = true, a.Origin.String()
@@ -47,10 +51,6 @@ func Compile(ctx context.Context, r Request) (*Declared, error) {
 		if err := m.guard(r); err != nil {
 			return nil, err
 		}
-	}
-	if r.Tool.Needs != nil {
-		needs := *r.Tool.Needs
-		m.needs, m.needsOrigin = &needs, r.Tool.Origin("needs.fs").String()
 	}
 	d := m.build()
 	if d.Access != nil {
@@ -228,7 +228,7 @@ func FromWire(access []byte, root string) (*Declared, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := fromAccess(a, root)
+	m, err := fromAccess(a, root, false)
 	if err != nil {
 		return nil, err
 	}
@@ -251,9 +251,9 @@ func Decode(access []byte) (*jptool.AccessPolicy, error) {
 
 // Given is the policy for a program that a person starts, from access (nil is one that declares
 // nothing): types without rules get their defaults, and what is to be protected is, as in Compile.
-// The rules count as the user's own. Of r it uses Config, Home, StateDir and Guard.
+// The rules count as the user's own. Of r it uses Config, Home, StateDir, Guard and RefuseLinks.
 func Given(a *jptool.AccessPolicy, root string, r Request) (*Declared, error) {
-	m, err := fromAccess(a, root)
+	m, err := fromAccess(a, root, r.RefuseLinks)
 	if err != nil {
 		return nil, err
 	}
@@ -278,7 +278,7 @@ func Given(a *jptool.AccessPolicy, root string, r Request) (*Declared, error) {
 }
 
 // fromAccess makes the model of a policy on the wire; nil is null.
-func fromAccess(a *jptool.AccessPolicy, root string) (*model, error) {
+func fromAccess(a *jptool.AccessPolicy, root string, refuseLinks bool) (*model, error) {
 	canonical, err := wspath.CanonicalRoot(root)
 	if err != nil {
 		return nil, fmt.Errorf("the workspace %q cannot be opened: %w\nname an existing directory", root, wspath.Bare(err))
@@ -289,7 +289,7 @@ func fromAccess(a *jptool.AccessPolicy, root string) (*model, error) {
 	}
 	m.access, m.declared, m.staged, m.listAt = true, len(a.FS) > 0, a.Staged, Wire
 	if m.declared {
-		c := &fsCompiler{model: m, given: root}
+		c := &fsCompiler{model: m, given: root, refuseLinks: refuseLinks}
 		for i, r := range a.FS {
 			c.addWire(i, r)
 		}

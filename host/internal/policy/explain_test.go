@@ -149,6 +149,7 @@ func TestReport(t *testing.T) {
 conversation.tools.fs_read_file.access.fs = [{ path = "alias", read = true, write = true }, { path = "fork", external = true, read = true }]
 conversation.tools.fs_read_file.access.commands.git = { args = [[]], envs = ["HOME"] }
 `)
+	w.approved[w.root+"/src"] = true
 	d := w.compile("fs_read_file")
 	var b bytes.Buffer
 	if err := d.WriteText(&b); err != nil {

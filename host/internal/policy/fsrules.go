@@ -25,6 +25,8 @@ type fsCompiler struct {
 	declared []declaredRule
 	problems config.Errors
 	lookup   func(approval.Binding) (approval.Result, error)
+	// refuseLinks makes a rule that gains through a link an error; see [fsCompiler.throughLinks].
+	refuseLinks bool
 	// lost are the external rules that were dropped.
 	lost []lostRule
 }
@@ -112,6 +114,9 @@ func (c *fsCompiler) compile() error {
 		}
 	}
 	c.overlaps()
+	if err := c.throughLinks(); err != nil {
+		return err
+	}
 	if len(c.problems) > 0 {
 		return c.problems
 	}
@@ -278,7 +283,7 @@ func (c *fsCompiler) ordinary(r *declaredRule) {
 	c.pin(to.links)
 	switch {
 	case err == nil:
-		r.at, r.path = to.at, c.wire(to.at)
+		r.at, r.path, r.linked = to.at, c.wire(to.at), c.leads(to.links)
 		if to.missing {
 			c.literal(r)
 		}

@@ -43,6 +43,8 @@ type fsRule struct {
 	path     string // on the wire
 	external bool
 	target   *string
+	// linked: a symlink that is no mount leads from the path as written to the place.
+	linked bool
 	// lost counts from 1 in dropped; 0 is a rule that was not dropped itself.
 	lost int
 	// gone: the rule grants nothing and has no place; only default-deny remains of it.
@@ -51,6 +53,11 @@ type fsRule struct {
 
 // mine reports whether the rule comes from the user's own configuration.
 func (r *fsRule) mine() bool { return r.people && !r.layer.Repository() }
+
+// lifts reports whether the rule may lift self-protection: it is the user's own, and no link leads
+// from its path as written to its place. Whoever can make a link in the workspace could otherwise
+// turn a rule on `build` into one on `.git/hooks`.
+func (r *fsRule) lifts() bool { return r.mine() && !r.linked }
 
 // governing is the index of the rule that decides at a place, or -1: the deepest, of
 // equals the last.

@@ -30,6 +30,9 @@ type Request struct {
 	// OSSandbox says that this machine can hold a tool at all, also when it is switched
 	// off. Without it a tool that declares nothing gets no policy (RFD 075), but see [Declared.Guarded].
 	OSSandbox bool
+	// RefuseLinks makes it an error for a rule of [Given] to grant, through a symlink of the workspace, what
+	// would not hold at the link's target without that rule.
+	RefuseLinks bool
 }
 
 // Declared is the compiled policy of one tool. It is not changed once made, and safe for

@@ -211,9 +211,9 @@ func smallFile(abs string) string {
 	return strings.TrimSpace(line)
 }
 
-// named reports whether a rule of the user's own configuration is on the guarded place
-// itself. One on the whole workspace names nothing in particular.
-func (g guard) named(r *fsRule) bool { return r.mine() && r.at.same(g.at) && g.at.path != "" }
+// named reports whether a rule of the user's own configuration names the guarded place itself.
+// One on the whole workspace names nothing in particular.
+func (g guard) named(r *fsRule) bool { return r.lifts() && r.at.same(g.at) && g.at.path != "" }
 
 // protect narrows rules so that no guarded place may be written to, but by a rule of the
 // user's own configuration on that place or below it. It never grants anything.
@@ -224,7 +224,7 @@ func protect(s *site, rules []fsRule, guards []guard) []fsRule {
 	for _, g := range guards {
 		for i := range rules {
 			r := &rules[i]
-			if r.people && !r.mine() && g.at.holds(r.at) && r.rule.Caps&jptool.Write != 0 {
+			if r.people && !r.lifts() && g.at.holds(r.at) && r.rule.Caps&jptool.Write != 0 {
 				r.rule.Caps &= kept
 				r.note("narrowed by self-protection")
 			}

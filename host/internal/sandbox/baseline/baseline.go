@@ -57,8 +57,13 @@ type Options struct {
 	// Network: sockets of the internet families can be made. Then name servers, hosts and
 	// certificates are readable.
 	Network bool
-	// Extra are the paths of the user's own configuration.
+	// Extra are the paths of the user's own configuration. None may lead through a symlink that [PlantedBy]
+	// finds in the workspace, in Writable, or in an Extra that grants writing.
 	Extra []Extra
+	// Writable are further directories that programs may write to: the targets of mounts.
+	Writable []string
+	// Home is the home directory, without links.
+	Home string
 	// Names are paths that people use for what is granted, HOME for one: the links on the way to
 	// them are there as well, and grant nothing. What is missing is skipped.
 	Names []string

@@ -45,6 +45,7 @@ func (t tree) find(program string, argv []string, o *Options) (*Baseline, error)
 	if store != "" && !b.Static {
 		t.store(&g, store, o.Path, dirs)
 	}
+	writable := t.writable(o, dirs)
 	for _, e := range o.Extra {
 		if err := e.check(); err != nil {
 			return nil, &ExtraError{err}
@@ -56,6 +57,11 @@ func (t tree) find(program string, argv []string, o *Options) (*Baseline, error)
 			continue
 		case err != nil:
 			return nil, &ExtraError{fmt.Errorf("%s: sandbox.paths: %s: %w", e.Origin, e.Path, reason(err))}
+		}
+		for _, l := range p.links {
+			if why := PlantedBy(l.Path, o.Home, writable); why != "" {
+				return nil, &ExtraError{fmt.Errorf("%s: sandbox.paths: %s leads to %s through %s, a symlink %s\nif that place is meant, name it", e.Origin, e.Path, p.Path, l.Path, why)}
+			}
 		}
 		// A link may lead to what may not be written.
 		if err := (Extra{p.Path, e.Caps, e.Origin}).check(); err != nil {
@@ -73,6 +79,20 @@ func (t tree) find(program string, argv []string, o *Options) (*Baseline, error)
 	}
 	b.Grants, b.Links = g.grants(), g.links()
 	return b, nil
+}
+
+// writable are the directories in which a program that is confined may have made links.
+func (t tree) writable(o *Options, dirs known) []string {
+	list := slices.Clone(o.Writable)
+	if o.Workspace != "" {
+		list = append(list, o.Workspace)
+	}
+	for _, e := range o.Extra {
+		if p, err := t.way(e.Path, dirs); err == nil && e.Caps&jptool.Write != 0 {
+			list = append(list, p.Path)
+		}
+	}
+	return list
 }
 
 // store adds a package manager's store, and the links by which PATH leads into it.

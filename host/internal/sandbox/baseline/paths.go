@@ -2,12 +2,15 @@ package baseline
 
 import (
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // FromConfig makes Extras of sandbox.paths; home replaces `~`. A path that says nothing of
@@ -59,4 +62,27 @@ func (e Extra) check() error {
 		return fmt.Errorf("%s: sandbox.paths: %s shows other processes, and a tool has a /proc of its own\ntake it out", e.Origin, e.Path)
 	}
 	return nil
+}
+
+// PlantedBy says who but the person may have made a symlink, "" for nobody: whoever did must not choose what a path of
+// a flag or of the configuration means. The link and dirs are canonical, with slashes. Such links are those in
+// dirs (the workspace, and what programs that are confined may write), in a directory below home that something marks as
+// a repository or a workspace, and those of another user.
+func PlantedBy(link, home string, dirs []string) string {
+	for _, dir := range dirs {
+		if _, in := wspath.WithinAbs(dir, link); in {
+			return "that a repository or a program may have made"
+		}
+	}
+	for dir := path.Dir(link); dir != home && path.Dir(dir) != dir; dir = path.Dir(dir) {
+		for _, mark := range []string{".git", ".jp", ".jp.toml"} {
+			if _, err := os.Lstat(filepath.FromSlash(path.Join(dir, mark))); err == nil {
+				return fmt.Sprintf("in the repository or workspace %s", dir)
+			}
+		}
+	}
+	if fi, err := os.Lstat(filepath.FromSlash(link)); err == nil && state.Foreign(fi) && !state.Roots(fi) {
+		return "of another user"
+	}
+	return ""
 }
