@@ -13,6 +13,7 @@ import (
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/run"
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/baseline"
 	"github.com/jptools/jptools/host/internal/state"
@@ -107,7 +108,10 @@ func (g *grants) compile(a *app) (*given, error) {
 	if out.limits, err = parseLimits(g.Limit); err != nil {
 		return nil, err
 	}
-	r := policy.Request{RefuseLinks: true, Home: housed.getenv("HOME"), Guard: []string{config.UserGlobalPath(housed.environ)}}
+	r := policy.Request{
+		RefuseLinks: true, Home: housed.getenv("HOME"), ConfigFile: config.UserGlobalPath(housed.environ),
+		Programs: run.OwnPrograms(), Reach: baseline.Reach(out.extra),
+	}
 	if base, err := state.OS(housed.getenv).Base(); err == nil {
 		r.StateDir = base
 	}

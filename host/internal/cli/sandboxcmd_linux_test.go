@@ -34,7 +34,7 @@ func TestGrantsWithoutHOME(t *testing.T) {
 			protected = append(protected, r.Text)
 		}
 	}
-	for _, want := range []string{".config/jphost/config.toml", ".local/share/jphost"} {
+	for _, want := range []string{".config/jphost", ".local/share/jphost"} {
 		if !strings.Contains(strings.Join(protected, "\n"), want) {
 			t.Errorf("%s is not protected: %q", want, protected)
 		}

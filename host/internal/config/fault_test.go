@@ -83,6 +83,9 @@ func TestUnreadableFiles(t *testing.T) {
 				var list Errors
 				// It may be that there is no file: then neither of its making nor removal can be spoken.
 				help := "\n  make it a readable file, or remove it"
+				if errors.Is(fault, syscall.ENOTDIR) {
+					help = "\n  a file stands where one of its directories should be: move that file away"
+				}
 				if errors.Is(fault, fs.ErrPermission) {
 					help = "\n  see that you may read it and enter the directories on its path"
 				}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 
 	"github.com/jptools/jptools/host/internal/disk"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -186,6 +187,8 @@ func (l *loader) file(layer Layer, path string, optional bool) error {
 		}
 		help := "make it a readable file, or remove it"
 		switch {
+		case errors.Is(err, syscall.ENOTDIR):
+			help = "a file stands where one of its directories should be: move that file away"
 		case errors.Is(err, fs.ErrPermission):
 			help = "see that you may read it and enter the directories on its path"
 		case errors.Is(err, errOutside):

@@ -21,6 +21,9 @@ type model struct {
 	guards   []guard
 	guarded  []place // links that lead to what is guarded
 	staged   []jptool.StagedFile
+	// beyond and beyondLinks are what guards protect outside of all that rules name.
+	beyond      []Place
+	beyondLinks []string
 
 	net      []jptool.NetRule
 	env      []jptool.EnvRule

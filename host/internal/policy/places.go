@@ -22,6 +22,9 @@ type Place struct {
 	// SelfProtection: the host made the deciding rule. Dir: it was
 	// written with a slash at its end.
 	SelfProtection, Dir bool
+	// Unnamed: no path of the wire names it. The host protects it against what is granted outside of the
+	// workspace besides the rules. Index is -1.
+	Unnamed bool
 }
 
 // Mount is an approved external rule that grants something: the absolute path of its link,
@@ -64,6 +67,11 @@ func (d *Declared) Places() []Place {
 	for _, p := range byPath {
 		list = append(list, *p)
 	}
+	for _, p := range d.model.beyond {
+		if byPath[p.Abs] == nil {
+			list = append(list, p)
+		}
+	}
 	slices.SortFunc(list, func(a, b Place) int { return cmp.Compare(a.Abs, b.Abs) })
 	return list
 }
@@ -83,7 +91,7 @@ func (d *Declared) Mounts() []Mount {
 	return list
 }
 
-// Pins are the absolute paths of the entries that Access pins.
+// Pins are the absolute paths of the entries that Access pins, and of links that lead to what is protected.
 func (d *Declared) Pins() []string {
 	if d.Access == nil {
 		return nil
@@ -92,7 +100,7 @@ func (d *Declared) Pins() []string {
 	for i, path := range d.Access.Pinned {
 		list[i] = d.model.absOf(path)
 	}
-	return list
+	return append(list, d.model.beyondLinks...)
 }
 
 // WirePath is the path of the wire for a canonical absolute path in the workspace or in

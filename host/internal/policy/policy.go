@@ -24,15 +24,26 @@ type Request struct {
 	// Home is the user's home directory, StateDir the directory of all state of the host;
 	// both absolute, "" when there is none. StateDir need not exist yet.
 	Home, StateDir string
-	// Guard are further files of the host's, absolute, "" for none: no tool writes them,
-	// and none makes them where they do not exist yet.
-	Guard []string
+	// ConfigFile is the user's own configuration file, absolute, "" for none. Its directory is the
+	// host's own, also where it does not exist yet.
+	ConfigFile string
+	// Programs are the host's own programs, absolute: jphost and the tools beside it.
+	Programs []string
+	// Reach are what is granted outside of the workspace besides the rules (sandbox.paths, flags) and
+	// lets something be written.
+	Reach []Reach
 	// OSSandbox says that this machine can hold a tool at all, also when it is switched
 	// off. Without it a tool that declares nothing gets no policy (RFD 075), but see [Declared.Guarded].
 	OSSandbox bool
 	// RefuseLinks makes it an error for a rule of [Given] to grant, through a symlink of the workspace, what
 	// would not hold at the link's target without that rule.
 	RefuseLinks bool
+}
+
+// Reach is a place outside of the workspace, canonical and absolute, and what is granted there.
+type Reach struct {
+	Abs  string
+	Caps jptool.Caps
 }
 
 // Declared is the compiled policy of one tool. It is not changed once made, and safe for

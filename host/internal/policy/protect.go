@@ -12,12 +12,17 @@ import (
 
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // guard is a place that tools may read and execute only (docs/decisions.md).
-type guard struct{ at place }
+type guard struct {
+	at place
+	// own: it is the host's own configuration or state, which no rule opens.
+	own bool
+}
 
 // gitNames are what makes git run programs, in a git directory.
 var gitNames = []string{"config", "config.worktree", "commondir", "hooks", "modules", "worktrees"}
@@ -25,82 +30,171 @@ var gitNames = []string{"config", "config.worktree", "commondir", "hooks", "modu
 // guardFinder looks for what is protected and where links lead on the way.
 type guardFinder struct {
 	*site
+	reach  []Reach
 	guards []guard
 	links  []place
+	// beyond are protected places that no path of the wire names, and beyondLinks the links that lead to them.
+	beyond      []Place
+	beyondLinks []string
+	// refused is the first grant outside of the workspace that would write to what is the host's own.
+	refused error
 }
 
-// guard finds the host's own files and what makes git run programs. Of repositories it knows
-// the one at the root: a nested repository is content like any other, and so is
-// whatever a protected file names (a hook that is a link, core.hooksPath). A file of the
-// host's whose place cannot be told is an error: it could not be protected.
+// guard finds the host's own files and what makes git run programs: in the workspace, in every directory that a
+// grant outside of it is on, and in the directories between such a one and the workspace. A nested
+// repository is content like any other, and so is whatever a protected file names (a
+// hook that is a link, core.hooksPath). A file of the host's whose place cannot be told is an
+// error: it could not be protected.
 func (m *model) guard(r Request) error {
-	f := &guardFinder{site: &m.site}
-	f.add(".jp")
-	f.add(config.WorkspaceFile)
-	f.add(config.DirectoryFile)
-	f.git()
+	f := &guardFinder{site: &m.site, reach: r.Reach}
+	f.directory(f.root)
 	f.bare()
-	own := append([]string{r.StateDir}, r.Guard...)
+	for _, mt := range m.mounts {
+		f.around(mt.target)
+	}
+	for _, g := range r.Reach {
+		f.around(g.Abs)
+	}
+	own := []string{r.StateDir}
+	if r.ConfigFile != "" {
+		own = append(own, filepath.Dir(r.ConfigFile), r.ConfigFile)
+	}
+	named := slices.Clone(r.Programs)
 	if r.Config != nil {
 		for _, l := range r.Config.Layers() {
-			own = append(own, l.File) // also what is not there: the next call would obey it
+			switch l.Layer {
+			case config.LayerUserGlobal, config.LayerUserWorkspace, config.LayerConversation:
+				own = append(own, l.File) // also what is not there: the next call would obey it
+			default:
+				named = append(named, l.File)
+			}
 			if l.Layer == config.LayerDirectory {
 				f.marks(filepath.Dir(l.File))
 			}
 		}
 	}
-	for _, file := range own {
+	for i, file := range append(own, named...) {
 		if file == "" {
 			continue
 		}
-		if err := f.abs(file); err != nil {
+		if err := f.abs(file, i < len(own)); err != nil {
 			return fmt.Errorf("%s cannot be protected from tools: %w\nrepair or remove the link that it is reached by", ask.Visible(file), err)
 		}
 	}
-	m.guards, m.guarded = f.guards, f.links
+	if f.refused != nil {
+		return f.refused
+	}
+	m.guards, m.guarded, m.beyond, m.beyondLinks = f.guards, f.links, f.beyond, f.beyondLinks
 	return nil
 }
 
-// add guards a path of the workspace: what it leads to, and by pins every link on the way.
-func (f *guardFinder) add(rel string) {
-	p, err := wspath.Parse(rel)
-	if err != nil {
+// around guards a directory outside of the workspace that a grant is on, and those between it and the
+// workspace: they may be repositories and workspaces themselves, whose programs and
+// configuration the person runs.
+func (f *guardFinder) around(dir string) {
+	if !isDir(dir) {
 		return
 	}
-	to, _ := f.content(p) // also where a broken link is heading
-	f.links = append(f.links, to.links...)
-	f.at(to.at)
+	f.directory(dir)
+	if below, ok := wspath.WithinAbs(dir, f.root); ok && below != "" {
+		for d := wspath.ParentOf(f.root); d != dir; d = wspath.ParentOf(d) {
+			f.directory(d)
+		}
+	}
+}
+
+// directory guards what jphost and git obey in a directory. It is no error that a link there leads nowhere,
+// which stays as it is.
+func (f *guardFinder) directory(dir string) {
+	for _, name := range []string{".jp", config.WorkspaceFile, config.DirectoryFile} {
+		_ = f.abs(joinAbs(dir, name), false)
+	}
+	f.git(dir)
 }
 
 // abs guards an absolute path if tools can reach it: what it leads to, or will once it is made,
 // and by pins the links on the way. After an error it has guarded where that was heading.
-func (f *guardFinder) abs(file string) error {
+func (f *guardFinder) abs(file string, own bool) error {
 	to, err := wspath.CanonicalizeAbs(file, f.readlink)
-	for _, hop := range to.Hops {
-		f.links = append(f.links, f.placeOf(hop.Entry))
-	}
+	f.keep(to.Hops)
 	if to.Abs != "" {
-		f.at(f.placeOf(to.Abs))
+		f.at(guard{f.placeOf(to.Abs), own})
 	}
 	return err
 }
 
-// at guards a place if a rule can be written on it: below a link that cannot be followed
-// there is nothing to protect, and the link itself is pinned.
-func (f *guardFinder) at(at place) {
-	if !f.known(at) {
+// keep pins the links that lead to what is guarded.
+func (f *guardFinder) keep(hops []wspath.Hop) {
+	for _, hop := range hops {
+		if at := f.placeOf(hop.Entry); f.known(at) {
+			f.links = append(f.links, at)
+		} else if f.reached(hop.Entry) != 0 {
+			f.beyondLinks = append(f.beyondLinks, hop.Entry)
+		}
+	}
+}
+
+// at guards a place if a rule can be written on it, or a grant outside of the workspace reaches it: below a link
+// that cannot be followed there is nothing to protect, and the link itself is pinned. What is the
+// host's own is guarded too where only something in it can be reached.
+func (f *guardFinder) at(g guard) {
+	same := func(o guard) bool { return o.at.same(g.at) }
+	if i := slices.IndexFunc(f.guards, same); i >= 0 {
+		f.guards[i].own = f.guards[i].own || g.own
 		return
 	}
-	rel, err := wspath.Parse(f.wire(at))
+	if g.own {
+		f.refuse(g)
+	}
+	if !f.known(g.at) {
+		if g.own {
+			f.guards = append(f.guards, g)
+		}
+		f.outside(g)
+		return
+	}
+	rel, err := wspath.Parse(f.wire(g.at))
 	if err != nil {
 		return
 	}
-	if to, err := f.content(rel); err != nil || !to.at.same(at) {
+	if to, err := f.content(rel); err != nil || !to.at.same(g.at) {
 		return
 	}
-	if !slices.ContainsFunc(f.guards, func(g guard) bool { return g.at.same(at) }) {
-		f.guards = append(f.guards, guard{at})
+	f.guards = append(f.guards, g)
+}
+
+// refuse notes a grant on the host's own configuration or state, or on something in it.
+func (f *guardFinder) refuse(own guard) {
+	for _, r := range f.reach {
+		if r.Caps&jptool.Write != 0 && own.at.holds(place{true, r.Abs}) && f.refused == nil {
+			f.refused = exit.Errorf(exit.Usage, "%s belongs to the configuration and state of jphost, where no program may write\ntake it out of the flags or of sandbox.paths, or grant it for reading only", ask.Visible(r.Abs))
+		}
 	}
+}
+
+// outside guards a place that no path of the wire names, against the grants that reach it. One that names the
+// place itself, or something in it, lifts that, unless it is the host's own.
+func (f *guardFinder) outside(g guard) {
+	abs := g.at.path
+	caps := f.reached(abs)
+	if caps&jptool.Write == 0 || slices.ContainsFunc(f.beyond, func(p Place) bool { return p.Abs == abs }) {
+		return
+	}
+	named := slices.ContainsFunc(f.reach, func(r Reach) bool { return r.Abs == abs })
+	if named && !g.own {
+		return
+	}
+	f.beyond = append(f.beyond, Place{Abs: abs, Outside: true, Caps: caps & kept, Index: -1, SelfProtection: true, Unnamed: true})
+}
+
+// reached is what grants outside of the workspace grant at a path together.
+func (f *guardFinder) reached(abs string) (caps jptool.Caps) {
+	for _, r := range f.reach {
+		if _, ok := wspath.WithinAbs(r.Abs, abs); ok {
+			caps |= r.Caps
+		}
+	}
+	return caps
 }
 
 // marks guards a directory between the root and the working directory against being taken for the
@@ -111,41 +205,39 @@ func (f *guardFinder) marks(dir string) {
 	if at.outside || at.path == "" {
 		return
 	}
-	f.add(at.path + "/.jp")
+	_ = f.abs(joinAbs(f.root, at.path+"/.jp"), false)
 	if _, err := os.Lstat(filepath.Join(dir, ".git")); err != nil {
-		f.add(at.path + "/.git")
+		_ = f.abs(joinAbs(f.root, at.path+"/.git"), false)
 	}
 }
 
-// git guards the repository at the root. Where there is none, all of `.git` is guarded:
-// making one would run programs as well.
-func (f *guardFinder) git() {
-	p, err := wspath.Parse(".git")
-	if err != nil {
+// git guards the repository at a directory. Where there is none, all of `.git` is guarded: making one
+// would run programs as well.
+func (f *guardFinder) git(dir string) {
+	name := joinAbs(dir, ".git")
+	to, err := wspath.CanonicalizeAbs(name, f.readlink)
+	if err == nil && !to.Missing && isDir(to.Abs) {
+		f.keep(to.Hops)
+		f.gitDir(to.Abs)
 		return
 	}
-	to, err := f.content(p)
-	f.links = append(f.links, to.links...)
-	if err == nil && !to.missing && isDir(to.abs) {
-		f.gitDir(to.abs)
-		return
-	}
-	f.at(to.at)
-	if err != nil || to.missing {
+	_ = f.abs(name, false)
+	if err != nil || to.Missing {
 		return
 	}
 	// A file that says where the git directory is.
-	if dir, ok := strings.CutPrefix(smallFile(to.abs), "gitdir:"); ok {
-		f.gitDir(besides(path.Dir(to.abs), dir))
+	if where, ok := strings.CutPrefix(smallFile(to.Abs), "gitdir:"); ok {
+		f.gitDir(besides(path.Dir(to.Abs), where))
 	}
 }
 
 // bare guards the root against becoming a bare repository, and its parts if it is one: git
 // takes any directory for one that has HEAD, objects and refs, and obeys its config.
 func (f *guardFinder) bare() {
-	f.add("HEAD")
+	head := joinAbs(f.root, "HEAD")
+	_ = f.abs(head, false)
 	// Also a link that leads nowhere is one: git reads its text.
-	if _, err := os.Lstat(filepath.FromSlash(joinAbs(f.root, "HEAD"))); err == nil {
+	if _, err := os.Lstat(filepath.FromSlash(head)); err == nil {
 		f.gitDir(f.root)
 	}
 }
@@ -163,7 +255,7 @@ func (f *guardFinder) gitDir(dir string) {
 	for _, d := range dirs {
 		for _, name := range gitNames {
 			// A link there that leads nowhere is git's concern.
-			_ = f.abs(joinAbs(d, name))
+			_ = f.abs(joinAbs(d, name), false)
 		}
 	}
 }
@@ -212,25 +304,29 @@ func smallFile(abs string) string {
 }
 
 // named reports whether a rule of the user's own configuration names the guarded place itself.
-// One on the whole workspace names nothing in particular.
-func (g guard) named(r *fsRule) bool { return r.lifts() && r.at.same(g.at) && g.at.path != "" }
+// One on the whole workspace names nothing in particular, and nothing opens what is the host's own.
+func (g guard) named(r *fsRule) bool {
+	return r.lifts() && !g.own && r.at.same(g.at) && g.at.path != ""
+}
+
+// kept is what protected places may be used for.
+const kept = jptool.Read | jptool.Execute
 
 // protect narrows rules so that no guarded place may be written to, but by a rule of the
 // user's own configuration on that place or below it. It never grants anything.
 func protect(s *site, rules []fsRule, guards []guard) []fsRule {
-	const kept = jptool.Read | jptool.Execute
 	guards = slices.Clone(guards)
 	slices.SortStableFunc(guards, func(a, b guard) int { return cmp.Compare(len(a.at.path), len(b.at.path)) })
 	for _, g := range guards {
 		for i := range rules {
 			r := &rules[i]
-			if r.people && !r.lifts() && g.at.holds(r.at) && r.rule.Caps&jptool.Write != 0 {
+			if r.people && (g.own || !r.lifts()) && g.at.holds(r.at) && r.rule.Caps&jptool.Write != 0 {
 				r.rule.Caps &= kept
 				r.note("narrowed by self-protection")
 			}
 		}
 		i := governing(rules, g.at)
-		if i < 0 || rules[i].rule.Caps&jptool.Write == 0 || g.named(&rules[i]) {
+		if i < 0 || rules[i].rule.Caps&jptool.Write == 0 || g.named(&rules[i]) || !s.known(g.at) {
 			continue
 		}
 		above := rules[i].rule

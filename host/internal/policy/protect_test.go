@@ -170,3 +170,56 @@ func TestSelfProtectionOfArguments(t *testing.T) {
 	w.args = []string{"ci/alias", "conversation.tools.t.summary=ci/x"}
 	w.check(w.compile("t"), "read ci/jphost.toml\nwrite ci/x", "update ci/jphost.toml\ndelete ci/jphost.toml\ndelete ci/alias\ncreate ci/alias")
 }
+
+// The directories of the host's own files are protected where they are missing, so that no tool puts a file
+// there. No rule opens what is the host's own, also not one that names it.
+func TestOwnFilesUnderEveryRule(t *testing.T) {
+	w := newWorld(t)
+	w.root = w.home
+	w.user = w.dir + "/elsewhere/config.toml"
+	w.state = w.home + "/.local/share/jphost"
+	w.mine(`conversation.tools.t.access.fs = [{ path = ".", read = true, write = true }, { path = ".config/jphost", read = true, write = true }, { path = ".local/share/jphost/ws/x", write = true }]`)
+	r := w.request("t")
+	r.ConfigFile = w.home + "/.config/jphost/config.toml"
+	d, err := Compile(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	w.check(d, "write x\nwrite .config/x\nread .config/jphost/x", "create .config/jphost\nwrite .config/jphost/config.toml\nwrite .local/share/jphost/ws/x\ncreate .local/share/jphost")
+}
+
+// A mount of what lies in the state is opened by no rule either.
+func TestMountBelowTheState(t *testing.T) {
+	w := newWorld(t, "symlink fork $OUT/state/ws").mine(`
+conversation.tools.t.access.fs = [{ path = ".", read = true }, { path = "fork", external = true, read = true, write = true }]`)
+	w.write("../out/state/ws/approvals.json", "{}")
+	w.approved[w.outside+"/state/ws"] = true
+	w.state = w.outside + "/state"
+	w.check(w.compile("t"), "read fork/approvals.json", "write fork/approvals.json\nwrite fork/x")
+}
+
+// What a mount leads to may be a repository or a workspace itself.
+func TestMountOfARepository(t *testing.T) {
+	w := newWorld(t, "symlink fork $OUT").mine(`
+conversation.tools.t.access.fs = [{ path = ".", read = true }, { path = "fork", external = true, read = true, write = true }]`)
+	w.write("../out/.git/config", "x").write("../out/.git/hooks/pre-commit", "x")
+	w.approved[w.outside] = true
+	w.check(w.compile("t"), "write fork/x\nwrite fork/.git/HEAD", "write fork/.git/config\ncreate fork/.git/hooks/x\nwrite fork/.jp.toml\ncreate fork/.jp")
+	w.mine(`
+conversation.tools.t.access.fs = [{ path = ".", read = true }, { path = "fork", external = true, read = true, write = true }, { path = "fork/.git/hooks", read = true, write = true }]`)
+	w.check(w.compile("t"), "write fork/.git/hooks/x", "write fork/.git/config")
+}
+
+// The host's own programs are no content, where they lie in the workspace.
+func TestOwnPrograms(t *testing.T) {
+	w := newWorld(t, "file bin/jphost x", "file bin/fs_read_file x").mine(writeAll)
+	r := w.request("t")
+	r.Programs = []string{w.root + "/bin/jphost", w.root + "/bin/fs_read_file"}
+	d, err := Compile(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	w.check(d, "write bin/x\nread bin/jphost", "update bin/jphost\ndelete bin/jphost\nupdate bin/fs_read_file")
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/host/internal/sandbox/baseline"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -29,12 +32,17 @@ func (h *Host) Compile(ctx context.Context, t *config.Tool, p ask.Prompter) (*po
 	if err != nil {
 		return nil, err
 	}
+	paths, err := baseline.FromConfig(h.Config.Sandbox().Paths, config.Lookup(h.Environ, "HOME"))
+	if err != nil {
+		return nil, exit.With(exit.Usage, err)
+	}
 	d, err := policy.Compile(ctx, policy.Request{
 		Workspace: h.Workspace, Config: h.Config, Tool: t,
 		Approve: func(ctx context.Context, r approval.Request) (approval.Result, error) {
 			return h.Approvals.Resolve(ctx, p, r)
 		},
-		Home: config.Lookup(h.Environ, "HOME"), StateDir: h.State.Base(),
+		Home: config.Lookup(h.Environ, "HOME"), StateDir: h.State.Base(), ConfigFile: config.UserGlobalPath(h.Environ),
+		Programs: OwnPrograms(), Reach: baseline.Reach(paths),
 		OSSandbox: m.Landlock > 0,
 	})
 	if errs := config.Errors(nil); errors.As(err, &errs) {
@@ -137,4 +145,18 @@ func (k *call) plan(ctx context.Context) error {
 	k.report.Withheld = nil
 	k.report.Plan, k.report.Outcome = p, Outcome{Type: "planned"}
 	return nil
+}
+
+// OwnPrograms are the files of jphost and of the tools that come with it, where they are known. A program
+// that could replace them would choose what the host does.
+func OwnPrograms() []string {
+	self, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	beside, err := filepath.Glob(filepath.Join(filepath.Dir(self), "fs_*"))
+	if err != nil { // a directory whose name looks like a pattern
+		beside = nil
+	}
+	return append([]string{self}, beside...)
 }

@@ -205,6 +205,9 @@ func (h *holding) outside(s *spot) {
 func (h *holding) nothingThere(s *spot) {
 	parent := path.Dir(s.Abs)
 	above := h.allows(parent)
+	if s.Unnamed {
+		above = h.does(parent) // no rule grants anything there, a flag or sandbox.paths does
+	}
 	s.e = s.most & above
 	defer func() { s.k = s.e }()
 	creatable := h.creatable(s.Abs)

@@ -91,7 +91,7 @@ func (h *holding) access(tier Tier) *jptool.AccessPolicy {
 	// An ordinary rule outside of the workspace lies below one that grants something.
 	alive := func(s *spot) bool {
 		return slices.ContainsFunc(h.spots, func(o *spot) bool {
-			return o != s && !o.bare && o.Outside && o.e != 0 && Holds(o.Abs, s.Abs)
+			return o != s && !o.bare && !o.Unnamed && o.Outside && o.e != 0 && Holds(o.Abs, s.Abs)
 		})
 	}
 	wire := func(s *spot, r jptool.FsRule) jptool.FsRule {
@@ -107,7 +107,7 @@ func (h *holding) access(tier Tier) *jptool.AccessPolicy {
 	}
 	for _, s := range h.spots {
 		switch {
-		case s.bare:
+		case s.bare || s.Unnamed:
 		case s.Index >= 0:
 			for _, i := range s.All {
 				old := a.FS[i]

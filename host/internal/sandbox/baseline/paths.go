@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -49,6 +50,17 @@ func FromConfig(paths []config.SandboxPath, home string) ([]Extra, error) {
 		list = append(list, e)
 	}
 	return list, nil
+}
+
+// Reach is what extras let be written, in the form that self-protection wants. What is not there is left out.
+func Reach(extras []Extra) []policy.Reach {
+	var list []policy.Reach
+	for _, e := range extras {
+		if to, err := wspath.CanonicalizeAbs(e.Path, nil); err == nil && !to.Missing && e.Caps&jptool.Write != 0 {
+			list = append(list, policy.Reach{Abs: to.Abs, Caps: e.Caps})
+		}
+	}
+	return list
 }
 
 // check refuses what no sandbox could be made of.
