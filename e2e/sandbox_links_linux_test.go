@@ -126,7 +126,7 @@ func TestSandboxLinkRefusalNamesTheTarget(t *testing.T) {
 	w := repository(t, root)
 	w.plant(landlocked, false, [][2]string{{"build", "../home/.ssh"}})
 	r := w.run(filepath.Join(bin, "jphost"), "sandbox", "exec", "--ro", ".", "--rw", "build/", "--", "true")
-	for _, want := range []string{"--rw build/: " + w.root + "/build is a symlink", "leads to " + w.home + "/.ssh", "name it: --rw " + w.home + "/.ssh"} {
+	for _, want := range []string{"--rw build/: " + w.root + "/build is a symlink", "leads to " + w.home + "/.ssh", "if that place is meant, write " + w.home + "/.ssh"} {
 		if !strings.Contains(r.stderr, want) {
 			t.Errorf("no %q: %s", want, r)
 		}
@@ -222,6 +222,67 @@ func (w *world) configure(rules, tool string, argv ...string) {
 	}
 	w.files(map[string]string{"conf/jphost/config.toml": strings.Replace(string(text), "[conversation.tools."+tool+"]\n",
 		"[conversation.tools."+tool+"]\naccess.fs = ["+rules+"]\n", 1)})
+}
+
+// -C names the directory that is written, not one that a link of a repository leads to.
+func TestWorkspaceThroughLinks(t *testing.T) {
+	for _, l := range plantedLinks {
+		w := repository(t, root)
+		w.files(map[string]string{"outside/dir/.jp/config.toml": "", "outside/x": ""})
+		w.plant(landlocked, false, l.links)
+		for _, command := range [][]string{
+			{"-C", l.path, "run", "fs_read_file", "path=f"}, {"run", "-C", l.path, "fs_list_files"}, {"-C", w.root + "/" + l.path, "tools"},
+			{"-C", l.path, "config", "init"}, {"-C", l.path, "mounts"},
+		} {
+			if r := w.run(append([]string{filepath.Join(bin, "jphost")}, command...)...); r.code != 2 || strings.Contains(r.stdout, w.secret) {
+				t.Errorf("%s, %q: %s", l.name, command, r)
+			}
+		}
+	}
+}
+
+// A new configuration is written into the workspace, not to where a link of a repository leads.
+func TestConfigInitThroughALink(t *testing.T) {
+	w := repository(t, root)
+	w.plant(landlocked, false, [][2]string{{".jp", "../outside/dir"}})
+	if r := w.run(filepath.Join(bin, "jphost"), "config", "init"); r.code != 2 || !strings.Contains(r.stderr, "/.jp is a symlink") {
+		t.Errorf("%s", r)
+	}
+	if _, err := os.Lstat(filepath.Join(w.outside, "dir/config.toml")); err == nil {
+		t.Error("the file was written outside")
+	}
+}
+
+// The target of a mount is what was written, not where a link of the workspace leads.
+func TestMountsThroughLinks(t *testing.T) {
+	for _, l := range plantedLinks {
+		w := repository(t, root)
+		w.files(map[string]string{"conf/jphost/config.toml": "", "outside/dir/sub/x": "x"})
+		w.plant(landlocked, false, l.links)
+		for _, command := range [][]string{
+			{"mount", "fs_read_file:fork=" + l.path},
+			{"mount", "fs_modify_file:fork=$WS/" + l.path + ":rw"},
+			{"mount", "fs_read_file:" + l.path + "/fork=../outside/dir/sub"},
+			{"run", "fs_read_file", "path=fork/f", "--mount", "fs_read_file:fork=" + l.path},
+		} {
+			for i := range command {
+				command[i] = strings.ReplaceAll(command[i], "$WS", w.root)
+			}
+			r := w.run(append([]string{filepath.Join(bin, "jphost")}, command...)...)
+			inside := l.name == "to another directory" && strings.Contains(command[1], "/fork=") || l.name == "to the workspace" && strings.Contains(command[1], "/fork=")
+			if (r.code == 0) != inside || strings.Contains(r.stdout, w.secret) {
+				t.Errorf("%s, %q: %s", l.name, command, r)
+			}
+			if _, err := os.Lstat(filepath.Join(w.outside, "dir/fork")); err == nil {
+				t.Fatalf("%s, %q: the link was made outside", l.name, command)
+			}
+		}
+	}
+	// The control.
+	w := repository(t, root)
+	if r := w.run(filepath.Join(bin, "jphost"), "mount", "fs_read_file:fork=../outside/dir"); r.code != 0 {
+		t.Errorf("a mount without a link: %s", r)
+	}
 }
 
 // A path of sandbox.paths is no way around either: it may lead through no link of a workspace, a repository or a

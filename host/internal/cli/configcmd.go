@@ -202,11 +202,16 @@ func (c *configInitCmd) Run(a *app) error {
 		if tooWide(root, a.home()) {
 			return unchosen(root)
 		}
+	} else if err := a.placed("-C", root); err != nil {
+		return err
 	}
 	if root, err = filepath.Abs(root); err != nil {
 		return exit.With(exit.Usage, err)
 	}
 	name := filepath.Join(root, filepath.FromSlash(config.WorkspaceFile))
+	if err := a.refuseLinks("the workspace's", filepath.Dir(name), []string{filepath.ToSlash(root)}); err != nil {
+		return err // .jp is to be made here, and not where somebody else's link leads
+	}
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		remedy := "name another workspace with -C"
 		if _, gone := os.Lstat(filepath.Dir(name)); gone == nil {

@@ -284,6 +284,9 @@ func (a *app) mountRequestOf(p *place, cfg *config.Config) (mount.Request, *appr
 		Config:       filepath.ToSlash(filepath.Dir(config.UserGlobalPath(a.environ))),
 		NotMountable: map[string]string{}, Rules: map[string][]jptool.FsRule{},
 		Approved: decide, Look: mount.System{Root: filepath.ToSlash(p.root)},
+		RefuseLinks: func(path string) error {
+			return a.refuseLinks("the target", path, []string{filepath.ToSlash(p.root)})
+		},
 	}
 	for _, t := range cfg.Tools() {
 		switch {

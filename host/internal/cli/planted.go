@@ -27,8 +27,8 @@ func (a *app) refuseLinks(flag, path string, dirs []string) error {
 			continue
 		}
 		target := ask.Word(filepath.FromSlash(to.Abs))
-		return exit.Errorf(exit.Usage, "%s %s: %s is a symlink %s, and the path leads to %s\nif that place is meant, name it: %s %s",
-			flag, ask.Visible(path), ask.Visible(hop.Entry), why, target, flag, target)
+		return exit.Errorf(exit.Usage, "%s %s: %s is a symlink %s, and the path leads to %s\nif that place is meant, write %s",
+			flag, ask.Visible(path), ask.Visible(hop.Entry), why, target, target)
 	}
 	return nil
 }

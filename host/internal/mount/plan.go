@@ -38,6 +38,9 @@ type Request struct {
 	Approved func(approval.Binding) approval.Decision
 	// Look tells facts.
 	Look Looker
+	// RefuseLinks is an error for an absolute path that leads through a symlink which others than the
+	// person may have made. Nil follows every link.
+	RefuseLinks func(path string) error
 }
 
 // Link is a symlink that a plan makes or finds.
@@ -266,6 +269,11 @@ func (pl *planner) target(s Spec) (Target, error) {
 		return Target{}, fmt.Errorf("%s names another user's home directory, which is not looked up\nwrite the target as an absolute path", shown)
 	case !filepath.IsAbs(filepath.FromSlash(p)):
 		p = strings.TrimSuffix(req.Cwd, "/") + "/" + p
+	}
+	if req.RefuseLinks != nil {
+		if err := req.RefuseLinks(p); err != nil {
+			return Target{}, err
+		}
 	}
 	t, err := req.Look.Target(p)
 	switch {
