@@ -231,8 +231,11 @@ func TestWorkspaceThroughLinks(t *testing.T) {
 		w.files(map[string]string{"outside/dir/.jp/config.toml": "", "outside/x": ""})
 		w.plant(landlocked, false, l.links)
 		for _, command := range [][]string{
-			{"-C", l.path, "run", "fs_read_file", "path=f"}, {"run", "-C", l.path, "fs_list_files"}, {"-C", w.root + "/" + l.path, "tools"},
-			{"-C", l.path, "config", "init"}, {"-C", l.path, "mounts"},
+			{"-C", l.path, "run", "fs_read_file", "path=f"},
+			{"run", "-C", l.path, "fs_list_files"},
+			{"-C", w.root + "/" + l.path, "tools"},
+			{"-C", l.path, "config", "init"},
+			{"-C", l.path, "mounts"},
 		} {
 			if r := w.run(append([]string{filepath.Join(bin, "jphost")}, command...)...); r.code != 2 || strings.Contains(r.stdout, w.secret) {
 				t.Errorf("%s, %q: %s", l.name, command, r)

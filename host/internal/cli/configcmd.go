@@ -205,8 +205,11 @@ func (c *configInitCmd) Run(a *app) error {
 	} else if err := a.placed("-C", root); err != nil {
 		return err
 	}
-	if root, err = filepath.Abs(root); err != nil {
-		return exit.With(exit.Usage, err)
+	if root, err = filepath.Abs(root); err == nil {
+		root, err = wspath.EvalSymlinks(root)
+	}
+	if err != nil {
+		return exit.Errorf(exit.Usage, "the workspace cannot be used: %w\nname an existing directory with -C", wspath.Bare(err))
 	}
 	name := filepath.Join(root, filepath.FromSlash(config.WorkspaceFile))
 	if err := a.refuseLinks("the workspace's", filepath.Dir(name), []string{filepath.ToSlash(root)}); err != nil {
