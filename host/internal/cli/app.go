@@ -60,20 +60,20 @@ func (a *app) open() (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	given, wide := a.global.Workspace, false
+	given, at, wide := a.global.Workspace, "", false
 	if given == "" {
 		home := a.home()
 		given = findRoot(cwd, home)
-		wide = tooWide(given, home)
+		at, wide = given, tooWide(given, home)
 	} else {
-		if err := a.placed("-C", given); err != nil {
+		if at, err = a.placed("-C", given); err != nil {
 			return nil, err
 		}
 		if given, err = filepath.Abs(given); err != nil {
 			return nil, exit.With(exit.Usage, err)
 		}
 	}
-	ws, err := state.OpenWorkspace(given)
+	ws, err := state.OpenWorkspace(at)
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}

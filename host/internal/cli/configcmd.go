@@ -202,18 +202,13 @@ func (c *configInitCmd) Run(a *app) error {
 		if tooWide(root, a.home()) {
 			return unchosen(root)
 		}
-	} else if err := a.placed("-C", root); err != nil {
+	} else if root, err = a.placed("-C", root); err != nil {
 		return err
 	}
-	if root, err = filepath.Abs(root); err == nil {
-		root, err = wspath.EvalSymlinks(root)
-	}
-	if err != nil {
-		return exit.Errorf(exit.Usage, "the workspace cannot be used: %w\nname an existing directory with -C", wspath.Bare(err))
-	}
 	name := filepath.Join(root, filepath.FromSlash(config.WorkspaceFile))
-	if err := a.refuseLinks("the workspace's", filepath.Dir(name), []string{filepath.ToSlash(root)}); err != nil {
-		return err // .jp is to be made here, and not where somebody else's link leads
+	// .jp is to be made here, and not where somebody else's link leads.
+	if _, _, err := a.follow("the workspace's", filepath.Dir(name), []string{filepath.ToSlash(root)}); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		remedy := "name another workspace with -C"

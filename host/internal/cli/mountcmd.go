@@ -284,8 +284,9 @@ func (a *app) mountRequestOf(p *place, cfg *config.Config) (mount.Request, *appr
 		Config:       filepath.ToSlash(filepath.Dir(config.UserGlobalPath(a.environ))),
 		NotMountable: map[string]string{}, Rules: map[string][]jptool.FsRule{},
 		Approved: decide, Look: mount.System{Root: filepath.ToSlash(p.root)},
-		RefuseLinks: func(path string) error {
-			return a.refuseLinks("the target", path, []string{filepath.ToSlash(p.root)})
+		Follow: func(path string) (string, error) {
+			to, _, err := a.follow("the target", path, []string{filepath.ToSlash(p.root)})
+			return to.Abs, err
 		},
 	}
 	for _, t := range cfg.Tools() {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"os"
 	"path/filepath"
 
 	"github.com/jptools/jptools/host/internal/ask"
@@ -9,40 +10,56 @@ import (
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// refuseLinks is an error if a symlink on the way of path may have been made by somebody who must not choose what
-// path means: a repository, a program that was confined in an earlier call, or another user. The kernel would
-// follow it, so that `--rw build/` would grant `~/.ssh` where a repository has `build -> ../../.ssh`.
+// follow resolves a path of a flag, once, so that what is judged is what is used. It is an error if a symlink on the way
+// may have been made by somebody who must not choose what the path means: a repository, a program that
+// was confined in an earlier call, or another user. The kernel would follow it, so that `--rw build/` would
+// grant `~/.ssh` where a repository has `build -> ../../.ssh`.
 //
-// dirs are the workspace and what the program may write; see [baseline.PlantedBy]. flag names the flag in the error; path is as it was written.
-func (a *app) refuseLinks(flag, path string, dirs []string) error {
+// dirs are the workspace and what the program may write; see [baseline.PlantedBy]. flag names the flag in the
+// error; path is as it was written. What does not exist is no error; broken says why a path cannot be walked to its
+// end.
+func (a *app) follow(flag, path string, dirs []string) (to wspath.Canonical, broken, err error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return exit.With(exit.Usage, err)
+		return to, nil, exit.With(exit.Usage, err)
 	}
-	home := a.housed().home()
-	to, _ := wspath.CanonicalizeAbs(abs, nil) // also where a link leads nowhere, or around in a circle
+	to, broken = wspath.CanonicalizeAbs(abs, nil)
+	return to, broken, a.refuseLinks(flag, path, to, dirs)
+}
+
+// refuseLinks is the error of [app.follow] for a path that was resolved.
+func (a *app) refuseLinks(flag, path string, to wspath.Canonical, dirs []string) error {
+	home := filepath.ToSlash(a.housed().home())
 	for _, hop := range to.Hops {
-		why := baseline.PlantedBy(hop.Entry, filepath.ToSlash(home), dirs)
-		if why == "" {
-			continue
+		if why := baseline.PlantedBy(hop.Entry, home, dirs); why != "" {
+			target := ask.Word(filepath.FromSlash(to.Abs))
+			return exit.Errorf(exit.Usage, "%s %s: %s is a symlink %s, and the path leads to %s\nif that place is meant, write %s",
+				flag, ask.Visible(path), ask.Visible(hop.Entry), why, target, target)
 		}
-		target := ask.Word(filepath.FromSlash(to.Abs))
-		return exit.Errorf(exit.Usage, "%s %s: %s is a symlink %s, and the path leads to %s\nif that place is meant, write %s",
-			flag, ask.Visible(path), ask.Visible(hop.Entry), why, target, target)
 	}
 	return nil
 }
 
-// placed is refuseLinks for a directory that a command works in (-C, --root). The working directory
+// placed is follow for a directory that a command works in (-C, --root). The working directory
 // counts as a workspace, except where nobody would take it for one.
-func (a *app) placed(flag, path string) error {
+func (a *app) placed(flag, path string) (string, error) {
 	cwd, err := workingDirectory()
 	if err != nil {
-		return err
+		return "", err
 	}
 	var dirs []string
 	if !tooWide(cwd, a.housed().home()) {
 		dirs = []string{filepath.ToSlash(cwd)}
 	}
-	return a.refuseLinks(flag, path, dirs)
+	to, broken, err := a.follow(flag, path, dirs)
+	if err != nil {
+		return "", err
+	}
+	if broken == nil && to.Missing {
+		_, broken = os.Lstat(filepath.FromSlash(to.Abs))
+	}
+	if broken != nil {
+		return "", exit.Errorf(exit.Usage, "%s %s cannot be used: %w\nname an existing directory", flag, ask.Visible(path), wspath.Bare(broken))
+	}
+	return filepath.FromSlash(to.Abs), nil
 }

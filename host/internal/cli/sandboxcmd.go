@@ -82,22 +82,19 @@ func (g *grants) compile(a *app) (*given, error) {
 	if g.Root == "" {
 		out.root = out.cwd
 	} else {
-		if err := a.placed(flag, g.Root); err != nil {
+		if out.root, err = a.placed(flag, g.Root); err != nil {
 			return nil, err
 		}
-		if out.root, err = filepath.Abs(g.Root); err == nil {
-			out.names = append(out.names, filepath.ToSlash(out.root))
-			out.root, err = wspath.EvalSymlinks(out.root)
-		}
-		if err != nil {
-			return nil, exit.Errorf(exit.Usage, "the workspace %s cannot be used: %w\nname an existing directory with --root", ask.Visible(g.Root), wspath.Bare(err))
+		if abs, err := filepath.Abs(g.Root); err == nil {
+			out.names = append(out.names, filepath.ToSlash(abs))
 		}
 	}
 	if g.Policy == "" {
-		if err := g.refuseLinks(a, out.root); err != nil {
+		list, err := g.paths(a, out.root)
+		if err != nil {
 			return nil, err
 		}
-		if access, err = g.access(out); err != nil {
+		if access, err = g.access(out, list); err != nil {
 			return nil, err
 		}
 	}
@@ -171,30 +168,16 @@ func (g *grants) stated() bool {
 
 // access is the policy that the flags of grants describe. Without a grant it declares nothing, which
 // leaves the default: all of the workspace.
-func (g *grants) access(out *given) (*jptool.AccessPolicy, error) {
+func (g *grants) access(out *given, list []granted) (*jptool.AccessPolicy, error) {
 	p := &jptool.AccessPolicy{}
-	for _, path := range g.RO {
-		if err := out.grant(p, "--ro", path, jptool.Read|jptool.Execute); err != nil {
-			return nil, err
-		}
-	}
 	var files []int // rules of --rw on what is no directory
-	for _, path := range g.RW {
+	for _, f := range list {
 		n := len(p.FS)
-		if err := out.grant(p, "--rw", path, jptool.AllCaps); err != nil {
+		if err := out.grant(p, f); err != nil {
 			return nil, err
 		}
-		if len(p.FS) > n && isFile(filepath.Join(out.root, p.FS[n].Path)) {
+		if f.flag == "--rw" && len(p.FS) > n && isFile(filepath.Join(out.root, p.FS[n].Path)) {
 			files = append(files, n)
-		}
-	}
-	for _, spec := range g.Grant {
-		path, caps, err := parseGrant(spec)
-		if err != nil {
-			return nil, err
-		}
-		if err := out.grant(p, "--grant", path, caps); err != nil {
-			return nil, err
 		}
 	}
 	whole := slices.ContainsFunc(p.FS, func(r jptool.FsRule) bool { return r.Path == "" })
@@ -231,58 +214,64 @@ func fileCaps(rules []jptool.FsRule, file string) jptool.Caps {
 	return jptool.AllCaps&^entry | above&entry
 }
 
-// refuseLinks is an error if a path of --ro, --rw or a granting --grant leads through a symlink that a repository
-// or a program may have made. One that withholds follows every link.
-func (g *grants) refuseLinks(a *app, root string) error {
-	type flagged struct {
-		flag, path string
-		caps       jptool.Caps
-	}
-	var list []flagged
+// granted is a path of a flag, and where it leads.
+type granted struct {
+	flag, path string
+	caps       jptool.Caps
+	to         wspath.Canonical
+	broken     error
+}
+
+// paths resolves the paths of --ro, --rw and --grant. One that grants something may lead through no symlink that a
+// repository or a program may have made. One that withholds follows every link.
+func (g *grants) paths(a *app, root string) ([]granted, error) {
+	var list []granted
 	for _, path := range g.RO {
-		list = append(list, flagged{"--ro", path, jptool.Read | jptool.Execute})
+		list = append(list, granted{flag: "--ro", path: path, caps: jptool.Read | jptool.Execute})
 	}
 	for _, path := range g.RW {
-		list = append(list, flagged{"--rw", path, jptool.AllCaps})
+		list = append(list, granted{flag: "--rw", path: path, caps: jptool.AllCaps})
 	}
 	for _, spec := range g.Grant {
 		path, caps, err := parseGrant(spec)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if caps != 0 {
-			list = append(list, flagged{"--grant path=PATH", path, caps})
-		}
+		list = append(list, granted{flag: "--grant", path: path, caps: caps})
 	}
 	dirs := []string{filepath.ToSlash(root)}
-	for _, f := range list {
-		if abs, err := filepath.Abs(f.path); err == nil && f.caps&jptool.Write != 0 {
-			to, _ := wspath.CanonicalizeAbs(abs, nil)
-			dirs = append(dirs, to.Abs)
+	for i := range list {
+		f := &list[i]
+		abs, err := filepath.Abs(f.path)
+		if err != nil {
+			return nil, exit.With(exit.Usage, err)
+		}
+		if f.to, f.broken = wspath.CanonicalizeAbs(abs, nil); f.caps&jptool.Write != 0 {
+			dirs = append(dirs, f.to.Abs)
 		}
 	}
 	for _, f := range list {
-		if err := a.refuseLinks(f.flag, f.path, dirs); err != nil {
-			return err
+		if f.caps == 0 {
+			continue
+		}
+		if err := a.refuseLinks(f.flag, f.path, f.to, dirs); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return list, nil
 }
 
 // grant adds what a flag grants at a path: a rule of p in the workspace, and what is looked up by itself
 // outside.
-func (out *given) grant(p *jptool.AccessPolicy, flag, path string, caps jptool.Caps) error {
+func (out *given) grant(p *jptool.AccessPolicy, f granted) error {
+	flag, path, caps := f.flag, f.path, f.caps
 	dir := strings.HasSuffix(path, "/")
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return exit.With(exit.Usage, err)
+	if abs, err := filepath.Abs(path); err == nil {
+		out.names = append(out.names, filepath.ToSlash(abs))
 	}
-	out.names = append(out.names, filepath.ToSlash(abs))
-	real, missing := wspath.EvalSymlinks(abs)
-	if missing == nil {
-		abs = real // the links that are left are the person's own, see refuseLinks
-	} else if parent, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
-		abs = filepath.Join(parent, filepath.Base(abs))
+	abs, missing := filepath.FromSlash(f.to.Abs), f.broken
+	if missing == nil && f.to.Missing {
+		_, missing = os.Lstat(abs)
 	}
 	cannot := func(remedy string) error {
 		return exit.Errorf(exit.Usage, "%s %s: nothing can be granted there: %w\n%s", flag, ask.Visible(path), wspath.Bare(missing), remedy)

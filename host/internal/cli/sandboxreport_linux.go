@@ -15,7 +15,6 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/run"
 	"github.com/jptools/jptools/host/internal/sandbox"
-	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // openReport opens the file of --report before there is a program: afterwards its name may be a
@@ -31,10 +30,11 @@ func (c *sandboxExecCmd) openReport(a *app) error {
 	if isStream(c.Report) {
 		f, err = os.OpenFile(c.Report, os.O_WRONLY|os.O_CREATE, 0o666)
 	} else {
-		if err := a.placed("--report", filepath.Dir(c.Report)); err != nil {
-			return err
+		dir, refused := a.placed("--report", filepath.Dir(c.Report))
+		if refused != nil {
+			return refused
 		}
-		f, err = createHere(c.Report)
+		f, err = createHere(dir, filepath.Base(c.Report))
 	}
 	switch {
 	case errors.Is(err, unix.ELOOP):
@@ -46,17 +46,10 @@ func (c *sandboxExecCmd) openReport(a *app) error {
 	return nil
 }
 
-// createHere opens an empty file for writing. Its directory is resolved once, and after that no symlink is
-// followed: not the file itself, and none that appears on the way meanwhile.
-func createHere(name string) (*os.File, error) {
-	dir, err := filepath.Abs(filepath.Dir(name))
-	if err == nil {
-		dir, err = wspath.EvalSymlinks(dir)
-	}
-	if err != nil {
-		return nil, err
-	}
-	path := filepath.Join(dir, filepath.Base(name))
+// createHere opens an empty file for writing, in a directory that was resolved. No symlink is followed any more: not
+// the file itself, and none that appears on the way meanwhile.
+func createHere(dir, name string) (*os.File, error) {
+	path := filepath.Join(dir, name)
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
 		Flags:   unix.O_WRONLY | unix.O_CREAT | unix.O_TRUNC | unix.O_CLOEXEC,
 		Mode:    0o666,

@@ -38,9 +38,9 @@ type Request struct {
 	Approved func(approval.Binding) approval.Decision
 	// Look tells facts.
 	Look Looker
-	// RefuseLinks is an error for an absolute path that leads through a symlink which others than the
+	// Follow resolves an absolute path, and is an error if it leads through a symlink that others than the
 	// person may have made. Nil follows every link.
-	RefuseLinks func(path string) error
+	Follow func(path string) (abs string, err error)
 }
 
 // Link is a symlink that a plan makes or finds.
@@ -270,12 +270,17 @@ func (pl *planner) target(s Spec) (Target, error) {
 	case !filepath.IsAbs(filepath.FromSlash(p)):
 		p = strings.TrimSuffix(req.Cwd, "/") + "/" + p
 	}
-	if req.RefuseLinks != nil {
-		if err := req.RefuseLinks(p); err != nil {
+	if req.Follow != nil {
+		abs, err := req.Follow(p)
+		if err != nil {
 			return Target{}, err
 		}
+		p = abs
 	}
 	t, err := req.Look.Target(p)
+	if err == nil && req.Follow != nil && t.Abs != p {
+		return Target{}, fmt.Errorf("the target %s was replaced by a symlink while it was looked at\ntry again when nothing else changes it", shown)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		help := "create it first, or correct the path"
