@@ -19,6 +19,9 @@ type Context struct {
 	Access         *AccessPolicy `json:"access"`
 	WorkspaceID    string        `json:"workspace_id,omitempty"`
 	ConversationID string        `json:"conversation_id,omitempty"`
+
+	// Ignored are the unknown keys of the object that was decoded, as `context.key`.
+	Ignored []string `json:"-"`
 }
 
 // Call is the tool half of a request. Arguments and Options stay undecoded until
@@ -28,10 +31,16 @@ type Call struct {
 	Arguments Object
 	Answers   Object
 	Options   Object
+
+	// Ignored are the unknown keys of the object that was decoded, as `tool.key`.
+	Ignored []string
 }
 
 // Request is one decoded request.
 type Request struct {
 	Context Context
 	Tool    Call
+
+	// Ignored are the unknown keys beside `context` and `tool`.
+	Ignored []string
 }

@@ -5,13 +5,19 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
+
+	"github.com/jptools/jptools/jptool/nearest"
 )
 
-// DecodeRequest reads the two-part request `{"context": …, "tool": …}`. Unknown
-// keys are ignored, except inside access. Errors carry CodeInvalidRequest, or
-// CodeInvalidPolicy for what is wrong inside access.
+// maxTypo is how many edits away from a known key an unknown one is taken for a slip.
+const maxTypo = 2
+
+// DecodeRequest reads the two-part request `{"context": …, "tool": …}`. Unknown keys
+// are ignored and listed in Ignored, except inside access, and except for one that is
+// nearly a known key: a misspelt `access` would be a policy that nobody enforces. Errors
+// carry CodeInvalidRequest, or CodeInvalidPolicy for what is wrong inside access.
 func DecodeRequest(data []byte) (*Request, error) {
 	obj, err := ParseObject(data)
 	if err != nil {
@@ -21,6 +27,11 @@ func DecodeRequest(data []byte) (*Request, error) {
 }
 
 func decodeRequest(obj Object) (*Request, error) {
+	d := decoder{obj: obj, where: "the request", code: CodeInvalidRequest}
+	ignored := d.ignored("", "context", "tool")
+	if d.err != nil {
+		return nil, d.err
+	}
 	rawCtx, ok := obj["context"]
 	if !ok || isNull(rawCtx) {
 		return nil, Errorf(CodeInvalidRequest, "the request has no `context` object")
@@ -45,7 +56,7 @@ func decodeRequest(obj Object) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Request{Context: *ctx, Tool: *tool}, nil
+	return &Request{Context: *ctx, Tool: *tool, Ignored: ignored}, nil
 }
 
 // DecodeContext reads a bare Context object.
@@ -90,6 +101,7 @@ func Decode(data []byte) (req *Request, whole bool, err error) {
 func decodeContext(obj Object) (*Context, error) {
 	d := decoder{obj: obj, where: "context", code: CodeInvalidRequest}
 	c := &Context{
+		Ignored:        d.ignored("context.", "root", "action", "access", "workspace_id", "conversation_id"),
 		Root:           d.str("root", true),
 		Action:         Action(d.str("action", true)),
 		WorkspaceID:    d.str("workspace_id", false),
@@ -121,6 +133,7 @@ func decodeContext(obj Object) (*Context, error) {
 func decodeTool(obj Object) (*Call, error) {
 	d := decoder{obj: obj, where: "tool", code: CodeInvalidRequest}
 	t := &Call{
+		Ignored:   d.ignored("tool.", "name", "arguments", "answers", "options"),
 		Name:      d.str("name", false),
 		Arguments: d.object("arguments"),
 		Answers:   d.object("answers"),
@@ -189,23 +202,41 @@ func (d *decoder) fail(format string, args ...any) {
 	}
 }
 
+// unknown lists the keys of the object that are none of keys, sorted.
+func (d *decoder) unknown(keys []string) []string {
+	var unknown []string
+	for k := range d.obj {
+		if !slices.Contains(keys, k) {
+			unknown = append(unknown, k)
+		}
+	}
+	slices.Sort(unknown)
+	return unknown
+}
+
 // known fails for the first key, in order, that is none of keys.
 func (d *decoder) known(keys ...string) {
-	var unknown []string
-next:
-	for k := range d.obj {
-		for _, want := range keys {
-			if k == want {
-				continue next
-			}
-		}
-		unknown = append(unknown, k)
-	}
-	if len(unknown) > 0 {
-		sort.Strings(unknown)
+	if unknown := d.unknown(keys); len(unknown) > 0 {
 		d.fail("unknown key %q: it would be a restriction that is not enforced; the keys are %s", unknown[0], strings.Join(keys, ", "))
 	}
 }
+
+// ignored lists the keys that are none of keys, with prefix before each. It fails for one that is nearly
+// a known key: whoever wrote it meant that one, and would not see that it is without effect.
+func (d *decoder) ignored(prefix string, keys ...string) []string {
+	var list []string
+	for _, k := range d.unknown(keys) {
+		if near := Misspelt(k, keys); near != "" {
+			d.fail("unknown key %q; did you mean %q? The keys are %s", k, near, strings.Join(keys, ", "))
+		}
+		list = append(list, prefix+k)
+	}
+	return list
+}
+
+// Misspelt returns the known key that an unknown one of a request is taken for, "" when
+// it resembles none. docs/wire.md has the rule.
+func Misspelt(unknown string, known []string) string { return nearest.Within(unknown, known, maxTypo) }
 
 func (d *decoder) raw(key string) (json.RawMessage, bool) {
 	raw, ok := d.obj[key]

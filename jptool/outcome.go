@@ -49,6 +49,8 @@ type Outcome struct {
 	Err *Error
 	// Question, when not nil: the tool needs input and is called again with it.
 	Question *Question
+	// Notes go with each of the three: what of the request was ignored.
+	Notes []string
 }
 
 // Question asks the user one thing. The tool keeps no state: the host calls it
@@ -107,12 +109,14 @@ func (o Outcome) Line() ([]byte, error) {
 			Transient bool     `json:"transient"`
 			Code      Code     `json:"code"`
 			Data      any      `json:"data,omitempty"`
-		}{"error", o.Err.Message, trace, o.Err.Transient, o.Err.Code, o.Err.Data})
+			Notes     []string `json:"notes,omitempty"`
+		}{"error", o.Err.Message, trace, o.Err.Transient, o.Err.Code, o.Err.Data, o.Notes})
 	case o.Question != nil:
 		return marshalPlain(struct {
 			Type     string    `json:"type"`
 			Question *Question `json:"question"`
-		}{"needs_input", o.Question})
+			Notes    []string  `json:"notes,omitempty"`
+		}{"needs_input", o.Question, o.Notes})
 	default:
 		return o.success()
 	}
@@ -135,6 +139,9 @@ func (o Outcome) success() ([]byte, error) {
 	line = AppendJSONString(line, o.Content)
 	if data != nil {
 		line = append(append(line, `,"data":`...), data...)
+	}
+	if len(o.Notes) > 0 {
+		line = appendList(append(line, `,"notes":`...), o.Notes, AppendJSONString)
 	}
 	return append(line, '}'), nil
 }

@@ -6,7 +6,13 @@ import "strings"
 // Word is the known word with the smallest edit distance without regard to case, if that is
 // small enough for a slip of the hand; of equals the first. Else it is "".
 func Word(word string, known []string) string {
-	best, found := max(1, len(word)/3)+1, ""
+	return Within(word, known, max(1, len(word)/3))
+}
+
+// Within returns the known word that is at most edits insertions, deletions, replacements or swaps of
+// neighbours away from word, without regard to case; the nearest, of equals the first. Else it is "".
+func Within(word string, known []string, edits int) string {
+	best, found := edits+1, ""
 	for _, k := range known {
 		if d := editDistance(strings.ToLower(word), strings.ToLower(k)); d < best {
 			best, found = d, k

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/nearest"
 )
 
 // Args describes how a struct defines arguments or options. Every exported field is
@@ -114,14 +115,21 @@ func argsOf(t reflect.Type, base []int) Args {
 	return list
 }
 
+// unknownArg is a name in a call that is not defined.
+type unknownArg struct {
+	path  string // with the list and place that it stands in
+	name  string
+	among Args // what could stand there
+}
+
 // unknown lists the names in obj, and in the objects of its lists, that are not
 // defined, sorted.
-func (list Args) unknown(obj jptool.Object) []string {
-	var names []string
+func (list Args) unknown(obj jptool.Object) []unknownArg {
+	var found []unknownArg
 	for name, raw := range obj {
 		i := slices.IndexFunc(list, func(a Arg) bool { return a.Name == name })
 		if i < 0 {
-			names = append(names, name)
+			found = append(found, unknownArg{name, name, list})
 			continue
 		}
 		if list[i].Kind != KindObjects || string(raw) == "null" {
@@ -134,12 +142,46 @@ func (list Args) unknown(obj jptool.Object) []string {
 				continue // the decoder says what is wrong
 			}
 			for _, sub := range list[i].Items.unknown(inner) {
-				names = append(names, fmt.Sprintf("%s[%d].%s", name, n, sub))
+				sub.path = fmt.Sprintf("%s[%d].%s", name, n, sub.path)
+				found = append(found, sub)
 			}
 		}
 	}
-	slices.Sort(names)
+	slices.SortFunc(found, func(a, b unknownArg) int { return strings.Compare(a.path, b.path) })
+	return found
+}
+
+func (list Args) names() []string {
+	names := make([]string, len(list))
+	for i, a := range list {
+		names[i] = a.Name
+	}
 	return names
+}
+
+// ignored lists what of the arguments the tool does not know. An argument that is nearly
+// a known one is an error: `dryrun` would change files.
+func (d *definition) ignored(arguments jptool.Object) ([]string, error) {
+	var names []string
+	for _, u := range d.args.unknown(arguments) {
+		if near := jptool.Misspelt(u.name, u.among.names()); near != "" {
+			return nil, jptool.Errorf(jptool.CodeInvalidArguments, "%s has no argument %q; did you mean %q?", d.name, u.path, near)
+		}
+		names = append(names, u.path)
+	}
+	return names, nil
+}
+
+// checkOptions refuses options that the tool does not know: an option restricts, as
+// `suppress` does, and one without effect would be a restriction that nobody enforces.
+func (d *definition) checkOptions(options jptool.Object) error {
+	for _, u := range d.options.unknown(options) {
+		if near := nearest.Word(u.name, d.options.names()); near != "" {
+			return jptool.Errorf(jptool.CodeInvalidArguments, "%s has no option %q; did you mean %q?", d.name, u.path, near)
+		}
+		return jptool.Errorf(jptool.CodeInvalidArguments, "%s has no option %q; its options are %s", d.name, u.path, strings.Join(d.options.names(), ", "))
+	}
+	return nil
 }
 
 // decode fills the struct that into points to.

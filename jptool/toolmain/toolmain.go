@@ -16,6 +16,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 
 	"golang.org/x/term"
 
@@ -29,7 +30,7 @@ const (
 	ExitBadRequest = 2 // a request that cannot be used
 )
 
-// maxRemarks bounds the remarks on unknown arguments.
+// maxRemarks bounds the notes on what was ignored.
 const maxRemarks = 10
 
 // MaxRequest is the largest request body in bytes.
@@ -127,18 +128,29 @@ func answer[A, O any](ctx context.Context, t Tool[A, O], s Streams) (out jptool.
 	if err != nil {
 		return out, err
 	}
+	ignored, err := def.ignored(req.Tool.Arguments)
+	if err != nil {
+		return out, err
+	}
+	if err := def.checkOptions(req.Tool.Options); err != nil {
+		return out, err
+	}
+	notes := ignoredNotes(slices.Concat(req.Ignored, req.Context.Ignored, req.Tool.Ignored), ignored)
+	for _, n := range notes {
+		fmt.Fprintf(s.Stderr, "%s: %s\n", t.Name, n)
+	}
+	defer func() {
+		if err != nil {
+			out, err = Failure(err), nil
+		}
+		out.Notes = append(out.Notes, notes...)
+	}()
 	args, options := new(A), new(O)
 	if err := def.args.decode("argument", t.Name, req.Tool.Arguments, args); err != nil {
 		return out, err
 	}
 	if err := def.options.decode("option", t.Name, req.Tool.Options, options); err != nil {
 		return out, err
-	}
-	for i, name := range def.args.unknown(req.Tool.Arguments) {
-		if i == maxRemarks {
-			break
-		}
-		fmt.Fprintf(s.Stderr, "%s: argument %.100q is not known and was ignored\n", t.Name, name)
 	}
 	ws, err := req.Context.Open()
 	if err != nil {
@@ -153,6 +165,23 @@ func answer[A, O any](ctx context.Context, t Tool[A, O], s Streams) (out jptool.
 		Preview: req.Context.Action == jptool.FormatArguments, answers: req.Tool.Answers,
 	}
 	return t.Run(call, args, options)
+}
+
+// ignoredNotes says what of the request nobody reads.
+func ignoredNotes(keys, arguments []string) []string {
+	var notes []string
+	for _, list := range []struct {
+		what  string
+		names []string
+	}{{"key", keys}, {"argument", arguments}} {
+		for _, name := range list.names {
+			if len(notes) == maxRemarks {
+				return append(notes, "more of the request is not known and was ignored")
+			}
+			notes = append(notes, fmt.Sprintf("%s %.100q is not known and was ignored", list.what, name))
+		}
+	}
+	return notes
 }
 
 // Failure makes the error Outcome of err.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"reflect"
 	"regexp"
@@ -199,13 +200,80 @@ func TestArgumentForms(t *testing.T) {
 	if got.args.From == nil || *got.args.From != 2 || len(got.args.Edits) != 1 || got.args.Output != "content" {
 		t.Errorf("got %+v", got.args)
 	}
-	_, _, stderr := run(t, &got, strings.NewReader(`{"context":`+ctx+`,"tool":{"arguments":{"path":"x","dryrun":true}}}`))
-	if !strings.Contains(stderr, `"dryrun"`) {
-		t.Errorf("an unknown argument went without a remark: %q", stderr)
+}
+
+// Nobody would enforce what a misspelt key asks for, and nobody would notice.
+func TestMisspeltKeysAreErrors(t *testing.T) {
+	root := jptooltest.TempRoot(t)
+	ctx := jptooltest.Context(t, root)
+	bare := func(key string) string { return strings.TrimSuffix(ctx, "}") + `,` + key + `}` }
+	whole := func(ctx, tool, more string) string { return `{"context":` + ctx + `,"tool":` + tool + more + `}` }
+	const tool = `{"arguments":{"path":"x"}}`
+	for name, c := range map[string]struct {
+		stdin string
+		args  []string
+		says  string // "" for a success
+	}{
+		"access in a Context":      {bare(`"acces":{"fs":[{"path":"."}]}`), []string{"--path", "x"}, `unknown key \"acces\"; did you mean \"access\"?`},
+		"access without a value":   {bare(`"acess":null`), []string{"--path", "x"}, `did you mean \"access\"?`},
+		"access in capitals":       {bare(`"ACCESS":{}`), []string{"--path", "x"}, `did you mean \"access\"?`},
+		"access in a request":      {whole(bare(`"accsse":{}`), tool, ""), nil, `did you mean \"access\"?`},
+		"access in two arguments":  {"", []string{bare(`"acccess":{}`), tool}, `did you mean \"access\"?`},
+		"root":                     {`{"context":{"rooot":"/","action":"run"},"tool":{}}`, nil, `did you mean \"root\"?`},
+		"tool beside it":           {whole(ctx, tool, `,"tools":{}`), nil, `did you mean \"tool\"?`},
+		"options":                  {whole(ctx, `{"arguments":{"path":"x"},"option":{"gitignore":true}}`, ""), nil, `did you mean \"options\"?`},
+		"options in two arguments": {"", []string{ctx, `{"arguments":{"path":"x"},"optons":{}}`}, `did you mean \"options\"?`},
+		"an argument":              {whole(ctx, `{"arguments":{"path":"x","dryrun":true}}`, ""), nil, `demo has no argument \"dryrun\"; did you mean \"dry_run\"?`},
+		"a required argument":      {whole(ctx, `{"arguments":{"pth":"x"}}`, ""), nil, `did you mean \"path\"?`},
+		"an argument in a list":    {whole(ctx, `{"arguments":{"path":"x","patterns":[{"old":"a"},{"old":"b","nwe":"c"}]}}`, ""), nil, `demo has no argument \"patterns[1].nwe\"; did you mean \"new\"?`},
+		"an option by flag":        {ctx, []string{"--path", "x", "--option", "gitignor=false"}, `demo has no option \"gitignor\"; did you mean \"gitignore\"?`},
+		"an option in a request":   {whole(ctx, `{"arguments":{"path":"x"},"options":{"git_ignore":false}}`, ""), nil, `did you mean \"gitignore\"?`},
+		"another tool's option":    {ctx, []string{"--path", "x", "--option", "suppress=.env"}, `demo has no option \"suppress\"; its options are gitignore, max`},
+		"an option without value":  {whole(ctx, `{"arguments":{"path":"x"},"options":{"sup":null}}`, ""), nil, `its options are`},
+		"control":                  {whole(ctx, `{"arguments":{"path":"x"},"options":{"gitignore":false}}`, ""), nil, ""},
+	} {
+		var got call
+		code, out, _ := run(t, &got, strings.NewReader(c.stdin), c.args...)
+		switch {
+		case c.says == "":
+			if code != 0 {
+				t.Errorf("%s: exit %d, %s; want a success", name, code, out)
+			}
+		case code != ExitBadRequest || !strings.Contains(out, c.says) || got.args.Path != "":
+			t.Errorf("%s: exit %d, %s; want exit 2, a message with %s, and the tool not run", name, code, out, c.says)
+		}
 	}
-	_, _, stderr = run(t, &got, strings.NewReader(`{"context":`+ctx+`,"tool":{"arguments":{"path":"x","patterns":[{"old":"a"},{"old":"b","nwe":"c"}]}}}`))
-	if !strings.Contains(stderr, `"patterns[1].nwe"`) {
-		t.Errorf("an unknown key in a list went without a remark: %q", stderr)
+}
+
+func TestIgnoredKeysAreNamedInNotes(t *testing.T) {
+	ctx := strings.TrimSuffix(jptooltest.Context(t, jptooltest.TempRoot(t)), "}") + `,"deadline_ms":5}`
+	whole := func(path, answers string) string {
+		return `{"context":` + ctx + `,"tool":{"arguments":{"path":"` + path + `","colour":"red","patterns":{"old":"a","remark":"b"}},"answers":` + answers + `,"trace_id":"t"},"protocol":2}`
+	}
+	want := []string{
+		`key "protocol" is not known and was ignored`, `key "context.deadline_ms" is not known and was ignored`, `key "tool.trace_id" is not known and was ignored`,
+		`argument "colour" is not known and was ignored`, `argument "patterns[0].remark" is not known and was ignored`,
+	}
+	for kind, body := range map[string]string{"success": whole("x", "{}"), "needs_input": whole("ask", "{}"), "error": whole("ask", `{"sure":false}`)} {
+		_, out, stderr := run(t, new(call), strings.NewReader(body))
+		var o struct {
+			Type  string
+			Notes []string
+		}
+		if err := json.Unmarshal([]byte(out), &o); err != nil || o.Type != kind || !reflect.DeepEqual(o.Notes, want) {
+			t.Errorf("%s; want a %s with notes %q", out, kind, want)
+		}
+		if !strings.Contains(stderr, `"colour"`) {
+			t.Errorf("standard error lacks the remark: %q", stderr)
+		}
+	}
+	many := `{"path":"x"`
+	for i := range 30 {
+		many += fmt.Sprintf(`,"unknown_argument_%02d":1`, i)
+	}
+	_, out, _ := run(t, new(call), strings.NewReader(`{"context":`+ctx+`,"tool":{"arguments":`+many+`}}}`))
+	if n := strings.Count(out, "was ignored"); n != maxRemarks+1 || !strings.Contains(out, "more of the request") {
+		t.Errorf("%d notes for 30 unknown arguments: %s", n, out)
 	}
 }
 
