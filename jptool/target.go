@@ -32,6 +32,18 @@ func (t *Target) Kind() Kind { return t.kind }
 // Lexical returns the path as the caller named it, normalised.
 func (t *Target) Lexical() string { return t.rel.String() }
 
+// Place returns the canonical absolute path. It is for comparing and for digests, and never shown to a
+// model: below a mount it names a place outside of the workspace.
+func (t *Target) Place() string {
+	switch {
+	case t.at.outside:
+		return t.at.path
+	case t.at.path == "":
+		return t.w.root
+	}
+	return strings.TrimSuffix(t.w.root, "/") + "/" + t.at.path
+}
+
 // Path returns the canonical workspace-relative path, for messages and results: "."
 // for the root; below a mount the mount's path goes before.
 func (t *Target) Path() string { return t.w.policy.display(t.at) }

@@ -21,6 +21,14 @@ func (c *Call) AskBool(q jptool.Question) (yes bool, asked *jptool.Outcome, err 
 	return yes, nil, nil
 }
 
+// Ended is what Run returns when asked is the Outcome of the call, or err its error.
+func Ended(asked *jptool.Outcome, err error) (jptool.Outcome, error) {
+	if err != nil || asked == nil {
+		return jptool.Outcome{}, err
+	}
+	return *asked, nil
+}
+
 // tokenFits reports whether the answer was given for what q approves. An answer
 // without a token comes from an older host and is taken as it is.
 func (c *Call) tokenFits(q jptool.Question) bool {

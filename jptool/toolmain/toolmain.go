@@ -60,6 +60,7 @@ type Call struct {
 	// Stderr takes remarks for people.
 	Stderr io.Writer
 
+	tool    string
 	answers jptool.Object
 }
 
@@ -162,7 +163,7 @@ func answer[A, O any](ctx context.Context, t Tool[A, O], s Streams) (out jptool.
 	}
 	call := &Call{
 		Context: ctx, Workspace: ws, Stderr: s.Stderr,
-		Preview: req.Context.Action == jptool.FormatArguments, answers: req.Tool.Answers,
+		Preview: req.Context.Action == jptool.FormatArguments, answers: req.Tool.Answers, tool: t.Name,
 	}
 	return t.Run(call, args, options)
 }

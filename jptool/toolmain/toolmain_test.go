@@ -304,6 +304,14 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
+func TestToken(t *testing.T) {
+	for _, other := range [][]string{{"ab"}, {"", "ab"}, {"a", "b", ""}, {"b", "a"}, {"a", "1:b"}} {
+		if Token(other...) == Token("a", "b") {
+			t.Errorf("%q has the token of a, b", other)
+		}
+	}
+}
+
 func TestVersion(t *testing.T) {
 	code, out, _ := run(t, new(call), failingReader{}, "--version")
 	if want := regexp.MustCompile(`^demo \S+( [0-9a-f]{40})? \(go\S+.*, \w+/\w+\)\n$`); code != 0 || !want.MatchString(out) {

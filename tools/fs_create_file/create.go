@@ -56,7 +56,7 @@ type creation struct {
 // run goes through these steps, and changes something in the last one only:
 //
 //	path · create or update · the name · suppress · what is there · the one that is needed · expected_digest ·
-//	(preview ends here) · question overwrite_file · write
+//	(preview ends here) · is it what the preview showed? · question overwrite_file · write
 func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	defer fskit.Bound(c, o.Deadline)()
 	t, err := c.Workspace.CheckEntry(a.Path, jptool.Create|jptool.Update)
@@ -118,8 +118,8 @@ func (c *creation) create() (jptool.Outcome, error) {
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
-	if c.Preview {
-		return c.preview("Would create", missing), nil
+	if out, err := c.Confirm(func() (toolmain.Preview, error) { return c.preview("Would create", missing, "nothing"), nil }); out != nil || err != nil {
+		return toolmain.Ended(out, err)
 	}
 	made, err := safewrite.MakeParents(c.t)
 	if err != nil {
@@ -136,16 +136,12 @@ func (c *creation) create() (jptool.Outcome, error) {
 
 func (c *creation) overwrite(there fs.FileInfo) (jptool.Outcome, error) {
 	content := []byte(c.args.Content)
-	if c.Preview && c.args.ExpectedDigest == "" {
-		return c.preview(fmt.Sprintf("Would overwrite (now %s)", fskit.Bytes(there.Size())), nil), nil
-	}
 	f, err := safewrite.Lock(c, c.t)
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
 	defer f.Close()
-	// Without `read` nobody learns anything of the old content, so the answer is bound to
-	// the new one only. Content of another size is not the same, and not read to see that.
+	// Content of another size is not the same, and not read to see that.
 	old, readable := "", c.t.Granted().Has(jptool.Read)
 	if c.args.ExpectedDigest != "" || readable && there.Size() == int64(len(content)) {
 		if old, err = f.Digest(); err != nil {
@@ -157,22 +153,25 @@ func (c *creation) overwrite(there fs.FileInfo) (jptool.Outcome, error) {
 			return jptool.Outcome{}, err
 		}
 	}
-	if c.Preview {
-		return c.preview(fmt.Sprintf("Would overwrite (now %s)", fskit.Bytes(there.Size())), nil), nil
+	same := old == fskit.DigestBytes(content)
+	if out, err := c.Confirm(func() (toolmain.Preview, error) {
+		fi, err := f.Stat()
+		if err != nil {
+			return toolmain.Preview{}, err
+		}
+		version, err := f.Version()
+		return c.preview(fmt.Sprintf("Would overwrite (now %s)", fskit.Bytes(fi.Size())), nil, version), err
+	}); out != nil || err != nil {
+		return toolmain.Ended(out, err)
 	}
-	if old == fskit.DigestBytes(content) {
+	if same {
 		return c.done("unchanged", []string{}), nil
 	}
-	if readable {
-		if old, err = f.Version(); err != nil {
-			return jptool.Outcome{}, err
-		}
+	if old, err = f.Version(); err != nil {
+		return jptool.Outcome{}, err
 	}
 	if asked, err := c.ask(f, old); asked != nil || err != nil {
-		if err != nil {
-			return jptool.Outcome{}, err
-		}
-		return *asked, nil
+		return toolmain.Ended(asked, err)
 	}
 	if err := f.Stage(content); err != nil {
 		return jptool.Outcome{}, err
@@ -199,7 +198,7 @@ func (c *creation) ask(f *safewrite.File, old string) (*jptool.Outcome, error) {
 	sizes := fmt.Sprintf("now: %s\nnew: %s", fskit.Bytes(fi.Size()), describe(c.args.Content))
 	yes, asked, err := c.AskBool(jptool.Question{
 		ID: "overwrite_file", Text: text, PreAmble: &sizes, Default: false,
-		Token: fskit.Token("overwrite_file", c.t.Path(), old, fskit.DigestBytes([]byte(c.args.Content))),
+		Token: toolmain.Token("overwrite_file", c.t.Path(), old, fskit.DigestBytes([]byte(c.args.Content))),
 	})
 	if err == nil && asked == nil && !yes {
 		err = toolmain.Declined("%s exists already, and overwriting it was not allowed; nothing was written", path)
@@ -240,8 +239,9 @@ func named(paths []string) string {
 // maxPreview bounds the content in a preview, in bytes.
 const maxPreview = 64 << 10
 
-// preview says what would be done and shows the content, which is the caller's own.
-func (c *creation) preview(what string, missing []*jptool.Target) jptool.Outcome {
+// preview says what would be done and shows the content, which is the caller's own. old is what was seen at
+// the path.
+func (c *creation) preview(what string, missing []*jptool.Target, old string) toolmain.Preview {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s file %s: %s.", what, fskit.Named(c.t.Path()), describe(c.args.Content))
 	if len(missing) > 0 {
@@ -255,7 +255,7 @@ func (c *creation) preview(what string, missing []*jptool.Target) jptool.Outcome
 		}
 		b.WriteString("\n\n" + strings.TrimSuffix(fskit.Plain(shown), "\n") + note + "\n")
 	}
-	return jptool.Outcome{Content: b.String()}
+	return toolmain.Preview{Text: b.String(), Seen: []string{c.t.Place(), old, fskit.DigestBytes([]byte(c.args.Content))}}
 }
 
 // describe is the size of the new content: "12 bytes, 2 lines".

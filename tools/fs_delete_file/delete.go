@@ -53,8 +53,8 @@ type deletion struct {
 
 // run goes through these steps, and changes something in the last one only:
 //
-//	path · delete · suppress · what is there · expected_digest · (preview ends here) · question
-//	delete_dirty_file · remove · remove the parent if it is empty
+//	path · delete · suppress · what is there · expected_digest · (preview ends here) · is it what the preview
+//	showed? · question delete_dirty_file · remove · remove the parent if it is empty
 func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	defer fskit.Bound(c, o.Deadline)()
 	t, err := c.Workspace.CheckDelete(a.Path)
@@ -75,16 +75,12 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 		defer d.held.Close()
 	}
 	dirty, reason := gitguard.State(c.Workspace, t)
-	if c.Preview {
-		return d.preview(dirty, reason), nil
+	if out, err := c.Confirm(func() (toolmain.Preview, error) { return d.preview(dirty, reason) }); out != nil || err != nil {
+		return toolmain.Ended(out, err)
 	}
 	if dirty {
-		asked, err := d.ask(reason)
-		if err != nil {
-			return jptool.Outcome{}, err
-		}
-		if asked != nil {
-			return *asked, nil
+		if asked, err := d.ask(reason); asked != nil || err != nil {
+			return toolmain.Ended(asked, err)
 		}
 	}
 	return d.remove()
@@ -122,7 +118,7 @@ func (d *deletion) hold(expected string) (err error) {
 			return jptool.Errorf(jptool.CodeWrongType, "%s is a symlink and has no digest; leave expected_digest out to delete the link", fskit.Named(d.t.Path()))
 		}
 	}
-	if d.kind != "file" || !d.t.Granted().Has(jptool.Read) || d.Preview && expected == "" {
+	if d.kind != "file" || !d.t.Granted().Has(jptool.Read) {
 		return nil
 	}
 	d.held, err = safewrite.Hold(d, d.t)
@@ -144,14 +140,7 @@ func (d *deletion) hold(expected string) (err error) {
 
 // ask asks because of what git does not have. The answer is for this content.
 func (d *deletion) ask(reason string) (*jptool.Outcome, error) {
-	content := ""
-	var err error
-	switch {
-	case d.held != nil:
-		content, err = d.held.Version()
-	case d.kind == "symlink" && d.t.Granted().Has(jptool.Read):
-		content, err = linkText(d.t)
-	}
+	content, err := safewrite.Seen(d, d.t, d.there, d.held)
 	if err != nil {
 		return nil, err
 	}
@@ -160,21 +149,12 @@ func (d *deletion) ask(reason string) (*jptool.Outcome, error) {
 		ID:      "delete_dirty_file",
 		Text:    fmt.Sprintf("Git could not bring back the %s %s (%s). Delete it?", d.kind, path, reason),
 		Default: false,
-		Token:   fskit.Token("delete_dirty_file", d.t.Path(), d.kind, content),
+		Token:   toolmain.Token("delete_dirty_file", d.t.Path(), d.kind, content),
 	})
 	if err == nil && asked == nil && !yes {
 		err = toolmain.Declined("deleting %s was not allowed, because git could not bring it back (%s); it is still there", path, reason)
 	}
 	return asked, err
-}
-
-func linkText(t *jptool.Target) (string, error) {
-	dir, path, err := t.Base()
-	if err != nil {
-		return "", err
-	}
-	text, err := dir.Readlink(path)
-	return text, t.Fail(err)
 }
 
 func (d *deletion) remove() (jptool.Outcome, error) {
@@ -212,7 +192,7 @@ func (d *deletion) remove() (jptool.Outcome, error) {
 	return jptool.Outcome{Content: text, Data: res}, nil
 }
 
-func (d *deletion) preview(dirty bool, reason string) jptool.Outcome {
+func (d *deletion) preview(dirty bool, reason string) (toolmain.Preview, error) {
 	text := fmt.Sprintf("Would delete the %s %s", d.kind, fskit.Named(d.t.Path()))
 	if d.kind == "file" {
 		text += " (" + fskit.Bytes(d.there.Size()) + ")"
@@ -221,5 +201,6 @@ func (d *deletion) preview(dirty bool, reason string) jptool.Outcome {
 	if dirty {
 		text += fmt.Sprintf(" Git could not bring it back (%s).", reason)
 	}
-	return jptool.Outcome{Content: text + "\n"}
+	content, err := safewrite.Seen(d, d.t, d.there, d.held)
+	return toolmain.Preview{Text: text + "\n", Seen: []string{d.t.Place(), d.kind, content}}, err
 }

@@ -49,8 +49,12 @@ func run(c *toolmain.Call, args *arguments, opts *options) (jptool.Outcome, erro
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
-	if c.Preview {
-		return g.preview(c)
+	planned, err := walk.Plan(c.Workspace, g.walk)
+	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	if out, err := c.Confirm(func() (toolmain.Preview, error) { return g.preview(planned), nil }); out != nil || err != nil {
+		return toolmain.Ended(out, err)
 	}
 	ctx := c.Context
 	seconds := 60
@@ -62,7 +66,7 @@ func run(c *toolmain.Call, args *arguments, opts *options) (jptool.Outcome, erro
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(seconds)*time.Second)
 		defer cancel()
 	}
-	return g.search(ctx, c.Workspace)
+	return g.search(ctx, planned)
 }
 
 // grep is one call, ready to run.
@@ -104,11 +108,7 @@ func newGrep(c *toolmain.Call, args *arguments, opts *options) (*grep, error) {
 	return g, err
 }
 
-func (g *grep) preview(c *toolmain.Call) (jptool.Outcome, error) {
-	starts, err := walk.Plan(c.Workspace, g.walk)
-	if err != nil {
-		return jptool.Outcome{}, err
-	}
+func (g *grep) preview(planned *walk.Planned) toolmain.Preview {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Search for the regular expression %s %s", jptool.Quote(g.args.Pattern), g.where())
 	if g.args.CaseInsensitive {
@@ -128,10 +128,10 @@ func (g *grep) preview(c *toolmain.Call) (jptool.Outcome, error) {
 			fmt.Fprintf(&b, " with %d lines of context", g.args.Context)
 		}
 	}
-	for _, n := range walk.StartNotes(starts) {
+	for _, n := range walk.StartNotes(planned.Starts()) {
 		b.WriteString("\nNote: " + n)
 	}
-	return jptool.Outcome{Content: b.String()}, nil
+	return toolmain.Preview{Text: b.String(), Seen: planned.Places()}
 }
 
 // where says what is searched.

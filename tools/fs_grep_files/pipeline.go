@@ -39,7 +39,7 @@ type budget struct{ results, details atomic.Int64 }
 
 // search walks, searches and collects: the walk makes jobs in order, workers take them,
 // and the results are put together in the same order. All three go on at once.
-func (g *grep) search(ctx context.Context, ws *jptool.Workspace) (jptool.Outcome, error) {
+func (g *grep) search(ctx context.Context, planned *walk.Planned) (jptool.Outcome, error) {
 	var b budget
 	b.results.Store(int64(g.max))
 	b.details.Store(maxDetails)
@@ -63,7 +63,7 @@ func (g *grep) search(ctx context.Context, ws *jptool.Workspace) (jptool.Outcome
 			r.take(j)
 		}
 	}()
-	walked, err := walk.Walk(ctx, ws, g.walk, func(batch *walk.Batch) error {
+	walked, err := planned.Walk(ctx, func(batch *walk.Batch) error {
 		for from := 0; from < len(batch.Paths); from += jobFiles {
 			j := &job{batch: *batch, from: from, to: min(from+jobFiles, len(batch.Paths)), done: make(chan struct{})}
 			batch.Hold()

@@ -189,7 +189,11 @@ func TestDeadline(t *testing.T) {
 	defer cancel()
 	g.matcher = mustCompile(t, "hit")
 	g.walk.Open = true
-	out, err := g.search(ctx, ws)
+	planned, err := walk.Plan(ws, g.walk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := g.search(ctx, planned)
 	if err != nil || !out.Data.(*data).Partial || !strings.Contains(out.Content, "the time limit was reached") {
 		t.Errorf("got %+v, %v", out, err)
 	}

@@ -46,8 +46,12 @@ func run(c *toolmain.Call, args *arguments, opts *options) (jptool.Outcome, erro
 		return jptool.Outcome{}, err
 	}
 	most := valueOr(args.MaxResults, defaultResults)
-	if c.Preview {
-		return preview(c, args, o, most)
+	planned, err := walk.Plan(c.Workspace, o)
+	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	if out, err := c.Confirm(func() (toolmain.Preview, error) { return preview(planned, args, o, most), nil }); out != nil || err != nil {
+		return toolmain.Ended(out, err)
 	}
 	ctx := c.Context
 	if seconds := valueOr(opts.Deadline, 60); seconds > 0 {
@@ -56,7 +60,7 @@ func run(c *toolmain.Call, args *arguments, opts *options) (jptool.Outcome, erro
 		defer cancel()
 	}
 	var found listing
-	got, err := walk.Walk(ctx, c.Workspace, o, func(b *walk.Batch) error {
+	got, err := planned.Walk(ctx, func(b *walk.Batch) error {
 		found.add(b.Paths, most)
 		return nil
 	})
@@ -79,11 +83,7 @@ func walkOptions(c *toolmain.Call, args *arguments, opts *options) (walk.Options
 	return o, err
 }
 
-func preview(c *toolmain.Call, args *arguments, o walk.Options, most int) (jptool.Outcome, error) {
-	starts, err := walk.Plan(c.Workspace, o)
-	if err != nil {
-		return jptool.Outcome{}, err
-	}
+func preview(planned *walk.Planned, args *arguments, o walk.Options, most int) toolmain.Preview {
 	var b strings.Builder
 	b.WriteString("List files")
 	switch {
@@ -107,10 +107,10 @@ func preview(c *toolmain.Call, args *arguments, o walk.Options, most int) (jptoo
 	if o.After != "" {
 		b.WriteString(", after " + walk.Show(o.After))
 	}
-	for _, n := range walk.StartNotes(starts) {
+	for _, n := range walk.StartNotes(planned.Starts()) {
 		b.WriteString("\nNote: " + n)
 	}
-	return jptool.Outcome{Content: b.String()}, nil
+	return toolmain.Preview{Text: b.String(), Seen: planned.Places()}
 }
 
 func quoted(list []string) string {

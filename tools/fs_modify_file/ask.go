@@ -2,10 +2,7 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
@@ -45,7 +42,7 @@ func (ch *change) askBroadRegex() (*jptool.Outcome, error) {
 	yes, asked, err := ch.call.AskBool(jptool.Question{
 		ID:   askBroadReplacement,
 		Text: fmt.Sprintf("The regex %s matches whatever is in the file. Replace with it?", strings.Join(broad, ", ")), Default: false,
-		Token: tokenOf(token...),
+		Token: toolmain.Token(token...),
 	})
 	if err == nil && asked == nil && !yes {
 		err = toolmain.Declined("the regex %s is overly broad and was not allowed; use one that matches only the text to replace", strings.Join(broad, ", "))
@@ -125,17 +122,8 @@ func (ch *change) ask(id string, def any, format string, args ...any) (bool, *jp
 	}
 	patch := ch.patch()
 	return ch.call.AskBool(jptool.Question{
-		ID: id, Text: fmt.Sprintf(format, args...), PreAmble: &patch, Default: def, Token: tokenOf(parts...),
+		ID: id, Text: fmt.Sprintf(format, args...), PreAmble: &patch, Default: def, Token: toolmain.Token(parts...),
 	})
-}
-
-// tokenOf is a digest of the parts, each with its length.
-func tokenOf(parts ...string) string {
-	h := sha256.New()
-	for _, p := range parts {
-		h.Write([]byte(strconv.Itoa(len(p)) + ":" + p))
-	}
-	return hex.EncodeToString(h.Sum(nil))
 }
 
 // identity tells a change of the file from any other, by the old and the new content. Of

@@ -16,7 +16,7 @@ import (
 // file is one file of a change.
 type file struct {
 	t       *jptool.Target
-	lock    *safewrite.File // nil in a preview
+	lock    *safewrite.File
 	content *edit.Content
 	part    *part // when content is not the whole file
 
@@ -38,20 +38,22 @@ const (
 	binaryLook = 8 << 10
 )
 
-// read locks all files and reads them; a preview only reads.
+// read locks all files and reads them. A preview opens them for reading only, and sees what the run will see.
 func (ch *change) read(expectedDigest string) error {
-	if !ch.call.Preview {
-		targets := make([]*jptool.Target, len(ch.files))
-		for i, f := range ch.files {
-			targets[i] = f.t
-		}
-		locks, err := safewrite.LockAll(ch.call, targets)
-		if err != nil {
-			return err
-		}
-		for i, f := range ch.files {
-			f.lock = locks[i]
-		}
+	lock := safewrite.LockAll
+	if ch.call.Preview {
+		lock = safewrite.HoldAll
+	}
+	targets := make([]*jptool.Target, len(ch.files))
+	for i, f := range ch.files {
+		targets[i] = f.t
+	}
+	locks, err := lock(ch.call, targets)
+	if err != nil {
+		return err
+	}
+	for i, f := range ch.files {
+		f.lock = locks[i]
 	}
 	for _, f := range ch.files {
 		if err := ch.call.Err(); err != nil {
@@ -86,21 +88,19 @@ func (f *file) digestOld() (err error) {
 
 // load reads one file, or as much of it as its patterns can touch.
 func (ch *change) load(f *file, most int64) error {
-	if f.lock != nil {
-		// Before the rest is read: a binary file can have any size.
-		head := make([]byte, binaryLook)
-		n, err := f.lock.ReadAt(head, 0)
-		if err == nil || err == io.EOF {
-			err = checkText(f.path(), head[:n])
-		}
-		if err != nil {
-			return err
-		}
-		if done, err := ch.loadPart(f); err != nil || done && int64(len(f.content.Old())) <= most {
-			return err
-		}
-		f.part = nil
+	// Before the rest is read: a binary file can have any size.
+	head := make([]byte, binaryLook)
+	n, err := f.lock.ReadAt(head, 0)
+	if err == nil || err == io.EOF {
+		err = checkText(f.path(), head[:n])
 	}
+	if err != nil {
+		return err
+	}
+	if done, err := ch.loadPart(f); err != nil || done && int64(len(f.content.Old())) <= most {
+		return err
+	}
+	f.part = nil
 	content, err := f.read(most)
 	if err == nil {
 		err = checkText(f.path(), content)
@@ -110,44 +110,14 @@ func (ch *change) load(f *file, most int64) error {
 }
 
 func (f *file) read(most int64) ([]byte, error) {
-	tooLarge := func(size int64) error {
-		return jptool.Errorf(jptool.CodeTooLarge, "%s has %d bytes; the files of one call may have %d MiB together", jptool.Quote(f.path()), size, maxBytes>>20)
-	}
-	if f.lock != nil {
-		fi, err := f.lock.Stat()
-		if err != nil {
-			return nil, err
-		}
-		if fi.Size() > most {
-			return nil, tooLarge(fi.Size())
-		}
-		return f.lock.Content()
-	}
-	r, err := f.t.Open()
+	fi, err := f.lock.Stat()
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	var b bytes.Buffer
-	_, err = io.CopyN(&b, r, binaryLook)
-	if err == nil {
-		if err := checkText(f.path(), b.Bytes()); err != nil {
-			return nil, err
-		}
-		if fi, err := r.Stat(); err == nil && fi.Size() > most {
-			return nil, tooLarge(fi.Size())
-		} else if err == nil {
-			b.Grow(int(fi.Size()) + bytes.MinRead)
-		}
-		_, err = b.ReadFrom(io.LimitReader(r, most+1-int64(b.Len())))
+	if fi.Size() > most {
+		return nil, jptool.Errorf(jptool.CodeTooLarge, "%s has %d bytes; the files of one call may have %d MiB together", jptool.Quote(f.path()), fi.Size(), maxBytes>>20)
 	}
-	if err != nil && err != io.EOF {
-		return nil, f.t.Fail(err)
-	}
-	if int64(b.Len()) > most {
-		return nil, tooLarge(int64(b.Len()))
-	}
-	return b.Bytes(), nil
+	return f.lock.Content()
 }
 
 // checkText refuses what cannot be edited as text without a guess.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -57,8 +58,8 @@ regex that matches anything), broad_change (more than half of the lines of a fil
 // run goes through these steps, and changes something in the last one only:
 //
 //	form of the arguments · policy and suppression of every file · question
-//	broad_replacement · lock, read, expected_digest · match · (preview and dry run end
-//	here) · questions broad_change, modify_dirty_file, apply_changes · write
+//	broad_replacement · lock, read, expected_digest · match · (preview ends here) · is it what
+//	the preview showed? · (dry run ends here) · questions broad_change, modify_dirty_file, apply_changes · write
 //
 // The locks are held from before reading until the end; a question gives them up, and
 // its token makes sure that the answer is for the same change.
@@ -77,7 +78,7 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	defer ch.close()
 	if !c.Preview && !a.DryRun {
 		if asked, err := ch.askBroadRegex(); asked != nil || err != nil {
-			return outcome(asked, err)
+			return toolmain.Ended(asked, err)
 		}
 	}
 	var mismatch error
@@ -90,28 +91,20 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 		}
 		return nil
 	})
-	switch {
-	case err != nil:
-		return jptool.Outcome{}, err
-	case mismatch != nil && c.Preview:
-		return jptool.Outcome{Content: "This call would fail: " + mismatch.Error()}, nil
-	case mismatch != nil:
-		return jptool.Outcome{}, mismatch
+	if err != nil || mismatch != nil {
+		return jptool.Outcome{}, cmp.Or(err, mismatch)
 	}
-	switch {
-	case len(ch.changed()) == 0:
-		return ch.outcome("No change: all patterns matched, but the result is what is there already.")
-	case c.Preview, a.DryRun:
-		if err := ch.limited(ch.digest); err != nil {
-			return jptool.Outcome{}, err
-		}
-		return ch.outcome("Would modify " + ch.names() + "; nothing was written.")
+	if out, err := c.Confirm(ch.preview); out != nil || err != nil {
+		return toolmain.Ended(out, err)
+	}
+	if len(ch.changed()) == 0 || a.DryRun {
+		return ch.wouldBe()
 	}
 	for _, ask := range []func() (*jptool.Outcome, error){
 		ch.askBroadChange, ch.askDirty, func() (*jptool.Outcome, error) { return ch.askApply(o) },
 	} {
 		if asked, err := ask(); asked != nil || err != nil {
-			return outcome(asked, err)
+			return toolmain.Ended(asked, err)
 		}
 	}
 	if err := ch.timeUp(); err != nil {
@@ -127,11 +120,27 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	return ch.outcome(title + ch.names())
 }
 
-func outcome(asked *jptool.Outcome, err error) (jptool.Outcome, error) {
-	if err != nil || asked == nil {
+// wouldBe is the outcome of a call that writes nothing.
+func (ch *change) wouldBe() (jptool.Outcome, error) {
+	if len(ch.changed()) == 0 {
+		return ch.outcome("No change: all patterns matched, but the result is what is there already.")
+	}
+	if err := ch.limited(ch.digest); err != nil {
 		return jptool.Outcome{}, err
 	}
-	return *asked, nil
+	return ch.outcome("Would modify " + ch.names() + "; nothing was written.")
+}
+
+func (ch *change) preview() (toolmain.Preview, error) {
+	var seen []string
+	for _, f := range ch.files {
+		seen = append(seen, f.t.Place())
+		if f.changed() {
+			seen = append(seen, f.identity()...)
+		}
+	}
+	out, err := ch.wouldBe()
+	return toolmain.Preview{Text: out.Content, Data: out.Data, Seen: seen}, err
 }
 
 func orTrue(b *bool) bool { return b == nil || *b }

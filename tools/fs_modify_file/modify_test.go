@@ -211,7 +211,7 @@ func TestDryRunAndPreview(t *testing.T) {
 	r.wantError(r.call(object{"patterns": []object{{"old": ".*", "new": "", "regex": true, "paths": "none"}}, "dry_run": true}), jptool.CodeNotFound, "none")
 	r.preview = true
 	r.wantOK(r.replace("a", "b"), "Would modify f")
-	r.wantOK(r.replace("c", "b"), "This call would fail: nothing was changed")
+	r.wantError(r.replace("c", "b"), jptool.CodeNoMatch, "#1")
 	r.wantFile("f", "a")
 }
 

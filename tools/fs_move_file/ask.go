@@ -13,22 +13,17 @@ import (
 // maxCounted bounds the count of entries in a question.
 const maxCounted = 1000
 
-// askOverwrite asks whether what is at the target may go. The answer is for that content.
+// askOverwrite asks whether what is at the target may go. The answer is for that content, and for what takes
+// its place.
 func (m *move) askOverwrite() (*jptool.Outcome, error) {
 	if m.onto == nil {
 		return nil, nil
 	}
-	what, content := "file", ""
-	var err error
-	switch {
-	case m.onto.Mode()&fs.ModeSymlink != 0:
+	what := "file"
+	if m.onto.Mode()&fs.ModeSymlink != 0 {
 		what = "symlink"
-		if m.target.Granted().Has(jptool.Read) {
-			content, err = linkText(m.target)
-		}
-	case m.heldTarget != nil:
-		content, err = m.heldTarget.Version()
 	}
+	seen, err := m.seen()
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +34,7 @@ func (m *move) askOverwrite() (*jptool.Outcome, error) {
 	}
 	yes, asked, err := m.AskBool(jptool.Question{
 		ID: "overwrite_file", Text: text, Default: false,
-		Token: fskit.Token("overwrite_file", m.source.Path(), m.target.Path(), what, content),
+		Token: toolmain.Token(append([]string{"overwrite_file", m.source.Path(), m.target.Path(), what}, seen...)...),
 	})
 	if err == nil && asked == nil && !yes {
 		err = toolmain.Declined("the target %s already exists, and overwriting it was not allowed; nothing was moved", path)
@@ -48,7 +43,7 @@ func (m *move) askOverwrite() (*jptool.Outcome, error) {
 }
 
 // askDirty asks before moving what git does not have: history and a revert would not
-// follow it.
+// follow it. The answer is for this content, and for these names.
 func (m *move) askDirty() (*jptool.Outcome, error) {
 	path := fskit.Named(m.source.Path())
 	text, count := "", ""
@@ -75,9 +70,13 @@ func (m *move) askDirty() (*jptool.Outcome, error) {
 		}
 		text = fmt.Sprintf("Git does not have the %s %s as it is (%s). Move it?", m.kind, path, reason)
 	}
+	seen, err := m.seen()
+	if err != nil {
+		return nil, err
+	}
 	yes, asked, err := m.AskBool(jptool.Question{
 		ID: "move_dirty_source", Text: text, Default: false,
-		Token: fskit.Token("move_dirty_source", m.source.Path(), m.target.Path(), m.kind, count),
+		Token: toolmain.Token(append([]string{"move_dirty_source", m.source.Path(), m.target.Path(), m.kind, count}, seen...)...),
 	})
 	if err == nil && asked == nil && !yes {
 		err = toolmain.Declined("moving %s was not allowed, because git does not have it as it is; nothing was moved", path)

@@ -56,6 +56,7 @@ type move struct {
 	kind           string
 	// Locked against the other tools where they may be read; else nil.
 	heldSource, heldTarget *safewrite.File
+	looked                 []string // by seen
 }
 
 // run goes through these steps, and changes something in the last one only:
@@ -63,7 +64,7 @@ type move struct {
 //	paths · delete on the source · create or update on the target · the target's name · same path · suppress · what is at
 //	the source · into itself · what is at the target and what is needed for it · rules in and below
 //	both ([jptool.Workspace.CheckMove]) · parents · expected_digest · (preview ends here) ·
-//	questions overwrite_file, move_dirty_source · move
+//	is it what the preview showed? · questions overwrite_file, move_dirty_source · move
 func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	defer fskit.Bound(c, o.Deadline)()
 	m, err := locate(c, a)
@@ -90,14 +91,12 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	if err := m.hold(a.ExpectedDigest); err != nil {
 		return jptool.Outcome{}, err
 	}
-	if c.Preview {
-		return m.preview(missing), nil
+	confirm := func() (*jptool.Outcome, error) {
+		return c.Confirm(func() (toolmain.Preview, error) { return m.preview(missing) })
 	}
-	for _, ask := range []func() (*jptool.Outcome, error){m.askOverwrite, m.askDirty} {
-		if asked, err := ask(); err != nil {
-			return jptool.Outcome{}, err
-		} else if asked != nil {
-			return *asked, nil
+	for _, ask := range []func() (*jptool.Outcome, error){confirm, m.askOverwrite, m.askDirty} {
+		if asked, err := ask(); asked != nil || err != nil {
+			return toolmain.Ended(asked, err)
 		}
 	}
 	return m.do()
@@ -193,9 +192,6 @@ func (m *move) hold(expected string) error {
 			return err
 		}
 	}
-	if m.Preview && expected == "" {
-		return nil
-	}
 	if err := m.lock(); err != nil || expected == "" {
 		return err
 	}
@@ -237,7 +233,7 @@ func (m *move) release() {
 	}
 }
 
-func (m *move) preview(missing []*jptool.Target) jptool.Outcome {
+func (m *move) preview(missing []*jptool.Target) (toolmain.Preview, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Would move %s %s to %s.", m.kind, fskit.Named(m.source.Path()), fskit.Named(m.target.Path()))
 	if m.onto != nil {
@@ -247,7 +243,25 @@ func (m *move) preview(missing []*jptool.Target) jptool.Outcome {
 		fmt.Fprintf(&b, " Directories to make: %s.", named(fskit.Paths(missing)))
 	}
 	b.WriteByte('\n')
-	return jptool.Outcome{Content: b.String()}
+	seen, err := m.seen()
+	return toolmain.Preview{Text: b.String(), Seen: append([]string{m.source.Place(), m.target.Place(), m.kind}, seen...)}, err
+}
+
+// seen is what a token takes of what moves and of what it replaces: all that is in a directory, too. It is looked at once.
+func (m *move) seen() ([]string, error) {
+	if m.looked != nil {
+		return m.looked, nil
+	}
+	source, err := safewrite.Seen(m, m.source, m.from, m.heldSource)
+	if err != nil {
+		return nil, err
+	}
+	onto, err := safewrite.Seen(m, m.target, m.onto, m.heldTarget)
+	if err != nil {
+		return nil, err
+	}
+	m.looked = []string{source, onto}
+	return m.looked, nil
 }
 
 func named(paths []string) string {

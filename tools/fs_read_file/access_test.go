@@ -89,10 +89,10 @@ func TestSuppressedUnderEitherName(t *testing.T) {
 	wantError(t, a, jptool.CodeAccessDenied, 1, "")
 }
 
-// The preview obeys the policy and looks at no file.
+// The preview obeys the policy, shows nothing of the content, and fails where the run would.
 func TestPreviewObeysThePolicy(t *testing.T) {
 	root := jptooltest.TempRoot(t)
-	jptooltest.Tree(t, root, "file secret/f topsecret", "file src/f hello", "symlink link src/f")
+	jptooltest.Tree(t, root, "file secret/f topsecret", "file src/f hello\\n2\\n3 and more\\n4\\n5\\n6\\n7\\n8\\n9\\n", "symlink link src/f")
 	preview := object{"action": "format_arguments"}
 	rules := []jptool.FsRule{jptooltest.Rule("", "read"), jptooltest.Rule("secret", "")}
 	for _, c := range []struct {
@@ -102,7 +102,7 @@ func TestPreviewObeysThePolicy(t *testing.T) {
 		{object{"path": "src/f"}, "Read src/f"},
 		{object{"path": "./src//f"}, "Read src/f"},
 		{object{"path": "link"}, "Read link (src/f)"},
-		{object{"path": "src/missing", "start_line": 3, "end_line": 7}, "Read src/missing, lines 3-7"},
+		{object{"path": "src/f", "start_line": 3, "end_line": 7}, "Read src/f, lines 3-7"},
 		{object{"path": "src/f", "start_line": 3}, "Read src/f, lines 3 to the end"},
 		{object{"path": "src/f", "start_line": 3, "end_line": 3}, "Read src/f, line 3"},
 		{object{"path": "src/f", "tail": 1}, "Read src/f, the last line"},
@@ -114,6 +114,8 @@ func TestPreviewObeysThePolicy(t *testing.T) {
 	}
 	wantError(t, call(t, root, object{"path": "secret/f"}, nil, preview, rules...), jptool.CodeAccessDenied, 1, "secret/f")
 	wantError(t, call(t, root, object{"path": "src/f"}, object{"suppress": "src"}, preview, rules...), jptool.CodeSuppressed, 1, "src/f")
+	wantError(t, call(t, root, object{"path": "src/missing"}, nil, preview, rules...), jptool.CodeNotFound, 1, "src/missing")
+	wantError(t, call(t, root, object{"path": "src/f", "start_line": 10}, nil, preview, rules...), jptool.CodeInvalidArguments, 2, "start_line 10")
 	wantError(t, call(t, root, object{"path": "../x"}, nil, preview, rules...), jptool.CodePathEscape, 1, "")
 	wantError(t, call(t, root, object{"path": "src/f", "start_line": 3, "end_line": 1}, nil, preview, rules...), jptool.CodeInvalidArguments, 2, "start_line 3")
 }

@@ -57,9 +57,18 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
-	if c.Preview {
-		return preview(t, a)
+	out, err := show(c, t, a, o)
+	if err != nil {
+		return jptool.Outcome{}, err
 	}
+	if asked, err := c.Confirm(func() (toolmain.Preview, error) { return preview(t, a) }); asked != nil || err != nil {
+		return toolmain.Ended(asked, err)
+	}
+	return out, nil
+}
+
+// show reads the file. A preview does so too, to fail where the run would.
+func show(c *toolmain.Call, t *jptool.Target, a *arguments, o *options) (jptool.Outcome, error) {
 	f, err := t.Open()
 	if err != nil {
 		return jptool.Outcome{}, openError(t, err)
@@ -100,17 +109,14 @@ func failed(t *jptool.Target, err error) error {
 	return t.Fail(err)
 }
 
-// preview says in one line what would be read, without looking at the file.
-func preview(t *jptool.Target, a *arguments) (jptool.Outcome, error) {
+// preview says in one line what would be read.
+func preview(t *jptool.Target, a *arguments) (toolmain.Preview, error) {
 	sel, err := selectionOf(a)
-	if err != nil {
-		return jptool.Outcome{}, err
-	}
 	name := jptool.Quote(t.Lexical())
 	if t.Lexical() != t.Path() {
 		name += fmt.Sprintf(" (%s)", jptool.Quote(t.Path()))
 	}
-	return jptool.Outcome{Content: fmt.Sprintf("Read %s%s", name, sel)}, nil
+	return toolmain.Preview{Text: fmt.Sprintf("Read %s%s", name, sel), Seen: []string{t.Place()}}, err
 }
 
 // limits are the caps of one call.

@@ -16,18 +16,6 @@ func Named(path string) string {
 	return "'" + path + "'"
 }
 
-// Token is a digest of what a question approves: an answer given for other parts does
-// not fit.
-func Token(parts ...string) string {
-	var b strings.Builder
-	for _, p := range parts {
-		b.WriteString(strconv.Itoa(len(p)))
-		b.WriteByte(':')
-		b.WriteString(p)
-	}
-	return DigestBytes([]byte(b.String()))
-}
-
 // Paths returns the canonical workspace-relative paths of targets, for `data`: an
 // empty list for none.
 func Paths(targets []*jptool.Target) []string {

@@ -2,14 +2,6 @@ package fskit
 
 import "testing"
 
-func TestToken(t *testing.T) {
-	for _, other := range [][]string{{"ab"}, {"", "ab"}, {"a", "b", ""}, {"b", "a"}, {"a", "1:b"}} {
-		if Token(other...) == Token("a", "b") {
-			t.Errorf("%q has the token of a, b", other)
-		}
-	}
-}
-
 func TestPlain(t *testing.T) {
 	for in, want := range map[string]string{
 		"a\tb\nü€ c":      "a\tb\nü€ c",

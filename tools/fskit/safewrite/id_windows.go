@@ -7,8 +7,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// fileID returns the numbers by which the system knows the file.
+// fileID returns the numbers by which the system knows the file; of one that is not open, none.
 func fileID(f *os.File, _ fs.FileInfo) (device, inode uint64) {
+	if f == nil {
+		return 0, 0
+	}
 	var info windows.ByHandleFileInformation
 	if windows.GetFileInformationByHandle(windows.Handle(f.Fd()), &info) != nil {
 		return 0, 0

@@ -1,6 +1,7 @@
 package safewrite
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -41,10 +42,26 @@ func (f *File) stageInPlace() error {
 		return err
 	}
 	f.grown = int64(len(f.want)) > fi.Size()
-	if err := allocate(f.f, int64(len(f.want))); err != nil {
+	if err := f.allocate(); err != nil {
 		return err
 	}
 	return step("allocated")
+}
+
+// allocate reserves room in the file. That changes its times, which Version may have taken for the
+// content: they are compared before, and taken anew after.
+func (f *File) allocate() error {
+	if f.asked != nil {
+		if now, err := stampOf(f.f); err != nil || now != *f.asked {
+			return cmp.Or(err, f.stale())
+		}
+	}
+	if err := allocate(f.f, int64(len(f.want))); err != nil || f.asked == nil {
+		return err
+	}
+	now, err := stampOf(f.f)
+	f.asked = &now
+	return err
 }
 
 func (f *File) backUp(size int64) error {

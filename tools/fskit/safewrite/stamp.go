@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"io/fs"
 	"os"
 )
 
@@ -22,6 +23,12 @@ func stampOf(f *os.File) (stamp, error) {
 	}
 	device, inode := fileID(f, fi)
 	return stamp{device, inode, fi.Size(), fi.ModTime().UnixNano(), changeTime(fi)}, nil
+}
+
+// stampOfEntry is the stamp of what is not opened.
+func stampOfEntry(fi fs.FileInfo) stamp {
+	device, inode := fileID(nil, fi)
+	return stamp{device, inode, fi.Size(), fi.ModTime().UnixNano(), changeTime(fi)}
 }
 
 // sameContent leaves out the ctime, which renaming changes too.

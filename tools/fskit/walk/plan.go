@@ -115,6 +115,15 @@ func (p *planner) plan() error {
 	return nil
 }
 
+// Places is where the starts lead, for a token.
+func (pl *Planned) Places() []string {
+	var list []string
+	for _, s := range pl.p.result.Starts {
+		list = append(list, s.Given, s.Place)
+	}
+	return list
+}
+
 func (p *planner) noneUsable() error {
 	list := p.result.Starts
 	if len(list) == 1 {
@@ -140,6 +149,7 @@ func (p *planner) add(s *Start) error {
 	case err != nil:
 		return err
 	}
+	s.Place = t.Place()
 	kind := t.Kind()
 	if kind == jptool.KindUnknown {
 		fi, err := t.Lstat()
@@ -174,6 +184,7 @@ func (p *planner) add(s *Start) error {
 func (p *planner) addDenied(s *Start, err error) error {
 	t, locateErr := fskit.CheckContent(p.ws, p.o.Suppress, s.Given, 0)
 	if locateErr == nil && t.Cursor().Leads() {
+		s.Place = t.Place()
 		n, err := p.addWhole(t)
 		// Counted here, since it is counted whether there is such a directory or not.
 		if err == nil && !n.denied {
@@ -200,6 +211,7 @@ func (p *planner) addDenied(s *Start, err error) error {
 	if !found {
 		return err
 	}
+	s.Place = parent.Place()
 	return p.addPartial(s, parent, rel.Base())
 }
 

@@ -47,6 +47,8 @@ type Start struct {
 	// Partial says that nothing has this path, so that it was taken as the beginning
 	// of names; Nothing, that no name begins so either, but for names that are withheld.
 	Partial, Nothing bool
+	// Place is where it leads, for tokens: never to be shown.
+	Place string
 
 	partial *partial
 }
@@ -122,30 +124,45 @@ func (b *Batch) Open(i int, f *File) error {
 	return d.openFile(name, f)
 }
 
-// Plan says what Walk would make of the starts, without visiting anything.
-func Plan(ws *jptool.Workspace, o Options) ([]Start, error) {
-	p := planner{ws: ws, o: &o}
-	err := p.plan()
-	return p.result.Starts, err
+// A Planned walk has its starts resolved. What it visits is reached without following a symlink, so
+// it is what the starts led to when it was planned.
+type Planned struct {
+	ws *jptool.Workspace
+	p  planner
+}
+
+// Plan resolves the starts and visits nothing.
+//
+// A start that cannot be used is reported in Starts; only when none can be used is
+// there an error, which has the code of the first.
+func Plan(ws *jptool.Workspace, o Options) (*Planned, error) {
+	w := &Planned{ws, planner{ws: ws, o: &o}}
+	return w, w.p.plan()
+}
+
+// Starts says what will become of each of Options.Starts.
+func (pl *Planned) Starts() []Start { return pl.p.result.Starts }
+
+// Walk is Plan and [Planned.Walk] in one.
+func Walk(ctx context.Context, ws *jptool.Workspace, o Options, emit func(*Batch) error) (*Result, error) {
+	pl, err := Plan(ws, o)
+	if err != nil {
+		return &pl.p.result, err
+	}
+	return pl.Walk(ctx, emit)
 }
 
 // Walk visits the files and calls emit with one batch after the other, in order and
 // never at the same time. An error of emit ends the walk and is returned as it is. When
-// ctx ends, Result.Ended is set and what was emitted until then is right.
-//
-// A start that cannot be used is reported in Result.Starts; only when none can be used is
-// there an error, which has the code of the first.
+// ctx ends, Result.Ended is set and what was emitted until then is right. It is called once.
 //
 // The batch is emit's until it returns; what is to be used later is a copy, after Hold.
-func Walk(ctx context.Context, ws *jptool.Workspace, o Options, emit func(*Batch) error) (*Result, error) {
-	p := planner{ws: ws, o: &o}
-	if err := p.plan(); err != nil {
-		return &p.result, err
-	}
+func (pl *Planned) Walk(ctx context.Context, emit func(*Batch) error) (*Result, error) {
+	p := &pl.p
 	if p.root == nil {
 		return &p.result, nil
 	}
-	w := newWalker(ctx, ws, &o, p.root)
+	w := newWalker(ctx, pl.ws, p.o, p.root)
 	err := w.run(emit)
 	p.result.Skipped.add(&w.skipped)
 	p.result.Ended = w.ended
