@@ -3,6 +3,7 @@ package jptool
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 
@@ -151,8 +152,12 @@ func (w *Workspace) refuse(t *Target, r resolved, err error, need Caps, any bool
 	way := []place{w.policy.lexicalPlace(t.rel.Slash())}
 	for _, hop := range r.hops {
 		at := placeOf(w.root, hop.Path)
-		if !at.outside {
-			at = w.policy.lexicalPlace(at.path) // the link of a mount is no secret
+		// The link of a mount is no secret, also of one that stands below another.
+		switch {
+		case !at.outside:
+			at = w.policy.lexicalPlace(at.path)
+		case !w.unknown(at):
+			at = w.policy.lexicalPlace(w.policy.display(at))
 		}
 		way = append(way, at)
 	}
@@ -174,6 +179,11 @@ type resolved struct {
 	at   place
 	kind Kind
 	hops []wspath.Hop
+}
+
+// onLink reports whether the path itself is a symlink.
+func (r *resolved) onLink() bool {
+	return slices.ContainsFunc(r.hops, func(h wspath.Hop) bool { return h.Entry == h.Path })
 }
 
 // resolve finds the place of rel below the root held as dir. Where no symlink is on the
@@ -228,13 +238,16 @@ func kindOfMode(mode fs.FileMode) Kind {
 // lexicalPlace is where a path below the workspace would be if no link but a mount's
 // stood on the way.
 func (p *Policy) lexicalPlace(path string) place {
+	var best *mount
+	at := place{path: path}
 	for i := range p.mounts {
 		m := &p.mounts[i]
-		if rest, ok := wspath.Within(m.path, path); ok && rest != "" {
-			return place{outside: true, path: strings.TrimSuffix(m.target, "/") + "/" + rest}
+		// Of nested mounts the deepest holds the path, as it does when the path is resolved.
+		if rest, ok := wspath.Within(m.path, path); ok && rest != "" && (best == nil || len(m.path) > len(best.path)) {
+			best, at = m, place{outside: true, path: strings.TrimSuffix(m.target, "/") + "/" + rest}
 		}
 	}
-	return place{path: path}
+	return at
 }
 
 // base returns the held directory that a place is reached through, and the path below it.

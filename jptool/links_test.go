@@ -46,6 +46,46 @@ func TestLinksInside(t *testing.T) {
 	same("pub/out", "pub/outgone")
 }
 
+// A rule below a link stays in force, whatever a tool makes of the directory that the link leads to.
+func TestRulesBelowALinkOutliveItsTarget(t *testing.T) {
+	root := jptooltest.TempRoot(t)
+	jptooltest.Tree(t, root, "symlink x r", "dir r", "symlink deep p/../r/s")
+	rules := []jptool.FsRule{rule("", "read write"), rule("x/deny", ""), rule("x/grant", "read update"), rule("deep/deny", ""), rule("plain/grant", "read")}
+	there := []string{"create r/deny access_denied", "create x/deny access_denied", "create r/s/deny access_denied", "create r/other allow"}
+	expect(t, jptooltest.Open(t, root, rules...), append(there, "update r/grant allow", "create r/grant access_denied")...)
+	// The directory is gone: what was denied is not free to be made.
+	if err := os.Remove(root + "/r"); err != nil {
+		t.Fatal(err)
+	}
+	gone := jptooltest.Open(t, root, rules...)
+	expect(t, gone, append(there, "create r/grant access_denied", "read r/grant access_denied", "delete x access_denied", "create r allow")...)
+	if w := strings.Join(gone.Policy().Warnings(), "\n"); !strings.Contains(w, `"x/grant"`) || strings.Contains(w, "deny") {
+		t.Errorf("warnings %q", w)
+	}
+	// Something that is no directory in its place changes nothing either, nor does it make the policy unusable.
+	jptooltest.Tree(t, root, "file r text", "file plain text")
+	expect(t, jptooltest.Open(t, root, rules...), "create r/deny access_denied", "create x/deny access_denied", "delete r allow", "delete plain allow", "create other allow")
+	// It comes back: the rules hold as at first.
+	if err := os.Remove(root + "/r"); err != nil {
+		t.Fatal(err)
+	}
+	jptooltest.Tree(t, root, "dir r")
+	expect(t, jptooltest.Open(t, root, rules...), append(there, "update r/grant allow")...)
+}
+
+// The deepest of nested mounts decides about a path that cannot be resolved.
+func TestNestedMounts(t *testing.T) {
+	base := jptooltest.TempRoot(t)
+	jptooltest.Tree(t, base, "dir outer/b", "file inner/f x", "symlink inner/gone none", "symlink ws/a $ROOT/outer", "symlink outer/c $ROOT/inner")
+	for _, swapped := range []bool{false, true} {
+		mounts := []jptool.FsRule{mount("a", base+"/outer", "update"), mount("a/c", base+"/inner", "read")}
+		if swapped {
+			mounts[0], mounts[1] = mounts[1], mounts[0]
+		}
+		expect(t, jptooltest.Open(t, base+"/ws", mounts...), "read a/c/f allow a/c/f", "read a/c/gone not_found", "read a/c/gone/x not_found", "update a/c/gone access_denied", "read a/b access_denied")
+	}
+}
+
 func TestMounts(t *testing.T) {
 	base := jptooltest.TempRoot(t)
 	jptooltest.Tree(

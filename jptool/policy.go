@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"syscall"
 
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -68,8 +69,17 @@ type compiler struct {
 	p     *Policy
 	// places[i] is where rule i is keyed.
 	places []place
+	// ahead are second places of rules that grant nothing and are on a path that cannot be resolved:
+	// where the resolution was heading.
+	ahead []keyed
 	// lost are external rules that were left with nothing.
 	lost []lost
+}
+
+// keyed is a place of a rule.
+type keyed struct {
+	rule int
+	at   place
 }
 
 // lost is an external rule whose link does not lead where it was approved: its path as
@@ -160,13 +170,34 @@ func (c *compiler) own(rel wspath.Rel) place {
 // locate resolves a path to its place, and pins the symlinks on the way: the rule holds
 // for what they lead to only while they stay.
 func (c *compiler) locate(rel wspath.Rel, entry bool) (place, bool, error) {
+	r, err := c.resolve(rel, entry)
+	return r.at, r.kind == KindMissing, err
+}
+
+func (c *compiler) resolve(rel wspath.Rel, entry bool) (resolved, error) {
 	r, err := resolve(c.dir, c.root, rel, entry)
 	for _, hop := range r.hops {
 		if at := placeOf(c.root, hop.Entry); !at.outside || c.p.mountOf(at.path) != nil {
 			c.p.trie(at).insert(at.path).pinned = true
 		}
 	}
-	return r.at, r.kind == KindMissing, err
+	return r, err
+}
+
+// broken reports whether a path leads over a link to something missing, or over a file as if
+// that were a directory. A tool's own calls can bring either about.
+func broken(err error) bool {
+	return errors.Is(err, wspath.ErrDangling) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// denyBroken keys a rule that grants nothing on a path that cannot be resolved: at its own entry, and where
+// the resolution was heading. With one key only, removing the directory that a link leads to, and making it
+// again, would lift the rule in between.
+func (c *compiler) denyBroken(i int, rel wspath.Rel, heading place) {
+	c.places[i] = c.own(rel)
+	if !heading.outside || c.p.mountOf(heading.path) != nil {
+		c.ahead = append(c.ahead, keyed{i, heading})
+	}
 }
 
 func placeOf(root, abs string) place {
@@ -211,6 +242,9 @@ func (c *compiler) rules(list []FsRule) error {
 		c.p.rules = append(c.p.rules, fsRule{path: rels[i].Slash(), caps: list[i].Caps(), origin: list[i].Origin, index: i})
 		c.p.trie(c.places[i]).insert(c.places[i].path).rule = int32(i)
 	}
+	for _, k := range c.ahead {
+		c.p.trie(k.at).insert(k.at.path).rule = int32(k.rule)
+	}
 	return c.mounts(list)
 }
 
@@ -229,9 +263,11 @@ func (c *compiler) warn(i int, r *FsRule, format string, args ...any) {
 
 // ordinary keys a rule without external: at what it resolves to inside the workspace or below an
 // approved target. What resolves elsewhere, or nowhere, can still be denied, at its own path.
-// A grant below a lost rule was meant for what that was approved for, and is lost too.
+// A grant below a lost rule was meant for what that was approved for, and is lost too. So is a grant below a link
+// that leads nowhere any more; on such a link it is an error.
 func (c *compiler) ordinary(i int, r *FsRule, rel wspath.Rel) error {
-	at, _, err := c.locate(rel, false)
+	to, err := c.resolve(rel, false)
+	at := to.at
 	if err == nil && at.outside && c.p.mountOf(at.path) == nil {
 		err = errOutside
 	}
@@ -244,7 +280,11 @@ func (c *compiler) ordinary(i int, r *FsRule, rel wspath.Rel) error {
 	case err == nil:
 		c.places[i] = at
 	case r.Caps() == 0:
-		c.places[i] = c.own(rel)
+		c.denyBroken(i, rel, at)
+	case broken(err) && !to.onLink():
+		r.deny()
+		c.warn(i, r, "a link on the way leads to nothing, or something on the way is no directory; nothing on it is granted")
+		c.denyBroken(i, rel, at)
 	case err == errOutside:
 		return c.fail(i, r, "it resolves outside the workspace; if that is meant, make it a rule with external = true on the link itself")
 	default:
@@ -292,6 +332,9 @@ func (c *compiler) external(i int, r *FsRule, rel wspath.Rel) error {
 	case err == nil && at.outside && r.Caps() == 0:
 		c.places[i] = at
 	case r.Caps() == 0:
+		if err != nil {
+			c.denyBroken(i, rel, at)
+		}
 	case err != nil || missing || !at.outside:
 		lose("the link is missing or broken")
 	case r.ApprovedTarget == nil:

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/jptools/jptools/host/internal/approval"
 	"github.com/jptools/jptools/host/internal/ask"
@@ -29,6 +30,8 @@ type fsCompiler struct {
 	refuseLinks bool
 	// lost are the external rules that were dropped.
 	lost []lostRule
+	// ahead are rules that grant nothing once more, where the resolution of their paths was heading.
+	ahead []fsRule
 }
 
 // declaredRule is a rule on its way.
@@ -123,7 +126,28 @@ func (c *fsCompiler) compile() error {
 	for _, r := range c.declared {
 		c.fs = append(c.fs, r.fsRule)
 	}
+	c.fs = append(c.fs, c.ahead...)
 	return nil
+}
+
+// denyBroken places a rule that grants nothing on a path that cannot be resolved: at its own entry, and
+// where the resolution was heading. With one place only, removing the directory that a link leads to, and making
+// it again, would lift the rule in between.
+func (c *fsCompiler) denyBroken(r *declaredRule, to resolved) {
+	r.at, r.path = c.entry(r.rel)
+	if !c.known(to.at) || to.at.same(r.at) {
+		return
+	}
+	second := r.fsRule
+	second.at, second.path, second.external, second.target = to.at, c.wire(to.at), false, nil
+	second.note("a link on the way leads to nothing; this is where it was heading")
+	c.ahead = append(c.ahead, second)
+}
+
+// broken reports whether a path leads over a link to something missing, or over a file as if
+// that were a directory. A tool's own calls can bring either about.
+func broken(err error) bool {
+	return errors.Is(err, wspath.ErrDangling) || errors.Is(err, syscall.ENOTDIR)
 }
 
 func rank(b bool) int {
@@ -152,8 +176,11 @@ func (c *fsCompiler) external(r *declaredRule) error {
 	own, path := c.entry(r.rel)
 	r.at, r.path = own, path
 	if r.rule.Caps == 0 {
-		if err == nil && to.at.outside {
+		switch {
+		case err == nil && to.at.outside:
 			r.at = to.at
+		case err != nil:
+			c.denyBroken(r, to)
 		}
 		c.pin(to.links)
 		return nil
@@ -288,7 +315,12 @@ func (c *fsCompiler) ordinary(r *declaredRule) {
 			c.literal(r)
 		}
 	case r.rule.Caps == 0:
-		r.at, r.path = c.entry(r.rel)
+		c.denyBroken(r, to)
+	case broken(err) && !to.onLink:
+		const reason = "a link on the way leads to nothing, or something on the way is no directory"
+		r.deny(reason)
+		c.warning(r, reason, "make what the link leads to, or remove the rule")
+		c.denyBroken(r, to)
 	case errors.Is(err, errOutside):
 		c.problem(r, "leads outside the workspace", "if that is meant, add external = true to a rule on the link itself")
 	case errors.Is(err, wspath.ErrDangling):

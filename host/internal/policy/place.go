@@ -79,6 +79,8 @@ type resolved struct {
 	missing bool
 	// links are the entries of the symlinks that were followed.
 	links []place
+	// onLink: the path itself is a symlink.
+	onLink bool
 }
 
 // content resolves what a path leads to. After an error the place is where it was heading.
@@ -89,6 +91,7 @@ func (s *site) resolve(rel wspath.Rel, entry bool) (resolved, error) {
 	r := resolved{at: s.placeOf(c.Abs), abs: c.Abs, missing: c.Missing}
 	for _, hop := range c.Hops {
 		r.links = append(r.links, s.placeOf(hop.Entry))
+		r.onLink = r.onLink || hop.Entry == hop.Path
 	}
 	return r, err
 }
