@@ -26,10 +26,14 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap returns the cause, or nil.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Errorf returns an Error with this code; a %w operand becomes its cause.
+// Errorf returns an Error with this code; %w operands, of which there may be several, become its cause.
 func Errorf(code Code, format string, args ...any) *Error {
 	wrapped := fmt.Errorf(format, args...)
-	return &Error{Code: code, Message: wrapped.Error(), cause: errors.Unwrap(wrapped)}
+	cause := errors.Unwrap(wrapped)
+	if _, several := wrapped.(interface{ Unwrap() []error }); several {
+		cause = wrapped
+	}
+	return &Error{Code: code, Message: wrapped.Error(), cause: cause}
 }
 
 // CodeOf returns the code of the first error in err's chain that has one, and

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"sync/atomic"
 )
 
 // ErrChanged: a symlink stood in a path that had none when it was resolved. Somebody
@@ -25,7 +26,10 @@ var ErrUnsupported = errors.New("not supported here")
 // and uses openat2 with RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS and
 // RESOLVE_NO_MAGICLINKS. Elsewhere it holds an [os.Root], which needs the right to
 // list it, and checks each component by identity.
-type Dir struct{ b backend }
+type Dir struct {
+	b      backend
+	closed atomic.Bool
+}
 
 // backend is what a platform must provide. Errors name no absolute path.
 type backend interface {
@@ -52,11 +56,16 @@ func OpenDir(canonicalAbs string) (*Dir, error) {
 	if err != nil {
 		return nil, Bare(err)
 	}
-	return &Dir{b}, nil
+	return &Dir{b: b}, nil
 }
 
-// Close releases the directory.
-func (d *Dir) Close() error { return d.b.close() }
+// Close releases the directory. To close it again does nothing: its descriptor may be somebody else's by then.
+func (d *Dir) Close() error {
+	if d.closed.Swap(true) {
+		return nil
+	}
+	return d.b.close()
+}
 
 // Sub holds the directory at path.
 func (d *Dir) Sub(path string) (*Dir, error) {
@@ -64,7 +73,7 @@ func (d *Dir) Sub(path string) (*Dir, error) {
 	if err != nil {
 		return nil, Bare(err)
 	}
-	return &Dir{b}, nil
+	return &Dir{b: b}, nil
 }
 
 // Open opens a regular file for reading. Anything else gives ErrNotRegular or, for a

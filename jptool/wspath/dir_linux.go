@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -79,15 +80,33 @@ func openAbs(abs string, flags uint64) (int, error) {
 	return openHow(unix.AT_FDCWD, abs, unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | flags, Resolve: noLinks})
 }
 
+// maxAgain is how often openat2 is tried again after EAGAIN. With pauses that double from a
+// millisecond it is a second in all.
+const maxAgain = 10
+
 // openHow is openat2 with all of its parameters; a link where there may be none is ErrChanged.
+//
+// EAGAIN has two reasons. With RESOLVE_BENEATH the kernel gives up on a path with `..` when anything
+// in the system was renamed or mounted meanwhile, as it cannot tell any more whether the path stayed below. Our
+// paths are canonical and have none. And with O_NONBLOCK, which keeps a FIFO from stopping us, a file that
+// somebody holds a lease on is not waited for. Both can be brought about for as long as an attacker likes. Being
+// refused, he would gain nothing but a tool that spins: so the retries are bounded, and then the path counts as
+// changed by somebody else, which is what it is. A holder who answers the breaking of his lease does so in time.
 func openHow(dir int, path string, how unix.OpenHow) (int, error) {
-	for {
+	for again := 0; ; {
 		fd, err := unix.Openat2(dir, path, &how)
 		switch err {
 		case nil:
 			return fd, nil
-		case unix.EINTR, unix.EAGAIN:
-			continue // EAGAIN: somebody renamed while the kernel was resolving
+		case unix.EINTR:
+			continue
+		case unix.EAGAIN:
+			if again == maxAgain {
+				return -1, ErrChanged
+			}
+			time.Sleep(time.Millisecond << again)
+			again++
+			continue
 		case unix.ELOOP, unix.EXDEV:
 			return -1, ErrChanged
 		}

@@ -21,13 +21,22 @@ const (
 	EntryResolve = unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
 )
 
+// maxAgain is how often openat2 is tried again after EAGAIN.
+const maxAgain = 10
+
 // OpenEntry opens what stands at a canonical path, for looking at it and for rules on it only. It follows
 // no link: one on the way is ELOOP, one in the place itself is what is opened. The error is a number.
 func OpenEntry(p string) (int, error) {
 	how := unix.OpenHow{Flags: EntryFlags, Resolve: EntryResolve}
-	for {
+	for again := 0; ; {
 		fd, err := unix.Openat2(unix.AT_FDCWD, p, &how)
-		if err != unix.EINTR && err != unix.EAGAIN { // EAGAIN: somebody renamed while the kernel was resolving
+		switch {
+		case err == unix.EINTR:
+		case err == unix.EAGAIN && again < maxAgain:
+			// The kernel may ask for this when something is renamed while it resolves. Who renames all the time must
+			// not keep the host here for ever; it refuses then.
+			again++
+		default:
 			return fd, err
 		}
 	}
