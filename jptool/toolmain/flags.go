@@ -23,7 +23,7 @@ func (d *definition) parseFlags(args []string) (*flagValues, error) {
 		}
 	}
 	var answers, options []string
-	var schema, which bool
+	var schema, which, fail bool
 	form, given := cmdline.Form{}, make([]argFlag, len(d.args))
 	for i, a := range d.args {
 		if name := flagName(a.Name); a.Kind == KindBool {
@@ -34,6 +34,7 @@ func (d *definition) parseFlags(args []string) (*flagValues, error) {
 	}
 	form.List(&answers, "answer", "ID=VALUE", "answer a question of the tool")
 	form.List(&options, "option", "NAME=VALUE", "set an option")
+	form.Switch(&fail, failOnQuestion, "exit with 3 when the tool asks something")
 	form.Switch(&schema, "schema", "print the JSON Schema of the arguments")
 	form.Switch(&which, "version", "print the version")
 	err := form.Parse(args)
@@ -50,7 +51,7 @@ func (d *definition) parseFlags(args []string) (*flagValues, error) {
 	case which:
 		return nil, helpText(version.Read().Line(d.name))
 	}
-	values := &flagValues{arguments: jptool.Object{}}
+	values := &flagValues{arguments: jptool.Object{}, failOnQuestion: fail}
 	for i, a := range d.args {
 		raw, err := a.fromFlags(given[i])
 		if err != nil {

@@ -29,12 +29,13 @@ Example:
 Common flags:
   --answer ID=VALUE    answer a question of the tool
   --option NAME=VALUE  set an option
+  --fail-on-question   exit with 3 when the tool asks something
   --schema             print the JSON Schema of the arguments
   --version            print the version, and what it was built from
   -h, --help           print this help
 
 Standard output is one line of JSON: a success, an error with a code, or a question.
-Exit status: 0 success or question, 1 error, 2 a request that cannot be used.
+Exit status: 0 success or question (3 with --fail-on-question), 1 error, 2 a request that cannot be used.
 `)
 	return b.String()
 }

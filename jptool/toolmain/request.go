@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
@@ -15,7 +16,13 @@ import (
 type definition struct {
 	name, summary, description, example string
 	args, options                       Args
+
+	// failOnQuestion is the flag, once the request was taken.
+	failOnQuestion bool
 }
+
+// failOnQuestion is for scripts: `tool && next` must not go on when the tool only asked.
+const failOnQuestion = "fail-on-question"
 
 func define[A, O any](t Tool[A, O]) *definition {
 	return &definition{
@@ -27,8 +34,11 @@ func define[A, O any](t Tool[A, O]) *definition {
 // request takes the request from wherever it is: two JSON values on the command line,
 // one whole request on standard input, or a bare Context there and flags.
 func (d *definition) request(s Streams) (*jptool.Request, error) {
-	if len(s.Args) > 0 && strings.HasPrefix(strings.TrimLeft(s.Args[0], " \t\r\n"), "{") {
-		return d.positional(s.Args)
+	words := slices.DeleteFunc(slices.Clone(s.Args), func(a string) bool { return a == "--"+failOnQuestion })
+	only := len(words) == 0 // that flag goes with each form
+	if !only && strings.HasPrefix(strings.TrimLeft(words[0], " \t\r\n"), "{") {
+		d.failOnQuestion = len(words) < len(s.Args)
+		return d.positional(words)
 	}
 	var given *flagValues
 	if len(s.Args) > 0 {
@@ -36,6 +46,7 @@ func (d *definition) request(s Streams) (*jptool.Request, error) {
 		if given, err = d.parseFlags(s.Args); err != nil {
 			return nil, err
 		}
+		d.failOnQuestion = given.failOnQuestion
 	}
 	if s.Terminal {
 		return nil, d.usage("standard input is a terminal, so no request will come")
@@ -53,7 +64,7 @@ func (d *definition) request(s Streams) (*jptool.Request, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case whole && given != nil:
+	case whole && !only:
 		return nil, jptool.Errorf(jptool.CodeInvalidRequest, "the request on standard input has its arguments already; flags go with a bare Context (`{\"root\": …, \"action\": \"run\"}`)")
 	case whole:
 		return req, nil
@@ -89,6 +100,7 @@ or with one JSON object {"context": …, "tool": {"name": …, "arguments": …}
 // flagValues are the arguments, answers and options given as flags.
 type flagValues struct {
 	arguments, answers, options jptool.Object
+	failOnQuestion              bool
 }
 
 // keyValues reads `key=value` pairs; a value that is JSON is taken as such, any other

@@ -28,6 +28,7 @@ const (
 	ExitOK         = 0 // success, or a question
 	ExitError      = 1 // an error Outcome
 	ExitBadRequest = 2 // a request that cannot be used
+	ExitQuestion   = 3 // a question, with --fail-on-question
 )
 
 // maxRemarks bounds the notes on what was ignored.
@@ -83,7 +84,8 @@ func Main[A, O any](t Tool[A, O]) int {
 
 // Run runs the tool once. It writes one Outcome line to s.Stdout and returns the exit code.
 func Run[A, O any](ctx context.Context, t Tool[A, O], s Streams) (code int) {
-	out, err := answer(ctx, t, s)
+	def := define(t)
+	out, err := answer(ctx, t, def, s)
 	var help helpText
 	if errors.As(err, &help) {
 		if _, err := io.WriteString(s.Stdout, string(help)); err != nil {
@@ -104,6 +106,8 @@ func Run[A, O any](ctx context.Context, t Tool[A, O], s Streams) (code int) {
 		return ExitError
 	}
 	switch {
+	case out.Question != nil && def.failOnQuestion:
+		return ExitQuestion
 	case out.Err == nil:
 		return ExitOK
 	case out.Err.Code.BadRequest():
@@ -117,14 +121,13 @@ type helpText string
 
 func (helpText) Error() string { return "help was asked for" }
 
-func answer[A, O any](ctx context.Context, t Tool[A, O], s Streams) (out jptool.Outcome, err error) {
+func answer[A, O any](ctx context.Context, t Tool[A, O], def *definition, s Streams) (out jptool.Outcome, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			fmt.Fprintf(s.Stderr, "%s: internal error: %v\n%s", t.Name, r, debug.Stack())
 			err = jptool.Errorf(jptool.CodeIO, "internal error in %s: %v; this is a bug, please report it", t.Name, r)
 		}
 	}()
-	def := define(t)
 	req, err := def.request(s)
 	if err != nil {
 		return out, err

@@ -304,6 +304,37 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
+func TestFailOnQuestion(t *testing.T) {
+	ctx := jptooltest.Context(t, jptooltest.TempRoot(t))
+	const ask, do = `{"arguments":{"path":"ask"}}`, `{"arguments":{"path":"x"}}`
+	const flag = "--fail-on-question"
+	for name, c := range map[string]struct {
+		stdin string
+		args  []string
+		code  int
+	}{
+		"without the flag":          {ctx, []string{"--path", "ask"}, ExitOK},
+		"flags":                     {ctx, []string{"--path", "ask", flag}, ExitQuestion},
+		"flags, before":             {ctx, []string{flag, "--path", "ask"}, ExitQuestion},
+		"flags, a success":          {ctx, []string{"--path", "x", flag}, ExitOK},
+		"flags, answered":           {ctx, []string{"--path", "ask", flag, "--answer", "sure=true"}, ExitOK},
+		"flags, declined":           {ctx, []string{"--path", "ask", flag, "--answer", "sure=false"}, ExitError},
+		"flags, a bad request":      {ctx, []string{flag}, ExitBadRequest},
+		"request":                   {`{"context":` + ctx + `,"tool":` + ask + `}`, []string{flag}, ExitQuestion},
+		"request, a success":        {`{"context":` + ctx + `,"tool":` + do + `}`, []string{flag}, ExitOK},
+		"request and another flag":  {`{"context":` + ctx + `,"tool":` + ask + `}`, []string{flag, "--path", "x"}, ExitBadRequest},
+		"two arguments":             {"", []string{ctx, ask, flag}, ExitQuestion},
+		"two arguments, before":     {"", []string{flag, ctx, ask}, ExitQuestion},
+		"two arguments, a success":  {"", []string{ctx, do, flag}, ExitOK},
+		"two arguments without it":  {"", []string{ctx, ask}, ExitOK},
+		"one argument and the flag": {"", []string{ctx, flag}, ExitBadRequest},
+	} {
+		if code, out, _ := run(t, new(call), strings.NewReader(c.stdin), c.args...); code != c.code {
+			t.Errorf("%s: exit %d, %s; want %d", name, code, out, c.code)
+		}
+	}
+}
+
 func TestToken(t *testing.T) {
 	for _, other := range [][]string{{"ab"}, {"", "ab"}, {"a", "b", ""}, {"b", "a"}, {"a", "1:b"}} {
 		if Token(other...) == Token("a", "b") {
