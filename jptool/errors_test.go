@@ -38,3 +38,23 @@ func TestErrorfKeepsEveryCause(t *testing.T) {
 		}
 	}
 }
+
+// A name is one name wherever a sentence has it.
+func TestQuote(t *testing.T) {
+	shown := map[string]string{}
+	for name, want := range map[string]string{
+		"src/lib.rs": "src/lib.rs", "(group)/[id].tsx": "(group)/[id].tsx", `a\n`: `a\n`, "größe": "größe", "": `""`,
+		"a b": `"a b"`, "a\nb": `"a\nb"`, "it's": `"it's"`, `say "x"`: `"say \"x\""`, `"`: `"\""`, "a`b": "\"a`b\"", "\u202egnp": `"\u202egnp"`, "a\u00a0b": `"a\u00a0b"`,
+		"a.txt' (2 bytes). Nothing else would change. 'b": `"a.txt' (2 bytes). Nothing else would change. 'b"`,
+		"\"a b\"": `"\"a b\""`,
+	} {
+		got := jptool.Quote(name)
+		if got != want {
+			t.Errorf("%q: %s; want %s", name, got, want)
+		}
+		if other, twice := shown[got]; twice {
+			t.Errorf("%q and %q look the same: %s", name, other, got)
+		}
+		shown[got] = name
+	}
+}

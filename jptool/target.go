@@ -292,16 +292,26 @@ func (e *PathError) Temporary() bool {
 	return errors.Is(e.Err, wspath.ErrChanged) || errors.Is(e.Err, syscall.ENOSPC) || errors.Is(e.Err, syscall.EIO)
 }
 
-// Quote returns a name as it is, or as a Go string when it holds anything that a
-// terminal would not show as itself.
+// Quote returns a name for a sentence: as it is when it is one word that a terminal shows as itself, else as a
+// Go string. A name cannot pass for two, nor for a part of the sentence, and no two names look the same. All
+// tools and errors show names so.
 func Quote(name string) string {
+	if name == "" || strings.ContainsAny(name, " \"'`") {
+		return strconv.Quote(name)
+	}
+	return Visible(name)
+}
+
+// Visible returns a name for a line of its own, or for its beginning: as it is, or as a Go string when it
+// holds anything that a terminal would not show as itself, or looks like one.
+func Visible(name string) string {
+	if strings.HasPrefix(name, `"`) {
+		return strconv.Quote(name)
+	}
 	for _, r := range name {
 		if !strconv.IsPrint(r) || r == '\uFFFD' {
 			return strconv.Quote(name)
 		}
-	}
-	if name == "" {
-		return `""`
 	}
 	return name
 }

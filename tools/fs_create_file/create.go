@@ -90,7 +90,7 @@ func (c *creation) look() (fs.FileInfo, error) {
 			return nil, err
 		}
 		if c.args.ExpectedDigest != "" {
-			return nil, jptool.Errorf(jptool.CodeStale, "%s does not exist, but expected_digest was given; without it the file would be created", fskit.Named(c.t.Path()))
+			return nil, jptool.Errorf(jptool.CodeStale, "%s does not exist, but expected_digest was given; without it the file would be created", jptool.Quote(c.t.Path()))
 		}
 		return nil, nil
 	case err != nil:
@@ -98,7 +98,7 @@ func (c *creation) look() (fs.FileInfo, error) {
 	case fi.IsDir():
 		return nil, wrongType(c.t, "is a directory; give the path of a file")
 	case fi.Mode()&fs.ModeSymlink != 0:
-		return nil, jptool.Errorf(jptool.CodeAlreadyExists, "%s is an existing symlink, which is never written through or replaced; delete it first, or give the path of its target", fskit.Named(c.t.Path()))
+		return nil, jptool.Errorf(jptool.CodeAlreadyExists, "%s is an existing symlink, which is never written through or replaced; delete it first, or give the path of its target", jptool.Quote(c.t.Path()))
 	case !fi.Mode().IsRegular():
 		return nil, wrongType(c.t, "is neither a regular file nor a directory")
 	}
@@ -110,7 +110,7 @@ func (c *creation) look() (fs.FileInfo, error) {
 }
 
 func wrongType(t *jptool.Target, what string) error {
-	return jptool.Errorf(jptool.CodeWrongType, "%s %s", fskit.Named(t.Path()), what)
+	return jptool.Errorf(jptool.CodeWrongType, "%s %s", jptool.Quote(t.Path()), what)
 }
 
 func (c *creation) create() (jptool.Outcome, error) {
@@ -127,7 +127,7 @@ func (c *creation) create() (jptool.Outcome, error) {
 	}
 	if err := safewrite.Create(c.t, []byte(c.args.Content), 0o666); err != nil {
 		if left := safewrite.RemoveMade(made); len(left) > 0 {
-			return jptool.Outcome{}, jptool.Errorf(jptool.CodeOf(err), "%w (the directory %s was made and could not be removed again)", err, fskit.Named(left[0].Path()))
+			return jptool.Outcome{}, jptool.Errorf(jptool.CodeOf(err), "%w (the directory %s was made and could not be removed again)", err, jptool.Quote(left[0].Path()))
 		}
 		return jptool.Outcome{}, err
 	}
@@ -190,7 +190,7 @@ func (c *creation) ask(f *safewrite.File, old string) (*jptool.Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := fskit.Named(c.t.Path())
+	path := jptool.Quote(c.t.Path())
 	text := fmt.Sprintf("File %s exists already. Overwrite it?", path)
 	if dirty, reason := gitguard.State(c.Workspace, c.t); dirty {
 		text = fmt.Sprintf("File %s exists already, and git could not bring it back (%s). Overwrite it?", path, reason)
@@ -209,7 +209,7 @@ func (c *creation) ask(f *safewrite.File, old string) (*jptool.Outcome, error) {
 func (c *creation) done(method string, made []string) jptool.Outcome {
 	content := c.args.Content
 	var b strings.Builder
-	path := fskit.Named(c.t.Path())
+	path := jptool.Quote(c.t.Path())
 	switch method {
 	case "created":
 		fmt.Fprintf(&b, "File %s created.", path)
@@ -231,7 +231,7 @@ func (c *creation) done(method string, made []string) jptool.Outcome {
 func named(paths []string) string {
 	var list []string
 	for _, p := range paths {
-		list = append(list, fskit.Named(p))
+		list = append(list, jptool.Quote(p))
 	}
 	return strings.Join(list, ", ")
 }
@@ -243,7 +243,7 @@ const maxPreview = 64 << 10
 // the path.
 func (c *creation) preview(what string, missing []*jptool.Target, old string) toolmain.Preview {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s file %s: %s.", what, fskit.Named(c.t.Path()), describe(c.args.Content))
+	fmt.Fprintf(&b, "%s file %s: %s.", what, jptool.Quote(c.t.Path()), describe(c.args.Content))
 	if len(missing) > 0 {
 		fmt.Fprintf(&b, " Directories to make: %s.", named(fskit.Paths(missing)))
 	}

@@ -88,7 +88,7 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 
 // look finds out what stands at the path and whether this tool removes such a thing.
 func (d *deletion) look() (err error) {
-	path := fskit.Named(d.t.Path())
+	path := jptool.Quote(d.t.Path())
 	d.there, err = d.t.Lstat()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -115,7 +115,7 @@ func (d *deletion) hold(expected string) (err error) {
 			return err
 		}
 		if d.kind != "file" {
-			return jptool.Errorf(jptool.CodeWrongType, "%s is a symlink and has no digest; leave expected_digest out to delete the link", fskit.Named(d.t.Path()))
+			return jptool.Errorf(jptool.CodeWrongType, "%s is a symlink and has no digest; leave expected_digest out to delete the link", jptool.Quote(d.t.Path()))
 		}
 	}
 	if d.kind != "file" || !d.t.Granted().Has(jptool.Read) {
@@ -144,7 +144,7 @@ func (d *deletion) ask(reason string) (*jptool.Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := fskit.Named(d.t.Path())
+	path := jptool.Quote(d.t.Path())
 	yes, asked, err := d.AskBool(jptool.Question{
 		ID:      "delete_dirty_file",
 		Text:    fmt.Sprintf("Git could not bring back the %s %s (%s). Delete it?", d.kind, path, reason),
@@ -164,7 +164,7 @@ func (d *deletion) remove() (jptool.Outcome, error) {
 		return jptool.Outcome{}, err
 	}
 	if !os.SameFile(now, d.there) {
-		return jptool.Outcome{}, jptool.Errorf(jptool.CodeStale, "%s was replaced by somebody else meanwhile; nothing was deleted", fskit.Named(d.t.Path()))
+		return jptool.Outcome{}, jptool.Errorf(jptool.CodeStale, "%s was replaced by somebody else meanwhile; nothing was deleted", jptool.Quote(d.t.Path()))
 	}
 	if d.held != nil {
 		if err := d.held.Unchanged(); err != nil {
@@ -184,16 +184,16 @@ func (d *deletion) remove() (jptool.Outcome, error) {
 	if d.kind == "symlink" {
 		text = "Symlink"
 	}
-	text += fmt.Sprintf(" %s deleted.", fskit.Named(d.t.Path()))
+	text += fmt.Sprintf(" %s deleted.", jptool.Quote(d.t.Path()))
 	if parent, ok := safewrite.RemoveEmptyParent(d.t); ok {
 		res.RemovedParents = append(res.RemovedParents, parent.Path())
-		text += fmt.Sprintf(" Removed the empty parent directory %s.", fskit.Named(parent.Path()))
+		text += fmt.Sprintf(" Removed the empty parent directory %s.", jptool.Quote(parent.Path()))
 	}
 	return jptool.Outcome{Content: text, Data: res}, nil
 }
 
 func (d *deletion) preview(dirty bool, reason string) (toolmain.Preview, error) {
-	text := fmt.Sprintf("Would delete the %s %s", d.kind, fskit.Named(d.t.Path()))
+	text := fmt.Sprintf("Would delete the %s %s", d.kind, jptool.Quote(d.t.Path()))
 	if d.kind == "file" {
 		text += " (" + fskit.Bytes(d.there.Size()) + ")"
 	}

@@ -110,7 +110,7 @@ func newGrep(c *toolmain.Call, args *arguments, opts *options) (*grep, error) {
 
 func (g *grep) preview(planned *walk.Planned) toolmain.Preview {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Search for the regular expression %s %s", jptool.Quote(g.args.Pattern), g.where())
+	fmt.Fprintf(&b, "Search for the regular expression %s %s", jptool.Visible(g.args.Pattern), g.where())
 	if g.args.CaseInsensitive {
 		b.WriteString(", ignoring case")
 	}
@@ -155,7 +155,7 @@ func (g *grep) where() string {
 func quoted(list []string) string {
 	var shown []string
 	for _, s := range list {
-		shown = append(shown, walk.Show(s))
+		shown = append(shown, jptool.Quote(s))
 	}
 	return strings.Join(shown, ", ")
 }

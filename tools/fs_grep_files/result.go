@@ -190,9 +190,9 @@ func (r *result) notes(walked *walk.Result) []string {
 	}
 	for _, b := range t.namedBinary {
 		if b.matches {
-			add("%s is a binary file; it matches", walk.Show(b.path))
+			add("%s is a binary file; it matches", jptool.Quote(b.path))
 		} else {
-			add("%s is a binary file; it does not match", walk.Show(b.path))
+			add("%s is a binary file; it does not match", jptool.Quote(b.path))
 		}
 	}
 	if t.binary > 0 {

@@ -105,7 +105,7 @@ func preview(planned *walk.Planned, args *arguments, o walk.Options, most int) t
 	}
 	fmt.Fprintf(&b, ", at most %d paths", most)
 	if o.After != "" {
-		b.WriteString(", after " + walk.Show(o.After))
+		b.WriteString(", after " + jptool.Quote(o.After))
 	}
 	for _, n := range walk.StartNotes(planned.Starts()) {
 		b.WriteString("\nNote: " + n)
@@ -116,7 +116,7 @@ func preview(planned *walk.Planned, args *arguments, o walk.Options, most int) t
 func quoted(list []string) string {
 	var shown []string
 	for _, s := range list {
-		shown = append(shown, walk.Show(s))
+		shown = append(shown, jptool.Quote(s))
 	}
 	return strings.Join(shown, ", ")
 }

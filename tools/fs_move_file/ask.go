@@ -6,7 +6,6 @@ import (
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/toolmain"
-	"github.com/jptools/jptools/tools/fskit"
 	"github.com/jptools/jptools/tools/fskit/gitguard"
 )
 
@@ -27,10 +26,10 @@ func (m *move) askOverwrite() (*jptool.Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := fskit.Named(m.target.Path())
-	text := fmt.Sprintf("The %s %s exists already. Overwrite it with %s?", what, path, fskit.Named(m.source.Path()))
+	path := jptool.Quote(m.target.Path())
+	text := fmt.Sprintf("The %s %s exists already. Overwrite it with %s?", what, path, jptool.Quote(m.source.Path()))
 	if dirty, reason := gitguard.State(m.Workspace, m.target); dirty {
-		text = fmt.Sprintf("The %s %s exists already, and git could not bring it back (%s). Overwrite it with %s?", what, path, reason, fskit.Named(m.source.Path()))
+		text = fmt.Sprintf("The %s %s exists already, and git could not bring it back (%s). Overwrite it with %s?", what, path, reason, jptool.Quote(m.source.Path()))
 	}
 	yes, asked, err := m.AskBool(jptool.Question{
 		ID: "overwrite_file", Text: text, Default: false,
@@ -45,7 +44,7 @@ func (m *move) askOverwrite() (*jptool.Outcome, error) {
 // askDirty asks before moving what git does not have: history and a revert would not
 // follow it. The answer is for this content, and for these names.
 func (m *move) askDirty() (*jptool.Outcome, error) {
-	path := fskit.Named(m.source.Path())
+	path := jptool.Quote(m.source.Path())
 	text, count := "", ""
 	if m.from.IsDir() {
 		c := gitguard.Count(m, m.Workspace, m.source, maxCounted)

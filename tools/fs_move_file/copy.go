@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/tools/fskit"
 	"github.com/jptools/jptools/tools/fskit/safewrite"
 )
 
@@ -39,7 +38,7 @@ func (m *move) copy(why error) error {
 	}
 	if n, err := m.removeSource(list); err != nil {
 		if n > 0 || m.onto != nil {
-			return jptool.Errorf(jptool.CodeOf(err), "%s was copied to %s, all of it, but the source could not be removed completely: %w", fskit.Named(m.source.Path()), fskit.Named(m.target.Path()), err)
+			return jptool.Errorf(jptool.CodeOf(err), "%s was copied to %s, all of it, but the source could not be removed completely: %w", jptool.Quote(m.source.Path()), jptool.Quote(m.target.Path()), err)
 		}
 		return m.undo(list, err)
 	}
@@ -50,7 +49,7 @@ func (m *move) copy(why error) error {
 // cannot be copied or may not be, before anything is.
 func (m *move) scan(list []entry, source, target *jptool.Target, fi fs.FileInfo) ([]entry, error) {
 	if err := m.Err(); err != nil {
-		return nil, jptool.Errorf(jptool.CodeDeadline, "there was no time left to copy %s; nothing was moved", fskit.Named(m.source.Path()))
+		return nil, jptool.Errorf(jptool.CodeDeadline, "there was no time left to copy %s; nothing was moved", jptool.Quote(m.source.Path()))
 	}
 	if err := source.Require(jptool.Read | jptool.Delete); err != nil {
 		return nil, err
@@ -62,7 +61,7 @@ func (m *move) scan(list []entry, source, target *jptool.Target, fi fs.FileInfo)
 	}
 	mode := fi.Mode()
 	if !mode.IsRegular() && !mode.IsDir() && mode&fs.ModeSymlink == 0 {
-		return nil, jptool.Errorf(jptool.CodeWrongType, "%s is a FIFO, socket or device, which cannot be copied to another file system; nothing was moved", fskit.Named(source.Path()))
+		return nil, jptool.Errorf(jptool.CodeWrongType, "%s is a FIFO, socket or device, which cannot be copied to another file system; nothing was moved", jptool.Quote(source.Path()))
 	}
 	list = append(list, entry{source, target, fi})
 	if !mode.IsDir() {
@@ -96,7 +95,7 @@ func (m *move) copyAll(list []entry) error {
 	for i, e := range list {
 		err := m.Err()
 		if err != nil {
-			err = jptool.Errorf(jptool.CodeDeadline, "there was no time left to copy %s; the source is as it was", fskit.Named(m.source.Path()))
+			err = jptool.Errorf(jptool.CodeDeadline, "there was no time left to copy %s; the source is as it was", jptool.Quote(m.source.Path()))
 		} else {
 			err = m.copyEntry(e)
 		}
@@ -206,7 +205,7 @@ func (m *move) content(f *os.File) ([]byte, error) {
 		return nil, m.source.Fail(err)
 	}
 	if len(content) > maxInPlace {
-		return nil, jptool.Errorf(jptool.CodeTooLarge, "%s has more than %d MiB, too much to be written into %s, which can only be updated in place", fskit.Named(m.source.Path()), maxInPlace>>20, fskit.Named(m.target.Path()))
+		return nil, jptool.Errorf(jptool.CodeTooLarge, "%s has more than %d MiB, too much to be written into %s, which can only be updated in place", jptool.Quote(m.source.Path()), maxInPlace>>20, jptool.Quote(m.target.Path()))
 	}
 	return content, nil
 }
@@ -219,7 +218,7 @@ func same(a, b fs.FileInfo) bool {
 }
 
 func changed(t *jptool.Target) error {
-	return jptool.Errorf(jptool.CodeStale, "%s was changed by somebody else while it was copied", fskit.Named(t.Path()))
+	return jptool.Errorf(jptool.CodeStale, "%s was changed by somebody else while it was copied", jptool.Quote(t.Path()))
 }
 
 func copyDirAttributes(e entry) error {
@@ -305,5 +304,5 @@ func makeWritable(t *jptool.Target) {
 }
 
 func (m *move) left(err error, t *jptool.Target) error {
-	return jptool.Errorf(jptool.CodeOf(err), "%w (the source is as it was; a part of the copy is left at %s)", err, fskit.Named(t.Path()))
+	return jptool.Errorf(jptool.CodeOf(err), "%w (the source is as it was; a part of the copy is left at %s)", err, jptool.Quote(t.Path()))
 }

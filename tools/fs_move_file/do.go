@@ -25,7 +25,7 @@ func (m *move) do() (jptool.Outcome, error) {
 	}
 	if err != nil {
 		if left := safewrite.RemoveMade(made); len(left) > 0 {
-			err = jptool.Errorf(jptool.CodeOf(err), "%w (the directory %s was made and is still there)", err, fskit.Named(left[0].Path()))
+			err = jptool.Errorf(jptool.CodeOf(err), "%w (the directory %s was made and is still there)", err, jptool.Quote(left[0].Path()))
 		}
 		return jptool.Outcome{}, err
 	}
@@ -34,7 +34,7 @@ func (m *move) do() (jptool.Outcome, error) {
 		Source: m.source.Path(), Target: m.target.Path(), Kind: m.kind, Method: method, Overwritten: m.onto != nil,
 		ParentsMade: fskit.Paths(made), RemovedParents: []string{},
 	}
-	text := fmt.Sprintf("Moved %s %s to %s.", m.kind, fskit.Named(res.Source), fskit.Named(res.Target))
+	text := fmt.Sprintf("Moved %s %s to %s.", m.kind, jptool.Quote(res.Source), jptool.Quote(res.Target))
 	if res.Overwritten {
 		text += " The target was overwritten."
 	}
@@ -43,7 +43,7 @@ func (m *move) do() (jptool.Outcome, error) {
 	}
 	if parent, ok := safewrite.RemoveEmptyParent(m.source); ok {
 		res.RemovedParents = append(res.RemovedParents, parent.Path())
-		text += fmt.Sprintf(" Removed the empty parent directory %s.", fskit.Named(parent.Path()))
+		text += fmt.Sprintf(" Removed the empty parent directory %s.", jptool.Quote(parent.Path()))
 	}
 	return jptool.Outcome{Content: text, Data: res}, nil
 }
@@ -113,7 +113,7 @@ func (m *move) unchanged() error {
 			return err
 		}
 		if !os.SameFile(now, end.seen) {
-			return jptool.Errorf(jptool.CodeStale, "%s was replaced by somebody else meanwhile; nothing was moved", fskit.Named(end.t.Path()))
+			return jptool.Errorf(jptool.CodeStale, "%s was replaced by somebody else meanwhile; nothing was moved", jptool.Quote(end.t.Path()))
 		}
 		if end.held != nil {
 			if err := end.held.Unchanged(); err != nil {

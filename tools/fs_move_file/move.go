@@ -115,13 +115,13 @@ func locate(c *toolmain.Call, a *arguments) (*move, error) {
 		return nil, err
 	}
 	if source.Same(target) {
-		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "source and target are the same path, %s; there is nothing to move", fskit.Named(source.Path()))
+		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "source and target are the same path, %s; there is nothing to move", jptool.Quote(source.Path()))
 	}
 	return &move{Call: c, source: source, target: target}, nil
 }
 
 func (m *move) lookAtSource() (err error) {
-	path := fskit.Named(m.source.Path())
+	path := jptool.Quote(m.source.Path())
 	m.from, err = m.source.Lstat()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -138,13 +138,13 @@ func (m *move) lookAtSource() (err error) {
 		return jptool.Errorf(jptool.CodeWrongType, "the source %s is not a regular file, symlink or directory (it is a FIFO, socket or device) and is left alone", path)
 	}
 	if m.from.IsDir() && m.target.Within(m.source) {
-		return jptool.Errorf(jptool.CodeInvalidArguments, "the directory %s cannot be moved to %s, a subdirectory of itself", path, fskit.Named(m.target.Path()))
+		return jptool.Errorf(jptool.CodeInvalidArguments, "the directory %s cannot be moved to %s, a subdirectory of itself", path, jptool.Quote(m.target.Path()))
 	}
 	return nil
 }
 
 func (m *move) lookAtTarget() error {
-	path := fskit.Named(m.target.Path())
+	path := jptool.Quote(m.target.Path())
 	onto, err := m.target.Lstat()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -162,7 +162,7 @@ func (m *move) lookAtTarget() error {
 	}
 	switch {
 	case onto.IsDir() && !m.from.IsDir():
-		return jptool.Errorf(jptool.CodeAlreadyExists, "the target %s is an existing directory; give the full new path, such as %s", path, fskit.Named(m.target.Child(m.source.Name()).Path()))
+		return jptool.Errorf(jptool.CodeAlreadyExists, "the target %s is an existing directory; give the full new path, such as %s", path, jptool.Quote(m.target.Child(m.source.Name()).Path()))
 	case m.from.IsDir():
 		return jptool.Errorf(jptool.CodeAlreadyExists, "the target %s exists already; a directory can only be moved to a path where nothing is", path)
 	case !onto.Mode().IsRegular() && onto.Mode()&fs.ModeSymlink == 0:
@@ -186,7 +186,7 @@ func (m *move) inPlace() bool {
 func (m *move) hold(expected string) error {
 	if expected != "" {
 		if m.kind != "file" {
-			return jptool.Errorf(jptool.CodeWrongType, "the source %s is a %s and has no digest; leave expected_digest out to move it", fskit.Named(m.source.Path()), m.kind)
+			return jptool.Errorf(jptool.CodeWrongType, "the source %s is a %s and has no digest; leave expected_digest out to move it", jptool.Quote(m.source.Path()), m.kind)
 		}
 		if err := m.source.Require(jptool.Read); err != nil {
 			return err
@@ -235,7 +235,7 @@ func (m *move) release() {
 
 func (m *move) preview(missing []*jptool.Target) (toolmain.Preview, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Would move %s %s to %s.", m.kind, fskit.Named(m.source.Path()), fskit.Named(m.target.Path()))
+	fmt.Fprintf(&b, "Would move %s %s to %s.", m.kind, jptool.Quote(m.source.Path()), jptool.Quote(m.target.Path()))
 	if m.onto != nil {
 		fmt.Fprintf(&b, " What is there (%s) would be overwritten.", fskit.Bytes(m.onto.Size()))
 	}
@@ -267,7 +267,7 @@ func (m *move) seen() ([]string, error) {
 func named(paths []string) string {
 	var list []string
 	for _, p := range paths {
-		list = append(list, fskit.Named(p))
+		list = append(list, jptool.Quote(p))
 	}
 	return strings.Join(list, ", ")
 }

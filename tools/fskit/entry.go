@@ -7,15 +7,6 @@ import (
 	"github.com/jptools/jptools/jptool"
 )
 
-// Named returns a path for a sentence: 'src/lib.rs', or "a\nb" where it holds what a terminal
-// would not show as itself.
-func Named(path string) string {
-	if q := jptool.Quote(path); q != path {
-		return q
-	}
-	return "'" + path + "'"
-}
-
 // Paths returns the canonical workspace-relative paths of targets, for `data`: an
 // empty list for none.
 func Paths(targets []*jptool.Target) []string {

@@ -14,11 +14,3 @@ func TestPlain(t *testing.T) {
 		}
 	}
 }
-
-func TestNamed(t *testing.T) {
-	for in, want := range map[string]string{"a b/c": "'a b/c'", "a\nb": `"a\nb"`} {
-		if got := Named(in); got != want {
-			t.Errorf("%q: %s, want %s", in, got, want)
-		}
-	}
-}

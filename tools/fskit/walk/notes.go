@@ -74,11 +74,11 @@ func count(n int64, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// Show returns a path as it stands in text, see [jptool.Quote].
+// Show returns a path as it stands at the beginning of a line, see [jptool.Visible].
 func Show(path string) string {
 	for i := range len(path) {
-		if c := path[i]; c < ' ' || c > '~' {
-			return jptool.Quote(path)
+		if c := path[i]; c <= '"' || c > '~' {
+			return jptool.Visible(path)
 		}
 	}
 	return path
