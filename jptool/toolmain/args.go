@@ -278,6 +278,9 @@ func (a *Arg) setObjects(fail failFunc, raw json.RawMessage, field reflect.Value
 	}
 	list := reflect.MakeSlice(field.Type(), len(items), len(items))
 	for i, item := range items {
+		if err := brokenJSON(item); err != nil {
+			return fail(a, "must be %s; item %d is a text that begins as JSON but is none: %v", a.typeName(), i, err)
+		}
 		if len(item) == 0 || item[0] != '{' {
 			return fail(a, "must be %s; item %d is %s", a.typeName(), i, shorten(item))
 		}
@@ -293,6 +296,23 @@ func (a *Arg) setObjects(fail failFunc, raw json.RawMessage, field reflect.Value
 		}
 	}
 	field.Set(list)
+	return nil
+}
+
+// brokenJSON says what is wrong with the JSON in a text, where an object or a list of them is meant. On a command
+// line every value that is no JSON is a text, so a missing brace makes one.
+func brokenJSON(raw json.RawMessage) error {
+	s, ok := stringOf(raw)
+	if !ok {
+		return nil
+	}
+	switch s = strings.TrimSpace(s); {
+	case strings.HasPrefix(s, "{"):
+		_, err := jptool.ParseObject([]byte(s))
+		return err
+	case strings.HasPrefix(s, "["):
+		return json.Unmarshal([]byte(s), new([]json.RawMessage))
+	}
 	return nil
 }
 

@@ -66,7 +66,7 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	if err := safewrite.CheckName(t, a.Path); err != nil {
 		return jptool.Outcome{}, err
 	}
-	if err := fskit.CheckUnsuppressed(c.Workspace, o.Suppress, t); err != nil {
+	if _, err := fskit.CheckUnsuppressed(c.Workspace, o.Suppress, t); err != nil {
 		return jptool.Outcome{}, err
 	}
 	cr := &creation{c, a, t}

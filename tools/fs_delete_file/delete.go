@@ -61,12 +61,13 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
-	if err := fskit.CheckUnsuppressed(c.Workspace, o.Suppress, t); err != nil {
+	globs, err := fskit.CheckUnsuppressed(c.Workspace, o.Suppress, t)
+	if err != nil {
 		return jptool.Outcome{}, err
 	}
 	d := &deletion{Call: c, t: t}
 	if err := d.look(); err != nil {
-		return jptool.Outcome{}, err
+		return jptool.Outcome{}, fskit.NotFound(globs, t, err)
 	}
 	if err := d.hold(a.ExpectedDigest); err != nil {
 		return jptool.Outcome{}, err

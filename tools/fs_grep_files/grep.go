@@ -95,7 +95,7 @@ func newGrep(c *toolmain.Call, args *arguments, opts *options) (*grep, error) {
 	case errors.Is(err, search.ErrNewline):
 		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "argument `pattern`: %w; set `multiline` to let a match extend over lines", err)
 	case err != nil:
-		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "argument `pattern` is not a regular expression in RE2 syntax: %w", err)
+		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "argument `pattern` is not a regular expression in RE2 syntax: %w", fskit.RegexError(err))
 	}
 	g.walk = walk.Options{NoIgnore: opts.Gitignore != nil && !*opts.Gitignore, Open: true}
 	if args.Paths.Set {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
@@ -51,6 +52,9 @@ func newChange(c *toolmain.Call, a *arguments, o *options) (*change, error) {
 			t, err := fskit.CheckContent(c.Workspace, globs, path, jptool.Read|jptool.Update)
 			if err != nil {
 				return nil, err
+			}
+			if t.Kind() == jptool.KindMissing {
+				return nil, fskit.NotFound(globs, t, t.Fail(fs.ErrNotExist))
 			}
 			p.addFile(ch.file(t))
 		}

@@ -71,11 +71,12 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
-	if err := fskit.CheckUnsuppressed(c.Workspace, o.Suppress, m.source, m.target); err != nil {
+	globs, err := fskit.CheckUnsuppressed(c.Workspace, o.Suppress, m.source, m.target)
+	if err != nil {
 		return jptool.Outcome{}, err
 	}
 	if err := m.lookAtSource(); err != nil {
-		return jptool.Outcome{}, err
+		return jptool.Outcome{}, fskit.NotFound(globs, m.source, err)
 	}
 	if err := m.lookAtTarget(); err != nil {
 		return jptool.Outcome{}, err

@@ -59,7 +59,7 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	}
 	out, err := show(c, t, a, o)
 	if err != nil {
-		return jptool.Outcome{}, err
+		return jptool.Outcome{}, fskit.NotFound(globs, t, err)
 	}
 	if asked, err := c.Confirm(func() (toolmain.Preview, error) { return preview(t, a) }); asked != nil || err != nil {
 		return toolmain.Ended(asked, err)

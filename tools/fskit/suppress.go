@@ -117,17 +117,17 @@ func CheckContent(ws *jptool.Workspace, g *ignore.Globs, unsafePath string, need
 // CheckUnsuppressed is Suppress and CheckSuppressed for tools that act on entries: it
 // returns an error with CodeSuppressed for the first target that a pattern covers, and
 // fails on patterns that cannot be used.
-func CheckUnsuppressed(ws *jptool.Workspace, patterns toolmain.Strings, targets ...*jptool.Target) error {
+func CheckUnsuppressed(ws *jptool.Workspace, patterns toolmain.Strings, targets ...*jptool.Target) (*ignore.Globs, error) {
 	globs, err := Suppress(ws, patterns)
-	if err != nil || globs == nil {
-		return err
+	if err != nil {
+		return nil, err
 	}
 	for _, t := range targets {
 		if err := CheckSuppressed(globs, t); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return globs, nil
 }
 
 func matches(g *ignore.Globs, path string) bool { return path != "." && g.Match(path) }

@@ -46,6 +46,8 @@ func NewFilter(extensions, globs []string) (*Filter, error) {
 		switch {
 		case strings.ContainsAny(e, "/*?[]{}"):
 			return nil, jptool.Errorf(jptool.CodeInvalidArguments, "argument `extensions`: %q is not an extension; for patterns use `glob`", e)
+		case strings.Contains(e, ","):
+			return nil, jptool.Errorf(jptool.CodeInvalidArguments, "argument `extensions`: %q is not one extension; give each as an item of its own (in JSON [\"js\", \"html\"], as flags --extensions js --extensions html); for one with a comma in it use `glob`", e)
 		case e != "":
 			f.suffixes = append(f.suffixes, "."+e)
 		}
