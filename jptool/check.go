@@ -138,6 +138,17 @@ func (t *Target) grants(need Caps, any bool) bool {
 	return t.Granted().Has(need)
 }
 
+// broken reports whether the rule on the target would grant all of need, or with any something of it, if
+// the link that the rule is on led anywhere.
+func (t *Target) broken(need Caps, any bool) bool {
+	rule, _ := t.w.policy.trie(t.at).find(t.at.path)
+	if rule < 0 {
+		return false
+	}
+	caps := t.w.policy.rules[rule].broken
+	return caps != 0 && (caps.Has(need) || any && caps&need != 0)
+}
+
 // unknown reports whether a place is outside the workspace and every approved target.
 func (w *Workspace) unknown(at place) bool {
 	return at.outside && w.policy.mountOf(at.path) == nil
@@ -162,12 +173,21 @@ func (w *Workspace) refuse(t *Target, r resolved, err error, need Caps, any bool
 		way = append(way, at)
 	}
 	way = append(way, r.at)
+	// A mount whose link leads to nothing is no denial: the rule would grant this, and who wrote it
+	// has to hear what is wrong (RFD D43 "broken symlinks").
+	lost := false
 	for _, at := range way {
 		if w.unknown(at) {
+			if lost {
+				break
+			}
 			return &PathError{Path: t.rel.String(), Err: errOutside}
 		}
 		step := &Target{w: w, rel: t.rel, at: at, entry: t.entry}
-		if !step.grants(need, any) {
+		if step.grants(need, any) {
+			continue
+		}
+		if lost = errors.Is(err, wspath.ErrDangling) && step.broken(need, any); !lost {
 			return step.denied(need, any)
 		}
 	}

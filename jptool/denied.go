@@ -19,6 +19,9 @@ type DeniedError struct {
 	NoRule   bool
 	// Pinned says that the entry must stay where it is, whatever the rules grant.
 	Pinned bool
+	// pinnedFor is what depends on it, for the message, and pinnedOnly says that without the pin it would be granted.
+	pinnedFor  string
+	pinnedOnly bool
 	// Link says that a symlink may not come to stand there, because an access rule
 	// names the path or one below it.
 	Link bool
@@ -40,9 +43,31 @@ func (t *Target) denied(need Caps, any bool) *DeniedError {
 		e.Rule, e.RuleCaps = p.rules[rule].path, p.rules[rule].caps
 	}
 	entry := need&(Create|Delete) != 0
-	e.Pinned = entry && n != nil && n.pinned
+	if e.Pinned = entry && n != nil && n.pinned; e.Pinned {
+		e.pinnedFor, e.pinnedOnly = p.dependsOn(n), p.capsOf(rule, nil).Has(need)
+	}
 	e.Root = entry && t.IsRoot()
 	return e
+}
+
+// dependsOn says why an entry is pinned, as far as the rules tell.
+func (p *Policy) dependsOn(n *node) string {
+	switch {
+	case n.mount >= 0:
+		return "it is the link of a mount"
+	case n.rule >= 0:
+		return "it has an access rule of its own"
+	}
+	below := ""
+	n.below("", func(_ string, n *node) {
+		if below == "" && n.rule >= 0 {
+			below = p.rules[n.rule].path
+		}
+	})
+	if below != "" {
+		return "the access rule on " + Quote(below) + " lies below it"
+	}
+	return "an access rule or the host depends on it"
 }
 
 // Grants lists the paths whose rules grant all that was asked for.
@@ -71,17 +96,19 @@ func (e *DeniedError) Error() string {
 	case e.Root:
 		b.WriteString("it is the root of the workspace or of a mount, which stays.")
 		return b.String()
-	case e.Pinned:
-		b.WriteString("this entry is pinned: it may be neither created, removed, renamed nor replaced, because an access rule depends on it.")
-		return b.String()
+	case e.NoRule && e.pinnedOnly: // there are no rules at all
+		b.WriteString("all is granted here.")
 	case e.NoRule:
 		b.WriteString("no rule matches it.")
 	default:
 		fmt.Fprintf(&b, "the rule on %s grants %s.", Quote(dotted(e.Rule)), onlyCaps(e.RuleCaps))
 	}
-	if len(e.grants) == 0 {
+	if e.Pinned {
+		fmt.Fprintf(&b, " The entry is pinned, because %s: it may be neither created, removed, renamed nor replaced.", e.pinnedFor)
+	}
+	if len(e.grants) == 0 && !e.pinnedOnly {
 		b.WriteString(" No rule grants anything.")
-	} else {
+	} else if len(e.grants) > 0 {
 		b.WriteString(" Grants: ")
 		for i, g := range e.grants {
 			if i == maxGrants {
@@ -95,7 +122,9 @@ func (e *DeniedError) Error() string {
 		}
 		b.WriteString(".")
 	}
-	b.WriteString(" If this is needed, ask the user to change the access rules of this tool.")
+	if !e.pinnedOnly { // else no grant helps
+		b.WriteString(" If this is needed, ask the user to change the access rules of this tool.")
+	}
 	return b.String()
 }
 

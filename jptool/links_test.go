@@ -111,7 +111,9 @@ func TestMounts(t *testing.T) {
 		// The link itself is pinned, the target's root stays.
 		"delete fork access_denied", "delete fork/. access_denied", "read fork allow fork", "create fork access_denied",
 		"read file allow file", "update file allow", "delete file access_denied",
-		"read unapproved/f access_denied", "read moved/f access_denied", "read broken/f access_denied",
+		"read unapproved/f access_denied", "read moved/f access_denied",
+		// A broken mount says so, to who would be granted it; the link itself stays.
+		"read broken/f not_found", "read broken not_found", "update broken/f access_denied", "delete broken access_denied",
 	)
 	target, err := ws.CheckRead("file")
 	if err != nil {
@@ -261,5 +263,42 @@ func TestSwapAfterCheck(t *testing.T) {
 	}
 	if jptool.CodeOf(err) != jptool.CodeBusy {
 		t.Errorf("got %v (%s), want busy", err, jptool.CodeOf(err))
+	}
+}
+
+// What is pinned says why, names the rule that decides, and lists the grants that exist.
+func TestPinnedDenialSaysWhy(t *testing.T) {
+	base := jptooltest.TempRoot(t)
+	jptooltest.Tree(t, base, "file ws/.env KEY=1", "file ws/d/deep/f x", "file ws/kept x", "file ext/f x", "symlink ws/fork $ROOT/ext")
+	ws := jptooltest.Open(t, base+"/ws", rule(".", "read write"), rule(".env", ""), rule("d/deep/f", "read"), mount("fork", base+"/ext", "read"))
+	pinned := jptooltest.OpenPinned(t, base+"/ws", []string{".env", "d", "kept"}, rule(".", "read write"), rule(".env", ""), rule("d/deep/f", "read"))
+	bare := jptooltest.OpenPinned(t, base+"/ws", []string{"kept"})
+	const grants = " Grants: . (read, create, update, delete)"
+	for _, c := range []struct {
+		ws   *jptool.Workspace
+		path string
+		want []string
+		ask  bool // the user to change the rules
+	}{
+		{pinned, ".env", []string{"the rule on .env grants nothing. The entry is pinned, because it has an access rule of its own: it may be neither", grants}, true},
+		{pinned, "d", []string{"the rule on . grants only read, create, update, delete. The entry is pinned, because the access rule on d/deep/f lies below it", grants}, false},
+		{pinned, "kept", []string{"because an access rule or the host depends on it", grants}, false},
+		{ws, "fork", []string{"because it is the link of a mount", grants, "; fork (read)"}, false},
+		{ws, ".env", []string{"the rule on .env grants nothing.", grants}, true},
+		{bare, "kept", []string{"all is granted here. The entry is pinned"}, false},
+	} {
+		_, err := c.ws.CheckDelete(c.path)
+		if jptool.CodeOf(err) != jptool.CodeAccessDenied {
+			t.Errorf("delete %s: %v", c.path, err)
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("delete %s: %v; want %q in it", c.path, err, want)
+			}
+		}
+		if strings.Contains(err.Error(), "ask the user") != c.ask || strings.Contains(err.Error(), "No rule grants") {
+			t.Errorf("delete %s: %v", c.path, err)
+		}
 	}
 }

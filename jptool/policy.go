@@ -40,6 +40,8 @@ type fsRule struct {
 	caps   Caps
 	origin string
 	index  int // in the AccessPolicy
+	// broken is what the rule would grant if the link that it is on or below led anywhere.
+	broken Caps
 }
 
 // mount is an external rule whose link leads to its approved target.
@@ -72,6 +74,8 @@ type compiler struct {
 	// ahead are second places of rules that grant nothing and are on a path that cannot be resolved:
 	// where the resolution was heading.
 	ahead []keyed
+	// broken[i] becomes fsRule.broken.
+	broken map[int]Caps
 	// lost are external rules that were left with nothing.
 	lost []lost
 }
@@ -210,6 +214,7 @@ func placeOf(root, abs string) place {
 func (c *compiler) rules(list []FsRule) error {
 	rels := make([]wspath.Rel, len(list))
 	c.places = make([]place, len(list))
+	c.broken = map[int]Caps{}
 	order := make([]int, len(list))
 	for i := range list {
 		rel, err := c.parse(list[i].Path)
@@ -239,7 +244,7 @@ func (c *compiler) rules(list []FsRule) error {
 	}
 	// In the order written, so that of equal rules the last one stays.
 	for i := range list {
-		c.p.rules = append(c.p.rules, fsRule{path: rels[i].Slash(), caps: list[i].Caps(), origin: list[i].Origin, index: i})
+		c.p.rules = append(c.p.rules, fsRule{path: rels[i].Slash(), caps: list[i].Caps(), origin: list[i].Origin, index: i, broken: c.broken[i]})
 		c.p.trie(c.places[i]).insert(c.places[i].path).rule = int32(i)
 	}
 	for _, k := range c.ahead {
@@ -282,6 +287,7 @@ func (c *compiler) ordinary(i int, r *FsRule, rel wspath.Rel) error {
 	case r.Caps() == 0:
 		c.denyBroken(i, rel, at)
 	case broken(err) && !to.onLink():
+		c.broken[i] = r.Caps()
 		r.deny()
 		c.warn(i, r, "a link on the way leads to nothing, or something on the way is no directory; nothing on it is granted")
 		c.denyBroken(i, rel, at)
@@ -336,6 +342,7 @@ func (c *compiler) external(i int, r *FsRule, rel wspath.Rel) error {
 			c.denyBroken(i, rel, at)
 		}
 	case err != nil || missing || !at.outside:
+		c.broken[i] = r.Caps()
 		lose("the link is missing or broken")
 	case r.ApprovedTarget == nil:
 		lose("its target is not approved")

@@ -123,6 +123,18 @@ func Open(t testing.TB, root string, rules ...jptool.FsRule) *jptool.Workspace {
 	return ws
 }
 
+// OpenPinned is Open with entries that must keep their place.
+func OpenPinned(t testing.TB, root string, pinned []string, rules ...jptool.FsRule) *jptool.Workspace {
+	t.Helper()
+	ctx := jptool.Context{Root: root, Action: jptool.Run, Access: &jptool.AccessPolicy{FS: rules, Pinned: pinned}}
+	ws, err := ctx.Open()
+	if err != nil {
+		t.Fatalf("open %v: %v", rules, err)
+	}
+	t.Cleanup(func() { ws.Close() })
+	return ws
+}
+
 // Context returns the JSON of a bare Context with these rules.
 func Context(t testing.TB, root string, rules ...jptool.FsRule) string {
 	t.Helper()

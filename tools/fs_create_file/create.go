@@ -97,6 +97,8 @@ func (c *creation) look() (fs.FileInfo, error) {
 		return nil, err
 	case fi.IsDir():
 		return nil, wrongType(c.t, "is a directory; give the path of a file")
+	case fi.Mode()&fs.ModeSymlink != 0 && c.t.Pinned():
+		return nil, jptool.Errorf(jptool.CodeAlreadyExists, "%s is a symlink that has to stay: a mount or an access rule depends on it. It is never written through, replaced or deleted; give the path of a file below it, or change what it leads to with fs_modify_file", jptool.Quote(c.t.Path()))
 	case fi.Mode()&fs.ModeSymlink != 0:
 		return nil, jptool.Errorf(jptool.CodeAlreadyExists, "%s is an existing symlink, which is never written through or replaced; delete it first, or give the path of its target", jptool.Quote(c.t.Path()))
 	case !fi.Mode().IsRegular():
