@@ -289,7 +289,11 @@ func (c *compiler) ordinary(i int, r *FsRule, rel wspath.Rel) error {
 	case broken(err) && !to.onLink():
 		c.broken[i] = r.Caps()
 		r.deny()
-		c.warn(i, r, "a link on the way leads to nothing, or something on the way is no directory; nothing on it is granted")
+		if errors.Is(err, wspath.ErrDangling) {
+			c.warn(i, r, "a link on the way leads to nothing; nothing on it is granted")
+		} else {
+			c.warn(i, r, "something on the way is no directory; nothing on it is granted")
+		}
 		c.denyBroken(i, rel, at)
 	case err == errOutside:
 		return c.fail(i, r, "it resolves outside the workspace; if that is meant, make it a rule with external = true on the link itself")

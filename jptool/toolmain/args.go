@@ -175,13 +175,15 @@ func (d *definition) ignored(arguments jptool.Object) ([]string, error) {
 // checkOptions refuses options that the tool does not know: an option restricts, as
 // `suppress` does, and one without effect would be a restriction that nobody enforces.
 func (d *definition) checkOptions(options jptool.Object) error {
-	for _, u := range d.options.unknown(options) {
-		if near := nearest.Word(u.name, d.options.names()); near != "" {
-			return jptool.Errorf(jptool.CodeInvalidArguments, "%s has no option %q; did you mean %q?", d.name, u.path, near)
-		}
-		return jptool.Errorf(jptool.CodeInvalidArguments, "%s has no option %q; its options are %s", d.name, u.path, strings.Join(d.options.names(), ", "))
+	unknown := d.options.unknown(options)
+	if len(unknown) == 0 {
+		return nil
 	}
-	return nil
+	first, names := unknown[0], d.options.names()
+	if near := nearest.Word(first.name, names); near != "" {
+		return jptool.Errorf(jptool.CodeInvalidArguments, "%s has no option %q; did you mean %q?", d.name, first.path, near)
+	}
+	return jptool.Errorf(jptool.CodeInvalidArguments, "%s has no option %q; its options are %s", d.name, first.path, strings.Join(names, ", "))
 }
 
 // decode fills the struct that into points to.

@@ -317,9 +317,12 @@ func (c *fsCompiler) ordinary(r *declaredRule) {
 	case r.rule.Caps == 0:
 		c.denyBroken(r, to)
 	case broken(err) && !to.onLink:
-		const reason = "a link on the way leads to nothing, or something on the way is no directory"
+		reason, help := "a link on the way leads to nothing", "make what it leads to, or remove the rule"
+		if !errors.Is(err, wspath.ErrDangling) {
+			reason, help = "something on the way is no directory", "repair the path, or remove the rule"
+		}
 		r.deny(reason)
-		c.warning(r, reason, "make what the link leads to, or remove the rule")
+		c.warning(r, reason, help)
 		c.denyBroken(r, to)
 	case errors.Is(err, errOutside):
 		c.problem(r, "leads outside the workspace", "if that is meant, add external = true to a rule on the link itself")
