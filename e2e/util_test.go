@@ -20,3 +20,18 @@ func schemaProperties(t *testing.T, raw []byte) []string {
 	slices.Sort(names)
 	return names
 }
+
+// withOptions adds options to a request.
+func withOptions(t testing.TB, req string, options map[string]any) string {
+	t.Helper()
+	var all map[string]map[string]any
+	if err := json.Unmarshal([]byte(req), &all); err != nil {
+		t.Fatal(err)
+	}
+	all["tool"]["options"] = options
+	raw, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}

@@ -194,7 +194,9 @@ func (c *creation) ask(f *safewrite.File, old string) (*jptool.Outcome, error) {
 	}
 	path := jptool.Quote(c.t.Path())
 	text := fmt.Sprintf("File %s exists already. Overwrite it?", path)
-	if dirty, reason := gitguard.State(c.Workspace, c.t); dirty {
+	ctx, cancel := gitguard.Bound(c)
+	defer cancel()
+	if dirty, reason := gitguard.State(ctx, c.Workspace, c.t); dirty {
 		text = fmt.Sprintf("File %s exists already, and git could not bring it back (%s). Overwrite it?", path, reason)
 	}
 	sizes := fmt.Sprintf("now: %s\nnew: %s", fskit.Bytes(fi.Size()), describe(c.args.Content))

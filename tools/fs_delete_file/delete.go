@@ -29,7 +29,7 @@ var tool = toolmain.Tool[arguments, options]{
 	Name:    "fs_delete_file",
 	Summary: "delete a file or a symlink",
 	Description: `Of a symlink the link itself goes, never what it leads to. A file that git could not bring back
-(modified, staged, not tracked, or unknown) is deleted after asking (question delete_dirty_file).
+(modified, staged, not tracked or ignored, or unknown) is deleted after asking (question delete_dirty_file).
 The directory it was in is removed when it is empty then and may be deleted.`,
 	Example: `--path src/old.rs`,
 	Run:     run,
@@ -75,7 +75,9 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	if d.held != nil {
 		defer d.held.Close()
 	}
-	dirty, reason := gitguard.State(c.Workspace, t)
+	ctx, cancel := gitguard.Bound(c)
+	defer cancel()
+	dirty, reason := gitguard.State(ctx, c.Workspace, t)
 	if out, err := c.Confirm(func() (toolmain.Preview, error) { return d.preview(dirty, reason) }); out != nil || err != nil {
 		return toolmain.Ended(out, err)
 	}

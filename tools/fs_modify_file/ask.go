@@ -71,9 +71,11 @@ func (ch *change) askBroadChange() (*jptool.Outcome, error) {
 // askDirty asks once for all files that git could not bring back. One question for all:
 // the answer is kept under one id, and a token for each file in turn would never fit all.
 func (ch *change) askDirty() (*jptool.Outcome, error) {
+	ctx, cancel := gitguard.Bound(ch.call)
+	defer cancel()
 	var dirty []string
 	for _, f := range ch.changed() {
-		if is, reason := gitguard.State(ch.call.Workspace, f.t); is {
+		if is, reason := gitguard.State(ctx, ch.call.Workspace, f.t); is {
 			dirty = append(dirty, fmt.Sprintf("%s (%s)", jptool.Quote(f.path()), reason))
 		}
 	}

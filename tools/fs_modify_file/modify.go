@@ -50,7 +50,7 @@ are: line ends, byte order mark, invalid UTF-8. The result is a diff.
 
 It is asked for first: question apply_changes for any change; before that, where they apply, broad_replacement (a
 regex that matches anything), broad_change (more than half of the lines of a file) and modify_dirty_file
-(content that git does not have).`,
+(content that git does not have; of ignored files it has none).`,
 	Example: `--path src/lib.rs --patterns '[{"old":"foo","new":"bar"}]'`,
 	Run:     run,
 }

@@ -28,7 +28,9 @@ func (m *move) askOverwrite() (*jptool.Outcome, error) {
 	}
 	path := jptool.Quote(m.target.Path())
 	text := fmt.Sprintf("The %s %s exists already. Overwrite it with %s?", what, path, jptool.Quote(m.source.Path()))
-	if dirty, reason := gitguard.State(m.Workspace, m.target); dirty {
+	ctx, cancel := gitguard.Bound(m)
+	defer cancel()
+	if dirty, reason := gitguard.State(ctx, m.Workspace, m.target); dirty {
 		text = fmt.Sprintf("The %s %s exists already, and git could not bring it back (%s). Overwrite it with %s?", what, path, reason, jptool.Quote(m.source.Path()))
 	}
 	yes, asked, err := m.AskBool(jptool.Question{
@@ -46,8 +48,10 @@ func (m *move) askOverwrite() (*jptool.Outcome, error) {
 func (m *move) askDirty() (*jptool.Outcome, error) {
 	path := jptool.Quote(m.source.Path())
 	text, count := "", ""
+	ctx, cancel := gitguard.Bound(m)
+	defer cancel()
 	if m.from.IsDir() {
-		c := gitguard.Count(m, m.Workspace, m.source, maxCounted)
+		c := gitguard.Count(ctx, m.Workspace, m.source, maxCounted)
 		if !c.Any() {
 			return nil, nil
 		}
@@ -63,7 +67,7 @@ func (m *move) askDirty() (*jptool.Outcome, error) {
 		}
 		count = fmt.Sprint(c.Dirty, c.More, c.Unknown)
 	} else {
-		dirty, reason := gitguard.State(m.Workspace, m.source)
+		dirty, reason := gitguard.State(ctx, m.Workspace, m.source)
 		if !dirty {
 			return nil, nil
 		}

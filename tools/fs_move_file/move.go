@@ -29,8 +29,8 @@ var tool = toolmain.Tool[arguments, options]{
 	Name:    "fs_move_file",
 	Summary: "move or rename a file, symlink or directory",
 	Description: `An existing file or symlink at the target is replaced after asking (question overwrite_file); a source with
-changes that git does not have is moved after asking (question move_dirty_source). Moving a directory moves
-everything in it, so the access rules on everything in it count. The directory the source was in is
+changes that git does not have, ignored files included, is moved after asking (question move_dirty_source).
+Moving a directory moves everything in it, so the access rules on everything in it count. The directory the source was in is
 removed when it is empty then and may be deleted.`,
 	Example: `--source src/old.rs --target src/new.rs`,
 	Run:     run,

@@ -19,16 +19,25 @@ import (
 	"github.com/jptools/jptools/tools/fskit/gitstate"
 )
 
-// maxTime bounds one look at a repository: files can be as large as one likes (a sparse one
-// takes no room), and what is not known in time is asked about. Tests shorten it.
+// maxTime bounds the looks at repositories of one call: files can be as large as one likes (a
+// sparse one takes no room), and what is not known in time is asked about. Tests shorten it.
 var maxTime = 20 * time.Second
 
+// Bound returns the context for the looks of one call at repositories: it ends after 20 seconds, and
+// before that when half of the time is over that the call has left. So there is always time to go on with
+// what was asked about. The caller must call cancel.
+func Bound(ctx context.Context) (_ context.Context, cancel context.CancelFunc) {
+	limit := maxTime
+	if end, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(end)/2)
+	}
+	return context.WithTimeout(ctx, limit)
+}
+
 // State reports whether the file or symlink at t holds what git could not give back,
-// and why in a few words for a question: "modified since the last commit". It takes 20
-// seconds at most; what is not known then is unknown, which is dirty.
-func State(ws *jptool.Workspace, t *jptool.Target) (dirty bool, reason string) {
-	ctx, cancel := context.WithTimeout(context.Background(), maxTime)
-	defer cancel()
+// and why in a few words for a question: "modified since the last commit". What is not known when
+// ctx, which comes from [Bound], ends is unknown, which is dirty.
+func State(ctx context.Context, ws *jptool.Workspace, t *jptool.Target) (dirty bool, reason string) {
 	g, path, opt, unknown := open(ws, t)
 	if unknown != "" {
 		return true, "unknown to git: " + unknown
@@ -51,14 +60,12 @@ func State(ws *jptool.Workspace, t *jptool.Target) (dirty bool, reason string) {
 }
 
 // Count counts the entries below the directory at t that git could not give back, up
-// to limit, for 20 seconds at most.
+// to limit. What is not known when ctx, which comes from [Bound], ends is unknown.
 func Count(ctx context.Context, ws *jptool.Workspace, t *jptool.Target, limit int) gitstate.Count {
 	g, path, opt, unknown := open(ws, t)
 	if unknown != "" {
 		return gitstate.Count{Unknown: true, Reason: unknown}
 	}
-	ctx, cancel := context.WithTimeout(ctx, maxTime)
-	defer cancel()
 	return gitstate.CountDirty(ctx, g, path, limit, opt)
 }
 

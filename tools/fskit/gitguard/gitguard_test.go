@@ -1,6 +1,7 @@
 package gitguard
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"runtime"
@@ -44,7 +45,9 @@ func check(t *testing.T, ws *jptool.Workspace, path, want string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dirty, reason := State(ws, tg)
+	ctx, cancel := Bound(t.Context())
+	defer cancel()
+	dirty, reason := State(ctx, ws, tg)
 	if dirty != (want != "") || !strings.Contains(reason, want) {
 		t.Errorf("%s: dirty %v, %q; want %q", path, dirty, reason, want)
 	}
@@ -110,7 +113,7 @@ func TestMounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if dirty, reason := State(ws, tg); !dirty || !strings.Contains(reason, "above") {
+	if dirty, reason := State(t.Context(), ws, tg); !dirty || !strings.Contains(reason, "above") {
 		t.Errorf("a mounted file: %v, %q", dirty, reason)
 	}
 }
@@ -129,7 +132,7 @@ func TestNothingRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	State(ws, tg)
+	State(t.Context(), ws, tg)
 	if _, err := os.Lstat(root + "/ran"); err == nil {
 		t.Error("a program named by the config was run")
 	}
@@ -151,8 +154,26 @@ func TestTimeIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := Count(t.Context(), ws, dir, 0); !c.Unknown || !c.Any() {
+	ctx, cancel := Bound(t.Context())
+	defer cancel()
+	if c := Count(ctx, ws, dir, 0); !c.Unknown || !c.Any() {
 		t.Errorf("count: %+v", c)
+	}
+}
+
+// The looks of one call take at most half of the time that it has left, all together.
+func TestLooksLeaveTimeForTheCall(t *testing.T) {
+	call, cancelCall := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancelCall()
+	ctx, cancel := Bound(call)
+	defer cancel()
+	if end, ok := ctx.Deadline(); !ok || time.Until(end) > 5*time.Second {
+		t.Errorf("ends in %v", time.Until(end))
+	}
+	ctx, cancel = Bound(t.Context())
+	defer cancel()
+	if end, ok := ctx.Deadline(); !ok || time.Until(end) > maxTime {
+		t.Errorf("without a limit of the call: ends in %v", time.Until(end))
 	}
 }
 

@@ -8,6 +8,9 @@ import (
 	"github.com/jptools/jptools/tools/fskit/ignore"
 )
 
+// maxAttributesFile bounds one attributes file.
+const maxAttributesFile = 4 << 20
+
 // conversion is what git would do to a file's content before hashing it.
 type conversion uint8
 
@@ -72,7 +75,7 @@ func (r *repo) readAttributes(a *attributes, file, dir, sub string) error {
 	if err != nil || info == nil || !info.Mode().IsRegular() {
 		return err
 	}
-	data, err := readSmall(r.fsys, file, maxIgnoreFile)
+	data, err := readSmall(r.fsys, file, maxAttributesFile)
 	if err != nil {
 		return unreadable(file, err)
 	}

@@ -140,13 +140,7 @@ func (c *counter) repo(r *repo, dir string) error {
 		c.unknown(err)
 		return c.ctx.Err()
 	}
-	rules := r.rootRules()
-	ignored := false
-	if sub != "" {
-		rules = r.rulesAbove(sub)
-		ignored = !rules.blind && rules.stack.MatchWithParents(sub, true)
-	}
-	level := &level{repo: r, sub: sub, onDisk: true, index: index, rules: rules, ignored: ignored}
+	level := &level{repo: r, sub: sub, onDisk: true, index: index}
 	if head != nil && head.isTree() {
 		level.head = head
 	}

@@ -6,11 +6,12 @@
 // entry with HEAD's tree. Times are never trusted. What cannot be read or is not understood is [Unknown],
 // never [Clean]; a caller asks the person then.
 //
+// Ignored files are untracked like any other: git does not have them. Nor could ignore files be believed,
+// which whoever may create a file can add.
+//
 // What it does not do: it is a snapshot and holds no lock, so a change made after the answer is not seen. It
-// does not check that the blobs themselves are still in the object store. It does not see ignore files,
-// attributes or settings outside the repository (core.excludesFile, the user's and the system's config, files
-// named by include), nor replace refs; the first three only make more files dirty. Ignored files
-// count as clean although git does not have them.
+// does not see attributes or settings outside the repository (the user's and the system's config, files
+// named by include), nor replace refs; the first two only make more files dirty.
 package gitstate
 
 import (
@@ -48,15 +49,15 @@ type State uint8
 const (
 	// Unknown means that no answer can be given; it is the zero value so that a forgotten answer asks.
 	Unknown State = iota
-	// Clean means: the same in the work tree, the index and HEAD; or ignored; or not there and not tracked; or
-	// in no repository.
+	// Clean means: the same in the work tree, the index, HEAD and the object store; or not there and not
+	// tracked; or in no repository.
 	Clean
 	// Modified means that the work tree differs from the index (content, kind, executable bit, deleted,
 	// conflict, intent-to-add).
 	Modified
 	// Staged means that only the index differs from HEAD, which includes "git rm --cached".
 	Staged
-	// Untracked means neither in the index nor in HEAD nor ignored.
+	// Untracked means neither in the index nor in HEAD, ignored or not.
 	Untracked
 )
 
@@ -90,8 +91,8 @@ func (v Verdict) Dirty() bool { return v.State != Clean }
 // Count is the answer about everything below a directory.
 type Count struct {
 	// Dirty is the number of paths with a state other than Clean and Unknown; those that "git status
-	// --untracked-files=all --no-renames" would list, each once. A submodule or an untracked nested repository
-	// counts as one.
+	// --untracked-files=all --ignored --no-renames" would list, each once. A submodule or an untracked nested
+	// repository counts as one.
 	Dirty int
 	// More says that counting stopped at the limit; there may be more, or not.
 	More bool
@@ -115,7 +116,8 @@ type Options struct {
 
 // Status judges one file or symbolic link (the link itself, not its target). A path that does not exist is
 // judged as well: a tracked one is Modified. A directory and anything inside ".git" is Unknown.
-// The context is looked at while large files are hashed.
+// The content of a clean file was read back from the object store. The context is looked at while large
+// files are hashed.
 func Status(ctx context.Context, fsys FS, path string, opt Options) Verdict {
 	state, err := status(ctx, fsys, path, opt)
 	if err != nil {
@@ -125,8 +127,8 @@ func Status(ctx context.Context, fsys FS, path string, opt Options) Verdict {
 }
 
 // CountDirty counts dirty paths below a directory, up to limit (no limit if it is not positive). It hashes
-// every tracked file below, so its cost is that of reading them; ignored directories without tracked files
-// are not entered. Below a directory that is in no repository, each repository found counts by its own index.
+// every tracked file below, so its cost is that of reading them. That the object store can give their content
+// back is looked up, but not read as Status does. Below a directory that is in no repository, each repository found counts by its own index.
 // Empty directories and files that git cannot track (FIFOs, sockets, devices) do not count.
 func CountDirty(ctx context.Context, fsys FS, dir string, limit int, opt Options) Count {
 	c := &counter{ctx: ctx, fsys: fsys, opt: opt, limit: limit, left: maxVisited, trees: maxTrees}
@@ -165,8 +167,8 @@ func status(ctx context.Context, fsys FS, path string, opt Options) (State, erro
 	}
 	return r.judge(ctx, subject{
 		path: path, index: entry, info: info,
-		head:    func() (*treeEntry, error) { return r.headEntry(ctx, r.sub(path)) },
-		ignored: func() (bool, error) { return r.ignored(path, false) },
+		head:   func() (*treeEntry, error) { return r.headEntry(ctx, r.sub(path)) },
+		stored: func() error { return r.stored(ctx, entry.id) },
 	})
 }
 
@@ -181,11 +183,12 @@ func outside(opt Options) (State, error) {
 // subject is one path with what is needed to judge it. The functions are called only where the cheaper
 // comparisons have not decided.
 type subject struct {
-	path    string
-	index   *indexEntry // nil: not in the index
-	info    fs.FileInfo // nil: not in the work tree
-	head    func() (*treeEntry, error)
-	ignored func() (bool, error)
+	path  string
+	index *indexEntry // nil: not in the index
+	info  fs.FileInfo // nil: not in the work tree
+	head  func() (*treeEntry, error)
+	// stored makes sure that the object store has the blob of index.
+	stored func() error
 }
 
 // judge compares work tree, index and HEAD, in this order: content that is nowhere else weighs more than
@@ -212,14 +215,14 @@ func (r *repo) judge(ctx context.Context, s subject) (State, error) {
 		return Staged, nil
 	case s.index == nil && head != nil:
 		return Staged, nil
-	case s.index != nil || s.info == nil || !trackable(s.info.Mode()):
+	case s.info == nil:
+		return Clean, nil // nothing is there to be lost
+	case s.index != nil:
+		if err := s.stored(); err != nil {
+			return Unknown, err
+		}
 		return Clean, nil
-	}
-	ignored, err := s.ignored()
-	if err != nil {
-		return Unknown, err
-	}
-	if ignored {
+	case !trackable(s.info.Mode()):
 		return Clean, nil
 	}
 	return Untracked, nil

@@ -12,13 +12,11 @@ import (
 
 // level is one directory as its three versions show it.
 type level struct {
-	repo    *repo
-	sub     string
-	onDisk  bool         // a directory in the work tree, too
-	index   []indexEntry // everything below it
-	head    *treeEntry   // nil: not in HEAD
-	rules   rules        // of the directories above
-	ignored bool         // it or a directory above
+	repo   *repo
+	sub    string
+	onDisk bool         // a directory in the work tree, too
+	index  []indexEntry // everything below it
+	head   *treeEntry   // nil: not in HEAD
 }
 
 // versions is what one name in a directory is: a file, a directory, or (in different versions) both.
@@ -34,7 +32,7 @@ type versions struct {
 func (c *counter) level(l *level) error {
 	dir := join(l.repo.top, l.sub)
 	var work []fs.DirEntry
-	if l.onDisk && (!l.ignored || len(l.index) > 0) {
+	if l.onDisk {
 		var err error
 		if work, err = c.readDir(dir); err != nil {
 			c.unknown(err)
@@ -42,16 +40,14 @@ func (c *counter) level(l *level) error {
 		}
 	}
 	if hasDotGit(work) && l.sub != "" {
-		switch {
-		case len(l.index) > 0:
+		if len(l.index) > 0 {
 			c.unknown(unknownf("%q is a repository of its own with files tracked outside", dir))
 			return nil
-		case !l.ignored:
-			if err := c.add(Untracked); err != nil {
-				return err
-			}
 		}
-		work = nil // it counts as a whole, or not at all; staged deletions below it still count
+		if err := c.add(Untracked); err != nil {
+			return err
+		}
+		work = nil // it counts as a whole; staged deletions below it still count
 	}
 	if l.head != nil {
 		if c.trees--; c.trees < 0 {
@@ -62,9 +58,6 @@ func (c *counter) level(l *level) error {
 	if err != nil {
 		c.unknown(err)
 		return c.ctx.Err()
-	}
-	if len(work) > 0 {
-		l.rules = l.repo.rulesBelow(l.rules, l.sub)
 	}
 	for _, key := range sortedKeys(names) {
 		if err := c.visit(); err != nil {
@@ -141,7 +134,7 @@ func (c *counter) name(l *level, key string, n *versions) error {
 	submodule := n.entry != nil && n.entry.mode == modeGitlink && n.workDir
 
 	if n.entry != nil || n.head != nil && !headDir || n.work != nil && !n.workDir {
-		state, err := c.judge(l, n, path, sub, submodule)
+		state, err := c.judge(l, n, path, submodule)
 		if err != nil {
 			c.unknown(err)
 			if c.ctx.Err() != nil {
@@ -154,24 +147,19 @@ func (c *counter) name(l *level, key string, n *versions) error {
 	if submodule || !n.workDir && len(n.below) == 0 && !headDir {
 		return nil
 	}
-	below := &level{repo: r, sub: sub, onDisk: n.workDir, index: n.below, rules: l.rules, ignored: l.ignored}
+	below := &level{repo: r, sub: sub, onDisk: n.workDir, index: n.below}
 	if headDir {
 		below.head = n.head
-	}
-	if n.workDir && !below.ignored {
-		below.ignored = l.rules.match(sub, true)
 	}
 	return c.level(below)
 }
 
 // judge gives the state of the name as a file, link or submodule.
-func (c *counter) judge(l *level, n *versions, path, sub string, submodule bool) (State, error) {
+func (c *counter) judge(l *level, n *versions, path string, submodule bool) (State, error) {
 	s := subject{
 		path: path, index: n.entry,
-		head: func() (*treeEntry, error) { return n.head, nil },
-		ignored: func() (bool, error) {
-			return l.ignored || l.rules.match(sub, false), nil
-		},
+		head:   func() (*treeEntry, error) { return n.head, nil },
+		stored: func() error { return l.repo.listed(n.entry.id) },
 	}
 	if submodule {
 		return c.submodule(l.repo, n, path)

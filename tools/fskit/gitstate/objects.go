@@ -83,18 +83,8 @@ func (r *repo) object(ctx context.Context, id oid, kind string) ([]byte, error) 
 	}
 	name := r.algo.hex(id)
 	switch {
-	case errors.Is(err, errNotInPack):
-		where := ""
-		if info, err := lstat(r.fsys, join(r.commonDir, "objects/info/alternates")); info != nil || err != nil {
-			where = "; the repository borrows objects from another one"
-		}
-		return nil, unknownf("%s %s is not in the repository%s", kind, name, where)
 	case err != nil:
-		var u *unknownError
-		if errors.As(err, &u) || ctx.Err() != nil {
-			return nil, err
-		}
-		return nil, &unknownError{text: fmt.Sprintf("%s %s cannot be read", kind, name), cause: err}
+		return nil, r.objectError(ctx, kind, id, err)
 	case gotKind != kind:
 		return nil, unknownf("%s is a %s, not a %s", name, gotKind, kind)
 	case r.algo.object(kind, data) != id:
@@ -103,9 +93,30 @@ func (r *repo) object(ctx context.Context, id oid, kind string) ([]byte, error) 
 	return data, nil
 }
 
-func (r *repo) looseObject(id oid) (kind string, data []byte, err error) {
+// objectError says why an object cannot be had.
+func (r *repo) objectError(ctx context.Context, kind string, id oid, err error) error {
 	name := r.algo.hex(id)
-	f, _, err := openRegular(r.fsys, join(r.commonDir, "objects/"+name[:2]+"/"+name[2:]))
+	if errors.Is(err, errNotInPack) {
+		where := ""
+		if info, err := lstat(r.fsys, join(r.commonDir, "objects/info/alternates")); info != nil || err != nil {
+			where = "; the repository borrows objects from another one"
+		}
+		return unknownf("%s %s is not in the repository%s", kind, name, where)
+	}
+	var u *unknownError
+	if errors.As(err, &u) || ctx.Err() != nil {
+		return err
+	}
+	return &unknownError{text: fmt.Sprintf("%s %s cannot be read", kind, name), cause: err}
+}
+
+func (r *repo) loosePath(id oid) string {
+	name := r.algo.hex(id)
+	return join(r.commonDir, "objects/"+name[:2]+"/"+name[2:])
+}
+
+func (r *repo) looseObject(id oid) (kind string, data []byte, err error) {
+	f, _, err := openRegular(r.fsys, r.loosePath(id))
 	if err != nil {
 		return "", nil, err
 	}

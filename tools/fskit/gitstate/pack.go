@@ -47,33 +47,47 @@ func (p *pack) close() {
 	}
 }
 
-// packedObject looks through all packs.
+// packedObject reads an object from the pack that has it.
 func (r *repo) packedObject(id oid) (kind string, data []byte, err error) {
-	if err := r.listPacks(); err != nil {
+	p, offset, err := r.packOf(id)
+	if err != nil {
 		return "", nil, err
+	}
+	if err := p.openData(r.fsys); err != nil {
+		return "", nil, err
+	}
+	return p.read(offset)
+}
+
+// packOf looks through all packs for an object.
+func (r *repo) packOf(id oid) (*pack, int64, error) {
+	if err := r.listPacks(); err != nil {
+		return nil, 0, err
 	}
 	for _, p := range r.packs {
 		if err := p.open(r.fsys); err != nil {
-			return "", nil, unreadable(p.name+".idx", err)
+			return nil, 0, unreadable(p.name+".idx", err)
 		}
 		offset, err := p.find(id)
-		if errors.Is(err, errNotInPack) {
-			continue
+		if !errors.Is(err, errNotInPack) {
+			return p, offset, err
 		}
-		if err != nil {
-			return "", nil, err
-		}
-		if p.data == nil {
-			f, size, err := openRegular(r.fsys, p.name+".pack")
-			if err != nil {
-				return "", nil, unreadable(p.name+".pack", err)
-			}
-			p.files = append(p.files, f)
-			p.data, p.size = f, size-int64(p.algo.size)
-		}
-		return p.read(offset)
 	}
-	return "", nil, errNotInPack
+	return nil, 0, errNotInPack
+}
+
+// openData opens the pack itself.
+func (p *pack) openData(fsys FS) error {
+	if p.data != nil {
+		return nil
+	}
+	f, size, err := openRegular(fsys, p.name+".pack")
+	if err != nil {
+		return unreadable(p.name+".pack", err)
+	}
+	p.files = append(p.files, f)
+	p.data, p.size = f, size-int64(p.algo.size)
+	return nil
 }
 
 func (r *repo) listPacks() error {
@@ -226,62 +240,70 @@ func (p *pack) read(offset int64) (kind string, data []byte, err error) {
 
 type packEntry struct {
 	kind int
-	back int64 // how far before this entry its base is
+	size uint64 // of data
+	back int64  // how far before this entry its base is
 	base oid
 	data []byte
 }
 
 // entry inflates one entry without resolving it.
 func (p *pack) entry(offset int64) (e packEntry, err error) {
+	e, z, err := p.inflate(offset)
+	if err != nil {
+		return e, err
+	}
+	defer z.Close()
+	if e.size > maxObject {
+		return e, errObjectSize
+	}
+	// Growing as the data arrives: the size is only a claim.
+	e.data, err = io.ReadAll(io.LimitReader(z, int64(e.size)+1))
+	if err == nil && uint64(len(e.data)) != e.size {
+		err = errObject
+	}
+	return e, err
+}
+
+// inflate reads the head of an entry, and gives what yields its data.
+func (p *pack) inflate(offset int64) (e packEntry, z io.ReadCloser, err error) {
 	if offset < 12 || offset >= p.size {
-		return e, errObject
+		return e, nil, errObject
 	}
 	in := bufio.NewReader(io.NewSectionReader(p.data, offset, p.size-offset))
 	c, err := in.ReadByte()
 	if err != nil {
-		return e, err
+		return e, nil, err
 	}
 	e.kind = int(c >> 4 & 7)
 	size := uint64(c & 15)
 	for shift := uint(4); c&0x80 != 0; shift += 7 {
 		if c, err = in.ReadByte(); err != nil {
-			return e, err
+			return e, nil, err
 		}
 		if shift > 56 {
-			return e, errObject
+			return e, nil, errObject
 		}
 		size |= uint64(c&0x7f) << shift
 	}
-	if size > maxObject {
-		return e, errObjectSize
-	}
+	e.size = size
 	switch e.kind {
 	case packOfsDelta:
 		b, _ := in.Peek(10)
 		back, used := offsetVarint(b)
 		if used == 0 || back == 0 || back > uint64(offset) {
-			return e, errObject
+			return e, nil, errObject
 		}
 		e.back = int64(back)
 		in.Discard(used)
 	case packRefDelta:
 		if _, err := io.ReadFull(in, e.base[:p.algo.size]); err != nil {
-			return e, err
+			return e, nil, err
 		}
 	default:
 		if packKinds[e.kind] == "" {
-			return e, errUnsupported
+			return e, nil, errUnsupported
 		}
 	}
-	z, err := zlib.NewReader(in)
-	if err != nil {
-		return e, err
-	}
-	defer z.Close()
-	// Growing as the data arrives: the size is only a claim.
-	e.data, err = io.ReadAll(io.LimitReader(z, int64(size)+1))
-	if err == nil && uint64(len(e.data)) != size {
-		err = errObject
-	}
-	return e, err
+	z, err = zlib.NewReader(in)
+	return e, z, err
 }
