@@ -7,6 +7,7 @@ import (
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/tools/fskit"
+	"github.com/jptools/jptools/tools/fskit/safewrite"
 )
 
 // write stages all changed files, then puts all into place; when one cannot be, those
@@ -18,7 +19,13 @@ func (ch *change) write() error {
 			return err
 		}
 	}
+	// All or nothing also holds for a signal that asks the process to end.
+	orderly, stop := safewrite.Orderly(ch.call)
+	defer stop()
 	for i, f := range changed {
+		if safewrite.Ended(orderly) {
+			return rollback(changed[:i], jptool.Errorf(jptool.CodeDeadline, "the call was told to end; nothing was changed"))
+		}
 		var err error
 		if f.method, err = f.lock.Commit(); err != nil {
 			return rollback(changed[:i], err)

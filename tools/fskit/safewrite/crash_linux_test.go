@@ -24,6 +24,8 @@ const (
 	childEnv = "SAFEWRITE_TEST_CHILD" // create, replace, in-place or rollback, each may have " plain" added; or full
 	rootEnv  = "SAFEWRITE_TEST_ROOT"
 	stopEnv  = "SAFEWRITE_TEST_STOP" // number of the step to stop at
+	// signalEnv is what the child sends itself there and goes on, instead of stopping.
+	signalEnv = "SAFEWRITE_TEST_SIGNAL"
 )
 
 var (
@@ -51,7 +53,11 @@ func crash(kind, root string) int {
 	stop, _ := strconv.Atoi(os.Getenv(stopEnv))
 	n := 0
 	onStep = func(step string) error {
-		if n++; n == stop {
+		n++
+		if sig, _ := strconv.Atoi(os.Getenv(signalEnv)); n == stop && sig != 0 {
+			_ = syscall.Kill(os.Getpid(), syscall.Signal(sig))
+			time.Sleep(50 * time.Millisecond) // until it has arrived
+		} else if n == stop {
 			fmt.Println("at " + step)
 			time.Sleep(time.Hour)
 		}
@@ -110,10 +116,11 @@ func write(kind, root string) error {
 	return nil
 }
 
-func startChild(t *testing.T, kind, root string, stop int) (*exec.Cmd, *lines) {
+func startChild(t *testing.T, kind, root string, stop int, env ...string) (*exec.Cmd, *lines) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), childEnv+"="+kind, rootEnv+"="+root, stopEnv+"="+strconv.Itoa(stop), "TMPDIR="+root)
+	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -238,10 +245,10 @@ func wantWhole(t *testing.T, kind, root, when string) {
 	}
 }
 
-// A kill in the middle of writing in place can leave a mix; the old content is then in
-// the directory for temporary files.
+// A kill in the middle of writing in place can leave a mix; then, and only then, the old content is in
+// the directory for temporary files, under a name that says so.
 func TestKilledInPlaceLeavesACopy(t *testing.T) {
-	stopped := 0
+	stopped, mixed := 0, 0
 	for stop := 1; ; stop++ {
 		root := crashRoot(t, "in-place")
 		cmd, lines := startChild(t, "in-place", root, stop)
@@ -254,12 +261,67 @@ func TestKilledInPlaceLeavesACopy(t *testing.T) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		copies, _ := filepath.Glob(root + "/jptool-*.old")
-		if len(copies) != 1 {
-			t.Fatalf("%s: copies %q", at, copies)
+		got, err := os.ReadFile(root + "/d/f")
+		if err != nil {
+			t.Fatal(err)
 		}
-		wantFile(t, copies[0], oldContent)
+		if string(got) != oldContent && string(got) != newContent {
+			mixed++
+			if len(copies) != 1 {
+				t.Fatalf("%s: a mix, and copies %q", at, copies)
+			}
+		}
+		for _, c := range copies {
+			wantFile(t, c, oldContent)
+		}
+		if at == "at backed up" && len(copies) > 0 {
+			t.Errorf("%s: nothing was written, and there is %q", at, copies)
+		}
 	}
-	if stopped < 3 {
-		t.Errorf("only %d steps were seen", stopped)
+	if stopped < 3 || mixed < 2 {
+		t.Errorf("only %d steps were seen, %d with a mix", stopped, mixed)
+	}
+}
+
+// A signal that asks the process to end, while it writes in place, ends the write first: the file is
+// whole, old or new, and nothing is left.
+func TestEndedInPlaceIsWhole(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+		old, changed := 0, 0
+		for stop := 1; ; stop++ {
+			root := crashRoot(t, "in-place")
+			cmd, lines := startChild(t, "in-place", root, stop, signalEnv+"="+strconv.Itoa(int(sig)))
+			lines.next()
+			said := lines.next()
+			err := cmd.Wait()
+			got, readErr := os.ReadFile(root + "/d/f")
+			if readErr != nil {
+				t.Fatal(readErr)
+			}
+			switch string(got) {
+			case oldContent:
+				old++
+			case newContent:
+				changed++
+			default:
+				t.Fatalf("%v at step %d: a mix of %d bytes (%q, %v)", sig, stop, len(got), said, err)
+			}
+			if said != "" { // it lived on
+				if (said == "done") != (string(got) == newContent) {
+					t.Errorf("%v at step %d: it said %q", sig, stop, said)
+				}
+				if left, _ := filepath.Glob(root + "/jptool-*"); len(left) > 0 {
+					t.Errorf("%v at step %d: left %q", sig, stop, left)
+				}
+			} else if left, _ := filepath.Glob(root + "/jptool-*" + backupMixed); len(left) > 0 {
+				t.Errorf("%v at step %d: the file is whole, and there is %q", sig, stop, left)
+			}
+			if said == "done" && cmd.ProcessState.Success() && stop > 10 {
+				break
+			}
+		}
+		if old < 3 || changed < 2 {
+			t.Errorf("%v: %d times old, %d times new", sig, old, changed)
+		}
 	}
 }

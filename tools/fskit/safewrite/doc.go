@@ -5,8 +5,9 @@
 // create, update and delete on both, so that a process killed at any moment leaves the
 // old or the new content, whole. Where that cannot be done without losing something (several hard
 // links, a mount point, an owner that cannot be kept) or is not granted, it is written in
-// place, with a copy of the old content kept until it is done: an error or a full disk
-// brings the old content back, but a process killed in the middle leaves a mix. Which
+// place, with a copy of the old content kept until it is done: an error, a full disk, or a
+// signal that asks the process to end brings the old content back. A process that is killed in the middle
+// (SIGKILL, power loss) leaves a mix, and the copy as jptool-*.old in the directory for temporary files. Which
 // of the two happened is the [Method].
 //
 // Cooperating calls exclude each other by a lock on the file. Others do not ask for it: they

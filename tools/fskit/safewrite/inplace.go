@@ -2,23 +2,41 @@ package safewrite
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// backup is a copy of the old content in the directory for temporary files. It has a
-// name, which it keeps when putting the content back has failed or the process is killed:
-// then a person can.
+// backup is a copy of the old content in the directory for temporary files. While the file holds a mix its
+// name is jptool-*.old: if the process is killed then, a person or the host can put the content
+// back. Otherwise its name is jptool-*.copy and nobody needs it.
 type backup struct {
 	f    *os.File
+	name string // now
 	size int64
 	keep bool
+}
+
+const backupMixed, backupSpare = ".old", ".copy"
+
+// rename gives the backup the other end of its name.
+func (b *backup) rename(end string) error {
+	if b == nil {
+		return nil
+	}
+	to := strings.TrimSuffix(b.f.Name(), backupSpare) + end
+	if err := os.Rename(b.name, to); err != nil {
+		return jptool.Errorf(jptool.CodeIO, "the copy of the old content in the directory for temporary files (TMPDIR) cannot be renamed: %w", wspath.Bare(err))
+	}
+	b.name = to
+	return nil
 }
 
 // stageInPlace prepares what can fail, so that overwriting hardly can.
@@ -68,11 +86,11 @@ func (f *File) backUp(size int64) error {
 	if size > maxContent {
 		return f.tooLarge(size, "written in place, which it has to be here")
 	}
-	c, err := os.CreateTemp("", "jptool-*.old")
+	c, err := os.CreateTemp("", "jptool-*"+backupSpare)
 	if err != nil {
 		return jptool.Errorf(jptool.CodeIO, "%s must be written in place, and there is no room for a copy of the old content in the directory for temporary files (TMPDIR): %w", jptool.Quote(f.t.Path()), wspath.Bare(err))
 	}
-	f.backup = &backup{f: c, size: size}
+	f.backup = &backup{f: c, name: c.Name(), size: size}
 	if _, err := io.Copy(c, until(f.ctx, f.t, io.NewSectionReader(f.f, 0, size))); err != nil {
 		if timeIsUp(f.ctx, f.t) != nil {
 			return err
@@ -88,13 +106,19 @@ func (b *backup) remove() {
 	}
 	b.f.Close()
 	if !b.keep {
-		_ = os.Remove(b.f.Name())
+		_ = os.Remove(b.name)
 	}
 }
 
-// overwrite writes the new content over the old one, or puts that back.
+// overwrite writes the new content over the old one, or puts that back: also when a signal arrives
+// that would have ended the process.
 func (f *File) overwrite() error {
-	err := f.pour()
+	ctx, stop := Orderly(f.ctx)
+	defer stop()
+	if err := f.backup.rename(backupMixed); err != nil {
+		return err // nothing is written yet
+	}
+	err := f.pour(ctx)
 	if err == nil {
 		return nil
 	}
@@ -104,7 +128,7 @@ func (f *File) overwrite() error {
 	return err
 }
 
-func (f *File) pour() error {
+func (f *File) pour(ctx context.Context) error {
 	from, to := 0, len(f.want)
 	if f.known {
 		// Bytes that stay are not written: less can go wrong.
@@ -112,6 +136,10 @@ func (f *File) pour() error {
 	}
 	const chunk = 1 << 20
 	for at := from; at < to; at += chunk {
+		// Whatever is less to write: going on, or putting back.
+		if at-from < to-at && f.backup != nil && Ended(ctx) {
+			return jptool.Errorf(jptool.CodeDeadline, "the call was told to end while %s was written; it is as it was", jptool.Quote(f.t.Path()))
+		}
 		if _, err := f.f.WriteAt(f.want[at:min(at+chunk, to)], int64(at)); err != nil {
 			return err
 		}
@@ -123,6 +151,9 @@ func (f *File) pour() error {
 		return err
 	}
 	if err := step("overwritten"); err != nil {
+		return err
+	}
+	if err := f.backup.rename(backupSpare); err != nil {
 		return err
 	}
 	return f.f.Sync()
@@ -149,17 +180,20 @@ func (f *File) restore() error {
 		return errors.New("the old content cannot be put back, because read is not granted: the file holds a mix")
 	}
 	b := f.backup
+	// Without the name it still is a backup as long as this process lives.
+	_ = b.rename(backupMixed)
 	buf := make([]byte, 256<<10)
 	_, err := io.CopyBuffer(&writerAt{f: f.f}, io.NewSectionReader(b.f, 0, b.size), buf)
 	if err == nil {
 		err = f.f.Truncate(b.size)
 	}
 	if err == nil {
+		_ = b.rename(backupSpare)
 		err = f.f.Sync()
 	}
 	if err != nil {
 		b.keep = true
-		return fmt.Errorf("the old content could not be put back (%w): a copy of it is %s in the directory for temporary files", wspath.Bare(err), filepath.Base(b.f.Name()))
+		return fmt.Errorf("the old content could not be put back (%w): a copy of it is %s in the directory for temporary files", wspath.Bare(err), filepath.Base(b.name))
 	}
 	return nil
 }
