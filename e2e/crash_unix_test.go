@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -69,6 +70,73 @@ func TestKilledEdit(t *testing.T) {
 	}
 	if killed < 10 {
 		t.Errorf("only %d of 60 calls were killed before their end", killed)
+	}
+}
+
+// An edit of several files that is told to end at any moment changes all of them or none.
+func TestEndedEditOfManyFiles(t *testing.T) {
+	const files = 60
+	root := jptooltest.TempRoot(t)
+	var names []any
+	for i := range files {
+		name := fmt.Sprintf("f%02d", i)
+		names = append(names, name)
+		if err := os.WriteFile(filepath.Join(root, name), []byte("MARK old\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	edit := func(from, to string) string {
+		return request(t, root, nil, "fs_modify_file",
+			map[string]any{"patterns": []any{map[string]any{"old": "MARK " + from, "new": "MARK " + to, "paths": names}}},
+			map[string]any{"apply_changes": true, "modify_dirty_file": true})
+	}
+	other := map[string]string{"old": "new", "new": "old"}
+	state := "old"
+	undone := 0
+	for round := 0; round < 60 && undone < 3; round++ {
+		cmd := exec.Command(filepath.Join(bin, "fs_modify_file"))
+		cmd.Stdin = strings.NewReader(edit(state, other[state]))
+		var stdout bytes.Buffer
+		cmd.Stdout = &stdout
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		// The first file that is another one is the sign that they are being put into place.
+		for changed := false; !changed; {
+			select {
+			case err := <-ended:
+				t.Fatalf("it ended unasked: %v %s", err, stdout.String())
+			default:
+				got, err := os.ReadFile(filepath.Join(root, "f00"))
+				changed = err == nil && string(got) == "MARK "+other[state]+"\n"
+			}
+		}
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		<-ended
+		count := map[string]int{}
+		for _, name := range names {
+			got, err := os.ReadFile(filepath.Join(root, name.(string)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			count[string(got)]++
+		}
+		switch files {
+		case count["MARK "+state+"\n"]:
+			undone++
+		case count["MARK "+other[state]+"\n"]:
+			state = other[state]
+		default:
+			t.Fatalf("round %d: %v, %s", round, count, stdout.String())
+		}
+		if left, _ := filepath.Glob(root + "/.jptool*"); len(left) > 0 {
+			t.Fatalf("round %d: left %q", round, left)
+		}
+	}
+	if undone == 0 {
+		t.Error("no call was told to end between two files, so this test shows nothing")
 	}
 }
 

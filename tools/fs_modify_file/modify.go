@@ -46,7 +46,8 @@ var tool = toolmain.Tool[arguments, options]{
 	Summary: "replace text in files, all or nothing",
 	Description: `Every pattern must match, else nothing is written and the error shows the closest places. Matching
 is exact: text that is only similar is never replaced. Bytes outside the matches stay as they
-are: line ends, byte order mark, invalid UTF-8. The result is a diff.
+are: line ends, byte order mark, invalid UTF-8. The result is a diff. If the process is killed (SIGKILL,
+power loss) while several files are put into place, some are old and some are new, each whole.
 
 It is asked for first: question apply_changes for any change; before that, where they apply, broad_replacement (a
 regex that matches anything), broad_change (more than half of the lines of a file) and modify_dirty_file

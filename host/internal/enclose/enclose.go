@@ -36,6 +36,9 @@ type Settings struct {
 	Limits sandbox.Limits
 	// TempBase is where the private directory is made if the tier has none of its own.
 	TempBase string
+	// Keep makes the private directory there in every tier, so that what a tool that was killed left of
+	// the files that it was writing can be kept: see [private.Dir.Keep].
+	Keep bool
 	// FirstFD is the number of the first descriptor for staged files; 0 is 3.
 	FirstFD int
 }
@@ -64,6 +67,8 @@ type Call struct {
 	program  Program
 	required bool
 	temp     *private.Dir
+	keep     string   // where temp is, if something of it may be kept
+	kept     []string // what was
 	before   *sandbox.Before
 	watcher  *sandbox.Watcher
 	stop     context.CancelCauseFunc
@@ -72,7 +77,7 @@ type Call struct {
 // Prepare fits a policy to a program, the machine and the tree as it is. With a
 // *sandbox.RefusedError the Call is there for its report, and needs no End. A tool that is told
 // nothing (d.Access is nil) is not told more here, but what it leaves is looked at like everybody's.
-func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (*Call, error) {
+func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (call *Call, err error) {
 	told := d.Access != nil
 	d = d.Guarded()
 	open := slices.ContainsFunc(d.Access.Net, func(r jptool.NetRule) bool { return r.Allow }) || len(d.Access.Net) == 0
@@ -84,10 +89,31 @@ func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (*C
 		return nil, err
 	}
 	c := &Call{program: p, required: s.Required}
+	defer func() {
+		if err == nil || c.temp == nil { // there is nothing, or End removes it
+			return
+		}
+		if left := c.temp.Remove(); left != nil {
+			err = errors.Join(err, left)
+		}
+	}()
+	runtime := parts(needs)
 	shelf := private.ShelfIn(s.TempBase)
 	temp := shelf.Name()
+	if s.Keep {
+		temp = shelf.NameToKeep()
+		c.keep = filepath.ToSlash(shelf.Path(temp))
+		if c.temp, err = shelf.Make(temp); err != nil {
+			return nil, NoPrivate(err)
+		}
+		n, err := sandbox.Look(c.keep)
+		if err != nil {
+			return nil, NoPrivate(err)
+		}
+		runtime = append(runtime, sandbox.Grant{Node: n, Caps: jptool.AllCaps &^ jptool.Execute})
+	}
 	c.Prepared, err = sandbox.Prepare(ctx, d, s.Machine, sandbox.Options{
-		Required: s.Required, Tier: s.Tier, Runtime: parts(needs), Devices: devices(needs),
+		Required: s.Required, Tier: s.Tier, Runtime: runtime, Devices: devices(needs),
 		Temp: filepath.ToSlash(shelf.Path(temp)), Limits: s.Limits, FirstFD: s.FirstFD,
 	})
 	if c.Prepared == nil {
@@ -104,13 +130,15 @@ func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (*C
 			What: fmt.Sprintf("access to %s", m.Path), Origin: m.Origin, Why: "it does not exist", Known: true,
 		})
 	}
-	if c.Plan.Tier != sandbox.TierNamespace && c.Plan.Temp != "" {
+	if c.Plan.Tier != sandbox.TierNamespace && c.Plan.Temp != "" && c.temp == nil {
 		if c.temp, err = shelf.Make(temp); err != nil {
-			return nil, errors.Join(fmt.Errorf("making the private directory of the call: %w\nset TMPDIR to a directory that may be written", err), c.Undo())
+			return nil, errors.Join(NoPrivate(err), c.Undo())
 		}
 	}
 	if c.before, err = sandbox.Snapshot(ctx, c.checks()); err != nil {
-		return nil, errors.Join(err, c.release())
+		err = errors.Join(err, c.release())
+		c.temp = nil
+		return nil, err
 	}
 	for _, p := range c.before.Incomplete {
 		c.NotEnforced = append(c.NotEnforced, sandbox.NotEnforced{What: "that " + p + " stays as it is", Why: "it holds too much to be compared after the call"})
@@ -134,6 +162,11 @@ func targets(d *policy.Declared) []string {
 		list = append(list, m.Target)
 	}
 	return list
+}
+
+// NoPrivate says that there is no private directory, and what to do.
+func NoPrivate(err error) error {
+	return fmt.Errorf("making the private directory of the call: %w\nset TMPDIR to a directory that may be written", err)
 }
 
 // untold leaves of the policy what holds although the tool is not told of it.
@@ -183,11 +216,20 @@ func (c *Call) Encoded() []byte {
 
 // Env is the environment of the program, with its private directory.
 func (c *Call) Env() []string {
-	if c.Plan.Temp == "" {
+	temp := c.Plan.Temp
+	if c.keep != "" {
+		temp = c.keep
+	}
+	if temp == "" {
 		return c.program.Env
 	}
-	env := slices.DeleteFunc(slices.Clone(c.program.Env), func(kv string) bool { return strings.HasPrefix(kv, "TMPDIR=") })
-	return append(env, "TMPDIR="+c.Plan.Temp)
+	return WithTemp(c.program.Env, temp)
+}
+
+// WithTemp is the environment with another directory for temporary files.
+func WithTemp(env []string, dir string) []string {
+	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "TMPDIR=") })
+	return append(env, "TMPDIR="+dir)
 }
 
 // LostError says that a call was ended because something outside replaced what the sandbox
@@ -230,6 +272,9 @@ func (c *Call) End(ctx context.Context) ([]sandbox.Change, error) {
 	return changes, c.release()
 }
 
+// Kept are the paths of what was kept of the private directory, once the call has ended.
+func (c *Call) Kept() []string { return c.kept }
+
 func (c *Call) release() error {
 	var errs []error
 	if c.watcher != nil {
@@ -239,6 +284,7 @@ func (c *Call) release() error {
 		c.stop(nil)
 	}
 	if c.temp != nil {
+		c.kept = c.temp.Keep()
 		errs = append(errs, c.temp.Remove())
 	}
 	return errors.Join(append(errs, c.Undo())...)

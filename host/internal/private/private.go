@@ -42,6 +42,10 @@ func (s Shelf) Name() string {
 	return name
 }
 
+// NameToKeep is a Name for a directory of which [Dir.Keep] keeps something, also if later calls are what
+// removes it.
+func (s Shelf) NameToKeep() string { return s.Name() + keeping }
+
 // Path is where the directory of that name is, once it is made.
 func (s Shelf) Path(name string) string { return filepath.Join(s.dir, name) }
 
@@ -141,6 +145,7 @@ func sweep(in *os.Root) {
 		}
 		if abandoned(in, name) {
 			dirs--
+			keep(in, name) // nobody is left to be told
 			_ = removeAll(in, name, &left)
 		}
 	}

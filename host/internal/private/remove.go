@@ -22,6 +22,7 @@ func Remove(path string) error {
 	if err != nil {
 		return err
 	}
+	keep(in, filepath.Base(path)) // nobody is left to be told
 	left := unbounded
 	return errors.Join(removeAll(in, filepath.Base(path), &left), in.Close())
 }

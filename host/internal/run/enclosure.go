@@ -14,6 +14,7 @@ import (
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/private"
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/baseline"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
@@ -130,7 +131,33 @@ func (k *call) unheld(ctx context.Context, cmd *command, report *enclose.Report)
 	if err != nil {
 		return nil, err
 	}
-	return k.Launcher.Run(ctx, spec)
+	if !k.keeps() {
+		return k.Launcher.Run(ctx, spec)
+	}
+	shelf := private.ShelfIn(k.TempBase)
+	name := shelf.NameToKeep()
+	temp, err := shelf.Make(name)
+	if err != nil {
+		return nil, exit.With(exit.Host, enclose.NoPrivate(err))
+	}
+	spec.Env = enclose.WithTemp(spec.Env, shelf.Path(name))
+	res, err := k.Launcher.Run(ctx, spec)
+	k.tellKept(temp.Keep())
+	return res, errors.Join(err, exit.With(exit.Host, temp.Remove()))
+}
+
+// keeps reports whether the tool is one of ours that writes: what it leaves when it is killed while it
+// writes a file in place is kept.
+func (k *call) keeps() bool {
+	at := k.Tool.Origin("command")
+	return at.Layer == config.LayerDefault && k.Tool.Needs != nil && k.Tool.Needs.Has(jptool.Update)
+}
+
+// tellKept tells a person where the old content is of files that the tool could not finish.
+func (k *call) tellKept(paths []string) {
+	for _, p := range paths {
+		k.warn(fmt.Sprintf("%s was killed while it wrote a file in place, which may hold a mix of old and new content now\nits old content is %s\ncompare the two, put it back if need be, and remove it then", k.Tool.Name, ask.Visible(p)))
+	}
 }
 
 // fullPermissions is the warning where nothing is held (RFD 075, "Unsupported platforms and
@@ -142,6 +169,7 @@ func fullPermissions(not []sandbox.NotEnforced) string {
 
 // enclosed makes one attempt.
 func (k *call) enclosed(ctx context.Context, cmd *command, s enclose.Settings) (*launch.Result, error) {
+	s.Keep = k.keeps()
 	spec, err := k.spec(cmd)
 	if err != nil {
 		return nil, err
@@ -162,6 +190,7 @@ func (k *call) enclosed(ctx context.Context, cmd *command, s enclose.Settings) (
 	}
 	res, err := k.startHeld(ctx, cmd, held)
 	changes, end := held.End(context.WithoutCancel(ctx))
+	k.tellKept(held.Kept())
 	if len(changes) > 0 {
 		return res, k.changed(ctx, changes)
 	}
