@@ -18,7 +18,7 @@ import (
 
 type arguments struct {
 	Pattern         string           `json:"pattern" required:"" help:"Regular expression (RE2 syntax), matched against each line." example:"func \\w+Handler"`
-	Context         int              `json:"context" min:"0" default:"0" help:"Lines to show before and after each match."`
+	Context         int              `json:"context" min:"0" default:"0" help:"Lines to show before and after each match, at most 1000."`
 	Paths           toolmain.Strings `json:"paths" help:"Directories, files, or beginnings of paths to search. Absent: the whole workspace." example:"[\"src\", \"README.md\"]"`
 	Extensions      toolmain.Strings `json:"extensions" help:"Only files with one of these extensions, with or without the dot." example:"[\"go\"]"`
 	Glob            toolmain.Strings `json:"glob" help:"Only files that match one of these globs (**, {a,b}, [a-z]). Without a slash it is matched against the name, otherwise against the path." example:"src/**/*_test.go"`
@@ -74,15 +74,17 @@ type grep struct {
 	args    *arguments
 	matcher *search.Matcher
 	walk    walk.Options
-	max     int
+	max     int // results
+	context int // lines
 	stderr  io.Writer
 }
 
 func newGrep(c *toolmain.Call, args *arguments, opts *options) (*grep, error) {
 	g := &grep{args: args, max: 100, stderr: c.Stderr}
 	if args.MaxResults != nil {
-		g.max = *args.MaxResults
+		g.max = min(*args.MaxResults, mostResults)
 	}
+	g.context = min(args.Context, mostContext)
 	if args.Pattern == "" {
 		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "argument `pattern` is empty; it would match every line of every file")
 	}
@@ -124,8 +126,8 @@ func (g *grep) preview(planned *walk.Planned) toolmain.Preview {
 		fmt.Fprintf(&b, ", showing counts for at most %d files", g.max)
 	default:
 		fmt.Fprintf(&b, ", showing at most %d matching lines", g.max)
-		if g.args.Context > 0 {
-			fmt.Fprintf(&b, " with %d lines of context", g.args.Context)
+		if g.context > 0 {
+			fmt.Fprintf(&b, " with %d lines of context", g.context)
 		}
 	}
 	for _, n := range walk.StartNotes(planned.Starts()) {

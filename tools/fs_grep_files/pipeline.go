@@ -21,6 +21,10 @@ const (
 	// inFlight bounds the jobs between the walk and the result, and with them the
 	// directories held open and the lines held back for order.
 	inFlight = 128
+	// maxWhole bounds the workers that hold a whole file each, of up to 64 MiB.
+	maxWhole = 4
+	// maxHeld bounds the bytes that were found and wait for what comes before them.
+	maxHeld = 4 * maxText
 )
 
 // job is a run of files and what was found in them.
@@ -29,8 +33,12 @@ type job struct {
 	from  int
 	to    int
 	found []found // the files with something to tell, in order
-	tally tally
-	done  chan struct{}
+	// What is in them comes before what is found next in this job: matching lines, and those for `data`;
+	// and the memory that it takes, in bytes.
+	lines, details int64
+	held           int
+	tally          tally
+	done           chan struct{}
 }
 
 // budget is what may still be shown. The numbers only fall, so that a worker that sees
@@ -41,14 +49,19 @@ type budget struct{ results, details atomic.Int64 }
 // and the results are put together in the same order. All three go on at once.
 func (g *grep) search(ctx context.Context, planned *walk.Planned) (jptool.Outcome, error) {
 	var b budget
+	back := newBacklog()
 	b.results.Store(int64(g.max))
 	b.details.Store(maxDetails)
 	jobs := make(chan *job, inFlight)
 	order := make(chan *job, inFlight)
 	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
+	many := runtime.GOMAXPROCS(0)
+	if g.args.Multiline {
+		many = min(many, maxWhole)
+	}
+	for range many {
 		workers.Go(func() {
-			w := newWorker(ctx, g, &b)
+			w := newWorker(ctx, g, &b, back)
 			for j := range jobs {
 				w.run(j)
 			}
@@ -59,8 +72,10 @@ func (g *grep) search(ctx context.Context, planned *walk.Planned) (jptool.Outcom
 	go func() {
 		defer close(collected)
 		for j := range order {
+			back.first(j)
 			<-j.done
 			r.take(j)
+			back.taken(j)
 		}
 	}()
 	walked, err := planned.Walk(ctx, func(batch *walk.Batch) error {
@@ -90,13 +105,14 @@ type worker struct {
 	ctx      context.Context
 	g        *grep
 	budget   *budget
+	back     *backlog
 	searcher search.Searcher
 	file     reader
 	sink     sink
 }
 
-func newWorker(ctx context.Context, g *grep, b *budget) *worker {
-	return &worker{ctx: ctx, g: g, budget: b, file: reader{ctx: ctx}}
+func newWorker(ctx context.Context, g *grep, b *budget, back *backlog) *worker {
+	return &worker{ctx: ctx, g: g, budget: b, back: back, file: reader{ctx: ctx}}
 }
 
 // reader ends with the context, also in the middle of a file.
@@ -120,6 +136,7 @@ func (w *worker) run(j *job) {
 			j.tally.unsearched += int64(j.to - i)
 			return
 		}
+		w.back.wait(j)
 		w.guarded(j, i)
 	}
 }
@@ -139,11 +156,11 @@ func (w *worker) guarded(j *job, i int) {
 // one searches a file. Nothing about it can fail the call.
 func (w *worker) one(j *job, i int) {
 	path := j.batch.Paths[i]
-	w.begin(path)
+	w.begin(j, path)
 	result, err := w.read(&j.batch, i)
 	if err == nil && result.Binary && j.batch.Named {
 		// Who names a binary file wants to know at least whether it matches.
-		w.begin(path)
+		w.begin(j, path)
 		w.searcher.Text, w.searcher.Mode = true, search.Exists
 		result, err = w.read(&j.batch, i)
 		if err == nil {
@@ -176,14 +193,21 @@ func (w *worker) one(j *job, i int) {
 		j.tally.longLines.add(path)
 	}
 	if result.Matches > 0 {
-		j.found = append(j.found, w.sink.take(path, result.Matches))
+		f := w.sink.take(path, result.Matches)
+		j.found = append(j.found, f)
+		j.lines += int64(len(f.ends))
+		j.details += int64(len(f.details))
+		w.back.add(j, f.size())
 	}
 }
 
 // begin prepares for a file: what of it is to be reported depends on what is still to
 // be shown.
-func (w *worker) begin(path string) {
-	left := w.budget.results.Load()
+func (w *worker) begin(j *job, path string) {
+	left := w.budget.results.Load() - j.lines
+	if j.held >= maxText {
+		left = 0 // this job alone has more than is ever shown
+	}
 	s := &w.searcher
 	s.Text, s.MaxReported = false, left
 	switch {
@@ -192,9 +216,9 @@ func (w *worker) begin(path string) {
 	case w.g.args.Output == "count" || left <= 0:
 		s.Mode = search.Count
 	default:
-		s.Mode, s.Before, s.After = search.Lines, w.g.args.Context, w.g.args.Context
+		s.Mode, s.Before, s.After = search.Lines, w.g.context, w.g.context
 	}
-	w.sink.begin(path, w.g.args.Context, w.budget.details.Load())
+	w.sink.begin(path, w.g.context, w.budget.details.Load()-j.details)
 }
 
 func (w *worker) read(b *walk.Batch, i int) (search.Result, error) {

@@ -166,7 +166,7 @@ func TestDeadlineWhileSearching(t *testing.T) {
 		j.batch = *batch
 		batch.Hold()
 		cancel()
-		newWorker(ctx, g, &b).run(j)
+		newWorker(ctx, g, &b, newBacklog()).run(j)
 		return nil
 	})
 	if err != nil || j.tally.unsearched != 2 || j.tally.unreadable.n != 0 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -90,13 +91,15 @@ type skipped struct {
 type result struct {
 	g      *grep
 	budget *budget
+	max    int64 // results to show
+	full   bool  // no more bytes are shown
 	text   blocks
 	data   data
 	tally  tally
 }
 
 func newResult(g *grep, b *budget) *result {
-	return &result{g: g, budget: b, data: data{Matches: []match{}, Files: []fileCount{}}}
+	return &result{g: g, budget: b, max: int64(g.max), data: data{Matches: []match{}, Files: []fileCount{}}}
 }
 
 func (r *result) take(j *job) {
@@ -118,7 +121,7 @@ func (r *result) take(j *job) {
 func (r *result) file(f *found) {
 	r.data.TotalFiles++
 	r.data.TotalMatches += f.count
-	left := int64(r.g.max) - r.data.Shown
+	left := r.max - r.data.Shown
 	if left <= 0 {
 		return
 	}
@@ -131,24 +134,39 @@ func (r *result) file(f *found) {
 		if r.g.args.Output == "count" {
 			line += ":" + strconv.FormatInt(f.count, 10)
 		}
+		if r.text.size+len(line) >= maxText {
+			r.fill()
+			return
+		}
 		r.text.WriteString(line + "\n")
 		r.data.Shown++
 		r.budget.results.Store(left - 1)
 		return
 	}
-	if r.g.args.Context > 0 && r.text.size > 0 {
-		r.text.WriteString("--\n")
+	wanted := min(left, f.count)
+	ends := f.ends[:min(left, int64(len(f.ends)))]
+	fits, _ := slices.BinarySearch(ends, max(0, maxText-r.text.size)+1)
+	if fits > 0 {
+		if r.g.context > 0 && r.text.size > 0 {
+			r.text.WriteString("--\n")
+		}
+		r.text.Write(f.text[:ends[fits-1]])
 	}
-	shown := min(left, int64(len(f.ends)))
-	if shown < int64(len(f.ends)) {
-		f.text = f.text[:f.ends[shown-1]]
-	}
-	r.text.Write(f.text)
+	shown := int64(fits)
 	r.data.Shown += shown
 	details := min(int64(len(f.details)), shown, int64(maxDetails-len(r.data.Matches)))
 	r.data.Matches = append(r.data.Matches, f.details[:details]...)
-	r.budget.results.Store(int64(r.g.max) - r.data.Shown)
+	r.budget.results.Store(r.max - r.data.Shown)
 	r.budget.details.Store(int64(maxDetails - len(r.data.Matches)))
+	if shown < wanted {
+		r.fill()
+	}
+}
+
+// fill ends what is shown: what follows is counted.
+func (r *result) fill() {
+	r.full, r.max = true, r.data.Shown
+	r.budget.results.Store(0)
 }
 
 // outcome writes the answer.
@@ -180,13 +198,16 @@ func (r *result) notes(walked *walk.Result) []string {
 	switch r.g.args.Output {
 	case "files", "count":
 		if d.Shown < d.TotalFiles {
-			add("%d of %d files with matches shown; narrow the search or raise `max_results`", d.Shown, d.TotalFiles)
+			add("%d of %d files with matches shown; narrow the search%s", d.Shown, d.TotalFiles, r.orRaise(" or raise `max_results`"))
 		}
 	default:
 		if d.Shown < d.TotalMatches {
-			add("%d of %d matching lines in %s shown; narrow the search, raise `max_results`, or use `output` = files or count",
-				d.Shown, d.TotalMatches, files(d.TotalFiles))
+			add("%d of %d matching lines in %s shown; narrow the search%s or use `output` = files or count",
+				d.Shown, d.TotalMatches, files(d.TotalFiles), r.orRaise(", raise `max_results`,"))
 		}
+	}
+	if r.g.args.Context > r.g.context {
+		add("at most %d lines of context are shown on each side of a match", mostContext)
 	}
 	for _, b := range t.namedBinary {
 		if b.matches {
@@ -211,6 +232,14 @@ func (r *result) notes(walked *walk.Result) []string {
 		add("lines over 8 MiB searched only in part: %s", &t.longLines)
 	}
 	return append(notes, walked.Notes()...)
+}
+
+// orRaise is text, unless more cannot be shown whatever max_results is.
+func (r *result) orRaise(text string) string {
+	if r.full || r.g.max == mostResults {
+		return " (more is never shown)"
+	}
+	return text
 }
 
 func files(n int64) string {

@@ -14,6 +14,11 @@ const (
 	maxLine = 500
 	// maxDetails bounds the matches and the files in `data`, however many are shown.
 	maxDetails = 10_000
+	// mostResults, mostContext and maxText bound what is shown whatever was asked for: results, lines of
+	// context on each side of a match, and bytes.
+	mostResults = 1_000_000
+	mostContext = 1000
+	maxText     = 16 << 20
 )
 
 // match is a matching line in `data`.
@@ -36,17 +41,27 @@ type found struct {
 	details []match
 }
 
+// size is about how much memory it takes, but for the path.
+func (f *found) size() int {
+	n := len(f.text) + 8*len(f.ends)
+	for i := range f.details {
+		n += 64 + len(f.details[i].Text)
+	}
+	return n
+}
+
 // sink writes the lines of one file.
 type sink struct {
 	found
 	shown   string // the path in text
 	after   int    // lines of context that belong to the last match, at most
 	since   int    // lines after that
+	full    bool   // there is more than is ever shown
 	details int64  // how many may be made
 }
 
 func (s *sink) begin(path string, after int, details int64) {
-	s.after, s.since = after, after
+	s.after, s.since, s.full = after, after, false
 	s.found = found{path: path, text: s.text[:0], ends: s.ends[:0]}
 	s.shown, s.details = walk.Show(path), details
 }
@@ -55,18 +70,31 @@ func (s *sink) begin(path string, after int, details int64) {
 func (s *sink) take(path string, count int64) found {
 	f := s.found
 	f.path, f.count = path, count
+	if s.full { // also context before a match that did not fit
+		end := 0
+		if len(f.ends) > 0 {
+			end = f.ends[len(f.ends)-1]
+		}
+		f.text = f.text[:end]
+	}
 	f.text, f.ends = bytes.Clone(f.text), append([]int(nil), f.ends...)
 	return f
 }
 
 // Break implements [search.Sink].
 func (s *sink) Break() {
+	if s.full {
+		return
+	}
 	s.text = append(s.text, "--\n"...)
 	s.since = s.after
 }
 
 // Line implements [search.Sink].
 func (s *sink) Line(l *search.Line) bool {
+	if s.full = s.full || len(s.text) >= maxText; s.full {
+		return true // it is counted
+	}
 	mark := byte(':')
 	if l.Context {
 		mark = '-'

@@ -26,23 +26,34 @@ type data struct {
 type listing struct {
 	runs  [][]string // as the walk gave them
 	shown int
-	bytes int // of the paths in runs
+	bytes int  // of the paths in runs, and their separators
+	full  bool // no more bytes are shown
 	total int64
 }
 
+// maxBytes bounds the paths that are shown, whatever was asked for.
+const maxBytes = 16 << 20
+
 func (l *listing) add(paths []string, most int) {
 	l.total += int64(len(paths))
+	if l.full {
+		return
+	}
 	if n := most - l.shown; n < len(paths) {
 		paths = paths[:n]
+	}
+	for i, p := range paths {
+		if l.full = l.bytes+len(p) >= maxBytes; l.full {
+			paths = paths[:i]
+			break
+		}
+		l.bytes += len(p) + 1
 	}
 	if len(paths) == 0 {
 		return
 	}
 	l.runs = append(l.runs, paths)
 	l.shown += len(paths)
-	for _, p := range paths {
-		l.bytes += len(p)
-	}
 }
 
 func (l *listing) outcome(walked *walk.Result) (jptool.Outcome, error) {
@@ -50,7 +61,11 @@ func (l *listing) outcome(walked *walk.Result) (jptool.Outcome, error) {
 	if d.LeftOut > 0 && l.shown > 0 {
 		last := l.runs[len(l.runs)-1]
 		d.Next = last[len(last)-1]
-		d.Notes = append(d.Notes, fmt.Sprintf("%d of %d files shown; narrow the listing, raise `max_results`, or go on with `after` = %q", l.shown, l.total, d.Next))
+		raise := ", raise `max_results`,"
+		if l.full {
+			raise = " (more is never shown at once)"
+		}
+		d.Notes = append(d.Notes, fmt.Sprintf("%d of %d files shown; narrow the listing%s or go on with `after` = %q", l.shown, l.total, raise, d.Next))
 	}
 	d.Notes = append(d.Notes, walked.Notes()...)
 
@@ -64,7 +79,7 @@ func (l *listing) outcome(walked *walk.Result) (jptool.Outcome, error) {
 // text is what a model reads: the paths, and after an empty line what is to be said.
 func (l *listing) text(notes []string) string {
 	var b strings.Builder
-	b.Grow(l.bytes + l.shown + 256)
+	b.Grow(l.bytes + 256)
 	if l.shown == 0 {
 		b.WriteString("No files found.\n")
 	}
@@ -85,7 +100,7 @@ func (l *listing) text(notes []string) string {
 
 // json puts the paths in front of the other keys.
 func (l *listing) json(rest []byte) json.RawMessage {
-	raw := make([]byte, 0, l.bytes+3*l.shown+len(rest)+32)
+	raw := make([]byte, 0, l.bytes+2*l.shown+len(rest)+32)
 	raw = append(raw, `{"paths":[`...)
 	comma := false
 	for _, paths := range l.runs {

@@ -138,7 +138,7 @@ type reader struct {
 
 func (r *reader) Read(p []byte) (int, error) {
 	if err := r.c.Err(); err != nil {
-		return 0, jptool.Errorf(jptool.CodeDeadline, "the time for this call was over after %d of %d bytes; ask for lines nearer to the start, or for the tail", r.off, r.t.size)
+		return 0, jptool.Errorf(jptool.CodeDeadline, "the time for this call was over after %d of %d bytes; ask for lines nearer to the start, or for the tail, or leave out `digest`", r.off, r.t.size)
 	}
 	left := r.t.size - r.off
 	if left <= 0 {

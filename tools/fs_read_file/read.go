@@ -30,9 +30,10 @@ type lineRange struct {
 // options are what a person configures.
 type options struct {
 	Suppress     toolmain.Strings `json:"suppress" help:"Gitignore patterns, anchored at the workspace, of files not to show." example:"[\".git/\"]"`
-	MaxLines     *int             `json:"max_lines" min:"1" default:"2000" help:"Most lines shown in one call."`
-	MaxBytes     *int             `json:"max_bytes" min:"1" default:"131072" help:"Most bytes of lines shown in one call."`
+	MaxLines     *int             `json:"max_lines" min:"1" default:"2000" help:"Most lines shown in one call; at most 200000."`
+	MaxBytes     *int             `json:"max_bytes" min:"1" default:"131072" help:"Most bytes of lines shown in one call; at most 16777216."`
 	MaxLineBytes *int             `json:"max_line_bytes" min:"1" default:"2000" help:"Most bytes shown of one line."`
+	Deadline     *int             `json:"deadline" min:"0" default:"60" help:"Seconds after which the call gives up; 0 is no limit."`
 }
 
 var tool = toolmain.Tool[arguments, options]{
@@ -49,6 +50,7 @@ that are not text. A binary file is named by its kind and size, and not shown.`,
 // run checks in this order, so that who may not read a path learns nothing about it:
 // form of the path, policy, suppression, existence and type, then the ranges.
 func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
+	defer fskit.Bound(c, o.Deadline)()
 	globs, err := fskit.Suppress(c.Workspace, o.Suppress)
 	if err != nil {
 		return jptool.Outcome{}, err
@@ -119,6 +121,9 @@ func preview(t *jptool.Target, a *arguments) (toolmain.Preview, error) {
 	return toolmain.Preview{Text: fmt.Sprintf("Read %s%s", name, sel), Seen: []string{t.Place()}}, err
 }
 
+// What is shown is held in memory, so there is a bound that no option lifts.
+const mostLines, mostBytes = 200_000, 16 << 20
+
 // limits are the caps of one call.
 type limits struct {
 	lines, bytes, lineBytes int
@@ -132,6 +137,7 @@ func limitsOf(o *options) limits {
 		return *v
 	}
 	l := limits{lines: or(o.MaxLines, 2000), bytes: or(o.MaxBytes, 128<<10), lineBytes: or(o.MaxLineBytes, 2000)}
+	l.lines, l.bytes = min(l.lines, mostLines), min(l.bytes, mostBytes)
 	// One line always fits, or reading on would never get past it.
 	l.lineBytes = min(l.lineBytes, l.bytes)
 	return l

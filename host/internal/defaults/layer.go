@@ -126,7 +126,7 @@ var Layer = config.Frozen{
 	{Kind: config.Table, Name: "context", Key: "conversation.tools.fs_grep_files.parameters.context", Line: 116, Column: 46, Number: 3},
 	{Kind: config.String, Name: "type", Key: "conversation.tools.fs_grep_files.parameters.context.type", Text: "integer", Line: 117, Column: 1},
 	{Kind: config.Integer, Name: "default", Key: "conversation.tools.fs_grep_files.parameters.context.default", Line: 118, Column: 1},
-	{Kind: config.String, Name: "summary", Key: "conversation.tools.fs_grep_files.parameters.context.summary", Text: "Lines to show before and after each match.", Line: 119, Column: 1},
+	{Kind: config.String, Name: "summary", Key: "conversation.tools.fs_grep_files.parameters.context.summary", Text: "Lines to show before and after each match, at most 1000.", Line: 119, Column: 1},
 	{Kind: config.Table, Name: "case_insensitive", Key: "conversation.tools.fs_grep_files.parameters.case_insensitive", Line: 121, Column: 46, Number: 2},
 	{Kind: config.String, Name: "type", Key: "conversation.tools.fs_grep_files.parameters.case_insensitive.type", Text: "boolean", Line: 122, Column: 1},
 	{Kind: config.String, Name: "summary", Key: "conversation.tools.fs_grep_files.parameters.case_insensitive.summary", Text: "Upper and lower case count as the same.", Line: 123, Column: 1},

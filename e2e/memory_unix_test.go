@@ -1,0 +1,93 @@
+//go:build unix
+
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jptools/jptools/jptool/jptooltest"
+)
+
+// However much a caller asks to be shown, memory and result stay bounded: a file of line ends has as many
+// matches as bytes.
+func TestSizesThatCallersChooseAreBounded(t *testing.T) {
+	root := jptooltest.TempRoot(t)
+	if err := os.WriteFile(filepath.Join(root, "large"), bytes.Repeat([]byte("\n"), 30_000_000), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 30 {
+		if err := os.WriteFile(filepath.Join(root, fmt.Sprintf("part%02d", i)), bytes.Repeat([]byte("\n"), 1_000_000), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const all = 1_000_000_000
+	for _, test := range []struct {
+		tool               string
+		arguments, options map[string]any
+		says               string
+	}{
+		{"fs_grep_files", map[string]any{"pattern": "^", "max_results": all, "paths": "large"}, nil, "of 30000000 matching lines"},
+		{"fs_grep_files", map[string]any{"pattern": "^", "max_results": all, "context": all, "paths": "large"}, nil, "of 30000000 matching lines"},
+		{"fs_grep_files", map[string]any{"pattern": "^", "max_results": 1, "context": all, "paths": "large"}, nil, "1 of 30000000 matching lines"},
+		{"fs_grep_files", map[string]any{"pattern": "^", "max_results": all}, nil, "of 60000000 matching lines in 31 files"},
+		{"fs_grep_files", map[string]any{"pattern": "^", "max_results": all, "output": "count"}, nil, "large:30000000"},
+		{"fs_grep_files", map[string]any{"pattern": `\n+`, "multiline": true, "max_results": all}, nil, "of 60000000 matching lines in 31 files"},
+		{"fs_read_file", map[string]any{"path": "large", "end_line": all}, map[string]any{"max_lines": all, "max_bytes": all, "max_line_bytes": all}, "Note: "},
+		{"fs_read_file", map[string]any{"path": "large", "tail": all}, map[string]any{"max_lines": all, "max_bytes": all}, "Note: "},
+		{"fs_list_files", map[string]any{"max_results": all, "max_depth": all}, nil, "part29"},
+	} {
+		cmd := exec.Command(filepath.Join(bin, test.tool))
+		o := runCmd(t, cmd, withOptions(t, request(t, root, nil, test.tool, test.arguments, nil), test.options))
+		if o.Type != "success" || !strings.Contains(o.Content, test.says) {
+			t.Errorf("%s %v: %.300s … %s", test.tool, test.arguments, o.raw, o.Content[max(0, len(o.Content)-300):])
+		}
+		if rss := maxRSS(cmd); rss > 300<<20 {
+			t.Errorf("%s %v took %d MiB", test.tool, test.arguments, rss>>20)
+		}
+		if len(o.raw) > 64<<20 {
+			t.Errorf("%s %v printed %d bytes", test.tool, test.arguments, len(o.raw))
+		}
+	}
+}
+
+// Every tool has a time limit. A sparse file can be as long as one likes.
+func TestEveryToolHasADeadline(t *testing.T) {
+	root := jptooltest.TempRoot(t)
+	path := filepath.Join(root, "sparse")
+	if err := os.WriteFile(path, []byte("text\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 1<<40); err != nil {
+		t.Skipf("no sparse file of that size can be made: %v", err)
+	}
+	const other = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+	for tool, arguments := range map[string]map[string]any{
+		"fs_read_file":   {"path": "sparse", "digest": true},
+		"fs_create_file": {"path": "sparse", "expected_digest": other},
+		"fs_delete_file": {"path": "sparse", "expected_digest": other},
+		"fs_move_file":   {"source": "sparse", "target": "moved", "expected_digest": other},
+		"fs_modify_file": {"path": "sparse", "expected_digest": other, "patterns": []any{map[string]any{"old": "text", "new": "x"}}},
+		"fs_grep_files":  {"pattern": "text", "paths": "sparse"},
+		"fs_list_files":  {},
+	} {
+		start := time.Now()
+		o := runTool(t, tool, withOptions(t, request(t, root, nil, tool, arguments, nil), map[string]any{"deadline": 1}))
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("%s took %v", tool, took)
+		}
+		switch tool {
+		case "fs_list_files", "fs_grep_files", "fs_modify_file": // need not read it all, or refuse it
+		default:
+			if o.Code != "deadline" {
+				t.Errorf("%s: %.300s", tool, o.raw)
+			}
+		}
+	}
+}
