@@ -69,6 +69,11 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	if err := d.look(); err != nil {
 		return jptool.Outcome{}, fskit.NotFound(globs, t, err)
 	}
+	if d.kind == "symlink" {
+		if err := fskit.CheckLinkUnsuppressed(c.Workspace, o.Suppress, t); err != nil {
+			return jptool.Outcome{}, err
+		}
+	}
 	if err := d.hold(a.ExpectedDigest); err != nil {
 		return jptool.Outcome{}, err
 	}

@@ -21,7 +21,7 @@ type arguments struct {
 
 // options are what a person configures.
 type options struct {
-	Suppress toolmain.Strings `json:"suppress" help:"Gitignore patterns, anchored at the workspace, of paths that this tool leaves alone." example:"[\".git/\"]"`
+	Suppress toolmain.Strings `json:"suppress" help:"Gitignore patterns, anchored at the workspace, of paths that this tool leaves alone; a directory that holds one cannot be moved." example:"[\".git/\"]"`
 	Deadline *int             `json:"deadline" min:"0" default:"60" help:"Seconds after which the call gives up, with nothing changed; 0 is no limit."`
 }
 
@@ -63,8 +63,8 @@ type move struct {
 //
 //	paths · delete on the source · create or update on the target · the target's name · same path · suppress · what is at
 //	the source · into itself · what is at the target and what is needed for it · rules in and below
-//	both ([jptool.Workspace.CheckMove]) · parents · expected_digest · (preview ends here) ·
-//	is it what the preview showed? · questions overwrite_file, move_dirty_source · move
+//	both ([jptool.Workspace.CheckMove]) · suppress of what is in a directory · parents · expected_digest ·
+//	(preview ends here) · is it what the preview showed? · questions overwrite_file, move_dirty_source · move
 func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	defer fskit.Bound(c, o.Deadline)()
 	m, err := locate(c, a)
@@ -82,6 +82,9 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 		return jptool.Outcome{}, err
 	}
 	if err := c.Workspace.CheckMove(m.source, m.target, m.from.IsDir()); err != nil {
+		return jptool.Outcome{}, err
+	}
+	if err := fskit.CheckTreeUnsuppressed(c, c.Workspace, o.Suppress, m.source, m.target, m.from.IsDir()); err != nil {
 		return jptool.Outcome{}, err
 	}
 	missing, err := safewrite.MissingParents(m.target)

@@ -1,7 +1,9 @@
 package fskit
 
 import (
+	"context"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 
@@ -45,11 +47,8 @@ func Suppress(ws *jptool.Workspace, patterns toolmain.Strings) (*ignore.Globs, e
 // followPattern returns a pattern for what the path that p names leads to, when p is a
 // plain path and leads elsewhere by a symlink.
 func followPattern(ws *jptool.Workspace, p string) (string, bool) {
-	if strings.ContainsAny(p, "*?[]{}\\\r\n\x00") || strings.HasPrefix(p, "!") {
-		return "", false
-	}
-	name := strings.Trim(strings.TrimRight(p, " "), "/")
-	if name == "" {
+	name, plain := plainPattern(p)
+	if !plain {
 		return "", false
 	}
 	t, err := ws.CheckContent(name, 0)
@@ -57,6 +56,15 @@ func followPattern(ws *jptool.Workspace, p string) (string, bool) {
 		return "", false
 	}
 	return "/" + escapeGlob(t.Path()), true
+}
+
+// plainPattern returns the path that a pattern without wildcards names.
+func plainPattern(p string) (name string, plain bool) {
+	if strings.ContainsAny(p, "*?[]{}\\\r\n\x00") || strings.HasPrefix(p, "!") {
+		return "", false
+	}
+	name = strings.Trim(strings.TrimRight(p, " "), "/")
+	return name, name != ""
 }
 
 // escapeGlob returns the pattern that matches exactly path. A line break, which a
@@ -128,6 +136,87 @@ func CheckUnsuppressed(ws *jptool.Workspace, patterns toolmain.Strings, targets 
 		}
 	}
 	return globs, nil
+}
+
+// CheckTreeUnsuppressed is CheckUnsuppressed for all that moves with the entry source when it becomes
+// target: under another name no pattern would cover it any more, or one would that did not. It fails with
+// CodeSuppressed if there is anything of the kind in the directory source; the message does not say what. It
+// needs `read` on everything in it: what cannot be looked through may hold anything. An entry is also
+// refused if a pattern leads through it by a symlink, which would then lead nowhere. When ctx ends
+// it fails with CodeDeadline.
+func CheckTreeUnsuppressed(ctx context.Context, ws *jptool.Workspace, patterns toolmain.Strings, source, target *jptool.Target, dir bool) error {
+	if err := checkNoPatternThrough(ws, patterns, source); err != nil || !dir {
+		return err
+	}
+	globs, err := Suppress(ws, patterns)
+	if err != nil || globs == nil {
+		return err
+	}
+	held, err := treeHolds(ctx, globs, source, target)
+	if err == nil && held {
+		err = jptool.Errorf(jptool.CodeSuppressed,
+			"directory %s cannot be moved, because a path in it is suppressed, here or at the target: this tool is configured to leave it alone. Move the files that you need one by one, or ask the user.", jptool.Quote(source.Lexical()))
+	}
+	return err
+}
+
+// CheckLinkUnsuppressed refuses to take away a symlink that a pattern leads through, with CodeSuppressed.
+func CheckLinkUnsuppressed(ws *jptool.Workspace, patterns toolmain.Strings, link *jptool.Target) error {
+	return checkNoPatternThrough(ws, patterns, link)
+}
+
+func checkNoPatternThrough(ws *jptool.Workspace, patterns toolmain.Strings, t *jptool.Target) error {
+	for _, p := range patterns.Items {
+		name, plain := plainPattern(p)
+		if !plain || !strings.HasPrefix(name, t.Path()+"/") {
+			continue
+		}
+		if _, leads := followPattern(ws, p); leads {
+			return errSuppressed(t.Lexical())
+		}
+	}
+	return nil
+}
+
+// treeHolds reports whether a pattern covers something below the directory source, as it is or as it would be
+// below target.
+func treeHolds(ctx context.Context, globs *ignore.Globs, source, target *jptool.Target) (bool, error) {
+	if ctx.Err() != nil {
+		return false, jptool.Errorf(jptool.CodeDeadline, "the time limit was reached while %s was looked through for suppressed paths; nothing was moved", jptool.Quote(source.Path()))
+	}
+	if err := source.Require(jptool.Read); err != nil {
+		return false, err
+	}
+	d, err := source.OpenDir()
+	if err != nil {
+		return false, err
+	}
+	defer d.Close()
+	var dirs []string
+	for {
+		list, err := d.ReadDir(1024)
+		for _, e := range list {
+			if matches(globs, source.Child(e.Name()).Path()) || matches(globs, target.Child(e.Name()).Path()) {
+				return true, nil
+			}
+			if e.IsDir() {
+				dirs = append(dirs, e.Name())
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return false, source.Fail(err)
+		}
+	}
+	d.Close() // no more than one is open, however deep they lie
+	for _, name := range dirs {
+		if held, err := treeHolds(ctx, globs, source.Child(name), target.Child(name)); held || err != nil {
+			return held, err
+		}
+	}
+	return false, nil
 }
 
 func matches(g *ignore.Globs, path string) bool { return path != "." && g.Match(path) }
