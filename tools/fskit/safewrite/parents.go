@@ -86,8 +86,8 @@ func RemoveMade(made []*jptool.Target) (left []*jptool.Target) {
 
 // RemoveEmptyParent removes the directory that held t when it is empty now and may go: with
 // `delete` on it, never the root, the target of a mount, a pinned directory, or one that a rule is
-// on or below: a rule on something missing in it may have come there by a link, which would lead nowhere without the
-// directory. It reports whether it did.
+// on or below: whether it goes would tell what is left where a rule withholds it, and a rule on something missing
+// in it may have come there by a link, which would lead nowhere without the directory. It reports whether it did.
 func RemoveEmptyParent(t *jptool.Target) (*jptool.Target, bool) {
 	p := t.Parent()
 	if p.IsRoot() || p.HasRule() || p.Cursor().Leads() || !p.Granted().Has(jptool.Delete) {

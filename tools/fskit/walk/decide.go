@@ -41,6 +41,21 @@ func (r *reader) withheld(number *int64, e *entry) {
 	}
 }
 
+// denied counts what rules withhold in a directory that is visited as a whole. Only the rules are asked: were
+// it what is there that counts, the number would tell whether anything is.
+func (r *reader) denied() {
+	n := r.n
+	if !r.counts || r.plain || !n.cursor.Caps().Has(jptool.Read) {
+		return
+	}
+	for name := range n.cursor.Names() {
+		c := n.cursor.Child(name)
+		if _, mount := c.Mount(); !mount && !c.Caps().Has(jptool.Read) && name != ".git" {
+			n.skipped.Denied++
+		}
+	}
+}
+
 // saw notes for the starts that are beginnings of names that there is one: e may be known.
 func (r *reader) saw(e *entry) {
 	for _, p := range r.n.seekers(e) {
@@ -59,7 +74,6 @@ func (r *reader) file(e *entry) {
 	n, w := r.n, r.w
 	switch {
 	case !r.mayRead(e):
-		r.withheld(&n.skipped.Denied, e)
 		return
 	case w.o.Suppress.MatchEntry(e.path):
 		r.withheld(&n.skipped.Suppressed, e)
@@ -85,14 +99,13 @@ func (r *reader) dir(e *entry) {
 		e.cursor = n.cursor.Child(e.name)
 	}
 	readable := r.mayRead(e)
-	if !readable {
-		r.withheld(&n.skipped.Denied, e)
-		if !leads {
-			return
-		}
+	if !readable && !leads {
+		return
 	}
 	if w.o.Suppress.MatchEntry(e.path) {
-		r.withheld(&n.skipped.Suppressed, e)
+		if readable {
+			r.withheld(&n.skipped.Suppressed, e)
+		}
 		return
 	}
 	m := w.newNode()
@@ -130,7 +143,7 @@ func (r *reader) enter(m *node, e *entry, readable, ignored bool) {
 		m.ignored, m.all = true, false
 	}
 	if w.o.MaxDepth > 0 && m.depth >= w.o.MaxDepth {
-		if m.all && (readable || r.counts) {
+		if m.all && readable {
 			n.skipped.Deeper++
 		}
 		if !e.sel.leads() {

@@ -45,7 +45,7 @@ func (r *reader) read(w *walker, n *node) {
 	}
 	if err != nil {
 		// What has vanished since it was seen was never there.
-		if !errors.Is(err, fs.ErrNotExist) {
+		if granted && !errors.Is(err, fs.ErrNotExist) {
 			n.skipped.Unreadable++
 		}
 		return
@@ -104,7 +104,7 @@ func (r *reader) probe() {
 		switch {
 		case err == nil:
 			r.l.add([]byte(name), k)
-		case !errors.Is(err, fs.ErrNotExist):
+		case !errors.Is(err, fs.ErrNotExist) && (mount || c.Caps().Has(jptool.Read)):
 			r.n.skipped.Unreadable++
 		}
 	}
@@ -119,6 +119,7 @@ func (r *reader) decide() {
 	if r.plain {
 		r.readable = n.cursor.Child("x").Caps().Has(jptool.Read)
 	}
+	r.denied()
 	prefix := n.path
 	if prefix != "" {
 		prefix += "/"

@@ -56,7 +56,7 @@ type Start struct {
 // Skipped counts what a walk left out. What lies in a directory that was left out is
 // not counted.
 //
-// What may not be read and what is suppressed is counted by directory: all of it in every
+// What is suppressed, and the rules that withhold something, are counted by directory: all in every
 // directory that is visited as a whole, whatever the filter takes there, and nothing where
 // only certain names are wanted or the walk goes on after a path. So the numbers tell how
 // much is withheld and nothing of its names. Files that the filter leaves out are not in
@@ -67,9 +67,9 @@ type Skipped struct {
 	IgnoredDirs int64 `json:"ignored_dirs"`
 	// Suppressed counts files and directories that suppress patterns cover.
 	Suppressed int64 `json:"suppressed"`
-	// Denied counts files and directories that may not be read. Of a directory that may
-	// not, places below it can be granted all the same; a start of this kind is counted for
-	// itself, whether it is there or not.
+	// Denied counts the places in directories that may be read which rules withhold, whether anything is
+	// there or not. Of a directory that is withheld, places below it can be granted all the same; a start of this
+	// kind is counted for itself.
 	Denied int64 `json:"denied"`
 	// Unreadable counts directories and mounts that could not be opened or read.
 	Unreadable int64 `json:"unreadable"`

@@ -15,7 +15,8 @@ import (
 )
 
 // Who tries names learns nothing of one that is withheld. The same thing stands under
-// one of two names that are withheld alike; no call may tell which of them it is.
+// one of two names that are withheld alike; no call may tell which of them it is. Where rules withhold them, no
+// call may tell either that nothing is there at all.
 func TestNamesThatAreWithheldCannotBeGuessed(t *testing.T) {
 	names := []string{"amber", "quartz.pem"}
 	both := func(caps string, below ...string) []jptool.FsRule {
@@ -45,10 +46,15 @@ func TestNamesThatAreWithheldCannotBeGuessed(t *testing.T) {
 		{name: "suppressed and too deep", tree: "file src/%s/a/b/c x", suppress: "amber *.pem"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var ws [2]*jptool.Workspace
-			for i, name := range names {
-				root := tree(t, "file src/list.go x; file src/sub/a.go x; file top.go x; "+strings.ReplaceAll(c.tree, "%s", name))
-				ws[i] = jptooltest.Open(t, root, c.rules...)
+			var ws []*jptool.Workspace
+			const always = "file src/list.go x; file src/sub/a.go x; file top.go x"
+			for _, name := range names {
+				root := tree(t, always+"; "+strings.ReplaceAll(c.tree, "%s", name))
+				ws = append(ws, jptooltest.Open(t, root, c.rules...))
+			}
+			if c.rules != nil {
+				_, ignored, _ := strings.Cut(c.tree, ";")
+				ws = append(ws, jptooltest.Open(t, tree(t, always+";"+ignored), c.rules...))
 			}
 			var guesses []string
 			for _, name := range names {
@@ -84,7 +90,7 @@ func TestNamesThatAreWithheldCannotBeGuessed(t *testing.T) {
 					{Options: Options{After: at, Starts: []string{"src"}, MaxDepth: 1}},
 				} {
 					o.Suppress = globs(c.suppress)
-					var told [2]string
+					told := make([]string, len(ws))
 					for i := range ws {
 						var err error
 						if o.Filter, err = NewFilter(strings.Fields(o.ext), strings.Fields(o.glob)); err != nil {
@@ -93,9 +99,11 @@ func TestNamesThatAreWithheldCannotBeGuessed(t *testing.T) {
 						paths, r, err := collect(ws[i], o.Options)
 						told[i] = fmt.Sprintf("%q %v %q %+v", paths, err, r.Notes(), r.Skipped)
 					}
-					if told[0] != told[1] {
-						t.Errorf("starts %q, glob %q, extension %q, after %q:\n%s is there: %s\n%s is there: %s",
-							o.Starts, o.glob, o.ext, o.After, names[0], told[0], names[1], told[1])
+					for i := range told {
+						if told[i] != told[0] {
+							t.Errorf("starts %q, glob %q, extension %q, after %q:\n%s is there: %s\n%s is there: %s",
+								o.Starts, o.glob, o.ext, o.After, names[0], told[0], append(names, "nothing")[i], told[i])
+						}
 					}
 				}
 			}
@@ -104,7 +112,11 @@ func TestNamesThatAreWithheldCannotBeGuessed(t *testing.T) {
 			if strings.HasPrefix(c.name, "a link") {
 				return
 			}
-			if r.Skipped.Suppressed+r.Skipped.Denied != 1 {
+			suppressed, denied := int64(1), int64(0)
+			if c.rules != nil {
+				suppressed, denied = 0, int64(len(names)) // the rules, whatever is there
+			}
+			if r.Skipped.Suppressed != suppressed || r.Skipped.Denied != denied {
 				t.Errorf("of all: %+v", r.Skipped)
 			}
 		})
