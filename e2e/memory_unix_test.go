@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,8 @@ func TestSizesThatCallersChooseAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// The peak of a process that is started counts what this one has.
+	t.Cleanup(debug.FreeOSMemory)
 	const all = 1_000_000_000
 	for _, test := range []struct {
 		tool               string
@@ -43,12 +46,13 @@ func TestSizesThatCallersChooseAreBounded(t *testing.T) {
 		{"fs_read_file", map[string]any{"path": "large", "tail": all}, map[string]any{"max_lines": all, "max_bytes": all}, "Note: "},
 		{"fs_list_files", map[string]any{"max_results": all, "max_depth": all}, nil, "part29"},
 	} {
+		debug.FreeOSMemory()
 		cmd := exec.Command(filepath.Join(bin, test.tool))
 		o := runCmd(t, cmd, withOptions(t, request(t, root, nil, test.tool, test.arguments, nil), test.options))
 		if o.Type != "success" || !strings.Contains(o.Content, test.says) {
 			t.Errorf("%s %v: %.300s … %s", test.tool, test.arguments, o.raw, o.Content[max(0, len(o.Content)-300):])
 		}
-		if rss := maxRSS(cmd); rss > 300<<20 {
+		if rss := maxRSS(cmd); rss > 512<<20 { // a multiline search holds whole files
 			t.Errorf("%s %v took %d MiB", test.tool, test.arguments, rss>>20)
 		}
 		if len(o.raw) > 64<<20 {
@@ -88,6 +92,80 @@ func TestEveryToolHasADeadline(t *testing.T) {
 			if o.Code != "deadline" {
 				t.Errorf("%s: %.300s", tool, o.raw)
 			}
+		}
+	}
+}
+
+// Ignore files take bounded memory, however many directories have one: a pattern of two bytes takes more
+// than a hundred there.
+func TestIgnoreFilesTakeBoundedMemory(t *testing.T) {
+	root := jptooltest.TempRoot(t)
+	dir := root
+	for range 8 {
+		dir = filepath.Join(dir, "d")
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, ".gitignore"), bytes.Repeat([]byte("a\n"), 2<<20), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(root, ".gitignore"), []byte("*.log\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"file", "file.log"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	debug.FreeOSMemory()
+	cmd := exec.Command(filepath.Join(bin, "fs_list_files"))
+	o := runCmd(t, cmd, request(t, root, nil, "fs_list_files", nil, nil))
+	if !strings.Contains(o.Content, "/file\n") || strings.Contains(o.Content, "file.log") || !strings.Contains(o.Content, "could not be read") {
+		t.Errorf("%.1000s", o.raw)
+	}
+	if rss := maxRSS(cmd); rss > 300<<20 {
+		t.Errorf("it took %d MiB", rss>>20)
+	}
+}
+
+// Lists that callers make as long as they like end in time, with a message of bounded size.
+func TestLongListsEndInTime(t *testing.T) {
+	root := jptooltest.TempRoot(t)
+	var bad, missing, there []string
+	for i := range 100_000 {
+		bad = append(bad, fmt.Sprintf("../%07d", i))
+		missing = append(missing, fmt.Sprintf("%07d", i))
+	}
+	for i := range 10_001 {
+		there = append(there, fmt.Sprintf("f%05d", i))
+		if err := os.WriteFile(filepath.Join(root, there[i]), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var patterns []any
+	for range 100_000 {
+		patterns = append(patterns, map[string]any{"old": "x", "new": "y"})
+	}
+	for _, test := range []struct {
+		tool      string
+		arguments map[string]any
+		code      string
+	}{
+		{"fs_list_files", map[string]any{"prefixes": bad}, "path_escape"},
+		{"fs_grep_files", map[string]any{"paths": bad, "pattern": "x"}, "path_escape"},
+		{"fs_list_files", map[string]any{"prefixes": missing}, ""},
+		{"fs_grep_files", map[string]any{"paths": missing, "pattern": "x"}, ""},
+		{"fs_modify_file", map[string]any{"patterns": []any{map[string]any{"old": "x", "new": "y", "paths": there}}}, "too_large"},
+		{"fs_modify_file", map[string]any{"patterns": patterns}, "invalid_arguments"},
+	} {
+		start := time.Now()
+		o := runTool(t, test.tool, withOptions(t, request(t, root, nil, test.tool, test.arguments, nil), map[string]any{"deadline": 5}))
+		if took := time.Since(start); took > 20*time.Second {
+			t.Errorf("%s took %v", test.tool, took)
+		}
+		if o.Code != test.code || len(o.raw) > 100<<10 {
+			t.Errorf("%s: %d bytes, %.300s", test.tool, len(o.raw), o.raw)
 		}
 	}
 }

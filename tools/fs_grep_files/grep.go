@@ -1,13 +1,11 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"regexp/syntax"
 	"strings"
-	"time"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/toolmain"
@@ -49,24 +47,15 @@ func run(c *toolmain.Call, args *arguments, opts *options) (jptool.Outcome, erro
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
-	planned, err := walk.Plan(c.Workspace, g.walk)
+	defer fskit.Bound(c, opts.Deadline)()
+	planned, err := walk.Plan(c, c.Workspace, g.walk)
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
 	if out, err := c.Confirm(func() (toolmain.Preview, error) { return g.preview(planned), nil }); out != nil || err != nil {
 		return toolmain.Ended(out, err)
 	}
-	ctx := c.Context
-	seconds := 60
-	if opts.Deadline != nil {
-		seconds = *opts.Deadline
-	}
-	if seconds > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(seconds)*time.Second)
-		defer cancel()
-	}
-	return g.search(ctx, planned)
+	return g.search(c, planned)
 }
 
 // grep is one call, ready to run.
@@ -156,7 +145,11 @@ func (g *grep) where() string {
 
 func quoted(list []string) string {
 	var shown []string
-	for _, s := range list {
+	for i, s := range list {
+		if i == 20 {
+			shown = append(shown, fmt.Sprintf("… (%d in all)", len(list)))
+			break
+		}
 		shown = append(shown, jptool.Quote(s))
 	}
 	return strings.Join(shown, ", ")

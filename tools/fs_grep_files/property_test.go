@@ -189,7 +189,7 @@ func TestDeadline(t *testing.T) {
 	defer cancel()
 	g.matcher = mustCompile(t, "hit")
 	g.walk.Open = true
-	planned, err := walk.Plan(ws, g.walk)
+	planned, err := walk.Plan(t.Context(), ws, g.walk)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/toolmain"
@@ -46,21 +44,16 @@ func run(c *toolmain.Call, args *arguments, opts *options) (jptool.Outcome, erro
 		return jptool.Outcome{}, err
 	}
 	most := valueOr(args.MaxResults, defaultResults)
-	planned, err := walk.Plan(c.Workspace, o)
+	defer fskit.Bound(c, opts.Deadline)()
+	planned, err := walk.Plan(c, c.Workspace, o)
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
 	if out, err := c.Confirm(func() (toolmain.Preview, error) { return preview(planned, args, o, most), nil }); out != nil || err != nil {
 		return toolmain.Ended(out, err)
 	}
-	ctx := c.Context
-	if seconds := valueOr(opts.Deadline, 60); seconds > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(seconds)*time.Second)
-		defer cancel()
-	}
 	var found listing
-	got, err := planned.Walk(ctx, func(b *walk.Batch) error {
+	got, err := planned.Walk(c, func(b *walk.Batch) error {
 		found.add(b.Paths, most)
 		return nil
 	})
@@ -115,7 +108,11 @@ func preview(planned *walk.Planned, args *arguments, o walk.Options, most int) t
 
 func quoted(list []string) string {
 	var shown []string
-	for _, s := range list {
+	for i, s := range list {
+		if i == 20 {
+			shown = append(shown, fmt.Sprintf("… (%d in all)", len(list)))
+			break
+		}
 		shown = append(shown, jptool.Quote(s))
 	}
 	return strings.Join(shown, ", ")

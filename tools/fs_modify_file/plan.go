@@ -49,6 +49,9 @@ func newChange(c *toolmain.Call, a *arguments, o *options) (*change, error) {
 	}
 	for _, p := range ch.patterns {
 		for _, path := range p.paths {
+			if err := ch.timeUp(); err != nil {
+				return nil, err
+			}
 			t, err := fskit.CheckContent(c.Workspace, globs, path, jptool.Read|jptool.Update)
 			if err != nil {
 				return nil, err
@@ -57,6 +60,9 @@ func newChange(c *toolmain.Call, a *arguments, o *options) (*change, error) {
 				return nil, fskit.NotFound(globs, t, t.Fail(fs.ErrNotExist))
 			}
 			p.addFile(ch.file(t))
+			if len(ch.files) > filesMost {
+				return nil, jptool.Errorf(jptool.CodeTooLarge, "the patterns name more than %d files; make more calls", filesMost)
+			}
 		}
 	}
 	if a.ExpectedDigest != "" && len(ch.files) > 1 {
@@ -86,10 +92,16 @@ func (p *pattern) addFile(f *file) {
 	p.files = append(p.files, f)
 }
 
+// filesMost bounds the files of a call, each of which is open and locked until its end.
+const filesMost = 10_000
+
 // patternsMost bounds the patterns of a call by what [edit.Compiled.Size] says.
 const patternsMost = 1_000_000
 
-// compilePatterns checks all patterns and names all that are wrong.
+// wrongMost bounds the wrong patterns that an error names.
+const wrongMost = 100
+
+// compilePatterns checks the patterns and names those that are wrong, at most 100.
 func compilePatterns(a *arguments) ([]*pattern, error) {
 	if len(a.Patterns) == 0 {
 		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "argument `patterns` is empty; give at least one {old, new}")
@@ -100,6 +112,10 @@ func compilePatterns(a *arguments) ([]*pattern, error) {
 	for i, arg := range a.Patterns {
 		p := &pattern{number: i + 1, paths: arg.Paths.Items, expected: orDefault(arg.ExpectedMatches, orDefault(a.ExpectedMatches, 0))}
 		list = append(list, p)
+		if len(wrong) == wrongMost {
+			wrong = append(wrong, "and more patterns may be wrong")
+			break
+		}
 		bad := func(format string, args ...any) {
 			wrong = append(wrong, fmt.Sprintf("pattern #%d: ", p.number)+fmt.Sprintf(format, args...))
 		}

@@ -45,6 +45,9 @@ func (m *move) copy(why error) error {
 	return nil
 }
 
+// maxCopied bounds the entries of a copy, which are known all at once.
+const maxCopied = 500_000
+
 // scan lists the tree at source, each directory before what is in it, and refuses what
 // cannot be copied or may not be, before anything is.
 func (m *move) scan(list []entry, source, target *jptool.Target, fi fs.FileInfo) ([]entry, error) {
@@ -62,6 +65,9 @@ func (m *move) scan(list []entry, source, target *jptool.Target, fi fs.FileInfo)
 	mode := fi.Mode()
 	if !mode.IsRegular() && !mode.IsDir() && mode&fs.ModeSymlink == 0 {
 		return nil, jptool.Errorf(jptool.CodeWrongType, "%s is a FIFO, socket or device, which cannot be copied to another file system; nothing was moved", jptool.Quote(source.Path()))
+	}
+	if len(list) == maxCopied {
+		return nil, jptool.Errorf(jptool.CodeTooLarge, "%s cannot be renamed, and holds more than the %d entries that are copied in one call; nothing was moved. Move its parts one by one", jptool.Quote(m.source.Path()), maxCopied)
 	}
 	list = append(list, entry{source, target, fi})
 	if !mode.IsDir() {
@@ -200,7 +206,10 @@ const maxInPlace = 1 << 30
 
 // content reads what is to be written into the target.
 func (m *move) content(f *os.File) ([]byte, error) {
-	content, err := io.ReadAll(io.LimitReader(f, maxInPlace+1))
+	content, err := io.ReadAll(timed{m, io.LimitReader(f, maxInPlace+1)})
+	if m.Err() != nil {
+		return nil, jptool.Errorf(jptool.CodeDeadline, "there was no time left to copy %s; nothing was moved", jptool.Quote(m.source.Path()))
+	}
 	if err != nil {
 		return nil, m.source.Fail(err)
 	}
@@ -208,6 +217,19 @@ func (m *move) content(f *os.File) ([]byte, error) {
 		return nil, jptool.Errorf(jptool.CodeTooLarge, "%s has more than %d MiB, too much to be written into %s, which can only be updated in place", jptool.Quote(m.source.Path()), maxInPlace>>20, jptool.Quote(m.target.Path()))
 	}
 	return content, nil
+}
+
+// timed reads until the time of the call is over.
+type timed struct {
+	m *move
+	r io.Reader
+}
+
+func (t timed) Read(p []byte) (int, error) {
+	if err := t.m.Err(); err != nil {
+		return 0, err
+	}
+	return t.r.Read(p)
 }
 
 // same reports whether a file is as it was. Unlike content, times can be looked at for

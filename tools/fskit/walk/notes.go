@@ -26,10 +26,16 @@ func (r *Result) Notes() []string {
 	return notes
 }
 
-// StartNotes says which starts could not be used or led to nothing.
+// mostStarts bounds the starts that messages name.
+const mostStarts = 100
+
+// StartNotes says which starts could not be used or led to nothing, at most 100 of them.
 func StartNotes(starts []Start) []string {
 	var notes []string
 	for _, s := range starts {
+		if len(notes) == mostStarts {
+			return append(notes, "and more paths that cannot be used or lead to nothing")
+		}
 		switch {
 		case s.Err != nil:
 			notes = append(notes, s.Err.Error())

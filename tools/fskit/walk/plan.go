@@ -1,7 +1,9 @@
 package walk
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -90,6 +92,7 @@ func (s *sel) holdsStart() bool {
 
 // planner turns the starts into a tree of sel.
 type planner struct {
+	ctx    context.Context
 	ws     *jptool.Workspace
 	o      *Options
 	root   *sel // nil: nothing to visit
@@ -103,6 +106,10 @@ func (p *planner) plan() error {
 	}
 	usable := 0
 	for _, given := range starts {
+		if p.result.Ended = p.ctx.Err(); p.result.Ended != nil {
+			p.root = nil
+			return nil
+		}
 		s := Start{Given: given}
 		if s.Err = p.add(&s); s.Err == nil {
 			usable++
@@ -130,7 +137,11 @@ func (p *planner) noneUsable() error {
 		return list[0].Err
 	}
 	var text []string
-	for _, s := range list {
+	for i, s := range list {
+		if len(text) == mostStarts {
+			text = append(text, fmt.Sprintf("- … (%d more)", len(list)-i))
+			break
+		}
 		if line := "- " + s.Err.Error(); !slices.Contains(text, line) {
 			text = append(text, line)
 		}

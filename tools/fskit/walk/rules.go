@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -12,6 +13,10 @@ import (
 // maxRules is the largest ignore file that is read, in bytes. A larger one counts as
 // unreadable.
 const maxRules = 4 << 20
+
+// maxPatterns bounds the patterns of all ignore files of a walk: one of two bytes takes more than a hundred in
+// memory. A file that is too much counts as unreadable.
+const maxPatterns = 500_000
 
 // specials says which of the names that mean something to ignore files are there.
 type specials struct {
@@ -99,7 +104,11 @@ func (r *reader) load(h dir, at jptool.Cursor, name string) *ignore.File {
 		text, err = io.ReadAll(io.LimitReader(&f, maxRules+1))
 		f.Close()
 		if err == nil && len(text) <= maxRules {
-			return ignore.Parse(text)
+			n := int64(bytes.Count(text, []byte("\n")) + len(text)/100 + 1)
+			if r.w.patterns.Add(n) <= maxPatterns {
+				return ignore.Parse(text)
+			}
+			r.w.patterns.Add(-n)
 		}
 	}
 	if !errors.Is(err, fs.ErrNotExist) {

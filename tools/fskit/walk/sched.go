@@ -39,6 +39,8 @@ type walker struct {
 	skipped Skipped
 	ended   error
 	kept    atomic.Int32
+	// patterns counts what ignore files hold, see maxPatterns.
+	patterns atomic.Int64
 	// stop is set when the walk is over.
 	stop atomic.Bool
 

@@ -134,9 +134,10 @@ type Planned struct {
 // Plan resolves the starts and visits nothing.
 //
 // A start that cannot be used is reported in Starts; only when none can be used is
-// there an error, which has the code of the first.
-func Plan(ws *jptool.Workspace, o Options) (*Planned, error) {
-	w := &Planned{ws, planner{ws: ws, o: &o}}
+// there an error, which has the code of the first. When ctx ends, nothing will be visited, and Result.Ended
+// of the walk says so.
+func Plan(ctx context.Context, ws *jptool.Workspace, o Options) (*Planned, error) {
+	w := &Planned{ws, planner{ctx: ctx, ws: ws, o: &o}}
 	return w, w.p.plan()
 }
 
@@ -145,7 +146,7 @@ func (pl *Planned) Starts() []Start { return pl.p.result.Starts }
 
 // Walk is Plan and [Planned.Walk] in one.
 func Walk(ctx context.Context, ws *jptool.Workspace, o Options, emit func(*Batch) error) (*Result, error) {
-	pl, err := Plan(ws, o)
+	pl, err := Plan(ctx, ws, o)
 	if err != nil {
 		return &pl.p.result, err
 	}
