@@ -116,6 +116,9 @@ func (w *writer) startInside() (*Process, error) {
 func (w *writer) begin(pid int, p *inside, users, groups string) error {
 	err := mapUsers(pid, users, groups)
 	if err == nil {
+		err = bound(p.status[0])
+	}
+	if err == nil {
 		_, err = unix.Write(p.release[1], []byte{1})
 	}
 	var was unix.Siginfo
@@ -127,9 +130,26 @@ func (w *writer) begin(pid int, p *inside, users, groups string) error {
 		return told
 	}
 	if was.Signo != 0 {
-		return errors.New("the first process of the private tree was killed before it had begun")
+		return errEarly
 	}
 	return err
+}
+
+var errEarly = errors.New("the first process of the private tree was killed before it had begun")
+
+// bound waits for the word of the init that it will die with this thread. It is not let go on before: if
+// this process were killed in between, nothing would end what the init then starts.
+func bound(status int) error {
+	var b [1]byte
+	for {
+		switch n, err := unix.Read(status, b[:]); {
+		case err == unix.EINTR:
+		case err == nil && n == 0:
+			return errEarly
+		default:
+			return err
+		}
+	}
 }
 
 // mapUsers gives every user and group of this user namespace that we may map their own
@@ -214,12 +234,15 @@ func readMap(path string) (string, error) {
 	return b.String(), nil
 }
 
-// await writes the beginning: the child waits until its users are mapped.
+// await writes the beginning: the child says that it will die with its parent, and waits until its users are
+// mapped.
 func (w *writer) await(p *inside) {
 	w.Topic(spaces + "waiting")
 	w.Call(unix.SYS_PRCTL, sysprog.Int(unix.PR_SET_PDEATHSIG), sysprog.Int(unix.SIGKILL), sysprog.Int(0), sysprog.Int(0), sysprog.Int(0))
 	w.Call(unix.SYS_CLOSE, sysprog.Int(p.release[1])) // or its end would never come
-	got := w.Call(unix.SYS_READ, sysprog.Int(p.release[0]), w.Reserve(8).Arg(), sysprog.Int(1))
+	word := w.Reserve(8)
+	w.Call(unix.SYS_WRITE, sysprog.Int(p.status[1]), word.Arg(), sysprog.Int(1))
+	got := w.Call(unix.SYS_READ, sysprog.Int(p.release[0]), word.Arg(), sysprog.Int(1))
 	ready := w.Label()
 	w.JumpIf(got, sysprog.Int(1), ready)
 	w.Call(unix.SYS_EXIT_GROUP, sysprog.Int(1)) // the parent has given up, or is gone

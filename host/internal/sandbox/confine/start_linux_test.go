@@ -291,6 +291,7 @@ func TestInitEndsEarly(t *testing.T) {
 		}
 		closeFD(&p.release[0])
 		closeFD(&p.failure[1])
+		closeFD(&p.status[1])
 		var info unix.Siginfo
 		if err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
 			t.Fatal(err)
