@@ -13,11 +13,13 @@ import (
 type process struct {
 	pid, parent int
 	state       byte
+	threads     int
 	start       string // in clock ticks since boot: with the pid it names one process
 }
 
-// dead reports whether only the exit status is left of it.
-func (p process) dead() bool { return p.state == 'Z' || p.state == 'X' }
+// dead reports whether only the exit status is left of it. A process whose first thread has ended has the
+// state of that thread, and runs on in its others.
+func (p process) dead() bool { return (p.state == 'Z' || p.state == 'X') && p.threads <= 1 }
 
 func readProcess(pid int) (process, bool) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
@@ -31,7 +33,8 @@ func readProcess(pid int) (process, bool) {
 		return process{}, false
 	}
 	parent, err := strconv.Atoi(string(f[1]))
-	return process{pid: pid, parent: parent, state: f[0][0], start: string(f[19])}, err == nil
+	threads, err2 := strconv.Atoi(string(f[17]))
+	return process{pid: pid, parent: parent, state: f[0][0], threads: threads, start: string(f[19])}, err == nil && err2 == nil
 }
 
 // descendants lists what is below root now. /proc/PID/task/TID/children would be
