@@ -59,7 +59,7 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.P
 	}
 	child, err := confine.New().Start(call.Plan, cmd)
 	if err != nil {
-		return 0, startError(p, g, err)
+		return 0, startError(call, p, g, err)
 	}
 	defer child.Close()
 	o := oversee(ctx, call, child, link, signals)
@@ -195,7 +195,7 @@ func (o *overseer) lost() (lost *enclose.LostError) {
 	return lost
 }
 
-func startError(p enclose.Program, g *given, err error) error {
+func startError(call *enclose.Call, p enclose.Program, g *given, err error) error {
 	if confine.IsNamespaces(err) || confine.IsChanged(err) {
 		return err
 	}
@@ -205,6 +205,10 @@ func startError(p enclose.Program, g *given, err error) error {
 	case errors.As(err, &execve): // as shells have it
 		if code = 126; execve == unix.ENOENT {
 			code = 127
+		}
+		if len(call.Outside) > 0 && (execve == unix.EACCES || execve == unix.ENOENT) {
+			return exit.Errorf(126, "%s needs %s to start, which is not granted: that a program names it is not enough outside of the system's directories\ngrant it yourself: --ro %s",
+				ask.Visible(p.Argv[0]), ask.Visible(call.Outside[0]), ask.Word(call.Outside[0]))
 		}
 	case strings.Contains(text, "entering "+g.cwd+": "):
 		code = 126

@@ -64,6 +64,9 @@ type Program struct {
 // Call is a start that is prepared. End it, also when the program was never started.
 type Call struct {
 	*sandbox.Prepared
+	// Outside are interpreters that the program claims to have and that were not granted because of
+	// that claim, see [baseline.Baseline].
+	Outside  []string
 	program  Program
 	required bool
 	temp     *private.Dir
@@ -88,7 +91,7 @@ func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (ca
 	if err != nil {
 		return nil, err
 	}
-	c := &Call{program: p, required: s.Required}
+	c := &Call{program: p, required: s.Required, Outside: needs.Outside}
 	defer func() {
 		if err == nil || c.temp == nil { // there is nothing, or End removes it
 			return

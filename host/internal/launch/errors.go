@@ -26,7 +26,7 @@ func (e *StartError) Error() string {
 	case errors.Is(e.Err, syscall.ETXTBSY):
 		return text + "\nsomebody has the file open for writing; try again when that is done"
 	case errors.Is(e.Err, fs.ErrPermission):
-		return text + "\nmake it executable (chmod +x), and check that its file system is not mounted noexec"
+		return text + "\nmake it executable (chmod +x), and check that its file system is not mounted noexec; an interpreter or loader outside of /usr and the workspace needs sandbox.paths"
 	case errors.Is(e.Err, fs.ErrNotExist):
 		return text + "\nif the file is there, the interpreter in its first line or its dynamic loader is missing, or the workspace is"
 	}

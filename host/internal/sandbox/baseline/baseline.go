@@ -4,8 +4,8 @@
 //
 // It grants reading and executing only, except where the user's own sandbox.paths say more.
 // What a program claims to need (the interpreter in its header or first line) is believed
-// only for single files that this user may execute: a file in a repository cannot
-// open a directory, or a key, by naming it. Libraries outside of /usr and /lib are
+// only in the directories of the system: a file in a repository cannot open another by naming it, also not
+// one that may be executed. Interpreters and libraries outside of /usr and /lib are
 // therefore not found by themselves; they are what sandbox.paths is for.
 //
 // Not here, because it is not a place that can be named before the start: /proc/self. A back
@@ -91,9 +91,13 @@ type Baseline struct {
 	Devices []string `json:"devices"`
 	// Static: the program brings all it needs, and got itself alone.
 	Static bool `json:"static,omitempty"`
-	// Chain are the canonical paths of what the kernel starts: the program, then interpreter
-	// after interpreter.
+	// Chain are the canonical paths of what was granted of what the kernel starts: the program, then
+	// interpreter after interpreter.
 	Chain []string `json:"chain"`
+	// Outside are the canonical paths of interpreters and loaders that the program claims to be started by
+	// and that were not granted, since they lie neither in the system's directories nor in the workspace.
+	// Something else may grant them.
+	Outside []string `json:"outside,omitempty"`
 	// Missing are those of Options.Extra that do not exist.
 	Missing []Extra `json:"missing,omitempty"`
 }

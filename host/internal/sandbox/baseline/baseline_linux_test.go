@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -113,7 +114,7 @@ func TestStatic(t *testing.T) {
 // What starts a program is found behind scripts, links and env.
 func TestChain(t *testing.T) {
 	root := with(debian, files{
-		"/ws/a.sh*": "#!/bin/sh -e\n", "/ws/b.py*": "#!/usr/bin/env python3\nprint()\n", "/ws/c*": "#! /usr/bin/env -S X=1 -u Y mine --flag\n",
+		"/ws/a.sh*": "#!/bin/sh -e\n", "/ws/b.py*": "#!/usr/bin/env python3\nprint()\n", "/ws/c*": "#! /usr/bin/env -S -u Y X=1 bash --flag\n", "/ws/d*": "#!/usr/bin/env mine\n",
 		"/home/u/bin/mine*": "#!/usr/bin/env -S bash -e\n", "/ws/nonl*": "#!/bin/sh", "/ws/rel*": "#!tools/run\n", "/ws/tools/run*": makeELF(""),
 		"/ws/one*": "#!/ws/two\n", "/ws/two*": "#!/ws/three\n", "/ws/three*": "#!/ws/four\n", "/ws/four*": "#!/bin/sh\n", "/ws/zero*": "#!/ws/one\n",
 		"/ws/self*": "#!/ws/self\n", "/home/u/bin/hidden*": makeELF(""),
@@ -124,20 +125,21 @@ func TestChain(t *testing.T) {
 	loader := "/usr/lib/x86_64-linux-gnu/ld-2.36.so"
 	bash := []string{"/usr/bin/bash", loader}
 	env := []string{"/usr/bin/env", loader}
-	chain := func(parts ...[]string) []string { return slices.Concat(parts...) }
 	for _, c := range []struct {
 		program string
 		argv    string
 		chain   []string
 		err     string
 	}{
-		{"/ws/a.sh", "", chain([]string{"/ws/a.sh"}, bash), ""},
-		{"/ws/nonl", "", chain([]string{"/ws/nonl"}, bash), ""},
-		{"/ws/b.py", "", chain([]string{"/ws/b.py"}, env, []string{"/usr/bin/python3.11", loader}), ""},
-		{"/ws/c", "", chain([]string{"/ws/c"}, env, []string{"/home/u/bin/mine"}, env, bash), ""},
-		{"/ws/rel", "", []string{"/ws/rel", "/ws/tools/run"}, ""},
-		{"/ws/one", "", chain([]string{"/ws/one", "/ws/two", "/ws/three", "/ws/four"}, bash), ""},
-		{"/usr/bin/env", "env A=1 hidden /ws/x", chain(env, []string{"/home/u/bin/hidden"}), ""},
+		{"/ws/a.sh", "", joined([]string{"/ws/a.sh"}, bash), ""},
+		{"/ws/nonl", "", joined([]string{"/ws/nonl"}, bash), ""},
+		{"/ws/b.py", "", joined([]string{"/ws/b.py"}, env, []string{"/usr/bin/python3.11", loader}), ""},
+		{"/ws/c", "", joined([]string{"/ws/c"}, env, bash), ""},
+		{"/home/u/bin/mine", "", joined([]string{"/home/u/bin/mine"}, env, bash), ""},
+		// What else lies in the workspace the rules grant, or do not.
+		{"/ws/rel", "", []string{"/ws/rel"}, ""},
+		{"/ws/one", "", joined([]string{"/ws/one"}, bash), ""},
+		{"/usr/bin/env", "env A=1 bash /ws/x", joined(env, bash), ""},
 		// An argument gives no file by its path, and need not mean a program at all.
 		{"/usr/bin/env", "env /home/u/bin/hidden", env, ""},
 		{"/usr/bin/env", "env nothing", env, ""},
@@ -186,6 +188,66 @@ func TestChain(t *testing.T) {
 		}
 	}
 }
+
+// What a program says of itself opens nothing outside of the system's directories, whether the kernel would
+// start it so or not.
+func TestClaimsOpenNothing(t *testing.T) {
+	const loader, hidden = "/usr/lib/x86_64-linux-gnu/ld-2.36.so", "/home/u/bin/hidden"
+	narrow := []byte(makeELF(hidden))
+	narrow[4] = 1 // a program for 32 bits, to who looks here only
+	binary.LittleEndian.PutUint32(narrow[28:], 64)
+	binary.LittleEndian.PutUint16(narrow[42:], 32)
+	binary.LittleEndian.PutUint16(narrow[44:], 1)
+	binary.LittleEndian.PutUint32(narrow[64:], ptInterp)
+	binary.LittleEndian.PutUint32(narrow[64+4:], 64+2*56)
+	binary.LittleEndian.PutUint32(narrow[64+16:], uint32(len(hidden)+1))
+	root := with(debian, files{
+		hidden + "*": "#!/bin/sh\npassword=1\n", "/ws/line*": "#!" + hidden + "\n", "/ws/env1*": "#!/usr/bin/env hidden\n", "/ws/env2*": "#!/usr/bin/env " + hidden + "\n",
+		"/ws/env3*": "#!/usr/bin/env -S -iu " + hidden + " sh\n", "/ws/env4*": "#!/usr/bin/env -S --uns " + hidden + " sh\n", "/ws/env5*": "#!/usr/bin/env -vS-iu " + hidden + " sh\n",
+		"/ws/env*": makeELF(""), "/ws/own*": "#!/ws/env " + hidden + "\n", "/ws/elf*": makeELF(hidden), "/ws/narrow*": string(narrow), "/ws/link": "-> " + hidden, "/ws/line2*": "#!/ws/link\n",
+		"/ws/.env*": "TOKEN=1", "/ws/inside*": "#!/ws/.env\n", "/ws/inside2*": makeELF("/ws/.env"),
+		"/usr/local/bin/node": "-> /opt/node/bin/node", "/opt/node/bin/node*": makeELF(""), "/ws/node*": "#!/usr/local/bin/node\n", "/ws/node2*": "#!/usr/bin/env node\n", "/ws/node3*": "#!/opt/node/bin/node\n",
+	}).tree(t)
+	env := []string{"/usr/bin/env", loader}
+	for program, c := range map[string]struct{ chain, outside []string }{
+		"/ws/line":   {nil, []string{hidden}},
+		"/ws/line2":  {nil, []string{hidden}},
+		"/ws/env1":   {env, []string{hidden}},
+		"/ws/env2":   {env, []string{hidden}},
+		"/ws/env3":   {joined(env, []string{"/usr/bin/bash", loader}), nil},
+		"/ws/env4":   {joined(env, []string{"/usr/bin/bash", loader}), nil},
+		"/ws/env5":   {joined(env, []string{"/usr/bin/bash", loader}), nil},
+		"/ws/own":    {nil, []string{hidden}},
+		"/ws/elf":    {nil, []string{hidden}},
+		"/ws/narrow": {nil, []string{hidden}},
+		"/ws/link":   {nil, []string{hidden}},
+		"/ws/inside": {}, "/ws/inside2": {},
+		// The administrator's links are believed.
+		"/ws/node":  {[]string{"/opt/node/bin/node"}, nil},
+		"/ws/node2": {joined(env, []string{"/opt/node/bin/node"}), nil},
+		"/ws/node3": {nil, []string{"/opt/node/bin/node"}},
+	} {
+		b, err := root.find(program, nil, options())
+		if err != nil {
+			t.Errorf("%s: %v", program, err)
+			continue
+		}
+		want := c.chain
+		if program != "/ws/link" {
+			want = joined([]string{program}, c.chain)
+		}
+		if !slices.Equal(b.Chain, want) || !slices.Equal(b.Outside, c.outside) {
+			t.Errorf("%s: %q, %q outside, want %q and %q", program, b.Chain, b.Outside, want, c.outside)
+		}
+		for _, g := range b.Grants {
+			if under(hidden, g.Path) || under("/ws/.env", g.Path) {
+				t.Errorf("%s: %s is granted", program, g.Path)
+			}
+		}
+	}
+}
+
+func joined(parts ...[]string) []string { return slices.Concat(parts...) }
 
 func TestNixOS(t *testing.T) {
 	glibc, bash, profile := "/nix/store/aaa-glibc/lib/ld-linux.so", "/nix/store/bbb-bash/bin/bash", "/nix/store/ccc-profile"

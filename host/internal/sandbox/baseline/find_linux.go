@@ -27,7 +27,7 @@ func (t tree) find(program string, argv []string, o *Options) (*Baseline, error)
 	if err != nil {
 		return nil, &ProgramError{program, err}
 	}
-	b := &Baseline{Devices: devices, Static: img.format == static && len(c.places) == 1}
+	b := &Baseline{Devices: devices, Static: img.format == static && len(c.places) == 1, Outside: c.outside}
 	g := gathered{workspace: o.Workspace}
 	store := ""
 	for _, p := range c.places {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,23 +44,29 @@ type chain struct {
 	o       *Options
 	dirs    known
 	places  []*place
+	outside []string
 	scripts int
 }
 
-// add adds the program by this name, named by somebody if that is not empty, and whatever
+// add adds the program by this name, claimed by somebody if that is not empty, and whatever
 // it is started by. args are what env would get.
 func (c *chain) add(name, by string, args []string) (image, error) {
 	p, err := c.file(name)
 	if err != nil {
 		return image{}, named(name, by, err)
 	}
+	if !c.believe(name, by, p) {
+		return image{}, nil // nor is what it needs in turn
+	}
 	img := c.image(p.Path)
 	switch img.format {
 	case dynamic:
 		// The loader has no interpreter.
-		if _, err := c.file(img.interpreter); err != nil {
+		loader, err := c.file(img.interpreter)
+		if err != nil {
 			return img, fmt.Errorf("the loader of %s, %s: %w\ninstall the libraries it was built for", p.Path, img.interpreter, reason(err))
 		}
+		c.believe(img.interpreter, p.Path, loader)
 	case script:
 		if c.scripts++; c.scripts > maxChain {
 			return img, fmt.Errorf("it is more than %d interpreters deep", maxChain)
@@ -79,7 +86,9 @@ func (c *chain) add(name, by string, args []string) (image, error) {
 		return img, nil // an argument names no file
 	}
 	if at := c.search(want); at != "" {
-		if by != "" {
+		if by == "" {
+			by = "env"
+		} else {
 			by += ", through env,"
 		}
 		_, err = c.add(at, by, nil)
@@ -114,16 +123,56 @@ func unnamed(name, remedy string) string {
 	return remedy
 }
 
-// file adds one file that can be started.
+// file looks up one file that can be started.
 func (c *chain) file(name string) (*place, error) {
 	p, err := c.way(name, c.dirs)
 	if err == nil {
 		err = c.startable(p)
 	}
-	if err == nil {
-		c.places = append(c.places, p)
-	}
 	return p, err
+}
+
+// believe grants a file that is needed, if whoever says so is believed. The person who named a program is.
+// What a program says of itself, or a link of the workspace, opens nothing outside of the directories of the
+// system: the kernel may start something else than was read here, if the file is changed meanwhile, or
+// means something else to the kernel, or to env, than it does here. In the workspace the rules decide, and
+// whatever else is needed has to be granted by name. It returns whether the file is worth a look.
+func (c *chain) believe(name, by string, p *place) bool {
+	inside := c.inWorkspace(p.Path)
+	linked := slices.ContainsFunc(p.links, func(l Link) bool { return c.inWorkspace(l.Path) })
+	switch {
+	case c.ofSystem(name, p), by == "" && (inside || !linked):
+		c.places = append(c.places, p)
+	case !inside:
+		c.outside = append(c.outside, p.Path)
+		return false
+	}
+	return true
+}
+
+func (c *chain) inWorkspace(at string) bool { return c.o.Workspace != "" && under(at, c.o.Workspace) }
+
+// ofSystem reports whether a file lies where only the administrator puts files, or is reached from there by
+// links that do, as those of /usr/local into /opt.
+func (c *chain) ofSystem(name string, p *place) bool {
+	if c.inSystem(p.Path) {
+		return true
+	}
+	return c.inSystem(path.Clean(name)) && !slices.ContainsFunc(p.links, func(l Link) bool { return !c.inSystem(l.Path) && !under(l.Path, "/etc/alternatives") })
+}
+
+func (c *chain) inSystem(at string) bool {
+	for _, dirs := range [][]string{systemDirs, stores} {
+		for _, dir := range dirs {
+			if under(at, dir) {
+				return true
+			}
+			if p, err := c.way(dir, c.dirs); err == nil && len(p.links) > 0 && under(at, p.Path) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // absolute is what a name means to the kernel: programs start in the workspace.
@@ -134,23 +183,81 @@ func (c *chain) absolute(name string) string {
 	return path.Join(c.o.Workspace, name)
 }
 
-// sought is the program that env starts with these arguments, or empty.
+// sought is the program that env starts with these arguments, or empty, also where an option is not
+// understood. It serves messages, and programs in a store: nothing else comes of it.
 func sought(words []string) string {
 	for i := 0; i < len(words); i++ {
-		switch w := words[i]; {
-		case w == "-u" || w == "--unset" || w == "-C" || w == "--chdir":
-			i++
+		w := words[i]
+		split, takes, ok := "", false, true
+		switch {
 		case w == "--":
-			if i+1 < len(words) {
-				return words[i+1]
+			return operand(words[i+1:])
+		case w == "-":
+			continue
+		case strings.HasPrefix(w, "--"):
+			name, value, has := strings.Cut(w[2:], "=")
+			if split, takes, ok = longOption(name); split != "" && has {
+				return sought(append(strings.Fields(value), words[i+1:]...))
 			}
-			return ""
-		case strings.HasPrefix(w, "-S") && len(w) > 2:
-			return sought(append([]string{w[2:]}, words[i+1:]...))
-		case strings.HasPrefix(w, "--split-string="):
-			return sought(append(strings.Fields(w[len("--split-string="):]), words[i+1:]...))
-		case strings.HasPrefix(w, "-"), strings.Contains(w, "="):
+			takes = takes && !has
+		case strings.HasPrefix(w, "-"):
+			flags := strings.TrimLeft(w[1:], "i0v")
+			switch {
+			case flags == "":
+				continue
+			case flags[0] == 'S' && len(flags) > 1:
+				return sought(append(strings.Fields(flags[1:]), words[i+1:]...))
+			case strings.IndexByte("SuCa", flags[0]) < 0:
+				ok = false
+			default:
+				split, takes = strings.Trim(flags[:1], "uCa"), len(flags) == 1
+			}
 		default:
+			return operand(words[i:])
+		}
+		if !ok {
+			return ""
+		}
+		if takes {
+			if i++; i < len(words) && split != "" {
+				return sought(append(strings.Fields(words[i]), words[i+1:]...))
+			}
+		}
+	}
+	return ""
+}
+
+// longOption says of an option of env, which may be shortened, whether it splits its value, and whether it
+// takes one.
+func longOption(name string) (split string, takes, ok bool) {
+	found := ""
+	for _, o := range []string{
+		"unset", "chdir", "argv0", "split-string", "ignore-environment", "null", "debug",
+		"block-signal", "default-signal", "ignore-signal", "list-signal-handling",
+	} {
+		switch {
+		case o == name:
+			found, ok = o, true
+		case strings.HasPrefix(o, name) && found != name:
+			found, ok = o, found == ""
+		}
+	}
+	if !ok {
+		return "", false, false
+	}
+	switch found {
+	case "split-string":
+		return "S", true, true
+	case "unset", "chdir", "argv0":
+		return "", true, true
+	}
+	return "", false, true
+}
+
+// operand is the first word that sets no variable.
+func operand(words []string) string {
+	for _, w := range words {
+		if !strings.Contains(w, "=") {
 			return w
 		}
 	}
