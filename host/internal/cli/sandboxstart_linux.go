@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strings"
 	"syscall"
 	"time"
 
@@ -201,7 +200,8 @@ func startError(call *enclose.Call, p enclose.Program, g *given, err error) erro
 	}
 	code := exit.Host
 	var execve unix.Errno
-	switch text := err.Error(); {
+	var dir *confine.DirectoryError
+	switch {
 	case errors.As(err, &execve): // as shells have it
 		if code = 126; execve == unix.ENOENT {
 			code = 127
@@ -210,7 +210,7 @@ func startError(call *enclose.Call, p enclose.Program, g *given, err error) erro
 			return exit.Errorf(126, "%s needs %s to start, which is not granted: that a program names it is not enough outside of the system's directories\ngrant it yourself: --ro %s",
 				ask.Visible(p.Argv[0]), ask.Visible(call.Outside[0]), ask.Word(call.Outside[0]))
 		}
-	case strings.Contains(text, "entering "+g.cwd+": "):
+	case errors.As(err, &dir):
 		code = 126
 		err = fmt.Errorf("%w\nthe working directory is none that the program sees; start from the workspace: cd %s", err, ask.Word(g.root))
 	}

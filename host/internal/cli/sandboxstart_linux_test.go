@@ -10,20 +10,23 @@ import (
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/sandbox/baseline"
+	"github.com/jptools/jptools/host/internal/sandbox/confine"
 )
 
 // The exit status says whose fault it is that a program was not started.
 func TestNotStarted(t *testing.T) {
+	call := &enclose.Call{}
 	p, g := enclose.Program{Argv: []string{"program"}}, &given{cwd: "/cwd", root: "/ws"}
 	for _, c := range []struct {
 		err  error
 		want exit.Code
 	}{
-		{startError(p, g, unix.EACCES), 126},
-		{startError(p, g, unix.ENOEXEC), 126},
-		{startError(p, g, unix.ENOENT), 127},
-		{startError(p, g, errors.New("entering /cwd: no such file or directory")), 126},
-		{startError(p, g, errors.New("making a pipe: too many open files")), exit.Host},
+		{startError(call, p, g, unix.EACCES), 126},
+		{startError(call, p, g, unix.ENOEXEC), 126},
+		{startError(call, p, g, unix.ENOENT), 127},
+		{startError(call, p, g, &confine.DirectoryError{Dir: "/cwd", Errno: unix.ENOENT}), 126},
+		{startError(call, p, g, errors.New("opening a file named entering /cwd: no such file or directory")), exit.Host},
+		{startError(call, p, g, errors.New("making a pipe: too many open files")), exit.Host},
 		{prepareError(&baseline.ProgramError{Program: "/p", Err: unix.ENOENT}), 126},
 		{prepareError(fmt.Errorf("some: %w", &baseline.ExtraError{Err: errors.New("/ is everything")})), exit.Usage},
 		{prepareError(unix.ENOSPC), exit.Host},

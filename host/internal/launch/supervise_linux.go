@@ -131,9 +131,11 @@ func newCall(f frame) (*call, error) {
 		c.files = append(c.files, os.NewFile(uintptr(fd), "fd"+strconv.Itoa(i)))
 	}
 	if len(f.fields) > 0 && f.fields[0] == frameStop {
+		closeAll(c.files...)
 		return nil, nil
 	}
 	if len(f.fields) < 7 || f.fields[0] != frameRun || len(c.files) < 3 {
+		closeAll(c.files...)
 		return nil, errFrame
 	}
 	n, err := strconv.Atoi(f.fields[5])
@@ -148,6 +150,7 @@ func newCall(f frame) (*call, error) {
 		}
 		return c, nil
 	}
+	closeAll(c.files...)
 	return nil, errFrame
 }
 

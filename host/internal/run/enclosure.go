@@ -188,7 +188,7 @@ func (k *call) enclosed(ctx context.Context, cmd *command, s enclose.Settings) (
 	} else {
 		k.warnOnce(ctx, held.Warnings("jphost sandbox plan "+k.Tool.Name)...)
 	}
-	res, err := k.startHeld(ctx, cmd, held)
+	res, err := k.startHeld(ctx, cmd, held, spec.Program)
 	changes, end := held.End(context.WithoutCancel(ctx))
 	k.tellKept(held.Kept())
 	if len(changes) > 0 {
@@ -197,10 +197,10 @@ func (k *call) enclosed(ctx context.Context, cmd *command, s enclose.Settings) (
 	return res, errors.Join(err, exit.With(exit.Host, end))
 }
 
-// startHeld starts the tool with the effective policy in its request.
-func (k *call) startHeld(ctx context.Context, cmd *command, held *enclose.Call) (*launch.Result, error) {
+// startHeld starts the tool with the effective policy in its request, and the program that the plan was made for.
+func (k *call) startHeld(ctx context.Context, cmd *command, held *enclose.Call, program string) (*launch.Result, error) {
 	cmd.effective(k, held.Access)
-	spec, err := k.spec(cmd)
+	spec, err := k.specOf(cmd, program)
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,10 @@ func placeholders(c *config.Command) bool {
 }
 
 // spec is one start of the tool, with the answers there are so far.
-func (k *call) spec(c *command) (launch.Spec, error) {
+func (k *call) spec(c *command) (launch.Spec, error) { return k.specOf(c, "") }
+
+// specOf is spec for a program that was looked up already.
+func (k *call) specOf(c *command, program string) (launch.Spec, error) {
 	data, err := c.req.data()
 	if err != nil {
 		return launch.Spec{}, err
@@ -72,7 +75,9 @@ func (k *call) spec(c *command) (launch.Spec, error) {
 	if err != nil {
 		return launch.Spec{}, exit.Errorf(exit.Usage, "%s: command of %s: %w", k.Tool.Command.Origin, k.Tool.Name, err)
 	}
-	program, err := k.Program(k.Tool, argv[0])
+	if program == "" {
+		program, err = k.Program(k.Tool, argv[0])
+	}
 	if err != nil {
 		return launch.Spec{}, exit.Errorf(exit.Host, "%s: command of %s: %s: %w", k.Tool.Command.Origin, k.Tool.Name, ask.Visible(argv[0]), err)
 	}

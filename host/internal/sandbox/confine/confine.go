@@ -64,7 +64,7 @@ func (p *Process) Close() {
 // The calling goroutine must be locked to its thread, and the thread must outlive the
 // program: in the namespace tier all is killed when it ends.
 //
-// Errors are a *ChangedError, a *NamespacesError, the errno of execve (the program could
+// Errors are a *ChangedError, a *NamespacesError, a *DirectoryError, the errno of execve (the program could
 // not be executed, perhaps because the plan does not grant it), or another. Nothing has run
 // then, and nothing is left.
 func (r *Renderer) Start(plan *sandbox.Plan, cmd *exec.Cmd) (*Process, error) {
@@ -146,6 +146,15 @@ func (e *NamespacesError) Error() string {
 
 // Code names the error for [launch.RefusedError].
 func (e *NamespacesError) Code() string { return CodeNamespaces }
+
+// DirectoryError says that the program's working directory cannot be entered where the program runs.
+type DirectoryError struct {
+	Dir   string
+	Errno syscall.Errno
+}
+
+// Error names the directory and the reason.
+func (e *DirectoryError) Error() string { return fmt.Sprintf("entering %s: %v", e.Dir, e.Errno) }
 
 // The codes of errors that came through a supervisor.
 const (

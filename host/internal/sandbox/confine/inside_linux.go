@@ -237,7 +237,7 @@ func readMap(path string) (string, error) {
 // await writes the beginning: the child says that it will die with its parent, and waits until its users are
 // mapped.
 func (w *writer) await(p *inside) {
-	w.Topic(spaces + "waiting")
+	w.TopicOf(spaces, "waiting")
 	w.Call(unix.SYS_PRCTL, sysprog.Int(unix.PR_SET_PDEATHSIG), sysprog.Int(unix.SIGKILL), sysprog.Int(0), sysprog.Int(0), sysprog.Int(0))
 	w.Call(unix.SYS_CLOSE, sysprog.Int(p.release[1])) // or its end would never come
 	word := w.Reserve(8)

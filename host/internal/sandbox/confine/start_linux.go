@@ -167,14 +167,17 @@ func explain(err error) error {
 	if failed.Exec {
 		return failed.Errno
 	}
-	if path, ok := strings.CutPrefix(failed.What, looking); ok {
+	switch failed.Kind {
+	case looking:
 		switch failed.Errno {
 		case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EXDEV, unix.ESTALE:
-			return &ChangedError{path}
+			return &ChangedError{failed.What}
 		}
-	}
-	if step, ok := strings.CutPrefix(failed.What, spaces); ok {
-		return &NamespacesError{step, failed.Errno}
+		return fmt.Errorf("looking for %s: %s", failed.What, failed.Errno)
+	case spaces:
+		return &NamespacesError{failed.What, failed.Errno}
+	case entering:
+		return &DirectoryError{failed.What, failed.Errno}
 	}
 	// Not as an errno: it would be taken for what execve said.
 	return errors.New(failed.Error())

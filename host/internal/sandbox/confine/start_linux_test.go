@@ -275,11 +275,11 @@ func TestInitEndsEarly(t *testing.T) {
 		last uintptr // system call
 		want string
 	}{
-		{unix.SYS_FCHDIR, "namespaces: trying: bad file descriptor"},
+		{unix.SYS_FCHDIR, "trying: bad file descriptor"},
 		{unix.SYS_EXIT_GROUP, "the first process of the private tree was killed before it had begun"},
 	} {
 		w := &writer{}
-		w.Topic(spaces + "trying")
+		w.TopicOf(spaces, "trying")
 		w.Call(c.last, sysprog.Int(-1))
 		var p inside
 		if err := p.open(3); err != nil {

@@ -11,10 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Topics that explain knows.
+// Kinds of topics, which say what error a failure of them is.
 const (
-	looking = "looking for "
-	spaces  = "namespaces: "
+	looking  = iota + 1 // the topic is the path that is looked for
+	spaces              // a step on the way into namespaces
+	entering            // the topic is the working directory
 )
 
 var cwd = sysprog.Int(unix.AT_FDCWD)
@@ -22,7 +23,7 @@ var cwd = sysprog.Int(unix.AT_FDCWD)
 // open opens a node, below a directory or anywhere, and makes sure that it is the same
 // unless it has no ID. Paths below a directory are relative.
 func (w *writer) open(dir sysprog.Arg, rel string, n *sandbox.Node) sysprog.Slot {
-	w.Topic(looking + n.Path)
+	w.TopicOf(looking, n.Path)
 	fd := w.Call(unix.SYS_OPENAT2, dir, w.String(rel).Arg(), w.how.Arg(), sysprog.Int(unix.SizeofOpenHow))
 	if n.ID != (sandbox.ID{}) {
 		w.Call(unix.SYS_FSTAT, fd.Arg(), w.stat.Arg())
@@ -34,7 +35,7 @@ func (w *writer) open(dir sysprog.Arg, rel string, n *sandbox.Node) sysprog.Slot
 
 func (w *writer) chdir() {
 	if w.cmd.Dir != "" {
-		w.Topic("entering " + w.cmd.Dir)
+		w.TopicOf(entering, w.cmd.Dir)
 		w.Call(unix.SYS_CHDIR, w.String(w.cmd.Dir).Arg())
 	}
 }

@@ -49,7 +49,7 @@ type layout struct {
 // tree writes the making of the private tree and returns its covers.
 func (w *writer) tree() ([]place, error) {
 	l := &layout{writer: w, made: map[string]bool{"/": true}, mounts: map[string]bool{}}
-	l.Topic(spaces + "making mounts private")
+	l.TopicOf(spaces, "making mounts private")
 	l.mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
 	places, links, err := l.places()
 	if err != nil {
@@ -208,7 +208,7 @@ func (l *layout) attributes(fd sysprog.Slot, attr uint64, flags int) {
 
 // begin makes the private root, its temporary directory, /proc and /dev.
 func (l *layout) begin() {
-	l.Topic(spaces + "mounting a private root")
+	l.TopicOf(spaces, "mounting a private root")
 	l.umask = l.Call(unix.SYS_UMASK, sysprog.Int(0))
 	if slices.ContainsFunc(l.covers, func(p place) bool { return p.hide }) {
 		l.mount("masks", base, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755,size=1m")
@@ -219,7 +219,7 @@ func (l *layout) begin() {
 	l.root = l.dir(base)
 	if temp := l.plan.Temp; temp != "" {
 		l.parents(temp + "/")
-		l.Topic(spaces + "mounting a private temporary directory")
+		l.TopicOf(spaces, "mounting a private temporary directory")
 		size := ""
 		if l.plan.Limits.Memory > 0 {
 			size = ",size=" + strconv.FormatInt(l.plan.Limits.Memory, 10)
@@ -227,7 +227,7 @@ func (l *layout) begin() {
 		l.mount("temporary", base+temp, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777"+size)
 	}
 	l.parents("/proc/")
-	l.Topic(spaces + "mounting a private /proc")
+	l.TopicOf(spaces, "mounting a private /proc")
 	l.mount("proc", base+"/proc", "proc", unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	l.parents("/dev/")
 	for _, link := range [][2]string{{"fd", "/proc/self/fd"}, {"stdin", "fd/0"}, {"stdout", "fd/1"}, {"stderr", "fd/2"}, {"shm", l.plan.Temp}} {
@@ -377,7 +377,7 @@ func (l *layout) mask(p *place, number int) sysprog.Slot {
 
 // enter leaves the host's tree.
 func (l *layout) enter() {
-	l.Topic(spaces + "entering the private root")
+	l.TopicOf(spaces, "entering the private root")
 	l.Call(unix.SYS_FCHDIR, l.root.Arg())
 	dot := l.String(".")
 	l.Call(unix.SYS_PIVOT_ROOT, dot.Arg(), dot.Arg()) // the old root lies on the new one now

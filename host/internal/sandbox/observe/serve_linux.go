@@ -73,6 +73,14 @@ func (o *observer) message() error {
 	case n == 0:
 		return io.EOF
 	}
+	came, mine := descriptors(oob[:oobn]), -1
+	defer func() { // those that nobody asked for
+		for _, fd := range came {
+			if fd != mine {
+				_ = unix.Close(fd)
+			}
+		}
+	}()
 	switch kind[0] {
 	case sayPlan:
 		data, err := readSized(fdReader(o.sock), maxPlan)
@@ -87,14 +95,14 @@ func (o *observer) message() error {
 		o.plan, o.judge, o.calls, o.stop, o.record = plan, newJudge(plan), calls(plan), stops(plan), record{}
 		return nil
 	case sayListener:
-		fd, err := right(oob[:oobn])
-		if err == nil && o.plan == nil {
-			err = errors.Join(errors.New("a program came before its plan"), unix.Close(fd))
+		switch {
+		case len(came) != 1:
+			return errors.New("a program came without its descriptor")
+		case o.plan == nil:
+			return errors.New("a program came before its plan")
 		}
-		if err != nil {
-			return err
-		}
-		o.listen(fd)
+		mine = came[0]
+		o.listen(mine)
 		return nil
 	case sayResults:
 		data, err := json.Marshal(o.record.Seen)
@@ -152,16 +160,14 @@ func (o *observer) judgeCall(n *notification) {
 	}
 }
 
-// right is the descriptor in a control message.
-func right(oob []byte) (int, error) {
-	msgs, err := unix.ParseSocketControlMessage(oob)
-	if err == nil && len(msgs) == 1 {
-		fds, err := unix.ParseUnixRights(&msgs[0])
-		if err == nil && len(fds) == 1 {
-			return fds[0], nil
-		}
+// descriptors are all of those in a control message.
+func descriptors(oob []byte) (all []int) {
+	msgs, _ := unix.ParseSocketControlMessage(oob)
+	for i := range msgs {
+		fds, _ := unix.ParseUnixRights(&msgs[i])
+		all = append(all, fds...)
 	}
-	return -1, errors.New("a program came without its descriptor")
+	return all
 }
 
 // fdReader reads from a descriptor.

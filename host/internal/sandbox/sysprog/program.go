@@ -11,11 +11,16 @@ import (
 type Program struct {
 	ops    []op
 	topics []uint16 // for each instruction, an index into names
-	names  []string
+	names  []topic
 	topic  uint16
 	labels []int
 	mem    []byte
 	links  []link
+}
+
+type topic struct {
+	kind int
+	what string
 }
 
 // Arg is an argument of a system call.
@@ -93,9 +98,12 @@ func (p *Program) Grow(instructions, memory int) {
 }
 
 // Topic says what the following instructions are about, for [Error].
-func (p *Program) Topic(what string) {
+func (p *Program) Topic(what string) { p.TopicOf(0, what) }
+
+// TopicOf is Topic with a kind, which means something to the caller only.
+func (p *Program) TopicOf(kind int, what string) {
 	p.topic = uint16(len(p.names))
-	p.names = append(p.names, what)
+	p.names = append(p.names, topic{kind, what})
 }
 
 func (p *Program) add(o op) Slot {
@@ -240,12 +248,14 @@ func (p *Program) failure(next, errno uint32) error {
 	if pc < 0 || pc >= len(p.ops) {
 		return &Error{What: "starting", Errno: syscall.Errno(errno)}
 	}
-	return &Error{What: p.names[p.topics[pc]], Errno: syscall.Errno(errno), Exec: p.ops[pc].exec}
+	about := p.names[p.topics[pc]]
+	return &Error{Kind: about.kind, What: about.what, Errno: syscall.Errno(errno), Exec: p.ops[pc].exec}
 }
 
 // Error says which instruction failed.
 type Error struct {
-	// What is the topic of the instruction.
+	// What is the topic of the instruction, Kind its kind.
+	Kind  int
 	What  string
 	Errno syscall.Errno
 	// Exec: it was the last step, execve itself, so the program is what is wrong.
