@@ -48,6 +48,8 @@ var trials = []trial{
 	{does: "read {HOME}/.ssh/id_ed25519", byRun: true},
 	{does: "read {HOME}/.config/x", grants: readOnly},
 	{does: "list {HOME}/.ssh"},
+	{does: "xattr-read {OUT}/victim.txt"},
+	{does: "xattr-list {OUT}/victim.txt", grants: readOnly},
 	// Some machines do not even show this to root: the control shows that the attack can read another's.
 	{does: "read /proc/1/environ", control: "read /proc/{PID}/environ"},
 	{does: "read /proc/{PID}/environ", byRun: true},
@@ -156,6 +158,11 @@ var trials = []trial{
 	{does: "setuid {WS}/src/a.txt", byRun: true}, // others would act as this user
 	{does: "setuid-fd {WS}/src/a.txt"},
 	{does: "setuid-made {WS}/src/made", only: root},
+	{does: "marked openat {WS}/src/made", byRun: true},
+	{does: "marked mknodat {WS}/src/made"},
+	{does: "marked open {WS}/src/made", lacks: "ENOSYS"},
+	{does: "marked creat {WS}/src/made", lacks: "ENOSYS"},
+	{does: "marked mknod {WS}/src/made", lacks: "ENOSYS"},
 	{does: "verity {WS}/src/a.txt", grants: readOnly, lacks: "ENOTTY ENOTSUP"},
 	{does: "file-setattr {WS}/src/a.txt", grants: readOnly, lacks: "ENOSYS EOPNOTSUPP"},
 	{does: "chmod {OUT}/victim.txt", grants: readOnly},

@@ -126,6 +126,21 @@ func TestSandboxEnvironment(t *testing.T) {
 	})
 }
 
+// A private /proc tells neither how jphost was started nor which keys its user has.
+func TestSandboxProcTellsOfTheCallOnly(t *testing.T) {
+	eachUser(t, func(t *testing.T, user string) {
+		needTier(t, user, namespaces)
+		w := newWorld(t, user)
+		script := "cat /proc/1/cmdline; if test -e /proc/keys; then cat /proc/keys; fi; echo end"
+		if r := w.run("/bin/sh", "-c", script); !strings.HasPrefix(r.stdout, "/") && !strings.Contains(r.stdout, "\x00") {
+			t.Fatalf("the control shows no command line: %s", r)
+		}
+		if r := w.exec(namespaces, []string{"--rw", "."}, "/bin/sh", "-c", script); r.code != 0 || r.stdout != "end\n" {
+			t.Errorf("%s", r)
+		}
+	})
+}
+
 // lingering are the processes with a mark among their arguments.
 func lingering(t *testing.T, mark string) (pids []int) {
 	t.Helper()

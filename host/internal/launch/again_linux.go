@@ -67,12 +67,13 @@ func NotifyUnignored(c chan<- os.Signal, signals ...os.Signal) {
 }
 
 // HasChildren reports whether this process has any, ended or not. One that has started none may have
-// inherited some: whoever it was before its execve started them.
+// inherited some: whoever it was before its execve started them. Where the question is refused it is taken to have
+// none: a second process would ask it too, and so on.
 func HasChildren() bool {
 	for {
 		err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
 		if err != unix.EINTR {
-			return err != unix.ECHILD
+			return err == nil
 		}
 	}
 }

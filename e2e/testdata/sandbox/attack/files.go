@@ -53,6 +53,7 @@ var _ = add(map[string]attack{
 	"setuid":      func(a []string) (string, error) { return "", unix.Chmod(a[0], unix.S_ISUID|0o755) },
 	"setuid-fd":   setuidFD,
 	"setuid-made": setuidMade,
+	"marked":      marked,
 	"fchmodat2":   fchmodat2,
 	"chown":       func(a []string) (string, error) { return "", unix.Chown(a[0], os.Getuid(), os.Getgid()) },
 	"lchown":      func(a []string) (string, error) { return "", unix.Lchown(a[0], os.Getuid(), os.Getgid()) },
@@ -61,6 +62,8 @@ var _ = add(map[string]attack{
 	"xattr": func(a []string) (string, error) {
 		return "", unix.Setxattr(a[0], "user.attack", []byte("x"), 0)
 	},
+	"xattr-read": func(a []string) (string, error) { return "", asked(unix.Lgetxattr(a[0], "user.attack", make([]byte, 64))) },
+	"xattr-list": func(a []string) (string, error) { return "", asked(unix.Listxattr(a[0], make([]byte, 64))) },
 	"fxattr":     fxattr,
 	"verity":     verity,
 	"setflags":   setflags,
@@ -456,6 +459,38 @@ func setuidMade(a []string) (string, error) {
 		return "", unix.EPERM
 	}
 	return "", nil
+}
+
+// marked makes an empty file with a mark on it: marked CALL PATH. Who has capabilities and writes to it later keeps
+// the mark.
+func marked(a []string) (string, error) {
+	for _, mark := range []uint32{unix.S_ISUID, unix.S_ISGID} {
+		_ = os.Remove(a[1])
+		var err error
+		switch a[0] {
+		case "openat":
+			_, err = unix.Openat(unix.AT_FDCWD, a[1], unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY, mark|0o755)
+		case "mknodat":
+			err = unix.Mknodat(unix.AT_FDCWD, a[1], unix.S_IFREG|mark|0o755, 0)
+		default:
+			err = markedHere(a[0], a[1], mark|0o755)
+		}
+		if err != nil {
+			return "", err
+		}
+		if is, err := os.Stat(a[1]); err != nil || is.Mode()&(os.ModeSetuid|os.ModeSetgid) == 0 {
+			return "", refused("%v, %v", is.Mode(), err)
+		}
+	}
+	return "", nil
+}
+
+// asked is no error if there was an answer, also that there is none.
+func asked(_ int, err error) error {
+	if err == unix.ENODATA {
+		return nil
+	}
+	return err
 }
 
 // setversion changes the generation of an inode, through a descriptor open for reading.

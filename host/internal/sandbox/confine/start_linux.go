@@ -99,7 +99,7 @@ func (r *Renderer) newWriter(plan *sandbox.Plan, cmd *exec.Cmd) (*writer, error)
 	}
 	if !r.NoFilter && !plan.NoFilter {
 		var err error
-		if w.filter, err = filter.For(filter.Options{Net: plan.Net.Open, Frozen: plan.Frozen, OwnIPC: plan.Tier == sandbox.TierNamespace}); err != nil {
+		if w.filter, err = filter.For(filter.Options{Net: plan.Net.Open, Frozen: plan.Frozen, Namespaces: plan.Tier == sandbox.TierNamespace}); err != nil {
 			return nil, err
 		}
 	}

@@ -3,6 +3,7 @@ package confine
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -85,6 +86,7 @@ func (w *writer) tree() ([]place, error) {
 	for i := range l.covers {
 		l.cover(&l.covers[i], i)
 	}
+	l.quiet()
 	l.enter()
 	return l.covers, nil
 }
@@ -235,6 +237,20 @@ func (l *layout) begin() {
 		if link[1] != "" && !l.occupied(at) {
 			l.Call(unix.SYS_SYMLINKAT, l.String(link[1]).Arg(), l.root.Arg(), l.String(rel(at)).Arg())
 		}
+	}
+}
+
+// quiet empties what the private /proc tells of more than the call: the command line of the init, which is that
+// of this process, with all its grants, and the keys of the user by name.
+func (l *layout) quiet() {
+	if !slices.Contains(l.plan.Devices, os.DevNull) {
+		return
+	}
+	for _, name := range []string{"1/cmdline", "keys"} {
+		l.Topic("emptying /proc/" + name)
+		null := l.Call(unix.SYS_OPEN_TREE, l.root.Arg(), l.String(rel(os.DevNull)).Arg(), sysprog.Int(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC))
+		l.Call(unix.SYS_MOVE_MOUNT, null.Arg(), l.none.Arg(), l.root.Arg(), l.String("proc/"+name).Arg(), sysprog.Int(unix.MOVE_MOUNT_F_EMPTY_PATH))
+		l.Accept(unix.ENOENT) // a kernel without keys
 	}
 }
 

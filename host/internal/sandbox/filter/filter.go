@@ -7,15 +7,16 @@
 //
 // Refused are namespaces and mounts, other processes' memory, kernel facilities with a policy
 // of their own (bpf, keys, io_uring, performance counters, userfaultfd, modules), the limits of
-// other processes, shared System V objects, the clock and names of the machine, pushing input into a terminal, leases on files, set-user-id
-// files, commands by
+// other processes, shared System V objects, the clock and names of the machine, pushing input into a terminal and
+// changing its line discipline, leases on files, set-user-id files, commands by
 // which file systems make snapshots and the like past Landlock, and sockets: without a network
 // all but connected pairs, with one all but TCP and UDP. Local sockets with a name are always
 // refused, because services that answer there (container engines, agents) act with their own rights.
 //
 // # What it does not stop
 //
-// It cannot follow pointers, so it does not know paths and addresses. TCP ports are Landlock's part;
+// It cannot follow pointers, so it does not know paths and addresses, nor the mode of a file that openat2(2) makes:
+// an empty one with a set-user-id mark can be made by that, and what somebody with capabilities writes to it later runs as its owner. TCP ports are Landlock's part;
 // UDP is not held to ports. With a network, name service over netlink or local sockets
 // does not work; over UDP it does. A descriptor that was handed down keeps its use.
 package filter
@@ -28,10 +29,11 @@ type Options struct {
 	Net bool
 	// Frozen refuses changes of metadata: mode, owner, times, attributes.
 	Frozen bool
-	// OwnIPC: the program has an IPC namespace of its own. Without one, System V objects and
+	// Namespaces: the program is in namespaces of its own. Without them, System V objects and
 	// POSIX message queues are refused: they have no path, and those of every other process of the
-	// user could be read, emptied and removed.
-	OwnIPC bool
+	// user could be read, emptied and removed. So is reading extended attributes by path, since all files
+	// of the machine have names there.
+	Namespaces bool
 }
 
 // ErrArchitecture says that there is no table of system calls for this machine.

@@ -90,11 +90,19 @@ var shared = [...]uint32{
 	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMCTL, unix.SYS_SEMTIMEDOP, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
 }
 
+// values are the calls that read extended attributes of a file by its path. Landlock does not judge them, and
+// browsers keep there where a file is from, with what the address holds. What is open may be asked by its
+// descriptor.
+var values = [...]uint32{
+	unix.SYS_GETXATTR, unix.SYS_LGETXATTR, unix.SYS_GETXATTRAT, unix.SYS_LISTXATTR, unix.SYS_LLISTXATTR, unix.SYS_LISTXATTRAT,
+}
+
 // The commands of ioctl(2) that are refused always, and those that change attributes of a file that need
 // only be open.
 var (
 	commands = [...]uint32{
 		unix.TIOCSTI, tioclinux, // bytes into a terminal, as if they were typed
+		tiocsetd, // another line discipline, which leaves a terminal dead
 		// File systems make and remove entries by these where no other part of the kernel looks, Landlock
 		// neither. A snapshot of what may be read is also one of what lies under masks.
 		btrfsSnapshot, btrfsSnapshot2, btrfsSubvolume, btrfsSubvolume2, btrfsRemove, btrfsRemove2,
@@ -109,6 +117,7 @@ var (
 
 const (
 	tioclinux         = 0x541c
+	tiocsetd          = 0x5423
 	btrfsSnapshot     = 0x50009401
 	btrfsSnapshot2    = 0x50009417
 	btrfsSubvolume    = 0x5000940e
@@ -187,6 +196,9 @@ func judgements(o Options) []judged {
 		}
 		at := notWith(2, unix.S_ISUID, unix.EPERM)
 		list = append(list, judged{unix.SYS_FCHMOD, identity}, judged{unix.SYS_FCHMODAT, at}, judged{unix.SYS_FCHMODAT2, at})
+		// Nor is a file made with such a mark: who has capabilities may write to it later, and keeps the mark.
+		list = append(list, judged{unix.SYS_OPENAT, making(2)}, judged{unix.SYS_MKNODAT, notWith(2, marks, unix.EPERM)})
+		list = append(list, makingHere()...)
 	}
 	if !o.Net {
 		return append(list, judged{unix.SYS_SOCKET, []unix.SockFilter{refuse(unix.EAFNOSUPPORT)}})
@@ -214,6 +226,22 @@ func judgements(o Options) []judged {
 			allow(),
 			refuse(unix.EPROTONOSUPPORT),
 		}})
+}
+
+// marks are the bits of a mode that have a program run as its owner or group.
+const marks = unix.S_ISUID | unix.S_ISGID
+
+// making refuses to open a file that is made with marks; the mode, which follows the flags, counts where something
+// is made only, and elsewhere may be anything.
+func making(flags uint32) []unix.SockFilter {
+	return []unix.SockFilter{
+		load(wordArg(flags)),
+		anyBit(unix.O_CREAT|unix.O_TMPFILE&^unix.O_DIRECTORY, 0, 3),
+		load(wordArg(flags + 1)),
+		anyBit(marks, 0, 1),
+		refuse(unix.EPERM),
+		allow(),
+	}
 }
 
 const sockTypeMask = 0xf // the rest are flags
@@ -246,12 +274,13 @@ type span struct {
 // It is made at every start of a short-lived host, with nothing kept from the one before: that
 // decides the form of the tables, and is why no assembler is used.
 func program(o Options) []unix.SockFilter {
-	actions := make([][]unix.SockFilter, 3, 16) // allowed is 0
-	const eperm, enosys = 1, 2
+	actions := make([][]unix.SockFilter, 4, 24) // allowed is 0
+	const eperm, enosys, eopnotsupp = 1, 2, 3
 	actions[0] = []unix.SockFilter{allow()}
 	actions[eperm] = []unix.SockFilter{refuse(unix.EPERM)}
 	actions[enosys] = []unix.SockFilter{refuse(unix.ENOSYS)}
-	var of [lastNr + 1]uint8 // an action for each number
+	actions[eopnotsupp] = []unix.SockFilter{refuse(unix.EOPNOTSUPP)} // as file systems without them
+	var of [lastNr + 1]uint8                                         // an action for each number
 	for _, c := range judgements(o) {
 		of[c.nr] = uint8(len(actions))
 		actions = append(actions, c.action)
@@ -269,8 +298,9 @@ func program(o Options) []unix.SockFilter {
 		set(metadata[:], eperm)
 		set(metadataHere[:], eperm)
 	}
-	if !o.OwnIPC {
+	if !o.Namespaces {
 		set(shared[:], enosys) // as kernels without them
+		set(values[:], eopnotsupp)
 	}
 	spans := make([]span, 0, 160)
 	for nr, action := range of {
@@ -352,7 +382,7 @@ func For(o Options) ([]unix.SockFilter, error) {
 	if o.Frozen {
 		i |= 2
 	}
-	if o.OwnIPC {
+	if o.Namespaces {
 		i |= 4
 	}
 	f := &made[i]

@@ -180,12 +180,22 @@ func TestFilter(t *testing.T) {
 		{"own limit with high bits", closed, unix.SYS_PRLIMIT64, []uint64{high, unix.RLIMIT_CORE, 0x1000, 0}, 0},
 		{"shared memory", closed, unix.SYS_SHMAT, nil, unix.ENOSYS},
 		{"removing a queue", closed, unix.SYS_MQ_UNLINK, nil, unix.ENOSYS},
-		{"shared memory in a namespace", Options{OwnIPC: true}, unix.SYS_SHMAT, nil, 0},
+		{"shared memory in a namespace", Options{Namespaces: true}, unix.SYS_SHMAT, nil, 0},
 		{"chmod", closed, unix.SYS_FCHMODAT, nil, 0},
 		{"chmod, of another's identity", closed, unix.SYS_FCHMODAT, []uint64{0, 0x1000, unix.S_ISUID | 0o755}, unix.EPERM},
 		{"chmod2, of another's identity", open, unix.SYS_FCHMODAT2, []uint64{0, 0x1000, high | unix.S_ISUID | 0o755, 0}, unix.EPERM},
-		{"fchmod, of another's identity", Options{OwnIPC: true}, unix.SYS_FCHMOD, []uint64{3, unix.S_ISUID}, unix.EPERM},
+		{"fchmod, of another's identity", Options{Namespaces: true}, unix.SYS_FCHMOD, []uint64{3, unix.S_ISUID}, unix.EPERM},
 		{"fchmod, for groups", closed, unix.SYS_FCHMOD, []uint64{3, unix.S_ISGID | unix.S_ISVTX | 0o775}, 0},
+		{"opening, with anything for a mode", closed, unix.SYS_OPENAT, []uint64{0, 0x1000, unix.O_RDWR | unix.O_DIRECTORY, marks}, 0},
+		{"making a file", closed, unix.SYS_OPENAT, []uint64{0, 0x1000, unix.O_RDWR | unix.O_CREAT, 0o1777}, 0},
+		{"making a file of another's identity", closed, unix.SYS_OPENAT, []uint64{0, 0x1000, high | unix.O_RDWR | unix.O_CREAT, high | unix.S_ISUID | 0o755}, unix.EPERM},
+		{"making an unnamed file of another's group", Options{Namespaces: true}, unix.SYS_OPENAT, []uint64{0, 0x1000, unix.O_RDWR | unix.O_TMPFILE, unix.S_ISGID}, unix.EPERM},
+		{"making a node of another's identity", open, unix.SYS_MKNODAT, []uint64{0, 0x1000, unix.S_IFREG | unix.S_ISUID | 0o755}, unix.EPERM},
+		{"making a pipe", open, unix.SYS_MKNODAT, []uint64{0, 0x1000, unix.S_IFIFO | 0o644}, 0},
+		{"attributes by path", closed, unix.SYS_LGETXATTR, nil, unix.EOPNOTSUPP},
+		{"attributes of what is open", closed, unix.SYS_FGETXATTR, nil, 0},
+		{"attributes by path, in namespaces", Options{Namespaces: true}, unix.SYS_GETXATTR, nil, 0},
+		{"ioctl, a line discipline", closed, unix.SYS_IOCTL, []uint64{0, unix.TIOCSETD}, unix.EPERM},
 		{"chmod, frozen", frozen, unix.SYS_FCHMODAT, nil, unix.EPERM},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -201,14 +211,17 @@ func TestFilter(t *testing.T) {
 
 // The search finds for every number what the tables say.
 func TestEveryNumber(t *testing.T) {
-	for _, o := range []Options{{}, {Net: true}, {Frozen: true}, {Net: true, Frozen: true}, {OwnIPC: true}, {Net: true, Frozen: true, OwnIPC: true}} {
+	for _, o := range []Options{{}, {Net: true}, {Frozen: true}, {Net: true, Frozen: true}, {Namespaces: true}, {Net: true, Frozen: true, Namespaces: true}} {
 		decided := map[uint32]unix.Errno{unix.SYS_CLONE3: unix.ENOSYS}
 		for _, nr := range slices.Concat(never[:], neverHere[:]) {
 			decided[nr] = unix.EPERM
 		}
-		if !o.OwnIPC {
+		if !o.Namespaces {
 			for _, nr := range shared {
 				decided[nr] = unix.ENOSYS
+			}
+			for _, nr := range values {
+				decided[nr] = unix.EOPNOTSUPP
 			}
 		}
 		if o.Frozen {

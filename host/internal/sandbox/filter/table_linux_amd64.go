@@ -16,3 +16,8 @@ var metadataHere = [...]uint32{
 
 // modesHere are changes of modes that other architectures do not have.
 var modesHere = [...]uint32{unix.SYS_CHMOD}
+
+// makingHere are calls that make files which other architectures do not have.
+func makingHere() []judged {
+	return []judged{{unix.SYS_OPEN, making(1)}, {unix.SYS_CREAT, notWith(1, marks, unix.EPERM)}, {unix.SYS_MKNOD, notWith(1, marks, unix.EPERM)}}
+}
