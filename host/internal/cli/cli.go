@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
-	"strings"
 
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/exit"
@@ -17,30 +15,30 @@ import (
 // failure is said on stderr before it returns; the error is for [exit.Of]. It reads the
 // environment from environ only.
 func Run(ctx context.Context, environ []string, stdin io.Reader, stdout, stderr io.Writer, args []string) error {
-	return runWith(ctx, nil, environ, stdin, stdout, stderr, args)
+	l, err := read(args)
+	return runLine(ctx, l, err, nil, environ, stdin, stdout, stderr, args)
 }
 
-// runWith is Run with the launcher of its calls; nil is a new one.
-func runWith(ctx context.Context, launcher *launch.Launcher, environ []string, stdin io.Reader, stdout, stderr io.Writer, args []string) (err error) {
+// runLine is Run for a command line that was read, or was not because of wrong, with the launcher of its calls; nil is
+// a new one.
+func runLine(ctx context.Context, l *line, wrong error, launcher *launch.Launcher, environ []string, stdin io.Reader, stdout, stderr io.Writer, args []string) (err error) {
 	out := newOutput(environ, stdout, stderr)
 	defer func() {
 		if err != nil {
 			out.failure(err)
 		}
 	}()
-	args = usual(args)
-	out.json = wantsJSON(args) // what cannot be parsed is answered in JSON too
-	l, err := read(args)
+	out.json = l.JSON || l.Format == "json"
 	switch {
-	case errors.Is(err, cmdline.ErrHelp), errors.Is(err, errNothing):
+	case errors.Is(wrong, cmdline.ErrHelp), errors.Is(wrong, errNothing):
 		if err := l.writeHelp(stdout); err != nil {
 			return exit.With(exit.Host, err)
 		}
 		return nil
-	case err != nil:
-		return err
+	case wrong != nil:
+		out.json = out.json || wantsJSON(args) // it may come after what is wrong
+		return wrong
 	}
-	out.json = l.JSON || l.Format == "json"
 	a := &app{ctx: ctx, args: args, environ: environ, stdin: stdin, out: out, global: &l.globals, launcher: launcher}
 	err = l.run.Run(a)
 	if lost := out.flush(); lost != nil && !errors.Is(err, lost) {
@@ -55,27 +53,8 @@ func runWith(ctx context.Context, launcher *launch.Launcher, environ []string, s
 	return err
 }
 
-// usual turns what people try first into what there is: `--version`, and `help [COMMAND…]`, also after
-// flags without a value.
-func usual(args []string) []string {
-	i := slices.IndexFunc(args, func(arg string) bool {
-		return arg != "--json" && arg != "--no-input" && !strings.HasPrefix(arg, "--format=")
-	})
-	if i < 0 {
-		return args
-	}
-	rest := slices.Concat(args[:i], args[i+1:])
-	switch args[i] {
-	case "--version", "-V":
-		return append([]string{"version"}, rest...)
-	case "help":
-		return append([]string{"--help"}, rest...) // first, or it were an argument of the program of `sandbox exec`
-	}
-	return args
-}
-
-// wantsJSON reports whether a command line asks for JSON, before it is parsed. Of a flag's value that
-// happens to be `--json` it is mistaken, which only matters for the error of an unusable command line.
+// wantsJSON reports whether a command line that cannot be read asks for JSON. Of a flag's value that
+// happens to be `--json` it is mistaken.
 func wantsJSON(args []string) bool {
 	for i, arg := range args {
 		switch {

@@ -122,8 +122,8 @@ type line struct {
 	// path are the commands that were named, from the program on, and to run the last of them.
 	path []*command
 	run  runner
-	// help was asked for before a command was named: it is that command's.
-	help bool
+	// help was asked for before a command was named: it is that command's. version was, as a flag.
+	help, version bool
 }
 
 // errNothing: nobody said what to do.
@@ -152,7 +152,13 @@ func read(args []string) (*line, error) {
 				return l, l.wrong(err)
 			}
 		}
+		if l.version {
+			l.version, words = false, append([]string{"version"}, words...)
+		}
 		switch {
+		case at == program && len(words) > 0 && words[0] == "help": // what people try first
+			l.help, args = true, words[1:]
+			continue
 		case len(words) == 0 && l.help:
 			return l, cmdline.ErrHelp
 		case len(words) == 0 && at.first:
@@ -174,6 +180,9 @@ func read(args []string) (*line, error) {
 func (l *line) before(args []string) (words []string, err error) {
 	f := formOf(nil, &l.globals)
 	f.Switch(&l.help, "help", "").Short = "h"
+	if len(l.path) == 1 {
+		f.Switch(&l.version, "version", "").Short = "V"
+	}
 	f.Rest(&words, "command", "").Optional = true
 	f.Others = func(words []string) bool { return len(words) > 0 }
 	err = f.Parse(args)

@@ -18,13 +18,14 @@ import (
 func Process(environ []string, stdin io.Reader, stdout, stderr io.Writer, args []string) error {
 	roomy(false, 0)
 	ctx := observe.Inherit(context.Background(), args)
-	launcher := warm(ctx, args[1:])
+	l, wrong := read(args[1:])
+	launcher := warm(ctx, l, wrong)
 	// What is ignored, as nohup and shells without job control have it, stays ignored.
-	if ends := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored); len(ends) > 0 && !passesSignals(args[1:]) {
+	if ends := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored); len(ends) > 0 && !l.passesSignals() {
 		// It is not stopped: the process ends after this, and for each signal that takes as long again.
 		ctx, _ = signal.NotifyContext(ctx, ends...)
 	}
-	return runWith(ctx, launcher, environ, stdin, stdout, stderr, args[1:])
+	return runLine(ctx, l, wrong, launcher, environ, stdin, stdout, stderr, args[1:])
 }
 
 // roomy has the stack grown at once, while there is next to nothing on it to be moved. In small
@@ -44,21 +45,20 @@ func roomy(touch bool, at int) (b byte) {
 
 // passesSignals reports whether a command line leaves it to another program what signals mean: its
 // context need not end with them. To wait for signals twice would cost a tenth of the whole start.
-func passesSignals(args []string) bool {
-	return len(args) > 1 && args[0] == "sandbox" && args[1] == "exec"
+func (l *line) passesSignals() bool {
+	_, is := l.run.(*sandboxExecCmd)
+	return is
 }
 
 // warm starts a supervisor as early as can be when a tool is to be run: a fresh process needs longer
 // until it can take a call than the host for all that comes before the call. It returns nil where none is
 // needed.
-func warm(ctx context.Context, args []string) *launch.Launcher {
-	if slices.Contains(args, explainDenials) && observe.From(ctx) == nil {
-		return nil // the observed jphost has its own
-	}
-	if len(args) < 2 || args[0] != "run" || slices.Contains(args, "--dry-run") || slices.Contains(args, "--help") {
+func warm(ctx context.Context, l *line, wrong error) *launch.Launcher {
+	c, is := l.run.(*runCmd)
+	if !is || wrong != nil || c.DryRun || c.ExplainDenials && observe.From(ctx) == nil { // the observed jphost has its own
 		return nil
 	}
-	l := launch.New(confine.Start)
-	l.Warm()
-	return l
+	warm := launch.New(confine.Start)
+	warm.Warm()
+	return warm
 }
