@@ -37,6 +37,8 @@ type Form struct {
 	Others func(words []string) bool
 	// Dashed, if not nil, is set when `--` comes before the first word.
 	Dashed *bool
+	// Instead says for flags that there are not, as they would be written, what to write.
+	Instead map[string]string
 }
 
 // Flag is one flag of a [Form].
@@ -254,6 +256,9 @@ func (flag *Flag) take(written, value string) error {
 }
 
 func (f *Form) unknown(written string) error {
+	if instead := f.Instead[written]; instead != "" {
+		return fmt.Errorf("unknown flag %s\n%s", Shown(written), instead)
+	}
 	known := []string{"--help"}
 	for _, flag := range f.Flags {
 		known = append(known, "--"+flag.Name)

@@ -76,6 +76,11 @@ func TestRead(t *testing.T) {
 	exec := func(words ...string) *sandboxExecCmd {
 		return &sandboxExecCmd{grants: grants{Tier: "auto"}, Command: words}
 	}
+	dashed := func(words ...string) *sandboxExecCmd {
+		c := exec(words...)
+		c.dashed = true
+		return c
+	}
 	for line, want := range map[string]spoken{
 		"run t a=1 --json b=2":             {Name: "jphost run", Run: &runCmd{Tool: "t", Args: []string{"a=1", "b=2"}}, Globals: globals{JSON: true}},
 		"--json run t":                     {Name: "jphost run", Run: &runCmd{Tool: "t"}, Globals: globals{JSON: true}},
@@ -99,12 +104,12 @@ func TestRead(t *testing.T) {
 		"trust --json":                     {Name: "jphost trust show", Run: &trustShowCmd{}, Globals: globals{JSON: true}},
 		"trust accept --yes":               {Name: "jphost trust accept", Run: &trustAcceptCmd{Yes: true}},
 		"policy --policy - --root d":       {Name: "jphost policy", Run: &policyCmd{fromFile: fromFile{File: "-", Root: "d"}}},
-		"sandbox exec -- true":             {Name: "jphost sandbox exec", Run: exec("true")},
+		"sandbox exec -- true":             {Name: "jphost sandbox exec", Run: dashed("true")},
 		"sandbox exec true -- --rw x":      {Name: "jphost sandbox exec", Run: exec("true", "--", "--rw", "x")},
-		"sandbox exec -- -x --json":        {Name: "jphost sandbox exec", Run: exec("-x", "--json")},
+		"sandbox exec -- -x --json":        {Name: "jphost sandbox exec", Run: dashed("-x", "--json")},
 		"sandbox --json exec -q --rw . --rw=x --ro a=b --env GO* --limit memory=1 --net --required --tier landlock -- true -q": {
 			Name: "jphost sandbox exec", Globals: globals{JSON: true}, Run: &sandboxExecCmd{
-				Quiet: true, Command: []string{"true", "-q"},
+				Quiet: true, Command: []string{"true", "-q"}, dashed: true,
 				grants: grants{RW: []string{".", "x"}, RO: []string{"a=b"}, Env: []string{"GO*"}, Limit: []string{"memory=1"}, Net: true, Required: true, Tier: "landlock"},
 			},
 		},
@@ -117,7 +122,7 @@ func TestRead(t *testing.T) {
 		"run t --format x":     {Name: "jphost run", Run: &runCmd{}, Err: `--format must be text or json, not "x"`},
 		"run t --cfg --json":   {Name: "jphost run", Run: &runCmd{}, Err: "--cfg is without its value; if --json is the value, write --cfg=--json"},
 		"sandbox exec":         {Name: "jphost sandbox exec", Run: exec(), Err: "<command> … is missing"},
-		"sandbox exec --":      {Name: "jphost sandbox exec", Run: exec(), Err: "<command> … is missing"},
+		"sandbox exec --":      {Name: "jphost sandbox exec", Run: dashed(), Err: "<command> … is missing"},
 		"sandbox":              {Name: "jphost sandbox", Err: "<command> is missing: exec, plan"},
 		"sandbox frob":         {Name: "jphost sandbox", Err: "there is no command sandbox frob"},
 		"sandbox exce -- true": {Name: "jphost sandbox", Err: "there is no command sandbox exce, did you mean exec?"},

@@ -50,7 +50,7 @@ var program = &command{name: "jphost", help: "Run tools for language models unde
 	{name: "unmount", section: "What a tool may do", help: "Take mounts away again.", make: func() runner { return &unmountCmd{} }},
 	{name: "mounts", section: "What a tool may do", help: "List the mounts.", make: func() runner { return &mountsCmd{} }},
 	{name: "sandbox", section: "What a tool may do", help: "Run any program under grants, or show what would be held.", examples: []string{
-		"jphost sandbox exec -- make test",
+		"jphost sandbox exec -- python3 -m unittest",
 		"jphost sandbox exec --ro . --rw build/ -- make",
 		"jphost sandbox plan fs_modify_file",
 	}, subs: []*command{

@@ -66,10 +66,16 @@ func (h *helpText) usage(name string, c *command, f *cmdline.Form) {
 	case c.subs != nil:
 		h.printf(" <command>")
 	}
+	if f.Others != nil && f.Others([]string{""}) { // what follows the first word is somebody else's
+		h.printf(" [flags] [--]")
+	}
 	for _, word := range f.Words {
 		h.printf(" %s", optional(word))
 	}
-	h.printf(" [flags]\n")
+	if f.Others == nil || !f.Others([]string{""}) {
+		h.printf(" [flags]")
+	}
+	h.printf("\n")
 }
 
 func optional(w *cmdline.Word) string {

@@ -35,17 +35,24 @@ type grants struct {
 	Root     string
 	Tier     string
 	Required bool
+
+	at string // the directory of -C, or nothing
 }
 
 func (c *grants) form(f *cmdline.Form) {
 	f.List(&c.RO, "ro", "PATH", "Read and execute PATH and all below it.")
 	f.List(&c.RW, "rw", "PATH", "Read, write and execute PATH and all below it; of a file, neither create nor delete it where its directory may not be written.")
-	f.List(&c.Grant, "grant", "path=PATH,…", "Exactly these capabilities: path=PATH,read,create,update,delete,execute (or write). None withholds.")
+	f.List(&c.Grant, "grant", "path=PATH,…", "Exactly these capabilities: path=PATH,read,create,update,delete,execute (or write). None withholds PATH; where nothing else is granted, the rest stays as without grants.")
 	f.List(&c.Env, "env", "NAME", "Hand down a variable, or with NAME* all that begin so.")
 	f.Switch(&c.Net, "net", "Allow connections to any host at the ports of HTTP, HTTPS and FTP (80, 443, 21). Other ports need --policy.")
 	f.List(&c.Limit, "limit", "KEY=VALUE", "memory=512MiB, processes=100, cpu_seconds=10, file_size=1GiB.")
 	f.Text(&c.Policy, "policy", "FILE", "Take the policy from a JSON file (an access object, or a Context with one; - is standard input).")
 	f.Text(&c.Root, "root", "DIR", "The workspace: paths of a policy are relative to it. Default: that of -C, else the working directory.")
+	const (
+		withhold = "to withhold a path, name it without capabilities: --grant path=PATH"
+		reading  = "to grant reading only, name what may be read: --ro PATH"
+	)
+	f.Instead = map[string]string{"--deny": withhold, "--hide": withhold, "--no-grant": withhold, "--readonly": reading, "--read-only": reading, "--network": "to allow a network: --net"}
 	f.OneOf(&c.Tier, "tier", "Force a way of enforcing: landlock or namespace.", "auto", "landlock", "namespace")
 	f.Switch(&c.Required, "required", `Refuse what cannot be held exactly, as sandbox.mode = "required" does.`)
 }
@@ -69,7 +76,7 @@ func (g *grants) compile(a *app) (*given, error) {
 	}
 	flag := "--root"
 	if g.Root == "" && a.global.Workspace != "" {
-		g.Root, flag = a.global.Workspace, "-C"
+		g.Root, g.at, flag = a.global.Workspace, a.global.Workspace, "-C"
 	}
 	access, err := g.fromFile(a)
 	if err != nil {
@@ -88,18 +95,23 @@ func (g *grants) compile(a *app) (*given, error) {
 		if abs, err := filepath.Abs(g.Root); err == nil {
 			out.names = append(out.names, filepath.ToSlash(abs))
 		}
+		if g.at != "" {
+			out.cwd = out.root
+		}
 	}
+	granting := access != nil && len(access.FS) > 0
 	if g.Policy == "" {
 		list, err := g.paths(a, out.root)
 		if err != nil {
 			return nil, err
 		}
+		granting = slices.ContainsFunc(list, func(f granted) bool { return f.caps != 0 })
 		if access, err = g.access(out, list); err != nil {
 			return nil, err
 		}
 	}
 	housed := a.housed()
-	if g.Root == "" && (access == nil || len(access.FS) == 0) && tooWide(out.root, housed.home()) {
+	if g.Root == "" && !granting && tooWide(out.root, housed.home()) {
 		return nil, exit.Errorf(exit.Usage, "nothing says what the program may do, and that would be anything in all of %s\nchange into a project, or say it: --ro ., --rw . or --grant", ask.Visible(out.root))
 	}
 	if out.limits, err = parseLimits(g.Limit); err != nil {
@@ -181,6 +193,9 @@ func (g *grants) access(out *given, list []granted) (*jptool.AccessPolicy, error
 		}
 	}
 	whole := slices.ContainsFunc(p.FS, func(r jptool.FsRule) bool { return r.Path == "" })
+	if !whole && len(list) > 0 && !slices.ContainsFunc(list, func(f granted) bool { return f.caps != 0 }) {
+		p.FS, whole = append(p.FS, policy.FsRule("", jptool.AllCaps)), true // of the default they only take away
+	}
 	if caps := around(out.root, out.extra); !whole && (caps != 0 || len(out.extra) > 0 && len(p.FS) == 0) {
 		p.FS = append(p.FS, policy.FsRule("", caps))
 	}
@@ -226,18 +241,24 @@ type granted struct {
 // repository or a program may have made. One that withholds follows every link.
 func (g *grants) paths(a *app, root string) ([]granted, error) {
 	var list []granted
+	in := func(path string) string { // as with make -C: as if one were there
+		if g.at == "" || filepath.IsAbs(path) {
+			return path
+		}
+		return g.at + string(filepath.Separator) + path
+	}
 	for _, path := range g.RO {
-		list = append(list, granted{flag: "--ro", path: path, caps: jptool.Read | jptool.Execute})
+		list = append(list, granted{flag: "--ro", path: in(path), caps: jptool.Read | jptool.Execute})
 	}
 	for _, path := range g.RW {
-		list = append(list, granted{flag: "--rw", path: path, caps: jptool.AllCaps})
+		list = append(list, granted{flag: "--rw", path: in(path), caps: jptool.AllCaps})
 	}
 	for _, spec := range g.Grant {
 		path, caps, err := parseGrant(spec)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, granted{flag: "--grant", path: path, caps: caps})
+		list = append(list, granted{flag: "--grant", path: in(path), caps: caps})
 	}
 	dirs := []string{filepath.ToSlash(root)}
 	for i := range list {
@@ -279,6 +300,9 @@ func (out *given) grant(p *jptool.AccessPolicy, f granted) error {
 	if rel, ok := wspath.WithinAbs(filepath.ToSlash(out.root), filepath.ToSlash(abs)); ok {
 		if missing != nil && caps != 0 && !(dir && isDir(filepath.Dir(abs))) {
 			return cannot("name an existing path; a directory that has a slash at its end is made, in one that exists")
+		}
+		if missing != nil && strings.ContainsAny(path, "*?[") {
+			return exit.Errorf(exit.Usage, "%s %s: there is no such path, and a glob is not a path: it would withhold nothing\nname each path, or the directory that they are in", flag, ask.Visible(path))
 		}
 		if dir && rel != "" {
 			rel += "/"

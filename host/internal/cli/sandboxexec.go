@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -28,6 +29,7 @@ type sandboxExecCmd struct {
 	ExplainDenials bool
 	Command        []string
 
+	dashed  bool     // -- came before the program
 	file    *os.File // of Report
 	ended   *run.Ended
 	denials []enclose.Denial
@@ -36,7 +38,7 @@ type sandboxExecCmd struct {
 
 func (c *sandboxExecCmd) form(f *cmdline.Form) {
 	f.Rest(&c.Command, "command", "The program and its arguments.")
-	f.Others = func(words []string) bool { return len(words) > 0 }
+	f.Others, f.Dashed = func(words []string) bool { return len(words) > 0 }, &c.dashed
 	c.grants.form(f)
 	f.Text(&c.Report, "report", "FILE", "Write what was held, and what could not be, as JSON to FILE.")
 	f.Switch(&c.Quiet, "quiet", "Say nothing of what cannot be held; with --report, nor of what was refused.").Short = "q"
@@ -47,16 +49,18 @@ func (sandboxExecCmd) Help() string {
 	return `Without grants the program may do anything in the working directory, except write what protects
 it (.jp, .git/config, .git/hooks, …), and nothing outside; it has no network, a minimal environment,
 and a private temporary directory. With --ro, --rw or --grant exactly these paths are granted; in the
-home directory and in / something has to be. What the program needs to start (/usr, /lib, parts of
+home directory and in / something has to be. A --grant without capabilities withholds: of what the
+others grant, or of the default where there are no others. With -C DIR the program starts in DIR, and
+paths are relative to it. Flags come before the program: what follows it is the program's. What the program needs to start (/usr, /lib, parts of
 /etc; a static one only itself) is readable, too.
 
 Examples:
 
-  jphost sandbox exec -- make test
+  jphost sandbox exec -- python3 -m unittest
   jphost sandbox exec --ro . --rw build/ -- make
   jphost sandbox exec --rw . --ro "$(go env GOROOT)" --rw "$(go env GOCACHE)" \
       --env 'GO*' -- go test ./...
-  jphost sandbox exec --rw . --grant path=.env -- sh -c 'cat .env'
+  jphost sandbox exec --grant path=.env -- sh -c 'cat .env'
   jphost sandbox exec --policy access.json --tier namespace -- ./script.sh
   jphost sandbox exec --explain-denials --ro . -- make test
 
@@ -110,6 +114,22 @@ func notStarted(program string, err error) error {
 		return &exit.Error{Code: 126, Err: fmt.Errorf("%s cannot be executed: %w\nif it is a program, make it executable: chmod +x %s", ask.Visible(program), wspath.Bare(err), ask.Word(program))}
 	}
 	return &exit.Error{Code: 127, Err: fmt.Errorf("%s: %w", ask.Visible(program), err)}
+}
+
+// swallowed is a flag of this command among the arguments of the program, where nobody has said by -- that it is
+// the program's, or nothing.
+func (c *sandboxExecCmd) swallowed() string {
+	if c.dashed {
+		return ""
+	}
+	f := formOf(&sandboxExecCmd{}, &globals{})
+	for _, word := range c.Command[min(1, len(c.Command)):] {
+		name, _, _ := strings.Cut(word, "=")
+		if slices.ContainsFunc(f.Flags, func(flag *cmdline.Flag) bool { return name == "--"+flag.Name }) {
+			return name
+		}
+	}
+	return ""
 }
 
 func (g *grants) tier() sandbox.Tier { return sandbox.ForcedTier(g.Tier) }

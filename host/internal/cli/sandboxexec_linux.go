@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"syscall"
 
@@ -66,10 +67,27 @@ func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
 		if err := errors.Join(err, end, changed(changes), c.report(a, call, changes)); err != nil {
 			return err
 		}
-		if status.ExitStatus() > 0 && !c.Quiet && !c.ExplainDenials && a.out.errTerminal && call.CanObserve() == "" {
-			a.hintDenials()
-		}
+		c.hints(a, call, status)
 		return programStatus(status, g.limits)
+	}
+}
+
+// hints says after a failure what people who see it may not know.
+func (c *sandboxExecCmd) hints(a *app, call *enclose.Call, status syscall.WaitStatus) {
+	if c.Quiet || status.ExitStatus() == 0 {
+		return
+	}
+	if flag := c.swallowed(); flag != "" {
+		a.out.note(fmt.Sprintf("%s stood after the program, so it was the program's\nwrite the flags of jphost before it: jphost sandbox exec %s … -- %s", flag, flag, ask.Word(c.Command[0])))
+	}
+	if !a.out.errTerminal {
+		return
+	}
+	if !call.Plan.Net.Open {
+		a.out.note("the program had no network; if it needs one: --net")
+	}
+	if !status.Signaled() && !c.ExplainDenials && call.CanObserve() == "" {
+		a.hintDenials()
 	}
 }
 

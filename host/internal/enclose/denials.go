@@ -3,12 +3,14 @@ package enclose
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/observe"
@@ -38,6 +40,9 @@ type Denial struct {
 	Times int `json:"times"`
 	// Beside counts calls that were refused likewise in the same directory, and are not listed.
 	Beside int `json:"beside,omitempty"`
+
+	at   string // outside: what would have to be granted, or nothing
+	caps jptool.Caps
 }
 
 // String is the denial in one line, and a second one with the remedy; names are made visible.
@@ -121,6 +126,12 @@ func (c *Call) Refused(l *observe.Link, d *policy.Declared, a Advice) ([]Denial,
 			inside = append(inside, e)
 		} else {
 			o.Outside = append(o.Outside, e)
+		}
+	}
+	together(o.Outside, config.Lookup(c.program.Env, "HOME"))
+	for i := range o.Outside {
+		if e := &o.Outside[i]; e.at != "" {
+			e.Remedy = a.outside(e.at, e.caps)
 		}
 	}
 	o.Outside = slices.DeleteFunc(slices.Clone(o.Outside), func(e Denial) bool { return e.onTheWay(o.Outside) })
@@ -237,17 +248,65 @@ func (e *Denial) outside(r *observe.Refusal, a Advice) {
 		// Not to be had.
 	case strings.HasPrefix(r.Path, "/tmp/") && lacking&jptool.Write != 0:
 		e.Remedy = "write to the private directory of the call, $TMPDIR"
-	case a.Flags:
-		e.Remedy = a.grant(at, lacking)
 	default:
-		caps := []string{"read = true"} // nothing can be used without
-		if lacking&jptool.Write != 0 {
-			caps = append(caps, "write = true")
+		e.at, e.caps = at, lacking
+		e.Remedy = a.outside(at, lacking) // a place that is on the way to another needs it known
+	}
+}
+
+// outside is what to write so that caps are granted outside of the workspace.
+func (a Advice) outside(at string, lacking jptool.Caps) string {
+	if a.Flags {
+		return a.grant(at, lacking)
+	}
+	caps := []string{"read = true"} // nothing can be used without
+	if lacking&jptool.Write != 0 {
+		caps = append(caps, "write = true")
+	}
+	if lacking&jptool.Execute != 0 {
+		caps = append(caps, "execute = true")
+	}
+	return fmt.Sprintf("add { path = %s, %s } to sandbox.paths in your own configuration", strconv.Quote(at), strings.Join(caps, ", "))
+}
+
+// many is of how many entries of a directory that were refused the directory is proposed: what a program reads of
+// a cache or a tool chain is never the same, and file by file nobody comes to an end.
+const many = 3
+
+// together has remedies name a directory where many of its entries were refused. Directories that hold more than one
+// program's things, and secrets among them, are never proposed: the home directory and what lies in it, and those
+// at the root.
+func together(list []Denial, home string) {
+	dirs := map[string]bool{}
+	for i := range list {
+		for at := list[i].at; len(at) > 1; at = path.Dir(at) {
+			dirs[path.Dir(at)] = true
 		}
-		if lacking&jptool.Execute != 0 {
-			caps = append(caps, "execute = true")
+	}
+	home = path.Clean(home)
+	deepest := slices.SortedFunc(maps.Keys(dirs), func(a, b string) int {
+		return cmp.Or(strings.Count(b, "/")-strings.Count(a, "/"), strings.Compare(a, b))
+	})
+	for _, dir := range deepest {
+		if strings.Count(dir, "/") < 2 || strings.HasPrefix(home+"/", dir+"/") || path.Dir(dir) == home {
+			continue
 		}
-		e.Remedy = fmt.Sprintf("add { path = %s, %s } to sandbox.paths in your own configuration", strconv.Quote(at), strings.Join(caps, ", "))
+		entries, caps := map[string]bool{}, jptool.Caps(0)
+		for i := range list {
+			if rest, in := strings.CutPrefix(list[i].at, dir+"/"); in {
+				name, _, _ := strings.Cut(rest, "/")
+				entries[name] = true
+				caps |= list[i].caps
+			}
+		}
+		if len(entries) < many {
+			continue
+		}
+		for i := range list {
+			if e := &list[i]; e.at == dir || strings.HasPrefix(e.at, dir+"/") {
+				e.at, e.caps = dir, caps|e.caps
+			}
+		}
 	}
 }
 

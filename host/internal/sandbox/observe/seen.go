@@ -131,7 +131,7 @@ func Unseen(plan *sandbox.Plan) []string {
 	if plan.Net.Open {
 		list = append(list, "sockets other than TCP and UDP, and listening for connections: always refused")
 	} else {
-		list = append(list, "sockets: none can be made, as nothing allows a network (access.net of the tool, or --net of sandbox exec)")
+		list = append(list, "sockets: none can be made, as nothing allows a network; if the program needs one: --net of sandbox exec, or access.net of the tool")
 	}
 	if plan.Frozen {
 		list = append(list, "changes of mode, owner, times and attributes: refused, as nothing may be written")
