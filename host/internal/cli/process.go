@@ -8,15 +8,22 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/host/internal/sandbox/observe"
+	"github.com/jptools/jptools/host/internal/sandbox/sysprog/nofile"
 )
 
 // Process is [Run] as all that a process does, with the context that it needs for that; args begin with
 // the program. What other processes do meanwhile is begun first.
 func Process(environ []string, stdin io.Reader, stdout, stderr io.Writer, args []string) error {
 	roomy(false, 0)
+	if _, most := nofile.Limit(); most > 0 && most < fewestFiles { // the Go runtime would end in a crash
+		err := exit.Errorf(exit.Host, "no more than %d files can be open here, and jphost needs %d at least\nraise the limit: ulimit -n 256", most, fewestFiles)
+		newOutput(environ, stdout, stderr).failure(err)
+		return err
+	}
 	ctx := observe.Inherit(context.Background(), args)
 	l, wrong := read(args[1:])
 	launcher := warm(ctx, l, wrong)
@@ -27,6 +34,9 @@ func Process(environ []string, stdin io.Reader, stdout, stderr io.Writer, args [
 	}
 	return runLine(ctx, l, wrong, launcher, environ, stdin, stdout, stderr, args[1:])
 }
+
+// fewestFiles is the least limit of open files with which a call without namespaces starts.
+const fewestFiles = 16
 
 // roomy has the stack grown at once, while there is next to nothing on it to be moved. In small
 // steps it would be moved four times on the way into a command, which takes longer than to parse it.

@@ -41,7 +41,8 @@ func newFence(plan *sandbox.Plan) (*fence, error) {
 	}
 	if err != nil {
 		runtime.UnlockOSThread()
-		return nil, fmt.Errorf("entering a Landlock domain for signals: %w", err)
+		errno, _ := err.(syscall.Errno)
+		return nil, fmt.Errorf("entering a Landlock domain for signals: %w%s", err, remedy(landlocking, errno))
 	}
 	return &fence{unix.Gettid()}, nil
 }

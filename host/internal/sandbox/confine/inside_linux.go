@@ -25,14 +25,14 @@ func (p *inside) open(above int) (err error) {
 	*p = inside{[2]int{-1, -1}, [2]int{-1, -1}, [2]int{-1, -1}}
 	for _, pipe := range []*[2]int{&p.release, &p.failure, &p.status} {
 		if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
-			return fmt.Errorf("making a pipe: %w", err)
+			return fmt.Errorf("making a pipe: %w%s", err, remedy(0, err.(unix.Errno)))
 		}
 	}
 	// What stays open until execve must not be where a descriptor of the command goes.
 	if p.failure[1] < above {
 		high, err := unix.FcntlInt(uintptr(p.failure[1]), unix.F_DUPFD_CLOEXEC, above)
 		if err != nil {
-			return fmt.Errorf("making a pipe: %w", err)
+			return fmt.Errorf("making a pipe: %w%s", err, remedy(0, err.(unix.Errno)))
 		}
 		closeFD(&p.failure[1])
 		p.failure[1] = high

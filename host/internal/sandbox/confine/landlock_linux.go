@@ -165,6 +165,9 @@ func (d *domain) fill(r *Renderer, plan *sandbox.Plan) error {
 	}
 	for _, path := range plan.Devices {
 		fd, st, err := openPath(path)
+		if errors.As(err, new(*ChangedError)) {
+			return fmt.Errorf("there is no %s, which programs need\nmount a /dev, or make it; see: man 4 null", path)
+		}
 		if err != nil {
 			return err
 		}
@@ -205,7 +208,8 @@ func openPath(path string) (int, *unix.Stat_t, error) {
 	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP:
 		return -1, nil, &ChangedError{path}
 	}
-	return -1, nil, fmt.Errorf("opening %q: %w", path, err)
+	errno, _ := err.(unix.Errno)
+	return -1, nil, fmt.Errorf("opening %q: %w%s", path, err, remedy(0, errno))
 }
 
 // openNode opens a node and makes sure that it is the same as before.

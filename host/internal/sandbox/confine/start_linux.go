@@ -173,14 +173,27 @@ func explain(err error) error {
 		case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EXDEV, unix.ESTALE:
 			return &ChangedError{failed.What}
 		}
-		return fmt.Errorf("looking for %s: %s", failed.What, failed.Errno)
+		return fmt.Errorf("looking for %s: %s%s", failed.What, failed.Errno, remedy(failed.Kind, failed.Errno))
 	case spaces:
 		return &NamespacesError{failed.What, failed.Errno}
 	case entering:
 		return &DirectoryError{failed.What, failed.Errno}
 	}
 	// Not as an errno: it would be taken for what execve said.
-	return errors.New(failed.Error())
+	return errors.New(failed.Error() + remedy(failed.Kind, failed.Errno))
+}
+
+// remedy is what to do about an error number, on a line of its own, or nothing.
+func remedy(kind int, errno unix.Errno) string {
+	switch {
+	case errno == unix.EMFILE:
+		return "\nraise the limit of open files (ulimit -n 256)"
+	case kind == landlocking && errno == unix.E2BIG:
+		return "\nthis process is inside as many Landlock sandboxes as the kernel allows (16): start it with fewer around it"
+	case kind == ownProc && errno == unix.ENOENT:
+		return "\nmount it: mount -t proc proc /proc"
+	}
+	return ""
 }
 
 // pipe is the status pipe for a reader that must not hold a thread; nil where there is none.

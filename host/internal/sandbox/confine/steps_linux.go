@@ -13,9 +13,11 @@ import (
 
 // Kinds of topics, which say what error a failure of them is.
 const (
-	looking  = iota + 1 // the topic is the path that is looked for
-	spaces              // a step on the way into namespaces
-	entering            // the topic is the working directory
+	looking     = iota + 1 // the topic is the path that is looked for
+	spaces                 // a step on the way into namespaces
+	entering               // the topic is the working directory
+	landlocking            // a domain is entered
+	ownProc                // a part of the process's own /proc
 )
 
 var cwd = sysprog.Int(unix.AT_FDCWD)
@@ -55,7 +57,7 @@ func (w *writer) stage() {
 // own adds a rule on something that only the child can open: a part of its own /proc, or of
 // its own tree.
 func (w *writer) own(path string, rights uint64) {
-	w.Topic("allowing access to " + path)
+	w.TopicOf(ownProc, "allowing access to "+path)
 	// Here a link (/proc/self) is followed: it is the kernel's own.
 	fd := w.Call(unix.SYS_OPENAT, cwd, w.String(path).Arg(), sysprog.Int(unix.O_PATH|unix.O_CLOEXEC), sysprog.Int(0))
 	rule := w.Bytes(pathBeneath(rights&w.domain.handled, 0))
@@ -105,7 +107,7 @@ func (w *writer) tool(keep int) {
 		w.Call(unix.SYS_SETPGID, sysprog.Int(0), sysprog.Int(w.attr.Pgid))
 	}
 	w.limits()
-	w.Topic("entering the Landlock domain")
+	w.TopicOf(landlocking, "entering the Landlock domain")
 	w.Call(unix.SYS_LANDLOCK_RESTRICT_SELF, sysprog.Int(w.domain.fd), sysprog.Int(0))
 	w.handDown(keep)
 	path, argv, env := w.String(w.cmd.Path), w.Strings(w.cmd.Args), w.Strings(w.cmd.Env)

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+func init() { parts["part-refusing"] = refusing }
+
+// refusing starts a program under a filter that refuses one system call, as containers have them:
+// part-refusing NUMBER ERRNO PROGRAM ARGUMENT….
+func refusing(a []string) int {
+	nr, err := strconv.Atoi(a[0])
+	errno, err2 := strconv.Atoi(a[1])
+	if err != nil || err2 != nil {
+		return 2
+	}
+	code := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 0, Jf: 1, K: uint32(nr)},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(errno)},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}
+	prog := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
+	err = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+	if err == nil {
+		err = unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&prog)), 0, 0)
+	}
+	if err == nil {
+		err = unix.Exec(a[2], a[2:], os.Environ())
+	}
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
