@@ -54,7 +54,7 @@ func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
 			}()
 			<-over
 		}
-		changes, end := call.End(context.WithoutCancel(a.ctx))
+		changes, end := call.End(context.WithoutCancel(a.ctx)) // all its processes are gone
 		switch {
 		case err != nil && confine.IsNamespaces(err) && s.Machine.Namespaces:
 			s = s.WithoutNamespaces(err)
@@ -106,11 +106,11 @@ func changed(changes []sandbox.Change) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	text := "after the program had ended, this was not as it was:"
+	text := "this is not as the rules want it:"
 	for _, ch := range changes {
 		text += "\n  " + ask.VisibleLine(ch.String())
 	}
-	return exit.Errorf(exit.Refused, "%s\nthe rules withhold it; nothing was put back\nundo what should not be there; what the program is to do, grant: --grant path=PATH,write", text)
+	return exit.Errorf(exit.Refused, "%s\nnothing was put back\nundo what should not be there; what the program is to do, grant: --grant path=PATH,write", text)
 }
 
 // programStatus ends jphost as the program ended, as shells do.

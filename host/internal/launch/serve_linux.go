@@ -79,6 +79,9 @@ func (s *serving) kill() {
 		s.deadline = time.After(killFor)
 	}
 	s.counting = nil
+	if s.child.Status != nil {
+		KillChild(s.child.Pid) // the init, and everything with it, before all are looked for
+	}
 	if s.child.Signal != nil {
 		s.child.Signal(unix.SIGSTOP) // so that there are not ever more to be counted
 	}

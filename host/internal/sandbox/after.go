@@ -16,7 +16,7 @@ import (
 type Want string
 
 const (
-	// StillMissing: nothing may have come to be there.
+	// StillMissing: nothing may have come to be there. While the call runs a [Watcher] looks after it.
 	StillMissing Want = "missing"
 	// NoLink: what has come to be there is no symlink, nor reached by one: the next call
 	// would find the rule's rights where it leads.
@@ -64,7 +64,8 @@ func (p *Plan) Entries() []Node {
 // Change is a check that failed.
 type Change struct {
 	Path string `json:"path"`
-	// What is appeared, disappeared, replaced, link, content, mode, name, grown or unreadable.
+	// What is appeared, disappeared, replaced, link, content, mode, name, grown or unreadable; or
+	// momentary or unwatched, which a [Watcher] has noticed.
 	What string `json:"what"`
 }
 
@@ -75,6 +76,8 @@ func (c Change) String() string {
 		"name":       "it has got another name (a hard link), under which it could be changed",
 		"grown":      "it holds more than can be compared now",
 		"unreadable": "it cannot be looked at any more",
+		"momentary":  "it was there while the call ran, and is gone again",
+		"unwatched":  "it may have been there while the call ran",
 	}
 	if s, ok := says[c.What]; ok {
 		return fmt.Sprintf("%q: %s", c.Path, s)

@@ -35,11 +35,12 @@ func (h *holding) open() {
 
 // compare has a protected place looked at after the call.
 func (h *holding) compare(s *spot) {
-	c := Check{Path: s.Abs, Want: StillMissing}
-	if !s.missing() {
-		c = Check{Path: s.Abs, Want: Unchanged, Node: s.node}
+	if s.missing() {
+		h.after = append(h.after, Check{Path: s.Abs, Want: StillMissing})
+		s.by = append(s.by, "watched")
+		return
 	}
-	h.after = append(h.after, c)
+	h.after = append(h.after, Check{Path: s.Abs, Want: Unchanged, Node: s.node})
 	s.by = append(s.by, "check after the call")
 }
 

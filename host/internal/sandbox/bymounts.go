@@ -229,12 +229,15 @@ func (h *holding) nothingThere(s *spot) {
 	case s.e != above:
 		s.e &^= jptool.Create
 		h.after = append(h.after, Check{Path: s.Abs, Want: StillMissing})
-		s.by = append(s.by, "check after the call")
-		h.lacking(s, "that nothing is created there", "nothing is there to hold; it is looked for after the call", "", true)
+		s.by = append(s.by, "watched")
+		h.lacking(s, "that nothing is created there", watchedFor, "", true)
 	case s.most != 0 || s.Caps != 0:
 		h.after = append(h.after, Check{Path: s.Abs, Want: NoLink})
 	}
 }
+
+// watchedFor is why nothing keeps a path missing.
+const watchedFor = "nothing is there to mount anything on; the call is ended when something appears"
 
 // creatable reports whether the tool may make the first of the missing components of a path.
 func (h *holding) creatable(p string) bool {
@@ -261,7 +264,7 @@ func (h *holding) pinAll(skip func(*spot) bool) {
 		if h.facts.node(p).Kind == Missing && h.creatable(p) {
 			h.after = append(h.after, Check{Path: p, Want: StillMissing})
 			h.lacking(nil, fmt.Sprintf("that nothing is created at %q, which is pinned", h.name(p)),
-				"nothing is there to hold; it is looked for after the call", "", true)
+				watchedFor, "", true)
 		}
 	}
 }
