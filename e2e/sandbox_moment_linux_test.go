@@ -59,6 +59,10 @@ func TestSandboxAppearsForAMoment(t *testing.T) {
 						if r.code != 1 || !strings.Contains(r.stderr, c.path+" appeared, where nothing may be created") {
 							t.Error(r)
 						}
+						w.define("true")
+						if r := w.call(tier, "fs_create_file", "path=new", "content=x"); r.Outcome.Reason != "held" || !strings.Contains(r.Outcome.Message, c.path) {
+							t.Errorf("writing calls are not held: %s", r.ran)
+						}
 					})
 					t.Run("run", func(t *testing.T) {
 						w := c.make(t, user)
@@ -103,6 +107,38 @@ func TestSandboxWithheldAppearsForAMoment(t *testing.T) {
 				}
 			}
 		}
+	})
+}
+
+// What a model is told of changes names them as rules do, also where a mount leads outside.
+func TestSandboxChangesBelowMountsAreNamedByTheMount(t *testing.T) {
+	eachUser(t, func(t *testing.T, user string) {
+		eachTier(t, user, func(t *testing.T, tier string) {
+			w := newWorld(t, user)
+			if err := os.Symlink(w.outside, w.root+"/fork"); err != nil {
+				t.Fatal(err)
+			}
+			w.define("/bin/sh", "-c", "echo x > fork/newsecret; sleep 1")
+			config := w.base + "/conf/jphost/config.toml"
+			text, err := os.ReadFile(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.files(map[string]string{"conf/jphost/config.toml": string(text) + `
+				[conversation.tools.foreign.access]
+				fs = [{ path = ".", read = true, write = true, execute = true }, { path = "fork", external = true, read = true, write = true }, { path = "fork/newsecret", external = true }]
+			`})
+			if r := w.run(filepath.Join(bin, "jphost"), "approvals", "approve", "fork", "--target", w.outside); r.code != 0 {
+				t.Fatal(r)
+			}
+			r := w.call(tier, "foreign")
+			if r.Outcome.Reason != "changed" || !strings.Contains(r.Outcome.Message, "fork/newsecret") || strings.Contains(r.Outcome.Message, w.base) {
+				t.Error(r.ran)
+			}
+			if r := w.call(tier, "fs_create_file", "path=new", "content=x"); r.Outcome.Reason != "held" || !strings.Contains(r.Outcome.Message, "fork/newsecret") || strings.Contains(r.Outcome.Message, w.base) {
+				t.Error(r.ran)
+			}
+		})
 	})
 }
 

@@ -109,7 +109,7 @@ func (h *holding) cover(s *spot) {
 	}
 	h.mount(s, keep, before|grant)
 	if s.extra&^s.most != 0 && h.governing(s.Abs) != nil {
-		h.lacking(s, denied(s.extra&^s.most, s.Abs), "programs need it to start",
+		h.lacking(s, denied(s.extra&^s.most, h.name(s.Abs)), "programs need it to start",
 			fmt.Sprintf("grant it: { path = %q, %s }", h.name(s.Abs), caps(s.extra|s.most)), s.itself(s.extra&^s.most))
 	}
 }
@@ -188,15 +188,15 @@ func (s *spot) because(h *holding, taken jptool.Caps, why, remedy string) {
 }
 
 // denied names a refusal that is not held.
-func denied(caps jptool.Caps, abs string) string {
-	return fmt.Sprintf("that %s is denied on %q", caps, abs)
+func denied(caps jptool.Caps, name string) string {
+	return fmt.Sprintf("that %s is denied on %q", caps, name)
 }
 
 // outside is for rules on what lies in no tree: they can only deny.
 func (h *holding) outside(s *spot) {
 	s.e = 0
 	if left := h.above(s.Abs) | s.extra | h.runtime[s.Abs]; left != 0 && !s.missing() {
-		h.lacking(s, denied(left, s.Abs), "programs need it to start", "", false)
+		h.lacking(s, denied(left, h.name(s.Abs)), "programs need it to start", "", false)
 	}
 }
 
