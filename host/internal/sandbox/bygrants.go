@@ -118,7 +118,7 @@ func (h *holding) place() {
 			h.lacking(s, fmt.Sprintf("that it is not changed (%s)", left),
 				h.noPrivateTree()+"; it is compared after the call", h.remedyPrivate(), false)
 		default:
-			h.lacking(s, denied(left, h.name(s.Abs)), "programs need it to start", h.remedyPrivate(), s.itself(left))
+			h.lacking(s, denied(left, h.name(s.Abs)), otherwise(left), h.remedyPrivate(), s.itself(left))
 		}
 	}
 }
