@@ -194,3 +194,24 @@ func TestSandboxNothingLeftToWatchWith(t *testing.T) {
 		}
 	})
 }
+
+// Without namespaces a protected file can be changed and put back: that is told.
+func TestSandboxChangedAndPutBack(t *testing.T) {
+	eachUser(t, func(t *testing.T, user string) {
+		needTier(t, user, landlocked)
+		for script, told := range map[string]bool{
+			"cat .git/config > x; echo evil > .git/config; cat x > .git/config": true,
+			"cat .git/config > x": false,
+		} {
+			w := repository(t, user)
+			w.define("/bin/sh", "-c", script)
+			says := "changed and put back: .git/config\n"
+			if r := w.exec(landlocked, nil, "/bin/sh", "-c", script); r.code != 0 || strings.Contains(r.stderr, says) != told {
+				t.Errorf("%s: %s", script, r)
+			}
+			if r := w.call(landlocked, "foreign"); r.Status != 0 || strings.Contains(r.ran.stderr, says) != told {
+				t.Errorf("%s: %s", script, r.ran)
+			}
+		}
+	})
+}

@@ -67,6 +67,9 @@ func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
 		case err != nil && confine.IsChanged(err) && attempt < 3:
 			continue
 		}
+		if text := call.Touched(); text != "" && len(changes) == 0 && !c.Quiet {
+			a.out.warn(text)
+		}
 		// A call that was ended may have changed something too.
 		if err := errors.Join(err, end, changed(changes), a.hold(workspace, call, changes), c.report(a, call, changes)); err != nil {
 			return err

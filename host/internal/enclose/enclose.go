@@ -358,6 +358,24 @@ func (c *Call) End(ctx context.Context) ([]sandbox.Change, error) {
 	return changes, c.release()
 }
 
+// Touched says, after End, what may have been changed and put back while the call ran; "" for nothing. Where
+// there are no mounts to keep it, nobody can tell more.
+func (c *Call) Touched() string {
+	var names []string
+	for _, p := range c.before.Touched() {
+		name, _ := c.Name(p)
+		names = append(names, ask.Visible(name))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	if more := len(names) - 5; more > 0 {
+		names = append(names[:5], fmt.Sprintf("%d more", more))
+	}
+	return "while the call ran these were touched, or changed and put back: " + strings.Join(names, ", ") +
+		"\ntheir content is as it was; with namespaces they would be mounted read-only (jphost doctor)"
+}
+
 // noticed adds to the changes what the watcher has seen: a change may have been undone.
 func (c *Call) noticed(l sandbox.Loss, changes []sandbox.Change) []sandbox.Change {
 	what := map[sandbox.LossKind]string{sandbox.Replaced: "replaced", sandbox.Appeared: "momentary", sandbox.Unwatched: "unwatched"}[l.Kind]

@@ -164,6 +164,9 @@ func (k *call) enclosed(ctx context.Context, cmd *command, s enclose.Settings) (
 		k.report.Sandbox.Changed = changes
 		return res, k.changed(ctx, held, changes, err)
 	}
+	if text := held.Touched(); text != "" {
+		k.warn(text)
+	}
 	return res, errors.Join(err, exit.With(exit.Host, end))
 }
 

@@ -115,7 +115,12 @@ type Before struct {
 	// limit no change is noticed.
 	Incomplete []string
 	left       int
+	touched    []string
 }
+
+// Touched are entries that Verify found to be as they were but for the time of their last change: somebody
+// may have changed them and put them back, or has only touched them.
+func (b *Before) Touched() []string { return b.touched }
 
 // Snapshot looks at everything that checks speak of. The error names what cannot be looked at.
 func Snapshot(ctx context.Context, checks []Check) (*Before, error) {
@@ -215,6 +220,7 @@ func (m *mark) readDigest() {
 // Verify says what is not as the checks want it, by path.
 func (b *Before) Verify(ctx context.Context) []Change {
 	var out []Change
+	b.touched = nil
 	for _, c := range b.checks {
 		var now Node
 		var err error
@@ -241,6 +247,7 @@ func (b *Before) Verify(ctx context.Context) []Change {
 			}
 		}
 	}
+	slices.Sort(b.touched)
 	slices.SortFunc(out, func(x, y Change) int { return strings.Compare(x.Path+"\x00"+x.What, y.Path+"\x00"+y.What) })
 	return slices.Compact(out)
 }
@@ -289,9 +296,15 @@ func (b *Before) compare(ctx context.Context, top string) []Change {
 			out = append(out, Change{p, "mode"})
 		case n.Kind == File && n.links > old.links:
 			out = append(out, Change{p, "name"})
-		case n.Kind == Dir || old.same(n):
+		case old.same(n):
+		case n.Kind == Dir:
+			if !slices.ContainsFunc(b.opened, func(o string) bool { return path.Dir(o) == p }) {
+				b.touched = append(b.touched, p)
+			}
 		case old.size != n.size, old.read && n.read && old.digest != n.digest, !old.read || !n.read:
 			out = append(out, Change{p, "content"})
+		default:
+			b.touched = append(b.touched, p)
 		}
 	}
 	for p := range b.marks {
