@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -469,6 +470,32 @@ func TestSandboxAttacks(t *testing.T) {
 					}
 				}
 			})
+		}
+	})
+}
+
+// Without a tier being asked for, no program changes the mode of a file outside, whatever it may write.
+func TestSandboxModesOutsideByDefault(t *testing.T) {
+	eachUser(t, func(t *testing.T, user string) {
+		needTier(t, user, namespaces)
+		for _, grants := range []string{"", "--rw .", "--ro .", "--ro . --rw src/", "--ro . --grant path=src,read,create", "--rw docs"} {
+			w := newWorld(t, user)
+			key := w.home + "/.ssh/id_ed25519"
+			if err := os.Chmod(key, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			open := func() bool {
+				fi, err := os.Stat(key)
+				return err != nil || fi.Mode() != 0o600
+			}
+			argv := []string{"/bin/chmod", "644", key}
+			r := w.run(append(append([]string{filepath.Join(bin, "jphost"), "sandbox", "exec"}, strings.Fields(grants)...), append([]string{"--"}, argv...)...)...)
+			if r.code == 0 || open() {
+				t.Errorf("%q: the key was opened to everybody: %s", grants, r)
+			}
+			if r := w.run(argv...); r.code != 0 || !open() {
+				t.Fatalf("the control did not work: %s", r)
+			}
 		}
 	})
 }

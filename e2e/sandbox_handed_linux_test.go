@@ -525,3 +525,23 @@ func TestSandboxMarks(t *testing.T) {
 		}
 	})
 }
+
+// A file that the rules let be read is read from standard input as well, whatever is withheld beside it.
+func TestSandboxInputThatMayBeRead(t *testing.T) {
+	eachUser(t, func(t *testing.T, user string) {
+		eachTier(t, user, func(t *testing.T, tier string) {
+			for _, grants := range []string{"--ro . --rw good/ --grant path=src/private", "--ro ."} {
+				w := newWorld(t, user)
+				f, err := os.Open(w.root + "/docs/guide")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer f.Close()
+				w.stdin = f
+				if r := w.exec(tier, strings.Fields(grants), "/bin/cat"); r.code != 0 || r.stdout != "read me\n" {
+					t.Errorf("%s: %s", grants, r)
+				}
+			}
+		})
+	})
+}

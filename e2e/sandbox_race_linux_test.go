@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +14,7 @@ import (
 )
 
 // When somebody outside takes a mask away, by replacing or moving what it lies on, the call
-// is ended and says so.
+// is ended at once, and says what was open until then.
 func TestSandboxMaskUndone(t *testing.T) {
 	eachUser(t, func(t *testing.T, user string) {
 		needTier(t, user, namespaces)
@@ -21,23 +22,27 @@ func TestSandboxMaskUndone(t *testing.T) {
 			name string
 			undo func(w *world) error
 			says string // "" where nothing was undone
+			done string // what the program may have done
 		}{
-			{"nothing happens", func(*world) error { return nil }, ""},
+			{"nothing happens", func(*world) error { return nil }, "", ""},
 			{"something else changes", func(w *world) error {
 				return os.Rename(w.root+"/good", w.root+"/better")
-			}, ""},
+			}, "", ""},
 			{"moved away", func(w *world) error {
 				return os.Rename(w.root+"/src/private", w.root+"/src/public")
-			}, "src/private"},
+			}, "src/private", "read and changed"},
 			{"replaced", func(w *world) error {
 				if err := os.Rename(w.root+"/src/private", w.root+"/src/public"); err != nil {
 					return err
 				}
 				return os.Mkdir(w.root+"/src/private", 0o755)
-			}, "src/private"},
-			{"deleted", func(w *world) error { return os.RemoveAll(w.root + "/src/private") }, "src/private"},
-			{"ancestor moved", func(w *world) error { return os.Rename(w.root+"/src", w.root+"/moved") }, "src"},
-			{"read-only moved", func(w *world) error { return os.Rename(w.root+"/docs", w.root+"/d") }, "docs"},
+			}, "src/private", "read and changed"},
+			{"deleted", func(w *world) error { return os.RemoveAll(w.root + "/src/private") }, "src/private", "read and changed"},
+			{"ancestor moved", func(w *world) error { return os.Rename(w.root+"/src", w.root+"/moved") }, "src", "read and changed"},
+			{"read-only moved", func(w *world) error { return os.Rename(w.root+"/docs", w.root+"/d") }, "docs", "changed"},
+			{"moved and back", func(w *world) error {
+				return errors.Join(os.Rename(w.root+"/docs", w.root+"/d"), os.Rename(w.root+"/d", w.root+"/docs"))
+			}, "docs", "changed"},
 		} {
 			for _, way := range []string{"exec", "run"} {
 				t.Run(strings.ReplaceAll(c.name, " ", "-")+"/"+way, func(t *testing.T) {
@@ -73,12 +78,48 @@ func TestSandboxMaskUndone(t *testing.T) {
 						}
 						return
 					}
-					if code != 1 || took > 30*time.Second || strings.Contains(stdout.String(), `"worked":true`) || !strings.Contains(stderr.String(), c.says) {
-						t.Errorf("exit status %d after %v; want 1 soon, naming %s\n%s%s", code, took, c.says, stdout.String(), stderr.String())
+					said := "until then the program may have " + c.done + " what stands there now"
+					if code != 1 || took > 30*time.Second || strings.Contains(stdout.String(), `"worked":true`) || !strings.Contains(stderr.String(), c.says) || !strings.Contains(stderr.String(), said) {
+						t.Errorf("exit status %d after %v; want 1 soon, naming %s, and that %s\n%s%s", code, took, c.says, said, stdout.String(), stderr.String())
 					}
 				})
 			}
 		}
+	})
+}
+
+// A directory that somebody outside moves out of the workspace, while a program is in it, stays open to that
+// program in the namespace tier, with what is in it and nothing else (docs/known-differences.md).
+func TestSandboxDirectoryMovedAway(t *testing.T) {
+	eachUser(t, func(t *testing.T, user string) {
+		eachTier(t, user, func(t *testing.T, tier string) {
+			w := newWorld(t, user)
+			w.files(map[string]string{"ws/sub/f": ""})
+			script := `cd sub; : > ../inside; until [ -e moved ]; do sleep 0.02; done
+				read a < moved && echo got "$a"; echo > made; read b < ../victim.txt && echo leaked; read b < ` + w.outside + `/victim.txt && echo leaked; echo over`
+			ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+			defer cancel()
+			cmd := w.command(ctx, contain(tier, []string{"--rw", "."}, "/bin/sh", "-c", script)...)
+			var stdout, stderr bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			awaitFile(t, w.root+"/inside")
+			if err := os.Rename(w.root+"/sub", w.outside+"/sub"); err != nil {
+				t.Fatal(err)
+			}
+			w.files(map[string]string{"outside/sub/moved": "this\n"})
+			_ = cmd.Wait()
+			_, err := os.Stat(w.outside + "/sub/made")
+			made, got, want := err == nil, stdout.String(), "over\n"
+			if tier == namespaces {
+				want = "got this\nover\n"
+			}
+			if got != want || made != (tier == namespaces) {
+				t.Errorf("said %q, want %q; made a file there: %v\n%s", got, want, made, stderr.String())
+			}
+		})
 	})
 }
 

@@ -123,8 +123,8 @@ func tooOld(m sandbox.Machine) (lacks, remedy string) {
 }
 
 func (d *diagnosis) calls(m sandbox.Machine) {
-	adding := heldCalls{"reading tools, rules that only add", sandbox.TierLandlock, "landlock", ""}
-	pinned := heldCalls{"writing tools, programs without declared access", sandbox.TierNamespace, "namespaces", ""}
+	adding := heldCalls{"programs that may write nothing", sandbox.TierLandlock, "landlock", ""}
+	pinned := heldCalls{"programs that may write", sandbox.TierNamespace, "namespaces", ""}
 	taking := heldCalls{"rules that take away from a wider one", sandbox.TierNamespace, "namespaces", ""}
 	all := []*heldCalls{&adding, &pinned, &taking}
 	switch {
@@ -173,8 +173,9 @@ func (d *diagnosis) holds(m sandbox.Machine, survives error) {
 		not("entries that rules depend on stay in their place", "needs namespaces; compared after the call")
 	}
 	by("metadata of what is not writable: modes, owners, times", when(private, "read-only mounts"), when(filter, "seccomp where nothing is writable"))
-	// What only one tier holds is not held for calls that the cheaper one takes.
-	not("metadata elsewhere"+cond(private && m.Alone(), " in calls that landlock alone holds", ""), cond(private, "read-only mounts come with namespaces, where something may be written", "needs namespaces"))
+	if !private {
+		not("metadata elsewhere, where something may be written", "needs namespaces")
+	}
 	by("no network", when(filter, "seccomp"), when(private, "a network of its own"))
 	if !filter && !private {
 		not("no network", "needs Landlock, and seccomp or namespaces")

@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"syscall"
 
+	"github.com/jptools/jptools/host/internal/approval"
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
@@ -14,6 +16,8 @@ import (
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/baseline"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
+	"github.com/jptools/jptools/host/internal/state"
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // apart has a second jphost run the command where this process has children already, which a shell left
@@ -36,6 +40,7 @@ func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
 		return exit.With(exit.Usage, err)
 	}
 	s := enclose.Settings{Required: c.Required, Tier: c.tier(), Machine: m, Paths: g.extra, Names: g.names, Limits: g.limits, TempBase: a.tempBase()}
+	workspace := findRoot(g.root, a.housed().home()) // before the program can make another one
 	signals := pass()
 	for attempt := 0; ; attempt++ {
 		call, err := c.prepare(a, g, p, s)
@@ -55,7 +60,7 @@ func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
 			}()
 			<-over
 		}
-		changes, end := call.End(context.WithoutCancel(a.ctx))
+		changes, end := call.End(context.WithoutCancel(a.ctx)) // all its processes are gone
 		switch {
 		case err != nil && confine.IsNamespaces(err) && s.Machine.Namespaces:
 			s = s.WithoutNamespaces(err)
@@ -63,8 +68,11 @@ func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
 		case err != nil && confine.IsChanged(err) && attempt < 3:
 			continue
 		}
+		if text := call.Touched(); text != "" && len(changes) == 0 && !c.Quiet {
+			a.out.warn(text)
+		}
 		// A call that was ended may have changed something too.
-		if err := errors.Join(err, end, changed(changes), c.report(a, call, changes)); err != nil {
+		if err := errors.Join(err, end, changed(changes), a.hold(workspace, call, changes), c.report(a, call, changes)); err != nil {
 			return err
 		}
 		c.hints(a, call, status)
@@ -124,11 +132,35 @@ func changed(changes []sandbox.Change) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	text := "after the program had ended, this was not as it was:"
+	text := "this is not as the rules want it:"
 	for _, ch := range changes {
 		text += "\n  " + ask.VisibleLine(ch.String())
 	}
-	return exit.Errorf(exit.Refused, "%s\nthe rules withhold it; nothing was put back\nundo what should not be there; what the program is to do, grant: --grant path=PATH,write", text)
+	return exit.Errorf(exit.Refused, "%s\nnothing was put back; writing calls of tools in this workspace are held until a person has looked: jphost trust accept\nundo what should not be there; what the program is to do, grant: --grant path=PATH,write", text)
+}
+
+// hold has writing calls of tools in a workspace wait until a person has looked at the changes.
+func (a *app) hold(root string, call *enclose.Call, changes []sandbox.Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	ws, err := state.OpenWorkspace(root)
+	if err != nil {
+		return exit.With(exit.Host, err)
+	}
+	dir, err := state.OS(a.housed().getenv).Workspace(ws)
+	if err != nil {
+		return exit.With(exit.Host, err)
+	}
+	var holds []approval.Hold
+	for _, ch := range changes {
+		name, ok := wspath.WithinAbs(ws.Root(), ch.Path)
+		if !ok {
+			name, _ = call.Name(ch.Path)
+		}
+		holds = append(holds, approval.Hold{Path: cmp.Or(name, "."), Reason: ch.What, Tool: "sandbox exec"})
+	}
+	return exit.With(exit.Host, approval.OpenHolds(dir).Add(context.WithoutCancel(a.ctx), holds...))
 }
 
 // programStatus ends jphost as the program ended, as shells do.

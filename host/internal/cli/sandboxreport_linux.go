@@ -79,14 +79,13 @@ func (c *sandboxExecCmd) report(a *app, call *enclose.Call, changes []sandbox.Ch
 		return nil
 	}
 	report := call.Report()
-	report.Observed = c.seen
+	report.Observed, report.Changed = c.seen, changes
 	data, err := json.MarshalIndent(struct {
 		*enclose.Report
 		// Exit is how the program ended; absent if it was not started.
 		Exit    *run.Ended       `json:"exit,omitempty"`
 		Denials []enclose.Denial `json:"denials,omitzero"`
-		Changed []sandbox.Change `json:"changed,omitempty"`
-	}{report, c.ended, c.denials, changes}, "", "  ")
+	}{report, c.ended, c.denials}, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -28,10 +28,7 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.P
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 0, exit.With(exit.Host, err)
 	}
-	ctx, err := call.Guard(a.ctx)
-	if err != nil {
-		return 0, exit.With(exit.Host, err)
-	}
+	ctx := call.Guard(a.ctx)
 	if err := a.out.flush(); err != nil {
 		return 0, exit.With(exit.Host, err)
 	}
@@ -141,6 +138,7 @@ func (o *overseer) run() {
 		case <-done:
 			done = nil
 			if o.lost() != nil {
+				launch.KillChild(o.init) // everything with it, and sooner
 				launch.SignalDescendants(unix.SIGKILL)
 			}
 		case <-gone: // nobody answers the program any more

@@ -10,10 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/private"
@@ -73,8 +75,9 @@ type Call struct {
 	keep     string   // where temp is, if something of it may be kept
 	kept     []string // what was
 	before   *sandbox.Before
-	watcher  *sandbox.Watcher
+	watcher  *sandbox.Watcher // nil where nothing is watched
 	stop     context.CancelCauseFunc
+	declared *policy.Declared
 }
 
 // Prepare fits a policy to a program, the machine and the tree as it is. With a
@@ -91,7 +94,7 @@ func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (ca
 	if err != nil {
 		return nil, err
 	}
-	c := &Call{program: p, required: s.Required, Outside: needs.Outside}
+	c := &Call{program: p, required: s.Required, Outside: needs.Outside, declared: d}
 	defer func() {
 		if err == nil || c.temp == nil { // there is nothing, or End removes it
 			return
@@ -138,9 +141,15 @@ func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (ca
 			return nil, errors.Join(NoPrivate(err), c.Undo())
 		}
 	}
-	if c.before, err = sandbox.Snapshot(ctx, c.checks()); err != nil {
+	if err = c.watch(); err == nil {
+		c.before, err = sandbox.Snapshot(ctx, c.checks())
+	}
+	if err != nil {
 		err = errors.Join(err, c.release())
 		c.temp = nil
+		if refused := (*sandbox.RefusedError)(nil); errors.As(err, &refused) {
+			return c, err
+		}
 		return nil, err
 	}
 	for _, p := range c.before.Incomplete {
@@ -235,53 +244,201 @@ func WithTemp(env []string, dir string) []string {
 	return append(env, "TMPDIR="+dir)
 }
 
-// LostError says that a call was ended because something outside replaced what the sandbox
-// was made of.
-type LostError struct{ Path string }
-
-// Error names the path.
-func (e *LostError) Error() string {
-	return fmt.Sprintf("%q was replaced or moved by somebody else while the call ran, which opened what a rule withholds there; the call was ended\ntry again when nothing else changes it", e.Path)
+// watch begins to watch what must stay, and what must not come to be, before anything is started.
+// Where that is not possible it is said, or the call refused.
+func (c *Call) watch() error {
+	what := sandbox.Watched{Trees: c.Plan.Trees}
+	if c.Plan.Tier == sandbox.TierNamespace { // elsewhere there are no mounts to be lost
+		what.Entries = c.Plan.Entries()
+	}
+	for _, check := range c.After {
+		if check.Want == sandbox.StillMissing {
+			what.Absent = append(what.Absent, check.Path)
+		}
+	}
+	if len(what.Entries)+len(what.Absent) == 0 {
+		return nil
+	}
+	var err error
+	if c.watcher, err = sandbox.Watch(what); !errors.Is(err, sandbox.ErrNoWatch) {
+		return err
+	}
+	not := sandbox.NotEnforced{
+		What:   "that the call ends at once when something appears where nothing may be, or a mount is lost",
+		Why:    err.Error(),
+		Remedy: "raise fs.inotify.max_user_watches and fs.inotify.max_user_instances (sysctl), or end programs that watch many files",
+	}
+	c.NotEnforced = append(c.NotEnforced, not)
+	if c.required {
+		return &sandbox.RefusedError{Tier: c.Plan.Tier, Reasons: []sandbox.NotEnforced{not}}
+	}
+	return nil
 }
 
-// Guard watches, while the program runs, the entries that the private tree is made of: the
-// context ends, with a *LostError as its cause, when one is lost.
-func (c *Call) Guard(ctx context.Context) (context.Context, error) {
-	entries := c.Plan.Entries()
-	if c.Plan.Tier != sandbox.TierNamespace || len(entries) == 0 {
-		return ctx, nil
+// LostError says that a call was ended because of what its watcher noticed.
+type LostError struct {
+	sandbox.Loss
+	// Name is the path as rules write it.
+	Name string
+	// Opened is what the program may have done with what stands there now: "read", "changed", both
+	// or nothing.
+	Opened []string
+}
+
+// Error names the path and says what happened.
+func (e *LostError) Error() string {
+	name := ask.Visible(e.Name)
+	switch {
+	case e.Kind == sandbox.Appeared:
+		return "the call was ended: " + name + " appeared, where nothing may be created"
+	case e.Kind == sandbox.Unwatched:
+		return "the call was ended: more happened around " + name + " than can be watched"
+	case len(e.Opened) == 0:
+		return "the call was ended: " + name + " was replaced, moved or removed from outside, and has to stay in its place"
+	}
+	return "the call was ended: " + name + " was replaced, moved or removed from outside, which undid the mount that protects it\n" +
+		"until then the program may have " + strings.Join(e.Opened, " and ") + " what stands there now"
+}
+
+// AtOnce tells the launcher to leave the program no time.
+func (e *LostError) AtOnce() bool { return true }
+
+// Lost is the error of a call that was ended because the entry at a path is not in its place any more.
+func (c *Call) Lost(path string) *LostError {
+	return c.lost(sandbox.Loss{Kind: sandbox.Replaced, Path: path})
+}
+
+func (c *Call) lost(l sandbox.Loss) *LostError {
+	name, _ := c.Name(l.Path)
+	e := &LostError{Loss: l, Name: name}
+	if l.Kind != sandbox.Replaced {
+		return e
+	}
+	var opened jptool.Caps
+	for i := range c.Plan.Covers {
+		if v := &c.Plan.Covers[i]; sandbox.Holds(l.Path, v.Path) {
+			opened |= c.granted(v.Path) & withheld(v)
+		}
+	}
+	if opened.Has(jptool.Read) {
+		e.Opened = append(e.Opened, "read")
+	}
+	if opened&jptool.Write != 0 {
+		e.Opened = append(e.Opened, "changed")
+	}
+	return e
+}
+
+// withheld is what a mount takes away.
+func withheld(v *sandbox.Cover) (caps jptool.Caps) {
+	if v.Hide {
+		return jptool.AllCaps
+	}
+	if v.ReadOnly {
+		caps |= jptool.Write
+	}
+	if v.NoExec {
+		caps |= jptool.Execute
+	}
+	return caps
+}
+
+// granted is what Landlock allows at a path, the mounts aside.
+func (c *Call) granted(at string) (caps jptool.Caps) {
+	for _, list := range [][]sandbox.Grant{c.Plan.Grants, c.Plan.Runtime} {
+		for i := range list {
+			if sandbox.Holds(list[i].Path, at) {
+				caps |= list[i].Caps
+			}
+		}
+	}
+	return caps
+}
+
+// Say is a change for people and models: a path that a rule could not name is not shown.
+func (c *Call) Say(ch sandbox.Change) string {
+	ch.Path, _ = c.Name(ch.Path)
+	return ask.VisibleLine(ch.String())
+}
+
+// Name is a path as rules write it, for people and models. It reports whether there is such a name: what
+// lies outside of the workspace and its mounts is only said to, with the last part of its path.
+func (c *Call) Name(abs string) (name string, ok bool) {
+	switch name, ok = c.declared.WirePath(abs); {
+	case !ok:
+		return path.Base(abs) + " (outside of the workspace)", false
+	case name == "":
+		return ".", true
+	}
+	return name, true
+}
+
+// Guard ends the context while the program runs, with a *LostError as its cause, when the watcher notices
+// something.
+func (c *Call) Guard(ctx context.Context) context.Context {
+	if c.watcher == nil {
+		return ctx
 	}
 	ctx, c.stop = context.WithCancelCause(ctx)
-	w, err := sandbox.Watch(entries)
-	if errors.Is(err, sandbox.ErrNoWatch) {
-		return ctx, nil // told afterwards
-	}
-	if err != nil {
-		return ctx, err
-	}
-	c.watcher = w
 	go func() {
-		if n, ok := <-w.Lost(); ok {
-			c.stop(&LostError{n.Path})
+		if l, ok := <-c.watcher.Lost(); ok {
+			c.stop(c.lost(l))
 		}
 	}()
-	return ctx, nil
+	return ctx
 }
 
 // End looks at what has to be as it was, when all processes of the call are gone, and removes
 // what was made for it. It returns what is not as it was: nothing is ever repaired.
 func (c *Call) End(ctx context.Context) ([]sandbox.Change, error) {
+	if c.watcher != nil {
+		c.watcher.Close() // it has seen all there was to see
+	}
 	changes := c.before.Verify(ctx)
+	if c.watcher != nil {
+		if l := c.watcher.Seen(); l != nil {
+			changes = c.noticed(*l, changes)
+		}
+	}
 	return changes, c.release()
 }
 
 // Kept are the paths of what was kept of the private directory, once the call has ended.
 func (c *Call) Kept() []string { return c.kept }
 
+// Touched says, after End, what may have been changed and put back while the call ran; "" for nothing. Where
+// there are no mounts to keep it, nobody can tell more.
+func (c *Call) Touched() string {
+	var names []string
+	for _, p := range c.before.Touched() {
+		name, _ := c.Name(p)
+		names = append(names, ask.Visible(name))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	if more := len(names) - 5; more > 0 {
+		names = append(names[:5], fmt.Sprintf("%d more", more))
+	}
+	return "while the call ran these were touched, or changed and put back: " + strings.Join(names, ", ") +
+		"\ntheir content is as it was; with namespaces they would be mounted read-only (jphost doctor)"
+}
+
+// noticed adds to the changes what the watcher has seen: a change may have been undone.
+func (c *Call) noticed(l sandbox.Loss, changes []sandbox.Change) []sandbox.Change {
+	what := map[sandbox.LossKind]string{sandbox.Replaced: "replaced", sandbox.Appeared: "momentary", sandbox.Unwatched: "unwatched"}[l.Kind]
+	for i := range changes {
+		if changes[i].Path == l.Path {
+			return changes
+		}
+	}
+	return append(changes, sandbox.Change{Path: l.Path, What: what})
+}
+
 func (c *Call) release() error {
 	var errs []error
 	if c.watcher != nil {
-		errs = append(errs, c.watcher.Close())
+		c.watcher.Close()
 	}
 	if c.stop != nil {
 		c.stop(nil)

@@ -22,6 +22,8 @@ type Report struct {
 	Rules       []sandbox.Enforced    `json:"rules"`
 	Narrowed    []sandbox.Narrowing   `json:"narrowed"`
 	NotEnforced []sandbox.NotEnforced `json:"not_enforced"`
+	// Changed is what was not as the rules want it after the call, or while it ran, by absolute paths.
+	Changed []sandbox.Change `json:"changed,omitempty"`
 	// Observed is there with --explain-denials.
 	Observed *Observed `json:"observed,omitempty"`
 }

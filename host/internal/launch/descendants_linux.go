@@ -11,6 +11,14 @@ import (
 // SignalDescendants sends sig to every process below this one.
 func SignalDescendants(sig unix.Signal) { _, _ = signalTree(os.Getpid(), sig) }
 
+// KillChild kills a child of this process, if it still is one. That of an init ends all that runs under
+// it, without looking for each.
+func KillChild(pid int) {
+	if p, ok := readProcess(pid); pid > 0 && ok && p.parent == os.Getpid() {
+		_ = signalProcess(p, unix.SIGKILL)
+	}
+}
+
 // CountEvery is how often processes are counted where their number is limited.
 const CountEvery = watch
 

@@ -47,7 +47,8 @@ type Limits struct {
 	// Stdout and Stderr are how many bytes it may print. One more ends it.
 	Stdout, Stderr int
 	// Grace is what is left between SIGTERM and SIGKILL on a time-out or cancellation;
-	// negative means none.
+	// negative means none. A cancellation whose cause has a method AtOnce() bool that returns true
+	// leaves none either.
 	Grace time.Duration
 }
 

@@ -237,6 +237,9 @@ func (s *supervisor) await(ctx context.Context, spec *Spec, call string, flood <
 			return reason, d
 		case <-cancelled:
 			reason = Cancelled
+			if hurry := (interface{ AtOnce() bool })(nil); errors.As(context.Cause(ctx), &hurry) && hurry.AtOnce() {
+				grace = 0
+			}
 		case <-late:
 			reason = TimedOut
 		case reason = <-flood:

@@ -90,6 +90,13 @@ func (s *serving) kill() {
 	s.pause = min(2*s.pause, 50*time.Millisecond)
 }
 
+// killInit ends everything under an init, if there is one, before each process is looked for.
+func (s *serving) killInit() {
+	if s.child.Status != nil {
+		KillChild(s.child.Pid)
+	}
+}
+
 // stop does what a frame asks for, if it is about this call.
 func (s *serving) stop(f frame) {
 	if len(f.fields) != 3 || f.fields[0] != frameStop || f.fields[1] != s.report.call || s.killing != nil {
@@ -97,6 +104,7 @@ func (s *serving) stop(f frame) {
 	}
 	grace, _ := strconv.ParseInt(f.fields[2], 10, 64)
 	if grace <= 0 {
+		s.killInit()
 		s.kill()
 		return
 	}
@@ -107,6 +115,7 @@ func (s *serving) stop(f frame) {
 // count ends the call when there are too many processes, or something has been exposed.
 func (s *serving) count() {
 	if s.look(); s.report.exposed != "" {
+		s.killInit()
 		s.kill()
 	} else if s.child.Processes > 0 {
 		if list, err := descendants(os.Getpid()); err == nil && s.alive(list) > s.child.Processes {

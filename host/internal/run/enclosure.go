@@ -19,7 +19,6 @@ import (
 	"github.com/jptools/jptools/host/internal/sandbox/baseline"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // Enclosure is what calls of a tool are held with.
@@ -192,7 +191,11 @@ func (k *call) enclosed(ctx context.Context, cmd *command, s enclose.Settings) (
 	changes, end := held.End(context.WithoutCancel(ctx))
 	k.tellKept(held.Kept())
 	if len(changes) > 0 {
-		return res, k.changed(ctx, changes)
+		k.report.Sandbox.Changed = changes
+		return res, k.changed(ctx, held, changes, err)
+	}
+	if text := held.Touched(); text != "" {
+		k.warn(text)
 	}
 	return res, errors.Join(err, exit.With(exit.Host, end))
 }
@@ -217,10 +220,7 @@ func (k *call) startHeld(ctx context.Context, cmd *command, held *enclose.Call, 
 	}
 	spec.Plan, spec.Kind = held.Encoded(), string(held.Fitted.Plan.Tier)
 	spec.Env = held.Env()
-	guarded, err := held.Guard(ctx)
-	if err != nil {
-		return nil, exit.With(exit.Host, err)
-	}
+	guarded := held.Guard(ctx)
 	res, err := k.Launcher.Run(guarded, spec)
 	if observed && res != nil {
 		var gone error
@@ -228,8 +228,14 @@ func (k *call) startHeld(ctx context.Context, cmd *command, held *enclose.Call, 
 			k.warn(gone.Error())
 		}
 	}
-	if lost := (*enclose.LostError)(nil); err != nil && errors.As(context.Cause(guarded), &lost) {
+	if err == nil {
+		return res, nil
+	}
+	if lost := (*enclose.LostError)(nil); errors.As(context.Cause(guarded), &lost) {
 		return res, exit.With(exit.Refused, lost)
+	}
+	if stop := (*launch.StopError)(nil); errors.As(err, &stop) && stop.Reason == launch.Exposed {
+		return res, exit.With(exit.Refused, held.Lost(stop.Path))
 	}
 	return res, err
 }
@@ -243,20 +249,23 @@ func (k *call) warnOnce(ctx context.Context, list ...string) {
 	}
 }
 
-// changed fails the call because of what it left, and holds further writing calls.
-func (k *call) changed(ctx context.Context, changes []sandbox.Change) error {
+// changed fails the call because of what it left, or did while it ran, and holds further writing calls.
+// err is what became of the call otherwise. Names are those of rules: a model reads all of this.
+func (k *call) changed(ctx context.Context, held *enclose.Call, changes []sandbox.Change, err error) error {
 	var b strings.Builder
+	if lost := (*enclose.LostError)(nil); errors.As(err, &lost) {
+		fmt.Fprintf(&b, "%s: %s\nthis is not as its rules want it:", k.Tool.Name, lost)
+	} else {
+		fmt.Fprintf(&b, "%s ran, and this is not as its rules want it:", k.Tool.Name)
+	}
 	var holds []approval.Hold
 	for _, c := range changes {
-		fmt.Fprintf(&b, "\n  %s", ask.VisibleLine(c.String()))
-		name := c.Path
-		if rel, ok := wspath.WithinAbs(k.Workspace.Root(), c.Path); ok {
-			name = rel
-		}
+		b.WriteString("\n  " + held.Say(c))
+		name, _ := held.Name(c.Path)
 		holds = append(holds, approval.Hold{Path: name, Reason: c.What, Tool: k.Tool.Name})
 	}
-	err := k.Holds.Add(context.WithoutCancel(ctx), holds...)
-	return errors.Join(k.report.refuse(ReasonChanged, fmt.Errorf("%s ran, and then this was not as the rules want it:%s\nnothing was put back; writing calls in this workspace are held until a person has looked: jphost trust accept", k.Tool.Name, b.String())), exit.With(exit.Host, err))
+	b.WriteString("\nnothing was put back; writing calls in this workspace are held until a person has looked: jphost trust accept")
+	return errors.Join(k.report.refuse(ReasonChanged, errors.New(b.String())), exit.With(exit.Host, k.Holds.Add(context.WithoutCancel(ctx), holds...)))
 }
 
 // effective writes the request for another policy than the declared one.

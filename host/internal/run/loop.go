@@ -137,8 +137,8 @@ func (k *call) loop(ctx context.Context, action jptool.Action) (out launch.Outco
 // once starts the tool once.
 func (k *call) once(ctx context.Context, cmd *command) (launch.Outcome, error) {
 	res, err := k.start(ctx, cmd)
-	k.report.Starts++
-	if res != nil {
+	if res != nil { // else nothing was started
+		k.report.Starts++
 		k.report.Exit = &Ended{Code: res.Exit.Code, Signal: res.Exit.Signal, Leftover: res.Leftover}
 		k.report.Stderr = launch.Ends(res.Stderr, mostStderr)
 		k.mentioned(ctx, string(res.Stderr))

@@ -79,6 +79,9 @@ func TestOutcomes(t *testing.T) {
 			if got := content(r); got != c.want || r.Status != c.status {
 				t.Errorf("got %q with status %d: %v", got, r.Status, w.lastErr)
 			}
+			if c.name == "no program" && r.Starts != 0 {
+				t.Errorf("started %d times", r.Starts)
+			}
 			if c.status != exit.OK && r.Outcome.Message == "" {
 				t.Error("the outcome has no message")
 			}

@@ -16,7 +16,7 @@ import (
 type Want string
 
 const (
-	// StillMissing: nothing may have come to be there.
+	// StillMissing: nothing may have come to be there. While the call runs a [Watcher] looks after it.
 	StillMissing Want = "missing"
 	// NoLink: what has come to be there is no symlink, nor reached by one: the next call
 	// would find the rule's rights where it leads.
@@ -64,7 +64,8 @@ func (p *Plan) Entries() []Node {
 // Change is a check that failed.
 type Change struct {
 	Path string `json:"path"`
-	// What is appeared, disappeared, replaced, link, content, mode, name, grown or unreadable.
+	// What is appeared, disappeared, replaced, link, content, mode, name, grown or unreadable; or
+	// momentary or unwatched, which a [Watcher] has noticed.
 	What string `json:"what"`
 }
 
@@ -75,6 +76,8 @@ func (c Change) String() string {
 		"name":       "it has got another name (a hard link), under which it could be changed",
 		"grown":      "it holds more than can be compared now",
 		"unreadable": "it cannot be looked at any more",
+		"momentary":  "it was there while the call ran, and is gone again",
+		"unwatched":  "it may have been there while the call ran",
 	}
 	if s, ok := says[c.What]; ok {
 		return fmt.Sprintf("%q: %s", c.Path, s)
@@ -112,7 +115,12 @@ type Before struct {
 	// limit no change is noticed.
 	Incomplete []string
 	left       int
+	touched    []string
 }
+
+// Touched are entries that Verify found to be as they were but for the time of their last change: somebody
+// may have changed them and put them back, or has only touched them.
+func (b *Before) Touched() []string { return b.touched }
 
 // Snapshot looks at everything that checks speak of. The error names what cannot be looked at.
 func Snapshot(ctx context.Context, checks []Check) (*Before, error) {
@@ -212,6 +220,7 @@ func (m *mark) readDigest() {
 // Verify says what is not as the checks want it, by path.
 func (b *Before) Verify(ctx context.Context) []Change {
 	var out []Change
+	b.touched = nil
 	for _, c := range b.checks {
 		var now Node
 		var err error
@@ -238,6 +247,7 @@ func (b *Before) Verify(ctx context.Context) []Change {
 			}
 		}
 	}
+	slices.Sort(b.touched)
 	slices.SortFunc(out, func(x, y Change) int { return strings.Compare(x.Path+"\x00"+x.What, y.Path+"\x00"+y.What) })
 	return slices.Compact(out)
 }
@@ -286,9 +296,15 @@ func (b *Before) compare(ctx context.Context, top string) []Change {
 			out = append(out, Change{p, "mode"})
 		case n.Kind == File && n.links > old.links:
 			out = append(out, Change{p, "name"})
-		case n.Kind == Dir || old.same(n):
+		case old.same(n):
+		case n.Kind == Dir:
+			if !slices.ContainsFunc(b.opened, func(o string) bool { return path.Dir(o) == p }) {
+				b.touched = append(b.touched, p)
+			}
 		case old.size != n.size, old.read && n.read && old.digest != n.digest, !old.read || !n.read:
 			out = append(out, Change{p, "content"})
+		default:
+			b.touched = append(b.touched, p)
 		}
 	}
 	for p := range b.marks {

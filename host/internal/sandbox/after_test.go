@@ -123,6 +123,44 @@ func TestVerify(t *testing.T) {
 	}
 }
 
+// TestTouched: what was put back is no change, and is told all the same.
+func TestTouched(t *testing.T) {
+	for name, change := range map[string]func(t *testing.T, dir string){
+		"": func(t *testing.T, dir string) {
+			_, err := os.ReadFile(dir + "/hooks/a")
+			do(t, err)
+			do(t, os.WriteFile(dir+"/hooks/open/x", []byte("two"), 0o644))
+			do(t, os.WriteFile(dir+"/hooks/open/new", nil, 0o644))
+		},
+		"hooks/a": func(t *testing.T, dir string) {
+			for _, text := range []string{"two", "one"} {
+				do(t, os.WriteFile(dir+"/hooks/a", []byte(text), 0o644))
+			}
+		},
+		"hooks/sub": func(t *testing.T, dir string) {
+			do(t, os.WriteFile(dir+"/hooks/sub/new", nil, 0o644))
+			do(t, os.Remove(dir+"/hooks/sub/new"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := jptooltest.TempRoot(t)
+			jptooltest.Tree(t, dir, "file hooks/a one", "dir hooks/sub", "file hooks/open/x one")
+			before, err := sandbox.Snapshot(context.Background(), []sandbox.Check{
+				{Path: dir + "/hooks", Want: sandbox.Unchanged, Node: node(t, dir+"/hooks")},
+				{Path: dir + "/hooks/open", Want: sandbox.Opened, Node: node(t, dir+"/hooks/open")},
+			})
+			do(t, err)
+			change(t, dir)
+			if c := before.Verify(context.Background()); len(c) > 0 {
+				t.Errorf("changes: %v", c)
+			}
+			if got := strings.ReplaceAll(strings.Join(before.Touched(), ", "), dir+"/", ""); got != name {
+				t.Errorf("touched: %q", got)
+			}
+		})
+	}
+}
+
 // TestVerifyTooMuch: what is beyond the limit is said, and is no change.
 func TestVerifyTooMuch(t *testing.T) {
 	dir := jptooltest.TempRoot(t)

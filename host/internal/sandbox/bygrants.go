@@ -35,11 +35,12 @@ func (h *holding) open() {
 
 // compare has a protected place looked at after the call.
 func (h *holding) compare(s *spot) {
-	c := Check{Path: s.Abs, Want: StillMissing}
-	if !s.missing() {
-		c = Check{Path: s.Abs, Want: Unchanged, Node: s.node}
+	if s.missing() {
+		h.after = append(h.after, Check{Path: s.Abs, Want: StillMissing})
+		s.by = append(s.by, "watched")
+		return
 	}
-	h.after = append(h.after, c)
+	h.after = append(h.after, Check{Path: s.Abs, Want: Unchanged, Node: s.node})
 	s.by = append(s.by, "check after the call")
 }
 
@@ -117,7 +118,7 @@ func (h *holding) place() {
 			h.lacking(s, fmt.Sprintf("that it is not changed (%s)", left),
 				h.noPrivateTree()+"; it is compared after the call", h.remedyPrivate(), false)
 		default:
-			h.lacking(s, denied(left, s.Abs), "programs need it to start", h.remedyPrivate(), s.itself(left))
+			h.lacking(s, denied(left, h.name(s.Abs)), otherwise(left), h.remedyPrivate(), s.itself(left))
 		}
 	}
 }

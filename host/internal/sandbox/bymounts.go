@@ -109,7 +109,7 @@ func (h *holding) cover(s *spot) {
 	}
 	h.mount(s, keep, before|grant)
 	if s.extra&^s.most != 0 && h.governing(s.Abs) != nil {
-		h.lacking(s, denied(s.extra&^s.most, s.Abs), "programs need it to start",
+		h.lacking(s, denied(s.extra&^s.most, h.name(s.Abs)), otherwise(s.extra&^s.most),
 			fmt.Sprintf("grant it: { path = %q, %s }", h.name(s.Abs), caps(s.extra|s.most)), s.itself(s.extra&^s.most))
 	}
 }
@@ -188,15 +188,23 @@ func (s *spot) because(h *holding, taken jptool.Caps, why, remedy string) {
 }
 
 // denied names a refusal that is not held.
-func denied(caps jptool.Caps, abs string) string {
-	return fmt.Sprintf("that %s is denied on %q", caps, abs)
+func denied(caps jptool.Caps, name string) string {
+	return fmt.Sprintf("that %s is denied on %q", caps, name)
+}
+
+// otherwise is why something is granted whatever the rules of the workspace say.
+func otherwise(caps jptool.Caps) string {
+	if caps&jptool.Write != 0 { // no program needs that to start
+		return "a path that sandbox.paths or a flag grants holds it"
+	}
+	return "programs need it to start, or a path that sandbox.paths or a flag grants holds it"
 }
 
 // outside is for rules on what lies in no tree: they can only deny.
 func (h *holding) outside(s *spot) {
 	s.e = 0
 	if left := h.above(s.Abs) | s.extra | h.runtime[s.Abs]; left != 0 && !s.missing() {
-		h.lacking(s, denied(left, s.Abs), "programs need it to start", "", false)
+		h.lacking(s, denied(left, h.name(s.Abs)), otherwise(left), "", false)
 	}
 }
 
@@ -216,25 +224,39 @@ func (h *holding) nothingThere(s *spot) {
 	if makeable && failed == nil {
 		h.make = append(h.make, s.Abs)
 	}
-	s.why = "nothing is there, so that what holds above it holds"
 	s.remedy = "create it first"
-	if failed != nil {
-		s.why = fmt.Sprintf("it cannot be made (%v), so that what holds above it holds", failed)
-	} else if h.facts.node(parent).Kind == Dir {
+	if failed == nil && h.facts.node(parent).Kind == Dir {
 		s.remedy = fmt.Sprintf("create it first; a directory is made for the call when it is written %q", h.name(s.Abs)+"/")
 	}
+	defer func() {
+		s.why = "nothing is there"
+		if failed != nil {
+			s.why = fmt.Sprintf("it cannot be made (%v)", failed)
+		}
+		switch {
+		case s.e == 0:
+			s.why += ", and nothing of what it grants is granted above it"
+		case s.e == above:
+			s.why += ", so that what holds above it holds"
+		default:
+			s.why += ", so that only what is granted above it as well holds"
+		}
+	}()
 	switch {
 	case !creatable:
 		// Whatever the rule takes, nothing can come to be there.
 	case s.e != above:
 		s.e &^= jptool.Create
 		h.after = append(h.after, Check{Path: s.Abs, Want: StillMissing})
-		s.by = append(s.by, "check after the call")
-		h.lacking(s, "that nothing is created there", "nothing is there to hold; it is looked for after the call", "", true)
+		s.by = append(s.by, "watched")
+		h.lacking(s, "that nothing is created there", watchedFor, "", true)
 	case s.most != 0 || s.Caps != 0:
 		h.after = append(h.after, Check{Path: s.Abs, Want: NoLink})
 	}
 }
+
+// watchedFor is why nothing keeps a path missing.
+const watchedFor = "nothing is there to mount anything on; the call is ended when something appears"
 
 // creatable reports whether the tool may make the first of the missing components of a path.
 func (h *holding) creatable(p string) bool {
@@ -261,7 +283,7 @@ func (h *holding) pinAll(skip func(*spot) bool) {
 		if h.facts.node(p).Kind == Missing && h.creatable(p) {
 			h.after = append(h.after, Check{Path: p, Want: StillMissing})
 			h.lacking(nil, fmt.Sprintf("that nothing is created at %q, which is pinned", h.name(p)),
-				"nothing is there to hold; it is looked for after the call", "", true)
+				watchedFor, "", true)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 type Options struct {
 	// Required refuses a call that cannot be held exactly (sandbox.mode = "required").
 	Required bool
-	// Tier forces TierLandlock or TierNamespace; "" takes the cheapest exact one.
+	// Tier forces TierLandlock or TierNamespace; "" takes the cheapest one that will do.
 	Tier Tier
 	// Runtime is what the program needs to start; its nodes exist. Devices are nodes
 	// below /dev.
@@ -176,7 +176,9 @@ func Fit(d *policy.Declared, facts *Facts, m Machine, o Options) (*Fitted, error
 	return f, nil
 }
 
-// choose fits for the cheapest tier that is exact, or the one that is forced.
+// choose fits for the cheapest tier that is exact and holds metadata, or the one that is forced. Landlock
+// has no right for modes, owners, times and attributes: where nothing may be written the system call filter
+// refuses to change them altogether, else only a private tree keeps those of everything else.
 func (in *input) choose() (*holding, Tier) {
 	if in.machine.Landlock == 0 {
 		h := in.holding()
@@ -186,7 +188,7 @@ func (in *input) choose() (*holding, Tier) {
 	h := in.holding()
 	h.byMounts()
 	switch plain := len(h.covers) == 0 && len(h.pins) == 0; {
-	case in.noPrivateTree() == "" && (!plain || !in.machine.Alone() || in.options.Tier == TierNamespace):
+	case in.noPrivateTree() == "" && (!plain || h.writes() || !in.machine.Alone() || in.options.Tier == TierNamespace):
 		h.freeze()
 		return h, TierNamespace
 	case plain:
@@ -195,6 +197,22 @@ func (in *input) choose() (*holding, Tier) {
 	h = in.holding()
 	h.byGrants()
 	return h, TierLandlock
+}
+
+// writes reports whether something may be written anywhere. The private directory of the call does not
+// count, nor does what is handed down: neither is a grant.
+func (h *holding) writes() bool {
+	for _, caps := range h.grants {
+		if caps&jptool.Write != 0 {
+			return true
+		}
+	}
+	for _, caps := range h.runtime {
+		if caps&jptool.Write != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // Alone reports whether Landlock and the filter hold, without namespaces, all that no rule

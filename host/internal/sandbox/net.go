@@ -44,9 +44,16 @@ func (h *holding) net(p *Plan) {
 	ports = slices.Compact(ports)
 	if p.Tier == TierNone || p.ABI < NetABI {
 		why, remedy := older(NetABI)
+		if p.Tier == TierNone {
+			why, remedy = h.machine.Lacks("landlock")
+		}
 		h.lacking(nil, fmt.Sprintf("that only these ports are connected to: %v", ports), why, remedy, false)
 	} else {
 		p.Net.Ports = ports
+	}
+	only := "the operating system knows TCP ports only"
+	if p.Tier == TierNone {
+		only = strings.TrimPrefix(Nothing, "anything: ")
 	}
 	finer := false // than ports
 	for i := range rules {
@@ -55,10 +62,10 @@ func (h *holding) net(p *Plan) {
 		finer = finer || closes || r.Allow && (r.Host != "*" || r.PathPrefix != nil || r.Scheme != nil || r.Port == nil)
 	}
 	if finer {
-		h.lacking(nil, "hosts, schemes and paths of requests", "only ports are held by the operating system",
+		h.lacking(nil, "hosts, schemes and paths of requests", only,
 			"allow no network where that matters", false)
 	}
-	h.lacking(nil, "datagrams: what may be reached by UDP", "only TCP ports are held by the operating system",
+	h.lacking(nil, "datagrams: what may be reached by UDP", only,
 		"allow no network where that matters", false)
 }
 

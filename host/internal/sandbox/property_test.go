@@ -238,7 +238,7 @@ func TestAgreement(t *testing.T) {
 					if may && !check(declared, q) {
 						t.Fatalf("%s %s is allowed and was not declared\n%s", q.need, q.path, show(f))
 					}
-					if may != can && !(can && watched(f, q)) {
+					if may != can && !(can && watched(s.d, f, q)) {
 						t.Fatalf("%s %s (%s): the check says %v, the kernel %v\ndeclared %s\n%s", q.need, q.path, q.abs, may, can, rulesText(s.d.Access), show(f))
 					}
 				}
@@ -280,7 +280,7 @@ func held(t *rapid.T, k *kernel, f *sandbox.Fitted) {
 
 // watched reports whether the kernel doing more than the check allows is looked for after
 // the call, or named as not enforced because a program needs it.
-func watched(f *sandbox.Fitted, q question) bool {
+func watched(d *policy.Declared, f *sandbox.Fitted, q question) bool {
 	for _, c := range f.After {
 		switch {
 		case c.Want == sandbox.StillMissing && (c.Path == q.abs || strings.HasPrefix(q.abs, c.Path+"/")):
@@ -300,7 +300,14 @@ func watched(f *sandbox.Fitted, q question) bool {
 	}
 	for _, n := range f.NotEnforced {
 		for _, p := range above(q.abs) {
-			if n.Why == "programs need it to start" && strings.HasSuffix(n.What, fmt.Sprintf("on %q", p)) {
+			name, known := d.WirePath(p)
+			switch {
+			case !known:
+				name = p
+			case name == "":
+				name = "."
+			}
+			if strings.Contains(n.Why, "sandbox.paths or a flag") && strings.HasSuffix(n.What, fmt.Sprintf("on %q", name)) {
 				return true
 			}
 		}

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/jptool"
@@ -34,7 +35,7 @@ func (h *holding) split(limit, fixed map[string]jptool.Caps) {
 			made, complete = sp.spread(s, taken, s.Abs)
 		}
 		s.e &^= taken
-		s.why = fmt.Sprintf("%s, and Landlock alone cannot: %s", by, h.noPrivateTree())
+		s.why = fmt.Sprintf("%s, and Landlock alone cannot enforce that: %s", by, h.noPrivateTree())
 		s.remedy = h.remedyPrivate() + ", or grant the entries one by one"
 		if tangled {
 			s.why += "; several mounts reach it, and a grant on one of its entries would hold under one name only"
@@ -81,22 +82,40 @@ func (sp *splitting) lost(dir string, caps jptool.Caps) (taken jptool.Caps, why 
 			taken |= caps & move
 		}
 	}
-	var by *spot
+	var by []string
+	var named jptool.Caps
 	for _, p := range sp.whole {
-		if p.Abs != dir && Holds(dir, p.Abs) && p.node.Kind != Link && !p.SelfProtection && caps&^p.e != 0 {
-			taken |= caps &^ p.e
-			by = p
+		if p.Abs == dir || !Holds(dir, p.Abs) || p.node.Kind == Link || p.SelfProtection || caps&^p.e == 0 {
+			continue
+		}
+		taken |= caps &^ p.e
+		if own := caps &^ p.most; own != 0 { // else it lost that itself, to a rule that is named too
+			by = append(by, fmt.Sprintf("%s takes away %s", first(sp.rule(p)), own))
+			named |= own
 		}
 	}
 	if taken != 0 {
 		// The entries that are granted something of their own must stay in place.
 		taken |= caps & entryCaps
 	}
-	if by == nil {
-		return taken, fmt.Sprintf("with %s what rules below it depend on could be moved", taken)
+	if n := len(by) - few; n > 0 {
+		by = append(by[:few], fmt.Sprintf("%d more rules do so too", n))
 	}
-	return taken, fmt.Sprintf("%s takes away %s below it", first(sp.rule(by)), taken)
+	why = strings.Join(by, "; ")
+	if why != "" {
+		why += " below it"
+	}
+	if more := taken &^ named; more != 0 {
+		if why != "" {
+			why += ", and "
+		}
+		why += fmt.Sprintf("with %s what rules below it depend on could be moved", more)
+	}
+	return taken, why
 }
+
+// few rules are named, of those that take something away.
+const few = 3
 
 func first(text, _ string) string { return text }
 

@@ -2,4 +2,4 @@
 
 package sandbox
 
-func watch([]Node) (*Watcher, error) { return nil, ErrNoWatch }
+func watch(Watched) (*Watcher, error) { return nil, ErrNoWatch }

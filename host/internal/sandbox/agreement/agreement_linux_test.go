@@ -73,7 +73,8 @@ func (c *counts) enough(t *testing.T, want int) {
 	}
 }
 
-// waysOf are the ways that this machine has to hold a policy exactly.
+// waysOf are the ways that this machine has to hold a policy exactly. What writes is held by Landlock alone
+// where there are no namespaces; scenes differ in whether that has to replace grants by others.
 func waysOf(m sandbox.Machine) map[string]way {
 	have, _ := m.Tiers()
 	ways := map[string]way{}
@@ -81,7 +82,7 @@ func waysOf(m sandbox.Machine) map[string]way {
 	bare.Namespaces, bare.Why = false, map[string]string{"namespaces": "they are not to be used here"}
 	// Where something is said not to be held, it would be a disagreement.
 	if slices.Contains(have, sandbox.TierLandlock) && m.Alone() {
-		ways["landlock"] = way{m, sandbox.Options{}, sandbox.TierLandlock}
+		ways["landlock"] = way{bare, sandbox.Options{}, sandbox.TierLandlock}
 		ways["replacement"] = way{bare, sandbox.Options{}, sandbox.TierLandlock}
 	}
 	if slices.Contains(have, sandbox.TierNamespace) && m.Landlock >= sandbox.TruncateABI {

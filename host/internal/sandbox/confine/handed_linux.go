@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/jptool"
 	"golang.org/x/sys/unix"
 )
 
 // admit refuses descriptors that lead past the private tree. They belong to the host's tree,
 // where the covers do not lie: below a directory, and by opening a file again through
-// /proc/self/fd, a program could do all that the grants above a cover allow.
+// /proc/self/fd, a program could do all that the grants above a cover allow. Where they allow no more than
+// the cover leaves, nothing is lost by that.
 func (w *writer) admit(to int, file *os.File) error {
 	if w.plan.Tier != sandbox.TierNamespace {
 		return nil // Landlock judges by where things are, not by how they are reached
@@ -39,15 +41,40 @@ func (w *writer) admit(to int, file *os.File) error {
 	if err := errors.Join(err, err2); err != nil {
 		return fmt.Errorf("looking at %s: %w", name, err)
 	}
-	access := flags & unix.O_ACCMODE
+	have := [...]jptool.Caps{unix.O_RDONLY: jptool.Read, unix.O_WRONLY: jptool.Update, unix.O_RDWR: jptool.Read | jptool.Update}[min(flags&unix.O_ACCMODE, unix.O_RDWR)]
 	// The kernel's mark on a name that is gone may also be a part of one that is not.
 	for _, p := range []string{at, strings.TrimSuffix(at, " (deleted)")} {
 		c := w.coverOf(p)
-		if c != nil && (c.Hide && access != unix.O_RDWR || c.ReadOnly && access == unix.O_RDONLY || c.NoExec && st.Mode&0o111 != 0) {
+		if c == nil {
+			continue
+		}
+		var withheld jptool.Caps
+		if c.Hide {
+			withheld |= jptool.Read | jptool.Update
+		}
+		if c.ReadOnly {
+			withheld |= jptool.Update
+		}
+		if c.NoExec && st.Mode&0o111 != 0 {
+			withheld |= jptool.Execute
+		}
+		if w.granted(p)&withheld&^have != 0 {
 			return fmt.Errorf("%s is %q, which the rules withhold, and a program could open it again with the rights around it\nhand it down through a pipe: cat FILE | …", name, at)
 		}
 	}
 	return nil
+}
+
+// granted is what Landlock allows at a path, whatever is mounted there.
+func (w *writer) granted(p string) (caps jptool.Caps) {
+	for _, list := range [][]sandbox.Grant{w.plan.Grants, w.plan.Runtime} {
+		for i := range list {
+			if sandbox.Holds(list[i].Path, p) {
+				caps |= list[i].Caps
+			}
+		}
+	}
+	return caps
 }
 
 // coverOf is the innermost cover over a path, or nil.

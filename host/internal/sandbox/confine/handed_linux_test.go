@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
 )
 
@@ -18,6 +19,7 @@ func TestHandedDown(t *testing.T) {
 			ws := jptooltest.OpenRoot(t)
 			path := write(t, filepath.Join(ws, strings.TrimSuffix(name, ", removed")), "read me\n", 0o644)
 			p := plan(t, sandbox.TierNamespace, ws)
+			p.Grants = []sandbox.Grant{grant(t, ws, all)} // of which the cover is to take something
 			file, err := os.Open(path)
 			if err != nil {
 				t.Fatal(err)
@@ -38,6 +40,60 @@ func TestHandedDown(t *testing.T) {
 			cmd.Stdin = file
 			if res, err := run(t, p, cmd); err == nil || !strings.Contains(err.Error(), "which the rules withhold") {
 				t.Errorf("%v, %+v", err, res)
+			}
+		})
+	}
+}
+
+// What a cover leaves is handed down where the grants above it allow no more: a file that may only be read,
+// beside a directory that may be written.
+func TestHandedDownWhereNothingIsWithheld(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		above   jptool.Caps
+		cover   sandbox.Cover
+		flags   int
+		refused bool
+	}{
+		{"read-only, read above", r, sandbox.Cover{ReadOnly: true}, os.O_RDONLY, false},
+		{"read-only, written above", all, sandbox.Cover{ReadOnly: true}, os.O_RDONLY, true},
+		{"read-only, handed to be written", all, sandbox.Cover{ReadOnly: true}, os.O_RDWR, false},
+		{"hidden, read above", r, sandbox.Cover{Hide: true}, os.O_RDONLY, false},
+		{"hidden, written above", all, sandbox.Cover{Hide: true}, os.O_RDONLY, true},
+		{"hidden, handed to be written", all, sandbox.Cover{Hide: true}, os.O_RDWR, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ws := jptooltest.OpenRoot(t)
+			path := write(t, filepath.Join(ws, "guide"), "read me\n", 0o644)
+			p := plan(t, sandbox.TierNamespace, ws)
+			p.Grants = []sandbox.Grant{grant(t, ws, c.above)}
+			c.cover.Node = node(t, path)
+			p.Covers = append(p.Covers, c.cover)
+			file, err := os.OpenFile(path, c.flags, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close()
+			cmd := sh(p, "cat")
+			cmd.Stdin = file
+			res, err := run(t, p, cmd)
+			if refused := err != nil && strings.Contains(err.Error(), "which the rules withhold"); refused != c.refused || !refused && (err != nil || res.out != "read me") {
+				t.Errorf("%v, %+v", err, res)
+			}
+			if c.refused {
+				return
+			}
+			// By opening it again the program gains nothing.
+			file2, err := os.OpenFile(path, c.flags, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file2.Close()
+			again := sh(p, "echo more >> /proc/self/fd/0")
+			again.Stdin = file2
+			res, err = run(t, p, again)
+			if wrote := err == nil && res.status.ExitStatus() == 0; wrote != (c.flags == os.O_RDWR) {
+				t.Errorf("written by opening it again: %v: %v, %+v", wrote, err, res)
 			}
 		})
 	}
