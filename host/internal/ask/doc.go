@@ -6,13 +6,19 @@
 //
 // Text of others (names, paths, questions of tools, diffs) cannot steer the terminal or pass
 // for the host's own words: control characters, bidirectional overrides and blank look-alikes are
-// written out, and what a tool says stands behind a bar. It does not help against letters
-// that merely look like other letters, nor against a text that lies in plain words.
+// written out, and every row of it stands behind a bar, counted in the cells of this terminal. Only the host's own words
+// begin at the first column; where they go on in a further row, that row has the bar as well. The line that is
+// answered names what it is about.
+//
+// It does not help against letters that merely look like other letters, against a text that lies in plain
+// words, on terminals that move letters written from right to left across the row, and when
+// somebody makes the window narrower while the question stands.
 package ask
 
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
 var (
@@ -46,16 +52,24 @@ type Prompter interface {
 
 // Message is what is shown before a question is asked.
 type Message struct {
-	// Body is the host's own text; values of others in it went through [Visible].
+	// Body is the host's own text; values of others in it went through [Visible], and none begins a line.
 	Body string
-	// Quoted is the text of somebody else; each line of it is shown behind a bar.
+	// Quoted is the text of somebody else; each row of it is shown behind a bar.
 	Quoted string
+	// Then follows in the same way.
+	Then []Message
+}
+
+// Whole reports whether nothing of the message is left out when it is shown.
+func (m Message) Whole() bool {
+	return Whole(m.Quoted) && !slices.ContainsFunc(m.Then, func(t Message) bool { return !t.Whole() })
 }
 
 // BoolQuestion is a yes-or-no question.
 type BoolQuestion struct {
 	Message
-	// Prompt is the line that ends in the answer, such as "Approve?".
+	// Prompt is the line that ends in the answer, such as "Let t create a.txt?"; values of others in it went
+	// through [Name].
 	Prompt string
 	// Default is the answer to an empty line; nil means that there is none.
 	Default *bool
