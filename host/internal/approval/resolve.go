@@ -75,7 +75,7 @@ func Question(r Request, was Decision) ask.BoolQuestion {
 		return ask.BoolQuestion{
 			Message: ask.Message{Body: fmt.Sprintf("Symlink `%s` retargeted:\n  was: %s\n  now: %s\n",
 				ask.Visible(r.RulePath), ask.Visible(was.Previous), ask.Visible(r.Target)) + caution(r)},
-			Prompt:  "Allow new target?",
+			Prompt:  "Allow new target of " + ask.Name(r.RulePath) + tools(r) + "?",
 			Default: ask.No(),
 		}
 	}
@@ -86,8 +86,20 @@ The target binding will be remembered. Capability changes through
 config edits do not re-prompt while the target is unchanged.
 
 `},
-		Prompt:  "Approve?",
+		Prompt:  "Approve " + ask.Name(r.RulePath) + tools(r) + "?",
 		Default: ask.No(),
+	}
+}
+
+// tools names whom an approval is for.
+func tools(r Request) string {
+	switch n := len(r.Grants); n {
+	case 0:
+		return ""
+	case 1:
+		return " for " + ask.Name(r.Grants[0].Tool)
+	default:
+		return fmt.Sprintf(" for %s and %d more", ask.Name(r.Grants[0].Tool), n-1)
 	}
 }
 

@@ -112,6 +112,9 @@ func (t *Trust) update(ctx context.Context, change func(*trustFile)) error {
 // ErrNotTrusted: the repository's own config asks for more than was accepted.
 var ErrNotTrusted = errors.New("this workspace's own config widens access and was not accepted")
 
+// tooMuch is what to do where a question could not show everything.
+const tooMuch = "look at all of it with: jphost trust show\nand accept it with: jphost trust accept --digest DIGEST"
+
 // Require checks the settings, asks for them as a difference when they are new, and
 // remembers a yes. Anything else is an error: ErrNotTrusted with the difference and what to
 // do, or what went wrong.
@@ -120,11 +123,11 @@ func (t *Trust) Require(ctx context.Context, p ask.Prompter, now []Setting) erro
 	if trusted || err != nil {
 		return err
 	}
-	answer, err := p.Bool(ctx, ask.BoolQuestion{
-		Message: ask.Message{Body: d.Question()},
-		Prompt:  "Accept these settings?",
-		Default: ask.No(),
-	})
+	q := d.Question()
+	if !q.Whole() && ask.Absent(p) == nil {
+		return fmt.Errorf("%w: that is too much to be shown in a question\n%s", ErrNotTrusted, tooMuch)
+	}
+	answer, err := p.Bool(ctx, q)
 	if err != nil && !errors.Is(err, ask.ErrNoTerminal) {
 		return err
 	}

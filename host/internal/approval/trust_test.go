@@ -149,16 +149,43 @@ func TestCommandsStandLast(t *testing.T) {
 	for i := range 300 {
 		list = append(list, approval.Setting{Key: fmt.Sprintf("conversation.tools.z%d.run", i), Value: `"unattended"`, File: ".jp.toml"})
 	}
-	text := approval.Diff(nil, list).Question()
-	if !strings.HasSuffix(text, "\nsettings: 301; programs that they start:\n  conversation.tools.a.command = \"curl evil\"   (.jp.toml:3)\n") {
-		t.Error(text[len(text)-300:])
+	q := approval.Diff(nil, list).Question()
+	if last := q.Then[len(q.Then)-1]; last.Quoted != "conversation.tools.a.command = \"curl evil\"   (.jp.toml:3)\n" || q.Prompt != "Accept these 301 settings of .jp.toml?" || q.Default == nil || *q.Default {
+		t.Errorf("%+v", q)
 	}
-	if text := approval.Diff(nil, list[1:3]).Question(); !strings.HasSuffix(text, "\nsettings: 2\n") {
-		t.Error(text)
+	// What is seen at a glance is said once.
+	for n, want := range map[int]string{1: "Accept this setting of .jp.toml?", 2: "Accept these 2 settings of .jp.toml?"} {
+		if q := approval.Diff(nil, list[:n]).Question(); len(q.Then) > 0 || strings.Count(q.Quoted, "curl") != 1 || q.Prompt != want {
+			t.Errorf("%+v", q)
+		}
 	}
-	if text := approval.Diff(nil, list[:1]).Question(); strings.Count(text, "curl") != 1 {
-		t.Error(text)
+}
+
+// A text of a cloned repository cannot push one command out of sight with another.
+func TestLongCommandsAreCut(t *testing.T) {
+	list := []approval.Setting{{Key: "conversation.tools.a.command", Value: `"sh -c 'touch EVIL'"`, File: ".jp.toml"}}
+	for i := range 4 {
+		list = append(list, approval.Setting{Key: fmt.Sprintf("conversation.tools.b%d.command", i), Value: "\"x" + strings.Repeat(" ", 900) + "x\"", File: ".jp.toml"})
 	}
+	q := approval.Diff(nil, list).Question()
+	last := q.Then[len(q.Then)-1].Quoted
+	if !strings.Contains(last, "touch EVIL") || len(last) > 1600 || !strings.Contains(last, "more bytes") {
+		t.Errorf("%d bytes: %s", len(last), last)
+	}
+}
+
+// Settings that a question could not show whole are not accepted by one.
+func TestNobodyAcceptsUnseenSettings(t *testing.T) {
+	trust := approval.OpenTrust(statetest.Dir(t, t.TempDir(), nil), nil)
+	var list []approval.Setting
+	for i := range 2000 {
+		list = append(list, approval.Setting{Key: fmt.Sprintf("conversation.tools.z%d.run", i), Value: `"unattended"`, File: ".jp.toml"})
+	}
+	yes := &person{yes: true}
+	if err := trust.Require(ctx, yes, list); !errors.Is(err, approval.ErrNotTrusted) || yes.asked != nil || !strings.Contains(err.Error(), "--digest") {
+		t.Errorf("%v", err)
+	}
+	must(t, trust.Require(ctx, yes, list[:100]))
 }
 
 func TestHolds(t *testing.T) {

@@ -24,11 +24,19 @@ import (
 var (
 	// ErrNoTerminal: there is nobody to ask. Callers deny.
 	ErrNoTerminal = errors.New("there is no terminal to ask on")
+	// ErrNoInput is the ErrNoTerminal of --no-input, which may well be given on a terminal.
+	ErrNoInput error = noInput{}
 	// ErrCancelled: the person ended the question (Ctrl-C, Ctrl-D) or gave no usable answer.
 	ErrCancelled = errors.New("cancelled")
 	// ErrInterrupted is the ErrCancelled of Ctrl-C, by which people mean the command.
 	ErrInterrupted error = interrupted{}
 )
+
+type noInput struct{}
+
+func (noInput) Error() string { return "--no-input allows no questions" }
+
+func (noInput) Unwrap() error { return ErrNoTerminal }
 
 type interrupted struct{}
 
@@ -106,28 +114,40 @@ type EditQuestion struct {
 	Suffix string
 }
 
-// None is the Prompter of a host without a terminal.
-type None struct{}
-
-// Bool fails with ErrNoTerminal.
-func (None) Bool(context.Context, BoolQuestion) (BoolAnswer, error) {
-	return BoolAnswer{}, ErrNoTerminal
+// None is the Prompter of a host that has nobody to ask.
+type None struct {
+	// Why wraps ErrNoTerminal; nil is ErrNoTerminal.
+	Why error
 }
 
-// Select fails with ErrNoTerminal.
-func (None) Select(context.Context, SelectQuestion) (int, error) { return -1, ErrNoTerminal }
+func (n None) err() error {
+	if n.Why == nil {
+		return ErrNoTerminal
+	}
+	return n.Why
+}
 
-// Text fails with ErrNoTerminal.
-func (None) Text(context.Context, TextQuestion) (string, error) { return "", ErrNoTerminal }
+// Bool fails.
+func (n None) Bool(context.Context, BoolQuestion) (BoolAnswer, error) {
+	return BoolAnswer{}, n.err()
+}
 
-// Edit fails with ErrNoTerminal.
-func (None) Edit(context.Context, EditQuestion) (string, error) { return "", ErrNoTerminal }
+// Select fails.
+func (n None) Select(context.Context, SelectQuestion) (int, error) { return -1, n.err() }
 
-// Nobody reports whether p is a Prompter that has nobody to ask, so that nothing needs to be prepared
-// for a question.
-func Nobody(p Prompter) bool {
-	_, none := p.(None)
-	return none
+// Text fails.
+func (n None) Text(context.Context, TextQuestion) (string, error) { return "", n.err() }
+
+// Edit fails.
+func (n None) Edit(context.Context, EditQuestion) (string, error) { return "", n.err() }
+
+// Absent says why p is a Prompter that has nobody to ask, so that nothing needs to be prepared for a
+// question; it is nil when there may be somebody.
+func Absent(p Prompter) error {
+	if none, ok := p.(None); ok {
+		return none.err()
+	}
+	return nil
 }
 
 // No is the default of questions that grant something.

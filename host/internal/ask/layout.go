@@ -88,19 +88,27 @@ type layout struct {
 func newLayout(columns int) *layout { return &layout{columns: max(columns, leastColumns)} }
 
 // line writes one line, whose characters are all plainly visible, in as many rows as it takes: the first
-// one behind first, the others behind the bar.
-func (l *layout) line(first, text string) {
+// one behind first, the others behind the bar. Rows end at the width, or, if soft, behind a blank near it.
+func (l *layout) line(first, text string, soft bool) {
 	room := l.columns - 1 // some terminals break a row that just fits
 	prefix, used := first, len(first)
 	start, at := 0, 0
+	blank, after := 0, 0 // where the row could end, and what of it would be used by then
 	for at < len(text) {
 		n, cells := cluster(text[at:])
 		if used+cells > room {
-			l.row(prefix, text[start:at])
-			start, prefix, used = at, bar, len(bar)
+			end, kept := at, used
+			if soft && blank > start && after > room/2 {
+				end, kept = blank, after
+			}
+			l.row(prefix, text[start:end])
+			prefix, used, start = bar, len(bar)+used-kept, end
 		}
 		at += n
 		used += cells
+		if text[at-n] == ' ' {
+			blank, after = at, used
+		}
 	}
 	l.row(prefix, text[start:])
 }
@@ -177,16 +185,16 @@ func (l *layout) message(m Message) {
 			for i := range cells {
 				cells[i] = short(cells[i], maxLine)
 			}
-			l.line("", expand(strings.Join(cells, "\t")))
+			l.line("", expand(strings.Join(cells, "\t")), true)
 		}
 	}
 	if m.Quoted != "" {
 		text := cut(m.Quoted)
 		for line := range strings.SplitSeq(strings.TrimRight(VisibleText(text), "\n"), "\n") {
-			l.line(bar, expand(line))
+			l.line(bar, expand(line), false)
 		}
 		if more := len(m.Quoted) - len(text); more > 0 {
-			l.line("", fmt.Sprintf("(%d more bytes are not shown)", more))
+			l.line("", fmt.Sprintf("(%d more bytes are not shown)", more), true)
 		}
 	}
 	for _, then := range m.Then {
@@ -218,14 +226,14 @@ func screen(m Message, list []string, prompt string, columns, rows int) (above, 
 	l := newLayout(columns)
 	l.message(m)
 	for _, item := range list {
-		l.line("", item)
+		l.line("", item, true)
 	}
 	q := newLayout(columns - answerCells)
-	q.line("", VisibleLine(prompt))
+	q.line("", VisibleLine(prompt), true)
 	if n := l.rows; n+q.rows > rows {
-		l.line("", fmt.Sprintf("(%d rows in all; the screen has %d)", n, rows))
+		l.line("", fmt.Sprintf("(%d rows in all; the screen has %d)", n, rows), true)
 		head, _, _ := strings.Cut(m.Body, "\n")
-		l.line("", short(head, maxName))
+		l.line("", short(head, maxName), true)
 	}
 	return l.b.String(), strings.TrimSuffix(q.b.String(), "\n")
 }

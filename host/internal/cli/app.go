@@ -175,7 +175,7 @@ func (a *app) openTerminal() ask.Prompter {
 	stdin, _ := a.stdin.(*os.File)
 	stderr, _ := a.out.stderr.(*os.File)
 	if a.global.NoInput {
-		return ask.None{}
+		return ask.None{Why: ask.ErrNoInput}
 	}
 	t, err := ask.Open(stdin, stderr, ask.Options{Getenv: a.getenv, PrivateDir: func() (string, error) {
 		p, err := a.open()
@@ -187,8 +187,9 @@ func (a *app) openTerminal() ask.Prompter {
 	if err != nil {
 		if !errors.Is(err, ask.ErrNoTerminal) {
 			a.out.warn(fmt.Sprintf("the terminal cannot be used: %v", err))
+			err = nil
 		}
-		return ask.None{}
+		return ask.None{Why: err}
 	}
 	return t
 }

@@ -125,9 +125,9 @@ func (c *approvalsApproveCmd) Run(a *app) error {
 		return exit.With(exit.Refused, err)
 	case err != nil:
 		return exit.With(exit.Host, err)
-	case !res.Approved && ask.Nobody(a.ask()):
-		return exit.Errorf(exit.Refused, "there is no terminal to ask on\nif %s may lead to %s: jphost approvals approve %s --target %s",
-			ask.Visible(entry), ask.Visible(target), ask.Word(entry), ask.Word(target))
+	case !res.Approved && ask.Absent(a.ask()) != nil:
+		return exit.Errorf(exit.Refused, "%w\nif %s may lead to %s: jphost approvals approve %s --target %s",
+			ask.Absent(a.ask()), ask.Visible(entry), ask.Visible(target), ask.Word(entry), ask.Word(target))
 	case !res.Approved:
 		return exit.Errorf(exit.Refused, "%s", res.Reason)
 	}

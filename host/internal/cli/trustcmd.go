@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jptools/jptools/host/internal/approval"
 	"github.com/jptools/jptools/host/internal/ask"
@@ -25,7 +26,7 @@ type trustState struct {
 	// Settings are those that widen; Difference compares them with what was accepted last.
 	Settings   []approval.Setting `json:"settings"`
 	Difference string             `json:"difference,omitempty"`
-	question   string
+	question   ask.BoolQuestion
 	Holds      []approval.Hold `json:"holds"`
 	HoldsError string          `json:"holds_error,omitempty"`
 }
@@ -151,17 +152,25 @@ type accepted struct {
 }
 
 func (a *app) acceptQuestion(s *trustState, held bool) error {
-	body := ""
+	q := ask.BoolQuestion{Prompt: "Let writing calls go on?", Default: ask.No()}
 	if !s.Trusted {
-		body = s.question
+		q = s.question
+		if !q.Whole() && ask.Absent(a.ask()) == nil {
+			return exit.Errorf(exit.Refused, "the settings are too many to be shown in a question\nlook at them with: jphost trust show\nand then: jphost trust accept --digest %s", s.Digest)
+		}
+		if held {
+			q.Prompt = strings.TrimSuffix(q.Prompt, "?") + ", and let writing calls go on?"
+		}
 	}
+	body := ""
 	for _, h := range s.Holds {
 		body += fmt.Sprintf("held: %s: %s\n", ask.Visible(h.Path), ask.Visible(h.Reason))
 	}
 	if s.HoldsError != "" {
 		body += ask.VisibleText(s.HoldsError) + "\n"
 	}
-	answer, err := a.ask().Bool(a.ctx, ask.BoolQuestion{Message: ask.Message{Body: body}, Prompt: "Accept this?", Default: ask.No()})
+	q.Then = append(q.Then, ask.Message{Body: body})
+	answer, err := a.ask().Bool(a.ctx, q)
 	switch {
 	case errors.Is(err, ask.ErrNoTerminal):
 		how := "--yes" // for what is held back
@@ -171,7 +180,7 @@ func (a *app) acceptQuestion(s *trustState, held bool) error {
 				how += " --yes"
 			}
 		}
-		return exit.Errorf(exit.Refused, "there is no terminal to ask on\nlook at it with: jphost trust show\nand then: jphost trust accept %s", how)
+		return exit.Errorf(exit.Refused, "%w\nlook at it with: jphost trust show\nand then: jphost trust accept %s", err, how)
 	case err != nil:
 		return exit.With(exit.Refused, err)
 	case !answer.Yes:

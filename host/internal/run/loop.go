@@ -97,7 +97,15 @@ func (k *call) loop(ctx context.Context, action jptool.Action) (out launch.Outco
 	if err != nil {
 		return out, err
 	}
+	for _, id := range []string{previewID, previewID + ".token"} {
+		if _, ok := k.Answers[id]; ok {
+			return out, exit.Errorf(exit.Usage, "--answer %s: only a person at a terminal answers that question\nleave it out", id)
+		}
+	}
 	a := &answerer{call: k, fixed: map[string]string{}, used: map[string]bool{}}
+	if action == jptool.Run && k.bound != "" {
+		cmd.req.answers[previewID], cmd.req.answers[previewID+".token"] = true, k.bound
+	}
 	for range maxRounds {
 		if out, err = k.once(ctx, cmd); err != nil {
 			return out, err
@@ -154,7 +162,6 @@ func (k *call) once(ctx context.Context, cmd *command) (launch.Outcome, error) {
 // settle takes over the final answer.
 func (k *call) settle(ctx context.Context, out launch.Outcome) error {
 	if out.Kind == launch.Success {
-		k.report.Withheld = nil
 		k.report.Outcome = Outcome{Type: "success", Content: &out.Content, Plain: out.Plain, Data: out.Data}
 		return nil
 	}

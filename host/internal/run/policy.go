@@ -142,7 +142,6 @@ func (k *call) plan(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
-	k.report.Withheld = nil
 	k.report.Plan, k.report.Outcome = p, Outcome{Type: "planned"}
 	return nil
 }

@@ -136,9 +136,13 @@ type Plan struct {
 	Needs []string `json:"needs,omitempty"`
 }
 
+// toolFailed reports whether the tool was started and came to no good: then a variable that it did not get may be why.
+func (r *Report) toolFailed() bool {
+	return r.Starts > 0 && r.Outcome.Reason == "" && (r.Outcome.Type == "error" || r.Outcome.Type == "failed")
+}
+
 // refuse fills in a refusal.
 func (r *Report) refuse(reason string, err error) error {
 	r.Outcome = Outcome{Type: "refused", Reason: reason, Message: err.Error()}
-	r.Withheld = nil // of a preview
 	return &exit.Error{Code: exit.Refused, Err: err}
 }

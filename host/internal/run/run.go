@@ -76,6 +76,8 @@ type call struct {
 	policy *policyOf
 	// shown is the preview that a person saw, in full, when they allowed the call.
 	shown string
+	// bound is the token of that preview: the tool does what was shown, or asks again.
+	bound string
 }
 
 // Run makes one call. The report is never nil; the error, an *exit.Error or one that
@@ -97,6 +99,9 @@ func (h *Host) Run(ctx context.Context, c Call) (*Report, error) {
 		if k.report.Outcome.Message == "" {
 			k.report.Outcome.Message = err.Error()
 		}
+	}
+	if !k.report.toolFailed() {
+		k.report.Withheld = nil
 	}
 	k.report.Status = exit.Of(err)
 	return k.report, err

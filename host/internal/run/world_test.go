@@ -180,7 +180,11 @@ type person struct {
 }
 
 func (p *person) next(m ask.Message, prompt string) (string, error) {
-	p.asked = append(p.asked, m.Body+m.Quoted+prompt)
+	text := m.Body + m.Quoted
+	for _, then := range m.Then {
+		text += then.Body + then.Quoted
+	}
+	p.asked = append(p.asked, text+prompt)
 	if len(p.answers) == 0 {
 		p.t.Errorf("nobody expected the question:\n%s", p.asked[len(p.asked)-1])
 		return "", ask.ErrCancelled
