@@ -137,8 +137,23 @@ func (a *app) config() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := config.Load(a.layers(p))
-	return cfg, exit.With(exit.Usage, err)
+	// A file of the repository may take its time: whoever interrupts does not wait for it.
+	type loaded struct {
+		cfg *config.Config
+		err error
+	}
+	done := make(chan loaded, 1)
+	layers := a.layers(p)
+	go func() {
+		cfg, err := config.Load(layers)
+		done <- loaded{cfg, err}
+	}()
+	select {
+	case l := <-done:
+		return l.cfg, exit.With(exit.Usage, l.err)
+	case <-a.ctx.Done():
+		return nil, exit.Errorf(exit.Interrupted, "interrupted while the configuration was read")
+	}
 }
 
 // layers says where the layers come from.

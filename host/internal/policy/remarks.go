@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
@@ -82,6 +83,9 @@ const maxOrigins = 3
 
 // replaced tells of rules in files that a list of the conversation has put out of force.
 func replaced(cfg *config.Config, t *config.Tool) []Warning {
+	if !slices.ContainsFunc(cfg.Layers(), func(l config.LayerInfo) bool { return l.Layer == config.LayerConversation && l.State == config.Loaded }) {
+		return nil
+	}
 	key := toolKey(t.Name) + ".access.fs"
 	history, err := cfg.History(key)
 	if err != nil {
