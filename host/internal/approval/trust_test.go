@@ -174,6 +174,39 @@ func TestLongCommandsAreCut(t *testing.T) {
 	}
 }
 
+// Each tool is trusted by itself, together with what concerns all of them.
+func TestTrustIsPerTool(t *testing.T) {
+	trust := approval.OpenTrust(statetest.Dir(t, t.TempDir(), nil), nil)
+	one := func(tool, value string) approval.Setting {
+		return setting("conversation.tools."+tool+".command", value, 1)
+	}
+	off := setting("sandbox.mode", `"off"`, 1)
+	check := func(want bool, tool string, list ...approval.Setting) {
+		t.Helper()
+		if tool != "" {
+			list = approval.Concerning(list, tool)
+		}
+		if got, d, err := trust.Check(ctx, list); got != want || err != nil || (d.String() == "") != want {
+			t.Errorf("%s: %v, %v\n%s", tool, got, err, d)
+		}
+	}
+	must(t, trust.Require(ctx, &person{yes: true}, approval.Concerning([]approval.Setting{one("a", "1"), one("b", "1")}, "a")))
+	check(true, "a", one("a", "1"), one("b", "1"))
+	check(false, "b", one("a", "1"), one("b", "1"))
+	check(false, "", one("a", "1"), one("b", "1"))
+	must(t, trust.Require(ctx, &person{yes: true}, []approval.Setting{one("b", "1")}))
+	check(true, "", one("a", "1"), one("b", "1")) // each was accepted
+	check(true, "a", one("a", "1"), one("b", "2"))
+	check(false, "b", one("a", "1"), one("b", "2"))
+	check(true, "c", one("a", "1"), one("b", "2"))
+	// What is for all was not accepted, and then only beside some.
+	check(false, "c", one("a", "1"), off)
+	must(t, trust.Require(ctx, &person{yes: true}, []approval.Setting{off}))
+	check(true, "c", one("a", "1"), off)
+	check(false, "a", one("a", "1"), off)
+	check(false, "a", one("a", "1"), setting("conversation.tools.'*'.run", `"unattended"`, 1))
+}
+
 // Settings that a question could not show whole are not accepted by one.
 func TestNobodyAcceptsUnseenSettings(t *testing.T) {
 	trust := approval.OpenTrust(statetest.Dir(t, t.TempDir(), nil), nil)

@@ -150,10 +150,26 @@ func (a *app) config() (*config.Config, error) {
 	}()
 	select {
 	case l := <-done:
-		return l.cfg, exit.With(exit.Usage, l.err)
+		return l.cfg, exit.With(exit.Usage, a.leftBy(p, l.err))
 	case <-a.ctx.Done():
 		return nil, exit.Errorf(exit.Interrupted, "interrupted while the configuration was read")
 	}
+}
+
+// leftBy adds to what is wrong with a configuration which call left the file so, and what to do about it.
+func (a *app) leftBy(p *place, err error) error {
+	list := config.Errors(nil)
+	if !errors.As(err, &list) {
+		return err
+	}
+	holds, _ := approval.OpenHolds(p.dir).List()
+	for _, h := range holds {
+		if at, inside := wspath.WithinAbs(filepath.ToSlash(p.root), filepath.ToSlash(list[0].Origin.File)); inside && at == h.Path {
+			return fmt.Errorf("%w\na call of %s left %s so (%s), and nothing runs with it\nlook at the file, and put it back or remove it; jphost trust show lists what waits to be looked at",
+				err, ask.Visible(h.Tool), ask.Visible(h.Path), ask.Visible(h.Reason))
+		}
+	}
+	return err
 }
 
 // layers says where the layers come from.

@@ -29,7 +29,7 @@ type checked struct {
 	OK     bool `json:"ok"`
 	Layers int  `json:"layers"`
 	Tools  int  `json:"tools"`
-	// Trusted is false while settings of the repository wait to be accepted: nothing runs until then.
+	// Trusted is false while settings of the repository wait to be accepted: the tools that they concern do not run until then.
 	Trusted  bool             `json:"trusted"`
 	Warnings []policy.Warning `json:"warnings"`
 	// User and Workspace are where the user's own files lie, if there are any: for all workspaces, and for this one.

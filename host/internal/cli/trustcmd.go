@@ -9,6 +9,7 @@ import (
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/run"
 	"github.com/jptools/jptools/jptool/cmdline"
 )
 
@@ -29,6 +30,9 @@ type trustState struct {
 	question   ask.BoolQuestion
 	Holds      []approval.Hold `json:"holds"`
 	HoldsError string          `json:"holds_error,omitempty"`
+	// Broken says why the settings cannot be read; then only Holds are known.
+	Broken string `json:"broken,omitempty"`
+	broken error
 }
 
 func (a *app) trustState() (*place, *trustState, error) {
@@ -36,12 +40,13 @@ func (a *app) trustState() (*place, *trustState, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	cfg, err := a.config()
-	if err != nil {
-		return nil, nil, err
-	}
 	s := &trustState{Holds: []approval.Hold{}}
-	if s.Settings, err = policy.Widening(a.ctx, cfg, p.root); err != nil {
+	cfg, err := a.config()
+	if exit.Of(err) == exit.Usage {
+		s.broken, s.Broken = err, err.Error() // what waits to be looked at may be the reason
+	} else if err != nil {
+		return nil, nil, err
+	} else if s.Settings, err = policy.Widening(a.ctx, cfg, p.root); err != nil {
 		return nil, nil, err
 	}
 	if len(s.Settings) > 0 {
@@ -54,7 +59,11 @@ func (a *app) trustState() (*place, *trustState, error) {
 		return nil, nil, exit.With(exit.Host, err)
 	}
 	s.Trusted, s.Difference, s.question = trusted, d.String(), d.Question()
-	holds, err := approval.OpenHolds(p.dir).List()
+	held := approval.OpenHolds(p.dir)
+	if err := run.SettleHolds(a.ctx, held, p.root); err != nil {
+		return nil, nil, exit.With(exit.Host, err)
+	}
+	holds, err := held.List()
 	if err != nil {
 		s.HoldsError = err.Error()
 	}
@@ -69,14 +78,15 @@ func (c *trustShowCmd) Run(a *app) error {
 		return err
 	}
 	if a.out.json {
-		return a.out.value(s)
+		return errors.Join(s.broken, a.out.value(s))
 	}
 	a.printTrust(s)
-	return nil
+	return s.broken
 }
 
 func (a *app) printTrust(s *trustState) {
 	switch {
+	case s.broken != nil:
 	case len(s.Settings) == 0:
 		a.out.printf("the settings of this workspace widen nothing\n")
 	case s.Trusted:
@@ -117,6 +127,9 @@ func (c *trustAcceptCmd) Run(a *app) error {
 		return err
 	}
 	held := len(s.Holds) > 0 || s.HoldsError != ""
+	if s.broken != nil && !held {
+		return s.broken
+	}
 	if s.Trusted && !held {
 		return a.out.result(accepted{}, "there is nothing to accept")
 	}
@@ -140,6 +153,9 @@ func (c *trustAcceptCmd) Run(a *app) error {
 		if _, err := approval.OpenHolds(p.dir).Accept(a.ctx); err != nil {
 			return exit.With(exit.Host, err)
 		}
+	}
+	if s.broken != nil {
+		return s.broken
 	}
 	return a.out.result(accepted{Accepted: true}, "accepted")
 }

@@ -265,6 +265,9 @@ func (c *Call) Guard(ctx context.Context) (context.Context, error) {
 	return ctx, nil
 }
 
+// Was is how the path of a change stood before the call.
+func (c *Call) Was(change sandbox.Change) string { return c.before.Was(change) }
+
 // End looks at what has to be as it was, when all processes of the call are gone, and removes
 // what was made for it. It returns what is not as it was: nothing is ever repaired.
 func (c *Call) End(ctx context.Context) ([]sandbox.Change, error) {

@@ -192,7 +192,7 @@ func (k *call) enclosed(ctx context.Context, cmd *command, s enclose.Settings) (
 	changes, end := held.End(context.WithoutCancel(ctx))
 	k.tellKept(held.Kept())
 	if len(changes) > 0 {
-		return res, k.changed(ctx, changes)
+		return res, k.changed(ctx, changes, held.Was)
 	}
 	return res, errors.Join(err, exit.With(exit.Host, end))
 }
@@ -244,7 +244,7 @@ func (k *call) warnOnce(ctx context.Context, list ...string) {
 }
 
 // changed fails the call because of what it left, and holds further writing calls.
-func (k *call) changed(ctx context.Context, changes []sandbox.Change) error {
+func (k *call) changed(ctx context.Context, changes []sandbox.Change, was func(sandbox.Change) string) error {
 	var b strings.Builder
 	var holds []approval.Hold
 	for _, c := range changes {
@@ -253,7 +253,7 @@ func (k *call) changed(ctx context.Context, changes []sandbox.Change) error {
 		if rel, ok := wspath.WithinAbs(k.Workspace.Root(), c.Path); ok {
 			name = rel
 		}
-		holds = append(holds, approval.Hold{Path: name, Reason: c.What, Tool: k.Tool.Name})
+		holds = append(holds, approval.Hold{Path: name, Reason: c.What, Tool: k.Tool.Name, Was: was(c)})
 	}
 	err := k.Holds.Add(context.WithoutCancel(ctx), holds...)
 	return errors.Join(k.report.refuse(ReasonChanged, fmt.Errorf("%s ran, and then this was not as the rules want it:%s\nnothing was put back; writing calls in this workspace are held until a person has looked: jphost trust accept", k.Tool.Name, b.String())), exit.With(exit.Host, err))

@@ -77,13 +77,13 @@ func (k *call) compile(ctx context.Context, p ask.Prompter) error {
 	return nil
 }
 
-// trusted checks what the repository's own configuration widens.
+// trusted checks what the repository's own configuration widens for this tool.
 func (k *call) trusted(ctx context.Context) error {
 	widening, err := policy.Widening(ctx, k.Config, k.Root)
 	if err != nil {
 		return err
 	}
-	err = k.Trust.Require(ctx, k.Prompter, widening)
+	err = k.Trust.Require(ctx, k.Prompter, approval.Concerning(widening, k.Tool.Name))
 	switch {
 	case err == nil:
 		return nil
@@ -103,7 +103,7 @@ func (k *call) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	trusted, diff, err := k.Trust.Check(ctx, widening)
+	trusted, diff, err := k.Trust.Check(ctx, approval.Concerning(widening, k.Tool.Name))
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (k *call) plan(ctx context.Context) error {
 	if err := k.compile(ctx, ask.None{}); err != nil {
 		return err
 	}
-	if k.onHold() != nil {
+	if k.onHold(ctx) != nil {
 		p.Needs = append(p.Needs, k.report.Outcome.Message)
 	}
 	if list := k.places(); len(list) > 0 && !k.AllowSensitive && !k.unattendedByUser() {

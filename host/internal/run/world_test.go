@@ -108,7 +108,7 @@ func (w *world) host() *Host {
 	}
 	quiet := func(string) {}
 	return &Host{
-		Config: cfg, Workspace: ws, Root: w.root, Conversation: w.talk, Environ: environ, State: dir,
+		Config: cfg, Workspace: ws, Root: w.root, Conversation: w.talk, Environ: environ, State: dir, TempBase: w.top,
 		Approvals: approval.OpenStore(dir, quiet), Trust: approval.OpenTrust(dir, quiet), Holds: approval.OpenHolds(dir),
 		Session: session, Memory: OpenMemory(dir, w.session), Prompter: w.prompter, Launcher: w.launcher, Warn: quiet,
 	}
