@@ -221,6 +221,16 @@ func (o *output) quote(text string) {
 	}
 }
 
+// said shows on standard error what a program said, behind a bar, below a line of the host's.
+func (o *output) said(head, text string) {
+	if text == "" {
+		return
+	}
+	_ = o.flush()
+	fmt.Fprintln(o.stderr, head)
+	o.quote(text)
+}
+
 func (o *output) say(label, colour, text string) {
 	if o.errTerminal {
 		text = ask.VisibleText(text)

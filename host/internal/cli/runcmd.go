@@ -181,6 +181,10 @@ func (c *runCmd) print(a *app, r *run.Report) {
 		a.out.quote(*r.Outcome.Question.PreAmble)
 	}
 	failed := r.Outcome.Type == "error" && r.Outcome.Plain
+	if !failed { // then the message has it
+		a.out.said("the call printed, before it was ended:", r.Output)
+		a.out.said("standard error of "+ask.Visible(r.Tool)+":", r.Stderr)
+	}
 	switch held := r.Sandbox; {
 	case held == nil || held.Tier == sandbox.TierNone:
 	case held.Observed != nil:

@@ -147,6 +147,9 @@ func (k *call) once(ctx context.Context, cmd *command) (launch.Outcome, error) {
 		k.mentioned(ctx, string(res.Stderr))
 	}
 	if err != nil {
+		if res != nil {
+			k.report.Output = launch.Ends(res.Stdout, mostStderr)
+		}
 		code := exit.Host
 		if stop := (*launch.StopError)(nil); errors.As(err, &stop) && stop.Reason != launch.Cancelled {
 			code = exit.Refused

@@ -24,7 +24,9 @@ type Report struct {
 	// Withheld are the names of the variables that the tool did not get, told when it failed.
 	Withheld []string `json:"withheld_env,omitempty"`
 	// Stderr is what the tool said there, at most its ends.
-	Stderr string  `json:"stderr,omitempty"`
+	Stderr string `json:"stderr,omitempty"`
+	// Output is what a call that was ended had printed so far, at most its ends.
+	Output string  `json:"output,omitempty"`
 	Policy *Policy `json:"policy,omitempty"`
 	// Sandbox is what held the last start, never nil; of a dry run what would hold it.
 	Sandbox *enclose.Report `json:"sandbox"`

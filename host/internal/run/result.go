@@ -100,7 +100,7 @@ func (k *call) withhold(why string) error {
 
 // silence takes what the tool said out of the report, but for its outcome.
 func (k *call) silence() {
-	k.report.Stderr, k.report.Denials = "", nil // the tool chooses what it is refused
+	k.report.Stderr, k.report.Output, k.report.Denials = "", "", nil // the tool chooses what it is refused
 	if k.report.Sandbox != nil {
 		k.report.Sandbox.Observed = nil
 	}
