@@ -104,8 +104,33 @@ func (h *Host) Run(ctx context.Context, c Call) (*Report, error) {
 	if !k.report.toolFailed() {
 		k.report.Withheld = nil
 	}
+	k.forModel()
 	k.report.Status = exit.Of(err)
 	return k.report, err
+}
+
+// forModel takes out of the report's messages what a model is not told: a model gets the report, a person err.
+func (k *call) forModel() {
+	known := []string{k.State.Base(), config.Lookup(k.Environ, "HOME")}
+	for _, l := range k.Config.Layers() {
+		known = append(known, l.File)
+	}
+	if k.policy != nil && k.policy.access != nil {
+		for _, r := range k.policy.access.FS {
+			if r.ApprovedTarget != nil {
+				known = append(known, *r.ApprovedTarget)
+			}
+		}
+	}
+	// Longer ones first: one may lie in the other.
+	slices.SortFunc(known, func(a, b string) int { return len(b) - len(a) })
+	switch o := &k.report.Outcome; o.Type {
+	case "refused", "failed":
+		o.Message = ForModel(o.Message, k.Root, known...)
+	}
+	for i, w := range k.report.Warnings {
+		k.report.Warnings[i] = ForModel(w, k.Root, known...)
+	}
 }
 
 func (k *call) warn(text string) {
