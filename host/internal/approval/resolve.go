@@ -30,6 +30,8 @@ type Result struct {
 	Approved bool
 	// Reason says, for people, why it is not approved and what to do.
 	Reason string
+	// Declined: a person said no to it just now.
+	Declined bool
 }
 
 // Resolve runs the approval lifecycle of RFD D43 for one external rule: what is stored proceeds,
@@ -51,7 +53,7 @@ func (s *Store) Resolve(ctx context.Context, p ask.Prompter, r Request) (Result,
 	case err != nil:
 		return Result{Reason: "the question was not answered"}, err
 	case !answer.Yes:
-		return Result{Reason: fmt.Sprintf("the target of %s was declined", ask.Visible(r.RulePath))}, nil
+		return Result{Declined: true, Reason: fmt.Sprintf("the target of %s was declined", ask.Visible(r.RulePath))}, nil
 	}
 	// What was shown is what is stored, whatever the link says by now.
 	if _, err := s.Record(ctx, r.Binding); err != nil {

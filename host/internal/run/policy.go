@@ -39,7 +39,7 @@ func (h *Host) Compile(ctx context.Context, t *config.Tool, p ask.Prompter) (*po
 	d, err := policy.Compile(ctx, policy.Request{
 		Workspace: h.Workspace, Config: h.Config, Tool: t,
 		Approve: func(ctx context.Context, r approval.Request) (approval.Result, error) {
-			return h.Approvals.Resolve(ctx, p, r)
+			return h.approve(ctx, t, p, r)
 		},
 		Home: config.Lookup(h.Environ, "HOME"), StateDir: h.State.Base(), ConfigFile: config.UserGlobalPath(h.Environ),
 		Programs: OwnPrograms(), Reach: baseline.Reach(paths),
@@ -49,6 +49,21 @@ func (h *Host) Compile(ctx context.Context, t *config.Tool, p ask.Prompter) (*po
 		return nil, exit.With(exit.Usage, err)
 	}
 	return d, err
+}
+
+// approve runs the approval lifecycle. Who declines is not asked again in this session.
+func (h *Host) approve(ctx context.Context, t *config.Tool, p ask.Prompter, r approval.Request) (approval.Result, error) {
+	where := Remembered{Tool: t.Name, On: OnApproval, Question: r.RulePath, Scope: scope(r.RulePath, r.Target)}
+	if was, err := h.Approvals.Lookup(ctx, r.Binding); err == nil && was.Verdict != approval.Approved {
+		if _, declined := h.Memory.recall(where); declined {
+			return approval.Result{Reason: fmt.Sprintf("the target of %s was declined for this session\nto be asked again: jphost session forget %s", ask.Visible(r.RulePath), ask.Word(t.Name))}, nil
+		}
+	}
+	res, err := h.Approvals.Resolve(ctx, p, r)
+	if res.Declined {
+		_ = h.Memory.remember(ctx, where) // else it is asked again
+	}
+	return res, err
 }
 
 func (k *call) compile(ctx context.Context, p ask.Prompter) error {
