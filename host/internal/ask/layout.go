@@ -190,15 +190,30 @@ func (l *layout) message(m Message) {
 	}
 	if m.Quoted != "" {
 		text := cut(m.Quoted)
-		for line := range strings.SplitSeq(strings.TrimRight(VisibleText(text), "\n"), "\n") {
-			l.line(bar, expand(line), false)
-		}
+		l.barred(text)
 		if more := len(m.Quoted) - len(text); more > 0 {
 			l.line("", fmt.Sprintf("(%d more bytes are not shown)", more), true)
 		}
 	}
 	for _, then := range m.Then {
 		l.message(then)
+	}
+}
+
+// Barred lays out a text of somebody else for a terminal of this width, 0 for one that nobody knows: each row
+// behind the bar.
+func Barred(text string, columns int) string {
+	if columns <= 0 {
+		columns = usualColumns
+	}
+	l := newLayout(columns)
+	l.barred(text)
+	return l.b.String()
+}
+
+func (l *layout) barred(text string) {
+	for line := range strings.SplitSeq(strings.TrimRight(VisibleText(text), "\n"), "\n") {
+		l.line(bar, expand(line), false)
 	}
 }
 

@@ -127,6 +127,20 @@ func TestForeignTextNeverLeavesItsBar(t *testing.T) {
 	})
 }
 
+// What a tool says on standard error stays behind its bar on a terminal as well.
+func TestBarredTextNeverLeavesItsBar(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		columns := rapid.IntRange(leastColumns, 200).Draw(t, "columns")
+		g := &glass{columns: columns, ambiguous: true, symbols: true, marks: true}
+		g.write(strings.TrimSuffix(Barred(foreign().Draw(t, "text"), columns), "\n"))
+		for _, row := range g.rows {
+			if g.broken > 0 || !strings.HasPrefix(row, bar) {
+				t.Fatalf("%d rows were broken; a row of %d columns is %q", g.broken, columns, row)
+			}
+		}
+	})
+}
+
 func TestNamesAreBoundedAndCannotBeReadAsWords(t *testing.T) {
 	for in, want := range map[string]string{
 		"docs/hello.txt": "docs/hello.txt",
