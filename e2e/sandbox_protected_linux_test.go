@@ -164,7 +164,7 @@ func TestSandboxProtected(t *testing.T) {
 							t.Errorf("exit status %d, want 0, and changed is %q\n%s", code, changes, says)
 						case !kept && len(changes) == 0 && !c.missing: // else it may be gone again
 							t.Errorf("nothing was changed, so nothing was to be found\n%s", says)
-						case !kept && (code != 1 || !strings.Contains(says, "/"+top)):
+						case !kept && (code != 1 || !strings.Contains(says, "/"+top) && !strings.Contains(says, `\"`+top)): // a person is told the whole path, a model the one in the workspace
 							t.Errorf("exit status %d, want 1 and the name of what changed\n%s", code, says)
 						}
 					}
@@ -256,7 +256,7 @@ func TestSandboxHolds(t *testing.T) {
 			if c.Status != 1 || c.Outcome.Reason != "changed" || !strings.Contains(c.Outcome.Message, name+`" appeared`) {
 				t.Fatalf("the call did not fail for %s: %s", name, c.ran)
 			}
-			if c.Exit.Code != 0 {
+			if c.Exit.Code != 0 && c.Exit.Code != -1 { // it may be ended as soon as the file is there
 				t.Errorf("the program itself ended with %d", c.Exit.Code)
 			}
 			for _, call := range [][]string{{"fs_create_file", "path=held", "content=x"}, {"fs_delete_file", "path=before"}, {"foreign"}} {

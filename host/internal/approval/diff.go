@@ -129,7 +129,7 @@ func (d Difference) String() string {
 		if c.Now.Runs != "" {
 			name += " runs " + ask.Visible(c.Now.Runs) + ", changed since it was accepted"
 		}
-		fmt.Fprintf(&b, "  ~ %s   (%s)\n      was: %s\n      now: %s\n", name, where(c.Now), ask.VisibleLine(c.Was.Value), ask.VisibleLine(c.Now.Value))
+		fmt.Fprintf(&b, "  ~ %s   (%s)\n      was: %s\n      now: %s\n", name, where(c.Now), ask.Short(c.Was.Value, maxValue), ask.Short(c.Now.Value, maxValue))
 	}
 	for _, s := range d.Removed {
 		fmt.Fprintf(&b, "  - %s   (%s)\n", s.text(), ask.Visible(s.File))
@@ -137,36 +137,57 @@ func (d Difference) String() string {
 	return b.String()
 }
 
-// Question is what a person is shown before accepting it: all of it, and last, where it is still on the
-// screen, how much that is and every command in it.
-func (d Difference) Question() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "This workspace's own config asks for more than the defaults:\n\n%s\n", d)
+// Question asks a person to accept it: all of it is shown, and of a long one last, where it is still on the
+// screen, how much that is and every program in it.
+func (d Difference) Question() ask.BoolQuestion {
 	now := slices.Clone(d.Added)
 	for _, c := range d.Changed {
 		now = append(now, c.Now)
 	}
-	n := len(d.Added) + len(d.Changed) + len(d.Removed)
-	now = slices.DeleteFunc(now, func(s Setting) bool { return !strings.Contains(s.Key+".", ".command.") })
-	switch {
-	case n == 1 && len(now) == 1: // it stands right above
-	case len(now) > 0:
-		fmt.Fprintf(&b, "settings: %d; programs that they start:\n", n)
-		for _, s := range now {
-			fmt.Fprintf(&b, "  %s   (%s)\n", s.text(), where(s))
+	n := len(now) + len(d.Removed)
+	text := d.String()
+	m := ask.Message{Body: "This workspace's own config asks for more than the defaults:\n", Quoted: text}
+	programs := slices.DeleteFunc(slices.Clone(now), func(s Setting) bool { return !strings.Contains(s.Key+".", ".command.") })
+	if len(text) > shortList && n > 1 && len(programs) > 0 {
+		var b strings.Builder
+		for _, s := range programs {
+			fmt.Fprintf(&b, "%s   (%s)\n", ask.Short(s.text(), maxProgram), where(s))
 		}
-	default:
-		fmt.Fprintf(&b, "settings: %d\n", n)
+		m.Then = []ask.Message{{Body: "Of these, programs that they start:\n", Quoted: b.String()}}
 	}
-	return b.String()
+	prompt := fmt.Sprintf("Accept these %d settings", n)
+	if n == 1 {
+		prompt = "Accept this setting"
+	}
+	files := []string{}
+	for _, s := range append(now, d.Removed...) {
+		if !slices.Contains(files, s.File) {
+			files = append(files, s.File)
+		}
+	}
+	if len(files) > 0 {
+		prompt += " of " + ask.Name(files[0])
+	}
+	if more := len(files) - 1; more > 0 {
+		prompt += fmt.Sprintf(" and %d more files", more)
+	}
+	return ask.BoolQuestion{Message: m, Prompt: prompt + "?", Default: ask.No()}
 }
+
+const (
+	// shortList is how many bytes of settings are seen at a glance.
+	shortList = 1200
+	// maxValue is how many bytes of a value are shown, maxProgram how many of a program that is listed again.
+	maxValue   = 1 << 10
+	maxProgram = 160
+)
 
 // text is the setting on one line, made visible.
 func (s Setting) text() string {
 	if s.Runs != "" {
-		return fmt.Sprintf("%s runs %s (%s)", ask.Visible(s.Key), ask.Visible(s.Runs), ask.VisibleLine(s.Value))
+		return fmt.Sprintf("%s runs %s (%s)", ask.Visible(s.Key), ask.Visible(s.Runs), ask.Short(s.Value, maxValue))
 	}
-	return ask.Visible(s.Key) + " = " + ask.VisibleLine(s.Value)
+	return ask.Visible(s.Key) + " = " + ask.Short(s.Value, maxValue)
 }
 
 func where(s Setting) string {

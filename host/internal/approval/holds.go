@@ -30,6 +30,8 @@ type Hold struct {
 	// Tool is whose call it was found after.
 	Tool string    `json:"tool,omitempty"`
 	Held time.Time `json:"held_at"`
+	// Was is how it stood before the call; when it stands so again there is nothing to look at. "" when nobody knows.
+	Was string `json:"was,omitempty"`
 }
 
 type holdsFile struct {
@@ -57,7 +59,7 @@ func (h *holdsFile) parse(data []byte) error {
 		return errors.New("holds: a list is expected")
 	}
 	for i, o := range list {
-		if err := o.only([]string{"path", "reason", "held_at"}, []string{"tool"}); err != nil {
+		if err := o.only([]string{"path", "reason", "held_at"}, []string{"tool", "was"}); err != nil {
 			return fmt.Errorf("holds[%d]: %w", i, err)
 		}
 	}
@@ -92,6 +94,25 @@ func (h *Holds) Check() error {
 		text += fmt.Sprintf("  %s: %s\n", ask.Visible(hold.Path), ask.Visible(hold.Reason))
 	}
 	return fmt.Errorf("an earlier call left changes that a person must look at first:\n%swhen they are in order: jphost trust accept", text)
+}
+
+// Settle releases the holds on what stands again as it did before; now says how that is.
+func (h *Holds) Settle(ctx context.Context, now func(Hold) string) error {
+	settled := func(hold Hold) bool { return hold.Was != "" && now(hold) == hold.Was }
+	if list, err := h.List(); err != nil || !slices.ContainsFunc(list, settled) {
+		return nil // Check says what is wrong
+	}
+	return h.f.dir.Locked(ctx, h.f.name, func() error {
+		var doc holdsFile
+		if err := h.f.parse(doc.parse); err != nil {
+			return h.broken(err)
+		}
+		doc.Holds = slices.DeleteFunc(doc.Holds, settled)
+		if doc.Holds == nil {
+			doc.Holds = []Hold{}
+		}
+		return h.f.save(doc)
+	})
 }
 
 // Add puts paths on hold. A path that is held already keeps its first reason.

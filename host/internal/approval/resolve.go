@@ -30,6 +30,8 @@ type Result struct {
 	Approved bool
 	// Reason says, for people, why it is not approved and what to do.
 	Reason string
+	// Declined: a person said no to it just now.
+	Declined bool
 }
 
 // Resolve runs the approval lifecycle of RFD D43 for one external rule: what is stored proceeds,
@@ -51,7 +53,7 @@ func (s *Store) Resolve(ctx context.Context, p ask.Prompter, r Request) (Result,
 	case err != nil:
 		return Result{Reason: "the question was not answered"}, err
 	case !answer.Yes:
-		return Result{Reason: fmt.Sprintf("the target of %s was declined", ask.Visible(r.RulePath))}, nil
+		return Result{Declined: true, Reason: fmt.Sprintf("the target of %s was declined", ask.Visible(r.RulePath))}, nil
 	}
 	// What was shown is what is stored, whatever the link says by now.
 	if _, err := s.Record(ctx, r.Binding); err != nil {
@@ -75,7 +77,7 @@ func Question(r Request, was Decision) ask.BoolQuestion {
 		return ask.BoolQuestion{
 			Message: ask.Message{Body: fmt.Sprintf("Symlink `%s` retargeted:\n  was: %s\n  now: %s\n",
 				ask.Visible(r.RulePath), ask.Visible(was.Previous), ask.Visible(r.Target)) + caution(r)},
-			Prompt:  "Allow new target?",
+			Prompt:  "Allow new target of " + ask.Name(r.RulePath) + tools(r) + "?",
 			Default: ask.No(),
 		}
 	}
@@ -86,8 +88,20 @@ The target binding will be remembered. Capability changes through
 config edits do not re-prompt while the target is unchanged.
 
 `},
-		Prompt:  "Approve?",
+		Prompt:  "Approve " + ask.Name(r.RulePath) + tools(r) + "?",
 		Default: ask.No(),
+	}
+}
+
+// tools names whom an approval is for.
+func tools(r Request) string {
+	switch n := len(r.Grants); n {
+	case 0:
+		return ""
+	case 1:
+		return " for " + ask.Name(r.Grants[0].Tool)
+	default:
+		return fmt.Sprintf(" for %s and %d more", ask.Name(r.Grants[0].Tool), n-1)
 	}
 }
 

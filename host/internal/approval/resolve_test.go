@@ -55,7 +55,7 @@ Current grants under this mount:
 The target binding will be remembered. Capability changes through
 config edits do not re-prompt while the target is unchanged.
 
-Approve?`
+Approve fork for fs_read_file and 1 more?`
 	if len(p.asked) != 1 {
 		t.Fatalf("asked %d times", len(p.asked))
 	}
@@ -78,7 +78,7 @@ func TestPromptOfARetargetedLink(t *testing.T) {
 	if r, err := s.Resolve(ctx, p, moved); r.Approved || err != nil {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	want := "Symlink `fork` retargeted:\n  was: /Users/jean/code/forks/serde-yaml\n  now: /etc/passwd\nAllow new target?"
+	want := "Symlink `fork` retargeted:\n  was: /Users/jean/code/forks/serde-yaml\n  now: /etc/passwd\nAllow new target of fork for fs_read_file and 1 more?"
 	if diff := cmp.Diff(want, text(p.asked[0])); diff != "" {
 		t.Error(diff)
 	}
@@ -115,7 +115,7 @@ func TestHostileNamesCannotFakeAPrompt(t *testing.T) {
 	r.RulePath = "x\nApprove? [y/N] y\x1b[2K"
 	r.Target = "/t\u202etxt.exe\r"
 	got := text(approval.Question(r, approval.Decision{}))
-	if strings.Contains(got, "\x1b") || strings.Contains(got, "\u202e") || strings.Contains(got, "\r") || strings.Count(got, "\nApprove?") != 1 {
+	if strings.Contains(got, "\x1b") || strings.Contains(got, "\u202e") || strings.Contains(got, "\r") || strings.Count(got, "\nApprove") != 1 {
 		t.Errorf("%q", got)
 	}
 }
@@ -126,7 +126,7 @@ func TestThePromptCautions(t *testing.T) {
 	r.Caution = "The target is your home directory.\x1b[2K\n"
 	for _, was := range []approval.Decision{{}, {Verdict: approval.Retargeted, Previous: "/old"}} {
 		got := text(approval.Question(r, was))
-		at, end := strings.Index(got, "\nThe target is your home directory."), max(strings.LastIndex(got, "Approve?"), strings.LastIndex(got, "Allow new target?"))
+		at, end := strings.Index(got, "\nThe target is your home directory."), max(strings.LastIndex(got, "Approve fork"), strings.LastIndex(got, "Allow new target of "))
 		if at < strings.Index(got, r.Target) || at > end || strings.Contains(got, "\x1b") {
 			t.Errorf("%q", got)
 		}

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/state"
 )
 
 // maxAccepted is how many accepted lists a workspace keeps: enough to go back and
-// forth between branches without being asked again.
-const maxAccepted = 16
+// forth between branches, and to accept tools one by one, without being asked again.
+const maxAccepted = 64
 
 // Trust remembers which widening settings of a workspace's own config a person accepted.
 type Trust struct{ f file }
@@ -53,7 +54,8 @@ func (t *trustFile) parse(data []byte) error {
 }
 
 // Check reports whether exactly these settings were accepted, and otherwise how they
-// differ from what was accepted last. No settings need no trust.
+// differ from what was accepted last. No settings need no trust. What concerns one tool is accepted by
+// itself, together with what concerns all: a change of one leaves the others as they were.
 func (t *Trust) Check(ctx context.Context, now []Setting) (trusted bool, d Difference, err error) {
 	if len(now) == 0 {
 		return true, Difference{}, nil
@@ -62,17 +64,66 @@ func (t *Trust) Check(ctx context.Context, now []Setting) (trusted bool, d Diffe
 	if err := t.f.load(ctx, doc.parse); err != nil {
 		return false, Diff(nil, now), err
 	}
-	digest := Digest(now)
-	for _, a := range doc.Accepted {
-		if a.Digest == digest {
-			return true, Difference{}, nil
+	mine := byTool(now)
+	var was []Setting
+	trusted = true
+	lists := make([]map[string][]Setting, len(doc.Accepted))
+	for i, a := range doc.Accepted {
+		lists[i] = byTool(a.Settings)
+	}
+	all := Digest(mine[""])
+	sameForAll := make([]bool, len(lists))
+	for i, list := range lists {
+		sameForAll[i] = Digest(list[""]) == all
+	}
+	for tool, settings := range mine {
+		digest, accepted := Digest(settings), false
+		var last []Setting
+		for i, list := range lists {
+			if len(list[tool]) > 0 {
+				last = list[tool]
+			}
+			if sameForAll[i] && Digest(list[tool]) == digest {
+				accepted, last = true, list[tool]
+				break
+			}
 		}
+		trusted = trusted && accepted
+		was = append(was, last...)
 	}
-	var last []Setting
-	if n := len(doc.Accepted); n > 0 {
-		last = doc.Accepted[n-1].Settings
+	if trusted {
+		return true, Difference{}, nil
 	}
-	return false, Diff(last, now), nil
+	if d = Diff(was, now); d.String() == "" { // each was accepted, but not beside what now is for all
+		d = Diff(nil, now)
+	}
+	return false, d, nil
+}
+
+// Concerning are the settings that one tool goes by: its own, and those that concern all of them.
+func Concerning(list []Setting, tool string) []Setting {
+	return slices.DeleteFunc(slices.Clone(list), func(s Setting) bool {
+		of := s.tool()
+		return of != "" && of != tool
+	})
+}
+
+func byTool(list []Setting) map[string][]Setting {
+	of := map[string][]Setting{}
+	for _, s := range list {
+		tool := s.tool()
+		of[tool] = append(of[tool], s)
+	}
+	return of
+}
+
+// tool is the one that a setting concerns; "" stands for all of them.
+func (s Setting) tool() string {
+	parts, err := config.SplitKey(s.Key)
+	if err != nil || len(parts) < 4 || parts[0] != "conversation" || parts[1] != "tools" || parts[2] == "*" {
+		return ""
+	}
+	return parts[2]
 }
 
 // Accept remembers exactly these settings: those that were shown, not what the files
@@ -112,6 +163,9 @@ func (t *Trust) update(ctx context.Context, change func(*trustFile)) error {
 // ErrNotTrusted: the repository's own config asks for more than was accepted.
 var ErrNotTrusted = errors.New("this workspace's own config widens access and was not accepted")
 
+// tooMuch is what to do where a question could not show everything.
+const tooMuch = "look at all of it with: jphost trust show\nand accept it with: jphost trust accept --digest DIGEST"
+
 // Require checks the settings, asks for them as a difference when they are new, and
 // remembers a yes. Anything else is an error: ErrNotTrusted with the difference and what to
 // do, or what went wrong.
@@ -120,11 +174,11 @@ func (t *Trust) Require(ctx context.Context, p ask.Prompter, now []Setting) erro
 	if trusted || err != nil {
 		return err
 	}
-	answer, err := p.Bool(ctx, ask.BoolQuestion{
-		Message: ask.Message{Body: d.Question()},
-		Prompt:  "Accept these settings?",
-		Default: ask.No(),
-	})
+	q := d.Question()
+	if !q.Whole() && ask.Absent(p) == nil {
+		return fmt.Errorf("%w: that is too much to be shown in a question\n%s", ErrNotTrusted, tooMuch)
+	}
+	answer, err := p.Bool(ctx, q)
 	if err != nil && !errors.Is(err, ask.ErrNoTerminal) {
 		return err
 	}

@@ -149,16 +149,76 @@ func TestCommandsStandLast(t *testing.T) {
 	for i := range 300 {
 		list = append(list, approval.Setting{Key: fmt.Sprintf("conversation.tools.z%d.run", i), Value: `"unattended"`, File: ".jp.toml"})
 	}
-	text := approval.Diff(nil, list).Question()
-	if !strings.HasSuffix(text, "\nsettings: 301; programs that they start:\n  conversation.tools.a.command = \"curl evil\"   (.jp.toml:3)\n") {
-		t.Error(text[len(text)-300:])
+	q := approval.Diff(nil, list).Question()
+	if last := q.Then[len(q.Then)-1]; last.Quoted != "conversation.tools.a.command = \"curl evil\"   (.jp.toml:3)\n" || q.Prompt != "Accept these 301 settings of .jp.toml?" || q.Default == nil || *q.Default {
+		t.Errorf("%+v", q)
 	}
-	if text := approval.Diff(nil, list[1:3]).Question(); !strings.HasSuffix(text, "\nsettings: 2\n") {
-		t.Error(text)
+	// What is seen at a glance is said once.
+	for n, want := range map[int]string{1: "Accept this setting of .jp.toml?", 2: "Accept these 2 settings of .jp.toml?"} {
+		if q := approval.Diff(nil, list[:n]).Question(); len(q.Then) > 0 || strings.Count(q.Quoted, "curl") != 1 || q.Prompt != want {
+			t.Errorf("%+v", q)
+		}
 	}
-	if text := approval.Diff(nil, list[:1]).Question(); strings.Count(text, "curl") != 1 {
-		t.Error(text)
+}
+
+// A text of a cloned repository cannot push one command out of sight with another.
+func TestLongCommandsAreCut(t *testing.T) {
+	list := []approval.Setting{{Key: "conversation.tools.a.command", Value: `"sh -c 'touch EVIL'"`, File: ".jp.toml"}}
+	for i := range 4 {
+		list = append(list, approval.Setting{Key: fmt.Sprintf("conversation.tools.b%d.command", i), Value: "\"x" + strings.Repeat(" ", 900) + "x\"", File: ".jp.toml"})
 	}
+	q := approval.Diff(nil, list).Question()
+	last := q.Then[len(q.Then)-1].Quoted
+	if !strings.Contains(last, "touch EVIL") || len(last) > 1600 || !strings.Contains(last, "more bytes") {
+		t.Errorf("%d bytes: %s", len(last), last)
+	}
+}
+
+// Each tool is trusted by itself, together with what concerns all of them.
+func TestTrustIsPerTool(t *testing.T) {
+	trust := approval.OpenTrust(statetest.Dir(t, t.TempDir(), nil), nil)
+	one := func(tool, value string) approval.Setting {
+		return setting("conversation.tools."+tool+".command", value, 1)
+	}
+	off := setting("sandbox.mode", `"off"`, 1)
+	check := func(want bool, tool string, list ...approval.Setting) {
+		t.Helper()
+		if tool != "" {
+			list = approval.Concerning(list, tool)
+		}
+		if got, d, err := trust.Check(ctx, list); got != want || err != nil || (d.String() == "") != want {
+			t.Errorf("%s: %v, %v\n%s", tool, got, err, d)
+		}
+	}
+	must(t, trust.Require(ctx, &person{yes: true}, approval.Concerning([]approval.Setting{one("a", "1"), one("b", "1")}, "a")))
+	check(true, "a", one("a", "1"), one("b", "1"))
+	check(false, "b", one("a", "1"), one("b", "1"))
+	check(false, "", one("a", "1"), one("b", "1"))
+	must(t, trust.Require(ctx, &person{yes: true}, []approval.Setting{one("b", "1")}))
+	check(true, "", one("a", "1"), one("b", "1")) // each was accepted
+	check(true, "a", one("a", "1"), one("b", "2"))
+	check(false, "b", one("a", "1"), one("b", "2"))
+	check(true, "c", one("a", "1"), one("b", "2"))
+	// What is for all was not accepted, and then only beside some.
+	check(false, "c", one("a", "1"), off)
+	must(t, trust.Require(ctx, &person{yes: true}, []approval.Setting{off}))
+	check(true, "c", one("a", "1"), off)
+	check(false, "a", one("a", "1"), off)
+	check(false, "a", one("a", "1"), setting("conversation.tools.'*'.run", `"unattended"`, 1))
+}
+
+// Settings that a question could not show whole are not accepted by one.
+func TestNobodyAcceptsUnseenSettings(t *testing.T) {
+	trust := approval.OpenTrust(statetest.Dir(t, t.TempDir(), nil), nil)
+	var list []approval.Setting
+	for i := range 2000 {
+		list = append(list, approval.Setting{Key: fmt.Sprintf("conversation.tools.z%d.run", i), Value: `"unattended"`, File: ".jp.toml"})
+	}
+	yes := &person{yes: true}
+	if err := trust.Require(ctx, yes, list); !errors.Is(err, approval.ErrNotTrusted) || yes.asked != nil || !strings.Contains(err.Error(), "--digest") {
+		t.Errorf("%v", err)
+	}
+	must(t, trust.Require(ctx, yes, list[:100]))
 }
 
 func TestHolds(t *testing.T) {

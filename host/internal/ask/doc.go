@@ -6,23 +6,37 @@
 //
 // Text of others (names, paths, questions of tools, diffs) cannot steer the terminal or pass
 // for the host's own words: control characters, bidirectional overrides and blank look-alikes are
-// written out, and what a tool says stands behind a bar. It does not help against letters
-// that merely look like other letters, nor against a text that lies in plain words.
+// written out, and every row of it stands behind a bar, counted in the cells of this terminal. Only the host's own words
+// begin at the first column; where they go on in a further row, that row has the bar as well. The line that is
+// answered names what it is about.
+//
+// It does not help against letters that merely look like other letters, against a text that lies in plain
+// words, on terminals that move letters written from right to left across the row, and when
+// somebody makes the window narrower while the question stands.
 package ask
 
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
 var (
 	// ErrNoTerminal: there is nobody to ask. Callers deny.
 	ErrNoTerminal = errors.New("there is no terminal to ask on")
+	// ErrNoInput is the ErrNoTerminal of --no-input, which may well be given on a terminal.
+	ErrNoInput error = noInput{}
 	// ErrCancelled: the person ended the question (Ctrl-C, Ctrl-D) or gave no usable answer.
 	ErrCancelled = errors.New("cancelled")
 	// ErrInterrupted is the ErrCancelled of Ctrl-C, by which people mean the command.
 	ErrInterrupted error = interrupted{}
 )
+
+type noInput struct{}
+
+func (noInput) Error() string { return "--no-input allows no questions" }
+
+func (noInput) Unwrap() error { return ErrNoTerminal }
 
 type interrupted struct{}
 
@@ -46,16 +60,24 @@ type Prompter interface {
 
 // Message is what is shown before a question is asked.
 type Message struct {
-	// Body is the host's own text; values of others in it went through [Visible].
+	// Body is the host's own text; values of others in it went through [Visible], and none begins a line.
 	Body string
-	// Quoted is the text of somebody else; each line of it is shown behind a bar.
+	// Quoted is the text of somebody else; each row of it is shown behind a bar.
 	Quoted string
+	// Then follows in the same way.
+	Then []Message
+}
+
+// Whole reports whether nothing of the message is left out when it is shown.
+func (m Message) Whole() bool {
+	return Whole(m.Quoted) && !slices.ContainsFunc(m.Then, func(t Message) bool { return !t.Whole() })
 }
 
 // BoolQuestion is a yes-or-no question.
 type BoolQuestion struct {
 	Message
-	// Prompt is the line that ends in the answer, such as "Approve?".
+	// Prompt is the line that ends in the answer, such as "Let t create a.txt?"; values of others in it went
+	// through [Name].
 	Prompt string
 	// Default is the answer to an empty line; nil means that there is none.
 	Default *bool
@@ -92,28 +114,40 @@ type EditQuestion struct {
 	Suffix string
 }
 
-// None is the Prompter of a host without a terminal.
-type None struct{}
-
-// Bool fails with ErrNoTerminal.
-func (None) Bool(context.Context, BoolQuestion) (BoolAnswer, error) {
-	return BoolAnswer{}, ErrNoTerminal
+// None is the Prompter of a host that has nobody to ask.
+type None struct {
+	// Why wraps ErrNoTerminal; nil is ErrNoTerminal.
+	Why error
 }
 
-// Select fails with ErrNoTerminal.
-func (None) Select(context.Context, SelectQuestion) (int, error) { return -1, ErrNoTerminal }
+func (n None) err() error {
+	if n.Why == nil {
+		return ErrNoTerminal
+	}
+	return n.Why
+}
 
-// Text fails with ErrNoTerminal.
-func (None) Text(context.Context, TextQuestion) (string, error) { return "", ErrNoTerminal }
+// Bool fails.
+func (n None) Bool(context.Context, BoolQuestion) (BoolAnswer, error) {
+	return BoolAnswer{}, n.err()
+}
 
-// Edit fails with ErrNoTerminal.
-func (None) Edit(context.Context, EditQuestion) (string, error) { return "", ErrNoTerminal }
+// Select fails.
+func (n None) Select(context.Context, SelectQuestion) (int, error) { return -1, n.err() }
 
-// Nobody reports whether p is a Prompter that has nobody to ask, so that nothing needs to be prepared
-// for a question.
-func Nobody(p Prompter) bool {
-	_, none := p.(None)
-	return none
+// Text fails.
+func (n None) Text(context.Context, TextQuestion) (string, error) { return "", n.err() }
+
+// Edit fails.
+func (n None) Edit(context.Context, EditQuestion) (string, error) { return "", n.err() }
+
+// Absent says why p is a Prompter that has nobody to ask, so that nothing needs to be prepared for a
+// question; it is nil when there may be somebody.
+func Absent(p Prompter) error {
+	if none, ok := p.(None); ok {
+		return none.err()
+	}
+	return nil
 }
 
 // No is the default of questions that grant something.

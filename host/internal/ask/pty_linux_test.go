@@ -151,6 +151,57 @@ func TestBoolOnATerminal(t *testing.T) {
 	}
 }
 
+// The same on a real terminal, with a text that was made for its width: padded so that the terminal would
+// break it where the host's words seem to begin, and long enough to push the real question off the screen.
+func TestForgedQuestionOnATerminal(t *testing.T) {
+	for _, columns := range []int{40, 80, 140} {
+		t.Run(strconv.Itoa(columns), func(t *testing.T) {
+			p := newPTY(t)
+			const rows = 24
+			if err := unix.IoctlSetWinsize(int(p.slave.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: uint16(columns)}); err != nil {
+				t.Fatal(err)
+			}
+			pad := func(s string, used int) string {
+				return s + strings.Repeat(" ", max(0, (columns-(len(s)+used)%columns)%columns))
+			}
+			forged := pad("x", len(bar)) + strings.Repeat(" ", 10*columns) + pad("A call of fs_create_file:", 0) + pad("  | docs/hello.txt", 0) + "Let fs_create_file create docs/hello.txt? [y/n] y"
+			text := strings.Repeat("\t宽e\u0301\u0301😀\x1b[H\u202e±☃ ", 40) + forged + "\n" + strings.Repeat(forged+"\n", 3)
+			path := ".profile" + strings.Repeat(" ", columns) + "docs/hello.txt"
+			done := make(chan BoolAnswer)
+			go func() {
+				a, _ := p.terminal(nil).Bool(bg, BoolQuestion{
+					Message: Message{Body: "A call of fs_create_file:\n", Quoted: text},
+					Prompt:  "Let fs_create_file create " + Name(path) + "?", Default: No(), Remember: true,
+				})
+				done <- a
+			}()
+			p.wait("(default n) ", 1)
+			g := &glass{columns: columns, ambiguous: true, symbols: true, marks: true}
+			g.write(p.screen())
+			var own []string
+			for _, row := range g.rows {
+				if !strings.HasPrefix(row, bar) {
+					own = append(own, row)
+				}
+			}
+			if g.broken > 0 || len(own) != 4 || own[0] != "A call of fs_create_file:" || !strings.HasSuffix(own[1], "the screen has 24)") ||
+				own[2] != own[0] || !strings.HasPrefix(own[3], "Let fs_create_file create ") ||
+				!strings.Contains(strings.ReplaceAll(strings.Join(g.rows, "\n"), "\n"+bar, ""), "\nLet fs_create_file create "+Name(path)+"? [y/n, Y/N: for this session too] (default n) ") {
+				t.Errorf("%d rows were broken, the host's are %q of\n%s", g.broken, own, p.screen())
+			}
+			// What is to be seen without looking back.
+			seen := strings.Join(g.rows[len(g.rows)-rows:], "\n")
+			if !strings.Contains(seen, own[0]) || !strings.Contains(seen, own[3]) {
+				t.Errorf("on the screen stands\n%s", seen)
+			}
+			p.typeIn("\r")
+			if a := <-done; a.Yes {
+				t.Error("approved")
+			}
+		})
+	}
+}
+
 func TestUnclearAnswersAreAskedAgainThenCancelled(t *testing.T) {
 	p := newPTY(t)
 	done := make(chan error)

@@ -133,9 +133,9 @@ func (t *Terminal) Select(ctx context.Context, q SelectQuestion) (int, error) {
 	if len(q.Options) == 0 {
 		return -1, errors.New("a choice without options cannot be answered")
 	}
-	var list strings.Builder
+	list := make([]string, len(q.Options))
 	for i, o := range q.Options {
-		fmt.Fprintf(&list, "  %d) %s\n", i+1, Visible(o))
+		list[i] = fmt.Sprintf("  %d) %s", i+1, Visible(o))
 	}
 	hint := fmt.Sprintf("[1-%d]", len(q.Options))
 	if q.Default != nil && *q.Default >= 0 && *q.Default < len(q.Options) {
@@ -144,7 +144,7 @@ func (t *Terminal) Select(ctx context.Context, q SelectQuestion) (int, error) {
 		q.Default = nil
 	}
 	chosen := -1
-	err := t.askList(ctx, q.Message, list.String(), q.Prompt+" "+hint+" ", func(line string) string {
+	err := t.askList(ctx, q.Message, list, q.Prompt+" "+hint+" ", func(line string) string {
 		word := strings.TrimSpace(line)
 		if word == "" && q.Default != nil {
 			chosen = *q.Default
@@ -174,7 +174,7 @@ func (t *Terminal) Select(ctx context.Context, q SelectQuestion) (int, error) {
 func (t *Terminal) Text(ctx context.Context, q TextQuestion) (string, error) {
 	prompt := q.Prompt
 	if q.Default != nil {
-		prompt += " [" + Visible(*q.Default) + "]"
+		prompt += " [" + Name(*q.Default) + "]"
 	}
 	var answer string
 	err := t.ask(ctx, q.Message, prompt+" ", func(line string) string {
@@ -191,25 +191,26 @@ func (t *Terminal) Text(ctx context.Context, q TextQuestion) (string, error) {
 }
 
 func (t *Terminal) ask(ctx context.Context, m Message, prompt string, take func(line string) (complaint string)) error {
-	return t.askList(ctx, m, "", prompt, take)
+	return t.askList(ctx, m, nil, prompt, take)
 }
 
 // askList shows the message and the list, then reads lines until take has no complaint.
-func (t *Terminal) askList(ctx context.Context, m Message, list, prompt string, take func(string) string) error {
+func (t *Terminal) askList(ctx context.Context, m Message, list []string, prompt string, take func(string) string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.lost {
 		return ErrCancelled
 	}
-	if _, err := io.WriteString(t.out, render(m)+list); err != nil {
-		return fmt.Errorf("%w: %w", ErrNoTerminal, err)
-	}
-	prompt = escape(prompt, false)
-	if t.colour() {
-		prompt = "\x1b[1m" + prompt + "\x1b[0m"
-	}
+	columns, rows := t.size()
+	above, question := screen(m, list, prompt, columns, rows)
+	at := strings.LastIndexByte(question, '\n') + 1
+	first, last := t.bold(question[:at]), t.bold(question[at:])
 	for range attempts {
-		line, err := t.line(ctx, prompt)
+		if _, err := io.WriteString(t.out, above+first); err != nil {
+			return fmt.Errorf("%w: %w", ErrNoTerminal, err)
+		}
+		above = ""
+		line, err := t.line(ctx, last)
 		if err != nil {
 			return err
 		}
@@ -220,6 +221,25 @@ func (t *Terminal) askList(ctx context.Context, m Message, list, prompt string, 
 		fmt.Fprintln(t.out, complaint)
 	}
 	return fmt.Errorf("%w: no usable answer", ErrCancelled)
+}
+
+// size is that of the screen, or the usual one where nobody knows.
+func (t *Terminal) size() (columns, rows int) {
+	columns, rows, err := term.GetSize(int(t.out.Fd()))
+	if err != nil || columns <= 0 {
+		columns = usualColumns
+	}
+	if err != nil || rows <= 0 {
+		rows = usualRows
+	}
+	return columns, rows
+}
+
+func (t *Terminal) bold(s string) string {
+	if s == "" || !t.colour() {
+		return s
+	}
+	return "\x1b[1m" + s + "\x1b[0m"
 }
 
 func (t *Terminal) colour() bool {
@@ -242,20 +262,18 @@ func (t *Terminal) line(ctx context.Context, prompt string) (string, error) {
 	}
 	defer term.Restore(fd, old)
 	typed := &keys{Reader: t.in}
-	screen := term.NewTerminal(struct {
+	editor := term.NewTerminal(struct {
 		io.Reader
 		io.Writer
 	}{typed, t.out}, prompt)
-	if w, h, err := term.GetSize(int(t.out.Fd())); err == nil && w > 0 {
-		_ = screen.SetSize(w, h)
-	}
+	_ = editor.SetSize(t.size())
 	type result struct {
 		line string
 		err  error
 	}
 	done := make(chan result, 1)
 	go func() {
-		line, err := screen.ReadLine()
+		line, err := editor.ReadLine()
 		done <- result{line, err}
 	}()
 	select {

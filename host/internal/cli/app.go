@@ -137,8 +137,39 @@ func (a *app) config() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := config.Load(a.layers(p))
-	return cfg, exit.With(exit.Usage, err)
+	// A file of the repository may take its time: whoever interrupts does not wait for it.
+	type loaded struct {
+		cfg *config.Config
+		err error
+	}
+	done := make(chan loaded, 1)
+	layers := a.layers(p)
+	go func() {
+		cfg, err := config.Load(layers)
+		done <- loaded{cfg, err}
+	}()
+	select {
+	case l := <-done:
+		return l.cfg, exit.With(exit.Usage, a.leftBy(p, l.err))
+	case <-a.ctx.Done():
+		return nil, exit.Errorf(exit.Interrupted, "interrupted while the configuration was read")
+	}
+}
+
+// leftBy adds to what is wrong with a configuration which call left the file so, and what to do about it.
+func (a *app) leftBy(p *place, err error) error {
+	list := config.Errors(nil)
+	if !errors.As(err, &list) {
+		return err
+	}
+	holds, _ := approval.OpenHolds(p.dir).List()
+	for _, h := range holds {
+		if at, inside := wspath.WithinAbs(filepath.ToSlash(p.root), filepath.ToSlash(list[0].Origin.File)); inside && at == h.Path {
+			return fmt.Errorf("%w\na call of %s left %s so (%s), and nothing runs with it\nlook at the file, and put it back or remove it; jphost trust show lists what waits to be looked at",
+				err, ask.Visible(h.Tool), ask.Visible(h.Path), ask.Visible(h.Reason))
+		}
+	}
+	return err
 }
 
 // layers says where the layers come from.
@@ -175,7 +206,7 @@ func (a *app) openTerminal() ask.Prompter {
 	stdin, _ := a.stdin.(*os.File)
 	stderr, _ := a.out.stderr.(*os.File)
 	if a.global.NoInput {
-		return ask.None{}
+		return ask.None{Why: ask.ErrNoInput}
 	}
 	t, err := ask.Open(stdin, stderr, ask.Options{Getenv: a.getenv, PrivateDir: func() (string, error) {
 		p, err := a.open()
@@ -187,8 +218,9 @@ func (a *app) openTerminal() ask.Prompter {
 	if err != nil {
 		if !errors.Is(err, ask.ErrNoTerminal) {
 			a.out.warn(fmt.Sprintf("the terminal cannot be used: %v", err))
+			err = nil
 		}
-		return ask.None{}
+		return ask.None{Why: err}
 	}
 	return t
 }

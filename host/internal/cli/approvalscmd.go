@@ -20,7 +20,8 @@ type approvalsListCmd struct{ bare }
 
 func (approvalsListCmd) Help() string {
 	return `An approval says that an external path of the workspace may lead to one target. It is kept on this machine only.
-What is granted there is the configuration's; jphost mounts shows both.`
+What is granted there is the configuration's; jphost mounts shows both. External paths that rules name and
+that are not approved are listed with what became of them.`
 }
 
 type approved struct {
@@ -28,6 +29,8 @@ type approved struct {
 	CanonicalTarget string   `json:"canonical_target"`
 	ApprovedAt      string   `json:"approved_at,omitempty"`
 	Unknown         []string `json:"unknown_keys,omitempty"`
+	// State is unapproved, retargeted or broken where a rule names the path and nothing that is approved fits it; "" else.
+	State string `json:"state,omitempty"`
 }
 
 // Run implements the command.
@@ -48,16 +51,34 @@ func (c *approvalsListCmd) Run(a *app) error {
 		}
 		list = append(list, row)
 	}
+	approvals := len(list)
+	external, err := a.external()
+	if err != nil {
+		a.out.warn(fmt.Sprintf("what rules name cannot be told: %v", err))
+	}
+	for _, m := range external {
+		if m.State == "unapproved" || m.State == "retargeted" || m.State == "broken" {
+			list = append(list, approved{RulePath: m.Path, CanonicalTarget: m.Target, State: m.State})
+		}
+	}
 	if a.out.json {
 		return a.out.value(list)
 	}
-	if len(list) == 0 {
+	if approvals == 0 {
 		a.out.note("nothing is approved in this workspace")
 	}
 	for _, m := range list {
 		note := m.ApprovedAt
 		if len(m.Unknown) > 0 {
 			note = "approves nothing: it has keys that this version does not know"
+		}
+		switch m.State {
+		case "":
+		case "broken":
+			a.out.printf("%s leads nowhere\n", ask.Visible(m.RulePath))
+			continue
+		default:
+			note = m.State + "; approve it with: jphost approvals approve " + ask.Word(m.RulePath)
 		}
 		a.out.printf("%s → %s  %s\n", ask.Visible(m.RulePath), ask.Visible(m.CanonicalTarget), note)
 	}
@@ -125,9 +146,9 @@ func (c *approvalsApproveCmd) Run(a *app) error {
 		return exit.With(exit.Refused, err)
 	case err != nil:
 		return exit.With(exit.Host, err)
-	case !res.Approved && ask.Nobody(a.ask()):
-		return exit.Errorf(exit.Refused, "there is no terminal to ask on\nif %s may lead to %s: jphost approvals approve %s --target %s",
-			ask.Visible(entry), ask.Visible(target), ask.Word(entry), ask.Word(target))
+	case !res.Approved && ask.Absent(a.ask()) != nil:
+		return exit.Errorf(exit.Refused, "%w\nif %s may lead to %s: jphost approvals approve %s --target %s",
+			ask.Absent(a.ask()), ask.Visible(entry), ask.Visible(target), ask.Word(entry), ask.Word(target))
 	case !res.Approved:
 		return exit.Errorf(exit.Refused, "%s", res.Reason)
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/ask"
@@ -30,7 +29,7 @@ type checked struct {
 	OK     bool `json:"ok"`
 	Layers int  `json:"layers"`
 	Tools  int  `json:"tools"`
-	// Trusted is false while settings of the repository wait to be accepted: nothing runs until then.
+	// Trusted is false while settings of the repository wait to be accepted: the tools that they concern do not run until then.
 	Trusted  bool             `json:"trusted"`
 	Warnings []policy.Warning `json:"warnings"`
 	// User and Workspace are where the user's own files lie, if there are any: for all workspaces, and for this one.
@@ -83,9 +82,11 @@ func (c *configCheckCmd) check(a *app) (*checked, error) {
 		OK: true, Tools: len(cfg.Tools()), Warnings: []policy.Warning{},
 		User: config.UserGlobalPath(a.environ), Workspace: p.dir.File(userFile),
 	}
+	said := map[policy.Warning]bool{}
 	warn := func(list ...policy.Warning) {
 		for _, w := range list {
-			if !slices.Contains(report.Warnings, w) {
+			if !said[w] {
+				said[w] = true
 				report.Warnings = append(report.Warnings, w)
 			}
 		}
@@ -96,6 +97,9 @@ func (c *configCheckCmd) check(a *app) (*checked, error) {
 		all = append(all, &config.Problem{Origin: at, Message: message, Help: help})
 	}
 	for _, t := range cfg.Tools() {
+		if a.ctx.Err() != nil {
+			return nil, exit.Errorf(exit.Interrupted, "interrupted")
+		}
 		if _, err := schema.FromConfig(t.Parameters); err != nil {
 			wrong(t.Origin("parameters"), err)
 		}

@@ -79,7 +79,7 @@ func first(stdout, _ string, _ error) string { return stdout }
 
 // A configuration can be in order and still run nothing.
 func TestConfigCheckSaysWhatWaits(t *testing.T) {
-	const wait = "nothing runs until: jphost trust accept"
+	const wait = "do not run until: jphost trust accept"
 	_, stderr, err := runCommand(t, map[string]string{".jp/config.toml": "[conversation.tools.fs_delete_file]\nrun = 'unattended'\n"}, "config", "check")
 	if err != nil || strings.Count(stderr, wait) != 1 {
 		t.Errorf("%v: %s", err, stderr)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -36,7 +37,8 @@ func (explainCmd) Help() string {
   jphost explain TOOL -
 
 A CAPABILITY is read, create, update, delete, execute, or write. Flags of jphost go before the word
-command. With - there is one question a line on standard input.
+command. With - there is one question a line on standard input; blanks separate the words of a command, and a word with a
+blank or a quote needs the list form: command ["git", "commit", "-m", "two words"]
 
 Examples:
 
@@ -143,6 +145,23 @@ type unanswered struct {
 // maxQuestion bounds a line of batch mode: a path is much shorter.
 const maxQuestion = 1 << 20
 
+// commandLine takes a question on a command apart: words without blanks and quotes, or a list in JSON. Quotes are
+// refused, since who writes them means a shell's words, and these are others.
+func commandLine(line string) ([]string, error) {
+	rest := strings.TrimSpace(strings.TrimPrefix(line, "command"))
+	if strings.HasPrefix(rest, "[") {
+		var words []string
+		if err := json.Unmarshal([]byte(rest), &words); err != nil {
+			return nil, exit.Errorf(exit.Usage, "%s is no list of words in JSON: %w", ask.Visible(rest), err)
+		}
+		return append([]string{"command"}, words...), nil
+	}
+	if strings.ContainsAny(rest, "'\"\\") {
+		return nil, exit.Errorf(exit.Usage, "%s has a quote or a backslash, and words end at blanks here whatever is quoted\nwrite the words in JSON: command [\"git\", \"commit\", \"-m\", \"two words\"]", ask.Visible(line))
+	}
+	return strings.Fields(line), nil
+}
+
 // batch answers a question a line; empty lines are none. Words are separated by spaces; of a
 // question on a path everything after the first is the path, so it may hold spaces.
 func (c *explainCmd) batch(a *app, d *policy.Declared) error {
@@ -155,10 +174,14 @@ func (c *explainCmd) batch(a *app, d *policy.Declared) error {
 			continue
 		}
 		words := strings.SplitN(line, " ", 2)
+		var e policy.Explanation
+		var err error
 		if words[0] == "command" {
-			words = strings.Fields(line)
+			words, err = commandLine(line)
 		}
-		e, err := explain(d, a.below(words))
+		if err == nil {
+			e, err = explain(d, a.below(words))
+		}
 		switch {
 		case err != nil && a.out.json:
 			bad, err = true, a.out.value(unanswered{line, err.Error()})

@@ -113,7 +113,7 @@ func (g *globals) form(f *cmdline.Form) {
 	f.List(&g.Cfg, "cfg", "KEY=VALUE", "A setting for this command: KEY=VALUE, KEY:=JSON, a file, or JSON. Can be repeated.")
 	f.OneOf(&g.Format, "format", "Text for people, or JSON for scripts.", "text", "json")
 	f.Switch(&g.JSON, "json", "The same as --format json.")
-	f.Switch(&g.NoInput, "no-input", "Ask nothing, as if there were no terminal.")
+	f.Switch(&g.NoInput, "no-input", "Ask nothing; what would be asked is refused.")
 }
 
 // line is a command line that was read.

@@ -216,9 +216,24 @@ func (o *output) note(text string) {
 // quote shows on standard error what somebody else says, behind a bar.
 func (o *output) quote(text string) {
 	_ = o.flush()
+	if f, ok := o.stderr.(*os.File); ok && o.errTerminal {
+		columns, _, _ := term.GetSize(int(f.Fd()))
+		fmt.Fprint(o.stderr, ask.Barred(text, columns))
+		return
+	}
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
 		fmt.Fprintln(o.stderr, "| "+ask.VisibleText(strings.TrimRight(line, "\n")))
 	}
+}
+
+// said shows on standard error what a program said, behind a bar, below a line of the host's.
+func (o *output) said(head, text string) {
+	if text == "" {
+		return
+	}
+	_ = o.flush()
+	fmt.Fprintln(o.stderr, head)
+	o.quote(text)
 }
 
 func (o *output) say(label, colour, text string) {

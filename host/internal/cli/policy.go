@@ -173,7 +173,7 @@ func (a *app) trusted(cfg *config.Config, p *place) (bool, error) {
 }
 
 func (a *app) noteWaiting() {
-	a.out.note("settings of this workspace wait to be accepted, and nothing runs until: jphost trust accept")
+	a.out.note("settings of this workspace wait to be accepted, and the tools that they concern do not run until: jphost trust accept")
 }
 
 // declared is the policy of a tool, or of a file in its stead.

@@ -78,6 +78,9 @@ func (c *runCmd) Run(a *app) error {
 			Tool: c.Tool, Warnings: []string{}, Status: exit.Of(err), Sandbox: enclose.Unused(""),
 			Outcome: run.Outcome{Type: "failed", Code: exit.Of(err).String(), Message: fmt.Sprint(err)},
 		}
+		if a.place != nil {
+			report.Outcome.Message = run.ForModel(report.Outcome.Message, a.place.root, config.UserGlobalPath(a.environ), a.place.dir.Base(), a.home())
+		}
 	}
 	if a.out.json {
 		return errors.Join(a.out.value(report), err)
@@ -121,7 +124,13 @@ func (c *runCmd) call(a *app, l *launch.Launcher) (*run.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return host.Run(a.ctx, run.Call{Tool: tool, Arguments: args, Answers: answers, Preview: c.Preview, Dry: c.DryRun, AllowSensitive: c.AllowSensitive})
+	report, err := host.Run(a.ctx, run.Call{Tool: tool, Arguments: args, Answers: answers, Preview: c.Preview, Dry: c.DryRun, AllowSensitive: c.AllowSensitive})
+	if err != nil && len(c.Mount) > 0 && report.Starts == 0 {
+		const stays = "what --mount mounted stays, although the call was not made\nto take it away: jphost unmount NAME"
+		report.Warnings = append(report.Warnings, stays)
+		a.out.warn(stays)
+	}
+	return report, err
 }
 
 // configured loads the configuration with the tool of that name.
@@ -181,6 +190,10 @@ func (c *runCmd) print(a *app, r *run.Report) {
 		a.out.quote(*r.Outcome.Question.PreAmble)
 	}
 	failed := r.Outcome.Type == "error" && r.Outcome.Plain
+	if !failed { // then the message has it
+		a.out.said("the call printed, before it was ended:", r.Output)
+		a.out.said("standard error of "+ask.Visible(r.Tool)+":", r.Stderr)
+	}
 	switch held := r.Sandbox; {
 	case held == nil || held.Tier == sandbox.TierNone:
 	case held.Observed != nil:

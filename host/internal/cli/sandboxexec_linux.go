@@ -154,11 +154,13 @@ func (a *app) hold(root string, call *enclose.Call, changes []sandbox.Change) er
 	}
 	var holds []approval.Hold
 	for _, ch := range changes {
-		name, ok := wspath.WithinAbs(ws.Root(), ch.Path)
-		if !ok {
-			name, _ = call.Name(ch.Path)
+		hold := approval.Hold{Reason: ch.What, Tool: "sandbox exec"}
+		if name, inside := wspath.WithinAbs(ws.Root(), ch.Path); inside {
+			hold.Path, hold.Was = cmp.Or(name, "."), call.Was(ch)
+		} else {
+			hold.Path, _ = call.Name(ch.Path)
 		}
-		holds = append(holds, approval.Hold{Path: cmp.Or(name, "."), Reason: ch.What, Tool: "sandbox exec"})
+		holds = append(holds, hold)
 	}
 	return exit.With(exit.Host, approval.OpenHolds(dir).Add(context.WithoutCancel(a.ctx), holds...))
 }

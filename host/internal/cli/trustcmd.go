@@ -3,11 +3,13 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jptools/jptools/host/internal/approval"
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/run"
 	"github.com/jptools/jptools/jptool/cmdline"
 )
 
@@ -25,9 +27,12 @@ type trustState struct {
 	// Settings are those that widen; Difference compares them with what was accepted last.
 	Settings   []approval.Setting `json:"settings"`
 	Difference string             `json:"difference,omitempty"`
-	question   string
+	question   ask.BoolQuestion
 	Holds      []approval.Hold `json:"holds"`
 	HoldsError string          `json:"holds_error,omitempty"`
+	// Broken says why the settings cannot be read; then only Holds are known.
+	Broken string `json:"broken,omitempty"`
+	broken error
 }
 
 func (a *app) trustState() (*place, *trustState, error) {
@@ -35,12 +40,13 @@ func (a *app) trustState() (*place, *trustState, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	cfg, err := a.config()
-	if err != nil {
-		return nil, nil, err
-	}
 	s := &trustState{Holds: []approval.Hold{}}
-	if s.Settings, err = policy.Widening(a.ctx, cfg, p.root); err != nil {
+	cfg, err := a.config()
+	if exit.Of(err) == exit.Usage {
+		s.broken, s.Broken = err, err.Error() // what waits to be looked at may be the reason
+	} else if err != nil {
+		return nil, nil, err
+	} else if s.Settings, err = policy.Widening(a.ctx, cfg, p.root); err != nil {
 		return nil, nil, err
 	}
 	if len(s.Settings) > 0 {
@@ -53,7 +59,11 @@ func (a *app) trustState() (*place, *trustState, error) {
 		return nil, nil, exit.With(exit.Host, err)
 	}
 	s.Trusted, s.Difference, s.question = trusted, d.String(), d.Question()
-	holds, err := approval.OpenHolds(p.dir).List()
+	held := approval.OpenHolds(p.dir)
+	if err := run.SettleHolds(a.ctx, held, p.root); err != nil {
+		return nil, nil, exit.With(exit.Host, err)
+	}
+	holds, err := held.List()
 	if err != nil {
 		s.HoldsError = err.Error()
 	}
@@ -68,14 +78,15 @@ func (c *trustShowCmd) Run(a *app) error {
 		return err
 	}
 	if a.out.json {
-		return a.out.value(s)
+		return errors.Join(s.broken, a.out.value(s))
 	}
 	a.printTrust(s)
-	return nil
+	return s.broken
 }
 
 func (a *app) printTrust(s *trustState) {
 	switch {
+	case s.broken != nil:
 	case len(s.Settings) == 0:
 		a.out.printf("the settings of this workspace widen nothing\n")
 	case s.Trusted:
@@ -116,6 +127,9 @@ func (c *trustAcceptCmd) Run(a *app) error {
 		return err
 	}
 	held := len(s.Holds) > 0 || s.HoldsError != ""
+	if s.broken != nil && !held {
+		return s.broken
+	}
 	if s.Trusted && !held {
 		return a.out.result(accepted{}, "there is nothing to accept")
 	}
@@ -140,6 +154,9 @@ func (c *trustAcceptCmd) Run(a *app) error {
 			return exit.With(exit.Host, err)
 		}
 	}
+	if s.broken != nil {
+		return s.broken
+	}
 	return a.out.result(accepted{Accepted: true}, "accepted")
 }
 
@@ -151,17 +168,25 @@ type accepted struct {
 }
 
 func (a *app) acceptQuestion(s *trustState, held bool) error {
-	body := ""
+	q := ask.BoolQuestion{Prompt: "Let writing calls go on?", Default: ask.No()}
 	if !s.Trusted {
-		body = s.question
+		q = s.question
+		if !q.Whole() && ask.Absent(a.ask()) == nil {
+			return exit.Errorf(exit.Refused, "the settings are too many to be shown in a question\nlook at them with: jphost trust show\nand then: jphost trust accept --digest %s", s.Digest)
+		}
+		if held {
+			q.Prompt = strings.TrimSuffix(q.Prompt, "?") + ", and let writing calls go on?"
+		}
 	}
+	body := ""
 	for _, h := range s.Holds {
 		body += fmt.Sprintf("held: %s: %s\n", ask.Visible(h.Path), ask.Visible(h.Reason))
 	}
 	if s.HoldsError != "" {
 		body += ask.VisibleText(s.HoldsError) + "\n"
 	}
-	answer, err := a.ask().Bool(a.ctx, ask.BoolQuestion{Message: ask.Message{Body: body}, Prompt: "Accept this?", Default: ask.No()})
+	q.Then = append(q.Then, ask.Message{Body: body})
+	answer, err := a.ask().Bool(a.ctx, q)
 	switch {
 	case errors.Is(err, ask.ErrNoTerminal):
 		how := "--yes" // for what is held back
@@ -171,7 +196,7 @@ func (a *app) acceptQuestion(s *trustState, held bool) error {
 				how += " --yes"
 			}
 		}
-		return exit.Errorf(exit.Refused, "there is no terminal to ask on\nlook at it with: jphost trust show\nand then: jphost trust accept %s", how)
+		return exit.Errorf(exit.Refused, "%w\nlook at it with: jphost trust show\nand then: jphost trust accept %s", err, how)
 	case err != nil:
 		return exit.With(exit.Refused, err)
 	case !answer.Yes:

@@ -38,7 +38,7 @@ func (c *checker) value(n *node, v *Value) {
 		c.wrongKind(n, v)
 		return
 	}
-	before := len(c.list)
+	before := c.count
 	switch alt.kind {
 	case nodeString:
 		c.word(alt, v)
@@ -58,7 +58,7 @@ func (c *checker) value(n *node, v *Value) {
 	case nodeFree:
 		c.free(v)
 	}
-	if len(c.list) > before {
+	if c.count > before {
 		return
 	}
 	if alt.check != nil {
@@ -236,14 +236,14 @@ func (c *checker) annotatedList(n *node, v *Value) {
 			return
 		}
 	}
-	before := len(c.list)
+	before := c.count
 	c.table(annotation(n), v)
 	for _, k := range v.keys {
 		if v.fields[k].Kind == Null {
 			c.add(v.fields[k].Origin, "must not be null", "leave it out")
 		}
 	}
-	if len(c.list) > before {
+	if c.count > before {
 		return
 	}
 	how := &howto{strategy: "append", discard: v.Get("discard_when_merged").boolean(false)}
@@ -272,13 +272,13 @@ func isAnnotatedMap(v *Value) bool {
 func (c *checker) annotatedMap(n *node, v *Value) {
 	plain := *n
 	plain.annotated = false
-	before := len(c.list)
+	before := c.count
 	c.table(table(
 		field{key: "value", node: &plain, required: true},
 		field{key: "strategy", node: enum(mapStrategies...), required: true},
 		field{key: "discard_when_merged", node: boolean()},
 	), v)
-	if len(c.list) > before {
+	if c.count > before {
 		return
 	}
 	how := &howto{strategy: v.fields["strategy"].text, discard: v.Get("discard_when_merged").boolean(false)}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -119,16 +120,32 @@ func (e Errors) Unwrap() []error {
 }
 
 // problems collects while a layer is checked.
-type problems struct{ list Errors }
+type problems struct {
+	list Errors
+	// count also has those that are not listed.
+	count int
+}
+
+// The most problems that are listed, and for which somebody looks what was probably meant: a file may
+// hold a hundred thousand, and a person mends the first ones first.
+const (
+	maxProblems = 100
+	maxGuesses  = 10
+)
 
 func (p *problems) add(o Origin, message, help string) {
-	p.list = append(p.list, &Problem{o, message, help})
+	if p.count++; p.count <= maxProblems {
+		p.list = append(p.list, &Problem{o, message, help})
+	}
 }
 
 // err returns nil as a plain nil, so that callers can compare.
 func (p *problems) err() error {
-	if len(p.list) == 0 {
+	if p.count == 0 {
 		return nil
+	}
+	if more := p.count - len(p.list); more > 0 {
+		return append(slices.Clone(p.list), &Problem{Message: fmt.Sprintf("%d more problems are not listed", more)})
 	}
 	return p.list
 }

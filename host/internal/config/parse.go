@@ -35,13 +35,33 @@ func parseTOML(data []byte, layer Layer, file string) (*Value, error) {
 	if err := p.src.Error(); err != nil {
 		p.syntax(err)
 	}
-	if len(p.list) == 0 {
+	if p.count == 0 {
+		p.widest(p.root)
+	}
+	if p.count == 0 {
 		p.secondReading(data)
 	}
-	if len(p.list) > 0 {
+	if p.count > 0 {
 		return nil, p.err()
 	}
 	return p.root, nil
+}
+
+// maxKeys bounds the keys of one table. The library compares each with all before it.
+const maxKeys = 10_000
+
+// widest refuses tables that nobody wrote by hand.
+func (p *tomlParser) widest(v *Value) {
+	if n := len(v.keys); n > maxKeys {
+		p.problems.add(v.Origin, fmt.Sprintf("a table of %d keys, and at most %d can be read", n, maxKeys), "take out what is not needed")
+		return
+	}
+	for _, f := range v.fields {
+		p.widest(f)
+	}
+	for _, item := range v.items {
+		p.widest(item)
+	}
 }
 
 // birth is how a table or list came to be; TOML lets only some be added to.

@@ -106,6 +106,8 @@ func (p *tomlParser) float(v *Value, text string) *Value {
 type lineIndex struct {
 	data   []byte
 	starts []int
+	// line, offset and column were asked for last: a long line is read from there on, not from its beginning again.
+	line, offset, column int
 }
 
 func newLineIndex(data []byte) lineIndex {
@@ -115,13 +117,18 @@ func newLineIndex(data []byte) lineIndex {
 			starts = append(starts, i+1)
 		}
 	}
-	return lineIndex{data, starts}
+	return lineIndex{data: data, starts: starts}
 }
 
-func (x lineIndex) position(offset int) (line, column int) {
+func (x *lineIndex) position(offset int) (line, column int) {
 	offset = min(offset, len(x.data))
 	line = sort.SearchInts(x.starts, offset+1)
-	return line, utf8.RuneCount(x.data[x.starts[line-1]:offset]) + 1
+	from, before := x.starts[line-1], 1
+	if line == x.line && offset >= x.offset {
+		from, before = x.offset, x.column
+	}
+	x.line, x.offset, x.column = line, offset, before+utf8.RuneCount(x.data[from:offset])
+	return line, x.column
 }
 
 // firstInvalid is the offset of the first byte that is not UTF-8, or -1.

@@ -18,8 +18,10 @@ func (d *decoder) judge(t *Tool) {
 	source := t.tree.Get("source")
 	if source == nil {
 		help := `add source = "local" and the command, or remove the table`
-		if near := nearest.Word(t.Name, slices.DeleteFunc(slices.Clone(d.names), func(n string) bool { return n == t.Name })); near != "" {
-			help = "did you mean " + quoteKey(near) + "? otherwise " + help
+		if d.count < maxGuesses {
+			if near := nearest.Word(t.Name, slices.DeleteFunc(slices.Clone(d.names), func(n string) bool { return n == t.Name })); near != "" {
+				help = "did you mean " + quoteKey(near) + "? otherwise " + help
+			}
 		}
 		d.add(t.tree.Origin, "no layer gives this tool a source", help)
 		return

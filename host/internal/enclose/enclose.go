@@ -388,6 +388,15 @@ func (c *Call) Guard(ctx context.Context) context.Context {
 	return ctx
 }
 
+// Was is how the path of a change stood before the call, "" where it does not matter that it stands so again:
+// of what was there for a moment only, somebody may have made use.
+func (c *Call) Was(change sandbox.Change) string {
+	if change.What == "momentary" || change.What == "unwatched" {
+		return ""
+	}
+	return c.before.Was(change)
+}
+
 // End looks at what has to be as it was, when all processes of the call are gone, and removes
 // what was made for it. It returns what is not as it was: nothing is ever repaired.
 func (c *Call) End(ctx context.Context) ([]sandbox.Change, error) {

@@ -115,7 +115,7 @@ func confirm(ctx context.Context, p ask.Prompter, c Confirmation) error {
 	answer, err := p.Bool(ctx, c.Question())
 	switch {
 	case errors.Is(err, ask.ErrNoTerminal):
-		return fmt.Errorf("%w: %s needs a confirmation (%s), and %w\n%s", ErrDeclined, visibleList(c.Paths), c.Reason, ask.ErrNoTerminal, c.Remedy)
+		return fmt.Errorf("%w: %s needs a confirmation (%s), and %w\n%s", ErrDeclined, visibleList(c.Paths), c.Reason, err, c.Remedy)
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrDeclined, err)
 	case !answer.Yes:

@@ -85,9 +85,16 @@ func (pl *planner) confirmScope() {
 	}
 	pl.p.confirm = append(pl.p.confirm, Confirmation{
 		ToolScope, paths,
-		"This mounts for every enabled local tool:\n\n" + b.String() + "\n", "Grant this to all of them?",
+		"This mounts for every enabled local tool:\n\n" + b.String() + "\n", "Grant " + ask.Name(paths[0]) + more(len(paths)-1) + " to all of them?",
 		"name the tool instead, once for each: TOOL:NAME=PATH",
 	})
+}
+
+func more(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
 }
 
 func (pl *planner) confirmTarget(l Link) {
@@ -104,14 +111,14 @@ func (pl *planner) confirmTarget(l Link) {
 		pl.p.confirm = append(pl.p.confirm, Confirmation{
 			Broad,
 			[]string{path},
-			head + "The target is " + what + ". Tools could " + mode + " everything in it.\n\n", "Mount all of it?", remedy,
+			head + "The target is " + what + ". Tools could " + mode + " everything in it.\n\n", "Mount all of " + ask.Name(l.Target) + "?", remedy,
 		})
 	}
 	if found := pl.sensitive(l.Target); len(found) > 0 {
 		pl.p.confirm = append(pl.p.confirm, Confirmation{
 			Sensitive,
 			[]string{path},
-			head + "Tools could " + mode + ":\n" + strings.Join(found, "") + "\n", "Mount it all the same?", remedy,
+			head + "Tools could " + mode + ":\n" + strings.Join(found, "") + "\n", "Mount " + ask.Name(l.Target) + " all the same?", remedy,
 		})
 	}
 }

@@ -345,7 +345,7 @@ func TestRetargetNeedsConfirmation(t *testing.T) {
 	}
 	c := plan(t, r, "fs_read_file:fork=~/code/x").confirm
 	want := "Symlink `fork` retargeted:\n  was: " + home + "/code/y\n  now: " + home + "/code/x\n"
-	if len(c) != 1 || c[0].Reason != Retarget || c[0].Body != want || c[0].Prompt != "Allow new target?" {
+	if len(c) != 1 || c[0].Reason != Retarget || c[0].Body != want || c[0].Prompt != "Allow new target of fork?" {
 		t.Errorf("%+v", c)
 	}
 }

@@ -143,8 +143,9 @@ func mountRow(parts []string, s config.Setting) bool {
 	return rule["external"] == true || mount.Preserves(ruleOf(rule))
 }
 
-// harmless are keys of a tool that say something and grant nothing.
-var harmless = []string{"summary", "description", "examples", "cancellation_response"}
+// descriptive are keys of a tool that say something and grant nothing. What is said of a tool that is not the
+// repository's own is taken by the model for the word of whoever set the tool up.
+var descriptive = []string{"summary", "description", "examples", "cancellation_response"}
 
 func (w *widener) widens(s config.Setting) bool {
 	parts := splitKey(s.Key)
@@ -161,8 +162,8 @@ func (w *widener) widens(s config.Setting) bool {
 		return true
 	}
 	tool, rest := parts[2], parts[3:]
-	if slices.Contains(harmless, rest[0]) && len(rest) == 1 {
-		return false
+	if slices.Contains(descriptive, rest[0]) && len(rest) == 1 {
+		return w.foreign(s, tool)
 	}
 	return w.widensTool(tool, rest[0], rest[1:], s)
 }
@@ -209,10 +210,12 @@ func runRank(word string) int {
 	switch word {
 	case "skip":
 		return 0
-	case "ask", "edit":
+	case "ask":
 		return 1
-	case "unattended":
+	case "edit": // it hands over what a person leaves in an editor
 		return 2
+	case "unattended":
+		return 3
 	}
 	return -1
 }

@@ -49,7 +49,7 @@ func (w *widener) parameters(tool string, rest []string, s config.Setting) bool 
 		case "properties":
 			i += 2
 		default:
-			return !slices.Contains([]string{"summary", "description", "examples"}, rest[i])
+			return !slices.Contains([]string{"summary", "description", "examples"}, rest[i]) || w.foreign(s, tool)
 		}
 	}
 	return true

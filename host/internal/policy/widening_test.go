@@ -13,7 +13,14 @@ import (
 
 func TestWidening(t *testing.T) {
 	for _, tt := range []struct{ name, mine, repo, want string }{
-		{"texts", "", "[conversation.tools.t]\nsummary = \"x\"\ndescription = \"y\"\nexamples = \"z\"\ncancellation_response = \"c\"", ""},
+		{"texts", "", "[conversation.tools.t]\nsummary = \"x\"\ndescription = \"y\"\nexamples = \"z\"\ncancellation_response = \"c\"", `conversation.tools.t.summary = "x"
+conversation.tools.t.description = "y"
+conversation.tools.t.examples = "z"
+conversation.tools.t.cancellation_response = "c"`},
+		{"texts of what is built in", "", "conversation.tools.fs_read_file.summary = \"x\"\nconversation.tools.'*'.cancellation_response = \"c\"", `conversation.tools.fs_read_file.summary = "x"
+conversation.tools.'*'.cancellation_response = "c"`},
+		{"texts of a tool of its own", "", "conversation.tools.lint = { source = \"local\", command = \"x\", summary = \"x\", description = \"y\", examples = \"z\", cancellation_response = \"c\", parameters.a = { type = \"string\", summary = \"s\" } }", `conversation.tools.lint.command = "x"
+conversation.tools.lint.parameters.a.type = "string"`},
 		{"a tool of its own", "", "conversation.tools.lint = { source = \"local\", command = \"./lint --x\", enable = true, options = { a = 1 }, parameters.x.type = \"string\" }", `conversation.tools.lint.command = "./lint --x"
 conversation.tools.lint.enable.state = "on"
 conversation.tools.lint.options.a = 1
@@ -32,6 +39,8 @@ conversation.tools.fs_read_file.options.suppress = []`},
 		{"run as built in", "", "conversation.tools.fs_read_file.run = \"unattended\"\nconversation.tools.t.run = \"ask\"", ""},
 		{"run, though skipped", "conversation.tools.t.run = \"skip\"", "conversation.tools.t.run = \"ask\"", `conversation.tools.t.run = "ask"`},
 		{"run, though all are skipped", "conversation.tools.'*'.run = \"skip\"", "conversation.tools.t.run = \"edit\"", `conversation.tools.t.run = "edit"`},
+		{"run edited in place of asked", "conversation.tools.t.run = \"ask\"\nconversation.tools.fs_read_file.run = \"edit\"", "conversation.tools.t.run = \"edit\"\nconversation.tools.fs_read_file.run = \"ask\"", `conversation.tools.t.run = "edit"`},
+		{"result edited in place of asked", "conversation.tools.t.result = \"ask\"", "conversation.tools.t.result = \"edit\"\nconversation.tools.fs_read_file.result = \"edit\"", `conversation.tools.t.result = "edit"`},
 		{"format", "", "conversation.tools.t.format = \"unattended\"\nconversation.tools.fs_read_file.format = \"unattended\"", `conversation.tools.t.format = "unattended"`},
 		{"result", "conversation.tools.'*'.result = \"ask\"", "conversation.tools.t.result = \"unattended\"\nconversation.tools.fs_read_file.result = \"skip\"", `conversation.tools.t.result = "unattended"`},
 		{"net", "", "conversation.tools.t.access.net = [{ host = \"a.example\", allow = true }, { host = \"b.example\" }]", `conversation.tools.t.access.net = {"allow":true,"host":"a.example"}`},
@@ -66,7 +75,8 @@ conversation.tools.t.limits.time = 121`},
 		{"options", "conversation.tools.fs_read_file.options.suppress = [\".env\"]", "conversation.tools.fs_read_file.options = { suppress = [], max_lines = 5, gitignore = true }\nconversation.tools.t.options = { gitignore = false, deadline = 3, auto_approve_max_changed_lines = 9999 }", `conversation.tools.fs_read_file.options.suppress = []
 conversation.tools.t.options.gitignore = false
 conversation.tools.t.options.auto_approve_max_changed_lines = 9999`},
-		{"parameters of mine", "conversation.tools.d = { source = \"local\", command = \"d\", parameters.env = { type = \"string\", enum = [\"staging\"] } }", "conversation.tools.d.parameters.env.enum = [\"prod\"]\nconversation.tools.d.parameters.env.summary = \"x\"", `conversation.tools.d.parameters.env.enum = ["prod"]`},
+		{"parameters of mine", "conversation.tools.d = { source = \"local\", command = \"d\", parameters.env = { type = \"string\", enum = [\"staging\"] } }", "conversation.tools.d.parameters.env.enum = [\"prod\"]\nconversation.tools.d.parameters.env.summary = \"x\"", `conversation.tools.d.parameters.env.enum = ["prod"]
+conversation.tools.d.parameters.env.summary = "x"`},
 		{"sandbox", "", "sandbox.mode = \"off\"\nsandbox.tier = \"landlock\"", `sandbox.mode = "off"
 sandbox.tier = "landlock"`},
 		{"sandbox stricter", "", "sandbox.mode = \"required\"", ""},
@@ -129,7 +139,7 @@ func TestEveryKeyIsJudged(t *testing.T) {
 	if err := json.Unmarshal(raw, &schema); err != nil {
 		t.Fatal(err)
 	}
-	known := append([]string{"source", "enable", "command", "run", "format", "result", "style", "questions", "parameters", "options", "access", "needs", "limits"}, harmless...)
+	known := append([]string{"source", "enable", "command", "run", "format", "result", "style", "questions", "parameters", "options", "access", "needs", "limits"}, descriptive...)
 	for _, key := range toolKeysOf(t, schema) {
 		found := false
 		for _, k := range known {

@@ -39,6 +39,13 @@ var (
 // answer returns the answer to q. Errors wrap errUnanswered or errAssistant, or say why an
 // answer that was given cannot be used.
 func (a *answerer) answer(ctx context.Context, q *launch.Question) (any, error) {
+	if q.ID == previewID {
+		v, err := a.prompt(ctx, q)
+		if v == true && ask.Whole(q.PreAmble) {
+			a.shown = q.PreAmble
+		}
+		return v, err
+	}
 	if raw, ok := a.Answers[q.ID]; ok {
 		return a.fromCall(q, raw)
 	}
@@ -109,12 +116,16 @@ func (a *answerer) prompt(ctx context.Context, q *launch.Question) (any, error) 
 	if q.PreAmble != "" {
 		quoted = strings.TrimRight(q.PreAmble, "\n") + "\n\n" + q.Text
 	}
-	m := ask.Message{Body: ask.Visible(a.Tool.Name) + " asks:\n", Quoted: quoted}
+	m := ask.Message{Body: "The tool " + ask.Visible(a.Tool.Name) + " asks:\n", Quoted: quoted}
+	about := " to " + ask.Name(a.Tool.Name)
+	if path := paths(nil, a.args); path != "" {
+		about += " about " + path
+	}
 	var v any
 	var err error
 	switch q.Answer {
 	case launch.Boolean:
-		question := ask.BoolQuestion{Message: m, Prompt: "Your answer?", Remember: a.Memory.Remembers()}
+		question := ask.BoolQuestion{Message: m, Prompt: "Your answer" + about + "?", Remember: a.Memory.Remembers() && q.ID != previewID}
 		if d, ok := q.Default.(bool); ok {
 			question.Default = &d
 		}
@@ -124,7 +135,7 @@ func (a *answerer) prompt(ctx context.Context, q *launch.Question) (any, error) 
 		}
 		v = b.Yes
 	case launch.Select:
-		question := ask.SelectQuestion{Message: m, Prompt: "Your choice?", Options: q.Options}
+		question := ask.SelectQuestion{Message: m, Prompt: "Your choice" + about + "?", Options: q.Options}
 		if i := slices.Index(q.Options, fmt.Sprint(q.Default)); i >= 0 {
 			question.Default = &i
 		}
@@ -133,7 +144,7 @@ func (a *answerer) prompt(ctx context.Context, q *launch.Question) (any, error) 
 			v = q.Options[i]
 		}
 	default:
-		question := ask.TextQuestion{Message: m, Prompt: "Your answer:"}
+		question := ask.TextQuestion{Message: m, Prompt: "Your answer" + about + ":"}
 		if d, ok := q.Default.(string); ok {
 			question.Default = &d
 		}

@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -28,8 +29,10 @@ func TestRunModes(t *testing.T) {
 		{"unattended", []string{}, "run"},
 		{"skip", []string{}, "refused run_mode"},
 		{"edit", nil, "refused run_mode"},
-		{"edit", []string{`{"x":"edited"}`}, "run"},
-		{"edit", []string{`{"y":1}`, `{"x":"second"}`}, "run"},
+		{"edit", []string{`{"x":"edited"}`, "y"}, "run"},
+		{"edit", []string{`{"y":1}`, `{"x":"second"}`, "y"}, "run"},
+		{"edit", []string{`{"x":"edited"}`, "n"}, "refused declined"},
+		{"edit", []string{`{"x":"1"}`, "cancel"}, "refused declined"},
 		{"edit", []string{`{"y":1}`, `{`, `[]`}, "failed"},
 		{"edit", []string{" \n"}, "refused declined"},
 		{"edit", []string{"cancel"}, "refused declined"},
@@ -48,7 +51,7 @@ func TestRunModes(t *testing.T) {
 			}
 			continue
 		}
-		if c.mode == "edit" && !strings.Contains(string(r.Outcome.Data), strings.TrimSuffix(strings.TrimPrefix(c.answers[len(c.answers)-1], "{"), "}")) {
+		if c.mode == "edit" && !strings.Contains(string(r.Outcome.Data), strings.TrimSuffix(strings.TrimPrefix(c.answers[len(c.answers)-2], "{"), "}")) {
 			t.Errorf("the tool got %s", r.Outcome.Data)
 		}
 	}
@@ -88,7 +91,9 @@ func TestResultModes(t *testing.T) {
 		{"ask", []string{"n"}, "refused result_mode"},
 		{"ask", []string{"cancel"}, "refused result_mode"},
 		{"skip", []string{}, "refused result_mode"},
-		{"edit", []string{"less"}, "less"},
+		{"edit", []string{"less", "y"}, "less"},
+		{"edit", []string{"less", "n"}, "refused result_mode"},
+		{"edit", []string{"run", "cancel"}, "refused result_mode"},
 		{"edit", nil, "refused result_mode"},
 	} {
 		w := newWorld(t, one("echo", nil, unattended, `result = "`+c.mode+`"`))
@@ -153,14 +158,14 @@ func TestResultModesHoldEveryWord(t *testing.T) {
 			}
 			p := w.says(says...)
 			w.run("", change)
-			if asked := p.asked[len(p.asked)-1]; !strings.Contains(asked, "Hand it on?") || !strings.Contains(asked, secret) && c.name != "mentioned" {
+			if asked := p.asked[len(p.asked)-1]; !strings.Contains(asked, "Hand on the result of t?") || !strings.Contains(asked, secret) && c.name != "mentioned" {
 				t.Errorf("%s: shown was:\n%s", c.name, asked)
 			}
 		}
 	}
 	// An edited error is handed on as it was edited, and nothing else of it.
 	w := newWorld(t, one("fail", []string{"not_found"}, unattended, `result = "edit"`))
-	w.says("it is not there")
+	w.says("it is not there", "y")
 	if r := w.run(""); content(r) != "error" || r.Outcome.Message != "it is not there" || w.lastErr.Error() != "t: it is not there" {
 		t.Errorf("%+v %v", r.Outcome, w.lastErr)
 	}
@@ -282,6 +287,101 @@ func TestNothingIsRememberedWithoutASession(t *testing.T) {
 	}
 }
 
+// An editor that was closed is no consent: whoever opened one is shown what became of the arguments and what the
+// call would do, and asked.
+func TestEditingIsNoConsent(t *testing.T) {
+	w := newWorld(t, one("bound", nil, `run = "edit"`, `format = "unattended"`, `parameters.path.type = "string"`))
+	p := w.says(`{"path":"b.txt"}`, "n")
+	if r := w.run(`{"path":"a.txt"}`); content(r) != "refused declined" || r.Starts != 1 {
+		t.Errorf("%s, started %d times", content(r), r.Starts)
+	}
+	if asked := p.asked[1]; !strings.Contains(asked, `"path": "b.txt"`) || !strings.Contains(asked, "would find ") || !strings.HasSuffix(asked, "Let t run with b.txt?") {
+		t.Errorf("asked was\n%s", asked)
+	}
+	// There is no yes for the session, which would leave nobody to look.
+	for range 2 {
+		w.says(`{"path":"a.txt"}`, "y")
+		if r := w.run(`{"path":"a.txt"}`); content(r) != "did find " {
+			t.Error(content(r))
+		}
+	}
+}
+
+// What was shown is what is done: the call is given the token of the preview that a person allowed, and a
+// tool that finds something else asks a person again, and nobody else.
+func TestACallIsBoundToItsPreview(t *testing.T) {
+	const asks = `format = "unattended"`
+	w := newWorld(t, one("bound", nil, asks))
+	w.write("state", "one")
+	w.says("y")
+	if r := w.run(""); content(r) != "did find one" || r.Starts != 2 {
+		t.Errorf("%s, started %d times", content(r), r.Starts)
+	}
+	// Somebody changes what the preview has seen, while the question stands.
+	for _, c := range []struct {
+		name   string
+		config []string
+		second string // the answer to the tool; "" when nobody is asked
+		change func(*Call)
+		want   string
+		status exit.Code
+	}{
+		{"yes", nil, "y", nil, "did find two", exit.OK},
+		{"no", nil, "n", nil, "error declined", exit.Refused},
+		{"cancelled", nil, "cancel", nil, "needs_input", exit.Refused},
+		{"an answer of the configuration", []string{`questions.preview.answer = true`}, "n", nil, "error declined", exit.Refused},
+		{"the assistant", []string{`questions.preview.target = "assistant"`}, "n", nil, "error declined", exit.Refused},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, one("bound", nil, append(c.config, asks)...))
+			w.write("state", "one")
+			p := w.says("y", c.second)
+			changing := &meanwhile{person: p, then: func() { w.write("state", "two") }}
+			w.prompter = changing
+			r := w.run("")
+			if got := content(r); got != c.want || r.Status != c.status {
+				t.Errorf("got %s, %d: %v", got, r.Status, w.lastErr)
+			}
+			if len(p.asked) != 2 || !strings.Contains(p.asked[0], "would find one") || !strings.Contains(p.asked[1], "would find two") || changing.remember {
+				t.Errorf("asked %q", p.asked)
+			}
+		})
+	}
+	// Only a person answers it.
+	w.says()
+	if r := w.run("", answers("preview=true")); r.Status != exit.Usage || r.Starts != 0 {
+		t.Errorf("%d %v", r.Status, w.lastErr)
+	}
+	w = newWorld(t, one("bound", []string{"always"}, unattended, `questions.preview.answer = true`))
+	if r := w.run(""); content(r) != "needs_input" || r.Outcome.Question.Target != "user" || strings.Contains(w.lastErr.Error(), "--answer preview=") {
+		t.Errorf("%+v %v", r.Outcome, w.lastErr)
+	}
+	// A yes for the session has seen no preview of the calls after it, and binds none.
+	w = newWorld(t, one("bound", nil, asks))
+	w.write("state", "one")
+	w.says("Y")
+	w.prompter = &meanwhile{person: w.prompter.(*person), then: func() { w.write("state", "two") }}
+	if r := w.run(""); content(r) != "did find two" {
+		t.Errorf("%s %v", content(r), w.lastErr)
+	}
+}
+
+// meanwhile is a person who takes some time for the first answer.
+type meanwhile struct {
+	*person
+	then     func()
+	remember bool // a later question could be remembered
+}
+
+func (m *meanwhile) Bool(ctx context.Context, q ask.BoolQuestion) (ask.BoolAnswer, error) {
+	m.remember = m.remember || m.then == nil && q.Remember
+	if m.then != nil {
+		m.then()
+		m.then = nil
+	}
+	return m.person.Bool(ctx, q)
+}
+
 // Whoever sees the diff with the question whether to run is not asked about the same diff
 // again; about anything else they are.
 func TestOneConsent(t *testing.T) {
@@ -349,7 +449,7 @@ func TestArgumentsTooLongToShow(t *testing.T) {
 		t.Errorf("%s %.200s", content(r), w.lastErr)
 	}
 	w.cfg = []string{"conversation.tools.t.run=edit"}
-	w.says(args)
+	w.says(args, "y")
 	if r := w.run(args); content(r) != "run" {
 		t.Error(content(r))
 	}

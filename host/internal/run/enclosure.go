@@ -19,6 +19,7 @@ import (
 	"github.com/jptools/jptools/host/internal/sandbox/baseline"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // Enclosure is what calls of a tool are held with.
@@ -262,7 +263,11 @@ func (k *call) changed(ctx context.Context, held *enclose.Call, changes []sandbo
 	for _, c := range changes {
 		b.WriteString("\n  " + held.Say(c))
 		name, _ := held.Name(c.Path)
-		holds = append(holds, approval.Hold{Path: name, Reason: c.What, Tool: k.Tool.Name})
+		hold := approval.Hold{Path: name, Reason: c.What, Tool: k.Tool.Name}
+		if _, inside := wspath.WithinAbs(k.Workspace.Root(), c.Path); inside {
+			hold.Was = held.Was(c)
+		}
+		holds = append(holds, hold)
 	}
 	b.WriteString("\nnothing was put back; writing calls in this workspace are held until a person has looked: jphost trust accept")
 	return errors.Join(k.report.refuse(ReasonChanged, errors.New(b.String())), exit.With(exit.Host, k.Holds.Add(context.WithoutCancel(ctx), holds...)))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -102,7 +103,15 @@ func (k *call) loop(ctx context.Context, action jptool.Action) (out launch.Outco
 	if err != nil {
 		return out, err
 	}
+	for _, id := range []string{previewID, previewID + ".token"} {
+		if _, ok := k.Answers[id]; ok {
+			return out, exit.Errorf(exit.Usage, "--answer %s: only a person at a terminal answers that question\nleave it out", id)
+		}
+	}
 	a := &answerer{call: k, fixed: map[string]string{}, used: map[string]bool{}}
+	if action == jptool.Run && k.bound != "" {
+		cmd.req.answers[previewID], cmd.req.answers[previewID+".token"] = true, k.bound
+	}
 	for range maxRounds {
 		if out, err = k.once(ctx, cmd); err != nil {
 			return out, err
@@ -144,6 +153,9 @@ func (k *call) once(ctx context.Context, cmd *command) (launch.Outcome, error) {
 		k.mentioned(ctx, string(res.Stderr))
 	}
 	if err != nil {
+		if res != nil {
+			k.report.Output = launch.Ends(res.Stdout, mostStderr)
+		}
 		code := exit.Host
 		if stop := (*launch.StopError)(nil); errors.As(err, &stop) && stop.Reason != launch.Cancelled {
 			code = exit.Refused
@@ -159,7 +171,6 @@ func (k *call) once(ctx context.Context, cmd *command) (launch.Outcome, error) {
 // settle takes over the final answer.
 func (k *call) settle(ctx context.Context, out launch.Outcome) error {
 	if out.Kind == launch.Success {
-		k.report.Withheld = nil
 		k.report.Outcome = Outcome{Type: "success", Content: &out.Content, Plain: out.Plain, Data: out.Data}
 		return nil
 	}
@@ -170,8 +181,11 @@ func (k *call) settle(ctx context.Context, out launch.Outcome) error {
 		Type: "error", Message: out.Message, Trace: out.Trace, Transient: out.Transient,
 		Code: string(out.Code), Plain: out.Plain, Data: out.Data,
 	}
-	if out.Code == jptool.CodeNotFound {
+	switch out.Code {
+	case jptool.CodeNotFound:
 		k.elsewhere(ctx)
+	case jptool.CodePathEscape:
+		k.mountedForOthers()
 	}
 	code := exit.Refused
 	if out.Code.BadRequest() {
@@ -179,6 +193,37 @@ func (k *call) settle(ctx context.Context, out launch.Outcome) error {
 	}
 	// What comes after the first line is shown further in, also what is indented by itself (a traceback, code).
 	return exit.Errorf(code, "%s: %s", k.Tool.Name, strings.ReplaceAll(out.Message, "\n", "\n  "))
+}
+
+// mountedForOthers says for which tools a path is mounted that leads this one out of the workspace.
+func (k *call) mountedForOthers() {
+	if k.holdsBack() {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(k.args)) {
+		text, ok := k.args[name].(string)
+		if !ok {
+			continue
+		}
+		at := path.Clean(filepath.ToSlash(text))
+		var tools []string
+		mount := ""
+		for _, t := range k.Config.Tools() {
+			if t.Access == nil || t.Name == k.Tool.Name {
+				continue
+			}
+			for _, r := range t.Access.FS {
+				if r.External && r.Caps() != 0 && (at == r.Path || strings.HasPrefix(at, r.Path+"/")) {
+					tools, mount = append(tools, ask.Visible(t.Name)), r.Path
+					break
+				}
+			}
+		}
+		if len(tools) > 0 {
+			k.warn(fmt.Sprintf("%s is mounted for %s, not for %s\nmount it for this tool: jphost mount %s=PATH", ask.Visible(mount), strings.Join(tools, ", "), ask.Visible(k.Tool.Name), ask.Word(k.Tool.Name+":"+mount)))
+			return
+		}
+	}
 }
 
 // elsewhere helps who stands in a directory of the workspace and names a path relative to it. It tells

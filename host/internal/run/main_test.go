@@ -102,6 +102,25 @@ func tool(kind string, args []string) int {
 		answer(map[string]any{"type": "needs_input", "question": map[string]any{
 			"id": "apply", "text": "Apply?", "pre_amble": long(args[1]), "answer_type": "Boolean", "default": def, "token": args[3],
 		}})
+	case "bound": // previews the file `state`, and does what was shown or asks again
+		found, _ := os.ReadFile("state")
+		token := "sha256:" + string(found)
+		if req.Context.Action == "format_arguments" {
+			answer(map[string]any{"type": "success", "content": "would find " + string(found), "data": map[string]any{"token": token}})
+			return 0
+		}
+		yes, bound := req.Tool.Answers["preview"].(bool)
+		switch {
+		case bound && req.Tool.Answers["preview.token"] != token, !bound && len(args) > 0:
+			answer(map[string]any{"type": "needs_input", "question": map[string]any{
+				"id": "preview", "text": "It has changed. Go on?", "pre_amble": "would find " + string(found), "answer_type": "Boolean", "default": false, "token": token,
+			}})
+		case bound && !yes:
+			answer(map[string]any{"type": "error", "message": "declined", "trace": []string{}, "transient": false, "code": "declined"})
+			return 1
+		default:
+			answer(map[string]any{"type": "success", "content": "did find " + string(found)})
+		}
 	case "again": // is never content
 		answer(map[string]any{"type": "needs_input", "question": map[string]any{
 			"id": "go", "text": "Again?", "pre_amble": nil, "answer_type": "Boolean", "default": nil, "token": fmt.Sprint(os.Getpid()),

@@ -30,12 +30,14 @@ const (
 	OnQuestion = "question"
 	// OnSensitive: that the tool may reach places of secrets.
 	OnSensitive = "sensitive"
+	// OnApproval: where an external path may lead. Only a no is remembered here.
+	OnApproval = "approval"
 )
 
 // Remembered is an answer that a person gave for the rest of a session.
 type Remembered struct {
 	Tool string `json:"tool"`
-	// On is one of OnRun, OnPreview, OnQuestion and OnSensitive; Question the id of a question.
+	// On is one of OnRun, OnPreview, OnQuestion, OnSensitive and OnApproval; Question the id of a question, or the path.
 	On       string    `json:"on"`
 	Question string    `json:"question,omitempty"`
 	Yes      bool      `json:"yes"`

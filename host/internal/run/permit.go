@@ -11,20 +11,24 @@ import (
 
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/launch"
 )
 
 // permitted goes by the run mode, for previews by the mode of format.
 func (k *call) permitted(ctx context.Context) error {
 	mode, key := k.Tool.Run, OnRun
-	verb := "run"
 	if k.Preview {
-		mode, key, verb = k.Tool.Format, OnPreview, "preview"
+		mode, key = k.Tool.Format, OnPreview
 	}
 	switch mode {
 	case "unattended":
 		return nil
 	case "edit":
-		return k.edit(ctx)
+		if err := k.edit(ctx); err != nil {
+			return err
+		}
+		// That an editor was closed says nothing: some return at once, and nobody saw the arguments.
+		return k.consent(ctx, mode, key, nil)
 	}
 	where := k.slot(key, "")
 	if old, ok := k.recall(where); ok {
@@ -33,52 +37,67 @@ func (k *call) permitted(ctx context.Context) error {
 		}
 		return nil
 	}
-	m, preview, err := k.described(ctx)
+	return k.consent(ctx, mode, key, &where)
+}
+
+// consent asks whether the call may be made. where the answer can be remembered; nil for nowhere.
+func (k *call) consent(ctx context.Context, mode, key string, where *Remembered) error {
+	if ask.Absent(k.Prompter) != nil {
+		return k.nobody(mode, ask.Absent(k.Prompter))
+	}
+	m, preview, err := k.described(ctx, mode)
 	if err != nil {
 		return err
 	}
+	prompt := "Let " + k.doing(preview.Data) + "?"
+	if k.Preview {
+		prompt = "Let it say what it would do (" + k.doing(nil) + ")?"
+	}
 	answer, err := k.Prompter.Bool(ctx, ask.BoolQuestion{
-		Message: m, Prompt: "Do you want to " + verb + " it?", Default: ask.No(), Remember: k.Memory.Remembers(),
+		Message: m, Prompt: prompt, Default: ask.No(), Remember: where != nil && k.Memory.Remembers(),
 	})
 	switch {
 	case errors.Is(err, ask.ErrNoTerminal):
-		return k.nobody(mode)
+		return k.nobody(mode, err)
 	case err != nil:
 		return k.report.refuse(ReasonDeclined, fmt.Errorf("%s was not run: %w", k.Tool.Name, err))
 	}
 	k.answered(key, "", ByPerson)
 	if answer.Remember {
-		k.keep(ctx, where, answer.Yes)
+		k.keep(ctx, *where, answer.Yes)
 	}
 	if !answer.Yes {
 		return k.report.refuse(ReasonDeclined, fmt.Errorf("%s was not run: declined", k.Tool.Name))
 	}
-	if len(m.Quoted) <= ask.MaxShown {
-		k.shown = preview
+	if m.Whole() {
+		k.shown = preview.Content
+	}
+	if !answer.Remember {
+		k.bound = token(preview.Data)
 	}
 	return nil
 }
 
 // described is what the person is shown of the call: its arguments, and what the tool says that it would
 // do if previews are made without asking.
-func (k *call) described(ctx context.Context) (m ask.Message, preview string, err error) {
+func (k *call) described(ctx context.Context, mode string) (m ask.Message, preview launch.Outcome, err error) {
 	var args bytes.Buffer
 	enc := json.NewEncoder(&args)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	given, defaulted := k.given()
 	if err := enc.Encode(given); err != nil {
-		return m, "", err
+		return m, preview, err
 	}
-	if args.Len() > ask.MaxShown && !ask.Nobody(k.Prompter) {
-		return m, "", k.report.refuse(ReasonRunMode, fmt.Errorf("%s was not run: its arguments are too long to be shown, %d bytes\nto look at them in your editor: %s", k.Tool.Name, args.Len(), k.cfg("run", "=edit")))
+	if !ask.Whole(args.String()) && mode != "edit" {
+		return m, preview, k.report.refuse(ReasonRunMode, fmt.Errorf("%s was not run: its arguments are too long to be shown, %d bytes\nto look at them in your editor: %s", k.Tool.Name, args.Len(), k.cfg("run", "=edit")))
 	}
 	m = ask.Message{Body: fmt.Sprintf("A call of %s%s:\n", ask.Visible(k.Tool.Name), defaulted), Quoted: args.String()}
-	if k.Preview || k.Tool.Format != "unattended" || ask.Nobody(k.Prompter) {
-		return m, "", nil
+	if k.Preview || k.Tool.Format != "unattended" {
+		return m, preview, nil
 	}
-	if preview, err = k.previewed(ctx); err == nil && preview != "" {
-		m.Quoted += "\n" + preview
+	if preview, err = k.previewed(ctx); err == nil && preview.Content != "" {
+		m.Then = []ask.Message{{Body: "What it says that it would do:\n", Quoted: preview.Content}}
 	}
 	return m, preview, err
 }
@@ -102,7 +121,7 @@ func (k *call) given() (args map[string]any, defaulted string) {
 }
 
 // nobody is the refusal where a person would have to be asked.
-func (k *call) nobody(mode string) error {
+func (k *call) nobody(mode string, why error) error {
 	key := "run"
 	if k.Preview {
 		key = "format"
@@ -114,8 +133,8 @@ func (k *call) nobody(mode string) error {
 	if all, _ := k.Tool.Overridden(key); all != nil {
 		at += fmt.Sprintf("; that for all tools at %s is for those without their own", all.Origin)
 	}
-	return k.report.refuse(ReasonRunMode, fmt.Errorf("%s is asked for before it runs, and there is no terminal to ask on (%s = %q at %s)\nto allow it without asking: %s, or set that in your own config",
-		k.Tool.Name, key, mode, at, k.cfg(key, "=unattended")))
+	return k.report.refuse(ReasonRunMode, fmt.Errorf("%s is asked for before it runs, and %w (%s = %q at %s)\nto allow it without asking: %s, or set that in your own config",
+		k.Tool.Name, why, key, mode, at, k.cfg(key, "=unattended")))
 }
 
 // editAttempts is how often arguments that became unusable are handed back.
@@ -132,7 +151,7 @@ func (k *call) edit(ctx context.Context) error {
 		edited, err := k.Prompter.Edit(ctx, ask.EditQuestion{Text: string(text) + "\n", Suffix: ".json"})
 		switch {
 		case errors.Is(err, ask.ErrNoTerminal):
-			return k.nobody("edit")
+			return k.nobody("edit", err)
 		case err != nil:
 			return k.report.refuse(ReasonDeclined, fmt.Errorf("%s was not run: %w", k.Tool.Name, err))
 		case blank(edited):

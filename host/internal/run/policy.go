@@ -39,7 +39,7 @@ func (h *Host) Compile(ctx context.Context, t *config.Tool, p ask.Prompter) (*po
 	d, err := policy.Compile(ctx, policy.Request{
 		Workspace: h.Workspace, Config: h.Config, Tool: t,
 		Approve: func(ctx context.Context, r approval.Request) (approval.Result, error) {
-			return h.Approvals.Resolve(ctx, p, r)
+			return h.approve(ctx, t, p, r)
 		},
 		Home: config.Lookup(h.Environ, "HOME"), StateDir: h.State.Base(), ConfigFile: config.UserGlobalPath(h.Environ),
 		Programs: OwnPrograms(), Reach: baseline.Reach(paths),
@@ -49,6 +49,21 @@ func (h *Host) Compile(ctx context.Context, t *config.Tool, p ask.Prompter) (*po
 		return nil, exit.With(exit.Usage, err)
 	}
 	return d, err
+}
+
+// approve runs the approval lifecycle. Who declines is not asked again in this session.
+func (h *Host) approve(ctx context.Context, t *config.Tool, p ask.Prompter, r approval.Request) (approval.Result, error) {
+	where := Remembered{Tool: t.Name, On: OnApproval, Question: r.RulePath, Scope: scope(r.RulePath, r.Target)}
+	if was, err := h.Approvals.Lookup(ctx, r.Binding); err == nil && was.Verdict != approval.Approved {
+		if _, declined := h.Memory.recall(where); declined {
+			return approval.Result{Reason: fmt.Sprintf("the target of %s was declined for this session\nto be asked again: jphost session forget %s", ask.Visible(r.RulePath), ask.Word(t.Name))}, nil
+		}
+	}
+	res, err := h.Approvals.Resolve(ctx, p, r)
+	if res.Declined {
+		_ = h.Memory.remember(ctx, where) // else it is asked again
+	}
+	return res, err
 }
 
 func (k *call) compile(ctx context.Context, p ask.Prompter) error {
@@ -77,13 +92,13 @@ func (k *call) compile(ctx context.Context, p ask.Prompter) error {
 	return nil
 }
 
-// trusted checks what the repository's own configuration widens.
+// trusted checks what the repository's own configuration widens for this tool.
 func (k *call) trusted(ctx context.Context) error {
 	widening, err := policy.Widening(ctx, k.Config, k.Root)
 	if err != nil {
 		return err
 	}
-	err = k.Trust.Require(ctx, k.Prompter, widening)
+	err = k.Trust.Require(ctx, k.Prompter, approval.Concerning(widening, k.Tool.Name))
 	switch {
 	case err == nil:
 		return nil
@@ -103,7 +118,7 @@ func (k *call) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	trusted, diff, err := k.Trust.Check(ctx, widening)
+	trusted, diff, err := k.Trust.Check(ctx, approval.Concerning(widening, k.Tool.Name))
 	if err != nil {
 		return err
 	}
@@ -113,7 +128,7 @@ func (k *call) plan(ctx context.Context) error {
 	if err := k.compile(ctx, ask.None{}); err != nil {
 		return err
 	}
-	if k.onHold() != nil {
+	if k.onHold(ctx) != nil {
 		p.Needs = append(p.Needs, k.report.Outcome.Message)
 	}
 	if list := k.places(); len(list) > 0 && !k.AllowSensitive && !k.unattendedByUser() {
@@ -142,7 +157,6 @@ func (k *call) plan(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
-	k.report.Withheld = nil
 	k.report.Plan, k.report.Outcome = p, Outcome{Type: "planned"}
 	return nil
 }

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/launch"
@@ -11,15 +12,27 @@ import (
 // previewed asks the tool what the call would do, to show it with the question whether it may be
 // made (`format = "unattended"`). A preview goes by the same policy, answers and options as the
 // call. One that fails ends the call, since the call would fail too; the person is not asked.
-func (k *call) previewed(ctx context.Context) (string, error) {
+func (k *call) previewed(ctx context.Context) (launch.Outcome, error) {
 	out, err := k.loop(ctx, jptool.FormatArguments)
-	if err != nil {
-		return "", err
+	if err == nil && out.Kind != launch.Success {
+		err = k.settle(ctx, out)
 	}
-	if out.Kind != launch.Success {
-		return "", k.settle(ctx, out)
+	return out, err
+}
+
+// previewID is the question of a tool whose preview no longer fits. It is a person's to answer
+// whatever else is set, since what it is about was not there when anything was set.
+const previewID = "preview"
+
+// token is what the data of a preview has for the call to be bound to; "" when there is none.
+func token(data json.RawMessage) string {
+	var of struct {
+		Token string `json:"token"`
 	}
-	return out.Content, nil
+	if json.Unmarshal(data, &of) != nil {
+		return ""
+	}
+	return of.Token
 }
 
 // covers reports whether the person who allowed the call has seen what the tool now asks about:

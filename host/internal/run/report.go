@@ -24,7 +24,9 @@ type Report struct {
 	// Withheld are the names of the variables that the tool did not get, told when it failed.
 	Withheld []string `json:"withheld_env,omitempty"`
 	// Stderr is what the tool said there, at most its ends.
-	Stderr string  `json:"stderr,omitempty"`
+	Stderr string `json:"stderr,omitempty"`
+	// Output is what a call that was ended had printed so far, at most its ends.
+	Output string  `json:"output,omitempty"`
 	Policy *Policy `json:"policy,omitempty"`
 	// Sandbox is what held the last start, never nil; of a dry run what would hold it.
 	Sandbox *enclose.Report `json:"sandbox"`
@@ -136,9 +138,13 @@ type Plan struct {
 	Needs []string `json:"needs,omitempty"`
 }
 
+// toolFailed reports whether the tool was started and came to no good: then a variable that it did not get may be why.
+func (r *Report) toolFailed() bool {
+	return r.Starts > 0 && r.Outcome.Reason == "" && (r.Outcome.Type == "error" || r.Outcome.Type == "failed")
+}
+
 // refuse fills in a refusal.
 func (r *Report) refuse(reason string, err error) error {
 	r.Outcome = Outcome{Type: "refused", Reason: reason, Message: err.Error()}
-	r.Withheld = nil // of a preview
 	return &exit.Error{Code: exit.Refused, Err: err}
 }

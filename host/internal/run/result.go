@@ -38,25 +38,38 @@ func (k *call) deliver(ctx context.Context, err error) error {
 		}
 	}
 	said := k.said()
-	if len(said) > ask.MaxShown {
+	if !ask.Whole(said) {
 		return k.withhold("it is too long to be shown\nto look at it in your editor: " + k.cfg("result", "=edit"))
 	}
-	answer, asked := k.Prompter.Bool(ctx, ask.BoolQuestion{
-		Message: ask.Message{Body: "The result of " + ask.Visible(k.Tool.Name) + ":\n", Quoted: said},
-		Prompt:  "Hand it on?", Default: ask.No(),
-	})
-	switch {
-	case errors.Is(asked, ask.ErrInterrupted):
-		return errors.Join(k.withhold("interrupted"), asked)
-	case asked != nil:
-		return k.withhold(asked.Error() + "\nto hand it on without asking: " + k.cfg("result", "=unattended"))
-	case !answer.Yes:
-		return k.withhold("declined")
+	if refused := k.handOn(ctx, said); refused != nil {
+		return refused
 	}
 	return err
 }
 
-// edited hands on the text as the person left it, and nothing beside it.
+// handOn asks whether a text may be handed on.
+func (k *call) handOn(ctx context.Context, text string) error {
+	prompt := "Hand on the result of " + ask.Name(k.Tool.Name)
+	if path := paths(nil, k.args); path != "" {
+		prompt += " for " + path
+	}
+	answer, err := k.Prompter.Bool(ctx, ask.BoolQuestion{
+		Message: ask.Message{Body: "The result of " + ask.Visible(k.Tool.Name) + ":\n", Quoted: text},
+		Prompt:  prompt + "?", Default: ask.No(),
+	})
+	switch {
+	case errors.Is(err, ask.ErrInterrupted):
+		return errors.Join(k.withhold("interrupted"), err)
+	case err != nil:
+		return k.withhold(err.Error() + "\nto hand it on without asking: " + k.cfg("result", "=unattended"))
+	case !answer.Yes:
+		return k.withhold("declined")
+	}
+	return nil
+}
+
+// edited hands on the text as the person left it, and nothing beside it. That the editor was closed is not a
+// yes: some return at once.
 func (k *call) edited(ctx context.Context, err error) error {
 	o := k.report.Outcome
 	text := o.Message
@@ -66,6 +79,9 @@ func (k *call) edited(ctx context.Context, err error) error {
 	text, failed := k.Prompter.Edit(ctx, ask.EditQuestion{Text: text, Suffix: ".txt"})
 	if failed != nil {
 		return k.withhold(failed.Error())
+	}
+	if refused := k.handOn(ctx, text); refused != nil {
+		return refused
 	}
 	k.silence()
 	if o.Content != nil {
@@ -84,7 +100,7 @@ func (k *call) withhold(why string) error {
 
 // silence takes what the tool said out of the report, but for its outcome.
 func (k *call) silence() {
-	k.report.Stderr, k.report.Denials = "", nil // the tool chooses what it is refused
+	k.report.Stderr, k.report.Output, k.report.Denials = "", "", nil // the tool chooses what it is refused
 	if k.report.Sandbox != nil {
 		k.report.Sandbox.Observed = nil
 	}

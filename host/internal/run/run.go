@@ -15,6 +15,7 @@ import (
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/observe"
 	"github.com/jptools/jptools/host/internal/schema"
@@ -76,6 +77,8 @@ type call struct {
 	policy *policyOf
 	// shown is the preview that a person saw, in full, when they allowed the call.
 	shown string
+	// bound is the token of that preview: the tool does what was shown, or asks again.
+	bound string
 }
 
 // Run makes one call. The report is never nil; the error, an *exit.Error or one that
@@ -98,8 +101,36 @@ func (h *Host) Run(ctx context.Context, c Call) (*Report, error) {
 			k.report.Outcome.Message = err.Error()
 		}
 	}
+	if !k.report.toolFailed() {
+		k.report.Withheld = nil
+	}
+	k.forModel()
 	k.report.Status = exit.Of(err)
 	return k.report, err
+}
+
+// forModel takes out of the report's messages what a model is not told: a model gets the report, a person err.
+func (k *call) forModel() {
+	known := []string{k.State.Base(), config.Lookup(k.Environ, "HOME")}
+	for _, l := range k.Config.Layers() {
+		known = append(known, l.File)
+	}
+	if k.policy != nil && k.policy.access != nil {
+		for _, r := range k.policy.access.FS {
+			if r.ApprovedTarget != nil {
+				known = append(known, *r.ApprovedTarget)
+			}
+		}
+	}
+	// Longer ones first: one may lie in the other.
+	slices.SortFunc(known, func(a, b string) int { return len(b) - len(a) })
+	switch o := &k.report.Outcome; o.Type {
+	case "refused", "failed":
+		o.Message = ForModel(o.Message, k.Root, known...)
+	}
+	for i, w := range k.report.Warnings {
+		k.report.Warnings[i] = ForModel(w, k.Root, known...)
+	}
 }
 
 func (k *call) warn(text string) {
@@ -135,7 +166,7 @@ func (k *call) run(ctx context.Context) error {
 	if err := k.compile(ctx, k.Prompter); err != nil {
 		return err
 	}
-	if err := k.onHold(); err != nil {
+	if err := k.onHold(ctx); err != nil {
 		return err
 	}
 	k.unused(ctx)
@@ -193,10 +224,38 @@ func (k *call) arguments() error {
 	return nil
 }
 
-// onHold refuses writing calls while changes wait for a person to look at them.
-func (k *call) onHold() error {
+// writes reports whether the call could change anything: what its definition says that it needs, and, where
+// the operating system enforces them, the rules.
+func (k *call) writes(ctx context.Context) bool {
 	if n := k.Tool.Needs; n != nil && *n&jptool.Write == 0 {
+		return false
+	}
+	m, err := k.machine(ctx)
+	if err != nil || m.Landlock == 0 || k.Config.Sandbox().Mode == "off" || k.policy.declared.Access == nil {
+		return true
+	}
+	return slices.ContainsFunc(k.policy.declared.Rules, func(r policy.Rule) bool { return r.Type == "fs" && r.Caps&jptool.Write != 0 }) ||
+		slices.ContainsFunc(k.Config.Sandbox().Paths, func(p config.SandboxPath) bool { return p.Write != nil && *p.Write })
+}
+
+// SettleHolds releases the holds in a workspace on what somebody has put right.
+func SettleHolds(ctx context.Context, h *approval.Holds, root string) error {
+	return h.Settle(ctx, func(hold approval.Hold) string {
+		abs := hold.Path
+		if !filepath.IsAbs(abs) {
+			abs = filepath.Join(root, abs)
+		}
+		return sandbox.State(filepath.ToSlash(abs))
+	})
+}
+
+// onHold refuses writing calls while changes wait for a person to look at them.
+func (k *call) onHold(ctx context.Context) error {
+	if !k.writes(ctx) {
 		return nil
+	}
+	if err := SettleHolds(ctx, k.Holds, k.Root); err != nil {
+		return exit.With(exit.Host, err)
 	}
 	if err := k.Holds.Check(); err != nil {
 		return k.report.refuse(ReasonHeld, err)

@@ -102,16 +102,75 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
+// What a repository asks for one tool stops that tool; what it asks for all stops all.
+func TestUntrustedSettingsStopTheToolThatTheyConcern(t *testing.T) {
+	w := newWorld(t, one("echo", nil, unattended))
+	w.repo = "[conversation.tools.other]\nsource = \"local\"\ncommand = \"sh script.sh\"\n"
+	w.write("script.sh", "one")
+	if got := content(w.run("")); got != "run" {
+		t.Errorf("%s: %v", got, w.lastErr)
+	}
+	w.tool = "other"
+	if got := content(w.run("")); got != "refused untrusted" {
+		t.Error(got)
+	}
+	w.says("y", "n") // trust, and the call
+	if got := content(w.run("")); got != "refused declined" {
+		t.Errorf("%s: %v", got, w.lastErr)
+	}
+	// A file that the command of one tool names has changed.
+	w.nobody()
+	w.write("script.sh", "two")
+	if got := content(w.run("")); got != "refused untrusted" || !strings.Contains(w.lastErr.Error(), "runs script.sh, changed since it was accepted") {
+		t.Errorf("%s: %v", got, w.lastErr)
+	}
+	w.tool = "t"
+	if got := content(w.run("")); got != "run" {
+		t.Errorf("%s: %v", got, w.lastErr)
+	}
+	for _, all := range []string{"sandbox.tier = \"landlock\"\n", "conversation.tools.'*'.run = \"unattended\"\n", "inherit = false\n"} {
+		w.repo = all
+		if got := content(w.run("")); got != "refused untrusted" {
+			t.Errorf("%s: %s", all, got)
+		}
+	}
+}
+
+// A hold stops calls that can write, as the rules have it that the kernel enforces, and not those that cannot.
+func TestHoldsLetReadersGoOn(t *testing.T) {
+	for _, c := range []struct{ rules, mode, want string }{
+		{`access.fs = [{ path = ".", read = true }]`, "auto", "run"},
+		{`access.fs = [{ path = ".", read = true }, { path = "x", update = true }]`, "auto", "refused held"},
+		{`access.fs = [{ path = ".", read = true }]`, "off", "refused held"}, // nobody enforces it
+		{`needs.fs = ["read"]`, "off", "run"},
+		{"", "auto", "refused held"},
+	} {
+		w := newWorld(t, one("echo", nil, unattended, c.rules))
+		w.write("x", "")
+		w.cfg = []string{"sandbox.mode=" + c.mode}
+		h := w.host()
+		if m, err := h.machine(t.Context()); err != nil || c.mode == "auto" && m.Landlock == 0 {
+			t.Skip("nothing can be enforced on this machine")
+		}
+		if err := h.State.Write("holds.json", []byte(`{"holds":[{"path":".git/config","reason":"changed","held_at":"2026-01-01T00:00:00Z"}]}`)); err != nil {
+			t.Fatal(err)
+		}
+		if got := content(w.run("")); got != c.want {
+			t.Errorf("%+v: %s: %v", c, got, w.lastErr)
+		}
+	}
+}
+
 func TestDryRun(t *testing.T) {
 	w := newWorld(t, one("echo", nil, `parameters.x.type = "string"`, `access.fs = [{ path = ".", read = true }]`))
 	w.write(".env", "")
-	w.repo = "[conversation.tools.fs_delete_file]\nrun = \"unattended\"\n"
+	w.repo = "[conversation.tools.t]\nquestions.go.answer = true\n"
 	r := w.run(`{"x":"1"}`, dry)
 	if r.Outcome.Type != "planned" || r.Starts != 0 || r.Plan == nil || string(r.Plan.Arguments) != `{"x":"1"}` || !r.Plan.Stdin || r.Policy.Access == nil {
 		t.Fatalf("%+v", r)
 	}
 	needs := strings.Join(r.Plan.Needs, "\n")
-	for _, want := range []string{"fs_delete_file.run", `run = "ask"`, ".env: read", "--allow-sensitive"} {
+	for _, want := range []string{"questions.go.answer", `run = "ask"`, ".env: read", "--allow-sensitive"} {
 		if !strings.Contains(needs, want) {
 			t.Errorf("%q is not among:\n%s", want, needs)
 		}

@@ -51,14 +51,15 @@ func (k *call) sensitive(ctx context.Context) error {
 	if known {
 		return k.report.refuse(ReasonSensitive, fmt.Errorf("%s was not run: it may reach places of secrets, and that was declined for this session\nto be asked again: jphost session forget %s\n%s", k.Tool.Name, ask.Word(k.Tool.Name), withhold))
 	}
-	prompt := "Let it?"
+	prompt := "Let " + ask.Name(k.Tool.Name) + " reach " + firstOf(paths)
 	if k.Memory.Remembers() {
-		prompt = "Let it, for the rest of this session?"
+		prompt += ", for the rest of this session"
 	}
+	prompt += "?"
 	answer, err := k.Prompter.Bool(ctx, ask.BoolQuestion{Message: ask.Message{Body: text + "\n"}, Prompt: prompt, Default: ask.No()})
 	switch {
 	case errors.Is(err, ask.ErrNoTerminal):
-		return k.report.refuse(ReasonSensitive, fmt.Errorf("%sthat is asked for once per session, and there is no terminal to ask on\nto allow it for this call: --allow-sensitive\nfor good: set run = \"unattended\" for the tool in your own config\n%s", text, withhold))
+		return k.report.refuse(ReasonSensitive, fmt.Errorf("%sthat is asked for once per session, and %w\nto allow it for this call: --allow-sensitive\nfor good: set run = \"unattended\" for the tool in your own config\n%s", text, err, withhold))
 	case err != nil:
 		return k.report.refuse(ReasonSensitive, fmt.Errorf("%s was not run: %w", k.Tool.Name, err))
 	}

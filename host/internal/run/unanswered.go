@@ -29,7 +29,7 @@ func (k *call) reportQuestion(q *launch.Question) {
 
 // forAssistant reports whether a question is not for a person.
 func (k *call) forAssistant(q *launch.Question) bool {
-	return k.Tool.Questions[q.ID].Target == "assistant"
+	return q.ID != previewID && k.Tool.Questions[q.ID].Target == "assistant"
 }
 
 // token is what an answer to q can be bound to: a digest of all that is asked, of the tool's own
@@ -47,7 +47,7 @@ func (k *call) unanswered(q *launch.Question, why error) error {
 	case errors.Is(why, errAssistant):
 		err = exit.Errorf(exit.Refused, "%s asks the assistant: %s\n%s", k.Tool.Name, ask.VisibleText(q.Text), k.how(q))
 	case errors.Is(why, ask.ErrNoTerminal):
-		err = exit.Errorf(exit.Refused, "%s asks: %s\nthere is no terminal to ask on\n%s", k.Tool.Name, ask.VisibleText(q.Text), k.how(q))
+		err = exit.Errorf(exit.Refused, "%s asks: %s\n%w\n%s", k.Tool.Name, ask.VisibleText(q.Text), noTerminal(why), k.how(q))
 	default:
 		err = exit.Errorf(exit.Refused, "%s: its question was not answered: %w", k.Tool.Name, notAnswered(why))
 	}
@@ -57,6 +57,9 @@ func (k *call) unanswered(q *launch.Question, why error) error {
 
 // how is the way to answer q without a terminal.
 func (k *call) how(q *launch.Question) string {
+	if q.ID == previewID {
+		return "what was shown before the call no longer fits: only a person at a terminal can allow what is shown now"
+	}
 	example, others := "true", " (or false)"
 	switch {
 	case q.Answer == launch.Select && len(q.Options) > 0:
@@ -66,6 +69,14 @@ func (k *call) how(q *launch.Question) string {
 	}
 	return fmt.Sprintf("answer it with: --answer %s%s\nto answer only what was shown here, add: --answer %s",
 		ask.Word(q.ID+"="+example), others, ask.Word(q.ID+".token="+k.token(q)))
+}
+
+// noTerminal is why there is nobody to ask, by itself.
+func noTerminal(why error) error {
+	if errors.Is(why, ask.ErrNoInput) {
+		return ask.ErrNoInput
+	}
+	return ask.ErrNoTerminal
 }
 
 // notAnswered is why a person did not answer.

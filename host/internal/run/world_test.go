@@ -108,7 +108,7 @@ func (w *world) host() *Host {
 	}
 	quiet := func(string) {}
 	return &Host{
-		Config: cfg, Workspace: ws, Root: w.root, Conversation: w.talk, Environ: environ, State: dir,
+		Config: cfg, Workspace: ws, Root: w.root, Conversation: w.talk, Environ: environ, State: dir, TempBase: w.top,
 		Approvals: approval.OpenStore(dir, quiet), Trust: approval.OpenTrust(dir, quiet), Holds: approval.OpenHolds(dir),
 		Session: session, Memory: OpenMemory(dir, w.session), Prompter: w.prompter, Launcher: w.launcher, Warn: quiet,
 	}
@@ -180,7 +180,11 @@ type person struct {
 }
 
 func (p *person) next(m ask.Message, prompt string) (string, error) {
-	p.asked = append(p.asked, m.Body+m.Quoted+prompt)
+	text := m.Body + m.Quoted
+	for _, then := range m.Then {
+		text += then.Body + then.Quoted
+	}
+	p.asked = append(p.asked, text+prompt)
 	if len(p.answers) == 0 {
 		p.t.Errorf("nobody expected the question:\n%s", p.asked[len(p.asked)-1])
 		return "", ask.ErrCancelled
