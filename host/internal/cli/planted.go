@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/exit"
@@ -62,4 +63,13 @@ func (a *app) placed(flag, path string) (string, error) {
 		return "", exit.Errorf(exit.Usage, "%s %s cannot be used: %w\nname an existing directory", flag, ask.Visible(path), wspath.Bare(broken))
 	}
 	return filepath.FromSlash(to.Abs), nil
+}
+
+// unmoved is an error if a directory that was found without links is another one when it is used. A program that
+// may write beside it can put a link in its place in between. On Windows a directory has several spellings.
+func unmoved(found, used string) error {
+	if runtime.GOOS == "windows" || filepath.ToSlash(found) == filepath.ToSlash(used) {
+		return nil
+	}
+	return exit.Errorf(exit.Usage, "%s was replaced by a symlink while it was looked at\ntry again when nothing else changes it", ask.Visible(found))
 }

@@ -115,7 +115,7 @@ func (g *grants) compile(a *app) (*given, error) {
 	if out.declared, err = policy.Given(access, out.root, r); err != nil {
 		return nil, exit.With(exit.Usage, ofFile(g.Policy, err))
 	}
-	return out, nil
+	return out, unmoved(out.root, out.declared.Root)
 }
 
 // housed is a with the home directory of the user where HOME says none: what lies there is to be
