@@ -25,6 +25,9 @@ func TestSandboxGrantsAroundTheWorkspace(t *testing.T) {
 		{"hooks beside the workspace", "--rw ../beside", "echo x > ../beside/.git/hooks/post-checkout; echo x >> ../beside/.git/config", "beside"},
 		{"configuration beside the workspace", "--rw ../beside", "echo x > ../beside/.jp.toml; mkdir ../beside/.jp", "beside"},
 		{"a new repository beside the workspace", "--rw ../plain", "mkdir ../plain/.git; echo x > ../plain/.git/config", "plain"},
+		{"hooks of a git directory that is granted itself", "--rw ../beside/.git", "echo x > ../beside/.git/hooks/post-checkout; echo x >> ../beside/.git/config", "beside"},
+		{"hooks of a bare repository", "--rw ../bare", "echo x > ../bare/hooks/post-receive; echo x >> ../bare/config", "bare"},
+		{"a new bare repository", "--rw ../plain", "mkdir ../plain/objects ../plain/refs; echo x > ../plain/config; echo 'ref: refs/heads/main' > ../plain/HEAD", "plain"},
 		{"configuration above the workspace", "--rw ..", "echo x > ../.jp.toml; mkdir ../.jp; mkdir ../.git", "."},
 	}
 	prepare := func(t *testing.T, user string) *world {
@@ -32,6 +35,7 @@ func TestSandboxGrantsAroundTheWorkspace(t *testing.T) {
 		w.define("true")
 		w.files(map[string]string{
 			"data/jphost/owned": "x\n", "beside/.git/config": "[core]\n", "beside/.git/hooks/pre-commit": "x\n", "beside/.git/HEAD": "ref: refs/heads/main\n", "plain/x": "x\n",
+			"bare/config": "[core]\n", "bare/hooks/pre-commit": "x\n", "bare/HEAD": "ref: refs/heads/main\n",
 		})
 		return w
 	}
@@ -73,6 +77,9 @@ func TestSandboxGrantsAroundTheWorkspace(t *testing.T) {
 			w := prepare(t, user)
 			if r := w.exec(tier, []string{"--rw", ".", "--rw", "../plain", "--rw", "../beside"}, "sh", "-c", "echo y > ../plain/x && echo y > ../beside/new && echo y > ../beside/.git/HEAD"); r.code != 0 {
 				t.Errorf("writing what is not protected: %s", r)
+			}
+			if r := w.exec(tier, []string{"--rw", ".", "--rw", "../bare"}, "sh", "-c", "echo y > ../bare/HEAD && mkdir ../bare/refs && echo y > ../bare/refs/x"); r.code != 0 {
+				t.Errorf("committing to a bare repository: %s", r)
 			}
 		})
 	})
