@@ -151,3 +151,29 @@ func TestSandboxPathsSpareTheHost(t *testing.T) {
 		})
 	})
 }
+
+// The file of --policy stays as it is: the same command would grant more the next time.
+func TestSandboxPolicyFileIsProtected(t *testing.T) {
+	const policy = `{"fs":[{"path":".","read":true,"write":true,"execute":true}]}`
+	eachUser(t, func(t *testing.T, user string) {
+		eachTier(t, user, func(t *testing.T, tier string) {
+			w := repository(t, user)
+			w.files(map[string]string{"ws/rules/policy.json": policy})
+			for _, script := range []string{"echo x > rules/policy.json", "echo x > n; mv n rules/policy.json", "mv rules r; mkdir rules; echo x > rules/policy.json"} {
+				before := state(t, w.root+"/rules")
+				r := w.exec(tier, []string{"--policy", "rules/policy.json"}, "sh", "-c", script+"; true")
+				d := differs(before, state(t, w.root+"/rules"))
+				if d != nil && r.code != 1 || d == nil && r.code != 0 {
+					t.Errorf("%q: changed %q: %s", script, d, r)
+				}
+				if err := os.RemoveAll(w.root + "/rules"); err != nil {
+					t.Fatal(err)
+				}
+				w.files(map[string]string{"ws/rules/policy.json": policy})
+			}
+			if r := w.run("sh", "-c", "echo '"+policy+"' | "+bin+"/jphost sandbox exec --tier "+tier+" --policy /dev/stdin -- sh -c 'echo x > written'"); r.code != 0 {
+				t.Errorf("from standard input by its name: %s", r)
+			}
+		})
+	})
+}
