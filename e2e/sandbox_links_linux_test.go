@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // plantedLinks are symlinks that a repository can hold, or a program make: the name under which a flag or a rule takes
@@ -118,6 +120,40 @@ func TestSandboxLinksInFlags(t *testing.T) {
 				t.Errorf("writing without a link: %s", r)
 			}
 		})
+	})
+}
+
+// The report is written through no link of what the flags name either, and a FIFO in its place does not block.
+func TestSandboxReportThroughLinks(t *testing.T) {
+	eachUser(t, func(t *testing.T, user string) {
+		needTier(t, user, landlocked)
+		w := repository(t, user)
+		w.files(map[string]string{"other/f": "x\n"})
+		if err := os.Symlink("../outside/dir", w.base+"/other/out"); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Mkfifo(w.root+"/fifo", 0o666); err != nil {
+			t.Fatal(err)
+		}
+		w.own()
+		before := state(t, w.outside)
+		for _, args := range [][]string{
+			{"--rw", "../other", "--report", "../other/out/r"},
+			{"--grant", "path=../other,write", "--report", "../other/out/r"},
+			{"--root", "../other", "--report", "../other/out/r"},
+			{"-C", "../other", "--report", "../other/out/r"},
+			{"--report", "fifo"},
+		} {
+			if r := w.exec(landlocked, args, "true"); r.code != 2 {
+				t.Errorf("%q: %s", args, r)
+			}
+		}
+		if d := differs(before, state(t, w.outside)); d != nil {
+			t.Errorf("changed: %q", d)
+		}
+		if r := w.exec(landlocked, []string{"--rw", "../other", "--report", "../other/r"}, "true"); r.code != 0 {
+			t.Errorf("without a link: %s", r)
+		}
 	})
 }
 

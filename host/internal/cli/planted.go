@@ -42,15 +42,14 @@ func (a *app) refuseLinks(flag, path string, to wspath.Canonical, dirs []string)
 }
 
 // placed is follow for a directory that a command works in (-C, --root). The working directory
-// counts as a workspace, except where nobody would take it for one.
-func (a *app) placed(flag, path string) (string, error) {
+// counts as a workspace, except where nobody would take it for one; dirs are more that a program may have made links in.
+func (a *app) placed(flag, path string, dirs ...string) (string, error) {
 	cwd, err := workingDirectory()
 	if err != nil {
 		return "", err
 	}
-	var dirs []string
 	if !tooWide(cwd, a.housed().home()) {
-		dirs = []string{filepath.ToSlash(cwd)}
+		dirs = append(dirs, filepath.ToSlash(cwd))
 	}
 	to, broken, err := a.follow(flag, path, dirs)
 	if err != nil {
