@@ -25,6 +25,9 @@ func TestSandboxGrantsAroundTheWorkspace(t *testing.T) {
 		{"hooks beside the workspace", "--rw ../beside", "echo x > ../beside/.git/hooks/post-checkout; echo x >> ../beside/.git/config", "beside"},
 		{"configuration beside the workspace", "--rw ../beside", "echo x > ../beside/.jp.toml; mkdir ../beside/.jp", "beside"},
 		{"a new repository beside the workspace", "--rw ../plain", "mkdir ../plain/.git; echo x > ../plain/.git/config", "plain"},
+		{"hooks of a git directory that is granted itself", "--rw ../beside/.git", "echo x > ../beside/.git/hooks/post-checkout; echo x >> ../beside/.git/config", "beside"},
+		{"hooks of a bare repository", "--rw ../bare", "echo x > ../bare/hooks/post-receive; echo x >> ../bare/config", "bare"},
+		{"a new bare repository", "--rw ../plain", "mkdir ../plain/objects ../plain/refs; echo x > ../plain/config; echo 'ref: refs/heads/main' > ../plain/HEAD", "plain"},
 		{"configuration above the workspace", "--rw ..", "echo x > ../.jp.toml; mkdir ../.jp; mkdir ../.git", "."},
 	}
 	prepare := func(t *testing.T, user string) *world {
@@ -32,6 +35,7 @@ func TestSandboxGrantsAroundTheWorkspace(t *testing.T) {
 		w.define("true")
 		w.files(map[string]string{
 			"data/jphost/owned": "x\n", "beside/.git/config": "[core]\n", "beside/.git/hooks/pre-commit": "x\n", "beside/.git/HEAD": "ref: refs/heads/main\n", "plain/x": "x\n",
+			"bare/config": "[core]\n", "bare/hooks/pre-commit": "x\n", "bare/HEAD": "ref: refs/heads/main\n",
 		})
 		return w
 	}
@@ -73,6 +77,9 @@ func TestSandboxGrantsAroundTheWorkspace(t *testing.T) {
 			w := prepare(t, user)
 			if r := w.exec(tier, []string{"--rw", ".", "--rw", "../plain", "--rw", "../beside"}, "sh", "-c", "echo y > ../plain/x && echo y > ../beside/new && echo y > ../beside/.git/HEAD"); r.code != 0 {
 				t.Errorf("writing what is not protected: %s", r)
+			}
+			if r := w.exec(tier, []string{"--rw", ".", "--rw", "../bare"}, "sh", "-c", "echo y > ../bare/HEAD && mkdir ../bare/refs && echo y > ../bare/refs/x"); r.code != 0 {
+				t.Errorf("committing to a bare repository: %s", r)
 			}
 		})
 	})
@@ -140,6 +147,32 @@ func TestSandboxPathsSpareTheHost(t *testing.T) {
 			}
 			if _, err := os.Lstat(filepath.Join(w.base, "conf/free")); err != nil {
 				t.Errorf("what is granted beside it cannot be written: %s", c.ran)
+			}
+		})
+	})
+}
+
+// The file of --policy stays as it is: the same command would grant more the next time.
+func TestSandboxPolicyFileIsProtected(t *testing.T) {
+	const policy = `{"fs":[{"path":".","read":true,"write":true,"execute":true}]}`
+	eachUser(t, func(t *testing.T, user string) {
+		eachTier(t, user, func(t *testing.T, tier string) {
+			w := repository(t, user)
+			w.files(map[string]string{"ws/rules/policy.json": policy})
+			for _, script := range []string{"echo x > rules/policy.json", "echo x > n; mv n rules/policy.json", "mv rules r; mkdir rules; echo x > rules/policy.json"} {
+				before := state(t, w.root+"/rules")
+				r := w.exec(tier, []string{"--policy", "rules/policy.json"}, "sh", "-c", script+"; true")
+				d := differs(before, state(t, w.root+"/rules"))
+				if d != nil && r.code != 1 || d == nil && r.code != 0 {
+					t.Errorf("%q: changed %q: %s", script, d, r)
+				}
+				if err := os.RemoveAll(w.root + "/rules"); err != nil {
+					t.Fatal(err)
+				}
+				w.files(map[string]string{"ws/rules/policy.json": policy})
+			}
+			if r := w.run("sh", "-c", "echo '"+policy+"' | "+bin+"/jphost sandbox exec --tier "+tier+" --policy /dev/stdin -- sh -c 'echo x > written'"); r.code != 0 {
+				t.Errorf("from standard input by its name: %s", r)
 			}
 		})
 	})

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // plantedLinks are symlinks that a repository can hold, or a program make: the name under which a flag or a rule takes
@@ -121,6 +123,40 @@ func TestSandboxLinksInFlags(t *testing.T) {
 	})
 }
 
+// The report is written through no link of what the flags name either, and a FIFO in its place does not block.
+func TestSandboxReportThroughLinks(t *testing.T) {
+	eachUser(t, func(t *testing.T, user string) {
+		needTier(t, user, landlocked)
+		w := repository(t, user)
+		w.files(map[string]string{"other/f": "x\n"})
+		if err := os.Symlink("../outside/dir", w.base+"/other/out"); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Mkfifo(w.root+"/fifo", 0o666); err != nil {
+			t.Fatal(err)
+		}
+		w.own()
+		before := state(t, w.outside)
+		for _, args := range [][]string{
+			{"--rw", "../other", "--report", "../other/out/r"},
+			{"--grant", "path=../other,write", "--report", "../other/out/r"},
+			{"--root", "../other", "--report", "../other/out/r"},
+			{"-C", "../other", "--report", "../other/out/r"},
+			{"--report", "fifo"},
+		} {
+			if r := w.exec(landlocked, args, "true"); r.code != 2 {
+				t.Errorf("%q: %s", args, r)
+			}
+		}
+		if d := differs(before, state(t, w.outside)); d != nil {
+			t.Errorf("changed: %q", d)
+		}
+		if r := w.exec(landlocked, []string{"--rw", "../other", "--report", "../other/r"}, "true"); r.code != 0 {
+			t.Errorf("without a link: %s", r)
+		}
+	})
+}
+
 // The error names the link, the target, and how to name that.
 func TestSandboxLinkRefusalNamesTheTarget(t *testing.T) {
 	w := repository(t, root)
@@ -144,6 +180,14 @@ func TestSandboxOwnLinksAreFollowed(t *testing.T) {
 		needTier(t, user, landlocked)
 		if r := w.exec(landlocked, []string{"--ro", ".", "--ro", w.home + "/data"}, "cat", w.home+"/data/f"); r.code != 0 || !strings.Contains(r.stdout, w.secret) {
 			t.Errorf("one's own link: %s", r)
+		}
+		// A link that an earlier call could make is not followed by a later one with other grants.
+		w.files(map[string]string{"cache/x": "x"})
+		if r := w.exec(landlocked, []string{"--rw", ".", "--rw", "../cache"}, "ln", "-s", "../home/.ssh", "../cache/l"); r.code != 0 {
+			t.Fatalf("%s", r)
+		}
+		if r := w.exec(landlocked, []string{"--ro", ".", "--ro", "../cache/l"}, "cat", "../cache/l/id_ed25519"); r.code != 2 || strings.Contains(r.stdout, w.secret) {
+			t.Errorf("a link of an earlier call: %s", r)
 		}
 		// Where the program may write, a link may be its own.
 		if r := w.exec(landlocked, []string{"--ro", ".", "--rw", w.home, "--ro", w.home + "/data"}, "true"); r.code != 2 || !strings.Contains(r.stderr, "is a symlink") {
@@ -301,13 +345,15 @@ func TestSandboxLinksInSandboxPaths(t *testing.T) {
 			{"of the workspace", "ws/build", [2]string{"ws/build", "../outside/dir"}, true},
 			{"of another repository", "other/build", [2]string{"other/build", "../outside/dir"}, true},
 			{"where tools may write", "cache/build", [2]string{"cache/build", "../outside/dir"}, true},
+			{"of an archive", "tar/build", [2]string{"tar/build", "../outside/dir"}, true},
 			{"one's own", "home/build", [2]string{"home/build", "../outside/dir"}, false},
 		} {
 			w := repository(t, user)
-			w.files(map[string]string{"other/.git/config": "x", "cache/x": "x"})
+			w.files(map[string]string{"other/.git/config": "x", "cache/x": "x", "tar/x": "x"})
 			if err := os.Symlink(c.link[1], filepath.Join(w.base, c.link[0])); err != nil {
 				t.Fatal(err)
 			}
+			w.own()
 			w.define("cat", filepath.Join(w.base, c.path, "f"))
 			path := filepath.Join(w.base, "conf/jphost/config.toml")
 			text, err := os.ReadFile(path)

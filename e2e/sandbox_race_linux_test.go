@@ -160,6 +160,54 @@ func TestSandboxSwapsFromOutside(t *testing.T) {
 	})
 }
 
+// A directory that a program swaps with a link while a command looks at it is used as what it was found to be, or not at
+// all: what the link leads to never becomes the workspace.
+func TestWorkspaceSwappedWithALink(t *testing.T) {
+	eachUser(t, func(t *testing.T, user string) {
+		needTier(t, user, landlocked)
+		w := repository(t, user)
+		w.files(map[string]string{"ws/build/f": "harmless\n"})
+		if err := os.Symlink(w.outside+"/dir", w.root+"/bad"); err != nil {
+			t.Fatal(err)
+		}
+		w.own()
+		before := state(t, w.outside)
+		ctx, cancel := context.WithCancel(context.Background())
+		stopped := make(chan struct{})
+		go func() {
+			defer close(stopped)
+			for ctx.Err() == nil {
+				_ = exchange(w.root+"/build", w.root+"/bad")
+			}
+		}()
+		defer func() { cancel(); <-stopped }()
+		jphost, script := filepath.Join(bin, "jphost"), "cat "+w.outside+"/dir/f; echo x > "+w.outside+"/dir/written"
+		used := 0
+		for range 60 {
+			for _, argv := range [][]string{
+				contain(landlocked, []string{"-C", "build", "--quiet"}, "sh", "-c", script),
+				contain(landlocked, []string{"--root", "build", "--quiet"}, "sh", "-c", script),
+				{jphost, "run", "-C", "build", "--no-input", "fs_read_file", "path=f"},
+				{jphost, "-C", "build", "config", "init"},
+			} {
+				r := w.run(argv...)
+				if strings.Contains(r.stdout, w.secret) {
+					t.Fatalf("%q read what the link leads to: %s", argv, r)
+				}
+				if strings.Contains(r.stdout, "harmless") {
+					used++
+				}
+			}
+		}
+		if used == 0 {
+			t.Error("the directory itself was never used, which proves nothing")
+		}
+		if d := differs(before, state(t, w.outside)); d != nil {
+			t.Errorf("changed: %q", d)
+		}
+	})
+}
+
 func exchange(a, b string) error {
 	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 }

@@ -77,6 +77,9 @@ func (a *app) open() (*place, error) {
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}
+	if err := unmoved(at, ws.Root()); err != nil {
+		return nil, err
+	}
 	p := &place{workspace: ws, root: filepath.FromSlash(ws.Root()), cwd: cwd, given: given, wide: wide}
 	if p.conversation, err = state.ConversationID(a.global.Conversation, a.getenv); err != nil {
 		return nil, exit.With(exit.Usage, err)
@@ -118,13 +121,14 @@ func (a *app) home() string {
 // workingDirectory is the working directory without links.
 func workingDirectory() (string, error) {
 	cwd, err := syscall.Getwd() // without $PWD, which may be another name of it
+	real := cwd
 	if err == nil {
-		cwd, err = wspath.EvalSymlinks(cwd)
+		real, err = wspath.EvalSymlinks(cwd)
 	}
 	if err != nil {
 		return "", exit.Errorf(exit.Usage, "the working directory cannot be used: %w\nchange into one that exists", err)
 	}
-	return cwd, nil
+	return real, unmoved(cwd, real)
 }
 
 func (p *place) approvals(a *app) *approval.Store { return approval.OpenStore(p.dir, a.out.warn) }

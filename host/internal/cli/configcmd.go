@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
 
 	"github.com/jptools/jptools/host/internal/ask"
@@ -210,24 +211,32 @@ func (c *configInitCmd) Run(a *app) error {
 	if _, _, err := a.follow("the workspace's", filepath.Dir(name), []string{filepath.ToSlash(root)}); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+	// From here on no link is followed: not one that appears meanwhile either.
+	d, err := wspath.OpenDir(filepath.ToSlash(root))
+	if err != nil {
+		return exit.Errorf(exit.Host, "%s cannot be used: %w\nname another workspace with -C", ask.Visible(root), err)
+	}
+	defer d.Close()
+	dir := path.Dir(config.WorkspaceFile)
+	err = d.Mkdir(dir, 0o777)
+	if at, look := d.Lstat(dir); err != nil && (look != nil || !at.IsDir()) {
 		remedy := "name another workspace with -C"
-		if _, gone := os.Lstat(filepath.Dir(name)); gone == nil {
+		if look == nil {
 			remedy = "move away what is in its place, or " + remedy
 		}
-		return exit.Errorf(exit.Host, "%s cannot be made: %w\n%s", ask.Visible(filepath.Dir(name)), wspath.Bare(err), remedy)
+		return exit.Errorf(exit.Host, "%s cannot be made: %w\n%s", ask.Visible(filepath.Dir(name)), err, remedy)
 	}
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := d.OpenFile(config.WorkspaceFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	switch {
 	case errors.Is(err, os.ErrExist):
 		return exit.Errorf(exit.Usage, "%s is there already\nlook at it with: jphost config show --origin", ask.Visible(name))
 	case err != nil:
-		return exit.With(exit.Host, err)
+		return exit.Errorf(exit.Host, "%s cannot be made: %w", ask.Visible(name), err)
 	}
 	_, err = f.WriteString(firstConfig)
 	if err = errors.Join(err, f.Close()); err != nil {
 		// Half a file would be taken for the user's the next time.
-		return exit.With(exit.Host, errors.Join(err, os.Remove(name)))
+		return exit.With(exit.Host, errors.Join(err, d.Remove(config.WorkspaceFile)))
 	}
 	return a.out.result(map[string]string{"written": name}, "wrote "+ask.Visible(name))
 }

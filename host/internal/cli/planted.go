@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/exit"
@@ -15,7 +16,7 @@ import (
 // was confined in an earlier call, or another user. The kernel would follow it, so that `--rw build/` would
 // grant `~/.ssh` where a repository has `build -> ../../.ssh`.
 //
-// dirs are the workspace and what the program may write; see [baseline.PlantedBy]. flag names the flag in the
+// dirs are the workspace and what the program may write; see [baseline.Planted]. flag names the flag in the
 // error; path is as it was written. What does not exist is no error; broken says why a path cannot be walked to its
 // end.
 func (a *app) follow(flag, path string, dirs []string) (to wspath.Canonical, broken, err error) {
@@ -31,25 +32,24 @@ func (a *app) follow(flag, path string, dirs []string) (to wspath.Canonical, bro
 func (a *app) refuseLinks(flag, path string, to wspath.Canonical, dirs []string) error {
 	home := filepath.ToSlash(a.housed().home())
 	for _, hop := range to.Hops {
-		if why := baseline.PlantedBy(hop.Entry, home, dirs); why != "" {
+		if baseline.Planted(hop.Entry, home, dirs) {
 			target := ask.Word(filepath.FromSlash(to.Abs))
-			return exit.Errorf(exit.Usage, "%s %s: %s is a symlink %s, and the path leads to %s\nif that place is meant, write %s",
-				flag, ask.Visible(path), ask.Visible(hop.Entry), why, target, target)
+			return exit.Errorf(exit.Usage, "%s %s: %s is a symlink that a repository or a program may have made, and the path leads to %s\nif that place is meant, write %s",
+				flag, ask.Visible(path), ask.Visible(hop.Entry), target, target)
 		}
 	}
 	return nil
 }
 
 // placed is follow for a directory that a command works in (-C, --root). The working directory
-// counts as a workspace, except where nobody would take it for one.
-func (a *app) placed(flag, path string) (string, error) {
+// counts as a workspace, except where nobody would take it for one; dirs are more that a program may have made links in.
+func (a *app) placed(flag, path string, dirs ...string) (string, error) {
 	cwd, err := workingDirectory()
 	if err != nil {
 		return "", err
 	}
-	var dirs []string
 	if !tooWide(cwd, a.housed().home()) {
-		dirs = []string{filepath.ToSlash(cwd)}
+		dirs = append(dirs, filepath.ToSlash(cwd))
 	}
 	to, broken, err := a.follow(flag, path, dirs)
 	if err != nil {
@@ -62,4 +62,13 @@ func (a *app) placed(flag, path string) (string, error) {
 		return "", exit.Errorf(exit.Usage, "%s %s cannot be used: %w\nname an existing directory", flag, ask.Visible(path), wspath.Bare(broken))
 	}
 	return filepath.FromSlash(to.Abs), nil
+}
+
+// unmoved is an error if a directory that was found without links is another one when it is used. A program that
+// may write beside it can put a link in its place in between. On Windows a directory has several spellings.
+func unmoved(found, used string) error {
+	if runtime.GOOS == "windows" || filepath.ToSlash(found) == filepath.ToSlash(used) {
+		return nil
+	}
+	return exit.Errorf(exit.Usage, "%s was replaced by a symlink while it was looked at\ntry again when nothing else changes it", ask.Visible(found))
 }

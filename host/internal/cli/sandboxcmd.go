@@ -119,7 +119,7 @@ func (g *grants) compile(a *app) (*given, error) {
 	}
 	r := policy.Request{
 		RefuseLinks: true, Home: housed.getenv("HOME"), ConfigFile: config.UserGlobalPath(housed.environ),
-		Programs: run.OwnPrograms(), Reach: baseline.Reach(out.extra),
+		Programs: append(run.OwnPrograms(), g.policyFile()...), Reach: baseline.Reach(out.extra),
 	}
 	if base, err := state.OS(housed.getenv).Base(); err == nil {
 		r.StateDir = base
@@ -127,7 +127,7 @@ func (g *grants) compile(a *app) (*given, error) {
 	if out.declared, err = policy.Given(access, out.root, r); err != nil {
 		return nil, exit.With(exit.Usage, ofFile(g.Policy, err))
 	}
-	return out, nil
+	return out, unmoved(out.root, out.declared.Root)
 }
 
 // housed is a with the home directory of the user where HOME says none: what lies there is to be
@@ -171,6 +171,19 @@ func (g *grants) fromFile(a *app) (*jptool.AccessPolicy, error) {
 	g.Root = cmp.Or(g.Root, root)
 	access, err := policy.Decode(data)
 	return access, exit.With(exit.Usage, ofFile(g.Policy, err))
+}
+
+// policyFile is the file of --policy, which the program must not change: the same command would grant it more the next
+// time. Standard input and the like are no files.
+func (g *grants) policyFile() []string {
+	abs, err := filepath.Abs(g.Policy)
+	if err != nil || g.Policy == "" || g.Policy == "-" {
+		return nil
+	}
+	if to, err := wspath.CanonicalizeAbs(abs, nil); err != nil || !isFile(filepath.FromSlash(to.Abs)) {
+		return nil
+	}
+	return []string{abs}
 }
 
 // stated reports whether some flag says what a program may do.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/run"
 	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // openReport opens the file of --report before there is a program: afterwards its name may be a
@@ -30,7 +33,7 @@ func (c *sandboxExecCmd) openReport(a *app) error {
 	if isStream(c.Report) {
 		f, err = os.OpenFile(c.Report, os.O_WRONLY|os.O_CREATE, 0o666)
 	} else {
-		dir, refused := a.placed("--report", filepath.Dir(c.Report))
+		dir, refused := a.placed("--report", filepath.Dir(c.Report), c.writable(a)...)
 		if refused != nil {
 			return refused
 		}
@@ -46,17 +49,35 @@ func (c *sandboxExecCmd) openReport(a *app) error {
 	return nil
 }
 
+// writable are the places of the flags in which the program, or an earlier one, may have made links.
+func (c *sandboxExecCmd) writable(a *app) (dirs []string) {
+	list := append([]string{cmp.Or(c.Root, a.global.Workspace, ".")}, c.RW...)
+	for _, spec := range c.Grant {
+		if path, caps, err := parseGrant(spec); err == nil && caps&jptool.Write != 0 {
+			list = append(list, path)
+		}
+	}
+	for _, path := range list {
+		if abs, err := filepath.Abs(path); err == nil {
+			if to, _ := wspath.CanonicalizeAbs(abs, nil); to.Abs != "" {
+				dirs = append(dirs, to.Abs)
+			}
+		}
+	}
+	return dirs
+}
+
 // createHere opens an empty file for writing, in a directory that was resolved. No symlink is followed any more: not
-// the file itself, and none that appears on the way meanwhile.
+// the file itself, and none that appears on the way meanwhile. A FIFO that nobody reads from does not block.
 func createHere(dir, name string) (*os.File, error) {
 	path := filepath.Join(dir, name)
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
-		Flags:   unix.O_WRONLY | unix.O_CREAT | unix.O_TRUNC | unix.O_CLOEXEC,
+		Flags:   unix.O_WRONLY | unix.O_CREAT | unix.O_TRUNC | unix.O_CLOEXEC | unix.O_NONBLOCK,
 		Mode:    0o666,
 		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
 	})
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) { // before Linux 5.6, or a filter that knows no openat2
-		return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o666)
+		return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o666)
 	}
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: name, Err: err}

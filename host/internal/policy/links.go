@@ -56,6 +56,7 @@ func (c *fsCompiler) throughLinks() error {
 			}
 			if !approved {
 				r.rule.Caps &= have
+				r.rule.Dir = false // nothing is made there either
 			}
 		}
 		settled[r.index] = true

@@ -48,7 +48,6 @@ type guardFinder struct {
 func (m *model) guard(r Request) error {
 	f := &guardFinder{site: &m.site, reach: r.Reach}
 	f.directory(f.root)
-	f.bare()
 	for _, mt := range m.mounts {
 		f.around(mt.target)
 	}
@@ -110,6 +109,7 @@ func (f *guardFinder) directory(dir string) {
 		_ = f.abs(joinAbs(dir, name), false)
 	}
 	f.git(dir)
+	f.bare(dir)
 }
 
 // abs guards an absolute path if tools can reach it: what it leads to, or will once it is made,
@@ -173,7 +173,7 @@ func (f *guardFinder) refuse(own guard) {
 }
 
 // outside guards a place that no path of the wire names, against the grants that reach it. One that names the
-// place itself, or something in it, lifts that, unless it is the host's own.
+// place itself lifts that, unless it is the host's own.
 func (f *guardFinder) outside(g guard) {
 	abs := g.at.path
 	caps := f.reached(abs)
@@ -225,20 +225,24 @@ func (f *guardFinder) git(dir string) {
 	if err != nil || to.Missing {
 		return
 	}
-	// A file that says where the git directory is.
+	// A file that says where the git directory is, for git from where its name is, which may be a link to it.
 	if where, ok := strings.CutPrefix(smallFile(to.Abs), "gitdir:"); ok {
-		f.gitDir(besides(path.Dir(to.Abs), where))
+		f.gitDir(besides(dir, where))
 	}
 }
 
-// bare guards the root against becoming a bare repository, and its parts if it is one: git
-// takes any directory for one that has HEAD, objects and refs, and obeys its config.
-func (f *guardFinder) bare() {
-	head := joinAbs(f.root, "HEAD")
-	_ = f.abs(head, false)
+// bare guards a directory against becoming a bare repository, and its parts if it is one, or the git directory of
+// another: git takes any directory for one that has HEAD, objects and refs, and obeys its config. Outside of the
+// workspace a HEAD that is there may change: who grants a git directory means to commit.
+func (f *guardFinder) bare(dir string) {
+	head := joinAbs(dir, "HEAD")
 	// Also a link that leads nowhere is one: git reads its text.
-	if _, err := os.Lstat(filepath.FromSlash(head)); err == nil {
-		f.gitDir(f.root)
+	_, err := os.Lstat(filepath.FromSlash(head))
+	if err != nil || dir == f.root {
+		_ = f.abs(head, false)
+	}
+	if err == nil {
+		f.gitDir(dir)
 	}
 }
 

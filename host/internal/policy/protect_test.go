@@ -64,6 +64,11 @@ func TestSelfProtection(t *testing.T) {
 			"delete .jp\ncreate .jp\ndelete via\nwrite conf/jp/x\nwrite conf/jp/config.toml\ndelete .git\nwrite repo/config\ncreate repo/hooks/x\ndelete .jp.toml\nupdate conf/toml",
 		},
 		{
+			"a link to a .git file elsewhere, which git reads from where the link is", writeAll, "",
+			[]string{"symlink .git far/file", `file far/file gitdir: repo\n`, "dir repo/hooks", "dir far/repo"},
+			"write repo/HEAD\nwrite far/repo/x", "delete .git\nupdate far/file\nwrite repo/config\ncreate repo/hooks/x",
+		},
+		{
 			"links out", writeAll, "",
 			[]string{"symlink .jp $OUT", "symlink .git $OUT/git"},
 			"write x", "delete .jp\ncreate .jp\ndelete .git\nread .jp/x",
@@ -209,6 +214,16 @@ conversation.tools.t.access.fs = [{ path = ".", read = true }, { path = "fork", 
 	w.mine(`
 conversation.tools.t.access.fs = [{ path = ".", read = true }, { path = "fork", external = true, read = true, write = true }, { path = "fork/.git/hooks", read = true, write = true }]`)
 	w.check(w.compile("t"), "write fork/.git/hooks/x", "write fork/.git/config")
+}
+
+// What a mount leads to may be a git directory, or become one.
+func TestMountOfAGitDirectory(t *testing.T) {
+	const rule = `conversation.tools.t.access.fs = [{ path = ".", read = true }, { path = "fork", external = true, read = true, write = true }]`
+	w := newWorld(t, "symlink fork $OUT").mine(rule)
+	w.approved[w.outside] = true
+	w.check(w.compile("t"), "write fork/x\nwrite fork/config", "create fork/HEAD")
+	w.write("../out/HEAD", "x").write("../out/config", "x").write("../out/hooks/pre-commit", "x")
+	w.check(w.compile("t"), "write fork/HEAD\nwrite fork/refs/x\nwrite fork/x", "write fork/config\ncreate fork/hooks/x\nupdate fork/hooks/pre-commit\ncreate fork/commondir")
 }
 
 // The host's own programs are no content, where they lie in the workspace.

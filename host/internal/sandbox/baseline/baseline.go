@@ -57,8 +57,8 @@ type Options struct {
 	// Network: sockets of the internet families can be made. Then name servers, hosts and
 	// certificates are readable.
 	Network bool
-	// Extra are the paths of the user's own configuration. None may lead through a symlink that [PlantedBy]
-	// finds in the workspace, in Writable, or in an Extra that grants writing.
+	// Extra are the paths of the user's own configuration. None may lead through a symlink that is
+	// [Planted]; Writable and what grants writing among them count as places where programs make links.
 	Extra []Extra
 	// Writable are further directories that programs may write to: the targets of mounts.
 	Writable []string

@@ -59,8 +59,8 @@ func (t tree) find(program string, argv []string, o *Options) (*Baseline, error)
 			return nil, &ExtraError{fmt.Errorf("%s: sandbox.paths: %s: %w", e.Origin, e.Path, reason(err))}
 		}
 		for _, l := range p.links {
-			if why := PlantedBy(l.Path, o.Home, writable); why != "" {
-				return nil, &ExtraError{fmt.Errorf("%s: sandbox.paths: %s leads to %s through %s, a symlink %s\nif that place is meant, name it", e.Origin, e.Path, p.Path, l.Path, why)}
+			if Planted(l.Path, o.Home, writable) {
+				return nil, &ExtraError{fmt.Errorf("%s: sandbox.paths: %s leads to %s through %s, a symlink that a repository or a program may have made\nif that place is meant, write it", e.Origin, e.Path, p.Path, l.Path)}
 			}
 		}
 		// A link may lead to what may not be written.

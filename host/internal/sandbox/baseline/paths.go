@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
@@ -76,25 +77,33 @@ func (e Extra) check() error {
 	return nil
 }
 
-// PlantedBy says who but the person may have made a symlink, "" for nobody: whoever did must not choose what a path of
-// a flag or of the configuration means. The link and dirs are canonical, with slashes. Such links are those in
-// dirs (the workspace, and what programs that are confined may write), in a directory below home that something marks as
-// a repository or a workspace, and those of another user.
-func PlantedBy(link, home string, dirs []string) string {
+// Planted reports whether somebody else than the person may have made a symlink, who must not choose what a path of a
+// flag or of the configuration means: a repository, an unpacked archive, a program in an earlier call, another user.
+// Nothing records where programs were allowed to write, so only those links count as the person's own or
+// the system's that lie directly in the home directory or in a directory of the system, or belong to
+// root where the person is somebody else. Never those in dirs: the workspace, and what is granted for writing now. The link, home
+// and dirs are canonical, with slashes.
+func Planted(link, home string, dirs []string) bool {
 	for _, dir := range dirs {
 		if _, in := wspath.WithinAbs(dir, link); in {
-			return "that a repository or a program may have made"
+			return true
 		}
 	}
-	for dir := path.Dir(link); dir != home && path.Dir(dir) != dir; dir = path.Dir(dir) {
-		for _, mark := range []string{".git", ".jp", ".jp.toml"} {
-			if _, err := os.Lstat(filepath.FromSlash(path.Join(dir, mark))); err == nil {
-				return fmt.Sprintf("in the repository or workspace %s", dir)
-			}
+	dir := path.Dir(link)
+	if dir == home || slices.Contains(administered, dir) {
+		return false
+	}
+	for _, system := range installed {
+		if _, in := wspath.WithinAbs(system, link); in {
+			return false
 		}
 	}
-	if fi, err := os.Lstat(filepath.FromSlash(link)); err == nil && state.Foreign(fi) && !state.Roots(fi) {
-		return "of another user"
-	}
-	return ""
+	fi, err := os.Lstat(filepath.FromSlash(link))
+	return err != nil || !state.Roots(fi)
 }
+
+// installed hold what the system is installed to, administered what an administrator puts beside it.
+var (
+	installed    = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/nix", "/gnu", "/run", "/proc", "/sys"}
+	administered = []string{"/", "/var", "/opt", "/srv", "/home", "/mnt", "/media"}
+)
