@@ -19,6 +19,7 @@ import (
 	"github.com/jptools/jptools/host/internal/run"
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // effective answers for a tool as a call of it would be held: by the same steps as `run`, up to the
@@ -124,7 +125,7 @@ func (f *effective) held(texts ...string) (*policy.Held, error) {
 	if err != nil && !(errors.As(err, &refused) && call != nil) {
 		return nil, exit.With(exit.Host, err)
 	}
-	h := &policy.Held{Access: call.Access, Made: enclose.Wire(f.declared, call.Made), Less: less(call)}
+	h := &policy.Held{Access: call.Access, Made: enclose.Wire(f.declared, call.Made), Less: less(call), Hidden: call.Plan.Hidden}
 	if refused != nil {
 		first := refused.Reasons[0]
 		h.Refused = fmt.Sprintf("no call is made: sandbox.mode is \"required\", and %s cannot be enforced (%s)", strings.TrimPrefix(first.Rule+": "+first.What, ": "), first.Why)
@@ -191,8 +192,13 @@ func (f *effective) explain(capability, name string) (policy.Explanation, error)
 	if err != nil {
 		return e, err
 	}
-	if len(h.Made) > 0 && e.Allowed {
-		e.Notes = append(e.Notes, fmt.Sprintf("%s is missing; it is made for a call with this path, and removed again if it is still empty then", quotedList(h.Made[len(h.Made)-1:])))
+	if e.Allowed {
+		for _, dir := range slices.Backward(h.Made) { // the innermost says enough
+			if _, in := wspath.Within(dir, e.Canonical); in {
+				e.Notes = append(e.Notes, fmt.Sprintf("%q is missing; it is made for a call with this path, and removed again if it is still empty then", dir))
+				break
+			}
+		}
 	}
 	return e, nil
 }
@@ -201,14 +207,6 @@ func (f *effective) explain(capability, name string) (policy.Explanation, error)
 func (f *effective) edits() bool {
 	c := f.tool.Command
 	return c.Origin.Layer == config.LayerDefault && path.Base(filepath.ToSlash(c.Program)) == "fs_modify_file"
-}
-
-func quotedList(names []string) string {
-	list := make([]string, len(names))
-	for i, name := range names {
-		list[i] = fmt.Sprintf("%q", name)
-	}
-	return strings.Join(list, ", ")
 }
 
 // notStarted is said where a tool has a policy and no program.

@@ -18,6 +18,9 @@ type Held struct {
 	// Less says why a rule grants less here than it says, and what to do: by its index in the declared
 	// list, -1 for the default of the workspace.
 	Less func(rule int) (why, remedy string)
+	// Hidden reports whether a symlink is not there for the tool; nil for none. It is asked by the canonical
+	// absolute path.
+	Hidden func(string) bool
 	// Made are directories that are missing and that are made for the call, as the tool names them.
 	Made []string
 	// Refused says why the call would not be made at all, "" for one that would; Remedy what to do.
@@ -76,12 +79,24 @@ func (d *Declared) ExplainHeld(h *Held, q Question) (Explanation, error) {
 		if h == nil {
 			continue
 		}
+		if part.Has(jptool.Create) && slices.Contains(h.Made, target.Path()) {
+			e.Allowed, e.Code = false, jptool.CodeWrongType
+			e.Reason = fmt.Sprintf("the directory %q is made there for the call, because the rule on it is written with a slash at its end, or an argument names something below it", target.Path())
+			e.Remedy = "name something in it; for a file, write the rule without the slash, and create the file before the call"
+			return e, nil
+		}
 		if dir := missingParent(target, part, h.Made); dir != nil {
 			d.orphaned(&e, target, dir)
 			return e, nil
 		}
 	}
 	if h == nil {
+		return e, nil
+	}
+	if link, hidden := d.hiddenLink(h, rel, need); hidden {
+		e.Allowed, e.Code, e.Declared, e.Granted = false, jptool.CodeNotFound, e.Granted, nil
+		e.Reason = fmt.Sprintf("the path leads through the symlink %q, which lies in what is hidden from the tool", link)
+		e.Remedy = "name the place that it leads to, or grant read where the link lies"
 		return e, nil
 	}
 	if h.Access != nil && h.Access != d.Access {
@@ -94,6 +109,26 @@ func (d *Declared) ExplainHeld(h *Held, q Question) (Explanation, error) {
 		e.Granted = nil
 	}
 	return e, nil
+}
+
+// hiddenLink is the first symlink on the way to a path that is not there for the tool.
+func (d *Declared) hiddenLink(h *Held, rel wspath.Rel, need jptool.Caps) (string, bool) {
+	if h.Hidden == nil {
+		return "", false
+	}
+	to, err := d.model.resolve(rel, need&^(jptool.Create|jptool.Delete) == 0)
+	if err != nil {
+		return "", false
+	}
+	for _, link := range to.links {
+		if h.Hidden(d.model.abs(link)) {
+			if d.model.known(link) {
+				return d.model.wire(link), true
+			}
+			return "(outside the workspace)", true
+		}
+	}
+	return "", false
 }
 
 // checkFor is how capabilities are judged: on the content of a path, or on its entry.
