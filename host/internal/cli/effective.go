@@ -71,7 +71,7 @@ func (f *effective) look(cfg *config.Config) error {
 	if f.settings, err = f.host.Enclosure(a.ctx, f.tool); err != nil {
 		return err
 	}
-	f.settings.Dry = true
+	f.settings.Dry, f.settings.Keep = true, run.Keeps(f.tool)
 	f.program.Argv = append([]string{f.tool.Command.Program}, f.tool.Command.Args...)
 	f.program.Path, f.missing = f.host.Program(f.tool, f.tool.Command.Program)
 	if f.missing != nil {
