@@ -52,6 +52,10 @@ test-race: ## the tests of packages (PACKAGES, default all) under the race detec
 agreement: ## compare the check of the tools with the kernel on N random cases for each tier (default 100000)
 	go test -count=1 -timeout=6h -v -run '^TestAgreement$$' $(MODULE)/host/internal/sandbox/agreement -agreement.n=$(or $(N),100000)
 
+.PHONY: explain
+explain: ## compare what explain says with what run does, on N random calls (default 2000)
+	go test -count=1 -timeout=2h -v -run '^TestExplainEqualsRun$$' $(MODULE)/host -explain.n=$(or $(N),2000)
+
 .PHONY: kernels
 kernels: ## run the tests of the sandbox on kernels of Debian, amd64 and arm64, in an emulator (an hour or more; KERNELS=bookworm/amd64 for one)
 	@sh scripts/kernels.sh

@@ -61,7 +61,7 @@ func (d NetDecision) Explain() string {
 	case d.Allowed:
 		return fmt.Sprintf("%s is allowed by %s", target, d.policy.describe(d.Rule))
 	case d.Rule >= 0 && d.policy.rules[d.Rule].host == anyHost:
-		return fmt.Sprintf("%s is denied by %s; to allow it, add %s", target, d.policy.describe(d.Rule), d.suggestion())
+		return fmt.Sprintf("%s is denied by %s; to allow it, %s", target, d.policy.describe(d.Rule), d.remedy())
 	case d.Rule >= 0:
 		return fmt.Sprintf("%s is denied by %s; to allow it, change that rule, or add one after it that is as specific and has allow = true",
 			target, d.policy.describe(d.Rule))
@@ -73,10 +73,22 @@ func (d NetDecision) Explain() string {
 	} else {
 		target += " is denied: no rule of access.net names this host"
 	}
-	if d.Target.Port == 0 {
-		return target + "; to allow it, write the port in the URL and in a rule"
+	return target + "; to allow it, " + d.remedy()
+}
+
+func (d NetDecision) remedy() string {
+	switch {
+	case d.zeroPort():
+		return "write another port than 0, or none"
+	case d.Target.Port == 0:
+		return "write the port in the URL and in a rule"
 	}
-	return target + "; to allow it, add " + d.suggestion()
+	return "add " + d.suggestion()
+}
+
+// zeroPort reports whether the target names port 0, other than by naming none.
+func (d NetDecision) zeroPort() bool {
+	return d.Target.Port == 0 && strings.HasSuffix(d.Target.origin, ":0")
 }
 
 // suggestion is a rule, in the form of the config file, that would match the target.
@@ -116,6 +128,8 @@ func (d NetDecision) missed(r *netRule) string {
 		return ""
 	case r.wire.Scheme != nil && !strings.EqualFold(*r.wire.Scheme, d.Target.Scheme):
 		return fmt.Sprintf("is for scheme %s only", strings.ToLower(*r.wire.Scheme))
+	case d.zeroPort():
+		return "cannot match, because no rule can name port 0, which nothing listens on"
 	case d.Target.Port == 0:
 		return fmt.Sprintf("cannot match, because the target names no port and %s has no default", d.Target.Scheme)
 	case r.wire.Port != nil && int(*r.wire.Port) != d.Target.Port:

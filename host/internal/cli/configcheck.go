@@ -17,8 +17,8 @@ type configCheckCmd struct{ bare }
 
 func (configCheckCmd) Help() string {
 	return `Reads all layers, and compiles the parameters, the command and the policy of every tool. It warns of
-commands that cannot be started as they are, and of rules that do not do what they seem to. External paths that are not
-approved are no errors; jphost approvals list shows them.
+commands that cannot be started as they are, and of rules that do not do what they seem to, or that cannot be enforced
+as they are written, here and now. External paths that are not approved are no errors: jphost policy TOOL shows them.
 
 With --json: ok, layers, tools, warnings (origin, message, help), trusted, and user and workspace (where your own
 files lie); or ok = false and errors (file, line, column, key, message, hint).`
@@ -111,7 +111,7 @@ func (c *configCheckCmd) check(a *app) (*checked, error) {
 		} else {
 			warn(checkCommand(h, t, command)...)
 		}
-		d, err := a.compiled(cfg, t)
+		f, err := a.effective(cfg, t)
 		if list := config.Errors(nil); errors.As(err, &list) {
 			all = append(all, list...)
 			continue
@@ -119,9 +119,14 @@ func (c *configCheckCmd) check(a *app) (*checked, error) {
 			wrong(t.Origin("access"), err)
 			continue
 		}
-		warn(d.Warnings...)
-		warn(d.Remarks(cfg, t)...)
-		_ = d.Close()
+		warn(f.declared.Warnings...)
+		warn(f.declared.Remarks(cfg, t)...)
+		less, err := f.narrowed(report.Warnings)
+		if err != nil {
+			wrong(t.Origin("access"), err)
+		}
+		warn(less...)
+		_ = f.declared.Close()
 	}
 	if len(all) > 0 {
 		return nil, exit.With(exit.Usage, all)

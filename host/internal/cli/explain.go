@@ -64,11 +64,11 @@ func (c *explainCmd) Run(a *app) error {
 	if len(words) > 1 && words[0] == "command" && words[1] == "--" { // as before the program of `sandbox exec`
 		words = slices.Delete(slices.Clone(words), 1, 2)
 	}
-	d, err := a.declared(tool, c.fromFile)
+	d, err := a.asked(tool, c.fromFile)
 	if err != nil {
 		return err
 	}
-	defer d.Close()
+	defer d.declared.Close()
 	if len(words) == 1 && words[0] == "-" {
 		if c.File == "-" {
 			return exit.Errorf(exit.Usage, "standard input cannot hold both the policy and the questions\nput the policy into a file")
@@ -111,7 +111,45 @@ func denied(is bool) error {
 	return &exit.Error{Code: exit.Refused}
 }
 
-func explain(d *policy.Declared, words []string) (e policy.Explanation, err error) {
+// asked is what questions are about: the policy of a tool, as it holds, or of a file as it is written.
+type asked struct {
+	declared  *policy.Declared
+	effective *effective // nil for a file
+}
+
+func (a *app) asked(tool string, from fromFile) (*asked, error) {
+	if from.File != "" || tool == "" || from.Root != "" {
+		d, err := a.given(tool, from)
+		return &asked{declared: d}, err
+	}
+	cfg, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	t, err := a.tool(cfg, tool)
+	if err != nil {
+		return nil, err
+	}
+	f, err := a.effective(cfg, t)
+	if err != nil {
+		return nil, err
+	}
+	a.remark(cfg, t, f.declared)
+	if why := f.notStarted(); why != "" {
+		a.out.warn(why)
+	}
+	return &asked{f.declared, f}, nil
+}
+
+func (q *asked) path(capability, name string) (policy.Explanation, error) {
+	if q.effective == nil {
+		return q.declared.ExplainFS(capability, name)
+	}
+	return q.effective.explain(capability, name)
+}
+
+func explain(q *asked, words []string) (e policy.Explanation, err error) {
+	d := q.declared
 	usage := func() (policy.Explanation, error) {
 		return e, exit.Errorf(exit.Usage, "this is no question: %s\nask CAPABILITY PATH, net URL, env NAME, or command PROGRAM ARGUMENT…", ask.VisibleLine(strings.Join(words, " ")))
 	}
@@ -131,7 +169,7 @@ func explain(d *policy.Declared, words []string) (e policy.Explanation, err erro
 	case kind == "env":
 		e, err = d.ExplainEnv(words[1])
 	default:
-		e, err = d.ExplainFS(kind, words[1])
+		e, err = q.path(kind, words[1])
 	}
 	return e, exit.With(exit.Usage, err)
 }
@@ -164,7 +202,7 @@ func commandLine(line string) ([]string, error) {
 
 // batch answers a question a line; empty lines are none. Words are separated by spaces; of a
 // question on a path everything after the first is the path, so it may hold spaces.
-func (c *explainCmd) batch(a *app, d *policy.Declared) error {
+func (c *explainCmd) batch(a *app, d *asked) error {
 	in := bufio.NewScanner(a.stdin)
 	in.Buffer(nil, maxQuestion)
 	var bad, no bool

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/cmdline"
@@ -53,12 +55,13 @@ Examples:
 
 // Run implements the command.
 func (c *policyCmd) Run(a *app) error {
-	d, err := a.declared(c.Tool, c.fromFile)
+	q, err := a.asked(c.Tool, c.fromFile)
 	if err != nil {
 		return err
 	}
+	d := q.declared
 	defer d.Close()
-	held, why := c.held(a)
+	held, why := c.held(a, q)
 	if a.out.json {
 		r := policyReport{Report: d.Report()}
 		if held != nil {
@@ -86,23 +89,21 @@ type policyReport struct {
 }
 
 // held is how the tool would be held; else why says that it is not held, or why that is not known.
-func (c *policyCmd) held(a *app) (held *enclose.Profile, why string) {
-	if c.Tool == "" {
+func (c *policyCmd) held(a *app, q *asked) (held *enclose.Profile, why string) {
+	f := q.effective
+	switch {
+	case f == nil:
 		return nil, ""
+	case f.off != "":
+		return nil, "nothing (" + f.off + ")"
 	}
-	cfg, err := a.config()
-	if err != nil {
+	call, err := f.call()
+	if refused := (*sandbox.RefusedError)(nil); errors.As(err, &refused) && call != nil {
+		a.out.warn(err.Error()) // and this is what it looks like
+	} else if err != nil {
 		return nil, unknown(err)
 	}
-	if cfg.Sandbox().Mode == "off" {
-		return nil, `nothing (sandbox.mode is "off")`
-	}
-	call, d, err := (&sandboxPlanCmd{Tool: c.Tool}).prepare(a)
-	if err != nil {
-		return nil, unknown(err)
-	}
-	defer d.Close()
-	return call.Profile(d), ""
+	return call.Profile(f.declared), ""
 }
 
 func unknown(err error) string {
@@ -176,35 +177,25 @@ func (a *app) noteWaiting() {
 	a.out.note("settings of this workspace wait to be accepted, and the tools that they concern do not run until: jphost trust accept")
 }
 
-// declared is the policy of a tool, or of a file in its stead.
-func (a *app) declared(tool string, from fromFile) (*policy.Declared, error) {
+// given is the policy of a file; without one the error says what is missing.
+func (a *app) given(tool string, from fromFile) (*policy.Declared, error) {
 	switch {
 	case from.File != "" && tool != "":
 		return nil, exit.Errorf(exit.Usage, "both a tool and --policy were given\nleave one of them out")
 	case from.File != "":
 		return a.wirePolicy(from)
-	case tool == "":
-		return nil, exit.Errorf(exit.Usage, "there is neither a tool nor --policy FILE\nlist the tools with: jphost tools")
 	case from.Root != "":
 		return nil, exit.Errorf(exit.Usage, "--root goes with --policy\nfor a tool, name its workspace with -C DIR")
 	}
-	cfg, err := a.config()
-	if err != nil {
-		return nil, err
-	}
-	t, err := a.tool(cfg, tool)
-	if err != nil {
-		return nil, err
-	}
-	d, err := a.compiled(cfg, t)
-	if err != nil {
-		return nil, err
-	}
+	return nil, exit.Errorf(exit.Usage, "there is neither a tool nor --policy FILE\nlist the tools with: jphost tools")
+}
+
+// remark says what a person who looks at a policy should know.
+func (a *app) remark(cfg *config.Config, t *config.Tool, d *policy.Declared) {
 	for _, w := range d.Remarks(cfg, t) {
 		d.Warnings = append(d.Warnings, w)
 		a.out.warn(w.String())
 	}
-	return d, nil
 }
 
 // compiled is the policy of a tool; nothing is asked.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"path/filepath"
 
 	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
@@ -12,7 +11,7 @@ import (
 	"github.com/jptools/jptools/host/internal/sandbox"
 )
 
-// prepare prepares what would be started, and takes back what that made.
+// prepare prepares what would be started; nothing is made.
 func (c *sandboxPlanCmd) prepare(a *app) (*enclose.Call, *policy.Declared, error) {
 	var d *policy.Declared
 	var p enclose.Program
@@ -33,17 +32,13 @@ func (c *sandboxPlanCmd) prepare(a *app) (*enclose.Call, *policy.Declared, error
 			return nil, nil, exit.With(exit.Usage, err)
 		}
 	}
-	s.TempBase = a.tempBase()
+	s.TempBase, s.Dry = a.tempBase(), true
 	call, err := enclose.Prepare(a.ctx, d, p, s)
 	if refused := (*sandbox.RefusedError)(nil); errors.As(err, &refused) && call != nil {
 		a.out.warn(err.Error()) // and this is what it looks like
 		return call, d, nil
 	}
-	if err != nil {
-		return nil, nil, exit.With(exit.Usage, err)
-	}
-	_, err = call.End(a.ctx)
-	return call, d, exit.With(exit.Host, err)
+	return call, d, exit.With(exit.Usage, err)
 }
 
 // given is what `sandbox exec` would start with the same flags.
@@ -69,10 +64,6 @@ func (c *sandboxPlanCmd) given(a *app) (*policy.Declared, enclose.Program, enclo
 
 // tool is what `run` would start.
 func (c *sandboxPlanCmd) tool(a *app) (d *policy.Declared, p enclose.Program, s enclose.Settings, err error) {
-	place, err := a.open()
-	if err != nil {
-		return nil, p, s, err
-	}
 	cfg, err := a.config()
 	if err != nil {
 		return nil, p, s, err
@@ -84,22 +75,13 @@ func (c *sandboxPlanCmd) tool(a *app) (d *policy.Declared, p enclose.Program, s 
 	if t.Source.Kind != config.SourceLocal {
 		return nil, p, s, exit.Errorf(exit.Usage, "%s has source %q, and only local tools are started here\nthey are listed by: jphost tools", ask.Visible(t.Name), t.Source.Kind)
 	}
-	h, err := a.host(place, cfg, nil)
+	f, err := a.effective(cfg, t)
 	if err != nil {
 		return nil, p, s, err
 	}
-	if d, err = h.Compile(a.ctx, t, ask.None{}); err != nil {
-		return nil, p, s, err
+	if f.missing != nil {
+		f.declared.Close()
+		return nil, p, s, exit.Errorf(exit.Usage, "%s: command of %s: %w", t.Command.Origin, ask.Visible(t.Name), f.missing)
 	}
-	if s, err = h.Enclosure(a.ctx, t); err != nil {
-		return nil, p, s, err
-	}
-	p.Argv = append([]string{t.Command.Program}, t.Command.Args...)
-	p.Path, err = h.Program(t, t.Command.Program)
-	if err != nil {
-		return nil, p, s, exit.Errorf(exit.Usage, "%s: command of %s: %w", t.Command.Origin, ask.Visible(t.Name), err)
-	}
-	p.Env = []string{"PATH=" + a.getenv("PATH")}
-	p.Path = filepath.ToSlash(p.Path)
-	return d, p, s, nil
+	return f.declared, f.program, f.settings, nil
 }

@@ -27,7 +27,10 @@ func (toolsCmd) Help() string {
 
   jphost tools
   jphost tools fs_grep_files
-  jphost tools --json`
+  jphost tools --json
+
+What a tool may access is shown as it holds here and now; where that is less than was declared, both are
+shown. All of it, with defaults: jphost policy TOOL.`
 }
 
 // described is a tool as `jphost tools --json` prints it.
@@ -41,6 +44,7 @@ type described struct {
 	Command     []string       `json:"command,omitempty"`
 	Needs       []string       `json:"needs,omitempty"`
 	Declared    bool           `json:"access_declared"`
+	Access      *accessOf      `json:"access,omitempty"`
 	Parameters  map[string]any `json:"parameters"`
 	Origin      string         `json:"origin"`
 }
@@ -85,6 +89,13 @@ func (c *toolsCmd) Run(a *app) error {
 		}
 		list = append(list, d)
 	}
+	if !c.Names {
+		for i, t := range tools {
+			if t.Source.Kind == config.SourceLocal {
+				list[i].Access = a.accessOf(cfg, t)
+			}
+		}
+	}
 	switch {
 	case c.Names:
 		names := []string{}
@@ -122,6 +133,9 @@ func (c *toolsCmd) Run(a *app) error {
 			text, _, _ = strings.Cut(strings.TrimSpace(d.Description), "\n")
 		}
 		a.out.printf("%-*s  %-10s  %s\n", width, ask.Visible(d.Name), mode, ask.VisibleLine(text))
+		if d.Access != nil {
+			a.out.printf("%-*s  %-10s  %s\n", width, "", "", ask.VisibleLine(d.Access.short()))
+		}
 	}
 	return nil
 }
@@ -150,6 +164,9 @@ func (a *app) describe(t *config.Tool, d *described) {
 	}
 	if len(d.Needs) > 0 {
 		a.out.printf("needs    %s\n", strings.Join(d.Needs, ", "))
+	}
+	if d.Access != nil {
+		d.Access.print(a)
 	}
 	if len(t.Parameters) > 0 {
 		a.out.printf("\narguments:\n")

@@ -181,8 +181,13 @@ func (c *Call) explain(r *observe.Refusal, d *policy.Declared, a Advice) (Denial
 	switch {
 	case r.Why == observe.Special:
 		e.special()
+	case r.Why == observe.Kept && !x.Allowed && x.Rule != nil && x.Rule.Name == e.Path:
+		// Its own rule would have to grant it in any case.
 	case r.Why == observe.Kept:
-		e.Reason, e.Remedy, e.NearestGrant = "it has to stay where it is, because a rule depends on it", "", ""
+		e.Reason, e.Remedy = "it has to stay where it is, because a rule depends on it", ""
+		if keeper, ok := d.Keeper(e.Path); ok {
+			e.Rule, e.Reason = keeper.Text, fmt.Sprintf("it has to stay where it is, because the rule on %q depends on it", keeper.Name)
+		}
 	case x.Allowed:
 		e.narrowed(c.Narrowed)
 	case a.Flags:

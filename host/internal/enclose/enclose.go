@@ -41,6 +41,11 @@ type Settings struct {
 	// Keep makes the private directory there in every tier, so that what a tool that was killed left of
 	// the files that it was writing can be kept: see [private.Dir.Keep].
 	Keep bool
+	// Arguments are the texts among the arguments of the call: what they name may need directories
+	// that are missing.
+	Arguments []string
+	// Dry: the call is only looked at. Nothing is made, and it is not started.
+	Dry bool
 	// FirstFD is the number of the first descriptor for staged files; 0 is 3.
 	FirstFD int
 }
@@ -109,18 +114,21 @@ func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (ca
 	if s.Keep {
 		temp = shelf.NameToKeep()
 		c.keep = filepath.ToSlash(shelf.Path(temp))
-		if c.temp, err = shelf.Make(temp); err != nil {
-			return nil, NoPrivate(err)
-		}
-		n, err := sandbox.Look(c.keep)
-		if err != nil {
-			return nil, NoPrivate(err)
+		n := sandbox.Node{Path: c.keep, Kind: sandbox.Dir}
+		if !s.Dry {
+			if c.temp, err = shelf.Make(temp); err != nil {
+				return nil, NoPrivate(err)
+			}
+			if n, err = sandbox.Look(c.keep); err != nil {
+				return nil, NoPrivate(err)
+			}
 		}
 		runtime = append(runtime, sandbox.Grant{Node: n, Caps: jptool.AllCaps &^ jptool.Execute})
 	}
 	c.Prepared, err = sandbox.Prepare(ctx, d, s.Machine, sandbox.Options{
 		Required: s.Required, Tier: s.Tier, Runtime: runtime, Devices: devices(needs),
 		Temp: filepath.ToSlash(shelf.Path(temp)), Limits: s.Limits, FirstFD: s.FirstFD,
+		Arguments: s.Arguments, Dry: s.Dry,
 	})
 	if c.Prepared == nil {
 		return nil, err
@@ -135,6 +143,9 @@ func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (ca
 		c.NotEnforced = append(c.NotEnforced, sandbox.NotEnforced{
 			What: fmt.Sprintf("access to %s", m.Path), Origin: m.Origin, Why: "it does not exist", Known: true,
 		})
+	}
+	if s.Dry {
+		return c, nil
 	}
 	if c.Plan.Tier != sandbox.TierNamespace && c.Plan.Temp != "" && c.temp == nil {
 		if c.temp, err = shelf.Make(temp); err != nil {
@@ -179,6 +190,12 @@ func targets(d *policy.Declared) []string {
 // NoPrivate says that there is no private directory, and what to do.
 func NoPrivate(err error) error {
 	return fmt.Errorf("making the private directory of the call: %w\nset TMPDIR to a directory that may be written", err)
+}
+
+// Directories makes the directories that a call needs where nothing is enforced by the operating
+// system, until what it returns is undone. With dry it only says which.
+func Directories(ctx context.Context, d *policy.Declared, arguments []string, dry bool) (*sandbox.Prepared, error) {
+	return sandbox.Prepare(ctx, d, sandbox.Machine{}, sandbox.Options{Arguments: arguments, Dry: dry})
 }
 
 // untold leaves of the policy what holds although the tool is not told of it.
@@ -400,6 +417,9 @@ func (c *Call) Was(change sandbox.Change) string {
 // End looks at what has to be as it was, when all processes of the call are gone, and removes
 // what was made for it. It returns what is not as it was: nothing is ever repaired.
 func (c *Call) End(ctx context.Context) ([]sandbox.Change, error) {
+	if c.before == nil {
+		return nil, c.release() // a dry one
+	}
 	if c.watcher != nil {
 		c.watcher.Close() // it has seen all there was to see
 	}

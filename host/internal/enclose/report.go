@@ -24,6 +24,9 @@ type Report struct {
 	NotEnforced []sandbox.NotEnforced `json:"not_enforced"`
 	// Changed is what was not as the rules want it after the call, or while it ran, by absolute paths.
 	Changed []sandbox.Change `json:"changed,omitempty"`
+	// Made are directories that were missing and were made for the call, workspace-relative. Those that
+	// were still empty when it ended are gone again.
+	Made []string `json:"made,omitempty"`
 	// Observed is there with --explain-denials.
 	Observed *Observed `json:"observed,omitempty"`
 }
@@ -47,7 +50,20 @@ func (c *Call) Report() *Report {
 	if c.required {
 		mode = "required"
 	}
-	return &Report{Mode: mode, Tier: p.Tier, ABI: p.ABI, Rules: c.Rules, Narrowed: c.Narrowed, NotEnforced: slices.Clone(c.NotEnforced)}
+	return &Report{
+		Mode: mode, Tier: p.Tier, ABI: p.ABI, Rules: c.Rules, Narrowed: c.Narrowed, NotEnforced: slices.Clone(c.NotEnforced),
+		Made: Wire(c.declared, c.Made),
+	}
+}
+
+// Wire are canonical absolute paths as a model may see them.
+func Wire(d *policy.Declared, list []string) (names []string) {
+	for _, p := range list {
+		if name, ok := d.WirePath(p); ok {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Warnings are what a person should be told once: what is not held although it was asked
@@ -183,6 +199,10 @@ func (p *Profile) String() string {
 	part("not enforced by the operating system", len(p.NotEnforced))
 	for _, n := range p.NotEnforced {
 		line("  %s", strings.ReplaceAll(words(n.Rule, n.What, n.Why, n.Remedy), "\n", "\n  "))
+	}
+	part("directories made for the call", len(p.Made))
+	for _, name := range p.Made {
+		line("  %s", ask.Visible(name))
 	}
 	part("trees", len(p.Plan.Trees))
 	for _, n := range p.Plan.Trees {

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -23,8 +24,10 @@ type Explanation struct {
 	Allowed   bool   `json:"allowed"`
 	// Code is that of the wire for what is not allowed.
 	Code jptool.Code `json:"code,omitempty"`
-	// Granted are all capabilities on the path.
-	Granted []string `json:"granted,omitempty"`
+	// Granted are all capabilities on the path that hold. Declared are those that the rules say, where
+	// less holds.
+	Granted  []string `json:"granted,omitempty"`
+	Declared []string `json:"declared,omitempty"`
 	// Rule is the rule that decided, nil when none matched or none was asked; Origin
 	// where it was written.
 	Rule   *Rule  `json:"rule"`
@@ -34,6 +37,8 @@ type Explanation struct {
 	Reason     string     `json:"reason"`
 	Remedy     string     `json:"remedy"`
 	NearMisses []NearMiss `json:"near_misses,omitempty"`
+	// Notes are what a person should know besides.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // NearMiss is a rule that did not decide but might be taken for it.
@@ -195,10 +200,16 @@ func (e Explanation) String() string {
 		line("origin", at)
 		line("note", e.Rule.Note)
 	}
+	if e.Declared != nil {
+		line("holds", cmp.Or(strings.Join(e.Granted, ", "), "nothing"))
+	}
 	line("because", e.Reason)
 	line("remedy", e.Remedy)
 	for _, miss := range e.NearMisses {
 		line("near miss", miss.Rule+" ("+miss.Origin+"): "+miss.Why)
+	}
+	for _, note := range e.Notes {
+		line("note", note)
 	}
 	return b.String()
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // ExplainRefusal says why a program that asks nobody may not do need at a canonical absolute
@@ -24,16 +23,16 @@ func (d *Declared) ExplainRefusal(abs string, need jptool.Caps, entry bool) (Exp
 		return e, true
 	}
 	defer ws.Close()
-	check, at := ws.CheckContent, ""
+	check := ws.CheckContent
 	if entry && p != "" {
-		check, at = ws.CheckEntry, dotted(wspath.ParentOf(p))
+		check = ws.CheckEntry
 	}
 	target, err := check(p, 0)
 	if err != nil {
 		e.Reason, e.Code = err.Error(), jptool.CodeOf(err)
 		return e, true
 	}
-	d.decide(&e, target, need, need, at)
+	d.decide(&e, target, need, need)
 	// A model may read it: the file of a configuration may be a path outside.
 	e.Reason = strings.ReplaceAll(e.Reason, ", "+d.model.needsOrigin+")", ")")
 	return e, true

@@ -25,6 +25,8 @@ type Place struct {
 	// Unnamed: no path of the wire names it. The host protects it against what is granted outside of the
 	// workspace besides the rules. Index is -1.
 	Unnamed bool
+	// Guarded: it is protected by the host, or lies below such a place.
+	Guarded bool
 }
 
 // Mount is an approved external rule that grants something: the absolute path of its link,
@@ -47,6 +49,7 @@ func (d *Declared) Places() []Place {
 		p := byPath[abs]
 		if p == nil {
 			p = &Place{Abs: abs, Outside: at.outside}
+			p.Guarded = slices.ContainsFunc(d.model.guards, func(g guard) bool { return g.at.holds(at) })
 			byPath[abs] = p
 		}
 		p.All = append(p.All, r.Index)
@@ -101,6 +104,21 @@ func (d *Declared) Pins() []string {
 		list[i] = d.model.absOf(path)
 	}
 	return append(list, d.model.beyondLinks...)
+}
+
+// Named are the canonical absolute paths that texts name, as the tool would resolve them: those that are
+// workspace-relative paths at all, and lead to where the tool can reach anything.
+func (d *Declared) Named(texts []string) (list []string) {
+	for _, text := range texts {
+		rel, err := wspath.Parse(text)
+		if err != nil {
+			continue
+		}
+		if to, err := d.model.content(rel); err == nil && d.model.known(to.at) {
+			list = append(list, to.abs)
+		}
+	}
+	return list
 }
 
 // WirePath is the path of the wire for a canonical absolute path in the workspace or in

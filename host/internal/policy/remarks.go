@@ -23,6 +23,20 @@ func (d *Declared) Remarks(cfg *config.Config, t *config.Tool) []Warning {
 	list = append(list, emptied(t)...)
 	rules := effectiveRules(cfg, t)
 	list = append(list, withholding(t, rules)...)
+	if t.Access.FS != nil && len(rules) == 0 {
+		list = append(list, Warning{
+			Origin:  t.Access.Origin.String(),
+			Message: fmt.Sprintf("access.fs of %s is an empty list, so it grants nothing at all", t.Name),
+			Help:    fmt.Sprintf("leave it out for the default, or add %s", suggestion(".", usual(t))),
+		})
+	}
+	if t.Access.Env != nil && len(t.Access.Env) == 0 {
+		list = append(list, Warning{
+			Origin:  t.Access.Origin.String(),
+			Message: fmt.Sprintf("access.env of %s is an empty list, so it gets no variable at all, not even PATH", t.Name),
+			Help:    "leave it out for the default, or name the variables: { name = \"PATH\", read = true }",
+		})
+	}
 	for _, r := range rules {
 		if !r.External {
 			list = append(list, d.absent(r)...)
@@ -199,7 +213,9 @@ func (d *Declared) absent(r config.FsRule) []Warning {
 	case near != "":
 		parts[first] = near
 		w.Help = fmt.Sprintf("did you mean %q?", strings.Join(parts, "/"))
-	case first < len(parts)-1 || caps != 0 && !caps.Has(jptool.Create):
+	case caps.Has(jptool.Create) || r.Dir:
+		return nil // a call makes it
+	case first < len(parts)-1 || caps != 0:
 		w.Help = "look whether the path is as meant; the rule will hold for what is made there"
 	default:
 		return nil

@@ -101,10 +101,12 @@ func TestRemedyIsWhole(t *testing.T) {
 	w := newWorld(t, "dir src").mine(`conversation.tools.t.access.fs = [{ path = "src" }, { path = "log", read = true }]`)
 	d := w.compile("t")
 	for _, tt := range []struct{ capability, path, reason, remedy string }{
-		{"write", "doc/x", `no rule matches it; the built-in default for "." was dropped, because there are rules (the first at USER:1:35)`, `add { path = "doc/x", read = true, write = true } to conversation.tools.t.access.fs`},
+		{"write", "doc/x", `no rule matches it; the built-in default for "." was dropped, because there are rules (the first at USER:1:35)`, `add { path = "doc", read = true, write = true } to conversation.tools.t.access.fs`},
 		{"write", "src", `the rule on "src" decides, and grants nothing`, "change that rule: add read = true, write = true"},
-		{"write", "log/x", `the rule on "log" decides, and grants only read`, `change that rule, or add a more specific one to conversation.tools.t.access.fs: { path = "log/x", read = true, write = true }`},
-		{"create", "doc/x", "", `add { path = "doc/x", create = true } to conversation.tools.t.access.fs`},
+		{"write", "log/x", `the rule on "log" decides, and grants only read`, "change that rule: add write = true"},
+		{"update", "log/x", `the rule on "log" decides, and grants only read`, `change that rule, or add a more specific one to conversation.tools.t.access.fs: { path = "log/x", read = true, update = true }`},
+		{"create", "doc/x", "", `add { path = "doc", create = true } to conversation.tools.t.access.fs`},
+		{"create", "log", "", `change that rule: add create = true, and add { path = ".", create = true } to conversation.tools.t.access.fs`},
 	} {
 		e, err := d.ExplainFS(tt.capability, tt.path)
 		if err != nil {

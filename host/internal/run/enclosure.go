@@ -2,10 +2,13 @@ package run
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/approval"
@@ -64,6 +67,7 @@ func (k *call) start(ctx context.Context, cmd *command) (*launch.Result, error) 
 	if err != nil {
 		return nil, err
 	}
+	settings.Arguments = Texts(k.args)
 	if report := k.unavailable(settings, mode); report != nil {
 		k.report.Sandbox = report
 		if settings.Required {
@@ -110,15 +114,47 @@ func (k *call) rehearse(ctx context.Context, spec launch.Spec) error {
 	if k.report.Sandbox = k.unavailable(settings, mode); k.report.Sandbox != nil {
 		return nil
 	}
+	settings.Arguments, settings.Dry, settings.Keep = Texts(k.args), true, Keeps(k.Tool)
 	held, err := enclose.Prepare(ctx, k.policy.declared, enclose.Program{Path: spec.Program, Argv: spec.Argv, Env: spec.Env}, settings)
 	if held != nil {
 		k.report.Sandbox = held.Report()
 	}
-	if err != nil {
-		return err
+	return err
+}
+
+// maxTexts and maxText bound what is looked at of the arguments: a path is no longer.
+const maxTexts, maxText = 4096, 4096
+
+// Texts are the texts among arguments that could be paths, also those in lists and in a text that holds a
+// list, as models write it.
+func Texts(args map[string]any) (list []string) {
+	var add func(v any)
+	add = func(v any) {
+		switch v := v.(type) {
+		case string:
+			if len(v) <= maxText && len(list) < maxTexts {
+				list = append(list, v)
+			}
+			var inner []string
+			if strings.HasPrefix(strings.TrimSpace(v), "[") && json.Unmarshal([]byte(v), &inner) == nil {
+				for _, text := range inner {
+					if len(text) <= maxText && len(list) < maxTexts {
+						list = append(list, text)
+					}
+				}
+			}
+		case []any:
+			for _, one := range v {
+				add(one)
+			}
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				add(v[name])
+			}
+		}
 	}
-	_, err = held.End(ctx)
-	return exit.With(exit.Host, err)
+	add(args)
+	return list
 }
 
 // unheld starts the tool without the operating system's help.
@@ -131,26 +167,42 @@ func (k *call) unheld(ctx context.Context, cmd *command, report *enclose.Report)
 	if err != nil {
 		return nil, err
 	}
-	if !k.keeps() {
-		return k.Launcher.Run(ctx, spec)
+	undo := k.makeMissing(ctx, report)
+	if !Keeps(k.Tool) {
+		res, err := k.Launcher.Run(ctx, spec)
+		return res, errors.Join(err, undo())
 	}
 	shelf := private.ShelfIn(k.TempBase)
 	name := shelf.NameToKeep()
 	temp, err := shelf.Make(name)
 	if err != nil {
-		return nil, exit.With(exit.Host, enclose.NoPrivate(err))
+		return nil, errors.Join(exit.With(exit.Host, enclose.NoPrivate(err)), undo())
 	}
 	spec.Env = enclose.WithTemp(spec.Env, shelf.Path(name))
 	res, err := k.Launcher.Run(ctx, spec)
 	k.tellKept(temp.Keep())
-	return res, errors.Join(err, exit.With(exit.Host, temp.Remove()))
+	return res, errors.Join(err, exit.With(exit.Host, temp.Remove()), undo())
 }
 
-// keeps reports whether the tool is one of ours that writes: what it leaves when it is killed while it
+// makeMissing makes the directories that the call needs, until what it returns is called.
+func (k *call) makeMissing(ctx context.Context, report *enclose.Report) (undo func() error) {
+	if k.policy.access == nil {
+		return func() error { return nil }
+	}
+	made, err := enclose.Directories(ctx, k.policy.declared, Texts(k.args), false)
+	if err != nil {
+		k.warn("directories that are missing are not made: " + err.Error())
+		return func() error { return nil }
+	}
+	report.Made = enclose.Wire(k.policy.declared, made.Made)
+	return func() error { return exit.With(exit.Host, made.Undo()) }
+}
+
+// Keeps reports whether the tool is one of ours that writes: what it leaves when it is killed while it
 // writes a file in place is kept.
-func (k *call) keeps() bool {
-	at := k.Tool.Origin("command")
-	return at.Layer == config.LayerDefault && k.Tool.Needs != nil && k.Tool.Needs.Has(jptool.Update)
+func Keeps(t *config.Tool) bool {
+	at := t.Origin("command")
+	return at.Layer == config.LayerDefault && t.Needs != nil && t.Needs.Has(jptool.Update)
 }
 
 // tellKept tells a person where the old content is of files that the tool could not finish.
@@ -169,7 +221,7 @@ func fullPermissions(not []sandbox.NotEnforced) string {
 
 // enclosed makes one attempt.
 func (k *call) enclosed(ctx context.Context, cmd *command, s enclose.Settings) (*launch.Result, error) {
-	s.Keep = k.keeps()
+	s.Keep = Keeps(k.Tool)
 	spec, err := k.spec(cmd)
 	if err != nil {
 		return nil, err

@@ -130,7 +130,7 @@ func (k *call) loop(ctx context.Context, action jptool.Action) (out launch.Outco
 		}
 		if err != nil {
 			k.reportQuestion(q)
-			k.report.Outcome.Message = err.Error()
+			k.report.Outcome.Message = ForModel(err.Error(), k.Root, config.Lookup(k.Environ, "HOME"))
 			return out, err
 		}
 		cmd.req.answers[q.ID] = v

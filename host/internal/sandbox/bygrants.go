@@ -17,6 +17,9 @@ func (h *holding) without() {
 		if s.SelfProtection {
 			h.compare(s)
 		}
+		if s.missing() {
+			h.toMake(s)
+		}
 	}
 	h.open()
 }

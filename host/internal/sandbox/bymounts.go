@@ -1,8 +1,10 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/jptools/jptools/jptool"
 )
@@ -219,20 +221,12 @@ func (h *holding) nothingThere(s *spot) {
 	s.e = s.most & above
 	defer func() { s.k = s.e }()
 	creatable := h.creatable(s.Abs)
-	makeable := s.Dir && s.most != 0 && s.most != above && h.facts.node(parent).Kind == Dir
-	failed := h.options.NoMake[s.Abs]
-	if makeable && failed == nil {
-		h.make = append(h.make, s.Abs)
+	var failed error
+	if s.most != above {
+		failed = h.toMake(s)
 	}
-	s.remedy = "create it first"
-	if failed == nil && h.facts.node(parent).Kind == Dir {
-		s.remedy = fmt.Sprintf("create it first; a directory is made for the call when it is written %q", h.name(s.Abs)+"/")
-	}
+	s.why, s.remedy = h.whyMissing(s, failed)
 	defer func() {
-		s.why = "nothing is there"
-		if failed != nil {
-			s.why = fmt.Sprintf("it cannot be made (%v)", failed)
-		}
 		switch {
 		case s.e == 0:
 			s.why += ", and nothing of what it grants is granted above it"
@@ -257,6 +251,62 @@ func (h *holding) nothingThere(s *spot) {
 
 // watchedFor is why nothing keeps a path missing.
 const watchedFor = "nothing is there to mount anything on; the call is ended when something appears"
+
+// named reports whether an argument of the call names something below a path.
+func (h *holding) named(p string) bool {
+	return slices.ContainsFunc(h.options.Named, func(q string) bool { return q != p && Holds(p, q) })
+}
+
+// toMake notes that the directory of a missing place is to be made for the call, with its missing
+// parents, if its rule asks for that: by a slash at the end of its path, or by granting create where an
+// argument names something below it. No other rule need grant the parents, since the path of this one
+// is written. The error says why they cannot be made.
+func (h *holding) toMake(s *spot) error {
+	if s.top == "" || s.most == 0 || !s.Dir && !(s.most.Has(jptool.Create) && h.named(s.Abs)) {
+		return nil
+	}
+	if s.Guarded && s.most&jptool.Write == 0 {
+		// Only the user's own rules write here; others must not make a repository or a workspace of a directory.
+		return errors.New("it is protected, and is not made for a call")
+	}
+	var dirs []string
+	for p := s.Abs; ; p = path.Dir(p) {
+		if err := h.options.NoMake[p]; err != nil {
+			return err
+		}
+		if n := h.facts.node(p); n.Kind == Dir {
+			break
+		} else if n.Kind != Missing || p == s.top {
+			return fmt.Errorf("%q is no directory", h.name(p))
+		}
+		dirs = append(dirs, p)
+	}
+	for _, p := range slices.Backward(dirs) {
+		if !slices.Contains(h.make, p) {
+			h.make = append(h.make, p)
+		}
+	}
+	return nil
+}
+
+// whyMissing says why a rule on a missing path grants less than it says, and what to do.
+func (h *holding) whyMissing(s *spot, failed error) (why, remedy string) {
+	name := h.name(s.Abs)
+	file, dir := fmt.Sprintf("as a file, create it before the call (touch %s)", name), fmt.Sprintf("as a directory, write its path %q", name+"/")
+	switch {
+	case failed != nil:
+		return fmt.Sprintf("nothing is there, and the directory cannot be made (%v)", failed), "create it before the call"
+	case s.Dir:
+		return "nothing is there", "create it before the call"
+	case !s.most.Has(jptool.Create):
+		return "nothing is there that it could be enforced on", file + "; " + dir
+	case slices.Contains(h.options.Named, s.Abs):
+		return "nothing is there, and to create a file is a right on its directory, on which this rule is not",
+			file + fmt.Sprintf(", or grant create on %q", h.name(path.Dir(s.Abs)))
+	}
+	return "nothing is there that it could be enforced on, and no argument of the call names anything below it",
+		file + "; " + dir + ", or name something below it in an argument of the call"
+}
 
 // creatable reports whether the tool may make the first of the missing components of a path.
 func (h *holding) creatable(p string) bool {

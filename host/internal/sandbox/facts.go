@@ -24,6 +24,8 @@ type Facts struct {
 	// Listings are the directories that were listed, by path.
 	Listings map[string]Listing
 	entries  int
+	// supposed are directories that are not there, and that a dry run takes to be.
+	supposed []Node
 }
 
 // Listing is what a directory holds, without "." and "..", by name. Incomplete says that it
@@ -45,6 +47,11 @@ var errLink = errors.New("a symlink stands on the way")
 // to all of these. It follows no symlink and lists nothing; what lies behind one is missing.
 // The error names what could not be looked at.
 func Survey(ctx context.Context, d *policy.Declared, o Options) (*Facts, error) {
+	return survey(ctx, d, o, nil)
+}
+
+// survey takes directories to be there and empty that are missing.
+func survey(ctx context.Context, d *policy.Declared, o Options, supposed []Node) (*Facts, error) {
 	f := &Facts{Nodes: map[string]Node{}, Listings: map[string]Listing{}}
 	tops := roots(d, o)
 	paths := append(slices.Clone(tops), d.Root)
@@ -72,6 +79,19 @@ func Survey(ctx context.Context, d *policy.Declared, o Options) (*Facts, error) 
 				break
 			}
 			p = path.Dir(p)
+		}
+	}
+	for _, n := range supposed {
+		if f.node(n.Path).Kind == Missing {
+			f.Nodes[n.Path], f.Listings[n.Path] = n, Listing{}
+			f.supposed = append(f.supposed, n)
+		}
+	}
+	// A supposed directory may hold supposed ones.
+	for _, n := range f.supposed {
+		if l, ok := f.Listings[path.Dir(n.Path)]; ok {
+			l.Entries = append(l.Entries, n)
+			f.Listings[path.Dir(n.Path)] = l
 		}
 	}
 	return f, nil
@@ -107,6 +127,11 @@ func (f *Facts) List(ctx context.Context, dirs []string, limit int) error {
 				return fmt.Errorf("%s: %w", path.Join(dir, name), err)
 			}
 			if n.Kind != Missing {
+				l.Entries = append(l.Entries, n)
+			}
+		}
+		for _, n := range f.supposed {
+			if path.Dir(n.Path) == dir {
 				l.Entries = append(l.Entries, n)
 			}
 		}

@@ -28,6 +28,13 @@ type Options struct {
 	// FirstFD is the number of the first descriptor that is handed down for staged
 	// files, at least 3.
 	FirstFD int
+	// Arguments are the texts among the arguments of the call: a directory that is missing is made
+	// where one of them names something below it. [Prepare] finds out what they name, canonical and
+	// absolute: Named, which is what Fit goes by.
+	Arguments []string
+	Named     []string
+	// Dry: nothing is made. What would be made is taken to be there.
+	Dry bool
 	// NoMake are directories that are left missing, with the error of making them.
 	NoMake map[string]error
 }
@@ -68,6 +75,10 @@ type Narrowing struct {
 	Became string `json:"became"`
 	Why    string `json:"why"`
 	Remedy string `json:"remedy"`
+	// Index is that of the rule in the list of the declared policy, -1 for the default of the
+	// workspace. Missing: nothing is there that the rule could be enforced on.
+	Index   int  `json:"-"`
+	Missing bool `json:"-"`
 }
 
 // NotEnforced is something that the operating system does not hold; the tool's own checks

@@ -238,6 +238,7 @@ func (h *holding) rules(f *Fitted, tier Tier) {
 			if (s.e != s.most || s.unread) && !(s.SelfProtection && s.missing()) {
 				f.Narrowed = append(f.Narrowed, Narrowing{
 					Rule: r.Text, Origin: r.Origin, Became: h.text(s, s.e), Why: s.why, Remedy: s.remedy,
+					Index: r.Index, Missing: s.missing(),
 				})
 			}
 		}
@@ -245,7 +246,7 @@ func (h *holding) rules(f *Fitted, tier Tier) {
 	}
 	if s := h.at[h.d.Root]; s.Index < 0 && s.e != s.most && tier != TierNone {
 		f.Narrowed = append(f.Narrowed, Narrowing{
-			Rule: h.text(s, s.most), Origin: policy.BuiltIn, Became: h.text(s, s.e), Why: s.why, Remedy: s.remedy,
+			Rule: h.text(s, s.most), Origin: policy.BuiltIn, Became: h.text(s, s.e), Why: s.why, Remedy: s.remedy, Index: -1,
 		})
 	}
 }

@@ -109,3 +109,8 @@ func readLink(p string) (string, error) {
 	n, err := unix.Readlinkat(fd, "", b)
 	return string(b[:max(n, 0)]), err
 }
+
+// mayMakeIn says why no directory can be made in a directory.
+func mayMakeIn(dir string) error {
+	return unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS)
+}

@@ -42,3 +42,6 @@ func measure(p string) (mark, error) {
 }
 
 func readLink(p string) (string, error) { return os.Readlink(filepath.FromSlash(p)) }
+
+// mayMakeIn says why no directory can be made in a directory, as far as that can be told.
+func mayMakeIn(string) error { return nil }

@@ -6,7 +6,12 @@
 // Nothing here is ever wider than the declared policy.
 package sandbox
 
-import "github.com/jptools/jptools/jptool"
+import (
+	"path"
+	"slices"
+
+	"github.com/jptools/jptools/jptool"
+)
 
 // Tier is a way to hold a policy. They are ordered by cost.
 type Tier string
@@ -115,6 +120,28 @@ type Plan struct {
 	// Observe: what is refused is to be found out (package observe). The last extra file of
 	// the command is not handed down; the descriptor of the program's second filter goes there.
 	Observe bool `json:"observe,omitempty"`
+}
+
+// Hidden reports whether a symlink at a canonical path is not there in the private tree: what is outside
+// of all that it is made of, or masked. In the other tiers everything is there.
+func (p *Plan) Hidden(link string) bool {
+	if p.Tier != TierNamespace {
+		return false
+	}
+	for dir := link; ; dir = path.Dir(dir) {
+		if i := slices.IndexFunc(p.Covers, func(c Cover) bool { return c.Path == dir }); i >= 0 {
+			return p.Covers[i].Hide
+		}
+		if slices.ContainsFunc(p.Trees, func(n Node) bool { return n.Path == dir }) {
+			return false
+		}
+		if i := slices.IndexFunc(p.Runtime, func(g Grant) bool { return g.Path == dir }); i >= 0 {
+			return p.Runtime[i].Kind == Link && dir != link
+		}
+		if dir == "/" {
+			return true
+		}
+	}
 }
 
 // Grant allows Caps on a node and all below it.

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -18,7 +19,16 @@ import (
 type Prepared struct {
 	*Fitted
 	Facts *Facts
-	made  []Node
+	// Made are the paths of the directories that were made, outer before inner; of a dry run
+	// those that would be.
+	Made []string
+	made []madeDir
+}
+
+// madeDir is a directory that was made, with the directory it was made in.
+type madeDir struct {
+	Node
+	parent *wspath.Dir
 }
 
 // rounds bounds how often Prepare looks again; each round lists one level of directories.
@@ -29,7 +39,11 @@ const rounds = 64
 // is left behind.
 func Prepare(ctx context.Context, d *policy.Declared, m Machine, o Options) (*Prepared, error) {
 	p := &Prepared{}
-	facts, err := Survey(ctx, d, o)
+	var supposed []Node
+	facts, err := survey(ctx, d, o, nil)
+	if err == nil && growing(d, facts) {
+		o.Named = d.Named(o.Arguments)
+	}
 	for round := 0; err == nil; round++ {
 		var fitted *Fitted
 		fitted, err = Fit(d, facts, m, o)
@@ -45,8 +59,19 @@ func Prepare(ctx context.Context, d *policy.Declared, m Machine, o Options) (*Pr
 			err = facts.List(ctx, fitted.Want, 0)
 			continue
 		case round < rounds && len(fitted.Make) > 0 && err == nil:
-			o.NoMake = p.makeAll(fitted.Make, o.NoMake)
-			facts, err = Survey(ctx, d, o)
+			tops := roots(d, o)
+			o.NoMake = maps.Clone(o.NoMake)
+			if o.NoMake == nil {
+				o.NoMake = map[string]error{}
+			}
+			for _, dir := range fitted.Make {
+				if o.Dry {
+					supposed = p.suppose(dir, supposed, o.NoMake)
+				} else if err := p.make(tops, dir); err != nil {
+					o.NoMake[dir] = wspath.Bare(err)
+				}
+			}
+			facts, err = survey(ctx, d, o, supposed)
 			continue
 		case err != nil:
 			return p, errors.Join(err, p.Undo())
@@ -56,37 +81,64 @@ func Prepare(ctx context.Context, d *policy.Declared, m Machine, o Options) (*Pr
 	return nil, errors.Join(err, p.Undo())
 }
 
-// makeAll makes directories, and returns those of failed and of dirs that cannot be made.
-func (p *Prepared) makeAll(dirs []string, failed map[string]error) map[string]error {
-	all := map[string]error{}
-	maps.Copy(all, failed)
-	for _, dir := range dirs {
-		if err := p.make(dir); err != nil {
-			all[dir] = wspath.Bare(err)
-		}
-	}
-	return all
+// growing reports whether a directory could be made because an argument names something below it.
+func growing(d *policy.Declared, f *Facts) bool {
+	return slices.ContainsFunc(d.Places(), func(p policy.Place) bool {
+		return p.Caps.Has(jptool.Create) && f.node(p.Abs).Kind == Missing
+	})
 }
 
-func (p *Prepared) make(dir string) error {
-	parent, err := wspath.OpenDir(path.Dir(dir))
+// suppose takes a directory to be there if it could be made.
+func (p *Prepared) suppose(dir string, supposed []Node, failed map[string]error) []Node {
+	parent := path.Dir(dir)
+	inner := slices.ContainsFunc(supposed, func(n Node) bool { return n.Path == parent })
+	if err := failed[parent]; err != nil {
+		failed[dir] = err
+		return supposed
+	}
+	if !inner {
+		if err := mayMakeIn(parent); err != nil {
+			failed[dir] = err
+			return supposed
+		}
+	}
+	p.Made = append(p.Made, dir)
+	// No object has this identity: device 0 is none of the file system's.
+	return append(supposed, Node{Path: dir, Kind: Dir, ID: ID{0, uint64(len(supposed) + 1)}})
+}
+
+// make makes a directory in its tree. Nothing on the way, nor what stands there, may be a link.
+func (p *Prepared) make(tops []string, dir string) error {
+	var top, below string
+	for _, t := range tops {
+		if rest, ok := wspath.WithinAbs(t, path.Dir(dir)); ok {
+			top, below = t, rest
+		}
+	}
+	if top == "" {
+		return errors.New("it lies in no tree of the call")
+	}
+	tree, err := wspath.OpenDir(top)
 	if err != nil {
 		return err
 	}
-	defer parent.Close()
-	err = parent.Mkdir(path.Base(dir), 0o777)
-	if errors.Is(err, fs.ErrExist) {
-		return nil // somebody else was faster
-	}
+	defer tree.Close()
+	parent, err := tree.Sub(below)
 	if err != nil {
 		return err
 	}
-	n, err := Look(dir)
-	if err == nil && n.Kind != Dir {
+	if err = parent.Mkdir(path.Base(dir), 0o777); err == nil {
+		n, lerr := Look(dir)
+		if lerr == nil && n.Kind == Dir {
+			p.Made = append(p.Made, dir)
+			p.made = append(p.made, madeDir{n, parent})
+			return nil
+		}
 		err = errors.New("something else took its place")
 	}
-	if err == nil {
-		p.made = append(p.made, n)
+	parent.Close()
+	if errors.Is(err, fs.ErrExist) {
+		return nil // somebody else was faster
 	}
 	return err
 }
@@ -94,16 +146,14 @@ func (p *Prepared) make(dir string) error {
 // Undo removes the directories that Prepare made and that are still empty.
 func (p *Prepared) Undo() error {
 	var errs []error
-	for _, n := range slices.Backward(p.made) {
-		now, err := Look(n.Path)
-		if err == nil && now != n {
-			continue // gone, or another one
+	for _, m := range slices.Backward(p.made) {
+		now, err := Look(m.Path)
+		if err == nil && now == m.Node { // else it is gone, or another one
+			err = removeEmpty(m)
 		}
-		if err == nil {
-			err = removeEmpty(n.Path)
-		}
+		m.parent.Close()
 		if err != nil {
-			errs = append(errs, fmt.Errorf("the directory %q that was made for the call cannot be removed: %w", n.Path, err))
+			errs = append(errs, fmt.Errorf("the directory %q that was made for the call cannot be removed: %w", m.Path, err))
 		}
 	}
 	p.made = nil
@@ -111,17 +161,12 @@ func (p *Prepared) Undo() error {
 }
 
 // removeEmpty removes a directory if nothing is in it.
-func removeEmpty(dir string) error {
-	if names, _, err := readNames(dir, 1); err != nil || len(names) > 0 {
+func removeEmpty(m madeDir) error {
+	if names, _, err := readNames(m.Path, 1); err != nil || len(names) > 0 {
 		return err
 	}
-	d, err := wspath.OpenDir(path.Dir(dir))
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	err = d.RemoveDir(path.Base(dir))
-	if names, _, again := readNames(dir, 1); err != nil && again == nil && len(names) > 0 {
+	err := m.parent.RemoveDir(path.Base(m.Path))
+	if names, _, again := readNames(m.Path, 1); err != nil && again == nil && len(names) > 0 {
 		return nil // filled in between
 	}
 	if errors.Is(err, fs.ErrNotExist) {

@@ -315,6 +315,61 @@ func watched(d *policy.Declared, f *sandbox.Fitted, q question) bool {
 	return false
 }
 
+// TestDry: who only looks is told what a call would get, and nothing is made.
+func TestDry(t *testing.T) {
+	base := jptooltest.TempRoot(t)
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			var c scenes
+			made := 0
+			rapid.Check(t, func(t *rapid.T) {
+				s, ok := draw(t, base, &c)
+				if !ok {
+					return
+				}
+				o := way.o
+				o.Runtime = s.runtime
+				for _, r := range s.access.FS {
+					o.Arguments = append(o.Arguments, path.Join(r.Path, "x"))
+				}
+				before := entries(s.root)
+				o.Dry = true
+				dry, err := sandbox.Prepare(context.Background(), s.d, way.m, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if now := entries(s.root); now != before {
+					t.Fatalf("it was %s, and is %s", before, now)
+				}
+				o.Dry = false
+				p, err := sandbox.Prepare(context.Background(), s.d, way.m, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer p.Undo()
+				made += len(p.Made)
+				if a, b := show(dry.Fitted), show(p.Fitted); a != b || !slices.Equal(dry.Made, p.Made) {
+					t.Fatalf("declared %s\ndry %v %s\nthen %v %s", rulesText(s.d.Access), dry.Made, a, p.Made, b)
+				}
+			})
+			c.enough(t)
+			if made < least(20) {
+				t.Errorf("only %d directories were made", made)
+			}
+		})
+	}
+}
+
+// entries is a listing of a tree.
+func entries(dir string) string {
+	var list []string
+	_ = filepath.WalkDir(dir, func(p string, _ fs.DirEntry, _ error) error {
+		list = append(list, p)
+		return nil
+	})
+	return strings.Join(list, " ")
+}
+
 // TestFittedTwice: what can be held exactly is not narrowed any more.
 func TestFittedTwice(t *testing.T) {
 	base := jptooltest.TempRoot(t)

@@ -31,7 +31,8 @@ var update = flag.Bool("update", false, "write what came out to testdata/fit; re
 //	tree     what is in $DIR, as jptooltest.Tree reads it; the workspace is $DIR/ws
 //	tool     a tool of the built-in layer, or t; every external path is approved
 //	user     the user's own configuration
-//	options  landlock N, no namespaces, no seccomp, tier X, required, runtime PATH CAPS, unmade PATH
+//	options  landlock N, no namespaces, no seccomp, tier X, required, runtime PATH CAPS, unmade PATH,
+//	         argument TEXT
 //	want     the effective policy, the plan, and what is said about it
 func TestTable(t *testing.T) {
 	files, err := filepath.Glob("testdata/fit/*.txtar")
@@ -89,6 +90,8 @@ func table(t *testing.T, dir string, section map[string]string) string {
 			o.Tier = sandbox.Tier(f[1])
 		case f[0] == "unmade":
 			o.NoMake = map[string]error{f[1]: syscall.EROFS}
+		case f[0] == "argument":
+			o.Arguments = append(o.Arguments, f[1])
 		case line == "required":
 			o.Required = true
 		case f[0] == "runtime":

@@ -62,7 +62,9 @@ var _ = add(map[string]attack{
 	"xattr": func(a []string) (string, error) {
 		return "", unix.Setxattr(a[0], "user.attack", []byte("x"), 0)
 	},
-	"xattr-read": func(a []string) (string, error) { return "", asked(unix.Lgetxattr(a[0], "user.attack", make([]byte, 64))) },
+	"xattr-read": func(a []string) (string, error) {
+		return "", asked(unix.Lgetxattr(a[0], "user.attack", make([]byte, 64)))
+	},
 	"xattr-list": func(a []string) (string, error) { return "", asked(unix.Listxattr(a[0], make([]byte, 64))) },
 	"fxattr":     fxattr,
 	"verity":     verity,

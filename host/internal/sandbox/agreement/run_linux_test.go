@@ -105,7 +105,7 @@ func (r *runner) run(s *scene) (list []result, usable bool, bad *wrong) {
 	}
 	defer declared.Close()
 	w := r.ways[s.Way]
-	w.options.Runtime = runtimeOf(r.binary)
+	w.options.Runtime, w.options.Arguments = runtimeOf(r.binary), s.Named
 	ctx := context.Background()
 	p, err := sandbox.Prepare(ctx, declared, w.machine, w.options)
 	if err != nil {

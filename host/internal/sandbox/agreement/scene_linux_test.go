@@ -22,7 +22,9 @@ type scene struct {
 	Guarded bool `json:"guarded,omitempty"`
 	// Chain does each operation on what the one before left.
 	Chain bool `json:"chain,omitempty"`
-	Ops   []op `json:"ops"`
+	// Named are texts among the arguments of the call.
+	Named []string `json:"named,omitempty"`
+	Ops   []op     `json:"ops"`
 }
 
 func (s *scene) String() string {
@@ -225,6 +227,9 @@ func drawScene(t *rapid.T, way string) *scene {
 			p += "/"
 		}
 		rule(p, caps())
+		if rapid.IntRange(0, 3).Draw(t, "named") == 3 {
+			s.Named = append(s.Named, path.Join(p, rapid.SampledFrom([]string{"", "new", "new"}).Draw(t, "in it")))
+		}
 	}
 	s.Tree = k.lines
 	s.drawOps(t, k, mount)

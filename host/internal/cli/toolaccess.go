@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/jptool"
+)
+
+// accessOf is what a tool may access here and now.
+type accessOf struct {
+	// Tier says how the operating system enforces it; none if it does not.
+	Tier  sandbox.Tier `json:"tier"`
+	Rules []ruleOf     `json:"rules"`
+	// Refused says why no call is made at all.
+	Refused string `json:"refused,omitempty"`
+	// Error says why it is not known.
+	Error string `json:"error,omitempty"`
+}
+
+// ruleOf is one rule as it holds.
+type ruleOf struct {
+	// Type is fs, net, env or command; Name the path, host, variable or program.
+	Type string `json:"type"`
+	Name string `json:"name"`
+	// Rule is the rule that holds, as it would be written; Capabilities what it grants on a path.
+	Rule         string   `json:"rule"`
+	Capabilities []string `json:"capabilities,omitempty"`
+	Origin       string   `json:"origin"`
+	// Declared is the rule as it was written, where less holds, with why and what to do.
+	Declared string `json:"declared,omitempty"`
+	Why      string `json:"why,omitempty"`
+	Remedy   string `json:"remedy,omitempty"`
+}
+
+// accessOf answers for a call whose arguments name nothing.
+func (a *app) accessOf(cfg *config.Config, t *config.Tool) *accessOf {
+	o := &accessOf{Tier: sandbox.TierNone, Rules: []ruleOf{}}
+	f, err := a.effective(cfg, t)
+	if err != nil {
+		o.Error = err.Error()
+		return o
+	}
+	defer f.declared.Close()
+	access := f.declared.Access
+	var less func(int) (string, string)
+	if access != nil {
+		h, err := f.held()
+		if err != nil {
+			o.Error = err.Error()
+			return o
+		}
+		less, o.Refused = h.Less, h.Refused
+		if h.Access != nil {
+			access = h.Access
+		}
+		if call, err := f.call(); err == nil && call != nil {
+			o.Tier = call.Plan.Tier
+		} else if refused := (*sandbox.RefusedError)(nil); errors.As(err, &refused) {
+			o.Tier = refused.Tier
+		}
+	}
+	o.fill(f.declared, access, less)
+	return o
+}
+
+func (o *accessOf) fill(d *policy.Declared, access *jptool.AccessPolicy, less func(int) (string, string)) {
+	for i := range d.Rules {
+		r := &d.Rules[i]
+		one := ruleOf{Type: r.Type, Name: r.Name, Rule: r.Text, Origin: r.Origin}
+		if r.Type == "fs" && r.Index < len(access.FS) {
+			w := &access.FS[r.Index]
+			one.Rule, one.Capabilities = policy.FsText(w), w.Caps().Names()
+			if stated := policy.FsRule(w.Path, r.Stated); w.Caps() != r.Stated && (w.Caps() != r.Caps || r.Origin != policy.BuiltIn) {
+				stated.External = w.External
+				one.Declared = policy.FsText(&stated)
+				one.Why = r.Note
+				if less != nil && w.Caps() != r.Caps {
+					one.Why, one.Remedy = less(r.Index)
+				}
+			}
+		}
+		o.Rules = append(o.Rules, one)
+	}
+	if access == nil {
+		return
+	}
+	for i := len(d.Access.FS); i < len(access.FS); i++ {
+		w := &access.FS[i]
+		o.Rules = append(o.Rules, ruleOf{
+			Type: "fs", Name: w.Path, Rule: policy.FsText(w), Capabilities: w.Caps().Names(), Origin: w.Origin,
+			Why: "it stands in for a rule above it, which could not be enforced as a whole",
+		})
+	}
+}
+
+// maxShort bounds the places in one line.
+const maxShort = 6
+
+// short is what may be done with files, in one line.
+func (o *accessOf) short() string {
+	switch {
+	case o.Error != "":
+		why, _, _ := strings.Cut(o.Error, "\n")
+		return "access: not known: " + why
+	case o.Refused != "":
+		return "access: " + o.Refused
+	}
+	var list []string
+	restricted := false
+	for _, r := range o.Rules {
+		restricted = restricted || r.Type == "fs"
+		if r.Type != "fs" || r.Origin == policy.SelfProtection {
+			continue
+		}
+		caps := "nothing"
+		if len(r.Capabilities) > 0 {
+			caps = strings.Join(r.Capabilities, ", ")
+		}
+		list = append(list, fmt.Sprintf("%s (%s)", jptool.Quote(r.Name), caps))
+	}
+	switch more := len(list) - maxShort; {
+	case !restricted:
+		return "access: all of the workspace"
+	case more > 0:
+		list = append(list[:maxShort], fmt.Sprintf("and %d more", more))
+	}
+	return "access: " + strings.Join(list, ", ")
+}
+
+// print shows the rules that somebody wrote, and the default of files.
+func (o *accessOf) print(a *app) {
+	if o.Error != "" {
+		a.out.printf("\naccess: not known\n  %s\n", strings.ReplaceAll(ask.VisibleText(o.Error), "\n", "\n  "))
+		return
+	}
+	by := "enforced by the operating system: " + string(o.Tier)
+	if o.Tier == sandbox.TierNone {
+		by = "enforced by the tool's own checks only"
+	}
+	a.out.printf("\naccess (%s):\n", by)
+	if o.Refused != "" {
+		a.out.printf("  %s\n", ask.VisibleLine(o.Refused))
+	}
+	if !slices.ContainsFunc(o.Rules, func(r ruleOf) bool { return r.Type == "fs" }) {
+		a.out.printf("  all of the workspace\n")
+	}
+	for _, r := range o.Rules {
+		if r.Origin == policy.SelfProtection || r.Origin == policy.BuiltIn && r.Type != "fs" {
+			continue
+		}
+		kind := r.Type
+		if kind == "command" {
+			kind += " " + r.Name
+		}
+		a.out.printf("  %s %s   (%s)\n", ask.VisibleLine(kind), ask.VisibleLine(r.Rule), ask.VisibleLine(r.Origin))
+		if r.Declared != "" {
+			a.out.printf("    declared %s\n", ask.VisibleLine(r.Declared))
+		}
+		if r.Why != "" {
+			a.out.printf("    %s\n", ask.VisibleLine(r.Why))
+		}
+		if r.Remedy != "" {
+			a.out.printf("    %s\n", strings.ReplaceAll(ask.VisibleText(r.Remedy), "\n", "\n    "))
+		}
+	}
+	a.out.printf("  all of it, with the defaults: jphost policy NAME; why a path is allowed or not: jphost explain NAME CAPABILITY PATH\n")
+}
