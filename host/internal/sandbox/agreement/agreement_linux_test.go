@@ -20,6 +20,7 @@ import (
 // counts is what a run saw.
 type counts struct {
 	cases, useless, scenes, unusable int
+	linked                           int // scenes with a rule that a symlink leads to its place
 	staged                           int // files that were handed down and are allowed to get a name
 	allowed, denied, differences     map[string]int
 }
@@ -50,7 +51,7 @@ func (c *counts) String() string {
 	for _, name := range []string{"read", "create", "update", "delete", "execute", "move"} {
 		fmt.Fprintf(&b, " %s %d/%d", name, c.allowed[name], c.denied[name])
 	}
-	fmt.Fprintf(&b, "; staged %d", c.staged)
+	fmt.Fprintf(&b, "; staged %d; scenes with rules through links %d", c.staged, c.linked)
 	for _, d := range slices.Sorted(maps.Keys(c.differences)) {
 		fmt.Fprintf(&b, "; %s: %d", d, c.differences[d])
 	}
@@ -65,6 +66,9 @@ func (c *counts) enough(t *testing.T, want int) {
 	}
 	if c.staged < want/2000 {
 		t.Errorf("only %d staged files; want %d", c.staged, want/2000)
+	}
+	if c.linked < c.scenes/50 {
+		t.Errorf("only %d of %d scenes have a rule that leads through a link", c.linked, c.scenes)
 	}
 	for _, name := range []string{"read", "create", "update", "delete", "execute", "move"} {
 		if least := want / 200; c.allowed[name] < least || c.denied[name] < least {

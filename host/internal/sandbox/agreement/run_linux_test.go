@@ -14,6 +14,7 @@ import (
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // The known differences (docs/known-differences.md).
@@ -114,6 +115,9 @@ func (r *runner) run(s *scene) (list []result, usable bool, bad *wrong) {
 	defer func() { do(p.Undo()) }()
 	if p.Plan.Tier != w.tier {
 		return nil, false, nil
+	}
+	if s.leads(root) {
+		r.counts.linked++
 	}
 	if r.bug.fitted != nil {
 		r.bug.fitted(p.Fitted)
@@ -253,6 +257,22 @@ func (r *runner) run(s *scene) (list []result, usable bool, bad *wrong) {
 		is, was = restore(dir, spare, is), restore(twin, spare, was)
 	}
 	return list, true, nil
+}
+
+// leads reports whether a symlink that is no mount leads from the path of a rule to where it holds.
+func (s *scene) leads(root string) bool {
+	mounts := map[string]bool{}
+	for _, r := range s.Access.FS {
+		mounts[path.Join(root, r.Path)] = r.External
+	}
+	return slices.ContainsFunc(s.Access.FS, func(r jptool.FsRule) bool {
+		rel, err := wspath.Parse(r.Path)
+		if err != nil || r.External {
+			return false
+		}
+		to, _ := wspath.Canonicalize(root, rel, false, nil)
+		return slices.ContainsFunc(to.Hops, func(h wspath.Hop) bool { return !mounts[h.Entry] })
+	})
 }
 
 // declared is the policy of a scene in dir.
