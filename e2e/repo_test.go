@@ -344,3 +344,40 @@ func TestDocLinks(t *testing.T) {
 		}
 	}
 }
+
+// A promise of the threat model is worth what its test shows, so each names tests that are here.
+func TestPromisesHaveTests(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(repo, "THREAT_MODEL.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, ok := strings.Cut(string(text), "\n## Promises\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	promises := regexp.MustCompile(`(?m)^\d+\. `).Split(section, -1)
+	if !ok || len(promises) < 2 {
+		t.Fatal("THREAT_MODEL.md has no list of promises")
+	}
+	files, err := filepath.Glob("*_test.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no tests: %v", err)
+	}
+	var tests strings.Builder
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tests.Write(data)
+	}
+	for i, promise := range promises[1:] {
+		named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(promise, -1)
+		if len(named) == 0 {
+			t.Errorf("promise %d names no test", i+1)
+		}
+		for _, n := range named {
+			if !strings.Contains(tests.String(), "func "+n[1]+"(t *testing.T)") {
+				t.Errorf("promise %d names %s, which is no test of e2e", i+1, n[1])
+			}
+		}
+	}
+}
