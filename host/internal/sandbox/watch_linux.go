@@ -124,6 +124,10 @@ func (i *inotify) point(wd int32, p point) {
 // entry after its directory is watched, so that none comes in between.
 func (i *inotify) follow(dir, absent string) (*Loss, error) {
 	for {
+		before, err := Look(dir)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", dir, err)
+		}
 		wd, err := i.add(dir)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", dir, err)
@@ -138,6 +142,11 @@ func (i *inotify) follow(dir, absent string) (*Loss, error) {
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", at, err)
 		case n.Kind == Missing:
+			// Nothing is there, or dir has gone meanwhile, with what was in it. If another one
+			// took its place and it came back, there is an event for that.
+			if now, err := Look(dir); err != nil || now != before {
+				return &Loss{Appeared, absent}, nil
+			}
 			return nil, nil
 		case at == absent, n.Kind == Link:
 			return &Loss{Appeared, absent}, nil
