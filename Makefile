@@ -53,8 +53,8 @@ agreement: ## compare the check of the tools with the kernel on N random cases f
 	go test -count=1 -timeout=6h -v -run '^TestAgreement$$' $(MODULE)/host/internal/sandbox/agreement -agreement.n=$(or $(N),100000)
 
 .PHONY: explain
-explain: ## compare what explain says with what run does, on N random calls (default 2000)
-	go test -count=1 -timeout=2h -v -run '^TestExplainEqualsRun$$' $(MODULE)/host -explain.n=$(or $(N),2000)
+explain: ## compare what explain says with what run does, on N random calls (default 2000; SEED repeats a run)
+	go test -count=1 -timeout=2h -v -run '^TestExplainEqualsRun$$' $(MODULE)/host -explain.n=$(or $(N),2000) -explain.seed=$(or $(SEED),0)
 
 .PHONY: kernels
 kernels: ## run the tests of the sandbox on kernels of Debian, amd64 and arm64, in an emulator (an hour or more; KERNELS=bookworm/amd64 for one)
