@@ -130,10 +130,10 @@ func (g *grants) compile(a *app) (*given, error) {
 	return out, unmoved(out.root, out.declared.Root)
 }
 
-// housed is a with the home directory of the user where HOME says none: what lies there is to be
-// protected from the program all the same.
+// housed is a with the home directory of the user where HOME says none, or names no absolute path: what lies
+// there is to be protected from the program all the same.
 func (a *app) housed() *app {
-	if a.getenv("HOME") != "" {
+	if filepath.IsAbs(a.getenv("HOME")) {
 		return a
 	}
 	list, err := os.ReadFile("/etc/passwd")
