@@ -63,6 +63,9 @@ func TestSandboxFlags(t *testing.T) {
 			if r := w.exec(tier, []string{"--root", "sub"}, "pwd"); r.stdout == w.root+"/sub\n" {
 				t.Errorf("--root names the workspace alone: %s", r)
 			}
+			if r := w.exec(tier, []string{"-C", "sub", "--root", "docs"}, "pwd"); r.code != 2 || !strings.Contains(r.stderr, "-C and --root both name the workspace") {
+				t.Errorf("-C was left aside: %s", r)
+			}
 		})
 		t.Run("flags-after-the-program", func(t *testing.T) {
 			w := prepare()

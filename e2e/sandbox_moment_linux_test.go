@@ -215,3 +215,40 @@ func TestSandboxChangedAndPutBack(t *testing.T) {
 		}
 	})
 }
+
+// Without namespaces nothing keeps `.git` in its place. Another one there for a moment ends the call.
+func TestSandboxSwappedForAMoment(t *testing.T) {
+	const script = "mv .git x; mkdir .git; cp -r x/. .git; echo evil >> .git/config; rm -r .git; mv x .git; sleep 10; echo > survived"
+	eachUser(t, func(t *testing.T, user string) {
+		needTier(t, user, landlocked)
+		w := repository(t, user)
+		w.define("/bin/sh", "-c", script)
+		r := w.exec(landlocked, nil, "/bin/sh", "-c", script)
+		if _, err := os.Lstat(w.root + "/survived"); err == nil || r.code != 1 || !strings.Contains(r.stderr, ".git was replaced, moved or removed") {
+			t.Errorf("survived: %v: %s", err == nil, r)
+		}
+		if r := w.call(landlocked, "fs_create_file", "path=new", "content=x"); r.Outcome.Reason != "held" {
+			t.Errorf("writing calls are not held: %s", r.ran)
+		}
+		w = repository(t, user)
+		w.define("/bin/sh", "-c", script)
+		if r := w.call(landlocked, "foreign"); r.Status != 1 || r.Outcome.Reason != "changed" || !strings.Contains(r.Outcome.Message, ".git was replaced, moved or removed") {
+			t.Error(r.ran)
+		}
+	})
+}
+
+// A hold on a directory does not end because there is one again: what is in it may be anything.
+func TestSandboxHoldOutlastsAReplacedDirectory(t *testing.T) {
+	eachUser(t, func(t *testing.T, user string) {
+		needTier(t, user, landlocked)
+		w := repository(t, user)
+		w.define("/bin/sh", "-c", "mv .git/hooks .git/x; mkdir .git/hooks; echo evil > .git/hooks/post-checkout")
+		if r := w.call(landlocked, "foreign"); r.Outcome.Reason != "changed" {
+			t.Fatal(r.ran)
+		}
+		if r := w.call(landlocked, "fs_create_file", "path=new", "content=x"); r.Outcome.Reason != "held" || !strings.Contains(r.Outcome.Message, ".git/hooks") {
+			t.Errorf("writing calls are not held: %s", r.ran)
+		}
+	})
+}

@@ -115,7 +115,8 @@ func (h *Holds) Settle(ctx context.Context, now func(Hold) string) error {
 	})
 }
 
-// Add puts paths on hold. A path that is held already keeps its first reason.
+// Add puts paths on hold. A path that is held already keeps its first reason, but not that it ends by itself where the
+// new hold does not.
 func (h *Holds) Add(ctx context.Context, list ...Hold) error {
 	return h.f.dir.Locked(ctx, h.f.name, func() error {
 		var doc holdsFile
@@ -123,7 +124,10 @@ func (h *Holds) Add(ctx context.Context, list ...Hold) error {
 			return h.broken(err) // held already, by being broken
 		}
 		for _, hold := range list {
-			if slices.ContainsFunc(doc.Holds, func(o Hold) bool { return o.Path == hold.Path }) {
+			if i := slices.IndexFunc(doc.Holds, func(o Hold) bool { return o.Path == hold.Path }); i >= 0 {
+				if hold.Was == "" {
+					doc.Holds[i].Was = ""
+				}
 				continue
 			}
 			if hold.Held.IsZero() {

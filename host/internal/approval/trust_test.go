@@ -243,6 +243,17 @@ func TestHolds(t *testing.T) {
 	must(t, holds.Check())
 }
 
+// A hold that ends only when a person says so is not lost to one on the same path that ends by itself.
+func TestHoldsKeepTheStricterEnd(t *testing.T) {
+	holds := approval.OpenHolds(statetest.Dir(t, t.TempDir(), nil))
+	must(t, holds.Add(ctx, approval.Hold{Path: "a", Reason: "appeared", Was: "missing"}, approval.Hold{Path: "b", Reason: "appeared", Was: "missing"}))
+	must(t, holds.Add(ctx, approval.Hold{Path: "a", Reason: "momentary"}))
+	must(t, holds.Settle(ctx, func(approval.Hold) string { return "missing" }))
+	if list, err := holds.List(); err != nil || len(list) != 1 || list[0].Path != "a" {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
 // What is not exactly a list of holds could be one that lacks some.
 func TestHoldsThatAreNoListHoldEverything(t *testing.T) {
 	const hold = `"path":"a","reason":"b","held_at":"2026-01-02T03:04:05Z"`

@@ -74,6 +74,9 @@ func (g *grants) compile(a *app) (*given, error) {
 	if len(a.global.Cfg) > 0 || a.global.Conversation != "" {
 		return nil, exit.Errorf(exit.Usage, "--cfg and --conversation mean nothing here: no configuration is read\nsay what is granted with the flags of this command")
 	}
+	if g.Root != "" && a.global.Workspace != "" {
+		return nil, exit.Errorf(exit.Usage, "-C and --root both name the workspace\nleave out --root to start the program there, or -C to start it here")
+	}
 	flag := "--root"
 	if g.Root == "" && a.global.Workspace != "" {
 		g.Root, g.at, flag = a.global.Workspace, a.global.Workspace, "-C"
@@ -130,10 +133,10 @@ func (g *grants) compile(a *app) (*given, error) {
 	return out, unmoved(out.root, out.declared.Root)
 }
 
-// housed is a with the home directory of the user where HOME says none: what lies there is to be
-// protected from the program all the same.
+// housed is a with the home directory of the user where HOME says none, or names no absolute path: what lies
+// there is to be protected from the program all the same.
 func (a *app) housed() *app {
-	if a.getenv("HOME") != "" {
+	if filepath.IsAbs(a.getenv("HOME")) {
 		return a
 	}
 	list, err := os.ReadFile("/etc/passwd")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/user"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -46,6 +47,19 @@ func TestHomeIn(t *testing.T) {
 	for uid, want := range map[int]string{0: "/root", 7: "/home/ann", 8: "/home/ben", 9: ""} {
 		if got := homeIn(list, uid); got != want {
 			t.Errorf("%d: got %q, want %q", uid, got, want)
+		}
+	}
+}
+
+// A HOME that no configuration is looked for in says nothing of where the user's own lies.
+func TestHomeThatIsNoAbsolutePath(t *testing.T) {
+	want := (&app{}).housed().getenv("HOME")
+	if !filepath.IsAbs(want) {
+		t.Skip("the user of the tests has no home directory of their own")
+	}
+	for home, want := range map[string]string{"": want, "relative": want, "./x": want, "/a/b": "/a/b"} {
+		if got := (&app{environ: []string{"HOME=" + home}}).housed().getenv("HOME"); got != want {
+			t.Errorf("HOME=%s: %q, want %q", home, got, want)
 		}
 	}
 }

@@ -265,12 +265,15 @@ func WithTemp(env []string, dir string) []string {
 // Where that is not possible it is said, or the call refused.
 func (c *Call) watch() error {
 	what := sandbox.Watched{Trees: c.Plan.Trees}
-	if c.Plan.Tier == sandbox.TierNamespace { // elsewhere there are no mounts to be lost
+	if c.Plan.Tier == sandbox.TierNamespace {
 		what.Entries = c.Plan.Entries()
 	}
 	for _, check := range c.After {
-		if check.Want == sandbox.StillMissing {
+		switch check.Want {
+		case sandbox.StillMissing:
 			what.Absent = append(what.Absent, check.Path)
+		case sandbox.SameEntry: // where no mount keeps it, the program can put another one there for a moment
+			what.Entries = append(what.Entries, check.Node)
 		}
 	}
 	if len(what.Entries)+len(what.Absent) == 0 {
@@ -311,7 +314,7 @@ func (e *LostError) Error() string {
 	case e.Kind == sandbox.Unwatched:
 		return "the call was ended: more happened around " + name + " than can be watched"
 	case len(e.Opened) == 0:
-		return "the call was ended: " + name + " was replaced, moved or removed from outside, and has to stay in its place"
+		return "the call was ended: " + name + " was replaced, moved or removed, and has to stay in its place"
 	}
 	return "the call was ended: " + name + " was replaced, moved or removed from outside, which undid the mount that protects it\n" +
 		"until then the program may have " + strings.Join(e.Opened, " and ") + " what stands there now"

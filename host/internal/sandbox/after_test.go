@@ -233,3 +233,36 @@ func TestVerifySameNumber(t *testing.T) {
 		do(t, os.Remove(link))
 	}
 }
+
+// TestWasKnowsNoReplacedDirectory: what stands there again may have anything in it.
+func TestWasKnowsNoReplacedDirectory(t *testing.T) {
+	for name, replace := range map[string]func(t *testing.T, dir string){
+		"another directory": func(t *testing.T, dir string) {
+			do(t, os.Rename(dir+"/git/hooks", dir+"/old"))
+		},
+		"a link on the way": func(t *testing.T, dir string) {
+			do(t, os.Rename(dir+"/git", dir+"/old"))
+			do(t, os.Symlink("old", dir+"/git"))
+		},
+		"gone": func(t *testing.T, dir string) { do(t, os.RemoveAll(dir+"/git/hooks")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := jptooltest.TempRoot(t)
+			hooks := dir + "/git/hooks"
+			do(t, os.MkdirAll(hooks, 0o755))
+			before, err := sandbox.Snapshot(t.Context(), []sandbox.Check{{Path: hooks, Want: sandbox.Unchanged, Node: node(t, hooks)}})
+			do(t, err)
+			replace(t, dir)
+			changes := before.Verify(t.Context())
+			do(t, os.RemoveAll(dir+"/git"))
+			if len(changes) != 1 || before.Was(changes[0]) == sandbox.State(hooks) {
+				t.Errorf("%v counts as put right when it is missing", changes)
+			}
+			do(t, os.MkdirAll(hooks, 0o755))
+			do(t, os.WriteFile(hooks+"/post-checkout", []byte("id"), 0o755))
+			if len(changes) == 1 && before.Was(changes[0]) == sandbox.State(hooks) {
+				t.Errorf("%v counts as put right with another directory there", changes)
+			}
+		})
+	}
+}

@@ -7,20 +7,28 @@ import (
 
 const absent = "missing"
 
-// Was is how the path of a change stood before the call, in the words of [State]; "" where that was not looked at.
+// Was is how the path of a change stood before the call, in the words of [State]. It is "" where that was not looked at,
+// and for a directory that is another one now: neither [Before.Verify] nor State looks at what is in it.
 func (b *Before) Was(c Change) string {
+	m, marked := b.marks[c.Path]
 	switch c.What {
-	case "appeared", "link":
-		return absent // neither is looked for where something stood
+	case "appeared":
+		return absent
+	case "link":
+		if !marked {
+			return absent
+		}
 	case "disappeared", "replaced", "content", "mode", "name":
-		if m, ok := b.marks[c.Path]; ok {
-			return m.state()
-		}
-		if to, ok := b.links[c.Path]; ok {
-			return "link to " + to
-		}
+	default:
+		return ""
 	}
-	return ""
+	if to, ok := b.links[c.Path]; !marked && ok {
+		return "link to " + to
+	}
+	if !marked || m.Kind == Dir && c.What != "mode" {
+		return ""
+	}
+	return m.state()
 }
 
 // State says how something stands now, so that equal words mean the same kind, content, mode and number of names; "" where

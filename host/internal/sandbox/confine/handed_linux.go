@@ -50,12 +50,12 @@ func (w *writer) admit(to int, file *os.File) error {
 		}
 		var withheld jptool.Caps
 		if c.Hide {
-			withheld |= jptool.Read | jptool.Update
+			withheld |= jptool.Read | jptool.Update | jptool.Execute
 		}
 		if c.ReadOnly {
 			withheld |= jptool.Update
 		}
-		if c.NoExec && st.Mode&0o111 != 0 {
+		if c.NoExec { // whatever its mode: the owner can change that through the descriptor
 			withheld |= jptool.Execute
 		}
 		if w.granted(p)&withheld&^have != 0 {

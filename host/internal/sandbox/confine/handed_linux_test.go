@@ -60,7 +60,10 @@ func TestHandedDownWhereNothingIsWithheld(t *testing.T) {
 		{"read-only, handed to be written", all, sandbox.Cover{ReadOnly: true}, os.O_RDWR, false},
 		{"hidden, read above", r, sandbox.Cover{Hide: true}, os.O_RDONLY, false},
 		{"hidden, written above", all, sandbox.Cover{Hide: true}, os.O_RDONLY, true},
-		{"hidden, handed to be written", all, sandbox.Cover{Hide: true}, os.O_RDWR, false},
+		{"hidden, handed to be written", all &^ jptool.Execute, sandbox.Cover{Hide: true}, os.O_RDWR, false},
+		{"hidden, executed above", r | jptool.Execute, sandbox.Cover{Hide: true}, os.O_RDONLY, true},
+		{"not to be executed, executed above", r | jptool.Execute, sandbox.Cover{NoExec: true}, os.O_RDONLY, true},
+		{"not to be executed, read above", r, sandbox.Cover{NoExec: true}, os.O_RDONLY, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ws := jptooltest.OpenRoot(t)
