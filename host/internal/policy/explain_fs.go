@@ -214,6 +214,10 @@ func (d *Declared) less(e *Explanation, h *Held, path string, parts []jptool.Cap
 	for _, part := range parts {
 		target, err := checkFor(part)(ws, path, 0)
 		if err != nil {
+			if caps := h.below(path); caps.Has(part) {
+				e.Granted = caps.Names()
+				continue
+			}
 			why, remedy := d.why(e.Rule, h)
 			refuse(0, jptool.CodeOf(err), why, remedy)
 			return nil
@@ -238,6 +242,19 @@ func (d *Declared) less(e *Explanation, h *Held, path string, parts []jptool.Cap
 		return nil
 	}
 	return nil
+}
+
+// below is what holds in a directory that is made for the call. Below a mount that grants nothing else it is a mount of
+// its own, and its target is not there yet, so that the library cannot say.
+func (h *Held) below(name string) (caps jptool.Caps) {
+	deepest := 0
+	for i := range h.Access.FS {
+		r := &h.Access.FS[i]
+		if rest, ok := wspath.Within(r.Path, name); ok && rest != "" && r.External && slices.Contains(h.Made, r.Path) && len(r.Path) > deepest {
+			deepest, caps = len(r.Path), r.Caps()
+		}
+	}
+	return caps
 }
 
 // declaredRule is the rule that decides at a path by the declared policy.
