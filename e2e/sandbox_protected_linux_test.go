@@ -288,3 +288,27 @@ func TestSandboxHolds(t *testing.T) {
 		})
 	})
 }
+
+// What appeared outside of the workspace holds calls like what appeared in it, until a person has looked or taken it away.
+func TestSandboxHoldsOutsideEndWhenPutRight(t *testing.T) {
+	eachUser(t, func(t *testing.T, user string) {
+		eachTier(t, user, func(t *testing.T, tier string) {
+			w := repository(t, user)
+			w.files(map[string]string{"out/here": "x"})
+			config := filepath.Join(w.base, "out/.jp.toml")
+			flags := []string{"--rw", ".", "--rw", filepath.Dir(config)}
+			held := func() bool { return w.call(tier, "fs_create_file", "path=new").Outcome.Reason == "held" }
+			w.define("true")
+			r := w.exec(tier, flags, "/bin/sh", "-c", "echo x > "+config+"; sleep 10")
+			if _, err := os.Lstat(config); err != nil || r.code != 1 || !held() {
+				t.Fatalf("nothing is held for %s (%v): %s", config, err, r)
+			}
+			if err := os.Remove(config); err != nil {
+				t.Fatal(err)
+			}
+			if held() {
+				t.Error("it is held although the file was taken away")
+			}
+		})
+	})
+}

@@ -154,11 +154,12 @@ func (a *app) hold(root string, call *enclose.Call, changes []sandbox.Change) er
 	}
 	var holds []approval.Hold
 	for _, ch := range changes {
-		hold := approval.Hold{Reason: ch.What, Tool: "sandbox exec"}
+		hold := approval.Hold{Reason: ch.What, Tool: "sandbox exec", Was: call.Was(ch)}
 		if name, inside := wspath.WithinAbs(ws.Root(), ch.Path); inside {
-			hold.Path, hold.Was = cmp.Or(name, "."), call.Was(ch)
+			hold.Path = cmp.Or(name, ".")
 		} else {
 			hold.Path, _ = call.Name(ch.Path)
+			hold.At = ch.Path
 		}
 		holds = append(holds, hold)
 	}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -241,11 +242,7 @@ func (k *call) writes(ctx context.Context) bool {
 // SettleHolds releases the holds in a workspace on what somebody has put right.
 func SettleHolds(ctx context.Context, h *approval.Holds, root string) error {
 	return h.Settle(ctx, func(hold approval.Hold) string {
-		abs := hold.Path
-		if !filepath.IsAbs(abs) {
-			abs = filepath.Join(root, abs)
-		}
-		return sandbox.State(filepath.ToSlash(abs))
+		return sandbox.State(cmp.Or(hold.At, filepath.ToSlash(filepath.Join(root, hold.Path))))
 	})
 }
 
