@@ -13,6 +13,7 @@ import (
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/run"
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/baseline"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
@@ -101,6 +102,9 @@ func (c *sandboxExecCmd) hints(a *app, call *enclose.Call, status syscall.WaitSt
 
 // prepare makes a call that can be started: where nothing can be held, the program is not run.
 func (c *sandboxExecCmd) prepare(a *app, g *given, p enclose.Program, s enclose.Settings) (*enclose.Call, error) {
+	if base, err := state.OS(a.housed().getenv).Base(); err == nil {
+		run.OwnDirectories(g.declared, base, a.housed().environ)
+	}
 	call, err := enclose.Prepare(a.ctx, g.declared, p, s)
 	if refused := (*sandbox.RefusedError)(nil); errors.As(err, &refused) {
 		return nil, errors.Join(c.report(a, call, nil), exit.Errorf(exit.Refused, "%w\nleave out --required to run with what can be held", err))
