@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -287,4 +288,56 @@ func TestSandboxHolds(t *testing.T) {
 			}
 		})
 	})
+}
+
+// What appeared outside of the workspace holds calls like what appeared in it, until a person has looked or taken it away.
+func TestSandboxHoldsOutsideEndWhenPutRight(t *testing.T) {
+	eachUser(t, func(t *testing.T, user string) {
+		eachTier(t, user, func(t *testing.T, tier string) {
+			w := repository(t, user)
+			w.files(map[string]string{"out/here": "x"})
+			config := filepath.Join(w.base, "out/.jp.toml")
+			flags := []string{"--rw", ".", "--rw", filepath.Dir(config)}
+			held := func() bool { return w.call(tier, "fs_create_file", "path=new").Outcome.Reason == "held" }
+			w.define("true")
+			r := w.exec(tier, flags, "/bin/sh", "-c", "echo x > "+config+"; sleep 10")
+			if _, err := os.Lstat(config); err != nil || r.code != 1 || !held() {
+				t.Fatalf("nothing is held for %s (%v): %s", config, err, r)
+			}
+			if err := os.Remove(config); err != nil {
+				t.Fatal(err)
+			}
+			if held() {
+				t.Error("it is held although the file was taken away")
+			}
+		})
+	})
+}
+
+// Where the home directory is the workspace, no tool puts a file where a directory of the configuration or of the state
+// will have to be: every later call would fail.
+func TestNoFileInPlaceOfTheHostsDirectories(t *testing.T) {
+	home := t.TempDir()
+	run := func(args ...string) (string, error) {
+		cmd := exec.Command(filepath.Join(bin, "jphost"), append([]string{"-C", home}, args...)...)
+		cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := run("sandbox", "exec", "--rw", ".", "--", "/bin/sh", "-c", "echo > .config || echo > .local"); err == nil {
+		t.Errorf("a program made a file: %s", out)
+	}
+	for _, mode := range []string{"auto", "off"} {
+		for _, name := range []string{".config", ".local", ".local/share", ".config/jphost", ".local/share/jphost"} {
+			if out, err := run("run", "fs_create_file", "path="+name, "--cfg", "sandbox.mode="+mode, "--cfg", "conversation.tools.fs_create_file.run=unattended"); err == nil {
+				t.Errorf("%s was created (%s): %s", name, mode, out)
+			}
+		}
+	}
+	if out, err := run("run", "fs_create_file", "path=.config/other/file", "--cfg", "conversation.tools.fs_create_file.run=unattended"); err != nil {
+		t.Errorf("nothing can be created beside them: %s", out)
+	}
+	if out, err := run("run", "fs_read_file", "path=.config/other/file"); err != nil {
+		t.Errorf("later calls fail: %s", out)
+	}
 }

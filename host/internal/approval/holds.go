@@ -32,6 +32,8 @@ type Hold struct {
 	Held time.Time `json:"held_at"`
 	// Was is how it stood before the call; when it stands so again there is nothing to look at. "" when nobody knows.
 	Was string `json:"was,omitempty"`
+	// At is the absolute path of what lies outside of the workspace, where Path may lead elsewhere by now; "" inside.
+	At string `json:"at,omitempty"`
 }
 
 type holdsFile struct {
@@ -59,7 +61,7 @@ func (h *holdsFile) parse(data []byte) error {
 		return errors.New("holds: a list is expected")
 	}
 	for i, o := range list {
-		if err := o.only([]string{"path", "reason", "held_at"}, []string{"tool", "was"}); err != nil {
+		if err := o.only([]string{"path", "reason", "held_at"}, []string{"tool", "was", "at"}); err != nil {
 			return fmt.Errorf("holds[%d]: %w", i, err)
 		}
 	}
@@ -124,7 +126,7 @@ func (h *Holds) Add(ctx context.Context, list ...Hold) error {
 			return h.broken(err) // held already, by being broken
 		}
 		for _, hold := range list {
-			if i := slices.IndexFunc(doc.Holds, func(o Hold) bool { return o.Path == hold.Path }); i >= 0 {
+			if i := slices.IndexFunc(doc.Holds, func(o Hold) bool { return o.Path == hold.Path && o.At == hold.At }); i >= 0 {
 				if hold.Was == "" {
 					doc.Holds[i].Was = ""
 				}

@@ -254,6 +254,18 @@ func TestHoldsKeepTheStricterEnd(t *testing.T) {
 	}
 }
 
+// Outside of the workspace two paths can have the same name.
+func TestHoldsOfTheSameNameAreTwo(t *testing.T) {
+	holds := approval.OpenHolds(statetest.Dir(t, t.TempDir(), nil))
+	for _, at := range []string{"/a/x", "/b/x"} {
+		must(t, holds.Add(ctx, approval.Hold{Path: "x", Reason: "appeared", Was: "missing", At: at}))
+	}
+	must(t, holds.Settle(ctx, func(h approval.Hold) string { return map[string]string{"/a/x": "missing"}[h.At] }))
+	if list, err := holds.List(); err != nil || len(list) != 1 || list[0].At != "/b/x" {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
 // What is not exactly a list of holds could be one that lacks some.
 func TestHoldsThatAreNoListHoldEverything(t *testing.T) {
 	const hold = `"path":"a","reason":"b","held_at":"2026-01-02T03:04:05Z"`

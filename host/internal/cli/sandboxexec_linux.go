@@ -13,6 +13,7 @@ import (
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/run"
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/baseline"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
@@ -101,6 +102,9 @@ func (c *sandboxExecCmd) hints(a *app, call *enclose.Call, status syscall.WaitSt
 
 // prepare makes a call that can be started: where nothing can be held, the program is not run.
 func (c *sandboxExecCmd) prepare(a *app, g *given, p enclose.Program, s enclose.Settings) (*enclose.Call, error) {
+	if base, err := state.OS(a.housed().getenv).Base(); err == nil {
+		run.OwnDirectories(g.declared, base, a.housed().environ)
+	}
 	call, err := enclose.Prepare(a.ctx, g.declared, p, s)
 	if refused := (*sandbox.RefusedError)(nil); errors.As(err, &refused) {
 		return nil, errors.Join(c.report(a, call, nil), exit.Errorf(exit.Refused, "%w\nleave out --required to run with what can be held", err))
@@ -154,11 +158,12 @@ func (a *app) hold(root string, call *enclose.Call, changes []sandbox.Change) er
 	}
 	var holds []approval.Hold
 	for _, ch := range changes {
-		hold := approval.Hold{Reason: ch.What, Tool: "sandbox exec"}
+		hold := approval.Hold{Reason: ch.What, Tool: "sandbox exec", Was: call.Was(ch)}
 		if name, inside := wspath.WithinAbs(ws.Root(), ch.Path); inside {
-			hold.Path, hold.Was = cmp.Or(name, "."), call.Was(ch)
+			hold.Path = cmp.Or(name, ".")
 		} else {
 			hold.Path, _ = call.Name(ch.Path)
+			hold.At = ch.Path
 		}
 		holds = append(holds, hold)
 	}

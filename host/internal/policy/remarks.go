@@ -20,7 +20,6 @@ func (d *Declared) Remarks(cfg *config.Config, t *config.Tool) []Warning {
 	if t.Access == nil {
 		return list
 	}
-	list = append(list, emptied(t)...)
 	rules := effectiveRules(cfg, t)
 	list = append(list, withholding(t, rules)...)
 	if t.Access.FS != nil && len(rules) == 0 {
@@ -131,24 +130,6 @@ func replaced(cfg *config.Config, t *config.Tool) []Warning {
 		Message: fmt.Sprintf("the rules of %s at %s are replaced by the conversation", t.Name, at),
 		Help:    fmt.Sprintf("see both with: jphost config show %s; another conversation (--conversation ID) goes by the files, and so does this one without the access of %s in %s", key, t.Name, file),
 	}}
-}
-
-// emptied tells of lists that are written and empty.
-func emptied(t *config.Tool) (list []Warning) {
-	a := t.Access
-	if a.FS != nil && len(a.FS) == 0 {
-		list = append(list, Warning{
-			Origin: a.Origin.String(), Message: fmt.Sprintf("access.fs of %s is empty, so it grants nothing in the workspace", t.Name),
-			Help: "remove it for the default, or write a rule such as " + suggestion(".", usual(t)),
-		})
-	}
-	if a.Env != nil && len(a.Env) == 0 {
-		list = append(list, Warning{
-			Origin: a.Origin.String(), Message: fmt.Sprintf("access.env of %s is empty, so it gets no variable at all, not even PATH", t.Name),
-			Help: "remove it for the usual variables, or write one such as { name = \"PATH\", read = true }",
-		})
-	}
-	return list
 }
 
 // withholding tells of rules of which none grants anything: they read as exceptions, but

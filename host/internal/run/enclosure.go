@@ -315,9 +315,9 @@ func (k *call) changed(ctx context.Context, held *enclose.Call, changes []sandbo
 	for _, c := range changes {
 		b.WriteString("\n  " + held.Say(c))
 		name, _ := held.Name(c.Path)
-		hold := approval.Hold{Path: name, Reason: c.What, Tool: k.Tool.Name}
-		if _, inside := wspath.WithinAbs(k.Workspace.Root(), c.Path); inside {
-			hold.Was = held.Was(c)
+		hold := approval.Hold{Path: name, Reason: c.What, Tool: k.Tool.Name, Was: held.Was(c)}
+		if _, inside := wspath.WithinAbs(k.Workspace.Root(), c.Path); !inside {
+			hold.At = c.Path
 		}
 		holds = append(holds, hold)
 	}

@@ -1,9 +1,11 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -169,6 +171,7 @@ func (k *call) run(ctx context.Context) error {
 	if err := k.onHold(ctx); err != nil {
 		return err
 	}
+	OwnDirectories(k.policy.declared, k.State.Base(), k.Environ)
 	k.unused(ctx)
 	if err := k.sensitive(ctx); err != nil {
 		return err
@@ -181,6 +184,18 @@ func (k *call) run(ctx context.Context) error {
 		return err
 	}
 	return k.settle(ctx, out)
+}
+
+// OwnDirectories makes the directories of the user's own configuration and of the state (base) where a program under the
+// policy could reach them. They are protected, but a file in the place of a missing directory above them would end
+// every later call. That it fails is no matter: what cannot be made here, because something else is there or nobody may
+// write, a program cannot make either.
+func OwnDirectories(d *policy.Declared, base string, environ []string) {
+	for _, dir := range []string{base, filepath.Dir(config.UserGlobalPath(environ))} {
+		if _, reached := d.WirePath(filepath.ToSlash(dir)); reached && filepath.IsAbs(dir) {
+			_ = os.MkdirAll(dir, 0o700)
+		}
+	}
 }
 
 // action is what the tool is asked for.
@@ -241,11 +256,7 @@ func (k *call) writes(ctx context.Context) bool {
 // SettleHolds releases the holds in a workspace on what somebody has put right.
 func SettleHolds(ctx context.Context, h *approval.Holds, root string) error {
 	return h.Settle(ctx, func(hold approval.Hold) string {
-		abs := hold.Path
-		if !filepath.IsAbs(abs) {
-			abs = filepath.Join(root, abs)
-		}
-		return sandbox.State(filepath.ToSlash(abs))
+		return sandbox.State(cmp.Or(hold.At, filepath.ToSlash(filepath.Join(root, hold.Path))))
 	})
 }
 

@@ -161,6 +161,28 @@ func TestHoldsLetReadersGoOn(t *testing.T) {
 	}
 }
 
+// A hold on something outside of the workspace ends too when it stands again as it did, whatever its name leads to by then.
+func TestHoldsOutsideEndWhenPutRight(t *testing.T) {
+	w := newWorld(t, one("echo", nil, unattended))
+	at := filepath.Join(w.top, "secret")
+	hold := `{"holds":[{"path":"fork/secret","reason":"appeared","held_at":"2026-01-01T00:00:00Z","was":"missing","at":"` + at + `"}]}`
+	if err := w.host().State.Write("holds.json", []byte(hold)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(at, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(w.run("")); got != "refused held" {
+		t.Fatalf("while it is there: %s", got)
+	}
+	if err := os.Remove(at); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(w.run("")); got != "run" {
+		t.Errorf("when it is gone: %s: %v", got, w.lastErr)
+	}
+}
+
 func TestDryRun(t *testing.T) {
 	w := newWorld(t, one("echo", nil, `parameters.x.type = "string"`, `access.fs = [{ path = ".", read = true }]`))
 	w.write(".env", "")
