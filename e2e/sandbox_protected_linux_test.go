@@ -327,6 +327,13 @@ func TestNoFileInPlaceOfTheHostsDirectories(t *testing.T) {
 	if out, err := run("sandbox", "exec", "--rw", ".", "--", "/bin/sh", "-c", "echo > .config || echo > .local"); err == nil {
 		t.Errorf("a program made a file: %s", out)
 	}
+	// The same where a grant outside of the workspace reaches them.
+	beside := t.TempDir()
+	cmd := exec.Command(filepath.Join(bin, "jphost"), "sandbox", "exec", "--rw", ".", "--rw", beside, "--", "/bin/sh", "-c", "echo > "+beside+"/.config || echo > "+beside+"/.local")
+	cmd.Dir, cmd.Env = t.TempDir(), []string{"HOME=" + beside, "PATH=" + os.Getenv("PATH")}
+	if out, err := cmd.CombinedOutput(); err == nil {
+		t.Errorf("a program made a file beside the workspace: %s", out)
+	}
 	for _, mode := range []string{"auto", "off"} {
 		for _, name := range []string{".config", ".local", ".local/share", ".config/jphost", ".local/share/jphost"} {
 			if out, err := run("run", "fs_create_file", "path="+name, "--cfg", "sandbox.mode="+mode, "--cfg", "conversation.tools.fs_create_file.run=unattended"); err == nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/jptools/jptools/host/internal/schema"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // Host is what calls are made with.
@@ -192,7 +193,13 @@ func (k *call) run(ctx context.Context) error {
 // write, a program cannot make either.
 func OwnDirectories(d *policy.Declared, base string, environ []string) {
 	for _, dir := range []string{base, filepath.Dir(config.UserGlobalPath(environ))} {
-		if _, reached := d.WirePath(filepath.ToSlash(dir)); reached && filepath.IsAbs(dir) {
+		to, err := wspath.CanonicalizeAbs(dir, nil)
+		if err != nil || !filepath.IsAbs(dir) {
+			continue
+		}
+		_, reached := d.WirePath(to.Abs)
+		// What a flag or sandbox.paths reaches outside of the workspace is a protected place of the policy.
+		if reached || slices.ContainsFunc(d.Places(), func(p policy.Place) bool { return p.Unnamed && p.Abs == to.Abs }) {
 			_ = os.MkdirAll(dir, 0o700)
 		}
 	}
