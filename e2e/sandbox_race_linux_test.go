@@ -176,8 +176,11 @@ func TestWorkspaceSwappedWithALink(t *testing.T) {
 		stopped := make(chan struct{})
 		go func() {
 			defer close(stopped)
-			for ctx.Err() == nil {
+			for n := 1; ctx.Err() == nil; n++ {
 				_ = exchange(w.root+"/build", w.root+"/bad")
+				if n%51 == 0 { // odd, so that it rests in both states: long enough for a call to come to its end
+					time.Sleep(4 * time.Millisecond)
+				}
 			}
 		}()
 		defer func() { cancel(); <-stopped }()
