@@ -251,7 +251,7 @@ func Decode(access []byte) (*jptool.AccessPolicy, error) {
 
 // Given is the policy for a program that a person starts, from access (nil is one that declares
 // nothing): types without rules get their defaults, and what is to be protected is, as in Compile.
-// The rules count as the user's own. Of r it uses Config, Home, StateDir, Guard and RefuseLinks.
+// The rules count as the user's own. Of r it uses Config, Home, StateDir, ConfigFile, Programs, Reach and RefuseLinks.
 func Given(a *jptool.AccessPolicy, root string, r Request) (*Declared, error) {
 	m, err := fromAccess(a, root, r.RefuseLinks)
 	if err != nil {
