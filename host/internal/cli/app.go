@@ -9,14 +9,15 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/jptools/jptools/host/internal/approval"
-	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/defaults"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/mount"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -34,7 +35,7 @@ type app struct {
 
 	launcher *launch.Launcher
 	place    *place
-	prompter ask.Prompter
+	prompter term.Prompter
 }
 
 // place is where a command works: a workspace, its private state, a conversation.
@@ -106,7 +107,7 @@ func (p *place) narrow() error {
 func tooWide(dir, home string) bool { return dir == home || filepath.Dir(dir) == dir }
 
 func unchosen(root string) error {
-	return exit.Errorf(exit.Usage, "the workspace would be all of %s, because nothing marks another one here\nchange into a project, or name the workspace: jphost -C %s …", ask.Visible(root), ask.Word(root))
+	return exit.Errorf(exit.Usage, "the workspace would be all of %s, because nothing marks another one here\nchange into a project, or name the workspace: jphost -C %s …", show.Visible(root), show.Word(root))
 }
 
 // home is the home directory without links, or what HOME says.
@@ -131,9 +132,9 @@ func workingDirectory() (string, error) {
 	return real, unmoved(cwd, real)
 }
 
-func (p *place) approvals(a *app) *approval.Store { return approval.OpenStore(p.dir, a.out.warn) }
+func (p *place) approvals(a *app) *consent.Store { return consent.OpenStore(p.dir, a.out.warn) }
 
-func (p *place) trust(a *app) *approval.Trust { return approval.OpenTrust(p.dir, a.out.warn) }
+func (p *place) trust(a *app) *consent.Trust { return consent.OpenTrust(p.dir, a.out.warn) }
 
 // config loads and merges all layers.
 func (a *app) config() (*config.Config, error) {
@@ -166,11 +167,11 @@ func (a *app) leftBy(p *place, err error) error {
 	if !errors.As(err, &list) {
 		return err
 	}
-	holds, _ := approval.OpenHolds(p.dir).List()
+	holds, _ := consent.OpenHolds(p.dir).List()
 	for _, h := range holds {
 		if at, inside := wspath.WithinAbs(filepath.ToSlash(p.root), filepath.ToSlash(list[0].Origin.File)); inside && at == h.Path {
 			return fmt.Errorf("%w\na call of %s left %s so (%s), and nothing runs with it\nlook at the file, and put it back or remove it; jphost trust show lists what waits to be looked at",
-				err, ask.Visible(h.Tool), ask.Visible(h.Path), ask.Visible(h.Reason))
+				err, show.Visible(h.Tool), show.Visible(h.Path), show.Visible(h.Reason))
 		}
 	}
 	return err
@@ -195,24 +196,24 @@ func (a *app) tool(cfg *config.Config, name string) (*config.Tool, error) {
 	if near := cfg.Nearest(name); near != "" {
 		help = "did you mean " + near + "? " + help
 	}
-	return nil, exit.Errorf(exit.Usage, "there is no tool %s\n%s", ask.Visible(name), help)
+	return nil, exit.Errorf(exit.Usage, "there is no tool %s\n%s", show.Visible(name), help)
 }
 
 // ask is the terminal to ask on, or nobody.
-func (a *app) ask() ask.Prompter {
+func (a *app) ask() term.Prompter {
 	if a.prompter == nil {
 		a.prompter = a.openTerminal()
 	}
 	return a.prompter
 }
 
-func (a *app) openTerminal() ask.Prompter {
+func (a *app) openTerminal() term.Prompter {
 	stdin, _ := a.stdin.(*os.File)
 	stderr, _ := a.out.stderr.(*os.File)
 	if a.global.NoInput {
-		return ask.None{Why: ask.ErrNoInput}
+		return term.None{Why: term.ErrNoInput}
 	}
-	t, err := ask.Open(stdin, stderr, ask.Options{Getenv: a.getenv, PrivateDir: func() (string, error) {
+	t, err := term.Open(stdin, stderr, term.Options{Getenv: a.getenv, PrivateDir: func() (string, error) {
 		p, err := a.open()
 		if err != nil {
 			return "", err
@@ -220,11 +221,11 @@ func (a *app) openTerminal() ask.Prompter {
 		return p.dir.Path(), p.dir.Ensure()
 	}})
 	if err != nil {
-		if !errors.Is(err, ask.ErrNoTerminal) {
+		if !errors.Is(err, term.ErrNoTerminal) {
 			a.out.warn(fmt.Sprintf("the terminal cannot be used: %v", err))
 			err = nil
 		}
-		return ask.None{Why: err}
+		return term.None{Why: err}
 	}
 	return t
 }

@@ -8,10 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jptools/jptools/host/internal/approval"
-	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/mount"
+	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/cmdline"
 )
@@ -75,12 +76,12 @@ func (c *approvalsListCmd) Run(a *app) error {
 		switch m.State {
 		case "":
 		case "broken":
-			a.out.printf("%s leads nowhere\n", ask.Visible(m.RulePath))
+			a.out.printf("%s leads nowhere\n", show.Visible(m.RulePath))
 			continue
 		default:
-			note = m.State + "; approve it with: jphost approvals approve " + ask.Word(m.RulePath)
+			note = m.State + "; approve it with: jphost approvals approve " + show.Word(m.RulePath)
 		}
-		a.out.printf("%s → %s  %s\n", ask.Visible(m.RulePath), ask.Visible(m.CanonicalTarget), note)
+		a.out.printf("%s → %s  %s\n", show.Visible(m.RulePath), show.Visible(m.CanonicalTarget), note)
 	}
 	return nil
 }
@@ -119,36 +120,36 @@ func (c *approvalsApproveCmd) Run(a *app) error {
 	}
 	switch {
 	case !ok:
-		return exit.Errorf(exit.Usage, "%s is no path below the workspace\nname it as the rule does", ask.Visible(c.Name))
+		return exit.Errorf(exit.Usage, "%s is no path below the workspace\nname it as the rule does", show.Visible(c.Name))
 	case m.State == "broken":
-		return exit.Errorf(exit.Usage, "%s leads nowhere\nmake the link first, or: jphost mount %s=PATH", ask.Visible(entry), ask.Word(entry))
+		return exit.Errorf(exit.Usage, "%s leads nowhere\nmake the link first, or: jphost mount %s=PATH", show.Visible(entry), show.Word(entry))
 	case m.State == "inside" && lexicalPath(req.Root, c.Name) != target:
 		// A rule that leads through a link of the workspace is approved by its path as written.
 		entry = strings.TrimPrefix(lexicalPath(req.Root, c.Name), strings.TrimSuffix(req.Root, "/")+"/")
 	case m.State == "inside":
-		return exit.Errorf(exit.Usage, "%s leads to %s, which is inside the workspace and needs no approval\nleave external out of its rule", ask.Visible(entry), ask.Visible(target))
+		return exit.Errorf(exit.Usage, "%s leads to %s, which is inside the workspace and needs no approval\nleave external out of its rule", show.Visible(entry), show.Visible(target))
 	}
-	b := approval.Binding{RulePath: entry, Target: target}
+	b := consent.Binding{RulePath: entry, Target: target}
 	if c.Target != "" {
 		want, err := filepath.Abs(c.Target)
 		if err == nil {
 			want, err = filepath.EvalSymlinks(want)
 		}
 		if err != nil || filepath.ToSlash(want) != target {
-			return exit.Errorf(exit.Refused, "%s leads to %s, not to %s\nnothing was approved", ask.Visible(entry), ask.Visible(target), ask.Visible(c.Target))
+			return exit.Errorf(exit.Refused, "%s leads to %s, not to %s\nnothing was approved", show.Visible(entry), show.Visible(target), show.Visible(c.Target))
 		}
 		_, err = store.Record(a.ctx, b)
 		return c.done(a, b, exit.With(exit.Host, err))
 	}
-	res, err := store.Resolve(a.ctx, a.ask(), approval.Request{Binding: b, Grants: a.grants(req.Rules, entry), Caution: mount.Caution(target, req)})
+	res, err := store.Resolve(a.ctx, a.ask(), consent.Request{Binding: b, Grants: a.grants(req.Rules, entry), Caution: mount.Caution(target, req)})
 	switch {
-	case errors.Is(err, ask.ErrCancelled):
+	case errors.Is(err, term.ErrCancelled):
 		return exit.With(exit.Refused, err)
 	case err != nil:
 		return exit.With(exit.Host, err)
-	case !res.Approved && ask.Absent(a.ask()) != nil:
+	case !res.Approved && term.Absent(a.ask()) != nil:
 		return exit.Errorf(exit.Refused, "%w\nif %s may lead to %s: jphost approvals approve %s --target %s",
-			ask.Absent(a.ask()), ask.Visible(entry), ask.Visible(target), ask.Word(entry), ask.Word(target))
+			term.Absent(a.ask()), show.Visible(entry), show.Visible(target), show.Word(entry), show.Word(target))
 	case !res.Approved:
 		return exit.Errorf(exit.Refused, "%s", res.Reason)
 	}
@@ -164,21 +165,21 @@ func lexicalPath(root, name string) string {
 	return strings.TrimSuffix(root, "/") + "/" + rel.Slash()
 }
 
-func (c *approvalsApproveCmd) done(a *app, b approval.Binding, err error) error {
+func (c *approvalsApproveCmd) done(a *app, b consent.Binding, err error) error {
 	if err != nil {
 		return err
 	}
 	return a.out.result(approved{RulePath: b.RulePath, CanonicalTarget: b.Target},
-		fmt.Sprintf("approved %s → %s", ask.Visible(b.RulePath), ask.Visible(b.Target)))
+		fmt.Sprintf("approved %s → %s", show.Visible(b.RulePath), show.Visible(b.Target)))
 }
 
 // grants lists what each tool may do below an external path.
-func (a *app) grants(rules map[string][]jptool.FsRule, path string) []approval.Grant {
-	var list []approval.Grant
+func (a *app) grants(rules map[string][]jptool.FsRule, path string) []consent.Grant {
+	var list []consent.Grant
 	for _, tool := range sortedKeys(rules) {
 		for _, r := range slices.Backward(rules[tool]) {
 			if r.External && r.Path == path {
-				list = append(list, approval.Grant{Tool: tool, Caps: r.Caps()})
+				list = append(list, consent.Grant{Tool: tool, Caps: r.Caps()})
 				break
 			}
 		}
@@ -221,7 +222,7 @@ func (c *approvalsRevokeCmd) Run(a *app) error {
 		return a.out.value(list)
 	}
 	for _, m := range list {
-		a.out.printf("revoked %s → %s\n", ask.Visible(m.RulePath), ask.Visible(m.CanonicalTarget))
+		a.out.printf("revoked %s → %s\n", show.Visible(m.RulePath), show.Visible(m.CanonicalTarget))
 	}
 	return nil
 }

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/term"
+	xterm "golang.org/x/term"
 
-	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -31,21 +31,21 @@ func arguments(words []string, tool *config.Tool, stdin io.Reader) ([]byte, erro
 			return nil, err
 		} else if ok {
 			if len(words) > 1 {
-				return nil, exit.Errorf(exit.Usage, "%s and other arguments do not go together\ngive one JSON object, or only KEY=VALUE", ask.Visible(word))
+				return nil, exit.Errorf(exit.Usage, "%s and other arguments do not go together\ngive one JSON object, or only KEY=VALUE", show.Visible(word))
 			}
 			return object, nil
 		}
 		key, value, ok := strings.Cut(word, "=")
 		if !ok || key == "" || key == ":" {
-			return nil, exit.Errorf(exit.Usage, "the argument %s is not KEY=VALUE\n%s", ask.Visible(word), example(tool, word))
+			return nil, exit.Errorf(exit.Usage, "the argument %s is not KEY=VALUE\n%s", show.Visible(word), example(tool, word))
 		}
 		if !utf8.ValidString(word) {
-			return nil, exit.Errorf(exit.Usage, "the argument %s is not valid UTF-8\nJSON has no other text, so no tool can be given it", ask.Visible(word))
+			return nil, exit.Errorf(exit.Usage, "the argument %s is not valid UTF-8\nJSON has no other text, so no tool can be given it", show.Visible(word))
 		}
 		raw := json.RawMessage(jptool.AppendJSONString(nil, value))
 		if name, isJSON := strings.CutSuffix(key, ":"); isJSON {
 			if !json.Valid([]byte(value)) {
-				return nil, exit.Errorf(exit.Usage, "the value of %s is not JSON: %s\nwrite %s=TEXT for a text", ask.Visible(key), ask.Visible(value), name)
+				return nil, exit.Errorf(exit.Usage, "the value of %s is not JSON: %s\nwrite %s=TEXT for a text", show.Visible(key), show.Visible(value), name)
 			}
 			key, raw = name, json.RawMessage(value)
 		}
@@ -84,7 +84,7 @@ func whole(word string, stdin io.Reader) (json.RawMessage, bool, error) {
 	if word != "-" {
 		return json.RawMessage(word), strings.HasPrefix(word, "{"), nil
 	}
-	if f, ok := stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := stdin.(*os.File); ok && xterm.IsTerminal(int(f.Fd())) {
 		return nil, false, exit.Errorf(exit.Usage, "- reads the arguments from standard input, which is a terminal\npipe one JSON object into the command")
 	}
 	data, err := readAll(stdin)
@@ -107,8 +107,8 @@ func readAll(r io.Reader) ([]byte, error) {
 func example(tool *config.Tool, word string) string {
 	for _, p := range tool.Parameters {
 		if p.Required && slices.Contains(p.Types, "string") {
-			return fmt.Sprintf("did you mean %s?", ask.Word(p.Name+"="+word))
+			return fmt.Sprintf("did you mean %s?", show.Word(p.Name+"="+word))
 		}
 	}
-	return "see: jphost tools " + ask.Word(tool.Name)
+	return "see: jphost tools " + show.Word(tool.Name)
 }

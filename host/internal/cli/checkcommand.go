@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/call"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/run"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/template"
 	"github.com/jptools/jptools/jptool/nearest"
 )
@@ -18,7 +18,7 @@ import (
 // checkCommand tells of commands that compile and still cannot do what they seem to: arguments
 // that the tool does not declare, programs that are not there, and words that only a
 // shell would understand. The built-in commands are doctor's concern.
-func checkCommand(h *run.Host, t *config.Tool, compiled *template.Template) []policy.Warning {
+func checkCommand(h *call.Host, t *config.Tool, compiled *template.Template) []policy.Warning {
 	if t.Command.Origin.Layer == config.LayerDefault {
 		return nil
 	}
@@ -50,7 +50,7 @@ func checkCommand(h *run.Host, t *config.Tool, compiled *template.Template) []po
 			if errors.Is(err, fs.ErrPermission) {
 				message, help = "it may not be executed", "make it executable with chmod +x, or name its interpreter"
 			}
-			remark(fmt.Sprintf("cannot be started: %s: %s", ask.Visible(t.Command.Program), message), help)
+			remark(fmt.Sprintf("cannot be started: %s: %s", show.Visible(t.Command.Program), message), help)
 		}
 	}
 	for _, word := range append([]string{t.Command.Program}, t.Command.Args...) {

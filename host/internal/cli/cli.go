@@ -5,9 +5,9 @@ import (
 	"errors"
 	"io"
 
-	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool/cmdline"
 )
 
@@ -47,7 +47,7 @@ func runLine(ctx context.Context, l *line, wrong error, launcher *launch.Launche
 	if status := (*exit.Error)(nil); errors.As(err, &status) && status.Err == nil {
 		return err // of a program, which may have had its own way with an interrupt
 	}
-	if err != nil && (ctx.Err() != nil || errors.Is(err, ask.ErrInterrupted)) && exit.Of(err) != exit.Interrupted {
+	if err != nil && (ctx.Err() != nil || errors.Is(err, term.ErrInterrupted)) && exit.Of(err) != exit.Interrupted {
 		return &exit.Error{Code: exit.Interrupted, Err: err}
 	}
 	return err

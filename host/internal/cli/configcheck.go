@@ -5,11 +5,11 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/schema"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/template"
 )
 
@@ -57,7 +57,7 @@ func (c *configCheckCmd) Run(a *app) error {
 		return a.out.value(report)
 	}
 	a.out.printf("the configuration is in order: %d layers, %d tools\n", report.Layers, report.Tools)
-	a.out.printf("your own is read from %s,\n  and for this workspace from %s\n", ask.Visible(cmp.Or(report.User, "nowhere, as HOME is not set")), ask.Visible(report.Workspace))
+	a.out.printf("your own is read from %s,\n  and for this workspace from %s\n", show.Visible(cmp.Or(report.User, "nowhere, as HOME is not set")), show.Visible(report.Workspace))
 	if !report.Trusted {
 		a.noteWaiting()
 	}

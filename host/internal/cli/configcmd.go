@@ -6,9 +6,9 @@ import (
 	"path"
 	"path/filepath"
 
-	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool/cmdline"
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -85,7 +85,7 @@ func (c *configShowCmd) layers(a *app, cfg *config.Config) error {
 		if l.Skipper != "" {
 			note = " (by " + l.Skipper + ")"
 		}
-		a.out.printf("%-15s %-8s %s%s\n", l.Layer, l.State, ask.Visible(l.Source), note)
+		a.out.printf("%-15s %-8s %s%s\n", l.Layer, l.State, show.Visible(l.Source), note)
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (c *configShowCmd) layers(a *app, cfg *config.Config) error {
 func (c *configShowCmd) history(a *app, cfg *config.Config) error {
 	found, err := cfg.History(c.Key)
 	if p := (*config.Problem)(nil); errors.As(err, &p) {
-		return exit.Errorf(exit.Usage, "%s: %s\n%s", ask.Visible(p.Origin.Key), p.Message, p.Help)
+		return exit.Errorf(exit.Usage, "%s: %s\n%s", show.Visible(p.Origin.Key), p.Message, p.Help)
 	}
 	if err != nil {
 		return exit.With(exit.Usage, err)
@@ -111,7 +111,7 @@ func (c *configShowCmd) history(a *app, cfg *config.Config) error {
 		return a.out.value(list)
 	}
 	if len(list) == 0 {
-		a.out.note("no layer sets " + ask.Visible(c.Key))
+		a.out.note("no layer sets " + show.Visible(c.Key))
 	}
 	for i, s := range list {
 		note := ""
@@ -214,7 +214,7 @@ func (c *configInitCmd) Run(a *app) error {
 	// From here on no link is followed: not one that appears meanwhile either.
 	d, err := wspath.OpenDir(filepath.ToSlash(root))
 	if err != nil {
-		return exit.Errorf(exit.Host, "%s cannot be used: %w\nname another workspace with -C", ask.Visible(root), err)
+		return exit.Errorf(exit.Host, "%s cannot be used: %w\nname another workspace with -C", show.Visible(root), err)
 	}
 	defer d.Close()
 	dir := path.Dir(config.WorkspaceFile)
@@ -224,19 +224,19 @@ func (c *configInitCmd) Run(a *app) error {
 		if look == nil {
 			remedy = "move away what is in its place, or " + remedy
 		}
-		return exit.Errorf(exit.Host, "%s cannot be made: %w\n%s", ask.Visible(filepath.Dir(name)), err, remedy)
+		return exit.Errorf(exit.Host, "%s cannot be made: %w\n%s", show.Visible(filepath.Dir(name)), err, remedy)
 	}
 	f, err := d.OpenFile(config.WorkspaceFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	switch {
 	case errors.Is(err, os.ErrExist):
-		return exit.Errorf(exit.Usage, "%s is there already\nlook at it with: jphost config show --origin", ask.Visible(name))
+		return exit.Errorf(exit.Usage, "%s is there already\nlook at it with: jphost config show --origin", show.Visible(name))
 	case err != nil:
-		return exit.Errorf(exit.Host, "%s cannot be made: %w", ask.Visible(name), err)
+		return exit.Errorf(exit.Host, "%s cannot be made: %w", show.Visible(name), err)
 	}
 	_, err = f.WriteString(firstConfig)
 	if err = errors.Join(err, f.Close()); err != nil {
 		// Half a file would be taken for the user's the next time.
 		return exit.With(exit.Host, errors.Join(err, d.Remove(config.WorkspaceFile)))
 	}
-	return a.out.result(map[string]string{"written": name}, "wrote "+ask.Visible(name))
+	return a.out.result(map[string]string{"written": name}, "wrote "+show.Visible(name))
 }

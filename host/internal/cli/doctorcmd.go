@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/sandbox/machine"
+	"github.com/jptools/jptools/host/internal/show"
 )
 
 type doctorCmd struct{ bare }
@@ -57,16 +57,16 @@ func (a *app) diagnosis(d *diagnosis) {
 	head := a.out.heading
 	s := d.System
 	system := strings.Join(filled(s.Distribution, strings.TrimSpace(systemName(s.OS)+" "+s.Kernel), s.Arch), ", ")
-	a.out.printf("system      %s\n", ask.VisibleLine(system))
+	a.out.printf("system      %s\n", show.Line(system))
 	switch s.Container {
 	case "":
 	case "jphost":
 		a.out.printf("inside of   a sandbox of jphost (seen by %s)\n", s.ContainerBy)
 	default:
-		a.out.printf("container   %s (seen by %s)\n", ask.VisibleLine(s.Container), s.ContainerBy)
+		a.out.printf("container   %s (seen by %s)\n", show.Line(s.Container), s.ContainerBy)
 	}
 	if s.AppArmor != "" {
-		a.out.printf("apparmor    %s\n", ask.VisibleLine(s.AppArmor))
+		a.out.printf("apparmor    %s\n", show.Line(s.AppArmor))
 	}
 	if d.Simulated != "" {
 		a.out.printf("simulated   %s, by %s\n", d.Simulated, machine.LimitVariable)
@@ -104,9 +104,9 @@ func (a *app) diagnosis(d *diagnosis) {
 		head("What to change")
 	}
 	for _, c := range d.Changes {
-		a.out.printf("  %s: %s\n", c.Of, ask.VisibleLine(c.Why))
+		a.out.printf("  %s: %s\n", c.Of, show.Line(c.Why))
 		for _, line := range c.Do {
-			a.out.printf("    %s\n", ask.VisibleLine(line))
+			a.out.printf("    %s\n", show.Line(line))
 		}
 	}
 	if d.OK {
@@ -123,7 +123,7 @@ func (a *app) rows(rows [][2]string) {
 		width = max(width, len(r[0]))
 	}
 	for _, r := range rows {
-		a.out.printf("  %-*s  %s\n", width, r[0], ask.VisibleLine(r[1]))
+		a.out.printf("  %-*s  %s\n", width, r[0], show.Line(r[1]))
 	}
 }
 

@@ -10,14 +10,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/call"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/run"
 	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -28,7 +28,7 @@ type effective struct {
 	app      *app
 	tool     *config.Tool
 	declared *policy.Declared
-	host     *run.Host
+	host     *call.Host
 	settings enclose.Settings
 	program  enclose.Program
 	// missing says why the program of the tool cannot be started: then another one stands in for it, as the
@@ -71,7 +71,7 @@ func (f *effective) look(cfg *config.Config) error {
 	if f.settings, err = f.host.Enclosure(a.ctx, f.tool); err != nil {
 		return err
 	}
-	f.settings.Dry, f.settings.Keep = true, run.Keeps(f.tool)
+	f.settings.Dry, f.settings.Keep = true, call.Keeps(f.tool)
 	f.program.Argv = append([]string{f.tool.Command.Program}, f.tool.Command.Args...)
 	f.program.Path, f.missing = f.host.Program(f.tool, f.tool.Command.Program)
 	if f.missing != nil {
@@ -215,5 +215,5 @@ func (f *effective) notStarted() string {
 		return ""
 	}
 	why, _, _ := strings.Cut(f.missing.Error(), "\n")
-	return fmt.Sprintf("%s cannot be started: %s: %s", ask.Visible(f.tool.Name), ask.Visible(f.tool.Command.Program), why)
+	return fmt.Sprintf("%s cannot be started: %s: %s", show.Visible(f.tool.Name), show.Visible(f.tool.Command.Program), why)
 }

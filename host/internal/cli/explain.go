@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool/cmdline"
 )
 
@@ -151,7 +151,7 @@ func (q *asked) path(capability, name string) (policy.Explanation, error) {
 func explain(q *asked, words []string) (e policy.Explanation, err error) {
 	d := q.declared
 	usage := func() (policy.Explanation, error) {
-		return e, exit.Errorf(exit.Usage, "this is no question: %s\nask CAPABILITY PATH, net URL, env NAME, or command PROGRAM ARGUMENT…", ask.VisibleLine(strings.Join(words, " ")))
+		return e, exit.Errorf(exit.Usage, "this is no question: %s\nask CAPABILITY PATH, net URL, env NAME, or command PROGRAM ARGUMENT…", show.Line(strings.Join(words, " ")))
 	}
 	if len(words) == 0 {
 		return e, exit.Errorf(exit.Usage, "there is no question\nask CAPABILITY PATH, net URL, env NAME, or command PROGRAM ARGUMENT…, such as: jphost explain fs_read_file read README.md")
@@ -190,12 +190,12 @@ func commandLine(line string) ([]string, error) {
 	if strings.HasPrefix(rest, "[") {
 		var words []string
 		if err := json.Unmarshal([]byte(rest), &words); err != nil {
-			return nil, exit.Errorf(exit.Usage, "%s is no list of words in JSON: %w", ask.Visible(rest), err)
+			return nil, exit.Errorf(exit.Usage, "%s is no list of words in JSON: %w", show.Visible(rest), err)
 		}
 		return append([]string{"command"}, words...), nil
 	}
 	if strings.ContainsAny(rest, "'\"\\") {
-		return nil, exit.Errorf(exit.Usage, "%s has a quote or a backslash, and words end at blanks here whatever is quoted\nwrite the words in JSON: command [\"git\", \"commit\", \"-m\", \"two words\"]", ask.Visible(line))
+		return nil, exit.Errorf(exit.Usage, "%s has a quote or a backslash, and words end at blanks here whatever is quoted\nwrite the words in JSON: command [\"git\", \"commit\", \"-m\", \"two words\"]", show.Visible(line))
 	}
 	return strings.Fields(line), nil
 }
@@ -225,7 +225,7 @@ func (c *explainCmd) batch(a *app, d *asked) error {
 			bad, err = true, a.out.value(unanswered{line, err.Error()})
 		case err != nil:
 			bad = true
-			a.out.printf("%s\n\n", ask.VisibleText(err.Error()))
+			a.out.printf("%s\n\n", show.Text(err.Error()))
 			err = nil
 		case a.out.json:
 			err = a.out.value(e)

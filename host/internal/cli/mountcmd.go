@@ -7,12 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/approval"
-	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/mount"
 	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/cmdline"
 )
@@ -56,11 +57,11 @@ func (c *mountCmd) Run(a *app) error {
 		return a.out.value(list)
 	}
 	for _, d := range list {
-		a.out.printf("%s → %s\n", ask.Visible(d.Path), ask.Visible(d.Target))
+		a.out.printf("%s → %s\n", show.Visible(d.Path), show.Visible(d.Target))
 	}
 	for _, d := range list {
 		if d.New && a.inGit() {
-			a.out.note(fmt.Sprintf("git shows the new link as untracked; to have it ignored: echo %s >> .git/info/exclude", ask.Word("/"+d.Path)))
+			a.out.note(fmt.Sprintf("git shows the new link as untracked; to have it ignored: echo %s >> .git/info/exclude", show.Word("/"+d.Path)))
 		}
 	}
 	return nil
@@ -112,7 +113,7 @@ func (c *unmountCmd) Run(a *app) error {
 		if d.Note != "" {
 			note = " (" + d.Note + ")"
 		}
-		a.out.printf("unmounted %s%s\n", ask.Visible(d.Path), note)
+		a.out.printf("unmounted %s%s\n", show.Visible(d.Path), note)
 	}
 	a.frozen(done)
 	if len(list) == 0 && err == nil {
@@ -126,7 +127,7 @@ func (a *app) frozen(done []mount.Removed) {
 	for _, d := range done {
 		for _, tool := range d.Frozen {
 			a.out.warn(fmt.Sprintf("the rule of %s for %s is in a file, so this conversation now has a copy of the other rules in place of those of the files\nlater changes of the files do not reach %s here; look at them with: jphost config show conversation.tools.%s.access.fs",
-				ask.Visible(d.Path), ask.Visible(tool), ask.Visible(tool), ask.Visible(tool)))
+				show.Visible(d.Path), show.Visible(tool), show.Visible(tool), show.Visible(tool)))
 		}
 	}
 }
@@ -179,7 +180,7 @@ func (a *app) mount(typedAs string, specs []string) (*mount.Plan, error) {
 		var plan *mount.Plan
 		done := false
 		err := p.talk.Locked(a.ctx, "lock", func() error {
-			var store *approval.Store
+			var store *consent.Store
 			var err error
 			if plan, store, err = a.mountPlan(p, typedAs, parsed); err != nil {
 				return err
@@ -193,7 +194,7 @@ func (a *app) mount(typedAs string, specs []string) (*mount.Plan, error) {
 			return plan, err
 		}
 		err = plan.Confirm(a.ctx, a.ask(), shown)
-		if errors.Is(err, mount.ErrDeclined) || errors.Is(err, ask.ErrCancelled) {
+		if errors.Is(err, mount.ErrDeclined) || errors.Is(err, term.ErrCancelled) {
 			return plan, exit.With(exit.Refused, err)
 		}
 		if err != nil {
@@ -208,7 +209,7 @@ func (a *app) mount(typedAs string, specs []string) (*mount.Plan, error) {
 const mountRounds = 4
 
 // mountPlan plans a batch from things as they are now.
-func (a *app) mountPlan(p *place, typedAs string, specs []mount.Spec) (*mount.Plan, *approval.Store, error) {
+func (a *app) mountPlan(p *place, typedAs string, specs []mount.Spec) (*mount.Plan, *consent.Store, error) {
 	cfg, err := a.config()
 	if err != nil {
 		return nil, nil, err
@@ -265,7 +266,7 @@ func (a *app) unmount(typedAs string, names []string) ([]mount.Removed, error) {
 }
 
 // mountRequest gathers what mounts are planned from.
-func (a *app) mountRequest(p *place) (mount.Request, *approval.Store, error) {
+func (a *app) mountRequest(p *place) (mount.Request, *consent.Store, error) {
 	cfg, err := a.config()
 	if err != nil {
 		return mount.Request{}, nil, err
@@ -273,7 +274,7 @@ func (a *app) mountRequest(p *place) (mount.Request, *approval.Store, error) {
 	return a.mountRequestOf(p, cfg)
 }
 
-func (a *app) mountRequestOf(p *place, cfg *config.Config) (mount.Request, *approval.Store, error) {
+func (a *app) mountRequestOf(p *place, cfg *config.Config) (mount.Request, *consent.Store, error) {
 	store := p.approvals(a)
 	decide, err := store.Snapshot(a.ctx)
 	if err != nil {
@@ -307,7 +308,7 @@ func (a *app) mountRequestOf(p *place, cfg *config.Config) (mount.Request, *appr
 
 // removalRequest gathers what removals are planned from: also what would hold without the
 // conversation and what the command line adds for once.
-func (a *app) removalRequest(p *place) (mount.Request, *approval.Store, error) {
+func (a *app) removalRequest(p *place) (mount.Request, *consent.Store, error) {
 	req, store, err := a.mountRequest(p)
 	if err != nil {
 		return req, nil, err

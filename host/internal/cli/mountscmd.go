@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/approval"
-	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/mount"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool/cmdline"
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -58,15 +58,15 @@ func (c *mountsCmd) Run(a *app) error {
 	for _, m := range list {
 		to := "nowhere"
 		if m.Target != "" {
-			to = ask.Visible(m.Target)
+			to = show.Visible(m.Target)
 		}
 		state := m.State
 		if m.State == "retargeted" {
-			state += ", approved was " + ask.Visible(m.Approved)
+			state += ", approved was " + show.Visible(m.Approved)
 		}
-		a.out.printf("%s → %s (%s)\n", ask.Visible(m.Path), to, state)
+		a.out.printf("%s → %s (%s)\n", show.Visible(m.Path), to, state)
 		for _, tool := range sortedKeys(m.Tools) {
-			a.out.printf("  %s: %s\n", ask.Visible(tool), strings.Join(m.Tools[tool], ", "))
+			a.out.printf("  %s: %s\n", show.Visible(tool), strings.Join(m.Tools[tool], ", "))
 		}
 	}
 	return nil
@@ -110,14 +110,14 @@ func (a *app) external() ([]mounted, error) {
 
 func (m *mounted) judge(req mount.Request) {
 	_, inside := wspath.WithinAbs(req.Root, m.Target)
-	switch d := req.Approved(approval.Binding{RulePath: m.Path, Target: m.Target}); {
+	switch d := req.Approved(consent.Binding{RulePath: m.Path, Target: m.Target}); {
 	case m.Target == "":
 		m.State = "broken"
 	case inside:
 		m.State = "inside"
-	case d.Verdict == approval.Approved:
+	case d.Verdict == consent.Approved:
 		m.State = "approved"
-	case d.Verdict == approval.Retargeted:
+	case d.Verdict == consent.Retargeted:
 		m.State, m.Approved = "retargeted", d.Previous
 	default:
 		m.State = "unapproved"

@@ -10,11 +10,12 @@ import (
 	"os"
 	"strings"
 
-	"golang.org/x/term"
+	xterm "golang.org/x/term"
 
-	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/term"
 )
 
 // What is printed where:
@@ -22,7 +23,7 @@ import (
 //   - standard output: results, and with --format json exactly one JSON value and nothing
 //     else, also when the command fails (see failed);
 //   - standard error: errors (`jphost: …`), warnings (`warning: …`) and what a tool says of its failure;
-//   - the terminal itself: questions, see package ask.
+//   - the terminal itself: questions, see package term.
 //
 // On a terminal everything is shown with its control characters and the like written out, whatever
 // its TERM; elsewhere it is passed on as it is. Colours: only on a terminal, without NO_COLOR.
@@ -81,9 +82,9 @@ func (s *screen) show(p []byte) error {
 		return nil
 	}
 	if *s.json {
-		p = ask.VisibleJSON(p)
+		p = show.JSON(p)
 	} else {
-		p = []byte(ask.VisibleText(string(p)))
+		p = []byte(show.Text(string(p)))
 	}
 	_, err := s.to.Write(p)
 	return err
@@ -91,7 +92,7 @@ func (s *screen) show(p []byte) error {
 
 func isTerminal(w any) bool {
 	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	return ok && xterm.IsTerminal(int(f.Fd()))
 }
 
 func (o *output) flush() error {
@@ -217,12 +218,12 @@ func (o *output) note(text string) {
 func (o *output) quote(text string) {
 	_ = o.flush()
 	if f, ok := o.stderr.(*os.File); ok && o.errTerminal {
-		columns, _, _ := term.GetSize(int(f.Fd()))
-		fmt.Fprint(o.stderr, ask.Barred(text, columns))
+		columns, _, _ := xterm.GetSize(int(f.Fd()))
+		fmt.Fprint(o.stderr, term.Barred(text, columns))
 		return
 	}
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
-		fmt.Fprintln(o.stderr, "| "+ask.VisibleText(strings.TrimRight(line, "\n")))
+		fmt.Fprintln(o.stderr, "| "+show.Text(strings.TrimRight(line, "\n")))
 	}
 }
 
@@ -238,7 +239,7 @@ func (o *output) said(head, text string) {
 
 func (o *output) say(label, colour, text string) {
 	if o.errTerminal {
-		text = ask.VisibleText(text)
+		text = show.Text(text)
 	}
 	if o.colour {
 		label = "\x1b[" + colour + "m" + label + "\x1b[0m"

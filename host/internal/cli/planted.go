@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/sandbox/baseline"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -33,9 +33,9 @@ func (a *app) refuseLinks(flag, path string, to wspath.Canonical, dirs []string)
 	home := filepath.ToSlash(a.housed().home())
 	for _, hop := range to.Hops {
 		if baseline.Planted(hop.Entry, home, dirs) {
-			target := ask.Word(filepath.FromSlash(to.Abs))
+			target := show.Word(filepath.FromSlash(to.Abs))
 			return exit.Errorf(exit.Usage, "%s %s: %s is a symlink that a repository or a program may have made, and the path leads to %s\nif that place is meant, write %s",
-				flag, ask.Visible(path), ask.Visible(hop.Entry), target, target)
+				flag, show.Visible(path), show.Visible(hop.Entry), target, target)
 		}
 	}
 	return nil
@@ -59,7 +59,7 @@ func (a *app) placed(flag, path string, dirs ...string) (string, error) {
 		_, broken = os.Lstat(filepath.FromSlash(to.Abs))
 	}
 	if broken != nil {
-		return "", exit.Errorf(exit.Usage, "%s %s cannot be used: %w\nname an existing directory", flag, ask.Visible(path), wspath.Bare(broken))
+		return "", exit.Errorf(exit.Usage, "%s %s cannot be used: %w\nname an existing directory", flag, show.Visible(path), wspath.Bare(broken))
 	}
 	return filepath.FromSlash(to.Abs), nil
 }
@@ -70,5 +70,5 @@ func unmoved(found, used string) error {
 	if runtime.GOOS == "windows" || filepath.ToSlash(found) == filepath.ToSlash(used) {
 		return nil
 	}
-	return exit.Errorf(exit.Usage, "%s was replaced by a symlink while it was looked at\ntry again when nothing else changes it", ask.Visible(found))
+	return exit.Errorf(exit.Usage, "%s was replaced by a symlink while it was looked at\ntry again when nothing else changes it", show.Visible(found))
 }

@@ -9,13 +9,14 @@ import (
 	"os"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/cmdline"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -114,10 +115,10 @@ func unknown(err error) string {
 // sideBySide prints each filesystem rule as it is declared and as it is held.
 func (a *app) sideBySide(d *policy.Declared, held *enclose.Profile, why string) {
 	if held == nil {
-		a.out.printf("\nheld by the operating system: %s\n", strings.ReplaceAll(ask.VisibleText(why), "\n", "\n  "))
+		a.out.printf("\nheld by the operating system: %s\n", strings.ReplaceAll(show.Text(why), "\n", "\n  "))
 		return
 	}
-	a.out.printf("\nheld by the operating system: %s; all of it: jphost sandbox plan %s\n", held.Tier, ask.Word(d.Tool))
+	a.out.printf("\nheld by the operating system: %s; all of it: jphost sandbox plan %s\n", held.Tier, show.Word(d.Tool))
 	if held.Effective == nil {
 		return
 	}
@@ -129,19 +130,19 @@ func (a *app) sideBySide(d *policy.Declared, held *enclose.Profile, why string) 
 				row[1] = "the same"
 			}
 		}
-		rows = append(rows, [2]string{ask.VisibleLine(row[0]), row[1]})
+		rows = append(rows, [2]string{show.Line(row[0]), row[1]})
 	}
 	a.rows(rows)
 	for _, path := range held.Effective.Pinned {
-		a.out.printf("  kept in place: %s\n", ask.Visible(path))
+		a.out.printf("  kept in place: %s\n", show.Visible(path))
 	}
 	for i := range held.Narrowed {
-		a.out.printf("  narrowed: %s\n", strings.ReplaceAll(ask.VisibleText(held.Narrowed[i].String()), "\n", "\n  "))
+		a.out.printf("  narrowed: %s\n", strings.ReplaceAll(show.Text(held.Narrowed[i].String()), "\n", "\n  "))
 	}
 	for _, n := range held.NotEnforced {
 		if !n.Known {
 			why, _, _ := strings.Cut(n.Why, "\n")
-			a.out.printf("  not enforced: %s\n", ask.VisibleLine(strings.TrimPrefix(n.Rule+": ", ": ")+n.What+" ("+why+")"))
+			a.out.printf("  not enforced: %s\n", show.Line(strings.TrimPrefix(n.Rule+": ", ": ")+n.What+" ("+why+")"))
 		}
 	}
 }
@@ -211,7 +212,7 @@ func (a *app) compiled(cfg *config.Config, t *config.Tool) (*policy.Declared, er
 	if err != nil {
 		return nil, err
 	}
-	return h.Compile(a.ctx, t, ask.None{})
+	return h.Compile(a.ctx, t, term.None{})
 }
 
 func (a *app) wirePolicy(from fromFile) (*policy.Declared, error) {
@@ -262,7 +263,7 @@ func ofFile(name string, err error) error {
 	case name == "-":
 		name = "the policy on standard input"
 	}
-	return fmt.Errorf("%s: %w", ask.Visible(name), err)
+	return fmt.Errorf("%s: %w", show.Visible(name), err)
 }
 
 // readFile reads a file of the command line; - is standard input.
@@ -271,14 +272,14 @@ func readFile(name string, stdin io.Reader) ([]byte, error) {
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, exit.Errorf(exit.Usage, "the policy %s cannot be read: %w\nname a readable file with an access object, or - for standard input", ask.Visible(name), wspath.Bare(err))
+			return nil, exit.Errorf(exit.Usage, "the policy %s cannot be read: %w\nname a readable file with an access object, or - for standard input", show.Visible(name), wspath.Bare(err))
 		}
 		defer f.Close()
 		from = f
 	}
 	data, err := readAll(from)
 	if err != nil {
-		return nil, exit.Errorf(exit.Usage, "reading the policy from %s: %w", ask.Visible(name), err)
+		return nil, exit.Errorf(exit.Usage, "reading the policy from %s: %w", show.Visible(name), err)
 	}
 	return data, nil
 }

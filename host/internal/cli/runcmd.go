@@ -9,16 +9,16 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/jptools/jptools/host/internal/approval"
-	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/call"
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
-	"github.com/jptools/jptools/host/internal/run"
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/host/internal/sandbox/observe"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool/cmdline"
 )
@@ -74,12 +74,12 @@ func (c *runCmd) Run(a *app) error {
 	}
 	report, err := c.call(a, a.launcher)
 	if report == nil {
-		report = &run.Report{
+		report = &call.Report{
 			Tool: c.Tool, Warnings: []string{}, Status: exit.Of(err), Sandbox: enclose.Unused(""),
-			Outcome: run.Outcome{Type: "failed", Code: exit.Of(err).String(), Message: fmt.Sprint(err)},
+			Outcome: call.Outcome{Type: "failed", Code: exit.Of(err).String(), Message: fmt.Sprint(err)},
 		}
 		if a.place != nil {
-			report.Outcome.Message = run.ForModel(report.Outcome.Message, a.place.root, config.UserGlobalPath(a.environ), a.place.dir.Base(), a.home())
+			report.Outcome.Message = call.ForModel(report.Outcome.Message, a.place.root, config.UserGlobalPath(a.environ), a.place.dir.Base(), a.home())
 		}
 	}
 	if a.out.json {
@@ -89,7 +89,7 @@ func (c *runCmd) Run(a *app) error {
 	return err
 }
 
-func (c *runCmd) call(a *app, l *launch.Launcher) (*run.Report, error) {
+func (c *runCmd) call(a *app, l *launch.Launcher) (*call.Report, error) {
 	answers, err := c.answers()
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (c *runCmd) call(a *app, l *launch.Launcher) (*run.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	report, err := host.Run(a.ctx, run.Call{Tool: tool, Arguments: args, Answers: answers, Preview: c.Preview, Dry: c.DryRun, AllowSensitive: c.AllowSensitive})
+	report, err := host.Run(a.ctx, call.Call{Tool: tool, Arguments: args, Answers: answers, Preview: c.Preview, Dry: c.DryRun, AllowSensitive: c.AllowSensitive})
 	if err != nil && len(c.Mount) > 0 && report.Starts == 0 {
 		const stays = "what --mount mounted stays, although the call was not made\nto take it away: jphost unmount NAME"
 		report.Warnings = append(report.Warnings, stays)
@@ -144,7 +144,7 @@ func (a *app) configured(name string) (*config.Config, *config.Tool, error) {
 }
 
 // host is what calls are made with.
-func (a *app) host(p *place, cfg *config.Config, l *launch.Launcher) (*run.Host, error) {
+func (a *app) host(p *place, cfg *config.Config, l *launch.Launcher) (*call.Host, error) {
 	id, err := state.SessionID(a.getenv)
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
@@ -157,9 +157,9 @@ func (a *app) host(p *place, cfg *config.Config, l *launch.Launcher) (*run.Host,
 	if self, err := os.Executable(); err == nil {
 		beside = filepath.Dir(self)
 	}
-	return &run.Host{
+	return &call.Host{
 		Config: cfg, Workspace: p.workspace, Root: p.root, Cwd: p.cwd, Conversation: p.conversation, Environ: a.environ, Beside: beside,
-		TempBase: a.tempBase(), State: p.dir, Approvals: p.approvals(a), Trust: p.trust(a), Holds: approval.OpenHolds(p.dir), Session: session, Memory: run.OpenMemory(p.dir, id),
+		TempBase: a.tempBase(), State: p.dir, Approvals: p.approvals(a), Trust: p.trust(a), Holds: consent.OpenHolds(p.dir), Session: session, Memory: call.OpenMemory(p.dir, id),
 		Prompter: a.ask(), Launcher: l, Observer: observe.From(a.ctx), Warn: a.out.warn,
 	}, nil
 }
@@ -169,10 +169,10 @@ func (c *runCmd) answers() (map[string]string, error) {
 	for _, s := range c.Answer {
 		id, value, ok := strings.Cut(s, "=")
 		if !ok || id == "" {
-			return nil, exit.Errorf(exit.Usage, "--answer %s is not ID=VALUE\nwrite it like: --answer apply_changes=true", ask.Visible(s))
+			return nil, exit.Errorf(exit.Usage, "--answer %s is not ID=VALUE\nwrite it like: --answer apply_changes=true", show.Visible(s))
 		}
 		if _, twice := answers[id]; twice {
-			return nil, exit.Errorf(exit.Usage, "--answer %s was given twice\nleave one of them out", ask.Visible(id))
+			return nil, exit.Errorf(exit.Usage, "--answer %s was given twice\nleave one of them out", show.Visible(id))
 		}
 		answers[id] = value
 	}
@@ -180,7 +180,7 @@ func (c *runCmd) answers() (map[string]string, error) {
 }
 
 // print shows the report for a person; its error is printed by whoever returns it.
-func (c *runCmd) print(a *app, r *run.Report) {
+func (c *runCmd) print(a *app, r *call.Report) {
 	switch {
 	case r.Outcome.Content != nil:
 		a.out.text(*r.Outcome.Content)
@@ -192,7 +192,7 @@ func (c *runCmd) print(a *app, r *run.Report) {
 	failed := r.Outcome.Type == "error" && r.Outcome.Plain
 	if !failed { // then the message has it
 		a.out.said("the call printed, before it was ended:", r.Output)
-		a.out.said("standard error of "+ask.Visible(r.Tool)+":", r.Stderr)
+		a.out.said("standard error of "+show.Visible(r.Tool)+":", r.Stderr)
 	}
 	switch held := r.Sandbox; {
 	case held == nil || held.Tier == sandbox.TierNone:
@@ -208,14 +208,14 @@ func (c *runCmd) print(a *app, r *run.Report) {
 
 // withheldNote is a line about variables that a failed tool did not get: those that it speaks of, else
 // only that there are some.
-func withheldNote(r *run.Report) string {
+func withheldNote(r *call.Report) string {
 	said := strings.FieldsFunc(r.Outcome.Message+" "+r.Stderr, func(c rune) bool {
 		return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c)
 	})
 	var named []string
 	for _, name := range r.Withheld {
 		if slices.Contains(said, name) {
-			named = append(named, ask.Visible(name))
+			named = append(named, show.Visible(name))
 		}
 	}
 	switch n := len(r.Withheld); {
@@ -227,22 +227,22 @@ func withheldNote(r *run.Report) string {
 	return ""
 }
 
-func (c *runCmd) printPlan(a *app, r *run.Report) {
+func (c *runCmd) printPlan(a *app, r *call.Report) {
 	p := r.Plan
-	a.out.printf("tool         %s (run = %q)\n", ask.Visible(r.Tool), p.Run)
-	a.out.printf("arguments    %s\n", ask.VisibleLine(string(p.Arguments)))
-	a.out.printf("program      %s\n", ask.Visible(p.Program))
+	a.out.printf("tool         %s (run = %q)\n", show.Visible(r.Tool), p.Run)
+	a.out.printf("arguments    %s\n", show.Line(string(p.Arguments)))
+	a.out.printf("program      %s\n", show.Visible(p.Program))
 	for _, arg := range p.Argv[1:] {
-		a.out.printf("             %s\n", ask.Visible(arg))
+		a.out.printf("             %s\n", show.Visible(arg))
 	}
 	if p.Stdin {
 		a.out.printf("             the request goes over standard input\n")
 	}
-	a.out.printf("environment  %s\n", ask.VisibleLine(strings.Join(p.Environment, " ")))
+	a.out.printf("environment  %s\n", show.Line(strings.Join(p.Environment, " ")))
 	a.out.printf("policy       %s\n", r.Policy.Digest)
-	a.out.printf("             see: jphost policy %s\n", ask.Word(r.Tool))
-	a.out.printf("held by      %s\n             see: jphost sandbox plan %s\n", r.Sandbox.Tier, ask.Word(r.Tool))
+	a.out.printf("             see: jphost policy %s\n", show.Word(r.Tool))
+	a.out.printf("held by      %s\n             see: jphost sandbox plan %s\n", r.Sandbox.Tier, show.Word(r.Tool))
 	for _, n := range p.Needs {
-		a.out.printf("needs        %s\n", strings.ReplaceAll(strings.TrimRight(ask.VisibleText(n), "\n"), "\n", "\n             "))
+		a.out.printf("needs        %s\n", strings.ReplaceAll(strings.TrimRight(show.Text(n), "\n"), "\n", "\n             "))
 	}
 }

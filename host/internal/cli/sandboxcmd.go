@@ -9,13 +9,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/call"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/run"
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/baseline"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/cmdline"
@@ -115,14 +115,14 @@ func (g *grants) compile(a *app) (*given, error) {
 	}
 	housed := a.housed()
 	if g.Root == "" && !granting && tooWide(out.root, housed.home()) {
-		return nil, exit.Errorf(exit.Usage, "nothing says what the program may do, and that would be anything in all of %s\nchange into a project, or say it: --ro ., --rw . or --grant", ask.Visible(out.root))
+		return nil, exit.Errorf(exit.Usage, "nothing says what the program may do, and that would be anything in all of %s\nchange into a project, or say it: --ro ., --rw . or --grant", show.Visible(out.root))
 	}
 	if out.limits, err = parseLimits(g.Limit); err != nil {
 		return nil, err
 	}
 	r := policy.Request{
 		RefuseLinks: true, Home: housed.getenv("HOME"), ConfigFile: config.UserGlobalPath(housed.environ),
-		Programs: append(run.OwnPrograms(), g.policyFile()...), Reach: baseline.Reach(out.extra),
+		Programs: append(call.OwnPrograms(), g.policyFile()...), Reach: baseline.Reach(out.extra),
 	}
 	if base, err := state.OS(housed.getenv).Base(); err == nil {
 		r.StateDir = base
@@ -311,14 +311,14 @@ func (out *given) grant(p *jptool.AccessPolicy, f granted) error {
 		_, missing = os.Lstat(abs)
 	}
 	cannot := func(remedy string) error {
-		return exit.Errorf(exit.Usage, "%s %s: nothing can be granted there: %w\n%s", flag, ask.Visible(path), wspath.Bare(missing), remedy)
+		return exit.Errorf(exit.Usage, "%s %s: nothing can be granted there: %w\n%s", flag, show.Visible(path), wspath.Bare(missing), remedy)
 	}
 	if rel, ok := wspath.WithinAbs(filepath.ToSlash(out.root), filepath.ToSlash(abs)); ok {
 		if missing != nil && caps != 0 && !(dir && isDir(filepath.Dir(abs))) {
 			return cannot("name an existing path; a directory that has a slash at its end is made, in one that exists")
 		}
 		if missing != nil && strings.ContainsAny(path, "*?[") {
-			return exit.Errorf(exit.Usage, "%s %s: there is no such path, and a glob is not a path: it would withhold nothing\nname each path, or the directory that they are in", flag, ask.Visible(path))
+			return exit.Errorf(exit.Usage, "%s %s: there is no such path, and a glob is not a path: it would withhold nothing\nname each path, or the directory that they are in", flag, show.Visible(path))
 		}
 		if dir && rel != "" {
 			rel += "/"
@@ -327,16 +327,16 @@ func (out *given) grant(p *jptool.AccessPolicy, f granted) error {
 		return nil
 	}
 	if caps == 0 {
-		return exit.Errorf(exit.Usage, "%s lies outside of %s, where grants only add: nothing can be withheld\nleave the rule out, and grant narrower paths there", ask.Visible(path), ask.Visible(out.root))
+		return exit.Errorf(exit.Usage, "%s lies outside of %s, where grants only add: nothing can be withheld\nleave the rule out, and grant narrower paths there", show.Visible(path), show.Visible(out.root))
 	}
 	if missing != nil {
 		return cannot("name an existing path" + made(dir, abs))
 	}
 	if abs == "/" {
-		return exit.Errorf(exit.Usage, "%s is everything there is: that would be no sandbox\nname the directories that the program needs", ask.Visible(path))
+		return exit.Errorf(exit.Usage, "%s is everything there is: that would be no sandbox\nname the directories that the program needs", show.Visible(path))
 	}
 	if _, ok := wspath.WithinAbs("/proc", filepath.ToSlash(abs)); ok {
-		return exit.Errorf(exit.Usage, "%s shows other processes, and a program has a /proc of its own\nleave it out", ask.Visible(path))
+		return exit.Errorf(exit.Usage, "%s shows other processes, and a program has a /proc of its own\nleave it out", show.Visible(path))
 	}
 	out.extra = append(out.extra, baseline.Extra{Path: filepath.ToSlash(abs), Caps: caps, Origin: "the command line"})
 	return nil
@@ -357,7 +357,7 @@ func made(dir bool, abs string) string {
 	if !dir {
 		return ""
 	}
-	return "; directories are made in the workspace only, so make it before: mkdir -p " + ask.Word(abs)
+	return "; directories are made in the workspace only, so make it before: mkdir -p " + show.Word(abs)
 }
 
 // around is what grants outside of the workspace say of the workspace itself, as the nearest that
@@ -381,7 +381,7 @@ func around(root string, extra []baseline.Extra) jptool.Caps {
 // parseGrant reads path=PATH,CAPABILITY,…; a comma of the path is written `\,`.
 func parseGrant(spec string) (path string, caps jptool.Caps, err error) {
 	usage := func(what string) error {
-		return exit.Errorf(exit.Usage, "--grant %s: %s\nwrite it like: --grant path=src,read,create", ask.Visible(spec), what)
+		return exit.Errorf(exit.Usage, "--grant %s: %s\nwrite it like: --grant path=src,read,create", show.Visible(spec), what)
 	}
 	words := strings.Split(strings.ReplaceAll(spec, `\,`, "\x00"), ",")
 	path, ok := strings.CutPrefix(words[0], "path=")
@@ -405,14 +405,14 @@ func parseLimits(list []string) (sandbox.Limits, error) {
 		key, value, _ := strings.Cut(s, "=")
 		to, ok := map[string]*int64{"memory": &l.Memory, "processes": &l.Processes, "cpu_seconds": &l.CPUSeconds, "file_size": &l.FileSize}[key]
 		if !ok {
-			return l, exit.Errorf(exit.Usage, "--limit %s: there is no limit %s\nknown are memory, processes, cpu_seconds and file_size", ask.Visible(s), ask.Visible(key))
+			return l, exit.Errorf(exit.Usage, "--limit %s: there is no limit %s\nknown are memory, processes, cpu_seconds and file_size", show.Visible(s), show.Visible(key))
 		}
 		n, err := strconv.ParseInt(value, 10, 64)
 		if ok = err == nil; !ok && (key == "memory" || key == "file_size") {
 			n, ok = config.ParseSize(value)
 		}
 		if !ok || n <= 0 {
-			return l, exit.Errorf(exit.Usage, "--limit %s: %s is no amount\nwrite a number, for bytes also a size such as 512MiB", ask.Visible(s), ask.Visible(value))
+			return l, exit.Errorf(exit.Usage, "--limit %s: %s is no amount\nwrite a number, for bytes also a size such as 512MiB", show.Visible(s), show.Visible(value))
 		}
 		*to = n
 	}

@@ -9,14 +9,14 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/call"
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/run"
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/observe"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/cmdline"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -31,7 +31,7 @@ type sandboxExecCmd struct {
 
 	dashed  bool     // -- came before the program
 	file    *os.File // of Report
-	ended   *run.Ended
+	ended   *call.Ended
 	denials []enclose.Denial
 	seen    *enclose.Observed
 }
@@ -109,11 +109,11 @@ func (a *app) program(g *given, argv []string) (p enclose.Program, err error) {
 func notStarted(program string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &exit.Error{Code: 127, Err: fmt.Errorf("%s: there is no such program\ncheck its path; it is relative to the working directory", ask.Visible(program))}
+		return &exit.Error{Code: 127, Err: fmt.Errorf("%s: there is no such program\ncheck its path; it is relative to the working directory", show.Visible(program))}
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EISDIR):
-		return &exit.Error{Code: 126, Err: fmt.Errorf("%s cannot be executed: %w\nif it is a program, make it executable: chmod +x %s", ask.Visible(program), wspath.Bare(err), ask.Word(program))}
+		return &exit.Error{Code: 126, Err: fmt.Errorf("%s cannot be executed: %w\nif it is a program, make it executable: chmod +x %s", show.Visible(program), wspath.Bare(err), show.Word(program))}
 	}
-	return &exit.Error{Code: 127, Err: fmt.Errorf("%s: %w", ask.Visible(program), err)}
+	return &exit.Error{Code: 127, Err: fmt.Errorf("%s: %w", show.Visible(program), err)}
 }
 
 // swallowed is a flag of this command among the arguments of the program, where nobody has said by -- that it is

@@ -8,15 +8,15 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/jptools/jptools/host/internal/approval"
-	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/call"
+	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
-	"github.com/jptools/jptools/host/internal/run"
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/baseline"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -87,7 +87,7 @@ func (c *sandboxExecCmd) hints(a *app, call *enclose.Call, status syscall.WaitSt
 		return
 	}
 	if flag := c.swallowed(); flag != "" {
-		a.out.note(fmt.Sprintf("%s stood after the program, so it was the program's\nwrite the flags of jphost before it: jphost sandbox exec %s … -- %s", flag, flag, ask.Word(c.Command[0])))
+		a.out.note(fmt.Sprintf("%s stood after the program, so it was the program's\nwrite the flags of jphost before it: jphost sandbox exec %s … -- %s", flag, flag, show.Word(c.Command[0])))
 	}
 	if !a.out.errTerminal {
 		return
@@ -103,7 +103,7 @@ func (c *sandboxExecCmd) hints(a *app, call *enclose.Call, status syscall.WaitSt
 // prepare makes a call that can be started: where nothing can be held, the program is not run.
 func (c *sandboxExecCmd) prepare(a *app, g *given, p enclose.Program, s enclose.Settings) (*enclose.Call, error) {
 	if base, err := state.OS(a.housed().getenv).Base(); err == nil {
-		run.OwnDirectories(g.declared, base, a.housed().environ)
+		call.OwnDirectories(g.declared, base, a.housed().environ)
 	}
 	call, err := enclose.Prepare(a.ctx, g.declared, p, s)
 	if refused := (*sandbox.RefusedError)(nil); errors.As(err, &refused) {
@@ -115,7 +115,7 @@ func (c *sandboxExecCmd) prepare(a *app, g *given, p enclose.Program, s enclose.
 	if call.Plan.Tier == sandbox.TierNone {
 		_, end := call.End(a.ctx)
 		why, remedy := s.Machine.Lacks("landlock")
-		return nil, errors.Join(end, c.report(a, call, nil), exit.Errorf(exit.Refused, "%s was not run: nothing can be held here: %s\n%s\nor start it without jphost", ask.Visible(p.Argv[0]), why, remedy))
+		return nil, errors.Join(end, c.report(a, call, nil), exit.Errorf(exit.Refused, "%s was not run: nothing can be held here: %s\n%s\nor start it without jphost", show.Visible(p.Argv[0]), why, remedy))
 	}
 	return call, nil
 }
@@ -138,7 +138,7 @@ func changed(changes []sandbox.Change) error {
 	}
 	text := "this is not as the rules want it:"
 	for _, ch := range changes {
-		text += "\n  " + ask.VisibleLine(ch.String())
+		text += "\n  " + show.Line(ch.String())
 	}
 	return exit.Errorf(exit.Refused, "%s\nnothing was put back; writing calls of tools in this workspace are held until a person has looked: jphost trust accept\nundo what should not be there; what the program is to do, grant: --grant path=PATH,write", text)
 }
@@ -156,9 +156,9 @@ func (a *app) hold(root string, call *enclose.Call, changes []sandbox.Change) er
 	if err != nil {
 		return exit.With(exit.Host, err)
 	}
-	var holds []approval.Hold
+	var holds []consent.Hold
 	for _, ch := range changes {
-		hold := approval.Hold{Reason: ch.What, Tool: "sandbox exec", Was: call.Was(ch)}
+		hold := consent.Hold{Reason: ch.What, Tool: "sandbox exec", Was: call.Was(ch)}
 		if name, inside := wspath.WithinAbs(ws.Root(), ch.Path); inside {
 			hold.Path = cmp.Or(name, ".")
 		} else {
@@ -167,7 +167,7 @@ func (a *app) hold(root string, call *enclose.Call, changes []sandbox.Change) er
 		}
 		holds = append(holds, hold)
 	}
-	return exit.With(exit.Host, approval.OpenHolds(dir).Add(context.WithoutCancel(a.ctx), holds...))
+	return exit.With(exit.Host, consent.OpenHolds(dir).Add(context.WithoutCancel(a.ctx), holds...))
 }
 
 // programStatus ends jphost as the program ended, as shells do.

@@ -3,12 +3,12 @@ package cli
 import (
 	"errors"
 
-	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/host/internal/show"
 )
 
 // prepare prepares what would be started; nothing is made.
@@ -70,10 +70,10 @@ func (c *sandboxPlanCmd) tool(a *app) (d *policy.Declared, p enclose.Program, s 
 	}
 	t, err := a.tool(cfg, c.Tool)
 	if err != nil {
-		return nil, p, s, exit.Errorf(exit.Usage, "%w\na program is written after --: jphost sandbox plan -- %s", err, ask.Word(c.Tool))
+		return nil, p, s, exit.Errorf(exit.Usage, "%w\na program is written after --: jphost sandbox plan -- %s", err, show.Word(c.Tool))
 	}
 	if t.Source.Kind != config.SourceLocal {
-		return nil, p, s, exit.Errorf(exit.Usage, "%s has source %q, and only local tools are started here\nthey are listed by: jphost tools", ask.Visible(t.Name), t.Source.Kind)
+		return nil, p, s, exit.Errorf(exit.Usage, "%s has source %q, and only local tools are started here\nthey are listed by: jphost tools", show.Visible(t.Name), t.Source.Kind)
 	}
 	f, err := a.effective(cfg, t)
 	if err != nil {
@@ -81,7 +81,7 @@ func (c *sandboxPlanCmd) tool(a *app) (d *policy.Declared, p enclose.Program, s 
 	}
 	if f.missing != nil {
 		f.declared.Close()
-		return nil, p, s, exit.Errorf(exit.Usage, "%s: command of %s: %w", t.Command.Origin, ask.Visible(t.Name), f.missing)
+		return nil, p, s, exit.Errorf(exit.Usage, "%s: command of %s: %w", t.Command.Origin, show.Visible(t.Name), f.missing)
 	}
 	return f.declared, f.program, f.settings, nil
 }

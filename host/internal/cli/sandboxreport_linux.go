@@ -11,18 +11,18 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/call"
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/run"
 	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // openReport opens the file of --report before there is a program: afterwards its name may be a
 // symlink that the program made, to a file that only this process may write. One that an earlier
-// program may have left is not followed either. It is emptied: without a report of this call, there
+// program may have left is not followed either. It is emptied: without a report of this held, there
 // is not to be that of another.
 func (c *sandboxExecCmd) openReport(a *app) error {
 	if c.Report == "" {
@@ -41,7 +41,7 @@ func (c *sandboxExecCmd) openReport(a *app) error {
 	}
 	switch {
 	case errors.Is(err, unix.ELOOP):
-		return exit.Errorf(exit.Usage, "--report %s is a symlink, which a program may have put there\nremove it, or name the file that it leads to", ask.Visible(c.Report))
+		return exit.Errorf(exit.Usage, "--report %s is a symlink, which a program may have put there\nremove it, or name the file that it leads to", show.Visible(c.Report))
 	case err != nil:
 		return exit.Errorf(exit.Usage, "--report: %w\nname a file that you may write", err)
 	}
@@ -95,16 +95,16 @@ func isStream(name string) bool {
 }
 
 // report writes what was held to the file of --report.
-func (c *sandboxExecCmd) report(a *app, call *enclose.Call, changes []sandbox.Change) error {
-	if c.file == nil || call == nil {
+func (c *sandboxExecCmd) report(a *app, held *enclose.Call, changes []sandbox.Change) error {
+	if c.file == nil || held == nil {
 		return nil
 	}
-	report := call.Report()
+	report := held.Report()
 	report.Observed, report.Changed = c.seen, changes
 	data, err := json.MarshalIndent(struct {
 		*enclose.Report
 		// Exit is how the program ended; absent if it was not started.
-		Exit    *run.Ended       `json:"exit,omitempty"`
+		Exit    *call.Ended      `json:"exit,omitempty"`
 		Denials []enclose.Denial `json:"denials,omitzero"`
 	}{report, c.ended, c.denials}, "", "  ")
 	if err != nil {
@@ -128,7 +128,7 @@ func (c *sandboxExecCmd) writeReport(data []byte) error {
 		return nil
 	}
 	if at, err := os.Lstat(c.Report); err != nil || !os.SameFile(is, at) {
-		return fmt.Errorf("--report: %s was removed or replaced while the program ran, so there is no report\nname a file where the program may not write", ask.Visible(c.Report))
+		return fmt.Errorf("--report: %s was removed or replaced while the program ran, so there is no report\nname a file where the program may not write", show.Visible(c.Report))
 	}
 	return nil
 }

@@ -12,64 +12,64 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/call"
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
-	"github.com/jptools/jptools/host/internal/run"
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/host/internal/sandbox/observe"
+	"github.com/jptools/jptools/host/internal/show"
 )
 
 // start runs the program to its end, and ends what it leaves behind.
-func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.Program, signals *passed) (syscall.WaitStatus, error) {
+func (c *sandboxExecCmd) start(a *app, held *enclose.Call, g *given, p enclose.Program, signals *passed) (syscall.WaitStatus, error) {
 	// What the program starts and leaves behind becomes a child of this process.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 0, exit.With(exit.Host, err)
 	}
-	ctx := call.Guard(a.ctx)
+	ctx := held.Guard(a.ctx)
 	if err := a.out.flush(); err != nil {
 		return 0, exit.With(exit.Host, err)
 	}
 	cmd := &exec.Cmd{
-		Path: p.Path, Args: p.Argv, Env: call.Env(), Dir: g.cwd, Stdin: a.stdin, Stdout: a.out.stdout, Stderr: a.out.stderr,
+		Path: p.Path, Args: p.Argv, Env: held.Env(), Dir: g.cwd, Stdin: a.stdin, Stdout: a.out.stdout, Stderr: a.out.stderr,
 		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL},
 	}
-	link, err := c.observer(a, call, cmd)
+	link, err := c.observer(a, held, cmd)
 	if err != nil {
 		return 0, exit.With(exit.Host, err)
 	}
 	// The program is killed when the thread that started it ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	fence, err := confine.NewFence(call.Plan)
+	fence, err := confine.NewFence(held.Plan)
 	if err != nil {
 		return 0, exit.With(exit.Host, err)
 	}
 	if len(signals.ends) > 0 { // there was no program that could hear it
 		return 0, exit.Errorf(exit.Interrupted, "interrupted before the program was started")
 	}
-	if call.Plan.Tier == sandbox.TierNamespace {
+	if held.Plan.Tier == sandbox.TierNamespace {
 		signals.listen()
 	}
-	child, err := confine.New().Start(call.Plan, cmd)
+	child, err := confine.New().Start(held.Plan, cmd)
 	if err != nil {
-		return 0, startError(call, p, g, err)
+		return 0, startError(held, p, g, err)
 	}
 	defer child.Close()
-	o := oversee(ctx, call, child, link, signals)
+	o := oversee(ctx, held, child, link, signals)
 	status, err := child.Wait()
 	o.end()
 	if err == nil {
 		e := launch.ExitOf(status)
-		c.ended = &run.Ended{Code: e.Code, Signal: e.Signal}
+		c.ended = &call.Ended{Code: e.Code, Signal: e.Signal}
 	}
 	if !launch.EndDescendants(fence.Signal) && err == nil {
-		err = fmt.Errorf("processes that %s left behind could not be ended: they run as another user, or hang in the kernel", ask.Visible(p.Argv[0]))
+		err = fmt.Errorf("processes that %s left behind could not be ended: they run as another user, or hang in the kernel", show.Visible(p.Argv[0]))
 	}
 	if link != nil {
-		c.refused(a, call, g, link)
+		c.refused(a, held, g, link)
 	}
 	if err == nil {
 		if err := o.ended(); err != nil {
@@ -81,22 +81,22 @@ func (c *sandboxExecCmd) start(a *app, call *enclose.Call, g *given, p enclose.P
 
 // observer has the observer look at the start that follows, and hands its end down. It returns
 // nil where nothing is to be observed, or cannot be, which it says.
-func (c *sandboxExecCmd) observer(a *app, call *enclose.Call, cmd *exec.Cmd) (*observe.Link, error) {
+func (c *sandboxExecCmd) observer(a *app, held *enclose.Call, cmd *exec.Cmd) (*observe.Link, error) {
 	link := observe.From(a.ctx)
 	if link == nil {
 		return nil, nil
 	}
-	if why := call.CanObserve(); why != "" {
+	if why := held.CanObserve(); why != "" {
 		a.out.warn(explainDenials + ": " + why)
 		return nil, nil
 	}
 	cmd.ExtraFiles = []*os.File{link.File()}
-	return link, call.Observe(link)
+	return link, held.Observe(link)
 }
 
 // overseer passes signals on to a program while it runs, and ends it when something says so.
 type overseer struct {
-	ctx     context.Context // ends when the call has to
+	ctx     context.Context // ends when the held has to
 	limit   int64           // of processes; 0 is none
 	init    int             // the sandbox's own process above the program, or 0
 	signals *passed
@@ -106,9 +106,9 @@ type overseer struct {
 }
 
 // oversee begins to; link is nil without an observer.
-func oversee(ctx context.Context, call *enclose.Call, child *confine.Process, link *observe.Link, signals *passed) *overseer {
+func oversee(ctx context.Context, held *enclose.Call, child *confine.Process, link *observe.Link, signals *passed) *overseer {
 	o := &overseer{
-		ctx: ctx, limit: call.Plan.Limits.Processes, signals: signals,
+		ctx: ctx, limit: held.Plan.Limits.Processes, signals: signals,
 		over: make(chan struct{}), crowd: make(chan struct{}, 1),
 	}
 	if child.Init {
@@ -192,7 +192,7 @@ func (o *overseer) lost() (lost *enclose.LostError) {
 	return lost
 }
 
-func startError(call *enclose.Call, p enclose.Program, g *given, err error) error {
+func startError(held *enclose.Call, p enclose.Program, g *given, err error) error {
 	if confine.IsNamespaces(err) || confine.IsChanged(err) {
 		return err
 	}
@@ -204,25 +204,25 @@ func startError(call *enclose.Call, p enclose.Program, g *given, err error) erro
 		if code = 126; execve == unix.ENOENT {
 			code = 127
 		}
-		if len(call.Outside) > 0 && (execve == unix.EACCES || execve == unix.ENOENT) {
+		if len(held.Outside) > 0 && (execve == unix.EACCES || execve == unix.ENOENT) {
 			return exit.Errorf(126, "%s needs %s to start, which is not granted: that a program names it is not enough outside of the system's directories\ngrant it yourself: --ro %s",
-				ask.Visible(p.Argv[0]), ask.Visible(call.Outside[0]), ask.Word(call.Outside[0]))
+				show.Visible(p.Argv[0]), show.Visible(held.Outside[0]), show.Word(held.Outside[0]))
 		}
 	case errors.As(err, &dir):
 		code = 126
-		err = fmt.Errorf("%w\nthe working directory is none that the program sees; start from the workspace: cd %s", err, ask.Word(g.root))
+		err = fmt.Errorf("%w\nthe working directory is none that the program sees; start from the workspace: cd %s", err, show.Word(g.root))
 	}
 	return &exit.Error{Code: code, Err: &launch.StartError{Program: p.Argv[0], Err: err}}
 }
 
 // refused says what the observer saw.
-func (c *sandboxExecCmd) refused(a *app, call *enclose.Call, g *given, link *observe.Link) {
+func (c *sandboxExecCmd) refused(a *app, held *enclose.Call, g *given, link *observe.Link) {
 	advice := enclose.Advice{Flags: c.Policy == ""}
 	if len(c.RO)+len(c.RW)+len(c.Grant) == 0 {
 		advice.Before = "--rw . " // what holds without any
 	}
 	var err error
-	if c.denials, c.seen, err = call.Refused(link, g.declared, advice); err != nil {
+	if c.denials, c.seen, err = held.Refused(link, g.declared, advice); err != nil {
 		a.out.warn(err.Error())
 	} else if !c.Quiet || c.Report == "" {
 		a.denials(c.denials, c.seen, false)

@@ -3,9 +3,9 @@ package cli
 import (
 	"fmt"
 
-	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/call"
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/run"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool/cmdline"
 )
@@ -19,7 +19,7 @@ about places of secrets. Without a session nothing is remembered.`
 }
 
 // memory is what this session remembers.
-func (a *app) memory() (*run.Memory, error) {
+func (a *app) memory() (*call.Memory, error) {
 	p, err := a.open()
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (a *app) memory() (*run.Memory, error) {
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}
-	return run.OpenMemory(p.dir, id), nil
+	return call.OpenMemory(p.dir, id), nil
 }
 
 // Run implements the command.
@@ -42,7 +42,7 @@ func (c *sessionListCmd) Run(a *app) error {
 		return exit.With(exit.Host, err)
 	}
 	if a.out.json {
-		return a.out.value(append([]run.Remembered{}, found...))
+		return a.out.value(append([]call.Remembered{}, found...))
 	}
 	switch {
 	case !m.Remembers():
@@ -53,9 +53,9 @@ func (c *sessionListCmd) Run(a *app) error {
 	for _, r := range found {
 		what := r.On
 		if r.Question != "" {
-			what += " " + ask.Visible(r.Question)
+			what += " " + show.Visible(r.Question)
 		}
-		a.out.printf("%s  %s: %s  (%s)\n", ask.Visible(r.Tool), what, map[bool]string{true: "yes", false: "no"}[r.Yes], r.At.Local().Format("2006-01-02 15:04"))
+		a.out.printf("%s  %s: %s  (%s)\n", show.Visible(r.Tool), what, map[bool]string{true: "yes", false: "no"}[r.Yes], r.At.Local().Format("2006-01-02 15:04"))
 	}
 	return nil
 }

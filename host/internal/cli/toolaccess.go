@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -137,7 +137,7 @@ func (o *accessOf) short() string {
 // print shows the rules that somebody wrote, and the default of files.
 func (o *accessOf) print(a *app) {
 	if o.Error != "" {
-		a.out.printf("\naccess: not known\n  %s\n", strings.ReplaceAll(ask.VisibleText(o.Error), "\n", "\n  "))
+		a.out.printf("\naccess: not known\n  %s\n", strings.ReplaceAll(show.Text(o.Error), "\n", "\n  "))
 		return
 	}
 	by := "enforced by the operating system: " + string(o.Tier)
@@ -146,7 +146,7 @@ func (o *accessOf) print(a *app) {
 	}
 	a.out.printf("\naccess (%s):\n", by)
 	if o.Refused != "" {
-		a.out.printf("  %s\n", ask.VisibleLine(o.Refused))
+		a.out.printf("  %s\n", show.Line(o.Refused))
 	}
 	if !slices.ContainsFunc(o.Rules, func(r ruleOf) bool { return r.Type == "fs" }) {
 		a.out.printf("  all of the workspace\n")
@@ -159,15 +159,15 @@ func (o *accessOf) print(a *app) {
 		if kind == "command" {
 			kind += " " + r.Name
 		}
-		a.out.printf("  %s %s   (%s)\n", ask.VisibleLine(kind), ask.VisibleLine(r.Rule), ask.VisibleLine(r.Origin))
+		a.out.printf("  %s %s   (%s)\n", show.Line(kind), show.Line(r.Rule), show.Line(r.Origin))
 		if r.Declared != "" {
-			a.out.printf("    declared %s\n", ask.VisibleLine(r.Declared))
+			a.out.printf("    declared %s\n", show.Line(r.Declared))
 		}
 		if r.Why != "" {
-			a.out.printf("    %s\n", ask.VisibleLine(r.Why))
+			a.out.printf("    %s\n", show.Line(r.Why))
 		}
 		if r.Remedy != "" {
-			a.out.printf("    %s\n", strings.ReplaceAll(ask.VisibleText(r.Remedy), "\n", "\n    "))
+			a.out.printf("    %s\n", strings.ReplaceAll(show.Text(r.Remedy), "\n", "\n    "))
 		}
 	}
 	a.out.printf("  all of it, with the defaults: jphost policy NAME; why a path is allowed or not: jphost explain NAME CAPABILITY PATH\n")

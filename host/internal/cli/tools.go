@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/schema"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool/cmdline"
 )
 
@@ -119,7 +119,7 @@ func (c *toolsCmd) Run(a *app) error {
 	}
 	width := 4
 	for _, d := range list {
-		width = max(width, len(ask.Visible(d.Name)))
+		width = max(width, len(show.Visible(d.Name)))
 	}
 	for _, d := range list {
 		mode := d.Run
@@ -132,9 +132,9 @@ func (c *toolsCmd) Run(a *app) error {
 		if text == "" {
 			text, _, _ = strings.Cut(strings.TrimSpace(d.Description), "\n")
 		}
-		a.out.printf("%-*s  %-10s  %s\n", width, ask.Visible(d.Name), mode, ask.VisibleLine(text))
+		a.out.printf("%-*s  %-10s  %s\n", width, show.Visible(d.Name), mode, show.Line(text))
 		if d.Access != nil {
-			a.out.printf("%-*s  %-10s  %s\n", width, "", "", ask.VisibleLine(d.Access.short()))
+			a.out.printf("%-*s  %-10s  %s\n", width, "", "", show.Line(d.Access.short()))
 		}
 	}
 	return nil
@@ -146,7 +146,7 @@ func (a *app) names(list []string) error {
 		return a.out.value(list)
 	}
 	for _, name := range list {
-		if ask.Word(name) == name {
+		if show.Word(name) == name {
 			a.out.printf("%s\n", name)
 		}
 	}
@@ -154,13 +154,13 @@ func (a *app) names(list []string) error {
 }
 
 func (a *app) describe(t *config.Tool, d *described) {
-	a.out.printf("%s\n", strings.TrimSuffix(ask.Visible(d.Name)+": "+ask.VisibleLine(d.Summary), ": "))
+	a.out.printf("%s\n", strings.TrimSuffix(show.Visible(d.Name)+": "+show.Line(d.Summary), ": "))
 	if d.Description != "" {
-		a.out.text("\n" + ask.VisibleText(d.Description))
+		a.out.text("\n" + show.Text(d.Description))
 	}
 	a.out.printf("\nsource   %s (%s)\nrun      %s\n", d.Source, d.Origin, d.Run)
 	if len(d.Command) > 0 {
-		a.out.printf("command  %s (%s)\n", ask.VisibleLine(strings.Join(d.Command, " ")), t.Command.Origin)
+		a.out.printf("command  %s (%s)\n", show.Line(strings.Join(d.Command, " ")), t.Command.Origin)
 	}
 	if len(d.Needs) > 0 {
 		a.out.printf("needs    %s\n", strings.Join(d.Needs, ", "))
@@ -179,7 +179,7 @@ func (a *app) describe(t *config.Tool, d *described) {
 		if p.HasDefault {
 			kind += ", default " + written(p.Default)
 		}
-		a.out.printf("  %s (%s)\n", ask.Visible(p.Name), kind)
+		a.out.printf("  %s (%s)\n", show.Visible(p.Name), kind)
 		text := p.Summary
 		if text == "" {
 			text = p.Description
@@ -192,7 +192,7 @@ func (a *app) describe(t *config.Tool, d *described) {
 			text = strings.TrimSpace(text + " One of " + strings.Join(list, ", ") + ".")
 		}
 		if text != "" {
-			a.out.printf("      %s\n", ask.VisibleLine(text))
+			a.out.printf("      %s\n", show.Line(text))
 		}
 	}
 }
@@ -203,7 +203,7 @@ func written(v any) string {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return ask.Visible(fmt.Sprint(v)) // TOML has numbers and times that JSON has not
+		return show.Visible(fmt.Sprint(v)) // TOML has numbers and times that JSON has not
 	}
-	return ask.VisibleLine(strings.TrimSpace(b.String()))
+	return show.Line(strings.TrimSpace(b.String()))
 }

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/approval"
-	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/call"
+	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/run"
+	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool/cmdline"
 )
 
@@ -25,11 +26,11 @@ type trustState struct {
 	Trusted bool   `json:"trusted"`
 	Digest  string `json:"digest,omitempty"`
 	// Settings are those that widen; Difference compares them with what was accepted last.
-	Settings   []approval.Setting `json:"settings"`
-	Difference string             `json:"difference,omitempty"`
-	question   ask.BoolQuestion
-	Holds      []approval.Hold `json:"holds"`
-	HoldsError string          `json:"holds_error,omitempty"`
+	Settings   []consent.Setting `json:"settings"`
+	Difference string            `json:"difference,omitempty"`
+	question   term.BoolQuestion
+	Holds      []consent.Hold `json:"holds"`
+	HoldsError string         `json:"holds_error,omitempty"`
 	// Broken says why the settings cannot be read; then only Holds are known.
 	Broken string `json:"broken,omitempty"`
 	broken error
@@ -40,7 +41,7 @@ func (a *app) trustState() (*place, *trustState, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &trustState{Holds: []approval.Hold{}}
+	s := &trustState{Holds: []consent.Hold{}}
 	cfg, err := a.config()
 	if exit.Of(err) == exit.Usage {
 		s.broken, s.Broken = err, err.Error() // what waits to be looked at may be the reason
@@ -50,17 +51,17 @@ func (a *app) trustState() (*place, *trustState, error) {
 		return nil, nil, err
 	}
 	if len(s.Settings) > 0 {
-		s.Digest = approval.Digest(s.Settings)
+		s.Digest = consent.Digest(s.Settings)
 	} else {
-		s.Settings = []approval.Setting{}
+		s.Settings = []consent.Setting{}
 	}
 	trusted, d, err := p.trust(a).Check(a.ctx, s.Settings)
 	if err != nil {
 		return nil, nil, exit.With(exit.Host, err)
 	}
 	s.Trusted, s.Difference, s.question = trusted, d.String(), d.Question()
-	held := approval.OpenHolds(p.dir)
-	if err := run.SettleHolds(a.ctx, held, p.root); err != nil {
+	held := consent.OpenHolds(p.dir)
+	if err := call.SettleHolds(a.ctx, held, p.root); err != nil {
 		return nil, nil, exit.With(exit.Host, err)
 	}
 	holds, err := held.List()
@@ -90,15 +91,15 @@ func (a *app) printTrust(s *trustState) {
 	case len(s.Settings) == 0:
 		a.out.printf("the settings of this workspace widen nothing\n")
 	case s.Trusted:
-		a.out.printf("these settings of this workspace widen access, and were accepted:\n%s", approval.Diff(nil, s.Settings))
+		a.out.printf("these settings of this workspace widen access, and were accepted:\n%s", consent.Diff(nil, s.Settings))
 	default:
 		a.out.printf("these settings of this workspace widen access, and were not accepted:\n%saccept them with: jphost trust accept\n", s.Difference)
 	}
 	if s.HoldsError != "" {
-		a.out.printf("%s\n", ask.VisibleText(s.HoldsError))
+		a.out.printf("%s\n", show.Text(s.HoldsError))
 	}
 	for _, h := range s.Holds {
-		a.out.printf("held: %s: %s\n", ask.Visible(h.Path), ask.Visible(h.Reason))
+		a.out.printf("held: %s: %s\n", show.Visible(h.Path), show.Visible(h.Reason))
 	}
 }
 
@@ -150,7 +151,7 @@ func (c *trustAcceptCmd) Run(a *app) error {
 		return a.out.result(accepted{Accepted: !s.Trusted, Held: true}, "the settings are accepted; changes that wait to be looked at still hold writing calls: jphost trust accept --yes")
 	}
 	if held {
-		if _, err := approval.OpenHolds(p.dir).Accept(a.ctx); err != nil {
+		if _, err := consent.OpenHolds(p.dir).Accept(a.ctx); err != nil {
 			return exit.With(exit.Host, err)
 		}
 	}
@@ -168,10 +169,10 @@ type accepted struct {
 }
 
 func (a *app) acceptQuestion(s *trustState, held bool) error {
-	q := ask.BoolQuestion{Prompt: "Let writing calls go on?", Default: ask.No()}
+	q := term.BoolQuestion{Prompt: "Let writing calls go on?", Default: term.No()}
 	if !s.Trusted {
 		q = s.question
-		if !q.Whole() && ask.Absent(a.ask()) == nil {
+		if !q.Whole() && term.Absent(a.ask()) == nil {
 			return exit.Errorf(exit.Refused, "the settings are too many to be shown in a question\nlook at them with: jphost trust show\nand then: jphost trust accept --digest %s", s.Digest)
 		}
 		if held {
@@ -180,15 +181,15 @@ func (a *app) acceptQuestion(s *trustState, held bool) error {
 	}
 	body := ""
 	for _, h := range s.Holds {
-		body += fmt.Sprintf("held: %s: %s\n", ask.Visible(h.Path), ask.Visible(h.Reason))
+		body += fmt.Sprintf("held: %s: %s\n", show.Visible(h.Path), show.Visible(h.Reason))
 	}
 	if s.HoldsError != "" {
-		body += ask.VisibleText(s.HoldsError) + "\n"
+		body += show.Text(s.HoldsError) + "\n"
 	}
-	q.Then = append(q.Then, ask.Message{Body: body})
+	q.Then = append(q.Then, term.Message{Body: body})
 	answer, err := a.ask().Bool(a.ctx, q)
 	switch {
-	case errors.Is(err, ask.ErrNoTerminal):
+	case errors.Is(err, term.ErrNoTerminal):
 		how := "--yes" // for what is held back
 		if !s.Trusted {
 			how = "--digest " + s.Digest

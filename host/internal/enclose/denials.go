@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/observe"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -48,9 +48,9 @@ type Denial struct {
 // String is the denial in one line, and a second one with the remedy; names are made visible.
 func (e *Denial) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s: %s", e.Operation, ask.Visible(e.Path+e.Address), ask.VisibleLine(e.Reason))
+	fmt.Fprintf(&b, "%s %s: %s", e.Operation, show.Visible(e.Path+e.Address), show.Line(e.Reason))
 	if e.NearestGrant != "" {
-		fmt.Fprintf(&b, " (nearest grant: %s)", ask.Visible(e.NearestGrant))
+		fmt.Fprintf(&b, " (nearest grant: %s)", show.Visible(e.NearestGrant))
 	}
 	if e.Times > 1 {
 		fmt.Fprintf(&b, " [%d times]", e.Times)
@@ -59,7 +59,7 @@ func (e *Denial) String() string {
 		fmt.Fprintf(&b, " [and %d more calls in its directory]", e.Beside)
 	}
 	if e.Remedy != "" {
-		b.WriteString("\n  " + ask.VisibleLine(e.Remedy))
+		b.WriteString("\n  " + show.Line(e.Remedy))
 	}
 	return b.String()
 }
@@ -318,5 +318,5 @@ func together(list []Denial, home string) {
 // grant is the flag that grants caps besides reading.
 func (a Advice) grant(p string, caps jptool.Caps) string {
 	p = strings.ReplaceAll(p, ",", `\,`)
-	return fmt.Sprintf("add %s--grant %s", a.Before, ask.Visible("path="+p+","+strings.Join((caps|jptool.Read).Names(), ",")))
+	return fmt.Sprintf("add %s--grant %s", a.Before, show.Visible("path="+p+","+strings.Join((caps|jptool.Read).Names(), ",")))
 }

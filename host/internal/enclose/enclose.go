@@ -15,12 +15,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/private"
 	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/baseline"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -307,7 +307,7 @@ type LostError struct {
 
 // Error names the path and says what happened.
 func (e *LostError) Error() string {
-	name := ask.Visible(e.Name)
+	name := show.Visible(e.Name)
 	switch {
 	case e.Kind == sandbox.Appeared:
 		return "the call was ended: " + name + " appeared, where nothing may be created"
@@ -378,7 +378,7 @@ func (c *Call) granted(at string) (caps jptool.Caps) {
 // Say is a change for people and models: a path that a rule could not name is not shown.
 func (c *Call) Say(ch sandbox.Change) string {
 	ch.Path, _ = c.Name(ch.Path)
-	return ask.VisibleLine(ch.String())
+	return show.Line(ch.String())
 }
 
 // Name is a path as rules write it, for people and models. It reports whether there is such a name: what
@@ -444,7 +444,7 @@ func (c *Call) Touched() string {
 	var names []string
 	for _, p := range c.before.Touched() {
 		name, _ := c.Name(p)
-		names = append(names, ask.Visible(name))
+		names = append(names, show.Visible(name))
 	}
 	if len(names) == 0 {
 		return ""

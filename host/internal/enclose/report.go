@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -124,24 +124,24 @@ func (c *Call) narrowed(all string) []string {
 }
 
 func became(n *sandbox.Narrowing) string {
-	return fmt.Sprintf("%s became %s", ask.VisibleLine(n.Rule), ask.VisibleLine(n.Became))
+	return fmt.Sprintf("%s became %s", show.Line(n.Rule), show.Line(n.Became))
 }
 
 func words(rule, what, why, remedy string) string {
 	var b strings.Builder
-	b.WriteString(ask.VisibleLine(rule))
+	b.WriteString(show.Line(rule))
 	if rule != "" && what != "" {
 		b.WriteString(": ")
 	}
-	b.WriteString(ask.VisibleLine(what))
+	b.WriteString(show.Line(what))
 	// What somebody else's error says after its first line is more than fits between brackets.
 	why, more, _ := strings.Cut(why, "\n")
 	if why != "" {
-		b.WriteString(" (" + ask.VisibleLine(why) + ")")
+		b.WriteString(" (" + show.Line(why) + ")")
 	}
 	for _, text := range []string{more, remedy} {
 		if text != "" {
-			b.WriteString("\n  " + strings.ReplaceAll(ask.VisibleText(text), "\n", "\n  "))
+			b.WriteString("\n  " + strings.ReplaceAll(show.Text(text), "\n", "\n  "))
 		}
 	}
 	return b.String()
@@ -171,7 +171,7 @@ func (p *Profile) String() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("tier      %s (Landlock %d)", p.Tier, p.ABI)
-	line("program   %s", ask.Visible(p.Program))
+	line("program   %s", show.Visible(p.Program))
 	part := func(title string, n int) {
 		if n > 0 {
 			line("\n%s", title)
@@ -189,12 +189,12 @@ func (p *Profile) String() string {
 	}
 	var list [][2]string
 	for _, r := range p.Rules {
-		list = append(list, [2]string{ask.VisibleLine(r.Rule), ask.VisibleLine(r.EnforcedBy)})
+		list = append(list, [2]string{show.Line(r.Rule), show.Line(r.EnforcedBy)})
 	}
 	rows("rules", list)
 	part("narrowed", len(p.Narrowed))
 	for _, n := range p.Narrowed {
-		line("  %s", strings.ReplaceAll(fmt.Sprintf("%s became %s", ask.VisibleLine(n.Rule), words(n.Became, "", n.Why, n.Remedy)), "\n", "\n  "))
+		line("  %s", strings.ReplaceAll(fmt.Sprintf("%s became %s", show.Line(n.Rule), words(n.Became, "", n.Why, n.Remedy)), "\n", "\n  "))
 	}
 	part("not enforced by the operating system", len(p.NotEnforced))
 	for _, n := range p.NotEnforced {
@@ -202,39 +202,39 @@ func (p *Profile) String() string {
 	}
 	part("directories made for the call", len(p.Made))
 	for _, name := range p.Made {
-		line("  %s", ask.Visible(name))
+		line("  %s", show.Visible(name))
 	}
 	part("trees", len(p.Plan.Trees))
 	for _, n := range p.Plan.Trees {
-		line("  %s", ask.Visible(n.Path))
+		line("  %s", show.Visible(n.Path))
 	}
 	list = nil
 	for _, g := range p.Plan.Grants {
-		list = append(list, [2]string{ask.Visible(g.Path), g.Caps.String()})
+		list = append(list, [2]string{show.Visible(g.Path), g.Caps.String()})
 	}
 	for _, g := range p.Plan.Runtime {
 		what := g.Caps.String()
 		if g.Kind == sandbox.Link {
 			what = "the link"
 		}
-		list = append(list, [2]string{ask.Visible(g.Path), what + " (runtime)"})
+		list = append(list, [2]string{show.Visible(g.Path), what + " (runtime)"})
 	}
 	rows("grants", list)
 	list = nil
 	for _, c := range p.Plan.Covers {
-		list = append(list, [2]string{ask.Visible(c.Path), cover(c)})
+		list = append(list, [2]string{show.Visible(c.Path), cover(c)})
 	}
 	for _, n := range p.Plan.Pins {
-		list = append(list, [2]string{ask.Visible(n.Path), "kept in place"})
+		list = append(list, [2]string{show.Visible(n.Path), "kept in place"})
 	}
 	rows("mounts", list)
 	list = nil
 	for _, c := range p.After {
-		list = append(list, [2]string{ask.Visible(c.Path), fmt.Sprint(c.Want)})
+		list = append(list, [2]string{show.Visible(c.Path), fmt.Sprint(c.Want)})
 	}
 	rows("compared after the call", list)
 	if p.Plan.Temp != "" {
-		line("\nprivate directory  %s", ask.Visible(p.Plan.Temp))
+		line("\nprivate directory  %s", show.Visible(p.Plan.Temp))
 	}
 	return b.String()
 }

@@ -9,14 +9,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/approval"
-	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // Env is what applying needs.
 type Env struct {
-	Store *approval.Store
+	Store *consent.Store
 	// Persist stores the delta in the conversation, as the last step; nil stores nothing.
 	Persist func(context.Context, ConversationDelta) error
 	// Look looks at the workspace again; nil is the real file system.
@@ -29,7 +30,7 @@ var ErrDeclined = errors.New("not mounted")
 // Confirm asks for the confirmations. shown is an earlier plan of the same batch that a person agreed to, or nil:
 // what that has showed already, with the same links, is not asked again. The caller holds no lock,
 // since a person takes their time, and makes the plan again before it applies it (see [Plan.Confirmed]).
-func (p *Plan) Confirm(ctx context.Context, prompter ask.Prompter, shown *Plan) error {
+func (p *Plan) Confirm(ctx context.Context, prompter term.Prompter, shown *Plan) error {
 	for _, c := range p.confirm {
 		if p.showed(shown, c) {
 			continue
@@ -87,7 +88,7 @@ func (p *Plan) Apply(ctx context.Context, env Env) (err error) {
 			continue
 		}
 		if err := p.make(root, l, &undo); err != nil {
-			return fmt.Errorf("mounting %s: %w", ask.Visible(l.Path.String()), err)
+			return fmt.Errorf("mounting %s: %w", show.Visible(l.Path.String()), err)
 		}
 	}
 	// The links, old and new, must lead where they are approved to.
@@ -111,10 +112,10 @@ func (p *Plan) Apply(ctx context.Context, env Env) (err error) {
 	return nil
 }
 
-func confirm(ctx context.Context, p ask.Prompter, c Confirmation) error {
+func confirm(ctx context.Context, p term.Prompter, c Confirmation) error {
 	answer, err := p.Bool(ctx, c.Question())
 	switch {
-	case errors.Is(err, ask.ErrNoTerminal):
+	case errors.Is(err, term.ErrNoTerminal):
 		return fmt.Errorf("%w: %s needs a confirmation (%s), and %w\n%s", ErrDeclined, visibleList(c.Paths), c.Reason, err, c.Remedy)
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrDeclined, err)
@@ -127,13 +128,13 @@ func confirm(ctx context.Context, p ask.Prompter, c Confirmation) error {
 func visibleList(paths []string) string {
 	shown := make([]string, len(paths))
 	for i, p := range paths {
-		shown[i] = ask.Visible(p)
+		shown[i] = show.Visible(p)
 	}
 	return strings.Join(shown, ", ")
 }
 
 func changed(l Link) error {
-	return fmt.Errorf("mounting %s: the workspace or the target changed in the meantime\nlook at it and try again", ask.Visible(l.Path.String()))
+	return fmt.Errorf("mounting %s: the workspace or the target changed in the meantime\nlook at it and try again", show.Visible(l.Path.String()))
 }
 
 // verify compares the facts with those the plan was made from.
@@ -165,7 +166,7 @@ func (p *Plan) make(root *wspath.Dir, l Link, undo *undoList) error {
 		dir := parent[:i]
 		err := root.Mkdir(dir, 0o777)
 		if err == nil {
-			undo.add(ask.Visible(dir), func() error { return root.RemoveDir(dir) })
+			undo.add(show.Visible(dir), func() error { return root.RemoveDir(dir) })
 		} else if !errors.Is(err, fs.ErrExist) {
 			return err
 		}
@@ -174,7 +175,7 @@ func (p *Plan) make(root *wspath.Dir, l Link, undo *undoList) error {
 	if err := makeLink(root, p.root, text, l); err != nil {
 		return err
 	}
-	undo.add(ask.Visible(l.Path.String()), func() error { return removeLink(root, p.root, l.Path.Slash(), text) })
+	undo.add(show.Visible(l.Path.String()), func() error { return removeLink(root, p.root, l.Path.Slash(), text) })
 	return nil
 }
 

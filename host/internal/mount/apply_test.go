@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jptools/jptools/host/internal/approval"
-	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/disk"
 	"github.com/jptools/jptools/host/internal/state/statetest"
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
 )
@@ -58,8 +58,8 @@ func TestMount(t *testing.T) {
 }
 
 func TestNothingIsDoneWithoutConfirmation(t *testing.T) {
-	for name, p := range map[string]ask.Prompter{
-		"no terminal": ask.None{}, "declined": &person{}, "cancelled": &person{err: ask.ErrCancelled},
+	for name, p := range map[string]term.Prompter{
+		"no terminal": term.None{}, "declined": &person{}, "cancelled": &person{err: term.ErrCancelled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil)
@@ -147,7 +147,7 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil)
-			_, err := w.store.Record(ctx, approval.Binding{RulePath: "kept", Target: "/kept"})
+			_, err := w.store.Record(ctx, consent.Binding{RulePath: "kept", Target: "/kept"})
 			must(t, err)
 			before := strings.Split(w.tree(t), "\n")
 			p := w.plan(t, specs...)

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/approval"
-	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -38,26 +39,26 @@ type Confirmation struct {
 }
 
 // Question is the confirmation as a prompt; an empty answer is no.
-func (c Confirmation) Question() ask.BoolQuestion {
-	return ask.BoolQuestion{Message: ask.Message{Body: c.Body}, Prompt: c.Prompt, Default: ask.No()}
+func (c Confirmation) Question() term.BoolQuestion {
+	return term.BoolQuestion{Message: term.Message{Body: c.Body}, Prompt: c.Prompt, Default: term.No()}
 }
 
 func (pl *planner) confirmations() {
 	pl.confirmScope()
 	for _, l := range pl.p.links {
 		path := l.Path.Slash()
-		b := approval.Binding{RulePath: path, Target: l.Target}
+		b := consent.Binding{RulePath: path, Target: l.Target}
 		was := pl.req.decision(b)
-		if was.Verdict == approval.Retargeted {
-			q := approval.Question(approval.Request{Binding: b}, was)
+		if was.Verdict == consent.Retargeted {
+			q := consent.Question(consent.Request{Binding: b}, was)
 			pl.p.confirm = append(pl.p.confirm, Confirmation{
 				Retarget,
 				[]string{path},
 				q.Body, q.Prompt,
-				"revoke the old target first: jphost approvals revoke " + ask.Word(path),
+				"revoke the old target first: jphost approvals revoke " + show.Word(path),
 			})
 		}
-		if l.Exists && was.Verdict == approval.Approved && len(pl.gains[path]) == 0 {
+		if l.Exists && was.Verdict == consent.Approved && len(pl.gains[path]) == 0 {
 			continue // nothing new about it
 		}
 		pl.confirmTarget(l)
@@ -71,21 +72,21 @@ func (pl *planner) confirmScope() {
 		var tools []string
 		for _, g := range pl.gains[l.Path.Slash()] {
 			if !g.scoped {
-				tools = append(tools, ask.Visible(g.tool))
+				tools = append(tools, show.Visible(g.tool))
 			}
 		}
 		if len(tools) == 0 {
 			continue
 		}
 		paths = append(paths, l.Path.Slash())
-		fmt.Fprintf(&b, "  %s → %s\n    read: %s\n", ask.Visible(l.Path.String()), ask.Visible(l.Target), strings.Join(tools, ", "))
+		fmt.Fprintf(&b, "  %s → %s\n    read: %s\n", show.Visible(l.Path.String()), show.Visible(l.Target), strings.Join(tools, ", "))
 	}
 	if len(paths) == 0 {
 		return
 	}
 	pl.p.confirm = append(pl.p.confirm, Confirmation{
 		ToolScope, paths,
-		"This mounts for every enabled local tool:\n\n" + b.String() + "\n", "Grant " + ask.Name(paths[0]) + more(len(paths)-1) + " to all of them?",
+		"This mounts for every enabled local tool:\n\n" + b.String() + "\n", "Grant " + show.Name(paths[0]) + more(len(paths)-1) + " to all of them?",
 		"name the tool instead, once for each: TOOL:NAME=PATH",
 	})
 }
@@ -106,19 +107,19 @@ func (pl *planner) confirmTarget(l Link) {
 			mode = "read and change"
 		}
 	}
-	head := fmt.Sprintf("  %s → %s\n\n", ask.Visible(l.Path.String()), ask.Visible(l.Target))
+	head := fmt.Sprintf("  %s → %s\n\n", show.Visible(l.Path.String()), show.Visible(l.Target))
 	if what := pl.broad(l.Target); what != "" {
 		pl.p.confirm = append(pl.p.confirm, Confirmation{
 			Broad,
 			[]string{path},
-			head + "The target is " + what + ". Tools could " + mode + " everything in it.\n\n", "Mount all of " + ask.Name(l.Target) + "?", remedy,
+			head + "The target is " + what + ". Tools could " + mode + " everything in it.\n\n", "Mount all of " + show.Name(l.Target) + "?", remedy,
 		})
 	}
 	if found := pl.sensitive(l.Target); len(found) > 0 {
 		pl.p.confirm = append(pl.p.confirm, Confirmation{
 			Sensitive,
 			[]string{path},
-			head + "Tools could " + mode + ":\n" + strings.Join(found, "") + "\n", "Mount " + ask.Name(l.Target) + " all the same?", remedy,
+			head + "Tools could " + mode + ":\n" + strings.Join(found, "") + "\n", "Mount " + show.Name(l.Target) + " all the same?", remedy,
 		})
 	}
 }
@@ -244,7 +245,7 @@ func (pl *planner) sensitive(target string) []string {
 		_, holds := wspath.WithinAbs(target, t.Abs)
 		if in || holds {
 			seen[t.Abs] = true
-			found = append(found, fmt.Sprintf("  %s (%s)\n", ask.Visible(abs), s.what))
+			found = append(found, fmt.Sprintf("  %s (%s)\n", show.Visible(abs), s.what))
 		}
 	}
 	return found

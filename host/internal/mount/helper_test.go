@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jptools/jptools/host/internal/approval"
-	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/disk"
 	"github.com/jptools/jptools/host/internal/state/statetest"
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -20,19 +20,19 @@ var ctx = context.Background()
 
 // person answers every confirmation, after doing something.
 type person struct {
-	ask.None
+	term.None
 	yes   bool
 	err   error
 	first func()
 	asked int
 }
 
-func (p *person) Bool(context.Context, ask.BoolQuestion) (ask.BoolAnswer, error) {
+func (p *person) Bool(context.Context, term.BoolQuestion) (term.BoolAnswer, error) {
 	p.asked++
 	if p.first != nil {
 		p.first()
 	}
-	return ask.BoolAnswer{Yes: p.yes}, p.err
+	return term.BoolAnswer{Yes: p.yes}, p.err
 }
 
 // hook looks at the real system and does something before the n-th look at an entry.
@@ -60,11 +60,11 @@ func (h *hook) Entry(rel wspath.Rel) (Entry, error) {
 type world struct {
 	home  string
 	req   Request
-	store *approval.Store
+	store *consent.Store
 	delta ConversationDelta
 	env   Env
 
-	prompter ask.Prompter
+	prompter term.Prompter
 }
 
 // apply asks for what the plan wants confirmed, and applies it.
@@ -80,8 +80,8 @@ func newWorld(t testing.TB, fsys disk.FS) *world {
 	w := &world{home: base(t)}
 	w.req = req(w.home)
 	dir := statetest.Dir(t, w.home, fsys)
-	w.store = approval.OpenStore(dir, func(s string) { t.Error(s) })
-	w.prompter = ask.None{}
+	w.store = consent.OpenStore(dir, func(s string) { t.Error(s) })
+	w.prompter = term.None{}
 	w.env = Env{Store: w.store, Persist: func(_ context.Context, d ConversationDelta) error {
 		w.delta.Add(d)
 		return nil

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/approval"
-	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -34,8 +34,8 @@ type Request struct {
 	// holds. Only removals need them.
 	Below  map[string][]jptool.FsRule
 	Stored ConversationDelta
-	// Approved looks a binding up; [approval.Store.Snapshot] gives one.
-	Approved func(approval.Binding) approval.Decision
+	// Approved looks a binding up; [consent.Store.Snapshot] gives one.
+	Approved func(consent.Binding) consent.Decision
 	// Look tells facts.
 	Look Looker
 	// Follow resolves an absolute path, and is an error if it leads through a symlink that others than the
@@ -61,7 +61,7 @@ type Plan struct {
 	root  string
 	links []Link // each once
 	// bindings are the approvals to seed; those that are stored already are left out.
-	bindings []approval.Binding
+	bindings []consent.Binding
 	// delta is what the conversation is to remember.
 	delta ConversationDelta
 	// confirm is what a person must agree to first, in order.
@@ -107,7 +107,7 @@ func NewPlan(specs []Spec, req Request) (*Plan, error) {
 	})
 	for _, s := range ordered {
 		if err := pl.add(s); err != nil {
-			return nil, fmt.Errorf("%s: %w", ask.Visible(s.String()), err)
+			return nil, fmt.Errorf("%s: %w", show.Visible(s.String()), err)
 		}
 	}
 	if err := pl.nested(); err != nil {
@@ -176,7 +176,7 @@ func (pl *planner) add(s Spec) error {
 	case at < 0:
 		pl.p.links = append(pl.p.links, link)
 	case pl.p.links[at].Target != link.Target:
-		return fmt.Errorf("%s is mounted twice in one command, with different targets\nchoose another name for one of them", ask.Visible(link.Path.String()))
+		return fmt.Errorf("%s is mounted twice in one command, with different targets\nchoose another name for one of them", show.Visible(link.Path.String()))
 	}
 	for _, tool := range tools {
 		w := want{tool, link.Path.Slash(), s.mode, s.tool != ""}
@@ -198,9 +198,9 @@ func (r Request) scope(s Spec) ([]string, error) {
 		return []string{s.tool}, nil
 	}
 	if why := r.NotMountable[s.tool]; why != "" {
-		return nil, fmt.Errorf("%s cannot have mounts: %s\nthe enabled local tools are: %s", ask.Visible(s.tool), why, strings.Join(r.Tools, ", "))
+		return nil, fmt.Errorf("%s cannot have mounts: %s\nthe enabled local tools are: %s", show.Visible(s.tool), why, strings.Join(r.Tools, ", "))
 	}
-	return nil, fmt.Errorf("there is no tool %s\nthe enabled local tools are: %s", ask.Visible(s.tool), strings.Join(r.Tools, ", "))
+	return nil, fmt.Errorf("there is no tool %s\nthe enabled local tools are: %s", show.Visible(s.tool), strings.Join(r.Tools, ", "))
 }
 
 func (pl *planner) link(s Spec) (Link, error) {
@@ -215,22 +215,22 @@ func (pl *planner) link(s Spec) (Link, error) {
 	}
 	e, err := req.Look.Entry(name)
 	if err != nil {
-		return Link{}, fmt.Errorf("the link cannot be made at %s: %w\nchoose a place in a directory of the workspace itself", ask.Visible(name.String()), err)
+		return Link{}, fmt.Errorf("the link cannot be made at %s: %w\nchoose a place in a directory of the workspace itself", show.Visible(name.String()), err)
 	}
 	if err := pl.place(e.Path); err != nil {
 		return Link{}, err
 	}
 	l := Link{Path: e.Path, Target: target.Abs, Dir: target.Dir}
-	shown := ask.Visible(e.Path.String())
+	shown := show.Visible(e.Path.String())
 	switch {
 	case e.Kind == Other:
 		return Link{}, fmt.Errorf("%s exists and is no symlink\nmove it away, or choose another name", shown)
 	case e.Kind == Symlink && e.Target != target.Abs:
 		where := "nowhere"
 		if e.Target != "" {
-			where = ask.Visible(e.Target)
+			where = show.Visible(e.Target)
 		}
-		return Link{}, fmt.Errorf("%s is a symlink already and leads to %s\ntake it away with: jphost unmount %s (or rm), or choose another name", shown, where, ask.Word(e.Path.String()))
+		return Link{}, fmt.Errorf("%s is a symlink already and leads to %s\ntake it away with: jphost unmount %s (or rm), or choose another name", shown, where, show.Word(e.Path.String()))
 	case e.Kind == Symlink:
 		l.Exists = true
 	}
@@ -243,12 +243,12 @@ func (pl *planner) place(at wspath.Rel) error {
 		return errors.New("its name is the workspace root itself\nchoose a name below it, such as fork")
 	}
 	if err := notReserved(at); err != nil {
-		return fmt.Errorf("%s is not a place for a mount: %w\nchoose another place, such as fork", ask.Visible(at.String()), err)
+		return fmt.Errorf("%s is not a place for a mount: %w\nchoose another place, such as fork", show.Visible(at.String()), err)
 	}
 	if pl.req.State != "" {
 		abs := wspath.JoinSlash(strings.TrimSuffix(pl.req.Root, "/"), at.Slash())
 		if _, ok := wspath.WithinAbs(pl.req.State, abs); ok {
-			return fmt.Errorf("%s holds the host's own state\nchoose another place, such as fork", ask.Visible(at.String()))
+			return fmt.Errorf("%s holds the host's own state\nchoose another place, such as fork", show.Visible(at.String()))
 		}
 	}
 	return nil
@@ -258,7 +258,7 @@ func (pl *planner) place(at wspath.Rel) error {
 // current directory.
 func (pl *planner) target(s Spec) (Target, error) {
 	req, p := &pl.req, filepath.ToSlash(s.path)
-	shown := ask.Visible(s.path)
+	shown := show.Visible(s.path)
 	switch {
 	case p == "~" || strings.HasPrefix(p, "~/"):
 		if pl.home == "" {
@@ -285,7 +285,7 @@ func (pl *planner) target(s Spec) (Target, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		help := "create it first, or correct the path"
 		if i := strings.LastIndexByte(p, ':'); i > 0 && !strings.Contains(p[i:], "/") {
-			help += "; the modes are :ro and :rw, not " + ask.Visible(p[i:])
+			help += "; the modes are :ro and :rw, not " + show.Visible(p[i:])
 		}
 		return Target{}, fmt.Errorf("the target %s does not exist\n%s", shown, help)
 	case err != nil:
@@ -295,7 +295,7 @@ func (pl *planner) target(s Spec) (Target, error) {
 	}
 	if rest, ok := wspath.WithinAbs(req.Root, t.Abs); ok {
 		rest = path.Join(".", rest)
-		return Target{}, fmt.Errorf("the target %s is inside the workspace, at %s\nno mount is needed: grant it with a rule on that path in access.fs", shown, ask.Visible(rest))
+		return Target{}, fmt.Errorf("the target %s is inside the workspace, at %s\nno mount is needed: grant it with a rule on that path in access.fs", shown, show.Visible(rest))
 	}
 	if req.State != "" {
 		if _, ok := wspath.WithinAbs(req.State, t.Abs); ok {
@@ -310,7 +310,7 @@ func (pl *planner) nested() error {
 	for _, a := range pl.p.links {
 		for _, b := range pl.p.links {
 			if _, ok := wspath.Within(a.Path.Slash(), b.Path.Slash()); ok && a.Path != b.Path {
-				return fmt.Errorf("%s lies below %s, which becomes a link out of the workspace\nchoose names side by side", ask.Visible(b.Path.String()), ask.Visible(a.Path.String()))
+				return fmt.Errorf("%s lies below %s, which becomes a link out of the workspace\nchoose names side by side", show.Visible(b.Path.String()), show.Visible(a.Path.String()))
 			}
 		}
 	}
@@ -319,16 +319,16 @@ func (pl *planner) nested() error {
 
 func (pl *planner) approvals() {
 	for _, l := range pl.p.links {
-		b := approval.Binding{RulePath: l.Path.Slash(), Target: l.Target}
-		if pl.req.decision(b).Verdict != approval.Approved {
+		b := consent.Binding{RulePath: l.Path.Slash(), Target: l.Target}
+		if pl.req.decision(b).Verdict != consent.Approved {
 			pl.p.bindings = append(pl.p.bindings, b)
 		}
 	}
 }
 
-func (r Request) decision(b approval.Binding) approval.Decision {
+func (r Request) decision(b consent.Binding) consent.Decision {
 	if r.Approved == nil {
-		return approval.Decision{}
+		return consent.Decision{}
 	}
 	return r.Approved(b)
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jptools/jptools/host/internal/approval"
+	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
 )
@@ -215,8 +215,8 @@ func TestPlanIsIdempotent(t *testing.T) {
 	if err := os.Symlink(home+"/code/x", home+"/ws/fork"); err != nil {
 		t.Fatal(err)
 	}
-	r.Approved = func(approval.Binding) approval.Decision {
-		return approval.Decision{Verdict: approval.Approved}
+	r.Approved = func(consent.Binding) consent.Decision {
+		return consent.Decision{Verdict: consent.Approved}
 	}
 	if p := plan(t, r, "fork=~/code/x", "fs_modify_file:fork=~/code/x:rw"); !p.Empty() || len(p.confirm) > 0 {
 		t.Errorf("after applying: %+v, %+v", shown(p.delta), p.confirm)
@@ -279,11 +279,11 @@ func TestOverlapAgreesWithTheCompiler(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := req(home)
-	r.Approved = func(b approval.Binding) approval.Decision {
+	r.Approved = func(b consent.Binding) consent.Decision {
 		if b.RulePath == "old" {
-			return approval.Decision{Verdict: approval.Approved}
+			return consent.Decision{Verdict: consent.Approved}
 		}
-		return approval.Decision{}
+		return consent.Decision{}
 	}
 	r.Rules["fs_modify_file"] = []jptool.FsRule{jptooltest.Mount("old", home+"/code/x", "read")}
 	if _, err := NewPlan(parse(t, "fs_modify_file:new=~/code:rw"), r); err == nil || !strings.Contains(err.Error(), "the same files with different rights") {
@@ -340,8 +340,8 @@ func TestConfirmations(t *testing.T) {
 func TestRetargetNeedsConfirmation(t *testing.T) {
 	home := base(t)
 	r := req(home)
-	r.Approved = func(b approval.Binding) approval.Decision {
-		return approval.Decision{Verdict: approval.Retargeted, Previous: home + "/code/y"}
+	r.Approved = func(b consent.Binding) consent.Decision {
+		return consent.Decision{Verdict: consent.Retargeted, Previous: home + "/code/y"}
 	}
 	c := plan(t, r, "fs_read_file:fork=~/code/x").confirm
 	want := "Symlink `fork` retargeted:\n  was: " + home + "/code/y\n  now: " + home + "/code/x\n"

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -135,7 +135,7 @@ func (r Request) mounted(name string, mounts map[string]bool) (string, error) {
 	if list := visibleList(slices.Sorted(maps.Keys(mounts))); list != "" {
 		there = "the mounts are: " + list
 	}
-	return "", fmt.Errorf("%s: no external rule names it\n%s", ask.Visible(name), there)
+	return "", fmt.Errorf("%s: no external rule names it\n%s", show.Visible(name), there)
 }
 
 // Removed is what became of one mount's link.
@@ -178,7 +178,7 @@ func (r *Removal) Apply(ctx context.Context, env Env) ([]Removed, error) {
 		res := Removed{Path: path.Slash(), Frozen: r.frozen[path.Slash()]}
 		res.Note = r.unlink(env.Look, root, path)
 		if res.Unlinked = res.Note == ""; !res.Unlinked && res.Note != gone {
-			failed = append(failed, ask.Visible(path.String())+": "+res.Note)
+			failed = append(failed, show.Visible(path.String())+": "+res.Note)
 		}
 		done = append(done, res)
 	}

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/jptools/jptools/host/internal/approval"
-	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -98,7 +98,7 @@ func (pl *planner) overlap(tool string, have, added []jptool.FsRule) error {
 			continue
 		}
 		e, err := pl.req.Look.Entry(rel)
-		if err != nil || e.Target == "" || pl.req.decision(approval.Binding{RulePath: path, Target: e.Target}).Verdict != approval.Approved {
+		if err != nil || e.Target == "" || pl.req.decision(consent.Binding{RulePath: path, Target: e.Target}).Verdict != consent.Approved {
 			continue
 		}
 		all = append(all, placed{path, e.Target, r.Caps()})
@@ -117,7 +117,7 @@ func (pl *planner) overlap(tool string, have, added []jptool.FsRule) error {
 				continue
 			}
 			return fmt.Errorf("for %s the mounts %s and %s reach the same files with different rights\ngive both the same mode, or take one away first",
-				ask.Visible(tool), ask.Visible(outer.path), ask.Visible(inner.path))
+				show.Visible(tool), show.Visible(outer.path), show.Visible(inner.path))
 		}
 	}
 	return nil

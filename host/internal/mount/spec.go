@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -101,7 +101,7 @@ func toolError(spec, tool, name string) error {
 	if len(tool) == 1 && strings.HasPrefix(name, `\`) || strings.HasPrefix(name, "/") {
 		return specError(spec, "NAME is absolute", "write NAME relative to the current directory, such as fork; the path to mount goes after the `=`")
 	}
-	return specError(spec, fmt.Sprintf("%s is no tool name", ask.Visible(tool)), "a tool name holds a-z, 0-9 and _, such as fs_read_file:fork=PATH")
+	return specError(spec, fmt.Sprintf("%s is no tool name", show.Visible(tool)), "a tool name holds a-z, 0-9 and _, such as fs_read_file:fork=PATH")
 }
 
 // checkName judges what can be judged without knowing the workspace.
@@ -123,7 +123,7 @@ func specError(spec, what, instead string) error {
 	if len(spec) > 200 {
 		spec = strings.ToValidUTF8(spec[:200], "") + "…"
 	}
-	return fmt.Errorf("%s: %s\n%s", ask.Visible(spec), what, instead)
+	return fmt.Errorf("%s: %s\n%s", show.Visible(spec), what, instead)
 }
 
 // ResolveName turns a NAME typed in the directory cwd into a path below the workspace root,
@@ -132,7 +132,7 @@ func specError(spec, what, instead string) error {
 // the workspace, which is then named by a flag, NAME is relative to the root.
 func ResolveName(name, cwd, root string) (wspath.Rel, error) {
 	fail := func(what, instead string) (wspath.Rel, error) {
-		return wspath.Rel{}, fmt.Errorf("the mount name %s: %s\n%s", ask.Visible(name), what, instead)
+		return wspath.Rel{}, fmt.Errorf("the mount name %s: %s\n%s", show.Visible(name), what, instead)
 	}
 	below, _ := wspath.WithinAbs(root, cwd) // "" outside
 	// The join would hide what an absolute or drive-relative name is; an escape is for the join to judge.

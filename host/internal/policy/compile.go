@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/approval"
-	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/mount"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -148,20 +148,20 @@ func declaredEmpty(cfg *config.Config, tool string) bool {
 func toolKey(name string) string { return config.JoinKey("conversation", "tools", name) }
 
 // lookup asks about each path and target once.
-func (r Request) lookup(ctx context.Context) func(approval.Binding) (approval.Result, error) {
-	asked := map[approval.Binding]approval.Result{}
-	return func(b approval.Binding) (approval.Result, error) {
+func (r Request) lookup(ctx context.Context) func(consent.Binding) (consent.Result, error) {
+	asked := map[consent.Binding]consent.Result{}
+	return func(b consent.Binding) (consent.Result, error) {
 		if res, ok := asked[b]; ok {
 			return res, nil
 		}
 		if err := ctx.Err(); err != nil {
-			return approval.Result{}, err
+			return consent.Result{}, err
 		}
-		res := approval.Result{Reason: fmt.Sprintf("the external path %s is not approved", ask.Visible(b.RulePath))}
+		res := consent.Result{Reason: fmt.Sprintf("the external path %s is not approved", show.Visible(b.RulePath))}
 		if r.Approve != nil {
 			var err error
-			if res, err = r.Approve(ctx, approval.Request{Binding: b, Grants: r.grants(b.RulePath), Caution: r.caution(b.Target)}); err != nil {
-				return approval.Result{}, err
+			if res, err = r.Approve(ctx, consent.Request{Binding: b, Grants: r.grants(b.RulePath), Caution: r.caution(b.Target)}); err != nil {
+				return consent.Result{}, err
 			}
 		}
 		asked[b] = res
@@ -185,12 +185,12 @@ func (r Request) caution(target string) string {
 
 // grants lists every enabled local tool with what it may do at or below an external path,
 // by name.
-func (r Request) grants(path string) []approval.Grant {
+func (r Request) grants(path string) []consent.Grant {
 	if r.Config == nil {
 		return nil
 	}
 	s := site{root: r.Workspace.Root()}
-	var list []approval.Grant
+	var list []consent.Grant
 	for _, t := range r.Config.Tools() {
 		if t.Source.Kind != config.SourceLocal || !t.Enable.On && t.Name != r.Tool.Name {
 			continue
@@ -214,7 +214,7 @@ func (r Request) grants(path string) []approval.Grant {
 			caps &= *t.Needs
 		}
 		if concerned && caps != 0 {
-			list = append(list, approval.Grant{Tool: t.Name, Caps: caps})
+			list = append(list, consent.Grant{Tool: t.Name, Caps: caps})
 		}
 	}
 	return list

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/jptools/jptools/host/internal/approval"
-	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -298,7 +298,7 @@ access.fs = [{ path = "fork", external = true, read = true, write = true }]
 		w.approved[w.outside] = true
 		d := w.compile("t")
 		w.check(d, "read fork/a\nwrite fork/b", "read fork/secrets/key\nread x\ndelete fork\nexecute fork/a")
-		want := []approval.Request{{Binding: approval.Binding{RulePath: "fork", Target: w.outside}, Grants: []approval.Grant{
+		want := []consent.Request{{Binding: consent.Binding{RulePath: "fork", Target: w.outside}, Grants: []consent.Grant{
 			{Tool: "fs_read_file", Caps: jptool.Read}, {Tool: "t", Caps: jptool.Read | jptool.Write},
 		}}}
 		if diff := cmp.Diff(want, w.asked); diff != "" {
@@ -339,17 +339,17 @@ access.fs = [{ path = "fork", external = true, read = true, write = true }]
 	})
 	t.Run("cancelled", func(t *testing.T) {
 		r := fork(t).request("t")
-		r.Approve = func(context.Context, approval.Request) (approval.Result, error) {
-			return approval.Result{}, ask.ErrCancelled
+		r.Approve = func(context.Context, consent.Request) (consent.Result, error) {
+			return consent.Result{}, term.ErrCancelled
 		}
-		if d, err := Compile(context.Background(), r); !errors.Is(err, ask.ErrCancelled) || d != nil {
+		if d, err := Compile(context.Background(), r); !errors.Is(err, term.ErrCancelled) || d != nil {
 			t.Error(d, err)
 		}
 	})
 	t.Run("store fails", func(t *testing.T) {
 		r := fork(t).request("t")
-		r.Approve = func(context.Context, approval.Request) (approval.Result, error) {
-			return approval.Result{Approved: true}, errors.New("disk full")
+		r.Approve = func(context.Context, consent.Request) (consent.Result, error) {
+			return consent.Result{Approved: true}, errors.New("disk full")
 		}
 		d, err := Compile(context.Background(), r)
 		if err != nil || len(d.Dropped) != 1 {

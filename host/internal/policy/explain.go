@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -182,10 +182,10 @@ func (e Explanation) String() string {
 	if !e.Allowed {
 		verdict = "not allowed"
 	}
-	fmt.Fprintf(&b, "%s: %s", verdict, ask.VisibleLine(strings.TrimSpace(e.Capability+" "+e.Target)))
+	fmt.Fprintf(&b, "%s: %s", verdict, show.Line(strings.TrimSpace(e.Capability+" "+e.Target)))
 	line := func(name, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "\n  %-9s %s", name, ask.VisibleLine(text))
+			fmt.Fprintf(&b, "\n  %-9s %s", name, show.Line(text))
 		}
 	}
 	if e.Canonical != e.Target {

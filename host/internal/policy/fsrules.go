@@ -10,9 +10,9 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/jptools/jptools/host/internal/approval"
-	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -25,7 +25,7 @@ type fsCompiler struct {
 	given    string
 	declared []declaredRule
 	problems config.Errors
-	lookup   func(approval.Binding) (approval.Result, error)
+	lookup   func(consent.Binding) (consent.Result, error)
 	// refuseLinks makes a rule that gains through a link an error; see [fsCompiler.throughLinks].
 	refuseLinks bool
 	// lost are the external rules that were dropped.
@@ -191,16 +191,16 @@ func (c *fsCompiler) external(r *declaredRule) error {
 		return nil
 	}
 	lost.target = to.abs
-	var res approval.Result
+	var res consent.Result
 	if r.wired {
 		res.Approved = r.approved != nil && filepath.ToSlash(*r.approved) == to.abs
 		res.Reason = "its link does not lead to an approved target"
 	} else {
-		res, err = c.lookup(approval.Binding{RulePath: path, Target: to.abs})
+		res, err = c.lookup(consent.Binding{RulePath: path, Target: to.abs})
 	}
 	command := "jphost approvals approve " + shellWord(path)
 	switch {
-	case errors.Is(err, ask.ErrCancelled) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, term.ErrCancelled) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
 	case err != nil:
 		c.drop(r, lost, "its approval cannot be looked up: "+err.Error(), command, "approve it with: "+command)

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jptools/jptools/host/internal/approval"
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool/jptooltest"
 )
@@ -37,7 +37,7 @@ type world struct {
 	user, talk, userWorkspace string
 	env, args                 []string
 	approved                  map[string]bool // targets
-	asked                     []approval.Request
+	asked                     []consent.Request
 	sandbox                   bool
 	state                     string
 }
@@ -93,7 +93,7 @@ func (w *world) config() *config.Config {
 	return c
 }
 
-func (w *world) widening() []approval.Setting {
+func (w *world) widening() []consent.Setting {
 	w.t.Helper()
 	list, err := Widening(context.Background(), w.config(), w.root)
 	if err != nil {
@@ -115,9 +115,9 @@ func (w *world) request(tool string) Request {
 	}
 	return Request{
 		Workspace: ws, Config: c, Tool: t, Home: w.home, StateDir: w.state, OSSandbox: w.sandbox,
-		Approve: func(_ context.Context, r approval.Request) (approval.Result, error) {
+		Approve: func(_ context.Context, r consent.Request) (consent.Result, error) {
 			w.asked = append(w.asked, r)
-			return approval.Result{Approved: w.approved[r.Target], Reason: "it has no approved target\nsomething"}, nil
+			return consent.Result{Approved: w.approved[r.Target], Reason: "it has no approved target\nsomething"}, nil
 		},
 	}
 }

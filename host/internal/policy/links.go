@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/approval"
-	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -92,8 +92,8 @@ func (c *fsCompiler) approvedLink(r *declaredRule, have jptool.Caps) (bool, erro
 		return !c.refuseLinks, nil
 	}
 	path := r.rel.Slash()
-	res, err := c.lookup(approval.Binding{RulePath: path, Target: c.abs(r.at)})
-	if errors.Is(err, ask.ErrCancelled) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	res, err := c.lookup(consent.Binding{RulePath: path, Target: c.abs(r.at)})
+	if errors.Is(err, term.ErrCancelled) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false, err
 	}
 	if err == nil && res.Approved {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/jptools/jptools/host/internal/approval"
-	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool"
 )
@@ -18,9 +18,9 @@ type Request struct {
 	Config    *config.Config
 	// Tool is a local tool of Config.
 	Tool *config.Tool
-	// Approve runs the approval lifecycle of one external path; [approval.Store.Resolve]
+	// Approve runs the approval lifecycle of one external path; [consent.Store.Resolve]
 	// is meant. It is asked once per path and target. Nil approves nothing.
-	Approve func(context.Context, approval.Request) (approval.Result, error)
+	Approve func(context.Context, consent.Request) (consent.Result, error)
 	// Home is the user's home directory, StateDir the directory of all state of the host;
 	// both absolute, "" when there is none. StateDir need not exist yet.
 	Home, StateDir string
@@ -146,12 +146,12 @@ type Warning struct {
 
 // String is the warning for a terminal, the help on a line of its own.
 func (w Warning) String() string {
-	s := ask.VisibleText(w.Message)
+	s := show.Text(w.Message)
 	if w.Origin != "" {
-		s = ask.VisibleText(w.Origin) + ": " + s
+		s = show.Text(w.Origin) + ": " + s
 	}
 	if w.Help != "" {
-		s += "\n  " + ask.VisibleText(w.Help)
+		s += "\n  " + show.Text(w.Help)
 	}
 	return s
 }

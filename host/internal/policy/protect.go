@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/ask"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -77,7 +77,7 @@ func (m *model) guard(r Request) error {
 			continue
 		}
 		if err := f.abs(file, i < len(own)); err != nil {
-			return fmt.Errorf("%s cannot be protected from tools: %w\nrepair or remove the link that it is reached by", ask.Visible(file), err)
+			return fmt.Errorf("%s cannot be protected from tools: %w\nrepair or remove the link that it is reached by", show.Visible(file), err)
 		}
 	}
 	if f.refused != nil {
@@ -167,7 +167,7 @@ func (f *guardFinder) at(g guard) {
 func (f *guardFinder) refuse(own guard) {
 	for _, r := range f.reach {
 		if r.Caps&jptool.Write != 0 && own.at.holds(place{true, r.Abs}) && f.refused == nil {
-			f.refused = exit.Errorf(exit.Usage, "%s belongs to the configuration and state of jphost, where no program may write\ntake it out of the flags or of sandbox.paths, or grant it for reading only", ask.Visible(r.Abs))
+			f.refused = exit.Errorf(exit.Usage, "%s belongs to the configuration and state of jphost, where no program may write\ntake it out of the flags or of sandbox.paths, or grant it for reading only", show.Visible(r.Abs))
 		}
 	}
 }

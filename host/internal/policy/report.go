@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -48,9 +48,9 @@ var types = []struct{ name, title, none string }{
 func (d *Declared) WriteText(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	if d.Tool != "" {
-		fmt.Fprintf(b, "policy of %s in %s\n", ask.Visible(d.Tool), ask.Visible(d.Root))
+		fmt.Fprintf(b, "policy of %s in %s\n", show.Visible(d.Tool), show.Visible(d.Root))
 	} else {
-		fmt.Fprintf(b, "policy in %s\n", ask.Visible(d.Root))
+		fmt.Fprintf(b, "policy in %s\n", show.Visible(d.Root))
 	}
 	if d.Access == nil {
 		why := "nothing is declared"
@@ -61,7 +61,7 @@ func (d *Declared) WriteText(w io.Writer) error {
 		return b.Flush()
 	}
 	if d.Needs != nil {
-		fmt.Fprintf(b, "needs: %s (%s)\n", *d.Needs, ask.VisibleLine(d.model.needsOrigin))
+		fmt.Fprintf(b, "needs: %s (%s)\n", *d.Needs, show.Line(d.model.needsOrigin))
 	}
 	for _, t := range types {
 		fmt.Fprintf(b, "\n%s:\n", t.title)
@@ -83,23 +83,23 @@ func (d *Declared) WriteText(w io.Writer) error {
 	if len(d.Access.Pinned) > 0 {
 		fmt.Fprintln(b, "\nkept in place:")
 		for _, path := range d.Access.Pinned {
-			fmt.Fprintf(b, "  %s\n", ask.Visible(path))
+			fmt.Fprintf(b, "  %s\n", show.Visible(path))
 		}
 	}
 	if len(d.Dropped) > 0 {
 		fmt.Fprintln(b, "\ndropped:")
 	}
 	for _, x := range d.Dropped {
-		fmt.Fprintf(b, "  %s   (%s)\n    %s\n", ask.Visible(x.Path), ask.VisibleLine(x.Origin), ask.VisibleLine(x.Reason))
+		fmt.Fprintf(b, "  %s   (%s)\n    %s\n", show.Visible(x.Path), show.Line(x.Origin), show.Line(x.Reason))
 		if x.Command != "" {
-			fmt.Fprintf(b, "    approve it with: %s\n", ask.VisibleLine(x.Command))
+			fmt.Fprintf(b, "    approve it with: %s\n", show.Line(x.Command))
 		}
 	}
 	if len(d.Sensitive) > 0 {
 		fmt.Fprintln(b, "\nsensitive places within reach:")
 	}
 	for _, x := range d.Sensitive {
-		fmt.Fprintf(b, "  %s (%s), by the rule on %s   (%s)\n", ask.Visible(x.Path), ask.VisibleLine(x.Pattern), ask.Visible(x.Rule), ask.VisibleLine(x.Origin))
+		fmt.Fprintf(b, "  %s (%s), by the rule on %s   (%s)\n", show.Visible(x.Path), show.Line(x.Pattern), show.Visible(x.Rule), show.Line(x.Origin))
 	}
 	return b.Flush()
 }
@@ -113,11 +113,11 @@ func (r *Rule) write(w io.Writer) {
 	if r.Layer != "" {
 		at += ", " + r.Layer
 	}
-	fmt.Fprintf(w, "  %s   (%s)\n", ask.VisibleLine(text), ask.VisibleLine(at))
+	fmt.Fprintf(w, "  %s   (%s)\n", show.Line(text), show.Line(at))
 	if r.Written != "" {
-		fmt.Fprintf(w, "    written as %s\n", ask.Visible(r.Written))
+		fmt.Fprintf(w, "    written as %s\n", show.Visible(r.Written))
 	}
 	if r.Note != "" {
-		fmt.Fprintf(w, "    %s\n", ask.VisibleLine(r.Note))
+		fmt.Fprintf(w, "    %s\n", show.Line(r.Note))
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/ask"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -105,5 +105,5 @@ func shellWord(s string) string {
 	if strings.HasPrefix(s, "-") {
 		s = "./" + s
 	}
-	return ask.Word(s)
+	return show.Word(s)
 }

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/approval"
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/mount"
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -23,7 +23,7 @@ import (
 // is in the list then. A key that is not known here is taken to widen. External rules go by
 // approval alone, but where the user mounted something at the same path. root is the canonical
 // workspace. The only error is that of ctx.
-func Widening(ctx context.Context, cfg *config.Config, root string) ([]approval.Setting, error) {
+func Widening(ctx context.Context, cfg *config.Config, root string) ([]consent.Setting, error) {
 	if !slices.ContainsFunc(cfg.Layers(), func(l config.LayerInfo) bool { return l.Layer.Repository() && l.State == config.Loaded }) {
 		return nil, ctx.Err() // most workspaces have no configuration of their own
 	}
@@ -32,14 +32,14 @@ func Widening(ctx context.Context, cfg *config.Config, root string) ([]approval.
 	if err != nil {
 		return nil, err
 	}
-	var out []approval.Setting
+	var out []consent.Setting
 	for _, s := range w.repository {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		if w.widens(s) {
 			// The index of a rule is where it stands now, not what it says.
-			out = append(out, approval.Setting{Key: listKey(s.Key), Value: canonicalText(s.Value), File: within(root, s.Origin.File), Line: s.Origin.Line})
+			out = append(out, consent.Setting{Key: listKey(s.Key), Value: canonicalText(s.Value), File: within(root, s.Origin.File), Line: s.Origin.Line})
 		}
 	}
 	files, err := namedFiles(ctx, root, w.repository)

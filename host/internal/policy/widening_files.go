@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jptools/jptools/host/internal/approval"
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -28,7 +28,7 @@ const (
 // namedFiles are the regular files of the workspace that commands of the repository's layers name
 // word for word: whoever accepts `sh lint.sh` means the lint.sh of the time. It does not
 // know what else a program reads, such as what those files name in turn.
-func namedFiles(ctx context.Context, root string, repository []config.Setting) ([]approval.Setting, error) {
+func namedFiles(ctx context.Context, root string, repository []config.Setting) ([]consent.Setting, error) {
 	f := &fileNamer{site: site{root: root}, seen: map[string]bool{}, ids: map[string]string{}}
 	for _, s := range repository {
 		if err := ctx.Err(); err != nil {
@@ -56,7 +56,7 @@ type fileNamer struct {
 	// ids are what is known of files, by canonical path; digested counts those that were read.
 	ids      map[string]string
 	digested int
-	found    []approval.Setting
+	found    []consent.Setting
 }
 
 // command looks at a key of a command; parts[at] is its own name.
@@ -113,7 +113,7 @@ func (f *fileNamer) word(s config.Setting, key, text string) {
 		}
 		f.seen[id] = true
 		if value := f.identity(to.abs); value != "" {
-			f.found = append(f.found, approval.Setting{Key: key, Value: value, File: within(f.site.root, s.Origin.File), Line: s.Origin.Line, Runs: to.at.path})
+			f.found = append(f.found, consent.Setting{Key: key, Value: value, File: within(f.site.root, s.Origin.File), Line: s.Origin.Line, Runs: to.at.path})
 		}
 	}
 }

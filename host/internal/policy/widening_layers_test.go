@@ -11,15 +11,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/jptools/jptools/host/internal/approval"
+	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/mount"
 	"github.com/jptools/jptools/jptool"
 )
 
 // lines are the settings as they are shown, without their places.
-func lines(list []approval.Setting) string {
+func lines(list []consent.Setting) string {
 	var out []string
-	for line := range strings.Lines(approval.Diff(nil, list).String()) {
+	for line := range strings.Lines(consent.Diff(nil, list).String()) {
 		line, _, _ = strings.Cut(strings.TrimPrefix(line, "  + "), "   (")
 		out = append(out, line)
 	}
@@ -166,7 +166,7 @@ command = "plain"
 	}
 	was := w.widening()
 	w.write("lint.py", "other")
-	d := approval.Diff(was, w.widening())
+	d := consent.Diff(was, w.widening())
 	if len(d.Changed) != 2 || !strings.Contains(d.String(), "l.command runs lint.py, changed since it was accepted") {
 		t.Errorf("%s", d)
 	}
@@ -204,7 +204,7 @@ func TestManyNamedFiles(t *testing.T) {
 	if err := os.Chtimes(w.root+"/f00", time.Time{}, time.Unix(1, 0)); err != nil {
 		t.Fatal(err)
 	}
-	if d := approval.Diff(was, w.widening()); len(d.Changed) != 1 || d.Changed[0].Now.Runs != "f00" {
+	if d := consent.Diff(was, w.widening()); len(d.Changed) != 1 || d.Changed[0].Now.Runs != "f00" {
 		t.Errorf("%s", d)
 	}
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/jptools/jptools/host/internal/approval"
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/consent"
 )
 
 func TestWidening(t *testing.T) {
@@ -110,7 +110,7 @@ func TestWideningIsStable(t *testing.T) {
 	digest := func(repo string, env ...string) string {
 		w := newWorld(t).repo(repo)
 		w.env = env
-		return approval.Digest(w.widening())
+		return consent.Digest(w.widening())
 	}
 	a := digest("conversation.tools.t.access.net = [{ host = \"x.example\", allow = true }]\nsandbox.mode = \"off\"")
 	for _, repo := range []string{

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/jptools/jptools/host/internal/approval"
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/defaults"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/sandbox"
@@ -166,8 +166,8 @@ func compile(t testing.TB, dir, tool, user string) *policy.Declared {
 	}
 	d, err := policy.Compile(context.Background(), policy.Request{
 		Workspace: ws, Config: cfg, Tool: local, Home: dir + "/home", StateDir: dir + "/home/state", OSSandbox: true,
-		Approve: func(_ context.Context, r approval.Request) (approval.Result, error) {
-			return approval.Result{Approved: true}, nil
+		Approve: func(_ context.Context, r consent.Request) (consent.Result, error) {
+			return consent.Result{Approved: true}, nil
 		},
 	})
 	if err != nil {

@@ -1,0 +1,259 @@
+package call
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/enclose"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/template"
+	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/jptool"
+)
+
+// mostStderr is how much of what a tool says on standard error is kept in the report.
+const mostStderr = 8 << 10
+
+// command is how the tool is started.
+type command struct {
+	tmpl *template.Template
+	// stdin: the request goes over standard input. A command with placeholders gets what
+	// it asks for there, and nothing on standard input, as hosts did that such commands
+	// were written for.
+	stdin   bool
+	context jptool.Context
+	req     *request
+	env     []string
+}
+
+func (k *call) command(action jptool.Action) (*command, error) {
+	c := k.Tool.Command
+	tmpl, err := template.Compile(template.Command{Program: c.Program, Args: c.Args, Shell: c.Shell})
+	if err != nil {
+		return nil, exit.Errorf(exit.Usage, "%s: command of %s: %w", c.Origin, k.Tool.Name, err)
+	}
+	ctx := jptool.Context{
+		Root: k.Root, Action: action, Access: k.policy.access,
+		WorkspaceID: k.Workspace.ID(), ConversationID: k.Conversation,
+	}
+	req, err := newRequest(ctx, k.Tool, k.args)
+	if err != nil {
+		return nil, err
+	}
+	env, withheld := launch.Environment(k.Environ, k.policy.env)
+	k.report.Withheld = withheld
+	return &command{tmpl: tmpl, stdin: !placeholders(c), context: ctx, req: req, env: env}, nil
+}
+
+func placeholders(c *config.Command) bool {
+	for _, s := range append([]string{c.Program}, c.Args...) {
+		if strings.Contains(s, "{{") {
+			return true
+		}
+	}
+	return false
+}
+
+// spec is one start of the tool, with the answers there are so far.
+func (k *call) spec(c *command) (launch.Spec, error) { return k.specOf(c, "") }
+
+// specOf is spec for a program that was looked up already.
+func (k *call) specOf(c *command, program string) (launch.Spec, error) {
+	data, err := c.req.data()
+	if err != nil {
+		return launch.Spec{}, err
+	}
+	argv, err := c.tmpl.Render(data)
+	if err != nil {
+		return launch.Spec{}, exit.Errorf(exit.Usage, "%s: command of %s: %w", k.Tool.Command.Origin, k.Tool.Name, err)
+	}
+	if program == "" {
+		program, err = k.Program(k.Tool, argv[0])
+	}
+	if err != nil {
+		return launch.Spec{}, exit.Errorf(exit.Host, "%s: command of %s: %s: %w", k.Tool.Command.Origin, k.Tool.Name, show.Visible(argv[0]), err)
+	}
+	s := launch.Spec{Argv: argv, Program: program, Dir: k.Root, Env: c.env, Limits: limits(k.Tool.Limits)}
+	if c.stdin {
+		s.Stdin = line(data)
+	}
+	return s, nil
+}
+
+func limits(l config.Limits) launch.Limits {
+	out := launch.Limits{Time: l.Time}
+	if l.Output > 0 {
+		out.Stdout = int(min(l.Output, 1<<31-1))
+	}
+	return out
+}
+
+// loop starts the tool, answers its question, and starts it again, until it has an answer.
+func (k *call) loop(ctx context.Context, action jptool.Action) (out launch.Outcome, err error) {
+	cmd, err := k.command(action)
+	if err != nil {
+		return out, err
+	}
+	for _, id := range []string{previewID, previewID + ".token"} {
+		if _, ok := k.Answers[id]; ok {
+			return out, exit.Errorf(exit.Usage, "--answer %s: only a person at a terminal answers that question\nleave it out", id)
+		}
+	}
+	a := &answerer{call: k, fixed: map[string]string{}, used: map[string]bool{}}
+	if action == jptool.Run && k.bound != "" {
+		cmd.req.answers[previewID], cmd.req.answers[previewID+".token"] = true, k.bound
+	}
+	for range maxRounds {
+		if out, err = k.once(ctx, cmd); err != nil {
+			return out, err
+		}
+		if out.Kind != launch.NeedsInput {
+			if action == k.action() {
+				a.notAsked()
+			}
+			return out, nil
+		}
+		q := out.Question
+		v, err := a.answer(ctx, q)
+		if errors.Is(err, errUnanswered) || errors.Is(err, errAssistant) {
+			a.notAsked() // it may be the answer, under a wrong name
+			return out, k.unanswered(q, err)
+		}
+		if err != nil {
+			k.reportQuestion(q)
+			k.report.Outcome.Message = ForModel(err.Error(), k.Root, config.Lookup(k.Environ, "HOME"))
+			return out, err
+		}
+		cmd.req.answers[q.ID] = v
+		if q.Token != "" {
+			cmd.req.answers[q.ID+".token"] = q.Token
+		} else {
+			delete(cmd.req.answers, q.ID+".token")
+		}
+	}
+	return out, exit.Errorf(exit.Refused, "%s asked %d times and still has no result; the call was given up\nmend the tool: with its questions answered it should come to an end", k.Tool.Name, maxRounds)
+}
+
+// once starts the tool once.
+func (k *call) once(ctx context.Context, cmd *command) (launch.Outcome, error) {
+	res, err := k.start(ctx, cmd)
+	if res != nil { // else nothing was started
+		k.report.Starts++
+		k.report.Exit = &Ended{Code: res.Exit.Code, Signal: res.Exit.Signal, Leftover: res.Leftover}
+		k.report.Stderr = launch.Ends(res.Stderr, mostStderr)
+		k.mentioned(ctx, string(res.Stderr))
+	}
+	if err != nil {
+		if res != nil {
+			k.report.Output = launch.Ends(res.Stdout, mostStderr)
+		}
+		code := exit.Host
+		if stop := (*launch.StopError)(nil); errors.As(err, &stop) && stop.Reason != launch.Cancelled {
+			code = exit.Refused
+		}
+		if k.report.Outcome.Type == "" {
+			err = fmt.Errorf("%s: %w", k.Tool.Name, err)
+		}
+		return launch.Outcome{}, exit.With(code, err)
+	}
+	return launch.Parse(res.Stdout, res.Stderr, res.Exit), nil
+}
+
+// settle takes over the final answer.
+func (k *call) settle(ctx context.Context, out launch.Outcome) error {
+	if out.Kind == launch.Success {
+		k.report.Outcome = Outcome{Type: "success", Content: &out.Content, Plain: out.Plain, Data: out.Data}
+		return nil
+	}
+	if out.Plain && len(k.report.Denials) > 0 {
+		out.Message += "\nrefused by the sandbox:\n" + strings.TrimRight(enclose.DenialText(k.report.Denials), "\n")
+	}
+	k.report.Outcome = Outcome{
+		Type: "error", Message: out.Message, Trace: out.Trace, Transient: out.Transient,
+		Code: string(out.Code), Plain: out.Plain, Data: out.Data,
+	}
+	switch out.Code {
+	case jptool.CodeNotFound:
+		k.elsewhere(ctx)
+	case jptool.CodePathEscape:
+		k.mountedForOthers()
+	}
+	code := exit.Refused
+	if out.Code.BadRequest() {
+		code = exit.Usage
+	}
+	// What comes after the first line is shown further in, also what is indented by itself (a traceback, code).
+	return exit.Errorf(code, "%s: %s", k.Tool.Name, strings.ReplaceAll(out.Message, "\n", "\n  "))
+}
+
+// mountedForOthers says for which tools a path is mounted that leads this one out of the workspace.
+func (k *call) mountedForOthers() {
+	if k.holdsBack() {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(k.args)) {
+		text, ok := k.args[name].(string)
+		if !ok {
+			continue
+		}
+		at := path.Clean(filepath.ToSlash(text))
+		var tools []string
+		mount := ""
+		for _, t := range k.Config.Tools() {
+			if t.Access == nil || t.Name == k.Tool.Name {
+				continue
+			}
+			for _, r := range t.Access.FS {
+				if r.External && r.Caps() != 0 && (at == r.Path || strings.HasPrefix(at, r.Path+"/")) {
+					tools, mount = append(tools, show.Visible(t.Name)), r.Path
+					break
+				}
+			}
+		}
+		if len(tools) > 0 {
+			k.warn(fmt.Sprintf("%s is mounted for %s, not for %s\nmount it for this tool: jphost mount %s=PATH", show.Visible(mount), strings.Join(tools, ", "), show.Visible(k.Tool.Name), show.Word(k.Tool.Name+":"+mount)))
+			return
+		}
+	}
+}
+
+// elsewhere helps who stands in a directory of the workspace and names a path relative to it. It tells
+// only of what the tool may read.
+func (k *call) elsewhere(ctx context.Context) {
+	below, err := filepath.Rel(k.Root, k.Cwd)
+	if k.Cwd == "" || err != nil || below == "." || !filepath.IsLocal(below) || k.holdsBack() {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(k.args)) {
+		text, ok := k.args[name].(string)
+		if !ok || !filepath.IsLocal(text) {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(k.Root, text)); err == nil {
+			continue
+		}
+		meant := filepath.Join(below, text)
+		if _, err := os.Lstat(filepath.Join(k.Root, meant)); err != nil {
+			continue
+		}
+		d, err := k.Compile(ctx, k.Tool, term.None{})
+		if err != nil {
+			return
+		}
+		defer d.Close()
+		if e, err := d.ExplainFS("read", filepath.ToSlash(meant)); err == nil && e.Allowed {
+			k.warn(fmt.Sprintf("paths are relative to the root of the workspace, not to the working directory\ndid you mean %s?", show.Word(name+"="+filepath.ToSlash(meant))))
+			return
+		}
+	}
+}

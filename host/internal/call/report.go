@@ -1,0 +1,150 @@
+package call
+
+import (
+	"encoding/json"
+
+	"github.com/jptools/jptools/host/internal/enclose"
+	"github.com/jptools/jptools/host/internal/exit"
+)
+
+// Report is what became of a call, and the result of `jphost run --format json`.
+type Report struct {
+	Tool    string  `json:"tool"`
+	Outcome Outcome `json:"outcome"`
+	// Status is the exit status of jphost.
+	Status exit.Code `json:"status"`
+	// Exit is how the tool ended when it was last started; nil when it was not.
+	Exit *Ended `json:"exit,omitempty"`
+	// Starts counts how often the tool was started: once more for each question.
+	Starts     int      `json:"starts"`
+	DurationMS int64    `json:"duration_ms"`
+	Warnings   []string `json:"warnings"`
+	// Answers says by whom what was asked was answered, in this order.
+	Answers []Answered `json:"answers,omitempty"`
+	// Withheld are the names of the variables that the tool did not get, told when it failed.
+	Withheld []string `json:"withheld_env,omitempty"`
+	// Stderr is what the tool said there, at most its ends.
+	Stderr string `json:"stderr,omitempty"`
+	// Output is what a call that was ended had printed so far, at most its ends.
+	Output string  `json:"output,omitempty"`
+	Policy *Policy `json:"policy,omitempty"`
+	// Sandbox is what held the last start, never nil; of a dry run what would hold it.
+	Sandbox *enclose.Report `json:"sandbox"`
+	// Denials are what the sandbox refused in the workspace and its mounts during the last
+	// start; nil without --explain-denials.
+	Denials []enclose.Denial `json:"denials,omitzero"`
+	// Plan is set by a dry run instead of an outcome of the tool.
+	Plan *Plan `json:"plan,omitempty"`
+}
+
+// Outcome is the answer of the tool, or why there is none. Type is one of
+//
+//   - success, error, needs_input: the tool's own (docs/wire.md); needs_input is a
+//     question that nobody answered;
+//   - refused: the host did not run it, did not hand on its result, or found changes that
+//     the rules withhold; Reason says which;
+//   - failed: the host could not run it to its end;
+//   - planned: a dry run.
+type Outcome struct {
+	Type      string          `json:"type"`
+	Content   *string         `json:"content,omitempty"`
+	Message   string          `json:"message,omitempty"`
+	Reason    string          `json:"reason,omitempty"`
+	Code      string          `json:"code,omitempty"`
+	Trace     []string        `json:"trace,omitempty"`
+	Transient bool            `json:"transient,omitempty"`
+	Plain     bool            `json:"plain,omitempty"`
+	Data      json.RawMessage `json:"data,omitempty"`
+	Question  *Question       `json:"question,omitempty"`
+}
+
+// Question is a question of the tool that nobody answered, as the wire has it (docs/wire.md), and more.
+type Question struct {
+	ID       string  `json:"id"`
+	Text     string  `json:"text"`
+	PreAmble *string `json:"pre_amble"`
+	// AnswerType has the shape of the wire: "Boolean", "Text" or {"Select":{"options":[…]}}.
+	AnswerType any `json:"answer_type"`
+	Default    any `json:"default"`
+	// Token binds an answer to this question in this call: --answer ID.token=TOKEN. It is the host's
+	// ("host:…") and covers the tool's own.
+	Token string `json:"token"`
+	// Target says who is to answer: user or assistant. Assistant are settings of that one.
+	Target    string         `json:"target"`
+	Assistant map[string]any `json:"assistant,omitempty"`
+}
+
+// Answered says by whom something was answered.
+type Answered struct {
+	// On is one of OnRun, OnPreview, OnQuestion and OnSensitive; Question the id of a question.
+	On       string `json:"on"`
+	Question string `json:"question,omitempty"`
+	By       string `json:"by"`
+}
+
+// Who answers.
+const (
+	// ByPerson: somebody at the terminal, in this call; BySession: earlier in this session.
+	ByPerson  = "person"
+	BySession = "session"
+	// ByCall: a flag of the call; ByConfig: the configuration.
+	ByCall   = "call"
+	ByConfig = "config"
+	// ByPreview: whoever allowed the call saw exactly what the tool asked about.
+	ByPreview = "preview"
+)
+
+// The reasons of an outcome that is not the tool's.
+const (
+	ReasonRunMode   = "run_mode"
+	ReasonDeclined  = "declined"
+	ReasonUntrusted = "untrusted"
+	ReasonHeld      = "held"
+	ReasonSandbox   = "sandbox"
+	ReasonSensitive = "sensitive"
+	ReasonResult    = "result_mode"
+	// ReasonChanged: the call ran, and left changes that the rules withhold.
+	ReasonChanged = "changed"
+	// ReasonInterrupted is that of a failure.
+	ReasonInterrupted = "interrupted"
+)
+
+// Ended is how a tool ended.
+type Ended struct {
+	Code   int    `json:"code"`
+	Signal string `json:"signal,omitempty"`
+	// Leftover counts processes that it had left running.
+	Leftover int `json:"leftover,omitempty"`
+}
+
+// Policy is what the tool was allowed.
+type Policy struct {
+	// Digest names the policy in its wire form: equal policies have equal digests.
+	Digest string          `json:"digest"`
+	Access json.RawMessage `json:"access,omitempty"`
+	// Effective is the digest of what the tool was told: what can be held of the policy.
+	Effective string `json:"effective,omitempty"`
+}
+
+// Plan is what a call would do.
+type Plan struct {
+	Arguments   json.RawMessage `json:"arguments"`
+	Run         string          `json:"run"`
+	Program     string          `json:"program"`
+	Argv        []string        `json:"argv"`
+	Stdin       bool            `json:"request_on_stdin"`
+	Environment []string        `json:"environment"`
+	// Needs lists what a person would be asked before, or what stands in the way.
+	Needs []string `json:"needs,omitempty"`
+}
+
+// toolFailed reports whether the tool was started and came to no good: then a variable that it did not get may be why.
+func (r *Report) toolFailed() bool {
+	return r.Starts > 0 && r.Outcome.Reason == "" && (r.Outcome.Type == "error" || r.Outcome.Type == "failed")
+}
+
+// refuse fills in a refusal.
+func (r *Report) refuse(reason string, err error) error {
+	r.Outcome = Outcome{Type: "refused", Reason: reason, Message: err.Error()}
+	return &exit.Error{Code: exit.Refused, Err: err}
+}

@@ -1,0 +1,157 @@
+package call
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/enclose"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/term"
+)
+
+// holdsBack reports whether what the tool says waits for a person, or for nobody.
+func (k *call) holdsBack() bool { return k.Tool.Result != "" && k.Tool.Result != "unattended" }
+
+// deliver goes by the mode of result, once the tool was started: for every outcome, previews
+// and questions too, since a model can be told as much by an error or a question as by a result. What is
+// not handed on leaves nothing of the tool's words: neither text nor data, standard error, nor
+// the names of its questions. err is what became of the call, and so is what it returns.
+func (k *call) deliver(ctx context.Context, err error) error {
+	if !k.holdsBack() || k.report.Starts == 0 {
+		return err
+	}
+	o := &k.report.Outcome
+	switch o.Type {
+	case "success", "error", "needs_input":
+	default: // the host's own words
+		k.silence()
+		return err
+	}
+	switch k.Tool.Result {
+	case "skip":
+		return k.withhold("result = \"skip\" at " + k.Tool.Origin("result").String())
+	case "edit":
+		if o.Question == nil {
+			return k.edited(ctx, err)
+		}
+	}
+	said := k.said()
+	if !term.Whole(said) {
+		return k.withhold("it is too long to be shown\nto look at it in your editor: " + k.cfg("result", "=edit"))
+	}
+	if refused := k.handOn(ctx, said); refused != nil {
+		return refused
+	}
+	return err
+}
+
+// handOn asks whether a text may be handed on.
+func (k *call) handOn(ctx context.Context, text string) error {
+	prompt := "Hand on the result of " + show.Name(k.Tool.Name)
+	if path := paths(nil, k.args); path != "" {
+		prompt += " for " + path
+	}
+	answer, err := k.Prompter.Bool(ctx, term.BoolQuestion{
+		Message: term.Message{Body: "The result of " + show.Visible(k.Tool.Name) + ":\n", Quoted: text},
+		Prompt:  prompt + "?", Default: term.No(),
+	})
+	switch {
+	case errors.Is(err, term.ErrInterrupted):
+		return errors.Join(k.withhold("interrupted"), err)
+	case err != nil:
+		return k.withhold(err.Error() + "\nto hand it on without asking: " + k.cfg("result", "=unattended"))
+	case !answer.Yes:
+		return k.withhold("declined")
+	}
+	return nil
+}
+
+// edited hands on the text as the person left it, and nothing beside it. That the editor was closed is not a
+// yes: some return at once.
+func (k *call) edited(ctx context.Context, err error) error {
+	o := k.report.Outcome
+	text := o.Message
+	if o.Content != nil {
+		text = *o.Content
+	}
+	text, failed := k.Prompter.Edit(ctx, term.EditQuestion{Text: text, Suffix: ".txt"})
+	if failed != nil {
+		return k.withhold(failed.Error())
+	}
+	if refused := k.handOn(ctx, text); refused != nil {
+		return refused
+	}
+	k.silence()
+	if o.Content != nil {
+		k.report.Outcome = Outcome{Type: o.Type, Content: &text}
+		return err
+	}
+	k.report.Outcome = Outcome{Type: o.Type, Message: text, Transient: o.Transient}
+	return exit.Errorf(exit.Of(err), "%s: %s", k.Tool.Name, text)
+}
+
+// withhold puts a refusal in the place of what the tool said.
+func (k *call) withhold(why string) error {
+	k.silence()
+	return k.report.refuse(ReasonResult, fmt.Errorf("%s ran, and its result was kept back: %s", k.Tool.Name, why))
+}
+
+// silence takes what the tool said out of the report, but for its outcome.
+func (k *call) silence() {
+	k.report.Stderr, k.report.Output, k.report.Denials = "", "", nil // the tool chooses what it is refused
+	if k.report.Sandbox != nil {
+		k.report.Sandbox.Observed = nil
+	}
+	for i := range k.report.Answers {
+		k.report.Answers[i].Question = ""
+	}
+}
+
+// said is all of the tool's words that the report has, for a person to look at.
+func (k *call) said() string {
+	o := k.report.Outcome
+	var b strings.Builder
+	part := func(name, text string) {
+		if text == "" {
+			return
+		}
+		if name != "" {
+			fmt.Fprintf(&b, "\n%s:\n", name)
+		}
+		b.WriteString(strings.TrimRight(text, "\n") + "\n")
+	}
+	switch {
+	case o.Content != nil:
+		part("", *o.Content)
+	case o.Question != nil:
+		q := o.Question
+		part("a question", q.Text)
+		if q.PreAmble != nil {
+			part("before it", *q.PreAmble)
+		}
+		part("answers", shown(q.AnswerType))
+		if q.Default != nil {
+			part("default", fmt.Sprint(q.Default))
+		}
+		part("id", q.ID)
+		part("token", q.Token)
+	default:
+		part("an error", o.Message)
+		part("code", o.Code)
+		part("trace", strings.Join(o.Trace, "\n"))
+	}
+	part("data", string(o.Data))
+	part("standard error", k.report.Stderr)
+	part("refused by the sandbox", enclose.DenialText(k.report.Denials))
+	var ids []string
+	for _, a := range k.report.Answers {
+		if a.Question != "" {
+			ids = append(ids, a.Question)
+		}
+	}
+	part("questions that were answered", strings.Join(ids, "\n"))
+	return b.String()
+}

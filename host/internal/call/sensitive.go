@@ -1,0 +1,169 @@
+package call
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/jptool"
+)
+
+// sensitive asks once per session about places of secrets that the tool may reach (RFD 075,
+// "Sensitive path protection"); without a terminal the call is refused. Who has set `run = "unattended"`
+// in the user's own configuration has allowed it for good, and is warned once per session.
+// It does not stop a tool that may reach them from using them.
+func (k *call) sensitive(ctx context.Context) error {
+	list := k.places()
+	if len(list) == 0 {
+		return nil
+	}
+	text := k.secrets(list)
+	where := Remembered{Tool: k.Tool.Name, On: OnSensitive, Scope: scope(text)}
+	if k.AllowSensitive {
+		k.answered(OnSensitive, "", ByCall)
+		return nil
+	}
+	if k.unattendedByUser() {
+		k.answered(OnSensitive, "", ByConfig)
+		if k.first(ctx, "sensitive-"+where.Scope) {
+			k.warn(strings.TrimSuffix(text, "\n"))
+		}
+		return nil
+	}
+	old, known := k.recall(where)
+	if known && old.Yes {
+		return nil
+	}
+	paths := make([]string, len(list))
+	for i, s := range list {
+		paths[i] = s.Path
+	}
+	withhold := "withhold them: " + k.withholding(paths...)
+	if known {
+		return k.report.refuse(ReasonSensitive, fmt.Errorf("%s was not run: it may reach places of secrets, and that was declined for this session\nto be asked again: jphost session forget %s\n%s", k.Tool.Name, show.Word(k.Tool.Name), withhold))
+	}
+	prompt := "Let " + show.Name(k.Tool.Name) + " reach " + firstOf(paths)
+	if k.Memory.Remembers() {
+		prompt += ", for the rest of this session"
+	}
+	prompt += "?"
+	answer, err := k.Prompter.Bool(ctx, term.BoolQuestion{Message: term.Message{Body: text + "\n"}, Prompt: prompt, Default: term.No()})
+	switch {
+	case errors.Is(err, term.ErrNoTerminal):
+		return k.report.refuse(ReasonSensitive, fmt.Errorf("%sthat is asked for once per session, and %w\nto allow it for this call: --allow-sensitive\nfor good: set run = \"unattended\" for the tool in your own config\n%s", text, err, withhold))
+	case err != nil:
+		return k.report.refuse(ReasonSensitive, fmt.Errorf("%s was not run: %w", k.Tool.Name, err))
+	}
+	k.answered(OnSensitive, "", ByPerson)
+	k.keep(ctx, where, answer.Yes)
+	if !answer.Yes {
+		return k.report.refuse(ReasonSensitive, fmt.Errorf("%s was not run: it may reach places of secrets\n%s", k.Tool.Name, withhold))
+	}
+	return nil
+}
+
+// places are the places of secrets that somebody's rules let the tool reach. The row with
+// which a mount keeps the default of a tool is nobody's wish: what it reaches inside the
+// workspace was within reach before.
+func (k *call) places() []policy.Sensitive {
+	declared := k.policy.declared
+	return slices.DeleteFunc(slices.Clone(declared.Sensitive), func(s policy.Sensitive) bool {
+		return strings.HasPrefix(s.Pattern, "**/") && slices.ContainsFunc(declared.Rules, func(r policy.Rule) bool {
+			return r.Type == "fs" && r.Origin == s.Origin && r.Name == "." && r.Layer == config.LayerConversation.String() &&
+				r.Stated.Has(jptool.Read|jptool.Write|jptool.Execute)
+		})
+	})
+}
+
+// secrets lists places for people.
+func (k *call) secrets(list []policy.Sensitive) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s may reach places of secrets:\n", show.Visible(k.Tool.Name))
+	for _, s := range list {
+		fmt.Fprintf(&b, "  %s: %s (rule %s at %s)\n", show.Visible(s.Path), strings.Join(s.Capabilities, ", "), show.Visible(s.Rule), show.Visible(s.Origin))
+	}
+	return b.String()
+}
+
+// withholding says how to keep paths from the tool. Where nothing is declared a rule on
+// them alone would take everything else away too; and beside one of --cfg the rules of the repository
+// would have to be accepted, as more than what that leaves.
+func (k *call) withholding(names ...string) string {
+	rules := make([]string, len(names))
+	for i, name := range names {
+		rules[i] = policy.FsText(&jptool.FsRule{Path: name})
+	}
+	list := config.JoinKey("conversation", "tools", k.Tool.Name, "access", "fs")
+	switch access := k.Tool.Access; {
+	case access == nil || access.FS == nil:
+		return "declare " + list + " with " + show.Line(strings.Join(rules, ", ")) + ", beside what is to be granted"
+	case slices.ContainsFunc(access.FS, func(r config.FsRule) bool { return r.At.Layer.Repository() }):
+		return "add " + show.Line(strings.Join(rules, ", ")) + " to " + list
+	}
+	flags := make([]string, len(names))
+	for i, name := range names {
+		flags[i] = k.cfg("access.fs", "+="+name)
+	}
+	return strings.Join(flags, " ")
+}
+
+// unattendedByUser reports whether the user said that the tool needs no person: what is built
+// in does not count, nor does what came with the repository.
+func (k *call) unattendedByUser() bool {
+	at := k.Tool.Origin("run")
+	return k.Tool.Run == "unattended" && !at.IsZero() && at.Layer != config.LayerDefault && !at.Layer.Repository()
+}
+
+// mentioned warns, once per session and place, when the tool of a call spoke of a place of
+// secrets inside the workspace on standard error. That is how RFD 075 has it for tools
+// without declared access, whose default includes such files; it is a hint and catches nothing
+// that a tool does silently.
+func (k *call) mentioned(ctx context.Context, stderr string) {
+	if k.Tool.Access != nil && k.Tool.Access.FS != nil || stderr == "" {
+		return
+	}
+	patterns := policy.SensitiveNames()
+	for _, written := range k.Tool.SensitivePaths {
+		if !strings.HasPrefix(written, "~") && !filepath.IsAbs(written) {
+			patterns = append(patterns, filepath.ToSlash(written))
+		}
+	}
+	told := map[string]bool{}
+	for word := range strings.FieldsFuncSeq(stderr, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'`,:;()[]{}<>=|", r) }) {
+		name := filepath.ToSlash(word)
+		if rest, ok := strings.CutPrefix(name, filepath.ToSlash(k.Root)+"/"); ok {
+			name = rest
+		}
+		name = path.Clean(name)
+		if told[name] || path.IsAbs(name) || strings.HasPrefix(name, "../") || !matches(patterns, name) {
+			continue
+		}
+		told[name] = true
+		if k.holdsBack() { // the name is the tool's own word
+			k.warn(show.Visible(k.Tool.Name) + " spoke of a place of secrets that it may reach")
+			return
+		}
+		if k.first(ctx, "mentioned-"+scope(k.Tool.Name, name)) {
+			k.warn(fmt.Sprintf("%s spoke of %s, a place of secrets that it may reach\nto withhold it: %s", show.Visible(k.Tool.Name), show.Visible(name), k.withholding(name)))
+		}
+	}
+}
+
+func matches(patterns []string, name string) bool {
+	for _, p := range patterns {
+		if ok, err := doublestar.Match(p, name); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}

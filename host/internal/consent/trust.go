@@ -1,0 +1,192 @@
+package consent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/state"
+	"github.com/jptools/jptools/host/internal/term"
+)
+
+// maxAccepted is how many accepted lists a workspace keeps: enough to go back and
+// forth between branches, and to accept tools one by one, without being asked again.
+const maxAccepted = 64
+
+// Trust remembers which widening settings of a workspace's own config a person accepted.
+type Trust struct{ f file }
+
+// OpenTrust returns the trust store in dir.
+func OpenTrust(dir *state.Dir, warn func(string)) *Trust {
+	return &Trust{file{dir: dir, name: "trust.json", warn: warn}}
+}
+
+// Accepted is one list of settings that was accepted.
+type Accepted struct {
+	Digest     string    `json:"digest"`
+	AcceptedAt time.Time `json:"accepted_at"`
+	Settings   []Setting `json:"settings"`
+}
+
+type trustFile struct {
+	// Accepted is oldest first.
+	Accepted []Accepted `json:"accepted"`
+}
+
+func (t *trustFile) parse(data []byte) error {
+	*t = trustFile{}
+	if data == nil {
+		return nil
+	}
+	if err := decodeStrict(data, t); err != nil {
+		return err
+	}
+	for i, a := range t.Accepted {
+		// The list is what a person sees as accepted, the digest what counts: they must agree.
+		if a.Digest != Digest(a.Settings) {
+			return fmt.Errorf("accepted[%d]: the digest does not fit the settings", i)
+		}
+	}
+	return nil
+}
+
+// Check reports whether exactly these settings were accepted, and otherwise how they
+// differ from what was accepted last. No settings need no trust. What concerns one tool is accepted by
+// itself, together with what concerns all: a change of one leaves the others as they were.
+func (t *Trust) Check(ctx context.Context, now []Setting) (trusted bool, d Difference, err error) {
+	if len(now) == 0 {
+		return true, Difference{}, nil
+	}
+	var doc trustFile
+	if err := t.f.load(ctx, doc.parse); err != nil {
+		return false, Diff(nil, now), err
+	}
+	mine := byTool(now)
+	var was []Setting
+	trusted = true
+	lists := make([]map[string][]Setting, len(doc.Accepted))
+	for i, a := range doc.Accepted {
+		lists[i] = byTool(a.Settings)
+	}
+	all := Digest(mine[""])
+	sameForAll := make([]bool, len(lists))
+	for i, list := range lists {
+		sameForAll[i] = Digest(list[""]) == all
+	}
+	for tool, settings := range mine {
+		digest, accepted := Digest(settings), false
+		var last []Setting
+		for i, list := range lists {
+			if len(list[tool]) > 0 {
+				last = list[tool]
+			}
+			if sameForAll[i] && Digest(list[tool]) == digest {
+				accepted, last = true, list[tool]
+				break
+			}
+		}
+		trusted = trusted && accepted
+		was = append(was, last...)
+	}
+	if trusted {
+		return true, Difference{}, nil
+	}
+	if d = Diff(was, now); d.String() == "" { // each was accepted, but not beside what now is for all
+		d = Diff(nil, now)
+	}
+	return false, d, nil
+}
+
+// Concerning are the settings that one tool goes by: its own, and those that concern all of them.
+func Concerning(list []Setting, tool string) []Setting {
+	return slices.DeleteFunc(slices.Clone(list), func(s Setting) bool {
+		of := s.tool()
+		return of != "" && of != tool
+	})
+}
+
+func byTool(list []Setting) map[string][]Setting {
+	of := map[string][]Setting{}
+	for _, s := range list {
+		tool := s.tool()
+		of[tool] = append(of[tool], s)
+	}
+	return of
+}
+
+// tool is the one that a setting concerns; "" stands for all of them.
+func (s Setting) tool() string {
+	parts, err := config.SplitKey(s.Key)
+	if err != nil || len(parts) < 4 || parts[0] != "conversation" || parts[1] != "tools" || parts[2] == "*" {
+		return ""
+	}
+	return parts[2]
+}
+
+// Accept remembers exactly these settings: those that were shown, not what the files
+// hold by now.
+func (t *Trust) Accept(ctx context.Context, shown []Setting) error {
+	return t.update(ctx, func(doc *trustFile) {
+		a := Accepted{Digest: Digest(shown), AcceptedAt: t.f.dir.Now().UTC().Truncate(time.Second), Settings: sorted(shown)}
+		doc.Accepted = slices.DeleteFunc(doc.Accepted, func(o Accepted) bool { return o.Digest == a.Digest })
+		doc.Accepted = append(doc.Accepted, a)
+		if extra := len(doc.Accepted) - maxAccepted; extra > 0 {
+			doc.Accepted = doc.Accepted[extra:]
+		}
+	})
+}
+
+// Revoke forgets everything that was accepted in this workspace, and reports whether there
+// was anything.
+func (t *Trust) Revoke(ctx context.Context) (revoked bool, err error) {
+	err = t.update(ctx, func(doc *trustFile) {
+		revoked = len(doc.Accepted) > 0
+		doc.Accepted = []Accepted{}
+	})
+	return revoked, err
+}
+
+func (t *Trust) update(ctx context.Context, change func(*trustFile)) error {
+	return t.f.dir.Locked(ctx, t.f.name, func() error {
+		var doc trustFile
+		if err := t.f.loadLocked(doc.parse); err != nil {
+			return err
+		}
+		change(&doc)
+		return t.f.save(doc)
+	})
+}
+
+// ErrNotTrusted: the repository's own config asks for more than was accepted.
+var ErrNotTrusted = errors.New("this workspace's own config widens access and was not accepted")
+
+// tooMuch is what to do where a question could not show everything.
+const tooMuch = "look at all of it with: jphost trust show\nand accept it with: jphost trust accept --digest DIGEST"
+
+// Require checks the settings, asks for them as a difference when they are new, and
+// remembers a yes. Anything else is an error: ErrNotTrusted with the difference and what to
+// do, or what went wrong.
+func (t *Trust) Require(ctx context.Context, p term.Prompter, now []Setting) error {
+	trusted, d, err := t.Check(ctx, now)
+	if trusted || err != nil {
+		return err
+	}
+	q := d.Question()
+	if !q.Whole() && term.Absent(p) == nil {
+		return fmt.Errorf("%w: that is too much to be shown in a question\n%s", ErrNotTrusted, tooMuch)
+	}
+	answer, err := p.Bool(ctx, q)
+	if err != nil && !errors.Is(err, term.ErrNoTerminal) {
+		return err
+	}
+	if err == nil && !answer.Yes {
+		return fmt.Errorf("%w: declined\nto look at it again: jphost trust show", ErrNotTrusted)
+	}
+	if err != nil {
+		return fmt.Errorf("%w:\n%slook at them and run: jphost trust accept", ErrNotTrusted, d.String())
+	}
+	return t.Accept(ctx, now)
+}

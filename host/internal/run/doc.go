@@ -1,7 +1,0 @@
-// Package run makes one call of a tool (docs/host.md, "run"): it checks the arguments, gets
-// the consent that is needed, compiles the policy, starts the tool, and asks and answers
-// until there is a result. Everything that needs a person goes through an ask.Prompter
-// and fails closed where there is none.
-//
-// It prints nothing: the [Report] says what happened, also when the call failed.
-package run

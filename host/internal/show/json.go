@@ -1,0 +1,26 @@
+package show
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// JSON returns JSON with everything in its texts written as \uXXXX that a terminal would act
+// on or not show, and line ends and tabs as they are. The meaning is the same. What is not UTF-8 becomes U+FFFD.
+func JSON(data []byte) []byte {
+	out := make([]byte, 0, len(data))
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		switch {
+		case shows(r) && !(r == utf8.RuneError && size == 1), r == '\n', r == '\t':
+			out = append(out, data[i:i+size]...)
+		case r < 0x10000:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		default:
+			r -= 0x10000
+			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+		}
+		i += size
+	}
+	return out
+}

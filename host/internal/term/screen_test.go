@@ -1,0 +1,159 @@
+package term
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/jptools/jptools/host/internal/show"
+	"golang.org/x/text/width"
+	"pgregory.net/rapid"
+)
+
+// glass is a terminal as far as rows are concerned. Terminals do not agree how wide some characters are.
+type glass struct {
+	columns int
+	// ambiguous characters and symbols take two cells, marks one.
+	ambiguous, symbols, marks bool
+	rows                      []string
+	column                    int
+	// broken counts the rows that the terminal had to break by itself.
+	broken int
+}
+
+func (g *glass) cells(r rune) int {
+	switch kind := width.LookupRune(r).Kind(); {
+	case unicode.In(r, unicode.Mn, unicode.Me):
+		return map[bool]int{true: 1}[g.marks]
+	case kind == width.EastAsianWide, kind == width.EastAsianFullwidth,
+		g.ambiguous && kind == width.EastAsianAmbiguous, g.symbols && unicode.Is(unicode.So, r):
+		return 2
+	}
+	return 1
+}
+
+func (g *glass) write(s string) {
+	if g.rows == nil {
+		g.rows = []string{""}
+	}
+	for _, r := range s {
+		switch {
+		case r == '\n':
+			g.rows = append(g.rows, "")
+			g.column = 0
+			continue
+		case r == '\r':
+			g.column = 0
+			continue
+		case !unicode.IsPrint(r):
+			panic(fmt.Sprintf("%U reached the terminal", r))
+		}
+		n := g.cells(r)
+		if g.column+n > g.columns {
+			g.broken++
+			g.rows = append(g.rows, "")
+			g.column = 0
+		}
+		g.rows[len(g.rows)-1] += string(r)
+		g.column += n
+	}
+}
+
+// foreign is text that wants to be taken for something else.
+func foreign() *rapid.Generator[string] {
+	piece := rapid.OneOf(
+		rapid.SampledFrom([]string{
+			"\n", "\r\n", "\t", "\r", "\x1b[2J", "\x1b[1;1H", "\x07", "\u009b5A", "\u202e", "\u2066", "\u200b", "\u00a0", "\u3000", "  | ", "(9 rows in all)",
+			"Let tool create harmless? [y/n] ", "A call of tool:", "日本語", "ｆｕｌｌ", "한글", "e\u0301", "e\u0301\u0301\u0301\u0301\u0301\u0301", "\u0301", "क\u0942", "👍🏽", "🇩🇪", "👩\u200d👩\u200d👧",
+			"☃", "⸻", "±", "Привет", "→", "שלום", "العَرَبِيَّة", "\xff", "\x00", "\U000e0041", "\u2028", "ᄀ", "각", "﷽", "𒐫", "\ufe0f", "😀",
+		}),
+		rapid.Map(rapid.IntRange(0, 300), func(n int) string { return strings.Repeat(" ", n) }),
+		rapid.Map(rapid.IntRange(0, 90), func(n int) string { return strings.Repeat("宽", n) }),
+		rapid.StringN(0, 40, -1),
+	)
+	return rapid.Map(rapid.SliceOfN(piece, 0, 12), func(list []string) string { return strings.Join(list, "") })
+}
+
+// Whatever others say and however wide a terminal takes it: only the host's own words begin at the first
+// column, the terminal breaks no row, and the line that is answered names the tool and the path.
+func TestForeignTextNeverLeavesItsBar(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		columns := rapid.IntRange(leastColumns+answerCells, 200).Draw(t, "columns")
+		rows := rapid.IntRange(5, 60).Draw(t, "rows")
+		name, path := foreign().Draw(t, "name"), foreign().Draw(t, "path")
+		m := Message{Body: "A call of " + show.Visible(name) + ":\n", Quoted: foreign().Draw(t, "text"), Then: []Message{{Body: "And then:\n", Quoted: foreign().Draw(t, "then")}}}
+		list := []string{"  1) " + show.Visible(foreign().Draw(t, "option"))}
+		prompt := "Let " + show.Name(name) + " create " + show.Name(path) + "? [y/n] "
+		above, question := screen(m, list, prompt, columns, rows)
+		own := []string{"A call of ", "And then:", "  1) ", "Let "}
+		if strings.Contains(above, "\n(") {
+			own = []string{"A call of ", "And then:", "  1) ", "(", "A call of ", "Let "}
+		}
+		for bits := range 8 {
+			g := &glass{columns: columns, ambiguous: bits&1 > 0, symbols: bits&2 > 0, marks: bits&4 > 0}
+			g.write(above)
+			length := len(g.rows)
+			g.write(question)
+			if g.broken > 0 {
+				t.Fatalf("at %d columns the terminal breaks a row of\n%s%s", columns, above, question)
+			}
+			if answer := g.columns - g.column; answer < answerCells {
+				t.Fatalf("there is no room for an answer: %d of %d columns", answer, columns)
+			}
+			next := 0
+			for i, row := range g.rows {
+				switch {
+				case strings.HasPrefix(row, bar):
+					if next == 0 {
+						t.Fatalf("a bar without the host's words above it:\n%s", above)
+					}
+				case next < len(own) && strings.HasPrefix(row, own[next]):
+					next++
+				default:
+					t.Fatalf("row %d of %d columns is %q:\n%s%s", i, columns, row, above, question)
+				}
+			}
+			if next != len(own) {
+				t.Fatalf("of %q only %d are there:\n%s%s", own, next, above, question)
+			}
+			if asked := strings.ReplaceAll(strings.Join(g.rows[length-1:], "\n"), "\n"+bar, ""); asked != prompt {
+				t.Fatalf("asked is %q, not %q", asked, prompt)
+			}
+			// All that fits a screen is on one; of what does not, the head is there beside the question.
+			if len(g.rows) > rows && !strings.Contains(above, "\n(") {
+				t.Fatalf("%d rows on a screen of %d, and the head is not repeated", len(g.rows), rows)
+			}
+		}
+	})
+}
+
+// What a tool says on standard error stays behind its bar on a terminal as well.
+func TestBarredTextNeverLeavesItsBar(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		columns := rapid.IntRange(leastColumns, 200).Draw(t, "columns")
+		g := &glass{columns: columns, ambiguous: true, symbols: true, marks: true}
+		g.write(strings.TrimSuffix(Barred(foreign().Draw(t, "text"), columns), "\n"))
+		for _, row := range g.rows {
+			if g.broken > 0 || !strings.HasPrefix(row, bar) {
+				t.Fatalf("%d rows were broken; a row of %d columns is %q", g.broken, columns, row)
+			}
+		}
+	})
+}
+
+func TestNamesAreBoundedAndCannotBeReadAsWords(t *testing.T) {
+	for in, want := range map[string]string{
+		"docs/hello.txt": "docs/hello.txt",
+		"a? [y/n] y":     `"a? [y/n] y"`,
+		"my file":        `"my file"`,
+		"x\ny":           `"x\ny"`,
+		`say "hi"`:       `"say \"hi\""`,
+		"größe/日本":       "größe/日本",
+		strings.Repeat("a", 60) + strings.Repeat("b", 900) + strings.Repeat("c", 60): strings.Repeat("a", 60) + "…(900 characters)…" + strings.Repeat("c", 60),
+	} {
+		if got := show.Name(in); got != want {
+			t.Errorf("show.Name(%q) = %s, want %s", in, got, want)
+		}
+	}
+}

@@ -1,0 +1,6 @@
+package term
+
+import "golang.org/x/sys/unix"
+
+// discardInput: 1 is FREAD.
+func discardInput(fd int) { _ = unix.IoctlSetPointerInt(fd, unix.TIOCFLUSH, 1) }

@@ -1,0 +1,17 @@
+package term
+
+import (
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+const (
+	ttyIn  = "CONIN$"
+	ttyOut = "CONOUT$"
+)
+
+// foreground: consoles know no job control.
+func foreground(*os.File) bool { return true }
+
+func discardInput(fd int) { _ = windows.FlushConsoleInputBuffer(windows.Handle(fd)) }
