@@ -46,7 +46,8 @@ var layers = []struct {
 	{"jptool", `^jptool/wspath$|^jptool/internal/`, "the library must not depend on the frame, whose dependencies are for binaries"},
 	{"tools/fskit", `^jptool|^tools/fskit`, "what tools share knows no tool"},
 	{"tools/", `^jptool|^tools/fskit|^SELF`, "no tool imports a tool: each is installed alone"},
-	{"host", `^jptool|^host/`, "the host runs tools as programs and knows none of their code"},
+	{"sandbox", `^jptool$|^jptool/wspath$|^sandbox/`, "other programs confine programs with it, without the host"},
+	{"host", `^jptool|^sandbox/|^host/`, "the host runs tools as programs and knows none of their code"},
 	{"e2e", `^jptool`, "the end-to-end tests see tools as binaries"},
 }
 
@@ -180,7 +181,7 @@ func TestMainFiles(t *testing.T) {
 var mayBeUnsafe = []string{
 	"host/internal/sandbox/confine/landlock_linux.go", "host/internal/sandbox/confine/frame_linux_test.go",
 	"host/internal/sandbox/sysprog/launchpad_linux.go", "host/internal/sandbox/sysprog/machine_linux.go",
-	"host/internal/sandbox/observe/listener_linux.go", "host/internal/sandbox/observe/task_linux_test.go",
+	"sandbox/observe/listener_linux.go", "sandbox/observe/task_linux_test.go",
 }
 
 func TestNoUnsafe(t *testing.T) {

@@ -18,6 +18,11 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require golang.org/x/tools v0.51.0 // indirect
+require (
+	github.com/jptools/jptools/sandbox v0.0.0
+	golang.org/x/tools v0.51.0 // indirect
+)
 
 replace github.com/jptools/jptools/jptool => ../jptool
+
+replace github.com/jptools/jptools/sandbox => ../sandbox

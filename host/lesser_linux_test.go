@@ -14,8 +14,8 @@ import (
 
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/sandbox"
-	"github.com/jptools/jptools/host/internal/sandbox/machine"
+	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/machine"
 )
 
 // lesser is a row of the table in docs/sandbox.md.
@@ -64,14 +64,14 @@ func lessers(t *testing.T) []lesser {
 
 // on says how to run jphost on this machine m so that it is that of the row: with what limit, which is
 // empty where m is that machine by itself. It is false where m has not even that much.
-func (l lesser) on(t *testing.T, m sandbox.Machine) (limit string, ok bool) {
+func (l lesser) on(t *testing.T, m fit.Machine) (limit string, ok bool) {
 	t.Helper()
 	parsed, err := machine.ParseLimit(l.limit)
 	if err != nil {
 		t.Fatal(err)
 	}
-	full := sandbox.Machine{Landlock: max(m.Landlock, sandbox.ScopeABI), Namespaces: true, Seccomp: true}
-	same := func(a, b sandbox.Machine) bool {
+	full := fit.Machine{Landlock: max(m.Landlock, fit.ScopeABI), Namespaces: true, Seccomp: true}
+	same := func(a, b fit.Machine) bool {
 		nothing := a.Landlock == 0 && b.Landlock == 0 // whatever else there is
 		return nothing || a.Landlock == b.Landlock && a.Namespaces == b.Namespaces && a.Seccomp == b.Seccomp
 	}
@@ -127,7 +127,7 @@ type lesserBench struct {
 	dir, bin string
 	user     *syscall.Credential
 	// machine is this one, as the user has it.
-	machine sandbox.Machine
+	machine fit.Machine
 }
 
 func newLesserBench(t *testing.T, bin string, user *syscall.Credential) *lesserBench {
@@ -163,7 +163,7 @@ func newLesserBench(t *testing.T, bin string, user *syscall.Credential) *lesserB
 	if err != nil {
 		t.Fatal(err)
 	}
-	var d struct{ Machine sandbox.Machine }
+	var d struct{ Machine fit.Machine }
 	stdout, stderr, _ := l.jphost(t, "", "", "doctor", "--json")
 	if err := json.Unmarshal([]byte(stdout), &d); err != nil {
 		t.Fatalf("%v\n%s%s", err, stdout, stderr)

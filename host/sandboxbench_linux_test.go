@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // BenchmarkSandboxExec is the start of `true` in each tier against other sandboxes with the same
@@ -115,7 +115,7 @@ func peers(b *testing.B, jphost, root string) (landrun, restrict, bwrap []string
 	if err != nil {
 		b.Fatalf("jphost sandbox plan: %v", err)
 	}
-	var profile struct{ Plan sandbox.Plan }
+	var profile struct{ Plan fit.Plan }
 	if err := json.Unmarshal(out, &profile); err != nil {
 		b.Fatalf("jphost sandbox plan: %v\n%s", err, out)
 	}
@@ -125,7 +125,7 @@ func peers(b *testing.B, jphost, root string) (landrun, restrict, bwrap []string
 	for _, g := range profile.Plan.Runtime {
 		switch {
 		case strings.HasPrefix(g.Path, "/proc"):
-		case g.Kind == sandbox.Link:
+		case g.Kind == fit.Link:
 			to, err := os.Readlink(g.Path)
 			if err != nil {
 				b.Fatal(err)
@@ -133,7 +133,7 @@ func peers(b *testing.B, jphost, root string) (landrun, restrict, bwrap []string
 			bwrap = append(bwrap, "--symlink", to, g.Path)
 		default:
 			landrun, bwrap = append(landrun, "--rox", g.Path), append(bwrap, "--ro-bind", g.Path, g.Path)
-			if g.Kind == sandbox.Dir {
+			if g.Kind == fit.Dir {
 				trees = append(trees, g.Path)
 			} else {
 				files = append(files, g.Path)

@@ -52,10 +52,9 @@ run() { # user, package, flags
 echo "-- $(uname -srm)"
 /jptools/bin/jphost doctor | sed -n '/^What there is/,/^$/p; /^What to change/,$p'
 for user in root user; do
-	for package in sysprog sysprog/nofile filter machine observe confine; do
-		run $user host/internal/sandbox/$package
+	for package in $(cat /jptools/packages); do
+		run $user "$package"
 	done
-	run $user host/internal/enclose
 	run $user host -test.run='^TestLesserMachines$' -tools=/jptools/bin
 done
 echo "-- without user namespaces"

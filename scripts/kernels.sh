@@ -79,12 +79,11 @@ tests() { # architecture
 	export CGO_ENABLED=0 GOARCH="$1"
 	go build -trimpath -ldflags='-s -w' -o "$to/bin/" github.com/jptools/jptools/tools/...
 	go build -trimpath -ldflags='-s -w' -o "$to/bin/jphost" github.com/jptools/jptools/host
-	for p in sysprog sysprog/nofile filter machine observe confine; do
-		mkdir -p "$to/host/internal/sandbox/$p"
-		go test -c -ldflags='-s -w' -o "$to/host/internal/sandbox/$p/test" "./host/internal/sandbox/$p"
+	for p in $(cat scripts/kernels-packages); do
+		mkdir -p "$to/$p"
+		go test -c -ldflags='-s -w' -o "$to/$p/test" "./$p"
 	done
-	mkdir -p "$to/host/internal/enclose"
-	go test -c -ldflags='-s -w' -o "$to/host/internal/enclose/test" ./host/internal/enclose
+	cp scripts/kernels-packages "$to/packages"
 	go test -c -ldflags='-s -w' -o "$to/host/test" ./host
 	unset GOARCH
 	: >"$dir/tests-$1/done"

@@ -16,13 +16,13 @@ import (
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/private"
-	"github.com/jptools/jptools/host/internal/sandbox"
-	"github.com/jptools/jptools/host/internal/sandbox/baseline"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // Enclosure is what calls of a tool are held with.
@@ -30,13 +30,13 @@ func (h *Host) Enclosure(ctx context.Context, t *config.Tool) (enclose.Settings,
 	c := h.Config.Sandbox()
 	s := enclose.Settings{
 		Required: c.Mode == "required", Tier: h.tier(), TempBase: h.TempBase,
-		Limits: sandbox.Limits{
+		Limits: fit.Limits{
 			Memory: t.Limits.Memory, Processes: t.Limits.Processes, FileSize: t.Limits.FileSize,
 			CPUSeconds: int64(math.Ceil(t.Limits.CPU.Seconds())),
 		},
 	}
 	var err error
-	if s.Paths, err = baseline.FromConfig(c.Paths, config.Lookup(h.Environ, "HOME")); err != nil {
+	if s.Paths, err = policy.SandboxPaths(c.Paths, config.Lookup(h.Environ, "HOME")); err != nil {
 		return s, exit.With(exit.Usage, err)
 	}
 	s.Machine, err = h.machine(ctx)
@@ -44,12 +44,12 @@ func (h *Host) Enclosure(ctx context.Context, t *config.Tool) (enclose.Settings,
 }
 
 // tier is the one that the configuration forces, if any.
-func (h *Host) tier() sandbox.Tier {
-	return sandbox.ForcedTier(h.Config.Sandbox().Tier)
+func (h *Host) tier() fit.Tier {
+	return fit.ForcedTier(h.Config.Sandbox().Tier)
 }
 
 // machine is what this computer can hold in the tier of the configuration; it is found out once.
-func (h *Host) machine(ctx context.Context) (sandbox.Machine, error) {
+func (h *Host) machine(ctx context.Context) (fit.Machine, error) {
 	h.looked.Do(func() {
 		h.found, h.unknown = enclose.Machine(ctx, h.tier(), h.State, func(name string) string { return config.Lookup(h.Environ, name) })
 	})
@@ -71,7 +71,7 @@ func (k *call) start(ctx context.Context, cmd *command) (*launch.Result, error) 
 	if report := k.unavailable(settings, mode); report != nil {
 		k.report.Sandbox = report
 		if settings.Required {
-			return nil, k.report.refuse(ReasonSandbox, fmt.Errorf(notRun, k.Tool.Name, &sandbox.RefusedError{Tier: sandbox.TierNone, Reasons: report.NotEnforced}))
+			return nil, k.report.refuse(ReasonSandbox, fmt.Errorf(notRun, k.Tool.Name, &fit.RefusedError{Tier: fit.TierNone, Reasons: report.NotEnforced}))
 		}
 		k.warnOnce(ctx, fullPermissions(report.NotEnforced))
 		return k.unheld(ctx, cmd, report)
@@ -100,7 +100,7 @@ func (k *call) unavailable(s enclose.Settings, mode string) *enclose.Report {
 	return enclose.None(mode, why, remedy)
 }
 
-// rehearse reports what a start would be held with. The error is a *sandbox.RefusedError
+// rehearse reports what a start would be held with. The error is a *fit.RefusedError
 // where it would be refused.
 func (k *call) rehearse(ctx context.Context, spec launch.Spec) error {
 	mode := k.Config.Sandbox().Mode
@@ -214,7 +214,7 @@ func (k *call) tellKept(paths []string) {
 
 // fullPermissions is the warning where nothing is held (RFD 075, "Unsupported platforms and
 // fallback").
-func fullPermissions(not []sandbox.NotEnforced) string {
+func fullPermissions(not []fit.NotEnforced) string {
 	return fmt.Sprintf("tools run with your full user permissions: nothing is held by the operating system (%s)\n%s\nuse run = \"ask\" for tools that you do not trust",
 		not[0].Why, not[0].Remedy)
 }
@@ -227,7 +227,7 @@ func (k *call) enclosed(ctx context.Context, cmd *command, s enclose.Settings) (
 		return nil, err
 	}
 	held, err := enclose.Prepare(ctx, k.policy.declared, enclose.Program{Path: spec.Program, Argv: spec.Argv, Env: spec.Env}, s)
-	if refused := (*sandbox.RefusedError)(nil); errors.As(err, &refused) {
+	if refused := (*fit.RefusedError)(nil); errors.As(err, &refused) {
 		k.report.Sandbox = held.Report()
 		return nil, k.report.refuse(ReasonSandbox, fmt.Errorf(notRun, k.Tool.Name, err))
 	}
@@ -235,7 +235,7 @@ func (k *call) enclosed(ctx context.Context, cmd *command, s enclose.Settings) (
 		return nil, exit.With(exit.Host, err)
 	}
 	k.report.Sandbox = held.Report()
-	if held.Fitted.Plan.Tier == sandbox.TierNone {
+	if held.Fitted.Plan.Tier == fit.TierNone {
 		k.warnOnce(ctx, fullPermissions(held.NotEnforced))
 	} else {
 		k.warnOnce(ctx, held.Warnings("jphost sandbox plan "+k.Tool.Name)...)
@@ -304,7 +304,7 @@ func (k *call) warnOnce(ctx context.Context, list ...string) {
 
 // changed fails the call because of what it left, or did while it ran, and holds further writing calls.
 // err is what became of the call otherwise. Names are those of rules: a model reads all of this.
-func (k *call) changed(ctx context.Context, held *enclose.Call, changes []sandbox.Change, err error) error {
+func (k *call) changed(ctx context.Context, held *enclose.Call, changes []fit.Change, err error) error {
 	var b strings.Builder
 	if lost := (*enclose.LostError)(nil); errors.As(err, &lost) {
 		fmt.Fprintf(&b, "%s: %s\nthis is not as its rules want it:", k.Tool.Name, lost)

@@ -13,11 +13,10 @@ import (
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/sandbox"
-	"github.com/jptools/jptools/host/internal/sandbox/baseline"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // policyOf is the policy of one call in the forms that are needed of it.
@@ -33,7 +32,7 @@ func (h *Host) Compile(ctx context.Context, t *config.Tool, p term.Prompter) (*p
 	if err != nil {
 		return nil, err
 	}
-	paths, err := baseline.FromConfig(h.Config.Sandbox().Paths, config.Lookup(h.Environ, "HOME"))
+	paths, err := policy.SandboxPaths(h.Config.Sandbox().Paths, config.Lookup(h.Environ, "HOME"))
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}
@@ -43,7 +42,7 @@ func (h *Host) Compile(ctx context.Context, t *config.Tool, p term.Prompter) (*p
 			return h.approve(ctx, t, p, r)
 		},
 		Home: config.Lookup(h.Environ, "HOME"), StateDir: h.State.Base(), ConfigFile: config.UserGlobalPath(h.Environ),
-		Programs: OwnPrograms(), Reach: baseline.Reach(paths),
+		Programs: OwnPrograms(), Reach: policy.ReachOf(paths),
 		OSSandbox: m.Landlock > 0,
 	})
 	if errs := config.Errors(nil); errors.As(err, &errs) {
@@ -152,7 +151,7 @@ func (k *call) plan(ctx context.Context) error {
 		p.Environment = append(p.Environment, name)
 	}
 	slices.Sort(p.Environment)
-	var refused *sandbox.RefusedError
+	var refused *fit.RefusedError
 	if err := k.rehearse(ctx, spec); errors.As(err, &refused) {
 		p.Needs = append(p.Needs, refused.Error())
 	} else if err != nil {

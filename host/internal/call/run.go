@@ -17,14 +17,14 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/sandbox"
-	"github.com/jptools/jptools/host/internal/sandbox/observe"
 	"github.com/jptools/jptools/host/internal/schema"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/observe"
 )
 
 // Host is what calls are made with.
@@ -54,7 +54,7 @@ type Host struct {
 	Warn     func(string)
 
 	looked  sync.Once
-	found   sandbox.Machine
+	found   fit.Machine
 	unknown error
 }
 
@@ -264,7 +264,7 @@ func (k *call) writes(ctx context.Context) bool {
 // SettleHolds releases the holds in a workspace on what somebody has put right.
 func SettleHolds(ctx context.Context, h *consent.Holds, root string) error {
 	return h.Settle(ctx, func(hold consent.Hold) string {
-		return sandbox.State(cmp.Or(hold.At, filepath.ToSlash(filepath.Join(root, hold.Path))))
+		return fit.State(cmp.Or(hold.At, filepath.ToSlash(filepath.Join(root, hold.Path))))
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/sandbox/observe"
+	"github.com/jptools/jptools/sandbox/observe"
 )
 
 // explainDenials is the flag of the commands that start something.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/sandbox"
-	"github.com/jptools/jptools/host/internal/sandbox/machine"
+	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/machine"
 )
 
 // diagnosis is what `jphost doctor --json` prints. Keys may be added.
@@ -14,25 +14,25 @@ type diagnosis struct {
 	OK     bool            `json:"ok"`
 	System machine.Details `json:"system"`
 	// Machine is what calls are fitted to.
-	Machine sandbox.Machine `json:"machine"`
+	Machine fit.Machine `json:"machine"`
 	// Simulated is what JPHOST_SANDBOX_LIMIT took away.
 	Simulated string `json:"simulated,omitempty"`
 	// Landlock are the things that its version can hold.
 	Landlock []string `json:"landlock_holds"`
 	// Attempt says how making namespaces ended, if it was tried: `works`, or what failed.
-	Attempt     string         `json:"attempt,omitempty"`
-	Tiers       []sandbox.Tier `json:"tiers"`
-	Calls       []heldCalls    `json:"calls"`
-	Enforced    []enforced     `json:"enforced"`
-	NotEnforced []notEnforced  `json:"not_enforced"`
-	Changes     []change       `json:"changes"`
+	Attempt     string        `json:"attempt,omitempty"`
+	Tiers       []fit.Tier    `json:"tiers"`
+	Calls       []heldCalls   `json:"calls"`
+	Enforced    []enforced    `json:"enforced"`
+	NotEnforced []notEnforced `json:"not_enforced"`
+	Changes     []change      `json:"changes"`
 }
 
 // heldCalls is a kind of calls and the tier that holds them.
 type heldCalls struct {
-	Calls string       `json:"calls"`
-	Tier  sandbox.Tier `json:"tier"`
-	By    string       `json:"by"`
+	Calls string   `json:"calls"`
+	Tier  fit.Tier `json:"tier"`
+	By    string   `json:"by"`
 	// But is what it costs there.
 	But string `json:"but,omitempty"`
 }
@@ -60,21 +60,21 @@ var landlockSteps = []struct {
 	what string
 }{
 	{1, "files"},
-	{sandbox.MoveABI, "moving and linking across directories"},
-	{sandbox.TruncateABI, "truncating"},
-	{sandbox.NetABI, "TCP ports"},
-	{sandbox.IoctlABI, "device commands"},
-	{sandbox.ScopeABI, "signals"},
+	{fit.MoveABI, "moving and linking across directories"},
+	{fit.TruncateABI, "truncating"},
+	{fit.NetABI, "TCP ports"},
+	{fit.IoctlABI, "device commands"},
+	{fit.ScopeABI, "signals"},
 }
 
 // fullABI is the version from which all of a policy is held, with namespaces.
-const fullABI = sandbox.NetABI
+const fullABI = fit.NetABI
 
 // diagnose says what a machine can hold; survives says which processes may outlive their call, nil
 // for none. It is pure.
-func diagnose(m sandbox.Machine, details machine.Details, tried *machine.Attempt, survives error) *diagnosis {
+func diagnose(m fit.Machine, details machine.Details, tried *machine.Attempt, survives error) *diagnosis {
 	d := &diagnosis{
-		System: details, Machine: m, Landlock: []string{}, Tiers: []sandbox.Tier{}, Changes: []change{},
+		System: details, Machine: m, Landlock: []string{}, Tiers: []fit.Tier{}, Changes: []change{},
 		OK: m.Landlock >= fullABI && m.Namespaces && m.Seccomp,
 	}
 	if tried != nil {
@@ -107,36 +107,36 @@ func diagnose(m sandbox.Machine, details machine.Details, tried *machine.Attempt
 }
 
 // tooOld says what the machine's Landlock is too old for, and what to do; empty if for nothing.
-func tooOld(m sandbox.Machine) (lacks, remedy string) {
+func tooOld(m fit.Machine) (lacks, remedy string) {
 	lacks = strings.Join(filled(
-		cond(m.Landlock < sandbox.NetABI, "TCP ports", ""),
-		cond(m.Landlock < sandbox.TruncateABI, "truncating", ""),
-		cond(m.Landlock < sandbox.ScopeABI && !m.Namespaces, "signals", ""),
+		cond(m.Landlock < fit.NetABI, "TCP ports", ""),
+		cond(m.Landlock < fit.TruncateABI, "truncating", ""),
+		cond(m.Landlock < fit.ScopeABI && !m.Namespaces, "signals", ""),
 	), ", nor ")
 	switch {
 	case m.Namespaces:
 		return lacks, "use Linux 6.7 or newer"
-	case m.Landlock < sandbox.NetABI:
+	case m.Landlock < fit.NetABI:
 		return lacks, "use Linux 6.12 or newer; 6.7 is enough with namespaces"
 	}
 	return lacks, "use Linux 6.12 or newer; namespaces hold them too"
 }
 
-func (d *diagnosis) calls(m sandbox.Machine) {
-	adding := heldCalls{"programs that may write nothing", sandbox.TierLandlock, "landlock", ""}
-	pinned := heldCalls{"programs that may write", sandbox.TierNamespace, "namespaces", ""}
-	taking := heldCalls{"rules that take away from a wider one", sandbox.TierNamespace, "namespaces", ""}
+func (d *diagnosis) calls(m fit.Machine) {
+	adding := heldCalls{"programs that may write nothing", fit.TierLandlock, "landlock", ""}
+	pinned := heldCalls{"programs that may write", fit.TierNamespace, "namespaces", ""}
+	taking := heldCalls{"rules that take away from a wider one", fit.TierNamespace, "namespaces", ""}
 	all := []*heldCalls{&adding, &pinned, &taking}
 	switch {
 	case m.Landlock == 0:
 		for _, c := range all {
-			c.Tier, c.By, c.But = sandbox.TierNone, "nothing", "only the tools' own checks hold"
+			c.Tier, c.By, c.But = fit.TierNone, "nothing", "only the tools' own checks hold"
 		}
 	case !m.Namespaces:
-		pinned.Tier, pinned.By, pinned.But = sandbox.TierLandlock, "landlock", "protected paths (.jp, .git/config, …) are only compared after the call"
-		taking.Tier, taking.By, taking.But = sandbox.TierLandlock, "landlock", "the wider rule shrinks to the entries that exist and are not affected"
+		pinned.Tier, pinned.By, pinned.But = fit.TierLandlock, "landlock", "protected paths (.jp, .git/config, …) are only compared after the call"
+		taking.Tier, taking.By, taking.But = fit.TierLandlock, "landlock", "the wider rule shrinks to the entries that exist and are not affected"
 	case !m.Alone():
-		adding.Tier, adding.By = sandbox.TierNamespace, "namespaces"
+		adding.Tier, adding.By = fit.TierNamespace, "namespaces"
 	}
 	for _, c := range all {
 		d.Calls = append(d.Calls, *c)
@@ -144,7 +144,7 @@ func (d *diagnosis) calls(m sandbox.Machine) {
 }
 
 // holds says for each thing that a policy speaks of what holds it, or why nothing does.
-func (d *diagnosis) holds(m sandbox.Machine, survives error) {
+func (d *diagnosis) holds(m fit.Machine, survives error) {
 	d.Enforced, d.NotEnforced = []enforced{}, []notEnforced{}
 	by := func(what string, mechanisms ...string) bool {
 		if by := filled(mechanisms...); len(by) > 0 {
@@ -166,7 +166,7 @@ func (d *diagnosis) holds(m sandbox.Machine, survives error) {
 
 	if !by("files and directories: read, create, update, delete, execute", when(landlock, "landlock"), when(private, "a private tree")) {
 		not("files and directories", "there is no Landlock")
-	} else if m.Landlock < sandbox.TruncateABI && !private {
+	} else if m.Landlock < fit.TruncateABI && !private {
 		not("truncating files that may not be updated", "needs Landlock 3 (Linux 6.2) or namespaces")
 	}
 	if !by("entries that rules depend on stay in their place", when(private, "mounts")) && landlock {
@@ -180,15 +180,15 @@ func (d *diagnosis) holds(m sandbox.Machine, survives error) {
 	if !filter && !private {
 		not("no network", "needs Landlock, and seccomp or namespaces")
 	}
-	if !by("TCP ports", when(m.Landlock >= sandbox.NetABI, "landlock")) {
+	if !by("TCP ports", when(m.Landlock >= fit.NetABI, "landlock")) {
 		not("TCP ports", "needs Landlock 4 (Linux 6.7)")
 	}
 	not("hosts and paths of access.net", "the kernel sees addresses only; tools check them")
 	if !by("memory and variables of other processes", when(landlock, "landlock"), when(filter, "seccomp"), when(private, "a process space of its own")) {
 		not("memory and variables of other processes", "needs Landlock")
 	}
-	by("signals to other processes", when(m.Landlock >= sandbox.ScopeABI, "landlock"), when(private, "a process space of its own"))
-	if m.Landlock < sandbox.ScopeABI && !private {
+	by("signals to other processes", when(m.Landlock >= fit.ScopeABI, "landlock"), when(private, "a process space of its own"))
+	if m.Landlock < fit.ScopeABI && !private {
 		not("signals to other processes", "needs Landlock 6 (Linux 6.12) or namespaces")
 	}
 	if !by("system calls that lead around all this", when(filter, "seccomp")) {

@@ -9,82 +9,82 @@ import (
 	"testing"
 
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/sandbox"
-	"github.com/jptools/jptools/host/internal/sandbox/machine"
+	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/machine"
 )
 
 func TestDiagnose(t *testing.T) {
-	full := sandbox.Machine{Landlock: 7, Namespaces: true, Seccomp: true}
+	full := fit.Machine{Landlock: 7, Namespaces: true, Seccomp: true}
 	const (
-		none, landlock, namespace = sandbox.TierNone, sandbox.TierLandlock, sandbox.TierNamespace
+		none, landlock, namespace = fit.TierNone, fit.TierLandlock, fit.TierNamespace
 	)
 	has := func(list []string, word string) bool {
 		return slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, word) })
 	}
 	for _, c := range []struct {
 		name    string
-		machine sandbox.Machine
+		machine fit.Machine
 		ok      bool
 		// tiers of reading, writing and taking away.
-		tiers []sandbox.Tier
+		tiers []fit.Tier
 		// enforced and not have words of what must be in each list.
 		enforced, not []string
 		changes       int
 	}{
 		{
 			"all", full, true,
-			[]sandbox.Tier{landlock, namespace, namespace},
+			[]fit.Tier{landlock, namespace, namespace},
 			[]string{"files", "entries", "metadata", "no network", "TCP ports", "signals", "memory", "system calls"},
 			[]string{"hosts", "access.commands"},
 			0,
 		},
 		{
 			"Debian 12", machine.Limit(full, 2, true, true), false,
-			[]sandbox.Tier{namespace, namespace, namespace},
+			[]fit.Tier{namespace, namespace, namespace},
 			[]string{"files", "entries", "no network", "signals", "memory"},
 			[]string{"TCP ports"},
 			1,
 		},
 		{
 			"Ubuntu 24.04", machine.Limit(full, 4, false, true), false,
-			[]sandbox.Tier{landlock, landlock, landlock},
+			[]fit.Tier{landlock, landlock, landlock},
 			[]string{"files", "no network", "TCP ports"},
 			[]string{"entries", "metadata", "signals"},
 			2,
 		},
 		{
 			"RHEL 9 without namespaces", machine.Limit(full, 1, false, true), false,
-			[]sandbox.Tier{landlock, landlock, landlock},
+			[]fit.Tier{landlock, landlock, landlock},
 			[]string{"files", "no network"},
 			[]string{"entries", "truncating", "TCP ports", "metadata", "signals"},
 			2,
 		},
 		{
 			"an old kernel", machine.Limit(full, 0, true, true), false,
-			[]sandbox.Tier{none, none, none},
+			[]fit.Tier{none, none, none},
 			[]string{"environment"},
 			[]string{"files", "metadata", "no network", "TCP ports", "memory", "signals", "system calls"},
 			1,
 		},
 		{
 			"without filters", machine.Limit(full, 7, true, false), false,
-			[]sandbox.Tier{namespace, namespace, namespace},
+			[]fit.Tier{namespace, namespace, namespace},
 			[]string{"files", "no network"},
 			[]string{"system calls"},
 			1,
 		},
 		{
 			"nothing",
-			sandbox.Machine{Why: map[string]string{"landlock": "a\nb", "namespaces": "a\nb", "seccomp": "a\nb"}},
+			fit.Machine{Why: map[string]string{"landlock": "a\nb", "namespaces": "a\nb", "seccomp": "a\nb"}},
 			false,
-			[]sandbox.Tier{none, none, none},
+			[]fit.Tier{none, none, none},
 			[]string{"environment"},
 			[]string{"files"},
 			1,
 		},
 	} {
 		d := diagnose(c.machine, machine.Details{}, nil, nil)
-		var tiers []sandbox.Tier
+		var tiers []fit.Tier
 		for _, k := range d.Calls {
 			tiers = append(tiers, k.Tier)
 		}
@@ -140,7 +140,7 @@ func TestDoctorNamesTheKernelThatIsEnough(t *testing.T) {
 		{6, false, "", ""},
 	} {
 		why, remedy := "", ""
-		d := diagnose(machine.Limit(sandbox.Machine{Landlock: 7, Namespaces: true, Seccomp: true}, c.abi, c.namespaces, true), machine.Details{}, nil, nil)
+		d := diagnose(machine.Limit(fit.Machine{Landlock: 7, Namespaces: true, Seccomp: true}, c.abi, c.namespaces, true), machine.Details{}, nil, nil)
 		for _, change := range d.Changes {
 			if change.Of == machine.Landlock {
 				why, remedy = change.Why, strings.Join(change.Do, "\n")
@@ -156,7 +156,7 @@ func TestDoctorNamesTheKernelThatIsEnough(t *testing.T) {
 func TestDoctorTellsWhatSurvives(t *testing.T) {
 	const what = "every process of a call ends with it"
 	for _, survives := range []error{nil, errors.New("some live on")} {
-		d := diagnose(sandbox.Machine{}, machine.Details{}, nil, survives)
+		d := diagnose(fit.Machine{}, machine.Details{}, nil, survives)
 		held := slices.ContainsFunc(d.Enforced, func(e enforced) bool { return e.What == what })
 		told := slices.ContainsFunc(d.NotEnforced, func(n notEnforced) bool { return n.What == what && n.Why == "some live on" })
 		if held != (survives == nil) || told == held {

@@ -6,8 +6,9 @@ import (
 
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
-	"github.com/jptools/jptools/host/internal/sandbox/machine"
+	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/sandbox/machine"
 )
 
 type doctorCmd struct{ bare }
@@ -33,7 +34,7 @@ func (c *doctorCmd) Run(a *app) error {
 	m := info.Machine
 	var tried *machine.Attempt
 	if m.Namespaces {
-		attempt := machine.Try(a.ctx)
+		attempt := confine.Try(a.ctx)
 		tried, m = &attempt, info.Settle(attempt)
 		if err := a.ctx.Err(); err != nil {
 			return err

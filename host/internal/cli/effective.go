@@ -16,10 +16,10 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // effective answers for a tool as a call of it would be held: by the same steps as `run`, up to the
@@ -91,7 +91,7 @@ func (f *effective) look(cfg *config.Config) error {
 }
 
 // call is how a call with these texts among its arguments would be held; nil where nothing is enforced by the
-// operating system. A *sandbox.RefusedError comes with a call.
+// operating system. A *fit.RefusedError comes with a call.
 func (f *effective) call(texts ...string) (*enclose.Call, error) {
 	if f.off != "" {
 		return nil, nil
@@ -121,7 +121,7 @@ func (f *effective) held(texts ...string) (*policy.Held, error) {
 		return &policy.Held{Made: enclose.Wire(f.declared, made.Made)}, nil
 	}
 	call, err := f.call(texts...)
-	refused := (*sandbox.RefusedError)(nil)
+	refused := (*fit.RefusedError)(nil)
 	if err != nil && !(errors.As(err, &refused) && call != nil) {
 		return nil, exit.With(exit.Host, err)
 	}
@@ -154,7 +154,7 @@ func (f *effective) narrowed(said []policy.Warning) (list []policy.Warning, err 
 		return nil, nil
 	}
 	call, err := f.call()
-	if refused := (*sandbox.RefusedError)(nil); err != nil && !(errors.As(err, &refused) && call != nil) {
+	if refused := (*fit.RefusedError)(nil); err != nil && !(errors.As(err, &refused) && call != nil) {
 		return nil, err
 	}
 	for i := range call.Narrowed {

@@ -6,9 +6,9 @@ import (
 	"runtime"
 
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/sandbox/baseline"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox/baseline"
 )
 
 // follow resolves a path of a flag, once, so that what is judged is what is used. It is an error if a symlink on the way

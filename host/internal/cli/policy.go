@@ -13,13 +13,13 @@ import (
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/cmdline"
 	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // fromFile are the flags that stand in for a tool.
@@ -99,7 +99,7 @@ func (c *policyCmd) held(a *app, q *asked) (held *enclose.Profile, why string) {
 		return nil, "nothing (" + f.off + ")"
 	}
 	call, err := f.call()
-	if refused := (*sandbox.RefusedError)(nil); errors.As(err, &refused) && call != nil {
+	if refused := (*fit.RefusedError)(nil); errors.As(err, &refused) && call != nil {
 		a.out.warn(err.Error()) // and this is what it looks like
 	} else if err != nil {
 		return nil, unknown(err)

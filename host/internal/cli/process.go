@@ -11,8 +11,8 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
-	"github.com/jptools/jptools/host/internal/sandbox/observe"
 	"github.com/jptools/jptools/host/internal/sandbox/sysprog/nofile"
+	"github.com/jptools/jptools/sandbox/observe"
 )
 
 // Process is [Run] as all that a process does, with the context that it needs for that; args begin with

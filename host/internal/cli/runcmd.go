@@ -15,12 +15,12 @@ import (
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
-	"github.com/jptools/jptools/host/internal/sandbox/observe"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool/cmdline"
+	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/observe"
 )
 
 type runCmd struct {
@@ -195,7 +195,7 @@ func (c *runCmd) print(a *app, r *call.Report) {
 		a.out.said("standard error of "+show.Visible(r.Tool)+":", r.Stderr)
 	}
 	switch held := r.Sandbox; {
-	case held == nil || held.Tier == sandbox.TierNone:
+	case held == nil || held.Tier == fit.TierNone:
 	case held.Observed != nil:
 		a.denials(r.Denials, held.Observed, failed)
 	case failed && !c.ExplainDenials:

@@ -13,13 +13,13 @@ import (
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/sandbox"
-	"github.com/jptools/jptools/host/internal/sandbox/baseline"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/cmdline"
 	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox/baseline"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // grants are the flags that say what a program may do.
@@ -62,7 +62,7 @@ type given struct {
 	declared *policy.Declared
 	extra    []baseline.Extra
 	names    []string // absolute, as they were written
-	limits   sandbox.Limits
+	limits   fit.Limits
 	root     string
 	cwd      string // the working directory without links, since those on the way are not in a private tree
 }
@@ -122,7 +122,7 @@ func (g *grants) compile(a *app) (*given, error) {
 	}
 	r := policy.Request{
 		RefuseLinks: true, Home: housed.getenv("HOME"), ConfigFile: config.UserGlobalPath(housed.environ),
-		Programs: append(call.OwnPrograms(), g.policyFile()...), Reach: baseline.Reach(out.extra),
+		Programs: append(call.OwnPrograms(), g.policyFile()...), Reach: policy.ReachOf(out.extra),
 	}
 	if base, err := state.OS(housed.getenv).Base(); err == nil {
 		r.StateDir = base
@@ -399,8 +399,8 @@ func parseGrant(spec string) (path string, caps jptool.Caps, err error) {
 }
 
 // parseLimits reads KEY=VALUE with the values of the configuration's `limits`.
-func parseLimits(list []string) (sandbox.Limits, error) {
-	var l sandbox.Limits
+func parseLimits(list []string) (fit.Limits, error) {
+	var l fit.Limits
 	for _, s := range list {
 		key, value, _ := strings.Cut(s, "=")
 		to, ok := map[string]*int64{"memory": &l.Memory, "processes": &l.Processes, "cpu_seconds": &l.CPUSeconds, "file_size": &l.FileSize}[key]

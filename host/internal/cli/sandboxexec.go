@@ -14,12 +14,12 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/sandbox"
-	"github.com/jptools/jptools/host/internal/sandbox/observe"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/cmdline"
 	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/observe"
 )
 
 type sandboxExecCmd struct {
@@ -132,7 +132,7 @@ func (c *sandboxExecCmd) swallowed() string {
 	return ""
 }
 
-func (g *grants) tier() sandbox.Tier { return sandbox.ForcedTier(g.Tier) }
+func (g *grants) tier() fit.Tier { return fit.ForcedTier(g.Tier) }
 
 // warn says what the rules do not do as they are written, and what is not held of them.
 func (c *sandboxExecCmd) warn(a *app, g *given, call *enclose.Call) {

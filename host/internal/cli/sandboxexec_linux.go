@@ -12,24 +12,24 @@ import (
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/launch"
-	"github.com/jptools/jptools/host/internal/sandbox"
-	"github.com/jptools/jptools/host/internal/sandbox/baseline"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox/baseline"
+	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/observe"
 )
 
 // apart has a second jphost run the command where this process has children already, which a shell left
 // it with `exec jphost`. Whatever is below the process that starts the program counts as the program's:
 // it hears signals, and is ended with it.
 func apart(a *app) (done bool, err error) {
-	if !launch.HasChildren() {
+	if !observe.HasChildren() {
 		return false, nil
 	}
 	return true, a.again(func(streams [3]*os.File) (int, error) {
-		return launch.Again(append([]string{"jphost"}, a.args...), a.environ, streams, nil, func() {})
+		return observe.Again(append([]string{"jphost"}, a.args...), a.environ, streams, nil, func() {})
 	})
 }
 
@@ -106,13 +106,13 @@ func (c *sandboxExecCmd) prepare(a *app, g *given, p enclose.Program, s enclose.
 		call.OwnDirectories(g.declared, base, a.housed().environ)
 	}
 	call, err := enclose.Prepare(a.ctx, g.declared, p, s)
-	if refused := (*sandbox.RefusedError)(nil); errors.As(err, &refused) {
+	if refused := (*fit.RefusedError)(nil); errors.As(err, &refused) {
 		return nil, errors.Join(c.report(a, call, nil), exit.Errorf(exit.Refused, "%w\nleave out --required to run with what can be held", err))
 	}
 	if err != nil {
 		return nil, prepareError(err)
 	}
-	if call.Plan.Tier == sandbox.TierNone {
+	if call.Plan.Tier == fit.TierNone {
 		_, end := call.End(a.ctx)
 		why, remedy := s.Machine.Lacks("landlock")
 		return nil, errors.Join(end, c.report(a, call, nil), exit.Errorf(exit.Refused, "%s was not run: nothing can be held here: %s\n%s\nor start it without jphost", show.Visible(p.Argv[0]), why, remedy))
@@ -132,7 +132,7 @@ func prepareError(err error) error {
 }
 
 // changed says what the program left otherwise than the rules want it.
-func changed(changes []sandbox.Change) error {
+func changed(changes []fit.Change) error {
 	if len(changes) == 0 {
 		return nil
 	}
@@ -144,7 +144,7 @@ func changed(changes []sandbox.Change) error {
 }
 
 // hold has writing calls of tools in a workspace wait until a person has looked at the changes.
-func (a *app) hold(root string, call *enclose.Call, changes []sandbox.Change) error {
+func (a *app) hold(root string, call *enclose.Call, changes []fit.Change) error {
 	if len(changes) == 0 {
 		return nil
 	}
@@ -171,7 +171,7 @@ func (a *app) hold(root string, call *enclose.Call, changes []sandbox.Change) er
 }
 
 // programStatus ends jphost as the program ended, as shells do.
-func programStatus(s syscall.WaitStatus, l sandbox.Limits) error {
+func programStatus(s syscall.WaitStatus, l fit.Limits) error {
 	switch {
 	case s.Signaled():
 		code := exit.Code(128 + int(s.Signal()))

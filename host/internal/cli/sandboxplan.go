@@ -7,8 +7,8 @@ import (
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // prepare prepares what would be started; nothing is made.
@@ -34,7 +34,7 @@ func (c *sandboxPlanCmd) prepare(a *app) (*enclose.Call, *policy.Declared, error
 	}
 	s.TempBase, s.Dry = a.tempBase(), true
 	call, err := enclose.Prepare(a.ctx, d, p, s)
-	if refused := (*sandbox.RefusedError)(nil); errors.As(err, &refused) && call != nil {
+	if refused := (*fit.RefusedError)(nil); errors.As(err, &refused) && call != nil {
 		a.out.warn(err.Error()) // and this is what it looks like
 		return call, d, nil
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/jptools/jptools/host/internal/call"
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // openReport opens the file of --report before there is a program: afterwards its name may be a
@@ -95,7 +95,7 @@ func isStream(name string) bool {
 }
 
 // report writes what was held to the file of --report.
-func (c *sandboxExecCmd) report(a *app, held *enclose.Call, changes []sandbox.Change) error {
+func (c *sandboxExecCmd) report(a *app, held *enclose.Call, changes []fit.Change) error {
 	if c.file == nil || held == nil {
 		return nil
 	}

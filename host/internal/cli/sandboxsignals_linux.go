@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/jptools/jptools/host/internal/launch"
+	"github.com/jptools/jptools/sandbox/observe"
 )
 
 // passed are the signals that are the program's business, and that jphost outlives: a terminal sends them to
@@ -26,7 +27,7 @@ type passed struct {
 // so what nobody passes on is ignored instead.
 func pass() *passed {
 	p := &passed{ends: make(chan os.Signal, 8), quit: !signal.Ignored(unix.SIGQUIT)}
-	launch.NotifyUnignored(p.ends, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	observe.NotifyUnignored(p.ends, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	signal.Ignore(unix.SIGQUIT)
 	return p
 }
@@ -38,7 +39,7 @@ func (p *passed) listen() {
 		return
 	}
 	p.typed = make(chan os.Signal, 8)
-	launch.NotifyUnignored(p.typed, unix.SIGTSTP, unix.SIGWINCH)
+	observe.NotifyUnignored(p.typed, unix.SIGTSTP, unix.SIGWINCH)
 	if p.quit {
 		signal.Notify(p.typed, unix.SIGQUIT)
 	}

@@ -16,10 +16,10 @@ import (
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
-	"github.com/jptools/jptools/host/internal/sandbox/observe"
 	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/observe"
 )
 
 // start runs the program to its end, and ends what it leaves behind.
@@ -50,7 +50,7 @@ func (c *sandboxExecCmd) start(a *app, held *enclose.Call, g *given, p enclose.P
 	if len(signals.ends) > 0 { // there was no program that could hear it
 		return 0, exit.Errorf(exit.Interrupted, "interrupted before the program was started")
 	}
-	if held.Plan.Tier == sandbox.TierNamespace {
+	if held.Plan.Tier == fit.TierNamespace {
 		signals.listen()
 	}
 	child, err := confine.New().Start(held.Plan, cmd)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/sandbox/baseline"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
+	"github.com/jptools/jptools/sandbox/baseline"
 )
 
 // The exit status says whose fault it is that a program was not started.

@@ -8,16 +8,16 @@ import (
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // accessOf is what a tool may access here and now.
 type accessOf struct {
 	// Tier says how the operating system enforces it; none if it does not.
-	Tier  sandbox.Tier `json:"tier"`
-	Rules []ruleOf     `json:"rules"`
+	Tier  fit.Tier `json:"tier"`
+	Rules []ruleOf `json:"rules"`
 	// Refused says why no call is made at all.
 	Refused string `json:"refused,omitempty"`
 	// Error says why it is not known.
@@ -41,7 +41,7 @@ type ruleOf struct {
 
 // accessOf answers for a call whose arguments name nothing.
 func (a *app) accessOf(cfg *config.Config, t *config.Tool) *accessOf {
-	o := &accessOf{Tier: sandbox.TierNone, Rules: []ruleOf{}}
+	o := &accessOf{Tier: fit.TierNone, Rules: []ruleOf{}}
 	f, err := a.effective(cfg, t)
 	if err != nil {
 		o.Error = err.Error()
@@ -62,7 +62,7 @@ func (a *app) accessOf(cfg *config.Config, t *config.Tool) *accessOf {
 		}
 		if call, err := f.call(); err == nil && call != nil {
 			o.Tier = call.Plan.Tier
-		} else if refused := (*sandbox.RefusedError)(nil); errors.As(err, &refused) {
+		} else if refused := (*fit.RefusedError)(nil); errors.As(err, &refused) {
 			o.Tier = refused.Tier
 		}
 	}
@@ -141,7 +141,7 @@ func (o *accessOf) print(a *app) {
 		return
 	}
 	by := "enforced by the operating system: " + string(o.Tier)
-	if o.Tier == sandbox.TierNone {
+	if o.Tier == fit.TierNone {
 		by = "enforced by the tool's own checks only"
 	}
 	a.out.printf("\naccess (%s):\n", by)

@@ -11,10 +11,10 @@ import (
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/sandbox"
-	"github.com/jptools/jptools/host/internal/sandbox/observe"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/observe"
 )
 
 // Denial is one thing that the sandbox refused. It is diagnostics: the program could make it up.
@@ -97,7 +97,7 @@ type Advice struct {
 // CanObserve says why nothing can be observed of the call, or nothing.
 func (c *Call) CanObserve() string {
 	switch {
-	case c.Plan.Tier == sandbox.TierNone:
+	case c.Plan.Tier == fit.TierNone:
 		return "nothing is held by the operating system, so it refuses nothing because of a rule"
 	case c.Plan.NoFilter:
 		return "there are no system call filters here, which announce what is to be observed"
@@ -229,7 +229,7 @@ func (e *Denial) special() {
 
 // narrowed is for what the rules grant and the sandbox does not. The reasons may name paths
 // outside, so they are left to the report of the sandbox.
-func (e *Denial) narrowed(list []sandbox.Narrowing) {
+func (e *Denial) narrowed(list []fit.Narrowing) {
 	e.Reason, e.Remedy = "the rules grant it, but not all that they grant can be held", "see what was narrowed in the report of the sandbox"
 	for _, n := range list {
 		if n.Rule == e.Rule {

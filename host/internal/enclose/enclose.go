@@ -18,24 +18,24 @@ import (
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/private"
-	"github.com/jptools/jptools/host/internal/sandbox"
-	"github.com/jptools/jptools/host/internal/sandbox/baseline"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox/baseline"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // Settings are what a call is held with.
 type Settings struct {
 	// Required refuses what cannot be held exactly; Tier forces one.
 	Required bool
-	Tier     sandbox.Tier
-	Machine  sandbox.Machine
+	Tier     fit.Tier
+	Machine  fit.Machine
 	// Paths are what programs may use besides (sandbox.paths, from the user's own config).
 	Paths []baseline.Extra
 	// Names are paths as people write them, whose links a private tree has too; HOME is always one.
 	Names  []string
-	Limits sandbox.Limits
+	Limits fit.Limits
 	// TempBase is where the private directory is made if the tier has none of its own.
 	TempBase string
 	// Keep makes the private directory there in every tier, so that what a tool that was killed left of
@@ -70,7 +70,7 @@ type Program struct {
 
 // Call is a start that is prepared. End it, also when the program was never started.
 type Call struct {
-	*sandbox.Prepared
+	*fit.Prepared
 	// Outside are interpreters that the program claims to have and that were not granted because of
 	// that claim, see [baseline.Baseline].
 	Outside  []string
@@ -79,14 +79,14 @@ type Call struct {
 	temp     *private.Dir
 	keep     string   // where temp is, if something of it may be kept
 	kept     []string // what was
-	before   *sandbox.Before
-	watcher  *sandbox.Watcher // nil where nothing is watched
+	before   *fit.Before
+	watcher  *fit.Watcher // nil where nothing is watched
 	stop     context.CancelCauseFunc
 	declared *policy.Declared
 }
 
 // Prepare fits a policy to a program, the machine and the tree as it is. With a
-// *sandbox.RefusedError the Call is there for its report, and needs no End. A tool that is told
+// *fit.RefusedError the Call is there for its report, and needs no End. A tool that is told
 // nothing (d.Access is nil) is not told more here, but what it leaves is looked at like everybody's.
 func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (call *Call, err error) {
 	told := d.Access != nil
@@ -114,18 +114,18 @@ func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (ca
 	if s.Keep {
 		temp = shelf.NameToKeep()
 		c.keep = filepath.ToSlash(shelf.Path(temp))
-		n := sandbox.Node{Path: c.keep, Kind: sandbox.Dir}
+		n := fit.Node{Path: c.keep, Kind: fit.Dir}
 		if !s.Dry {
 			if c.temp, err = shelf.Make(temp); err != nil {
 				return nil, NoPrivate(err)
 			}
-			if n, err = sandbox.Look(c.keep); err != nil {
+			if n, err = fit.Look(c.keep); err != nil {
 				return nil, NoPrivate(err)
 			}
 		}
-		runtime = append(runtime, sandbox.Grant{Node: n, Caps: jptool.AllCaps &^ jptool.Execute})
+		runtime = append(runtime, fit.Grant{Node: n, Caps: jptool.AllCaps &^ jptool.Execute})
 	}
-	c.Prepared, err = sandbox.Prepare(ctx, d, s.Machine, sandbox.Options{
+	c.Prepared, err = fit.Prepare(ctx, d.ForFit(), s.Machine, fit.Options{
 		Required: s.Required, Tier: s.Tier, Runtime: runtime, Devices: devices(needs),
 		Temp: filepath.ToSlash(shelf.Path(temp)), Limits: s.Limits, FirstFD: s.FirstFD,
 		Arguments: s.Arguments, Dry: s.Dry,
@@ -140,31 +140,31 @@ func Prepare(ctx context.Context, d *policy.Declared, p Program, s Settings) (ca
 		return c, err
 	}
 	for _, m := range needs.Missing {
-		c.NotEnforced = append(c.NotEnforced, sandbox.NotEnforced{
+		c.NotEnforced = append(c.NotEnforced, fit.NotEnforced{
 			What: fmt.Sprintf("access to %s", m.Path), Origin: m.Origin, Why: "it does not exist", Known: true,
 		})
 	}
 	if s.Dry {
 		return c, nil
 	}
-	if c.Plan.Tier != sandbox.TierNamespace && c.Plan.Temp != "" && c.temp == nil {
+	if c.Plan.Tier != fit.TierNamespace && c.Plan.Temp != "" && c.temp == nil {
 		if c.temp, err = shelf.Make(temp); err != nil {
 			return nil, errors.Join(NoPrivate(err), c.Undo())
 		}
 	}
 	if err = c.watch(); err == nil {
-		c.before, err = sandbox.Snapshot(ctx, c.checks())
+		c.before, err = fit.Snapshot(ctx, c.checks())
 	}
 	if err != nil {
 		err = errors.Join(err, c.release())
 		c.temp = nil
-		if refused := (*sandbox.RefusedError)(nil); errors.As(err, &refused) {
+		if refused := (*fit.RefusedError)(nil); errors.As(err, &refused) {
 			return c, err
 		}
 		return nil, err
 	}
 	for _, p := range c.before.Incomplete {
-		c.NotEnforced = append(c.NotEnforced, sandbox.NotEnforced{What: "that " + p + " stays as it is", Why: "it holds too much to be compared after the call"})
+		c.NotEnforced = append(c.NotEnforced, fit.NotEnforced{What: "that " + p + " stays as it is", Why: "it holds too much to be compared after the call"})
 	}
 	return c, nil
 }
@@ -194,16 +194,16 @@ func NoPrivate(err error) error {
 
 // Directories makes the directories that a call needs where nothing is enforced by the operating
 // system, until what it returns is undone. With dry it only says which.
-func Directories(ctx context.Context, d *policy.Declared, arguments []string, dry bool) (*sandbox.Prepared, error) {
-	return sandbox.Prepare(ctx, d, sandbox.Machine{}, sandbox.Options{Arguments: arguments, Dry: dry})
+func Directories(ctx context.Context, d *policy.Declared, arguments []string, dry bool) (*fit.Prepared, error) {
+	return fit.Prepare(ctx, d.ForFit(), fit.Machine{}, fit.Options{Arguments: arguments, Dry: dry})
 }
 
 // untold leaves of the policy what holds although the tool is not told of it.
 func (c *Call) untold() {
 	c.Access = nil
-	rules := []sandbox.Enforced{}
+	rules := []fit.Enforced{}
 	for _, r := range c.Rules {
-		r.EnforcedBy = strings.TrimPrefix(strings.TrimPrefix(r.EnforcedBy, sandbox.OwnCheck), " + ")
+		r.EnforcedBy = strings.TrimPrefix(strings.TrimPrefix(r.EnforcedBy, fit.OwnCheck), " + ")
 		if r.EnforcedBy != "" {
 			rules = append(rules, r)
 		}
@@ -213,10 +213,10 @@ func (c *Call) untold() {
 
 // parts are what the private tree needs of the host's: what is granted, and the links on the
 // way to it, which grant nothing.
-func parts(b *baseline.Baseline) []sandbox.Grant {
+func parts(b *baseline.Baseline) []fit.Grant {
 	list := slices.Grow(slices.Clone(b.Grants), len(b.Links))
 	for _, l := range b.Links {
-		list = append(list, sandbox.Grant{Node: sandbox.Node{Path: l.Path, Kind: sandbox.Link, ID: l.ID}})
+		list = append(list, fit.Grant{Node: fit.Node{Path: l.Path, Kind: fit.Link, ID: l.ID}})
 	}
 	return list
 }
@@ -231,13 +231,13 @@ func devices(b *baseline.Baseline) []string {
 
 // checks are what has to hold afterwards: what the plan asks for, and that what the private
 // tree is made of has kept its place.
-func (c *Call) checks() []sandbox.Check {
-	return append(slices.Clone(c.After), sandbox.EntryChecks(c.Plan.Entries())...)
+func (c *Call) checks() []fit.Check {
+	return append(slices.Clone(c.After), fit.EntryChecks(c.Plan.Entries())...)
 }
 
 // Encoded is the plan as the launcher takes it; nil where nothing is held.
 func (c *Call) Encoded() []byte {
-	if c.Plan.Tier == sandbox.TierNone {
+	if c.Plan.Tier == fit.TierNone {
 		return nil
 	}
 	return c.Plan.Encode()
@@ -264,15 +264,15 @@ func WithTemp(env []string, dir string) []string {
 // watch begins to watch what must stay, and what must not come to be, before anything is started.
 // Where that is not possible it is said, or the call refused.
 func (c *Call) watch() error {
-	what := sandbox.Watched{Trees: c.Plan.Trees}
-	if c.Plan.Tier == sandbox.TierNamespace {
+	what := fit.Watched{Trees: c.Plan.Trees}
+	if c.Plan.Tier == fit.TierNamespace {
 		what.Entries = c.Plan.Entries()
 	}
 	for _, check := range c.After {
 		switch check.Want {
-		case sandbox.StillMissing:
+		case fit.StillMissing:
 			what.Absent = append(what.Absent, check.Path)
-		case sandbox.SameEntry: // where no mount keeps it, the program can put another one there for a moment
+		case fit.SameEntry: // where no mount keeps it, the program can put another one there for a moment
 			what.Entries = append(what.Entries, check.Node)
 		}
 	}
@@ -280,24 +280,24 @@ func (c *Call) watch() error {
 		return nil
 	}
 	var err error
-	if c.watcher, err = sandbox.Watch(what); !errors.Is(err, sandbox.ErrNoWatch) {
+	if c.watcher, err = fit.Watch(what); !errors.Is(err, fit.ErrNoWatch) {
 		return err
 	}
-	not := sandbox.NotEnforced{
+	not := fit.NotEnforced{
 		What:   "that the call ends at once when something appears where nothing may be, or a mount is lost",
 		Why:    err.Error(),
 		Remedy: "raise fs.inotify.max_user_watches and fs.inotify.max_user_instances (sysctl), or end programs that watch many files",
 	}
 	c.NotEnforced = append(c.NotEnforced, not)
 	if c.required {
-		return &sandbox.RefusedError{Tier: c.Plan.Tier, Reasons: []sandbox.NotEnforced{not}}
+		return &fit.RefusedError{Tier: c.Plan.Tier, Reasons: []fit.NotEnforced{not}}
 	}
 	return nil
 }
 
 // LostError says that a call was ended because of what its watcher noticed.
 type LostError struct {
-	sandbox.Loss
+	fit.Loss
 	// Name is the path as rules write it.
 	Name string
 	// Opened is what the program may have done with what stands there now: "read", "changed", both
@@ -309,9 +309,9 @@ type LostError struct {
 func (e *LostError) Error() string {
 	name := show.Visible(e.Name)
 	switch {
-	case e.Kind == sandbox.Appeared:
+	case e.Kind == fit.Appeared:
 		return "the call was ended: " + name + " appeared, where nothing may be created"
-	case e.Kind == sandbox.Unwatched:
+	case e.Kind == fit.Unwatched:
 		return "the call was ended: more happened around " + name + " than can be watched"
 	case len(e.Opened) == 0:
 		return "the call was ended: " + name + " was replaced, moved or removed, and has to stay in its place"
@@ -325,18 +325,18 @@ func (e *LostError) AtOnce() bool { return true }
 
 // Lost is the error of a call that was ended because the entry at a path is not in its place any more.
 func (c *Call) Lost(path string) *LostError {
-	return c.lost(sandbox.Loss{Kind: sandbox.Replaced, Path: path})
+	return c.lost(fit.Loss{Kind: fit.Replaced, Path: path})
 }
 
-func (c *Call) lost(l sandbox.Loss) *LostError {
+func (c *Call) lost(l fit.Loss) *LostError {
 	name, _ := c.Name(l.Path)
 	e := &LostError{Loss: l, Name: name}
-	if l.Kind != sandbox.Replaced {
+	if l.Kind != fit.Replaced {
 		return e
 	}
 	var opened jptool.Caps
 	for i := range c.Plan.Covers {
-		if v := &c.Plan.Covers[i]; sandbox.Holds(l.Path, v.Path) {
+		if v := &c.Plan.Covers[i]; fit.Holds(l.Path, v.Path) {
 			opened |= c.granted(v.Path) & withheld(v)
 		}
 	}
@@ -350,7 +350,7 @@ func (c *Call) lost(l sandbox.Loss) *LostError {
 }
 
 // withheld is what a mount takes away.
-func withheld(v *sandbox.Cover) (caps jptool.Caps) {
+func withheld(v *fit.Cover) (caps jptool.Caps) {
 	if v.Hide {
 		return jptool.AllCaps
 	}
@@ -365,9 +365,9 @@ func withheld(v *sandbox.Cover) (caps jptool.Caps) {
 
 // granted is what Landlock allows at a path, the mounts aside.
 func (c *Call) granted(at string) (caps jptool.Caps) {
-	for _, list := range [][]sandbox.Grant{c.Plan.Grants, c.Plan.Runtime} {
+	for _, list := range [][]fit.Grant{c.Plan.Grants, c.Plan.Runtime} {
 		for i := range list {
-			if sandbox.Holds(list[i].Path, at) {
+			if fit.Holds(list[i].Path, at) {
 				caps |= list[i].Caps
 			}
 		}
@@ -376,7 +376,7 @@ func (c *Call) granted(at string) (caps jptool.Caps) {
 }
 
 // Say is a change for people and models: a path that a rule could not name is not shown.
-func (c *Call) Say(ch sandbox.Change) string {
+func (c *Call) Say(ch fit.Change) string {
 	ch.Path, _ = c.Name(ch.Path)
 	return show.Line(ch.String())
 }
@@ -410,7 +410,7 @@ func (c *Call) Guard(ctx context.Context) context.Context {
 
 // Was is how the path of a change stood before the call, "" where it does not matter that it stands so again:
 // of what was there for a moment only, somebody may have made use.
-func (c *Call) Was(change sandbox.Change) string {
+func (c *Call) Was(change fit.Change) string {
 	if change.What == "momentary" || change.What == "unwatched" {
 		return ""
 	}
@@ -419,7 +419,7 @@ func (c *Call) Was(change sandbox.Change) string {
 
 // End looks at what has to be as it was, when all processes of the call are gone, and removes
 // what was made for it. It returns what is not as it was: nothing is ever repaired.
-func (c *Call) End(ctx context.Context) ([]sandbox.Change, error) {
+func (c *Call) End(ctx context.Context) ([]fit.Change, error) {
 	if c.before == nil {
 		return nil, c.release() // a dry one
 	}
@@ -457,14 +457,14 @@ func (c *Call) Touched() string {
 }
 
 // noticed adds to the changes what the watcher has seen: a change may have been undone.
-func (c *Call) noticed(l sandbox.Loss, changes []sandbox.Change) []sandbox.Change {
-	what := map[sandbox.LossKind]string{sandbox.Replaced: "replaced", sandbox.Appeared: "momentary", sandbox.Unwatched: "unwatched"}[l.Kind]
+func (c *Call) noticed(l fit.Loss, changes []fit.Change) []fit.Change {
+	what := map[fit.LossKind]string{fit.Replaced: "replaced", fit.Appeared: "momentary", fit.Unwatched: "unwatched"}[l.Kind]
 	for i := range changes {
 		if changes[i].Path == l.Path {
 			return changes
 		}
 	}
-	return append(changes, sandbox.Change{Path: l.Path, What: what})
+	return append(changes, fit.Change{Path: l.Path, What: what})
 }
 
 func (c *Call) release() error {

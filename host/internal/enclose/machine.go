@@ -4,8 +4,9 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/jptools/jptools/host/internal/sandbox"
-	"github.com/jptools/jptools/host/internal/sandbox/machine"
+	"github.com/jptools/jptools/host/internal/sandbox/confine"
+	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/machine"
 )
 
 // Memory keeps what was found out about the machine from one call to the next.
@@ -26,18 +27,18 @@ type remembered struct {
 // made once and kept in m; a nil m makes one each time. Who forces Landlock has no namespaces made, nor looked for.
 //
 // The environment may make it less (JPHOST_SANDBOX_LIMIT), never more.
-func Machine(ctx context.Context, tier sandbox.Tier, m Memory, getenv func(string) string) (sandbox.Machine, error) {
+func Machine(ctx context.Context, tier fit.Tier, m Memory, getenv func(string) string) (fit.Machine, error) {
 	less, err := machine.ParseLimit(getenv(machine.LimitVariable))
 	if err != nil {
-		return sandbox.Machine{}, err
+		return fit.Machine{}, err
 	}
-	if tier == sandbox.TierLandlock {
+	if tier == fit.TierLandlock {
 		return less.Apply(machine.LookAlone().Machine), nil
 	}
 	return less.Apply(found(ctx, m)), nil
 }
 
-func found(ctx context.Context, m Memory) sandbox.Machine {
+func found(ctx context.Context, m Memory) fit.Machine {
 	info := machine.Look()
 	if info.Doubt == "" {
 		return info.Machine
@@ -48,7 +49,7 @@ func found(ctx context.Context, m Memory) sandbox.Machine {
 			return info.Settle(r.Attempt)
 		}
 	}
-	r = remembered{info.Key, machine.Try(ctx)}
+	r = remembered{info.Key, confine.Try(ctx)}
 	if data, err := json.Marshal(r); m != nil && err == nil {
 		_ = m.Write(memoryFile, data) // at worst it is tried again
 	}

@@ -7,23 +7,23 @@ import (
 	"unicode/utf8"
 
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // Report is what the operating system held of a call. It never says more than was reached.
 type Report struct {
 	// Mode is auto, required or off, and empty if the configuration could not be read; Tier
 	// what was used, none if nothing was started; ABI the Landlock version in use.
-	Mode        string                `json:"mode"`
-	Tier        sandbox.Tier          `json:"tier"`
-	ABI         int                   `json:"abi"`
-	Rules       []sandbox.Enforced    `json:"rules"`
-	Narrowed    []sandbox.Narrowing   `json:"narrowed"`
-	NotEnforced []sandbox.NotEnforced `json:"not_enforced"`
+	Mode        string            `json:"mode"`
+	Tier        fit.Tier          `json:"tier"`
+	ABI         int               `json:"abi"`
+	Rules       []fit.Enforced    `json:"rules"`
+	Narrowed    []fit.Narrowing   `json:"narrowed"`
+	NotEnforced []fit.NotEnforced `json:"not_enforced"`
 	// Changed is what was not as the rules want it after the call, or while it ran, by absolute paths.
-	Changed []sandbox.Change `json:"changed,omitempty"`
+	Changed []fit.Change `json:"changed,omitempty"`
 	// Made are directories that were missing and were made for the call, workspace-relative. Those that
 	// were still empty when it ended are gone again.
 	Made []string `json:"made,omitempty"`
@@ -34,14 +34,14 @@ type Report struct {
 // None is the report where nothing is held: why, and what to do about it.
 func None(mode, why, remedy string) *Report {
 	return &Report{
-		Mode: mode, Tier: sandbox.TierNone, Rules: []sandbox.Enforced{}, Narrowed: []sandbox.Narrowing{},
-		NotEnforced: []sandbox.NotEnforced{{What: sandbox.Nothing, Why: why, Remedy: remedy}},
+		Mode: mode, Tier: fit.TierNone, Rules: []fit.Enforced{}, Narrowed: []fit.Narrowing{},
+		NotEnforced: []fit.NotEnforced{{What: fit.Nothing, Why: why, Remedy: remedy}},
 	}
 }
 
 // Unused is the report of a call that started nothing.
 func Unused(mode string) *Report {
-	return &Report{Mode: mode, Tier: sandbox.TierNone, Rules: []sandbox.Enforced{}, Narrowed: []sandbox.Narrowing{}, NotEnforced: []sandbox.NotEnforced{}}
+	return &Report{Mode: mode, Tier: fit.TierNone, Rules: []fit.Enforced{}, Narrowed: []fit.Narrowing{}, NotEnforced: []fit.NotEnforced{}}
 }
 
 // Report says what the call was held with.
@@ -102,7 +102,7 @@ const few = 3
 // narrowed says which rules became narrower, by their reasons.
 func (c *Call) narrowed(all string) []string {
 	var whys, list []string
-	by := map[string][]*sandbox.Narrowing{}
+	by := map[string][]*fit.Narrowing{}
 	for i := range c.Narrowed {
 		n := &c.Narrowed[i]
 		if by[n.Why] == nil {
@@ -123,7 +123,7 @@ func (c *Call) narrowed(all string) []string {
 	return list
 }
 
-func became(n *sandbox.Narrowing) string {
+func became(n *fit.Narrowing) string {
 	return fmt.Sprintf("%s became %s", show.Line(n.Rule), show.Line(n.Became))
 }
 
@@ -155,8 +155,8 @@ type Profile struct {
 	// Effective is what the tool is told, and what the kernel holds of it.
 	Effective *jptool.AccessPolicy `json:"effective"`
 	// After is compared when the call has ended.
-	After []sandbox.Check `json:"after"`
-	Plan  *sandbox.Plan   `json:"plan"`
+	After []fit.Check `json:"after"`
+	Plan  *fit.Plan   `json:"plan"`
 }
 
 // Profile describes the call; d is the policy that it was prepared from.
@@ -214,7 +214,7 @@ func (p *Profile) String() string {
 	}
 	for _, g := range p.Plan.Runtime {
 		what := g.Caps.String()
-		if g.Kind == sandbox.Link {
+		if g.Kind == fit.Link {
 			what = "the link"
 		}
 		list = append(list, [2]string{show.Visible(g.Path), what + " (runtime)"})
@@ -239,7 +239,7 @@ func (p *Profile) String() string {
 	return b.String()
 }
 
-func cover(c sandbox.Cover) string {
+func cover(c fit.Cover) string {
 	var list []string
 	for _, f := range []struct {
 		on   bool

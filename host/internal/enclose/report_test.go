@@ -4,14 +4,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // What a kernel or another package says in several lines is shown in several lines.
 func TestWarningsKeepTheirLines(t *testing.T) {
-	c := &Call{Prepared: &sandbox.Prepared{Fitted: &sandbox.Fitted{
-		NotEnforced: []sandbox.NotEnforced{{What: "it", Why: "it failed\nas the log says", Remedy: "do this\nor that"}},
-		Narrowed:    []sandbox.Narrowing{{Rule: "r\n", Became: "nothing", Why: "no room\nthere", Remedy: "make some"}},
+	c := &Call{Prepared: &fit.Prepared{Fitted: &fit.Fitted{
+		NotEnforced: []fit.NotEnforced{{What: "it", Why: "it failed\nas the log says", Remedy: "do this\nor that"}},
+		Narrowed:    []fit.Narrowing{{Rule: "r\n", Became: "nothing", Why: "no room\nthere", Remedy: "make some"}},
 	}}}
 	want := []string{
 		"not enforced by the operating system: it (it failed)\n  as the log says\n  do this\n  or that",
@@ -26,11 +26,11 @@ func TestWarningsKeepTheirLines(t *testing.T) {
 // Of many rules that became narrower for one reason, the first is shown, and how to see them all.
 func TestWarningsSumUp(t *testing.T) {
 	narrowed := func(n int) *Call {
-		f := &sandbox.Fitted{Narrowed: []sandbox.Narrowing{{Rule: "other", Became: "less", Why: "so", Remedy: "do"}}}
+		f := &fit.Fitted{Narrowed: []fit.Narrowing{{Rule: "other", Became: "less", Why: "so", Remedy: "do"}}}
 		for i := range n {
-			f.Narrowed = append(f.Narrowed, sandbox.Narrowing{Rule: string(rune('a' + i)), Became: "less", Why: "missing", Remedy: "make it"})
+			f.Narrowed = append(f.Narrowed, fit.Narrowing{Rule: string(rune('a' + i)), Became: "less", Why: "missing", Remedy: "make it"})
 		}
-		return &Call{Prepared: &sandbox.Prepared{Fitted: f}}
+		return &Call{Prepared: &fit.Prepared{Fitted: f}}
 	}
 	if got := narrowed(3).Warnings("plan"); len(got) != 4 || got[3] != "narrowed: c became less (missing)\n  make it" {
 		t.Errorf("of three: %q", got)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // Held is what of a declared policy holds for one call, here and now.
@@ -452,11 +453,11 @@ func (d *Declared) remedy(e *Explanation, x jptool.Explanation, at advice, missi
 	case e.Rule.Origin == BuiltIn:
 		return fmt.Sprintf("add %s to %s; the default then no longer applies", add, d.list("fs"))
 	case here && at.path != x.Path && !at.granted.Has(missing):
-		return fmt.Sprintf("change that rule: add %s, and add %s to %s", grantText(missing&^x.Granted), add, d.list("fs"))
+		return fmt.Sprintf("change that rule: add %s, and add %s to %s", fit.GrantText(missing&^x.Granted), add, d.list("fs"))
 	case here:
-		return "change that rule: add " + grantText(missing&^x.Granted)
+		return "change that rule: add " + fit.GrantText(missing&^x.Granted)
 	case e.Rule.Name == at.path:
-		return "change that rule: add " + grantText(missing&^at.granted)
+		return "change that rule: add " + fit.GrantText(missing&^at.granted)
 	}
 	return fmt.Sprintf("change that rule, or add a more specific one to %s: %s", d.list("fs"), add)
 }

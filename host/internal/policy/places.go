@@ -5,37 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
-
-// Place is where fs rules of a policy hold, and what the one that decides there grants.
-type Place struct {
-	// Abs is the canonical absolute path, with slashes. Nothing need be there.
-	Abs string
-	// Outside: it lies outside the workspace, where other rules count than inside.
-	Outside bool
-	Caps    jptool.Caps
-	// Index is that of the deciding rule in Access.FS, the last of All.
-	Index int
-	All   []int
-	// SelfProtection: the host made the deciding rule. Dir: it was
-	// written with a slash at its end.
-	SelfProtection, Dir bool
-	// Unnamed: no path of the wire names it. The host protects it against what is granted outside of the
-	// workspace besides the rules. Index is -1.
-	Unnamed bool
-	// Guarded: it is protected by the host, or lies below such a place.
-	Guarded bool
-}
-
-// Mount is an approved external rule that grants something: the absolute path of its link,
-// which is in the workspace or below another mount, and the target it leads to.
-type Mount struct {
-	Link, Target string
-	// Index is that of the rule in Access.FS.
-	Index int
-}
 
 // Places are the places of all fs rules, each once, by path. It is empty where the type is not
 // restricted.
@@ -104,21 +75,6 @@ func (d *Declared) Pins() []string {
 		list[i] = d.model.absOf(path)
 	}
 	return append(list, d.model.beyondLinks...)
-}
-
-// Named are the canonical absolute paths that texts name, as the tool would resolve them: those that are
-// workspace-relative paths at all, and lead to where the tool can reach anything.
-func (d *Declared) Named(texts []string) (list []string) {
-	for _, text := range texts {
-		rel, err := wspath.Parse(text)
-		if err != nil {
-			continue
-		}
-		if to, err := d.model.content(rel); err == nil && d.model.known(to.at) {
-			list = append(list, to.abs)
-		}
-	}
-	return list
 }
 
 // WirePath is the path of the wire for a canonical absolute path in the workspace or in

@@ -6,53 +6,14 @@ import (
 
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // FsRule is a rule of the wire that grants exactly caps, without the alias `write`.
-func FsRule(path string, caps jptool.Caps) jptool.FsRule {
-	on := func(c jptool.Caps) *bool {
-		if !caps.Has(c) {
-			return nil
-		}
-		yes := true
-		return &yes
-	}
-	return jptool.FsRule{
-		Path: path,
-		Read: on(jptool.Read), Create: on(jptool.Create), Update: on(jptool.Update),
-		Delete: on(jptool.Delete), Execute: on(jptool.Execute),
-	}
-}
+func FsRule(path string, caps jptool.Caps) jptool.FsRule { return fit.FsRule(path, caps) }
 
 // FsText writes a rule as an inline table of TOML.
-func FsText(r *jptool.FsRule) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "{ path = %q", dotted(r.Path))
-	if r.External {
-		b.WriteString(", external = true")
-	}
-	if text := grantText(r.Caps()); text != "" {
-		b.WriteString(", " + text)
-	}
-	return b.String() + " }"
-}
-
-// grantText writes capabilities as keys of a rule, `write` for create, update and delete.
-func grantText(caps jptool.Caps) string {
-	var keys []string
-	if caps.Has(jptool.Write) {
-		caps &^= jptool.Write
-		if caps.Has(jptool.Read) {
-			keys = append(keys, "read = true")
-			caps &^= jptool.Read
-		}
-		keys = append(keys, "write = true")
-	}
-	for _, name := range caps.Names() {
-		keys = append(keys, name+" = true")
-	}
-	return strings.Join(keys, ", ")
-}
+func FsText(r *jptool.FsRule) string { return fit.FsText(r) }
 
 func netText(r *jptool.NetRule) string {
 	var b strings.Builder

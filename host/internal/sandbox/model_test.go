@@ -6,29 +6,29 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // kernel is a model of what Linux does with a plan: Landlock adds up the rights on a path
 // and all above it, a mount over it takes some away, and a mount point stays where it is.
 // It is written from the rules of the kernel, not from those of Fit.
 type kernel struct {
-	plan   *sandbox.Plan
+	plan   *fit.Plan
 	rights map[string]jptool.Caps
-	covers map[string]sandbox.Cover
+	covers map[string]fit.Cover
 	points map[string]bool
 }
 
-func newKernel(p *sandbox.Plan) *kernel {
-	k := &kernel{p, map[string]jptool.Caps{}, map[string]sandbox.Cover{}, map[string]bool{}}
-	for _, g := range append(append([]sandbox.Grant{}, p.Grants...), p.Runtime...) {
+func newKernel(p *fit.Plan) *kernel {
+	k := &kernel{p, map[string]jptool.Caps{}, map[string]fit.Cover{}, map[string]bool{}}
+	for _, g := range append(append([]fit.Grant{}, p.Grants...), p.Runtime...) {
 		k.rights[g.Path] |= g.Caps
 	}
 	if p.Temp != "" {
 		k.rights[p.Temp] |= jptool.AllCaps
 	}
-	if p.Tier != sandbox.TierNamespace {
+	if p.Tier != fit.TierNamespace {
 		return k
 	}
 	for _, c := range p.Covers {
@@ -59,7 +59,7 @@ func (k *kernel) on(p string) jptool.Caps {
 	if fi, err := os.Stat(p); k.plan.ABI < 3 && err == nil && fi.Mode().IsRegular() {
 		caps = jptool.Update // truncating
 	}
-	visible := k.plan.Tier != sandbox.TierNamespace
+	visible := k.plan.Tier != fit.TierNamespace
 	for _, q := range above(p) {
 		caps |= k.rights[q]
 		visible = visible || k.rights[q] != 0

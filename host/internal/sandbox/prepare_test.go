@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // declared is a policy with these rules for the workspace at root.
@@ -23,19 +23,26 @@ func declared(t testing.TB, root string, rules ...jptool.FsRule) *policy.Declare
 	return d
 }
 
+func do(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func rule(path string, names string) jptool.FsRule { return jptooltest.Rule(path, names) }
 
 const madeRules = `conversation.tools.t.access.fs = [ { path = ".", read = true }, { path = "build/", read = true, write = true } ]` + "\n"
 
-func prepared(t *testing.T, dir string) *sandbox.Prepared {
+func prepared(t *testing.T, dir string) *fit.Prepared {
 	t.Helper()
-	p, err := sandbox.Prepare(context.Background(), compile(t, dir, "t", madeRules), full, sandbox.Options{})
+	p, err := fit.Prepare(context.Background(), compile(t, dir, "t", madeRules).ForFit(), full, fit.Options{})
 	do(t, err)
 	return p
 }
 
 func TestMake(t *testing.T) {
-	made := func(t *testing.T, p *sandbox.Prepared, dir string, want bool) {
+	made := func(t *testing.T, p *fit.Prepared, dir string, want bool) {
 		t.Helper()
 		if _, err := os.Lstat(dir + "/ws/build"); (err == nil) != want {
 			t.Errorf("build: %v", err)
@@ -81,8 +88,8 @@ func TestMake(t *testing.T) {
 		jptooltest.Tree(t, dir, "dir ws", "dir home")
 		m := full
 		m.Seccomp = false
-		p, err := sandbox.Prepare(context.Background(), compile(t, dir, "t", madeRules), m, sandbox.Options{Required: true})
-		var refused *sandbox.RefusedError
+		p, err := fit.Prepare(context.Background(), compile(t, dir, "t", madeRules).ForFit(), m, fit.Options{Required: true})
+		var refused *fit.RefusedError
 		if !errors.As(err, &refused) || p == nil || !strings.Contains(err.Error(), "jphost doctor") {
 			t.Fatalf("%v, %v", p, err)
 		}
@@ -98,12 +105,12 @@ func TestSurveyMoved(t *testing.T) {
 	d := declared(t, dir+"/ws", rule("", "read"), rule("a/b", "read write"))
 	do(t, os.Rename(dir+"/ws/a", dir+"/gone"))
 	do(t, os.Symlink("../out", dir+"/ws/a"))
-	f, err := sandbox.Survey(context.Background(), d, sandbox.Options{})
+	f, err := fit.Survey(context.Background(), d.ForFit(), fit.Options{})
 	do(t, err)
-	if n := f.Nodes[dir+"/ws/a/b"]; n.Kind != sandbox.Missing || n.ID != (sandbox.ID{}) {
+	if n := f.Nodes[dir+"/ws/a/b"]; n.Kind != fit.Missing || n.ID != (fit.ID{}) {
 		t.Errorf("looked through the link: %+v", n)
 	}
-	fitted, err := sandbox.Fit(d, f, full, sandbox.Options{})
+	fitted, err := fit.Fit(d.ForFit(), f, full, fit.Options{})
 	do(t, err)
 	for _, g := range fitted.Plan.Grants {
 		if g.Caps&jptool.Write != 0 {
@@ -121,15 +128,15 @@ func TestListLimit(t *testing.T) {
 	}
 	d := declared(t, dir+"/ws", rule("", "read"), rule("secret", ""))
 	for limit, want := range map[int]int{31: 30, 30: 0} {
-		f, err := sandbox.Survey(context.Background(), d, sandbox.Options{})
+		f, err := fit.Survey(context.Background(), d.ForFit(), fit.Options{})
 		do(t, err)
-		fitted, err := sandbox.Fit(d, f, plain, sandbox.Options{})
+		fitted, err := fit.Fit(d.ForFit(), f, plain, fit.Options{})
 		do(t, err)
 		if len(fitted.Want) != 1 || fitted.Want[0] != dir+"/ws" || len(fitted.Plan.Grants) != 0 {
 			t.Fatalf("limit %d: wants %v, grants %v", limit, fitted.Want, fitted.Plan.Grants)
 		}
 		do(t, f.List(context.Background(), fitted.Want, limit))
-		fitted, err = sandbox.Fit(d, f, plain, sandbox.Options{})
+		fitted, err = fit.Fit(d.ForFit(), f, plain, fit.Options{})
 		do(t, err)
 		if len(fitted.Want) != 0 || len(fitted.Plan.Grants) != want || len(fitted.Narrowed) != 1 {
 			t.Errorf("limit %d: wants %v, %d grants, narrowed %v", limit, fitted.Want, len(fitted.Plan.Grants), fitted.Narrowed)
@@ -145,7 +152,7 @@ func TestListNames(t *testing.T) {
 	dir := jptooltest.TempRoot(t)
 	jptooltest.Tree(t, dir, "dir ws/secret", "file ws/good", "fifo ws/pipe", "symlink ws/link good")
 	do(t, os.WriteFile(dir+"/ws/bad\xff", nil, 0o644))
-	p, err := sandbox.Prepare(context.Background(), declared(t, dir+"/ws", rule("", "read"), rule("secret", "")), plain, sandbox.Options{})
+	p, err := fit.Prepare(context.Background(), declared(t, dir+"/ws", rule("", "read"), rule("secret", "")).ForFit(), plain, fit.Options{})
 	do(t, err)
 	if g := p.Plan.Grants; len(g) != 1 || g[0].Path != dir+"/ws/good" {
 		t.Errorf("granted: %+v", g)
@@ -156,7 +163,7 @@ func TestNoPolicy(t *testing.T) {
 	dir := jptooltest.TempRoot(t)
 	d, err := policy.FromWire([]byte("null"), dir)
 	do(t, err)
-	if p, err := sandbox.Prepare(context.Background(), d, full, sandbox.Options{}); err == nil || !strings.Contains(err.Error(), "access policy") {
+	if p, err := fit.Prepare(context.Background(), d.ForFit(), full, fit.Options{}); err == nil || !strings.Contains(err.Error(), "access policy") {
 		t.Errorf("%v, %v", p, err)
 	}
 }
@@ -165,7 +172,7 @@ func TestCancelled(t *testing.T) {
 	dir := jptooltest.TempRoot(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := sandbox.Prepare(ctx, declared(t, dir, rule("", "read")), full, sandbox.Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := fit.Prepare(ctx, declared(t, dir, rule("", "read")).ForFit(), full, fit.Options{}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -173,13 +180,13 @@ func TestCancelled(t *testing.T) {
 func TestTiers(t *testing.T) {
 	why := map[string]string{"landlock": "no landlock", "namespaces": "no namespaces"}
 	for _, c := range []struct {
-		m    sandbox.Machine
+		m    fit.Machine
 		want string
 	}{
-		{sandbox.Machine{}, "[] map[landlock:this machine does not have it namespace:this machine does not have it]"},
-		{sandbox.Machine{Namespaces: true, Why: why}, "[] map[landlock:no landlock namespace:no landlock]"},
-		{sandbox.Machine{Landlock: 1, Why: why}, "[landlock] map[namespace:no namespaces]"},
-		{sandbox.Machine{Landlock: 7, Namespaces: true}, "[landlock namespace] map[]"},
+		{fit.Machine{}, "[] map[landlock:this machine does not have it namespace:this machine does not have it]"},
+		{fit.Machine{Namespaces: true, Why: why}, "[] map[landlock:no landlock namespace:no landlock]"},
+		{fit.Machine{Landlock: 1, Why: why}, "[landlock] map[namespace:no namespaces]"},
+		{fit.Machine{Landlock: 7, Namespaces: true}, "[landlock namespace] map[]"},
 	} {
 		have, missing := c.m.Tiers()
 		if got := fmt.Sprint(have, missing); got != c.want {
@@ -196,7 +203,7 @@ func TestNet(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		rules []jptool.NetRule
-		m     sandbox.Machine
+		m     fit.Machine
 		want  string
 	}{
 		{"none", nil, full, "{true []} true"},
@@ -205,11 +212,11 @@ func TestNet(t *testing.T) {
 		{"scheme", []jptool.NetRule{{Host: "a", Scheme: s("wss"), Allow: true}, {Host: "b", Scheme: s("HTTP"), Allow: true}}, full, "{true [80 443]} false"},
 		{"neither", []jptool.NetRule{{Host: "a", Allow: true}}, full, "{true [21 80 443]} false"},
 		{"scheme without a port", []jptool.NetRule{{Host: "a", Scheme: s("gopher"), Allow: true}}, full, "{false []} true"},
-		{"old kernel", []jptool.NetRule{{Host: "a", Port: p(22), Allow: true}}, sandbox.Machine{Landlock: 3, Seccomp: true}, "{true []} false"},
+		{"old kernel", []jptool.NetRule{{Host: "a", Port: p(22), Allow: true}}, fit.Machine{Landlock: 3, Seccomp: true}, "{true []} false"},
 	} {
 		d, err := (&scene{root: dir}).read(&jptool.AccessPolicy{FS: []jptool.FsRule{rule("", "read")}, Net: c.rules})
 		do(t, err)
-		f, err := sandbox.Prepare(context.Background(), d, c.m, sandbox.Options{})
+		f, err := fit.Prepare(context.Background(), d.ForFit(), c.m, fit.Options{})
 		do(t, err)
 		if got := fmt.Sprint(f.Plan.Net, f.Exact()); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
@@ -225,7 +232,7 @@ func TestTemp(t *testing.T) {
 	}
 	defer os.RemoveAll(base)
 	for dir, want := range map[string]string{jptooltest.TempRoot(t): "/run/jphost", base: "/tmp"} {
-		p, err := sandbox.Prepare(context.Background(), declared(t, dir, rule("", "read")), full, sandbox.Options{Tier: sandbox.TierNamespace})
+		p, err := fit.Prepare(context.Background(), declared(t, dir, rule("", "read")).ForFit(), full, fit.Options{Tier: fit.TierNamespace})
 		do(t, err)
 		if strings.HasPrefix(dir, "/tmp/") != (want != "/tmp") {
 			t.Skipf("temporary directories are not below /tmp but in %s", dir)
@@ -243,7 +250,7 @@ func BenchmarkPrepare(b *testing.B) {
 		d := compile(b, dir, tool, "")
 		b.Run(tool, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := sandbox.Prepare(context.Background(), d, full, sandbox.Options{}); err != nil {
+				if _, err := fit.Prepare(context.Background(), d.ForFit(), full, fit.Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}

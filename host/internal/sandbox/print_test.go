@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // rulesText is a policy, one rule a line.
@@ -29,7 +29,7 @@ func rulesText(a *jptool.AccessPolicy) string {
 }
 
 // planText is the part of a plan that depends on the policy.
-func planText(p *sandbox.Plan) string {
+func planText(p *fit.Plan) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "tier %s", p.Tier)
 	if p.Frozen {
@@ -54,7 +54,7 @@ func planText(p *sandbox.Plan) string {
 	return b.String()
 }
 
-func flags(c sandbox.Cover) string {
+func flags(c fit.Cover) string {
 	s := ""
 	for _, f := range []struct {
 		on   bool
@@ -68,7 +68,7 @@ func flags(c sandbox.Cover) string {
 }
 
 // show is all that came of fitting.
-func show(f *sandbox.Fitted) string {
+func show(f *fit.Fitted) string {
 	var b strings.Builder
 	b.WriteString("EFFECTIVE\n" + rulesText(f.Access) + "PLAN\n" + planText(f.Plan))
 	for _, n := range f.Narrowed {

@@ -15,21 +15,21 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 var (
-	full  = sandbox.Machine{Landlock: 7, Namespaces: true, Seccomp: true}
-	plain = sandbox.Machine{Landlock: 7, Seccomp: true, Why: map[string]string{"namespaces": "they are switched off"}}
+	full  = fit.Machine{Landlock: 7, Namespaces: true, Seccomp: true}
+	plain = fit.Machine{Landlock: 7, Seccomp: true, Why: map[string]string{"namespaces": "they are switched off"}}
 )
 
 // scene is a random workspace with a mount, and rules on it.
 type scene struct {
 	dir, root string
 	access    jptool.AccessPolicy
-	runtime   []sandbox.Grant
+	runtime   []fit.Grant
 	links     map[string]string // of mounts that were drawn
 	d         *policy.Declared
 }
@@ -138,15 +138,15 @@ func draw(t *rapid.T, base string, c *scenes) (*scene, bool) {
 	}
 	switch rapid.IntRange(0, 7).Draw(t, "runtime") {
 	case 2:
-		s.runtime = append(s.runtime, sandbox.Grant{Node: sandbox.Node{Path: dir, Kind: sandbox.Dir}, Caps: jptool.Read | anyCaps.Draw(t, "runtime caps")})
+		s.runtime = append(s.runtime, fit.Grant{Node: fit.Node{Path: dir, Kind: fit.Dir}, Caps: jptool.Read | anyCaps.Draw(t, "runtime caps")})
 	case 3:
 		if fi, err := os.Lstat(s.root + "/a"); err == nil && fi.IsDir() {
-			s.runtime = append(s.runtime, sandbox.Grant{Node: sandbox.Node{Path: s.root + "/a", Kind: sandbox.Dir}, Caps: jptool.Read | anyCaps.Draw(t, "runtime caps")})
+			s.runtime = append(s.runtime, fit.Grant{Node: fit.Node{Path: s.root + "/a", Kind: fit.Dir}, Caps: jptool.Read | anyCaps.Draw(t, "runtime caps")})
 		}
 	case 0:
-		s.runtime = append(s.runtime, sandbox.Grant{Node: sandbox.Node{Path: dir, Kind: sandbox.Dir}, Caps: jptool.Read | jptool.Execute})
+		s.runtime = append(s.runtime, fit.Grant{Node: fit.Node{Path: dir, Kind: fit.Dir}, Caps: jptool.Read | jptool.Execute})
 	case 4:
-		s.runtime = append(s.runtime, sandbox.Grant{Node: sandbox.Node{Path: "/usr", Kind: sandbox.Dir}, Caps: jptool.Read | jptool.Execute})
+		s.runtime = append(s.runtime, fit.Grant{Node: fit.Node{Path: "/usr", Kind: fit.Dir}, Caps: jptool.Read | jptool.Execute})
 	}
 	s.d, err = s.read(&s.access)
 	if err != nil {
@@ -166,9 +166,9 @@ func (s *scene) read(a *jptool.AccessPolicy) (*policy.Declared, error) {
 	return policy.FromWire(text, s.root)
 }
 
-func (s *scene) fit(t *rapid.T, d *policy.Declared, m sandbox.Machine, o sandbox.Options) *sandbox.Fitted {
+func (s *scene) fit(t *rapid.T, d *policy.Declared, m fit.Machine, o fit.Options) *fit.Fitted {
 	o.Runtime = s.runtime
-	p, err := sandbox.Prepare(context.Background(), d, m, o)
+	p, err := fit.Prepare(context.Background(), d.ForFit(), m, o)
 	if err != nil {
 		t.Fatalf("Prepare: %v", err)
 	}
@@ -198,14 +198,14 @@ func open(t *rapid.T, root string, a *jptool.AccessPolicy) *jptool.Workspace {
 
 // ways are the machines and wishes that everything is tried with.
 var ways = map[string]struct {
-	m sandbox.Machine
-	o sandbox.Options
+	m fit.Machine
+	o fit.Options
 }{
-	"full":             {full, sandbox.Options{}},
-	"no namespaces":    {plain, sandbox.Options{}},
-	"forced landlock":  {full, sandbox.Options{Tier: sandbox.TierLandlock}},
-	"forced namespace": {full, sandbox.Options{Tier: sandbox.TierNamespace}},
-	"old landlock":     {sandbox.Machine{Landlock: 2, Namespaces: true, Seccomp: true}, sandbox.Options{}},
+	"full":             {full, fit.Options{}},
+	"no namespaces":    {plain, fit.Options{}},
+	"forced landlock":  {full, fit.Options{Tier: fit.TierLandlock}},
+	"forced namespace": {full, fit.Options{Tier: fit.TierNamespace}},
+	"old landlock":     {fit.Machine{Landlock: 2, Namespaces: true, Seccomp: true}, fit.Options{}},
 }
 
 func TestAgreement(t *testing.T) {
@@ -213,7 +213,7 @@ func TestAgreement(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			var c scenes
-			allowed, refused, tiers := 0, 0, map[sandbox.Tier]int{}
+			allowed, refused, tiers := 0, 0, map[fit.Tier]int{}
 			rapid.Check(t, func(t *rapid.T) {
 				s, ok := draw(t, base, &c)
 				if !ok {
@@ -248,7 +248,7 @@ func TestAgreement(t *testing.T) {
 			if allowed < least(100) || refused < least(100) {
 				t.Errorf("only %d allowed, %d refused", allowed, refused)
 			}
-			if name == "full" && (tiers[sandbox.TierLandlock] < least(5) || tiers[sandbox.TierNamespace] < least(20)) {
+			if name == "full" && (tiers[fit.TierLandlock] < least(5) || tiers[fit.TierNamespace] < least(20)) {
 				t.Errorf("tiers: %v", tiers)
 			}
 		})
@@ -257,11 +257,11 @@ func TestAgreement(t *testing.T) {
 
 // held fails if rights could move away from the path that has them: Landlock follows the
 // object, and so would whoever renames a directory on the way to it.
-func held(t *rapid.T, k *kernel, f *sandbox.Fitted) {
-	var places []sandbox.Node
+func held(t *rapid.T, k *kernel, f *fit.Fitted) {
+	var places []fit.Node
 	for _, g := range f.Plan.Grants {
 		places = append(places, g.Node)
-		if _, tree := k.tree(g.Path); !tree && g.Kind != sandbox.Dir && k.create(g.Path) && !k.points[g.Path] && k.rights[g.Path]&^k.on(path.Dir(g.Path)) != 0 {
+		if _, tree := k.tree(g.Path); !tree && g.Kind != fit.Dir && k.create(g.Path) && !k.points[g.Path] && k.rights[g.Path]&^k.on(path.Dir(g.Path)) != 0 {
 			t.Fatalf("%s can get a second name\n%s", g.Path, show(f))
 		}
 	}
@@ -280,17 +280,17 @@ func held(t *rapid.T, k *kernel, f *sandbox.Fitted) {
 
 // watched reports whether the kernel doing more than the check allows is looked for after
 // the call, or named as not enforced because a program needs it.
-func watched(d *policy.Declared, f *sandbox.Fitted, q question) bool {
+func watched(d *policy.Declared, f *fit.Fitted, q question) bool {
 	for _, c := range f.After {
 		switch {
-		case c.Want == sandbox.StillMissing && (c.Path == q.abs || strings.HasPrefix(q.abs, c.Path+"/")):
+		case c.Want == fit.StillMissing && (c.Path == q.abs || strings.HasPrefix(q.abs, c.Path+"/")):
 			return true
-		case c.Want == sandbox.SameEntry && c.Path == q.abs && q.need == jptool.Delete && !f.Exact():
+		case c.Want == fit.SameEntry && c.Path == q.abs && q.need == jptool.Delete && !f.Exact():
 			return true
 		}
 	}
 	// Without namespaces nothing keeps the target of a mount in its place within another of the same rights.
-	if f.Plan.Tier == sandbox.TierLandlock && q.need == jptool.Delete {
+	if f.Plan.Tier == fit.TierLandlock && q.need == jptool.Delete {
 		within := func(p string) bool {
 			return slices.ContainsFunc(f.Access.FS, func(r jptool.FsRule) bool { return r.ApprovedTarget != nil && *r.ApprovedTarget == p })
 		}
@@ -334,7 +334,7 @@ func TestDry(t *testing.T) {
 				}
 				before := entries(s.root)
 				o.Dry = true
-				dry, err := sandbox.Prepare(context.Background(), s.d, way.m, o)
+				dry, err := fit.Prepare(context.Background(), s.d.ForFit(), way.m, o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -342,7 +342,7 @@ func TestDry(t *testing.T) {
 					t.Fatalf("it was %s, and is %s", before, now)
 				}
 				o.Dry = false
-				p, err := sandbox.Prepare(context.Background(), s.d, way.m, o)
+				p, err := fit.Prepare(context.Background(), s.d.ForFit(), way.m, o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -414,8 +414,8 @@ func TestCheapestTier(t *testing.T) {
 		if !ok {
 			return
 		}
-		f := s.fit(t, s.d, full, sandbox.Options{})
-		if f.Plan.Tier == sandbox.TierLandlock {
+		f := s.fit(t, s.d, full, fit.Options{})
+		if f.Plan.Tier == fit.TierLandlock {
 			cheap++
 			if len(f.Plan.Covers)+len(f.Plan.Pins) > 0 {
 				t.Fatalf("mounts without namespaces: %s", show(f))

@@ -18,10 +18,10 @@ import (
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/defaults"
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 var update = flag.Bool("update", false, "write what came out to testdata/fit; read the difference")
@@ -73,8 +73,8 @@ func table(t *testing.T, dir string, section map[string]string) string {
 	jptooltest.Tree(t, dir, "dir ws", "dir home")
 	jptooltest.Tree(t, dir, lines(section["tree"])...)
 	d := compile(t, dir, strings.TrimSpace(section["tool"]), strings.ReplaceAll(section["user"], "$DIR", dir))
-	m := sandbox.Machine{Landlock: 7, Namespaces: true, Seccomp: true, Why: map[string]string{"namespaces": "user namespaces are switched off"}}
-	var o sandbox.Options
+	m := fit.Machine{Landlock: 7, Namespaces: true, Seccomp: true, Why: map[string]string{"namespaces": "user namespaces are switched off"}}
+	var o fit.Options
 	for _, line := range lines(strings.ReplaceAll(section["options"], "$DIR", dir)) {
 		f := strings.Fields(line)
 		switch {
@@ -87,7 +87,7 @@ func table(t *testing.T, dir string, section map[string]string) string {
 		case line == "no seccomp":
 			m.Seccomp = false
 		case f[0] == "tier":
-			o.Tier = sandbox.Tier(f[1])
+			o.Tier = fit.Tier(f[1])
 		case f[0] == "unmade":
 			o.NoMake = map[string]error{f[1]: syscall.EROFS}
 		case f[0] == "argument":
@@ -95,9 +95,9 @@ func table(t *testing.T, dir string, section map[string]string) string {
 		case line == "required":
 			o.Required = true
 		case f[0] == "runtime":
-			g := sandbox.Grant{Node: sandbox.Node{Path: f[1], Kind: sandbox.Dir}}
+			g := fit.Grant{Node: fit.Node{Path: f[1], Kind: fit.Dir}}
 			if fi, err := os.Stat(f[1]); err == nil && !fi.IsDir() {
-				g.Kind = sandbox.File
+				g.Kind = fit.File
 			}
 			for _, name := range f[2:] {
 				c, ok := jptool.ParseCapability(name)
@@ -111,8 +111,8 @@ func table(t *testing.T, dir string, section map[string]string) string {
 			t.Fatalf("option %q", line)
 		}
 	}
-	p, err := sandbox.Prepare(context.Background(), d, m, o)
-	var refused *sandbox.RefusedError
+	p, err := fit.Prepare(context.Background(), d.ForFit(), m, o)
+	var refused *fit.RefusedError
 	if err != nil && !errors.As(err, &refused) {
 		return "ERROR " + err.Error() + "\n"
 	}

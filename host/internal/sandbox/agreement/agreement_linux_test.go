@@ -11,9 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jptools/jptools/host/internal/sandbox"
-	"github.com/jptools/jptools/host/internal/sandbox/machine"
+	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/machine"
 	"pgregory.net/rapid"
 )
 
@@ -79,30 +80,30 @@ func (c *counts) enough(t *testing.T, want int) {
 
 // waysOf are the ways that this machine has to hold a policy exactly. What writes is held by Landlock alone
 // where there are no namespaces; scenes differ in whether that has to replace grants by others.
-func waysOf(m sandbox.Machine) map[string]way {
+func waysOf(m fit.Machine) map[string]way {
 	have, _ := m.Tiers()
 	ways := map[string]way{}
 	bare := m
 	bare.Namespaces, bare.Why = false, map[string]string{"namespaces": "they are not to be used here"}
 	// Where something is said not to be held, it would be a disagreement.
-	if slices.Contains(have, sandbox.TierLandlock) && m.Alone() {
-		ways["landlock"] = way{bare, sandbox.Options{}, sandbox.TierLandlock}
-		ways["replacement"] = way{bare, sandbox.Options{}, sandbox.TierLandlock}
+	if slices.Contains(have, fit.TierLandlock) && m.Alone() {
+		ways["landlock"] = way{bare, fit.Options{}, fit.TierLandlock}
+		ways["replacement"] = way{bare, fit.Options{}, fit.TierLandlock}
 	}
-	if slices.Contains(have, sandbox.TierNamespace) && m.Landlock >= sandbox.TruncateABI {
-		ways["namespace"] = way{m, sandbox.Options{Tier: sandbox.TierNamespace}, sandbox.TierNamespace}
+	if slices.Contains(have, fit.TierNamespace) && m.Landlock >= fit.TruncateABI {
+		ways["namespace"] = way{m, fit.Options{Tier: fit.TierNamespace}, fit.TierNamespace}
 	}
 	return ways
 }
 
 // here is this machine, without what JPHOST_SANDBOX_LIMIT takes away from it.
-func here(t testing.TB) sandbox.Machine {
+func here(t testing.TB) fit.Machine {
 	t.Helper()
 	limit, err := machine.ParseLimit(os.Getenv(machine.LimitVariable))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return limit.Apply(machine.Look().Settle(machine.Try(t.Context())))
+	return limit.Apply(machine.Look().Settle(confine.Try(t.Context())))
 }
 
 func newRunner(t testing.TB) *runner {

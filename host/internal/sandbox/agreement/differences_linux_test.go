@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/sandbox/fit"
 	"golang.org/x/sys/unix"
 )
 
@@ -174,14 +174,14 @@ func TestDifferences(t *testing.T) {
 			defer d.Close()
 			w := r.ways[c.way]
 			w.options.Runtime = runtimeOf(r.binary)
-			p := must(sandbox.Prepare(context.Background(), d, w.machine, w.options))
+			p := must(fit.Prepare(context.Background(), d.ForFit(), w.machine, w.options))
 			if p.Plan.Tier != w.tier || !p.Exact() {
 				t.Fatalf("held by %s, exact %v", p.Plan.Tier, p.Exact())
 			}
 			ws := must(open2(root, p.Access))
 			defer ws.Close()
 			check := &judge{ws, root, p.Plan, nil}
-			before := must(sandbox.Snapshot(context.Background(), p.After))
+			before := must(fit.Snapshot(context.Background(), p.After))
 			probe := must(start(confine.New(), p.Plan, r.binary))
 			for _, line := range c.does {
 				text, differs := strings.CutPrefix(line, "! ")

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/sandbox/fit"
 	"golang.org/x/sys/unix"
 )
 
@@ -22,7 +22,7 @@ const (
 type judge struct {
 	ws   *jptool.Workspace
 	root string
-	plan *sandbox.Plan
+	plan *fit.Plan
 	// rules are the absolute paths of rules.
 	rules []string
 }
@@ -198,8 +198,8 @@ func (j *judge) abs(wire string) string {
 }
 
 // cover is the innermost mount of the plan on a place or above it, and its path.
-func (j *judge) cover(p string) (c sandbox.Cover, at string) {
-	if j.plan.Tier != sandbox.TierNamespace || !path.IsAbs(p) {
+func (j *judge) cover(p string) (c fit.Cover, at string) {
+	if j.plan.Tier != fit.TierNamespace || !path.IsAbs(p) {
 		return c, ""
 	}
 	for {
@@ -228,7 +228,7 @@ func (j *judge) hidden(wire string) bool { return j.hides(j.abs(wire)) }
 
 func (j *judge) hides(p string) bool {
 	c, on := j.cover(p)
-	return c.Hide || on == "" && j.plan.Tier == sandbox.TierNamespace
+	return c.Hide || on == "" && j.plan.Tier == fit.TierNamespace
 }
 
 // behindMask reports whether a path leads through a symlink that a mask hides, or that lies in

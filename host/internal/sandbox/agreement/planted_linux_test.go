@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/sandbox/fit"
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 )
@@ -20,16 +20,16 @@ func mapping(change func(*confine.Mapping)) bug {
 	return bug{renderer: func(r *confine.Renderer) { change(&r.Mapping) }}
 }
 
-func covers(change func(*sandbox.Cover)) bug {
-	return bug{plan: func(p *sandbox.Plan) {
+func covers(change func(*fit.Cover)) bug {
+	return bug{plan: func(p *fit.Plan) {
 		for i := range p.Covers {
 			change(&p.Covers[i])
 		}
 	}}
 }
 
-func grants(change func(*sandbox.Grant)) bug {
-	return bug{plan: func(p *sandbox.Plan) {
+func grants(change func(*fit.Grant)) bug {
+	return bug{plan: func(p *fit.Plan) {
 		for i := range p.Grants {
 			change(&p.Grants[i])
 		}
@@ -58,35 +58,35 @@ var planted = []struct {
 	{"update deletes", "landlock", mapping(func(m *confine.Mapping) { m.Update |= unix.LANDLOCK_ACCESS_FS_REMOVE_FILE })},
 
 	// What is granted.
-	{"the directory above is granted", "landlock", grants(func(g *sandbox.Grant) {
-		if n := must(sandbox.Look(path.Dir(g.Path))); n.Kind == sandbox.Dir {
+	{"the directory above is granted", "landlock", grants(func(g *fit.Grant) {
+		if n := must(fit.Look(path.Dir(g.Path))); n.Kind == fit.Dir {
 			g.Node = n
 		}
 	})},
-	{"a rule on a file holds for its directory", "replacement", grants(func(g *sandbox.Grant) {
-		if g.Kind == sandbox.File {
-			g.Node = must(sandbox.Look(path.Dir(g.Path)))
+	{"a rule on a file holds for its directory", "replacement", grants(func(g *fit.Grant) {
+		if g.Kind == fit.File {
+			g.Node = must(fit.Look(path.Dir(g.Path)))
 		}
 	})},
-	{"the last grant is lost", "namespace", bug{plan: func(p *sandbox.Plan) { p.Grants = p.Grants[:max(0, len(p.Grants)-1)] }}},
-	{"who may read may update", "replacement", grants(func(g *sandbox.Grant) {
+	{"the last grant is lost", "namespace", bug{plan: func(p *fit.Plan) { p.Grants = p.Grants[:max(0, len(p.Grants)-1)] }}},
+	{"who may read may update", "replacement", grants(func(g *fit.Grant) {
 		if g.Caps.Has(jptool.Read) {
 			g.Caps |= jptool.Update
 		}
 	})},
-	{"what is replaced by grants below stays granted", "replacement", bug{plan: func(p *sandbox.Plan) {
+	{"what is replaced by grants below stays granted", "replacement", bug{plan: func(p *fit.Plan) {
 		var all jptool.Caps
 		for _, g := range p.Grants {
 			all |= g.Caps
 		}
-		p.Grants = append(p.Grants, sandbox.Grant{Node: p.Trees[0], Caps: all})
+		p.Grants = append(p.Grants, fit.Grant{Node: p.Trees[0], Caps: all})
 	}}},
-	{"a directory for staged files may be written", "landlock", bug{plan: func(p *sandbox.Plan) {
+	{"a directory for staged files may be written", "landlock", bug{plan: func(p *fit.Plan) {
 		for _, s := range p.Staged {
-			p.Grants = append(p.Grants, sandbox.Grant{Node: s.Node, Caps: jptool.Create | jptool.Update})
+			p.Grants = append(p.Grants, fit.Grant{Node: s.Node, Caps: jptool.Create | jptool.Update})
 		}
 	}}},
-	{"a grant follows links", "landlock", bug{plan: func(p *sandbox.Plan) {
+	{"a grant follows links", "landlock", bug{plan: func(p *fit.Plan) {
 		for _, t := range p.Trees {
 			for _, at := range must(filepath.Glob(t.Path + "/*")) {
 				to, err := filepath.EvalSymlinks(at)
@@ -95,64 +95,64 @@ var planted = []struct {
 				}
 				for _, g := range p.Grants {
 					if g.Path == t.Path {
-						p.Grants = append(p.Grants, sandbox.Grant{Node: must(sandbox.Look(to)), Caps: g.Caps})
+						p.Grants = append(p.Grants, fit.Grant{Node: must(fit.Look(to)), Caps: g.Caps})
 						break
 					}
 				}
 			}
 		}
 	}}},
-	{"what programs need holds a neighbour", "landlock", bug{plan: func(p *sandbox.Plan) {
-		if n := must(sandbox.Look(path.Dir(p.Trees[0].Path) + "/other")); n.Kind == sandbox.Dir {
-			p.Runtime = append(slices.Clone(p.Runtime), sandbox.Grant{Node: n, Caps: jptool.Read | jptool.Execute})
+	{"what programs need holds a neighbour", "landlock", bug{plan: func(p *fit.Plan) {
+		if n := must(fit.Look(path.Dir(p.Trees[0].Path) + "/other")); n.Kind == fit.Dir {
+			p.Runtime = append(slices.Clone(p.Runtime), fit.Grant{Node: n, Caps: jptool.Read | jptool.Execute})
 		}
 	}}},
 
 	// Mounts.
 	{"no covers", "namespace", bug{renderer: func(r *confine.Renderer) { r.NoCovers = true }}},
 	{"no pins", "namespace", bug{renderer: func(r *confine.Renderer) { r.NoPins = true }}},
-	{"only the last component is pinned", "namespace", bug{plan: func(p *sandbox.Plan) {
+	{"only the last component is pinned", "namespace", bug{plan: func(p *fit.Plan) {
 		all := p.Entries()
-		p.Pins = slices.DeleteFunc(p.Pins, func(n sandbox.Node) bool {
-			return slices.ContainsFunc(all, func(m sandbox.Node) bool { return holds(n.Path, m.Path) })
+		p.Pins = slices.DeleteFunc(p.Pins, func(n fit.Node) bool {
+			return slices.ContainsFunc(all, func(m fit.Node) bool { return holds(n.Path, m.Path) })
 		})
 	}}},
-	{"links are not pinned", "namespace", bug{plan: func(p *sandbox.Plan) {
-		p.Pins = slices.DeleteFunc(p.Pins, func(n sandbox.Node) bool { return n.Kind == sandbox.Link })
+	{"links are not pinned", "namespace", bug{plan: func(p *fit.Plan) {
+		p.Pins = slices.DeleteFunc(p.Pins, func(n fit.Node) bool { return n.Kind == fit.Link })
 	}}},
-	{"what is hidden is only kept in place", "namespace", covers(func(c *sandbox.Cover) { c.Hide = false })},
-	{"a read-only mount is writable", "namespace", covers(func(c *sandbox.Cover) { c.ReadOnly = false })},
-	{"a noexec mount executes", "namespace", covers(func(c *sandbox.Cover) { c.NoExec = false })},
-	{"a rule below what is hidden is held against that alone", "namespace", covers(func(c *sandbox.Cover) {
+	{"what is hidden is only kept in place", "namespace", covers(func(c *fit.Cover) { c.Hide = false })},
+	{"a read-only mount is writable", "namespace", covers(func(c *fit.Cover) { c.ReadOnly = false })},
+	{"a noexec mount executes", "namespace", covers(func(c *fit.Cover) { c.NoExec = false })},
+	{"a rule below what is hidden is held against that alone", "namespace", covers(func(c *fit.Cover) {
 		if c.Again {
 			c.ReadOnly, c.NoExec = false, false
 		}
 	})},
-	{"what is granted again stays hidden", "namespace", bug{plan: func(p *sandbox.Plan) {
-		p.Covers = slices.DeleteFunc(p.Covers, func(c sandbox.Cover) bool { return c.Again })
+	{"what is granted again stays hidden", "namespace", bug{plan: func(p *fit.Plan) {
+		p.Covers = slices.DeleteFunc(p.Covers, func(c fit.Cover) bool { return c.Again })
 	}}},
-	{"files are not covered", "namespace", bug{plan: func(p *sandbox.Plan) {
-		p.Covers = slices.DeleteFunc(p.Covers, func(c sandbox.Cover) bool { return c.Kind == sandbox.File })
+	{"files are not covered", "namespace", bug{plan: func(p *fit.Plan) {
+		p.Covers = slices.DeleteFunc(p.Covers, func(c fit.Cover) bool { return c.Kind == fit.File })
 	}}},
-	{"only the outermost covers are mounted", "namespace", bug{plan: func(p *sandbox.Plan) {
+	{"only the outermost covers are mounted", "namespace", bug{plan: func(p *fit.Plan) {
 		all := slices.Clone(p.Covers)
-		p.Covers = slices.DeleteFunc(p.Covers, func(c sandbox.Cover) bool {
-			return slices.ContainsFunc(all, func(d sandbox.Cover) bool { return holds(d.Path, c.Path) })
+		p.Covers = slices.DeleteFunc(p.Covers, func(c fit.Cover) bool {
+			return slices.ContainsFunc(all, func(d fit.Cover) bool { return holds(d.Path, c.Path) })
 		})
 	}}},
 	{"capabilities are kept", "namespace", bug{renderer: func(r *confine.Renderer) { r.NoDrop = true }}},
 
 	// What is said of it.
-	{"more is granted than declared", "namespace", bug{fitted: func(f *sandbox.Fitted) {
+	{"more is granted than declared", "namespace", bug{fitted: func(f *fit.Fitted) {
 		for i := range f.Access.FS {
 			if r := &f.Access.FS[i]; !r.External && r.Caps() != 0 {
 				*r = policy.FsRule(r.Path, r.Caps()|jptool.Update)
 			}
 		}
-		grants(func(g *sandbox.Grant) { g.Caps |= jptool.Update }).plan(f.Plan)
+		grants(func(g *fit.Grant) { g.Caps |= jptool.Update }).plan(f.Plan)
 	}}},
-	{"entries that are held are not told", "namespace", bug{fitted: func(f *sandbox.Fitted) { f.Access.Pinned = nil }}},
-	{"nothing is looked for after the call", "replacement", bug{fitted: func(f *sandbox.Fitted) { f.After = nil }}},
+	{"entries that are held are not told", "namespace", bug{fitted: func(f *fit.Fitted) { f.Access.Pinned = nil }}},
+	{"nothing is looked for after the call", "replacement", bug{fitted: func(f *fit.Fitted) { f.After = nil }}},
 }
 
 // TestPlanted shows that the harness finds what is wrong.

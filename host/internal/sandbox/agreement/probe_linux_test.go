@@ -13,9 +13,9 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/sandbox/fit"
 	"golang.org/x/sys/unix"
 )
 
@@ -76,7 +76,7 @@ type confined struct {
 }
 
 // start starts a probe. The goroutine is locked to its thread.
-func start(r *confine.Renderer, plan *sandbox.Plan, binary string) (*confined, error) {
+func start(r *confine.Renderer, plan *fit.Plan, binary string) (*confined, error) {
 	in, to := must2(os.Pipe())
 	from, out := must2(os.Pipe())
 	defer in.Close()
@@ -120,7 +120,7 @@ func (c *confined) end() error {
 }
 
 // runtimeOf is what the probe needs to start.
-func runtimeOf(binary string) []sandbox.Grant {
+func runtimeOf(binary string) []fit.Grant {
 	f := must(elf.Open(binary))
 	defer f.Close()
 	paths := []string{binary}
@@ -129,10 +129,10 @@ func runtimeOf(binary string) []sandbox.Grant {
 			paths = append(paths, "/usr", "/lib", "/lib64", "/etc/ld.so.cache")
 		}
 	}
-	list := []sandbox.Grant{{Node: sandbox.Node{Path: "/proc/self", Kind: sandbox.Dir}, Caps: jptool.Read}}
+	list := []fit.Grant{{Node: fit.Node{Path: "/proc/self", Kind: fit.Dir}, Caps: jptool.Read}}
 	for _, p := range paths {
-		if n := must(sandbox.Look(p)); n.Kind != sandbox.Missing {
-			list = append(list, sandbox.Grant{Node: n, Caps: jptool.Read | jptool.Execute})
+		if n := must(fit.Look(p)); n.Kind != fit.Missing {
+			list = append(list, fit.Grant{Node: n, Caps: jptool.Read | jptool.Execute})
 		}
 	}
 	return list

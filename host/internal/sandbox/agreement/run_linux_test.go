@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // The known differences (docs/known-differences.md).
@@ -29,15 +29,15 @@ const (
 
 // way is a machine and what is wanted of it.
 type way struct {
-	machine sandbox.Machine
-	options sandbox.Options
-	tier    sandbox.Tier
+	machine fit.Machine
+	options fit.Options
+	tier    fit.Tier
 }
 
 // bug is a planted one. Nil parts change nothing.
 type bug struct {
-	fitted   func(*sandbox.Fitted)
-	plan     func(*sandbox.Plan)
+	fitted   func(*fit.Fitted)
+	plan     func(*fit.Plan)
 	renderer func(*confine.Renderer)
 }
 
@@ -45,7 +45,7 @@ type bug struct {
 type runner struct {
 	base    string
 	binary  string
-	machine sandbox.Machine
+	machine fit.Machine
 	ways    map[string]way
 	bug     bug
 	n       int
@@ -66,7 +66,7 @@ type wrong struct {
 	scene  *scene
 	op     op
 	what   string
-	fitted *sandbox.Fitted
+	fitted *fit.Fitted
 }
 
 func (w *wrong) String() string {
@@ -108,7 +108,7 @@ func (r *runner) run(s *scene) (list []result, usable bool, bad *wrong) {
 	w := r.ways[s.Way]
 	w.options.Runtime, w.options.Arguments = runtimeOf(r.binary), s.Named
 	ctx := context.Background()
-	p, err := sandbox.Prepare(ctx, declared, w.machine, w.options)
+	p, err := fit.Prepare(ctx, declared.ForFit(), w.machine, w.options)
 	if err != nil {
 		return nil, true, &wrong{s, op{}, fmt.Sprintf("it cannot be fitted: %v", err), nil}
 	}
@@ -136,7 +136,7 @@ func (r *runner) run(s *scene) (list []result, usable bool, bad *wrong) {
 	for _, place := range declared.Places() {
 		check.rules = append(check.rules, place.Abs)
 	}
-	before := must(sandbox.Snapshot(ctx, p.After))
+	before := must(fit.Snapshot(ctx, p.After))
 
 	build(twin, s.Tree)
 	is := scan(dir)
@@ -348,10 +348,10 @@ func subset(list, of []string) bool {
 }
 
 // onlyMissing reports whether all changes are about places where nothing was.
-func onlyMissing(changes []sandbox.Change, checks []sandbox.Check) bool {
-	return !slices.ContainsFunc(changes, func(c sandbox.Change) bool {
-		return slices.ContainsFunc(checks, func(k sandbox.Check) bool {
-			return k.Path == c.Path && k.Want != sandbox.StillMissing && k.Want != sandbox.NoLink
+func onlyMissing(changes []fit.Change, checks []fit.Check) bool {
+	return !slices.ContainsFunc(changes, func(c fit.Change) bool {
+		return slices.ContainsFunc(checks, func(k fit.Check) bool {
+			return k.Path == c.Path && k.Want != fit.StillMissing && k.Want != fit.NoLink
 		})
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/jptools/jptools/host/internal/launch"
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // What a confined call costs over a plain one, each through a supervisor that is at hand:
@@ -31,21 +31,21 @@ func BenchmarkStart(b *testing.B) {
 		b.Fatalf("%v\n%s", err, out)
 	}
 	program := filepath.Join(ws, "true")
-	proc := sandbox.Grant{Node: sandbox.Node{Path: procSelf, Kind: sandbox.Dir}, Caps: r}
-	p := plan(b, sandbox.TierLandlock, ws)
+	proc := fit.Grant{Node: fit.Node{Path: procSelf, Kind: fit.Dir}, Caps: r}
+	p := plan(b, fit.TierLandlock, ws)
 	dynamic := p.Runtime
-	p.Runtime = []sandbox.Grant{proc, grant(b, program, r|x)}
-	p.Grants = []sandbox.Grant{grant(b, ws, r)}
-	n := plan(b, sandbox.TierNamespace, ws)
+	p.Runtime = []fit.Grant{proc, grant(b, program, r|x)}
+	p.Grants = []fit.Grant{grant(b, ws, r)}
+	n := plan(b, fit.TierNamespace, ws)
 	n.Runtime = p.Runtime
-	n.Grants = []sandbox.Grant{grant(b, ws, all)}
+	n.Grants = []fit.Grant{grant(b, ws, all)}
 	for _, name := range []string{".git/config", ".git/hooks", ".jp", ".git/info"} {
-		n.Covers = append(n.Covers, sandbox.Cover{Node: node(b, filepath.Join(ws, name)), ReadOnly: true})
+		n.Covers = append(n.Covers, fit.Cover{Node: node(b, filepath.Join(ws, name)), ReadOnly: true})
 	}
-	n.Pins = []sandbox.Node{node(b, filepath.Join(ws, ".git"))}
+	n.Pins = []fit.Node{node(b, filepath.Join(ws, ".git"))}
 	dp, dn := *p, *n
 	dp.Runtime, dn.Runtime = dynamic, dynamic
-	run := func(argv string, plan *sandbox.Plan) func() {
+	run := func(argv string, plan *fit.Plan) func() {
 		spec := launch.Spec{Program: argv, Argv: []string{"true"}, Dir: "/", Env: []string{}}
 		if plan != nil {
 			spec.Plan, spec.Kind = plan.Encode(), string(plan.Tier)

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/sandbox/fit"
 	"golang.org/x/sys/unix"
 )
 
@@ -61,7 +61,7 @@ func TestCalls(t *testing.T) {
 		fmt.Sprintf("unshare %d = EPERM", unix.CLONE_NEWUSER), fmt.Sprintf("unshare %d = EPERM", unix.CLONE_NEWNS), fmt.Sprintf("unshare %d = ok", unix.CLONE_FS),
 		fmt.Sprintf("clone %d = EPERM", unix.CLONE_NEWUSER), "clone 0 = ok",
 		"typing 0 = EPERM", "typing 0x5500000000 = EPERM")
-	tiers(t, func(t *testing.T, tier sandbox.Tier) { wantProbes(t, plan(t, tier, ws), lines...) })
+	tiers(t, func(t *testing.T, tier fit.Tier) { wantProbes(t, plan(t, tier, ws), lines...) })
 }
 
 // Without a network there are no sockets, with one TCP and UDP; never a way to a service on
@@ -83,9 +83,9 @@ func TestSockets(t *testing.T) {
 			t.Errorf("control %d: %s", i, got)
 		}
 	}
-	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+	tiers(t, func(t *testing.T, tier fit.Tier) {
 		p := plan(t, tier, ws)
-		p.Grants = []sandbox.Grant{grant(t, ws, all)}
+		p.Grants = []fit.Grant{grant(t, ws, all)}
 		always := []string{
 			local + " = EAFNOSUPPORT", raw + " = EAFNOSUPPORT", "socket 40/1/0 = EAFNOSUPPORT", "socket 17/3/0 = EAFNOSUPPORT", "pair 1 = ok", "pair 5 = ok",
 			"pair 2 = EPROTONOSUPPORT", "divert 2 " + path + " = EPROTONOSUPPORT", "divert 1 " + path + " = EISCONN", "divert 5 " + path + " = EISCONN",
@@ -98,7 +98,7 @@ func TestSockets(t *testing.T) {
 
 // A port that is named can be connected to, another cannot.
 func TestPorts(t *testing.T) {
-	needs(t, sandbox.TierLandlock, sandbox.NetABI)
+	needs(t, fit.TierLandlock, fit.NetABI)
 	var ports [2]uint16
 	for i := range ports {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -108,9 +108,9 @@ func TestPorts(t *testing.T) {
 		defer func() { _ = l.Close() }()
 		ports[i] = uint16(l.Addr().(*net.TCPAddr).Port)
 	}
-	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+	tiers(t, func(t *testing.T, tier fit.Tier) {
 		p := plan(t, tier, jptooltest.OpenRoot(t))
-		p.Net = sandbox.Net{Open: true, Ports: ports[:1]}
+		p.Net = fit.Net{Open: true, Ports: ports[:1]}
 		wantProbes(t, p, fmt.Sprintf("connect %d = ok", ports[0]), fmt.Sprintf("connect %d = EACCES", ports[1]), "listen = EACCES")
 		p.Net.Ports = nil
 		wantProbes(t, p, fmt.Sprintf("connect %d = ok", ports[1]), "listen = EACCES")
@@ -128,16 +128,16 @@ func TestNoFilter(t *testing.T) {
 	}
 	defer func() { _ = l.Close() }()
 	port := l.Addr().(*net.TCPAddr).Port
-	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+	tiers(t, func(t *testing.T, tier fit.Tier) {
 		ws := jptooltest.OpenRoot(t)
 		write(t, filepath.Join(ws, "file"), "", 0o644)
 		p := plan(t, tier, ws)
-		p.Grants, p.NoFilter, p.Frozen = []sandbox.Grant{grant(t, ws, r)}, true, true
+		p.Grants, p.NoFilter, p.Frozen = []fit.Grant{grant(t, ws, r)}, true, true
 		without := "ok"
-		if tier == sandbox.TierNamespace {
+		if tier == fit.TierNamespace {
 			without = "ENETUNREACH"
 		}
-		wantProbes(t, p, "read file = ok", "update file = EACCES", "socket 2/2/17 = ok", fmt.Sprintf("connect %d = %s", port, since(t, sandbox.NetABI, "EACCES", without)), "chmod file = ok",
+		wantProbes(t, p, "read file = ok", "update file = EACCES", "socket 2/2/17 = ok", fmt.Sprintf("connect %d = %s", port, since(t, fit.NetABI, "EACCES", without)), "chmod file = ok",
 			fmt.Sprintf("syscall %d = EPERM", unix.SYS_SETHOSTNAME))
 		if got := mustRun(t, p, "grep Seccomp: /proc/$$/status; grep NoNewPrivs /proc/$$/status"); strings.Join(strings.Fields(got), " ") != "Seccomp: 0 NoNewPrivs: 1" {
 			t.Errorf("%q", got)
@@ -147,11 +147,11 @@ func TestNoFilter(t *testing.T) {
 
 // A plan that writes nowhere changes no metadata either.
 func TestFrozen(t *testing.T) {
-	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+	tiers(t, func(t *testing.T, tier fit.Tier) {
 		ws := jptooltest.OpenRoot(t)
 		file := write(t, filepath.Join(ws, "file"), "", 0o644)
 		p := plan(t, tier, ws)
-		p.Grants = []sandbox.Grant{grant(t, ws, r)}
+		p.Grants = []fit.Grant{grant(t, ws, r)}
 		wantProbes(t, p, "chmod file = ok") // Landlock does not hold it
 		if err := os.Chmod(file, 0o644); err != nil {
 			t.Fatal(err)

@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -9,7 +10,8 @@ import (
 
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/private"
-	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/machine"
 )
 
 // Renderer turns plans into processes. New makes one that is right; a field is changed only
@@ -67,7 +69,7 @@ func (p *Process) Close() {
 // Errors are a *ChangedError, a *NamespacesError, a *DirectoryError, the errno of execve (the program could
 // not be executed, perhaps because the plan does not grant it), or another. Nothing has run
 // then, and nothing is left.
-func (r *Renderer) Start(plan *sandbox.Plan, cmd *exec.Cmd) (*Process, error) {
+func (r *Renderer) Start(plan *fit.Plan, cmd *exec.Cmd) (*Process, error) {
 	p, err := r.start(plan, cmd)
 	return p, ownErrno(err)
 }
@@ -86,11 +88,11 @@ func ownErrno(err error) error {
 // Start is a [launch.Start] function for encoded plans. Its thread gets a [Fence] with the first plan
 // of the Landlock tier, so that it serves no other tier afterwards.
 func Start(plan []byte, cmd *exec.Cmd) (launch.Started, error) {
-	p, err := sandbox.DecodePlan(plan)
+	p, err := fit.DecodePlan(plan)
 	if err != nil {
 		return launch.Started{}, err
 	}
-	if p.Tier == sandbox.TierLandlock && !starting.here() {
+	if p.Tier == fit.TierLandlock && !starting.here() {
 		if starting, err = NewFence(p); err != nil {
 			return launch.Started{}, err
 		}
@@ -103,7 +105,7 @@ func Start(plan []byte, cmd *exec.Cmd) (launch.Started, error) {
 	if child.watcher != nil {
 		started.Watch, started.Close = child.Watch, child.Close
 	}
-	if p.Tier == sandbox.TierLandlock {
+	if p.Tier == fit.TierLandlock {
 		started.Signal = starting.Signal
 		if p.Temp != "" { // in the other tier it goes with the private tree
 			// Nobody is left to be told; what it cannot remove, later calls find.
@@ -178,3 +180,8 @@ func hasCode(err error, code string) bool {
 	var coded interface{ Code() string }
 	return errors.As(err, &coded) && coded.Code() == code
 }
+
+// Try starts a child in new user, mount, pid, ipc and net namespaces, which makes the mounts
+// that the namespace tier begins with, and ends. Nothing of it is left. It takes one or two
+// milliseconds, and gives up after some seconds or with ctx.
+func Try(ctx context.Context) machine.Attempt { return try(ctx) }

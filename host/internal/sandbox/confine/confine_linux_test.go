@@ -10,15 +10,15 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/sandbox/fit"
 	"golang.org/x/sys/unix"
 )
 
 // Each capability allows its operations and no others, in every tier.
 func TestCapabilities(t *testing.T) {
-	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+	tiers(t, func(t *testing.T, tier fit.Tier) {
 		for _, c := range []struct {
 			caps  jptool.Caps
 			allow string
@@ -44,7 +44,7 @@ func TestCapabilities(t *testing.T) {
 				}
 				write(t, filepath.Join(ws, "in/exec"), content(t, "/bin/true"), 0o755)
 				p := plan(t, tier, ws)
-				p.Grants = []sandbox.Grant{grant(t, filepath.Join(ws, "in"), c.caps)}
+				p.Grants = []fit.Grant{grant(t, filepath.Join(ws, "in"), c.caps)}
 				var lines []string
 				for _, op := range []string{
 					"read in/read", "list in", "update in/update", "truncate in/truncate", "create in/created", "mkdir in/made",
@@ -52,7 +52,7 @@ func TestCapabilities(t *testing.T) {
 				} {
 					want := "EACCES"
 					if strings.HasPrefix(op, "truncate ") {
-						want = since(t, sandbox.TruncateABI, want, "ok")
+						want = since(t, fit.TruncateABI, want, "ok")
 					}
 					if name, _, _ := strings.Cut(op, " "); strings.Contains(" "+c.allow+" ", " "+name+" ") {
 						want = "ok"
@@ -75,11 +75,11 @@ func TestOutside(t *testing.T) {
 	if err != nil {
 		home = "/root"
 	}
-	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+	tiers(t, func(t *testing.T, tier fit.Tier) {
 		ws := jptooltest.OpenRoot(t)
 		write(t, filepath.Join(ws, "a"), "content\n", 0o644)
 		p := plan(t, tier, ws)
-		p.Grants = []sandbox.Grant{grant(t, ws, all)}
+		p.Grants = []fit.Grant{grant(t, ws, all)}
 		if got := mustRun(t, p, "cat a; echo more >> a; cp a b; mv b c; rm c; echo > /dev/null; head -c 3 /dev/zero | wc -c"); got != "content\n3" {
 			t.Errorf("got %q", got)
 		}
@@ -92,7 +92,7 @@ func TestOutside(t *testing.T) {
 			"read /proc/1/environ = "+denied, "list /proc/1/root/ = "+denied, "list /proc/1/cwd/ = "+denied, "read /proc/1/mem = "+denied,
 			"list /sys = "+denied, "create /usr/x = EACCES|EROFS", "create /x = EACCES|EROFS", "create /dev/x = EACCES|EROFS", "create /tmp/no-such-x = EACCES|EROFS|ENOENT",
 			"update /proc/self/oom_score_adj = EACCES|EROFS", "read /proc/self/status = ok", "read /dev/kmsg = "+denied, "create ../x = EACCES|EROFS")
-		if tier == sandbox.TierNamespace {
+		if tier == fit.TierNamespace {
 			wantProbes(t, p, "create "+p.Temp+"/x = ok", "mkfifo "+p.Temp+"/fifo = ok", "chmod /usr = EROFS", "chmod / = EROFS", "chmod /dev/null = EROFS", "chmod /proc/self/comm = EROFS", "update /dev/null = ok", "stat "+home+"/.profile = ENOENT", "chmod "+p.Temp+" = ok")
 			if got := mustRun(t, p, `ls /proc | grep -c '^[0-9]'; sort -k2 /proc/mounts | cut -d' ' -f2 | grep -v dev/ | grep -v ^/usr | tr '\n' ' '`); !strings.HasPrefix(got, "4\n/ ") && !strings.HasPrefix(got, "5\n/ ") {
 				t.Errorf("processes and mounts: %q", got)
@@ -102,7 +102,7 @@ func TestOutside(t *testing.T) {
 }
 
 // coverTree is a workspace for covers and pins, all granted but for the places that tests cover.
-func coverTree(t *testing.T) (ws string, p *sandbox.Plan, at func(string) sandbox.Node) {
+func coverTree(t *testing.T) (ws string, p *fit.Plan, at func(string) fit.Node) {
 	ws = jptooltest.OpenRoot(t)
 	for _, name := range []string{"hidden/secret", "hidden/deep/open/file", "hidden/deep/one", "ro/file", "ro/sub/file", "ro/rw/file", "noexec/x", "dir/sub/file", "plain", "secret"} {
 		write(t, filepath.Join(ws, name), "content", 0o755)
@@ -111,14 +111,14 @@ func coverTree(t *testing.T) (ws string, p *sandbox.Plan, at func(string) sandbo
 	if err := os.Symlink("dir", filepath.Join(ws, "link")); err != nil {
 		t.Fatal(err)
 	}
-	p = plan(t, sandbox.TierNamespace, ws)
-	p.Grants = []sandbox.Grant{grant(t, ws, all)}
-	return ws, p, func(name string) sandbox.Node { return node(t, filepath.Join(ws, name)) }
+	p = plan(t, fit.TierNamespace, ws)
+	p.Grants = []fit.Grant{grant(t, ws, all)}
+	return ws, p, func(name string) fit.Node { return node(t, filepath.Join(ws, name)) }
 }
 
 func TestCovers(t *testing.T) {
 	ws, p, at := coverTree(t)
-	p.Covers = []sandbox.Cover{
+	p.Covers = []fit.Cover{
 		{Node: at("hidden"), Hide: true},
 		{Node: at("hidden/deep/open"), Again: true},
 		{Node: at("hidden/deep/one"), Again: true, ReadOnly: true},
@@ -127,7 +127,7 @@ func TestCovers(t *testing.T) {
 		{Node: at("ro/rw"), Again: true},
 		{Node: at("noexec"), NoExec: true},
 	}
-	p.Pins = []sandbox.Node{at("dir"), at("dir/sub"), at("link"), at("ro")}
+	p.Pins = []fit.Node{at("dir"), at("dir/sub"), at("link"), at("ro")}
 	wantProbes(t, p,
 		// Hidden, but for what is mounted again.
 		"list hidden = ok", "read hidden/secret = ENOENT", "create hidden/x = EROFS", "chmod hidden = EROFS", "rmdir hidden = EBUSY", "rename hidden x = EBUSY",
@@ -163,8 +163,8 @@ func TestCovers(t *testing.T) {
 // Each part of the renderer that a test may leave out does what it is there for.
 func TestWithoutCoversAndPins(t *testing.T) {
 	_, p, at := coverTree(t)
-	p.Covers = []sandbox.Cover{{Node: at("hidden"), Hide: true}}
-	p.Pins = []sandbox.Node{at("dir")}
+	p.Covers = []fit.Cover{{Node: at("hidden"), Hide: true}}
+	p.Pins = []fit.Node{at("dir")}
 	for _, c := range []struct {
 		r    Renderer
 		want string
@@ -197,7 +197,7 @@ func outFile(t *testing.T) *os.File {
 	return f
 }
 
-func startWith(t *testing.T, r *Renderer, p *sandbox.Plan, cmd *exec.Cmd) syscall.WaitStatus {
+func startWith(t *testing.T, r *Renderer, p *fit.Plan, cmd *exec.Cmd) syscall.WaitStatus {
 	t.Helper()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -223,10 +223,10 @@ func TestPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	ws, second := filepath.Join(outer, "lib/tool"), filepath.Join(outer, "mounted/by")
-	p := plan(t, sandbox.TierNamespace, ws)
+	p := plan(t, fit.TierNamespace, ws)
 	p.Trees = append(p.Trees, node(t, second))
 	p.Runtime = append(p.Runtime, grant(t, filepath.Join(outer, "lib"), r), grant(t, filepath.Join(outer, "lib64"), r))
-	p.Grants = []sandbox.Grant{grant(t, ws, all), grant(t, second, all)}
+	p.Grants = []fit.Grant{grant(t, ws, all), grant(t, second, all)}
 	wantProbes(t, p, "create new = ok", "read ../other = ok", "update ../other = EACCES|EROFS", "create ../new = EACCES|EROFS",
 		"read "+outer+"/lib64/other = ok", "update "+outer+"/lib64/tool/file = ok", "update "+second+"/host/file = ok", "list "+outer+" = EACCES", "create "+outer+"/new = EROFS|EACCES")
 }
@@ -240,7 +240,7 @@ func TestWritablePlaces(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(shm) })
 	write(t, filepath.Join(shm, "file"), "content", 0o644)
-	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+	tiers(t, func(t *testing.T, tier fit.Tier) {
 		outer := jptooltest.OpenRoot(t)
 		for _, name := range []string{"ws/file", "cache/file", "cache/sub/file", "lib/file", "lib/state/file", "etc/one", "etc/two"} {
 			write(t, filepath.Join(outer, name), "content", 0o644)
@@ -261,7 +261,7 @@ func TestWritablePlaces(t *testing.T) {
 			"update "+shm+"/file = ok", "create "+shm+"/new = ok", "unlink "+shm+"/new = ok", "update file = EACCES", "update /dev/null = ok")
 		// All of /dev hides the private one, but not what every program needs of it.
 		p = plan(t, tier, at("ws"))
-		p.Trees, p.Grants = append(p.Trees, node(t, "/dev")), []sandbox.Grant{grant(t, "/dev", r|u)}
+		p.Trees, p.Grants = append(p.Trees, node(t, "/dev")), []fit.Grant{grant(t, "/dev", r|u)}
 		wantProbes(t, p, "update /dev/null = ok", "read "+shm+"/file = ok", "create "+shm+"/new = EACCES")
 	})
 }
@@ -272,7 +272,7 @@ func TestWritablePlaces(t *testing.T) {
 func TestOwnProc(t *testing.T) {
 	ws := jptooltest.OpenRoot(t)
 	other := fmt.Sprintf("/proc/%d/", os.Getpid())
-	p := plan(t, sandbox.TierLandlock, ws)
+	p := plan(t, fit.TierLandlock, ws)
 	wantProbes(t, p,
 		"read /proc/self/status = ok", "read /proc/self/maps = ok", "list /proc/self/fd = ok", "read /proc/thread-self/stat = ok",
 		"read "+other+"cmdline = EACCES", "read "+other+"environ = EACCES", "read "+other+"stat = EACCES", "list "+other+"fd = EACCES", "list /proc = EACCES",
@@ -282,8 +282,8 @@ func TestOwnProc(t *testing.T) {
 		t.Errorf("a child: %q", got)
 	}
 	t.Run("in a private tree", func(t *testing.T) {
-		needs(t, sandbox.TierNamespace, 1)
-		p.Tier, p.Temp = sandbox.TierNamespace, "/run/jphost"
+		needs(t, fit.TierNamespace, 1)
+		p.Tier, p.Temp = fit.TierNamespace, "/run/jphost"
 		if got := mustRun(t, p, "cat /proc/self/comm; readlink /proc/1/exe /proc/1/fd/* || echo refused; cat /proc/1/environ 2>/dev/null || echo refused; ls -d "+other+" 2>/dev/null || echo nobody"); got != "cat\nrefused\nrefused\nnobody" {
 			t.Errorf("%q", got)
 		}
@@ -292,12 +292,12 @@ func TestOwnProc(t *testing.T) {
 
 // A descriptor of an unnamed file is enough to create, and only where it belongs.
 func TestStaged(t *testing.T) {
-	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+	tiers(t, func(t *testing.T, tier fit.Tier) {
 		ws := jptooltest.OpenRoot(t)
 		write(t, filepath.Join(ws, "in/old"), "content", 0o644)
 		p := plan(t, tier, ws)
-		p.Grants = []sandbox.Grant{grant(t, filepath.Join(ws, "in"), r|c)}
-		p.Staged = []sandbox.Staged{{Node: node(t, filepath.Join(ws, "in")), FD: 7}}
+		p.Grants = []fit.Grant{grant(t, filepath.Join(ws, "in"), r|c)}
+		p.Staged = []fit.Staged{{Node: node(t, filepath.Join(ws, "in")), FD: 7}}
 		cmd := &exec.Cmd{Path: self(t), Args: []string{probeName, "staged 7 in/new", "staged 7 in/old", "update in/new", "staged 6 in/x"}, Dir: ws, Env: []string{}}
 		res, err := run(t, p, cmd)
 		if err != nil || res.out != "ok\nEEXIST\nEACCES\nENOENT\nend" {
@@ -311,7 +311,7 @@ func TestStaged(t *testing.T) {
 
 // Descriptors arrive in their places, whatever numbers they had here, and no others.
 func TestDescriptors(t *testing.T) {
-	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+	tiers(t, func(t *testing.T, tier fit.Tier) {
 		ws := jptooltest.OpenRoot(t)
 		p := plan(t, tier, ws)
 		var names [6]string

@@ -3,18 +3,20 @@
 package confine
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"syscall"
 
-	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/machine"
 )
 
 // DefaultMapping is empty here: nothing is mapped.
 func DefaultMapping() Mapping { return Mapping{} }
 
-func (r *Renderer) start(*sandbox.Plan, *exec.Cmd) (*Process, error) {
+func (r *Renderer) start(*fit.Plan, *exec.Cmd) (*Process, error) {
 	return nil, errors.ErrUnsupported
 }
 
@@ -35,8 +37,12 @@ func (p *Process) wait() (syscall.WaitStatus, error) {
 // fence is nothing here.
 type fence struct{}
 
-func newFence(*sandbox.Plan) (*fence, error) { return nil, nil }
+func newFence(*fit.Plan) (*fence, error) { return nil, nil }
 
 func (*fence) here() bool { return false }
 
 func (*fence) signal(syscall.Signal) bool { return false }
+
+func try(context.Context) machine.Attempt {
+	return machine.Attempt{Step: machine.StepClone, Errno: int(syscall.ENOSYS)}
+}

@@ -3,7 +3,7 @@ package confine
 import (
 	"syscall"
 
-	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // Fence keeps together what programs in the Landlock tier start, so that it can be ended all at once,
@@ -16,7 +16,7 @@ type Fence struct{ fence *fence }
 
 // NewFence puts the thread of the calling goroutine into a new domain, and locks it. Where the plan
 // or the kernel has no use for one, it is a Fence around nothing, and the thread is as before.
-func NewFence(plan *sandbox.Plan) (Fence, error) {
+func NewFence(plan *fit.Plan) (Fence, error) {
 	f, err := newFence(plan)
 	return Fence{f}, err
 }

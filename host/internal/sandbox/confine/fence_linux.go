@@ -7,15 +7,15 @@ import (
 	"runtime"
 	"syscall"
 
-	"github.com/jptools/jptools/host/internal/sandbox"
+	"github.com/jptools/jptools/sandbox/fit"
 	"golang.org/x/sys/unix"
 )
 
 // fence is the thread that is in the domain.
 type fence struct{ thread int }
 
-func newFence(plan *sandbox.Plan) (*fence, error) {
-	if plan.Tier != sandbox.TierLandlock || plan.ABI < sandbox.ScopeABI {
+func newFence(plan *fit.Plan) (*fence, error) {
+	if plan.Tier != fit.TierLandlock || plan.ABI < fit.ScopeABI {
 		return nil, nil
 	}
 	// Every domain denies links and renames between directories, but where it has rules on them.

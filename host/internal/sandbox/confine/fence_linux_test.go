@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/sandbox/fit"
 	"golang.org/x/sys/unix"
 )
 
@@ -38,12 +38,12 @@ func sleeper(t *testing.T) *exec.Cmd {
 
 // A fence reaches what its thread started, and nobody else.
 func TestFence(t *testing.T) {
-	needs(t, sandbox.TierLandlock, sandbox.ScopeABI)
+	needs(t, fit.TierLandlock, fit.ScopeABI)
 	outside := sleeper(t)
 	done := make(chan struct{})
 	go func() {
 		defer close(done) // the thread ends with its goroutine
-		f, err := NewFence(&sandbox.Plan{Tier: sandbox.TierLandlock, ABI: sandbox.ScopeABI})
+		f, err := NewFence(&fit.Plan{Tier: fit.TierLandlock, ABI: fit.ScopeABI})
 		if err != nil {
 			t.Error(err)
 			return
@@ -88,8 +88,8 @@ func TestFence(t *testing.T) {
 // Where there is no domain, nothing is signalled: it would be everything that the user runs.
 func TestNoFence(t *testing.T) {
 	outside := sleeper(t)
-	for _, p := range []*sandbox.Plan{
-		{Tier: sandbox.TierNamespace, ABI: 7}, {Tier: sandbox.TierLandlock, ABI: sandbox.ScopeABI - 1}, {Tier: sandbox.TierNone},
+	for _, p := range []*fit.Plan{
+		{Tier: fit.TierNamespace, ABI: 7}, {Tier: fit.TierLandlock, ABI: fit.ScopeABI - 1}, {Tier: fit.TierNone},
 	} {
 		f, err := NewFence(p)
 		if err != nil || f.fence != nil || f.Signal(0) {
@@ -111,21 +111,21 @@ func TestNoFence(t *testing.T) {
 // One launcher serves calls of every kind, and the fence of some is not in the way of others, nor of
 // what the plan grants.
 func TestLaunchMixed(t *testing.T) {
-	needs(t, sandbox.TierNamespace, 1)
+	needs(t, fit.TierNamespace, 1)
 	l := launched(t)
 	ws := jptooltest.TempRoot(t)
 	const script = "mkdir -p a b; echo > a/f; ln -f a/f b/f && echo linked; grep NoNewPrivs /proc/self/status; kill -0 $0 && echo outside"
 	outside := strconv.Itoa(sleeper(t).Process.Pid)
 	for range 2 {
-		for _, tier := range []sandbox.Tier{sandbox.TierLandlock, sandbox.TierNamespace, sandbox.TierNone} {
-			p, linked := plan(t, tier, ws), since(t, sandbox.MoveABI, "linked\n", "")
-			want := linked + since(t, sandbox.ScopeABI, "", "outside\n") // only the first process reads its own /proc/self
-			p.Grants = []sandbox.Grant{grant(t, ws, all)}
+		for _, tier := range []fit.Tier{fit.TierLandlock, fit.TierNamespace, fit.TierNone} {
+			p, linked := plan(t, tier, ws), since(t, fit.MoveABI, "linked\n", "")
+			want := linked + since(t, fit.ScopeABI, "", "outside\n") // only the first process reads its own /proc/self
+			p.Grants = []fit.Grant{grant(t, ws, all)}
 			spec := shSpec(t, p, script)
 			switch tier {
-			case sandbox.TierNamespace:
+			case fit.TierNamespace:
 				want = linked + "NoNewPrivs:\t1\n"
-			case sandbox.TierNone:
+			case fit.TierNone:
 				spec.Plan, spec.Kind, want = nil, "", "linked\nNoNewPrivs:\t0\noutside\n"
 			}
 			spec.Argv = append(spec.Argv, outside)

@@ -17,10 +17,10 @@ import (
 	"unsafe"
 
 	"github.com/jptools/jptools/host/internal/launch"
-	"github.com/jptools/jptools/host/internal/sandbox"
-	"github.com/jptools/jptools/host/internal/sandbox/machine"
-	"github.com/jptools/jptools/host/internal/sandbox/observe"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/machine"
+	"github.com/jptools/jptools/sandbox/observe"
 	"golang.org/x/sys/unix"
 )
 
@@ -53,17 +53,17 @@ func TestMain(m *testing.M) {
 const probeName = "confine-probe"
 
 // node describes a path as the survey does.
-func node(t testing.TB, path string) sandbox.Node {
+func node(t testing.TB, path string) fit.Node {
 	t.Helper()
-	n, err := sandbox.Look(path)
-	if err != nil || n.Kind == sandbox.Missing {
+	n, err := fit.Look(path)
+	if err != nil || n.Kind == fit.Missing {
 		t.Fatalf("%s: %+v, %v", path, n, err)
 	}
 	return n
 }
 
-func grant(t testing.TB, path string, caps jptool.Caps) sandbox.Grant {
-	return sandbox.Grant{Node: node(t, path), Caps: caps}
+func grant(t testing.TB, path string, caps jptool.Caps) fit.Grant {
+	return fit.Grant{Node: node(t, path), Caps: caps}
 }
 
 const (
@@ -106,14 +106,14 @@ func self(t testing.TB) string {
 }
 
 // here is this machine, without what JPHOST_SANDBOX_LIMIT takes away from it.
-var here = sync.OnceValues(func() (sandbox.Machine, error) {
+var here = sync.OnceValues(func() (fit.Machine, error) {
 	limit, err := machine.ParseLimit(os.Getenv(machine.LimitVariable))
-	return limit.Apply(machine.Look().Settle(machine.Try(context.Background()))), err
+	return limit.Apply(machine.Look().Settle(Try(context.Background()))), err
 })
 
 // needs skips a test that this machine cannot run: one of a tier, or of something that Landlock
 // holds from a version on.
-func needs(t testing.TB, tier sandbox.Tier, abi int) sandbox.Machine {
+func needs(t testing.TB, tier fit.Tier, abi int) fit.Machine {
 	t.Helper()
 	m, err := here()
 	if err != nil {
@@ -126,7 +126,7 @@ func needs(t testing.TB, tier sandbox.Tier, abi int) sandbox.Machine {
 	if m.Landlock < abi {
 		t.Skipf("not run: Landlock is version %d here, and %d is needed %s", m.Landlock, abi, why(machine.Landlock))
 	}
-	if tier == sandbox.TierNamespace && !m.Namespaces {
+	if tier == fit.TierNamespace && !m.Namespaces {
 		t.Skipf("not run: no namespaces: %s", why(machine.Namespaces))
 	}
 	return m
@@ -135,29 +135,29 @@ func needs(t testing.TB, tier sandbox.Tier, abi int) sandbox.Machine {
 // since is what comes of an operation that Landlock refuses from a version on, and how it ends before.
 func since(t testing.TB, abi int, refused, before string) string {
 	t.Helper()
-	if needs(t, sandbox.TierLandlock, 1).Landlock >= abi {
+	if needs(t, fit.TierLandlock, 1).Landlock >= abi {
 		return refused
 	}
 	return before
 }
 
 // plan is a plan that grants nothing but what the test binary and a shell need.
-func plan(t testing.TB, tier sandbox.Tier, root string) *sandbox.Plan {
+func plan(t testing.TB, tier fit.Tier, root string) *fit.Plan {
 	t.Helper()
 	m := needs(t, tier, 1)
-	p := &sandbox.Plan{
-		Tier: tier, ABI: m.Landlock, NoFilter: !m.Seccomp, Trees: []sandbox.Node{node(t, root)},
+	p := &fit.Plan{
+		Tier: tier, ABI: m.Landlock, NoFilter: !m.Seccomp, Trees: []fit.Node{node(t, root)},
 		Devices: []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"},
-		Runtime: []sandbox.Grant{grant(t, self(t), r|x), {Node: sandbox.Node{Path: "/proc/self", Kind: sandbox.Dir}, Caps: r}},
+		Runtime: []fit.Grant{grant(t, self(t), r|x), {Node: fit.Node{Path: "/proc/self", Kind: fit.Dir}, Caps: r}},
 	}
 	for _, path := range []string{"/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache"} {
 		if _, err := os.Lstat(path); err == nil {
 			p.Runtime = append(p.Runtime, grant(t, path, r|x))
 		}
 	}
-	if tier == sandbox.TierNamespace {
+	if tier == fit.TierNamespace {
 		p.Temp = "/tmp"
-		if sandbox.Holds("/tmp", root) {
+		if fit.Holds("/tmp", root) {
 			p.Temp = "/run/jphost"
 		}
 	}
@@ -165,8 +165,8 @@ func plan(t testing.TB, tier sandbox.Tier, root string) *sandbox.Plan {
 }
 
 // tiers runs a test in each tier.
-func tiers(t *testing.T, test func(t *testing.T, tier sandbox.Tier)) {
-	for _, tier := range []sandbox.Tier{sandbox.TierLandlock, sandbox.TierNamespace} {
+func tiers(t *testing.T, test func(t *testing.T, tier fit.Tier)) {
+	for _, tier := range []fit.Tier{fit.TierLandlock, fit.TierNamespace} {
 		t.Run(string(tier), func(t *testing.T) { test(t, tier) })
 	}
 }
@@ -178,7 +178,7 @@ type result struct {
 }
 
 // run runs a command line under a plan.
-func run(t testing.TB, p *sandbox.Plan, cmd *exec.Cmd) (result, error) {
+func run(t testing.TB, p *fit.Plan, cmd *exec.Cmd) (result, error) {
 	t.Helper()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -208,7 +208,7 @@ func run(t testing.TB, p *sandbox.Plan, cmd *exec.Cmd) (result, error) {
 }
 
 // sh is a shell command line, in the directory of the first tree.
-func sh(p *sandbox.Plan, script string) *exec.Cmd {
+func sh(p *fit.Plan, script string) *exec.Cmd {
 	return &exec.Cmd{
 		Path: "/bin/sh", Args: []string{"sh", "-c", script}, Env: []string{"PATH=/usr/bin:/bin", "TMPDIR=" + p.Temp, "LC_ALL=C"}, Dir: p.Trees[0].Path,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL},
@@ -216,7 +216,7 @@ func sh(p *sandbox.Plan, script string) *exec.Cmd {
 }
 
 // mustRun runs a shell script and wants it to end well.
-func mustRun(t testing.TB, p *sandbox.Plan, script string) string {
+func mustRun(t testing.TB, p *fit.Plan, script string) string {
 	t.Helper()
 	res, err := run(t, p, sh(p, script))
 	if err != nil {
@@ -230,7 +230,7 @@ func mustRun(t testing.TB, p *sandbox.Plan, script string) string {
 
 // wantProbes runs operations in one confined program and compares what came of each: "ok" or
 // the name of an error. Each is a line `op args… = want`.
-func wantProbes(t testing.TB, p *sandbox.Plan, lines ...string) {
+func wantProbes(t testing.TB, p *fit.Plan, lines ...string) {
 	t.Helper()
 	var args, wants []string
 	for _, line := range lines {

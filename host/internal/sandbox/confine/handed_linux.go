@@ -7,8 +7,8 @@ import (
 	"path"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/sandbox/fit"
 	"golang.org/x/sys/unix"
 )
 
@@ -17,7 +17,7 @@ import (
 // /proc/self/fd, a program could do all that the grants above a cover allow. Where they allow no more than
 // the cover leaves, nothing is lost by that.
 func (w *writer) admit(to int, file *os.File) error {
-	if w.plan.Tier != sandbox.TierNamespace {
+	if w.plan.Tier != fit.TierNamespace {
 		return nil // Landlock judges by where things are, not by how they are reached
 	}
 	name := fmt.Sprintf("descriptor %d", to)
@@ -67,9 +67,9 @@ func (w *writer) admit(to int, file *os.File) error {
 
 // granted is what Landlock allows at a path, whatever is mounted there.
 func (w *writer) granted(p string) (caps jptool.Caps) {
-	for _, list := range [][]sandbox.Grant{w.plan.Grants, w.plan.Runtime} {
+	for _, list := range [][]fit.Grant{w.plan.Grants, w.plan.Runtime} {
 		for i := range list {
-			if sandbox.Holds(list[i].Path, p) {
+			if fit.Holds(list[i].Path, p) {
 				caps |= list[i].Caps
 			}
 		}
@@ -78,7 +78,7 @@ func (w *writer) granted(p string) (caps jptool.Caps) {
 }
 
 // coverOf is the innermost cover over a path, or nil.
-func (w *writer) coverOf(p string) *sandbox.Cover {
+func (w *writer) coverOf(p string) *fit.Cover {
 	for ; ; p = path.Dir(p) {
 		for i := len(w.plan.Covers) - 1; i >= 0; i-- {
 			if w.plan.Covers[i].Path == p {

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // What a cover withholds is not handed down, whatever its name looks like, and also when it has
@@ -18,8 +18,8 @@ func TestHandedDown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ws := jptooltest.OpenRoot(t)
 			path := write(t, filepath.Join(ws, strings.TrimSuffix(name, ", removed")), "read me\n", 0o644)
-			p := plan(t, sandbox.TierNamespace, ws)
-			p.Grants = []sandbox.Grant{grant(t, ws, all)} // of which the cover is to take something
+			p := plan(t, fit.TierNamespace, ws)
+			p.Grants = []fit.Grant{grant(t, ws, all)} // of which the cover is to take something
 			file, err := os.Open(path)
 			if err != nil {
 				t.Fatal(err)
@@ -30,7 +30,7 @@ func TestHandedDown(t *testing.T) {
 			if res, err := run(t, p, control); err != nil || res.out != "read me" {
 				t.Fatalf("the control: %v, %+v", err, res)
 			}
-			p.Covers = append(p.Covers, sandbox.Cover{Node: node(t, path), ReadOnly: true})
+			p.Covers = append(p.Covers, fit.Cover{Node: node(t, path), ReadOnly: true})
 			if remove {
 				if err := os.Remove(path); err != nil {
 					t.Fatal(err)
@@ -51,25 +51,25 @@ func TestHandedDownWhereNothingIsWithheld(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		above   jptool.Caps
-		cover   sandbox.Cover
+		cover   fit.Cover
 		flags   int
 		refused bool
 	}{
-		{"read-only, read above", r, sandbox.Cover{ReadOnly: true}, os.O_RDONLY, false},
-		{"read-only, written above", all, sandbox.Cover{ReadOnly: true}, os.O_RDONLY, true},
-		{"read-only, handed to be written", all, sandbox.Cover{ReadOnly: true}, os.O_RDWR, false},
-		{"hidden, read above", r, sandbox.Cover{Hide: true}, os.O_RDONLY, false},
-		{"hidden, written above", all, sandbox.Cover{Hide: true}, os.O_RDONLY, true},
-		{"hidden, handed to be written", all &^ jptool.Execute, sandbox.Cover{Hide: true}, os.O_RDWR, false},
-		{"hidden, executed above", r | jptool.Execute, sandbox.Cover{Hide: true}, os.O_RDONLY, true},
-		{"not to be executed, executed above", r | jptool.Execute, sandbox.Cover{NoExec: true}, os.O_RDONLY, true},
-		{"not to be executed, read above", r, sandbox.Cover{NoExec: true}, os.O_RDONLY, false},
+		{"read-only, read above", r, fit.Cover{ReadOnly: true}, os.O_RDONLY, false},
+		{"read-only, written above", all, fit.Cover{ReadOnly: true}, os.O_RDONLY, true},
+		{"read-only, handed to be written", all, fit.Cover{ReadOnly: true}, os.O_RDWR, false},
+		{"hidden, read above", r, fit.Cover{Hide: true}, os.O_RDONLY, false},
+		{"hidden, written above", all, fit.Cover{Hide: true}, os.O_RDONLY, true},
+		{"hidden, handed to be written", all &^ jptool.Execute, fit.Cover{Hide: true}, os.O_RDWR, false},
+		{"hidden, executed above", r | jptool.Execute, fit.Cover{Hide: true}, os.O_RDONLY, true},
+		{"not to be executed, executed above", r | jptool.Execute, fit.Cover{NoExec: true}, os.O_RDONLY, true},
+		{"not to be executed, read above", r, fit.Cover{NoExec: true}, os.O_RDONLY, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ws := jptooltest.OpenRoot(t)
 			path := write(t, filepath.Join(ws, "guide"), "read me\n", 0o644)
-			p := plan(t, sandbox.TierNamespace, ws)
-			p.Grants = []sandbox.Grant{grant(t, ws, c.above)}
+			p := plan(t, fit.TierNamespace, ws)
+			p.Grants = []fit.Grant{grant(t, ws, c.above)}
 			c.cover.Node = node(t, path)
 			p.Covers = append(p.Covers, c.cover)
 			file, err := os.OpenFile(path, c.flags, 0)

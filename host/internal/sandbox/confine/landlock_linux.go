@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/sandbox/fit"
 	"golang.org/x/sys/unix"
 )
 
@@ -54,8 +54,8 @@ const ruleNetPort = 2 // LANDLOCK_RULE_NET_PORT
 func handledFS(abi int) uint64 {
 	rights := uint64(unix.LANDLOCK_ACCESS_FS_MAKE_SYM)<<1 - 1
 	for since, right := range map[int]uint64{
-		sandbox.MoveABI: unix.LANDLOCK_ACCESS_FS_REFER, sandbox.TruncateABI: unix.LANDLOCK_ACCESS_FS_TRUNCATE,
-		sandbox.IoctlABI: unix.LANDLOCK_ACCESS_FS_IOCTL_DEV, sandbox.ResolveABI: unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX,
+		fit.MoveABI: unix.LANDLOCK_ACCESS_FS_REFER, fit.TruncateABI: unix.LANDLOCK_ACCESS_FS_TRUNCATE,
+		fit.IoctlABI: unix.LANDLOCK_ACCESS_FS_IOCTL_DEV, fit.ResolveABI: unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX,
 	} {
 		if abi >= since {
 			rights |= right
@@ -83,23 +83,23 @@ func createRuleset(attr rulesetAttr) (int, error) {
 }
 
 // newDomain makes a ruleset that handles all there is: what it then allows is in its rules.
-func newDomain(plan *sandbox.Plan) (*domain, error) {
+func newDomain(plan *fit.Plan) (*domain, error) {
 	d := &domain{fd: -1, handled: handledFS(plan.ABI)}
 	attr := rulesetAttr{d.handled}
-	if plan.ABI >= sandbox.NetABI {
+	if plan.ABI >= fit.NetABI {
 		attr[1] = unix.LANDLOCK_ACCESS_NET_BIND_TCP
 		if !plan.Net.Open || plan.Net.Ports != nil {
 			attr[1] |= unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
 		}
 	}
-	if plan.ABI >= sandbox.ScopeABI {
+	if plan.ABI >= fit.ScopeABI {
 		attr[2] = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 	}
 	var err error
 	if d.fd, err = createRuleset(attr); err != nil {
 		return nil, fmt.Errorf("making a Landlock domain of version %d: %w", plan.ABI, err)
 	}
-	if plan.ABI >= sandbox.NetABI && plan.Net.Open {
+	if plan.ABI >= fit.NetABI && plan.Net.Open {
 		for _, port := range plan.Net.Ports {
 			rule := [2]uint64{unix.LANDLOCK_ACCESS_NET_CONNECT_TCP, uint64(port)}
 			if _, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(d.fd), ruleNetPort, uintptr(unsafe.Pointer(&rule)), 0, 0, 0); errno != 0 {
@@ -135,12 +135,12 @@ func (d *domain) allow(fd int, rights uint64, dir bool) error {
 }
 
 // grant adds a rule on a node, if it is still the same.
-func (d *domain) grant(n *sandbox.Node, rights uint64) error {
+func (d *domain) grant(n *fit.Node, rights uint64) error {
 	fd, err := openNode(n)
 	if err != nil {
 		return err
 	}
-	err = d.allow(fd, rights, n.Kind == sandbox.Dir)
+	err = d.allow(fd, rights, n.Kind == fit.Dir)
 	if err != nil {
 		err = fmt.Errorf("allowing access to %q: %w", n.Path, err)
 	}
@@ -151,11 +151,11 @@ func (d *domain) grant(n *sandbox.Node, rights uint64) error {
 const procSelf = "/proc/self"
 
 // fill adds all rules of the plan but those that only the child can add.
-func (d *domain) fill(r *Renderer, plan *sandbox.Plan) error {
-	for _, list := range [2][]sandbox.Grant{plan.Runtime, plan.Grants} {
+func (d *domain) fill(r *Renderer, plan *fit.Plan) error {
+	for _, list := range [2][]fit.Grant{plan.Runtime, plan.Grants} {
 		for i := range list {
 			g := &list[i]
-			if g.Path == procSelf || g.Kind == sandbox.Link {
+			if g.Path == procSelf || g.Kind == fit.Link {
 				continue // a link has no rights of its own
 			}
 			if err := d.grant(&g.Node, r.Mapping.rights(g.Caps)); err != nil {
@@ -180,7 +180,7 @@ func (d *domain) fill(r *Renderer, plan *sandbox.Plan) error {
 			return err
 		}
 	}
-	if plan.Tier == sandbox.TierLandlock && plan.Temp != "" {
+	if plan.Tier == fit.TierLandlock && plan.Temp != "" {
 		fd, _, err := openPath(plan.Temp)
 		if err != nil {
 			return err
@@ -197,7 +197,7 @@ func (r *Renderer) tempRights() uint64 {
 
 // openPath opens a canonical path of the plan.
 func openPath(path string) (int, *unix.Stat_t, error) {
-	fd, err := sandbox.OpenEntry(path)
+	fd, err := fit.OpenEntry(path)
 	switch err {
 	case nil:
 		st := &unix.Stat_t{}
@@ -213,12 +213,12 @@ func openPath(path string) (int, *unix.Stat_t, error) {
 }
 
 // openNode opens a node and makes sure that it is the same as before.
-func openNode(n *sandbox.Node) (int, error) {
+func openNode(n *fit.Node) (int, error) {
 	fd, st, err := openPath(n.Path)
 	if err != nil {
 		return -1, err
 	}
-	if (sandbox.ID{Dev: st.Dev, Ino: st.Ino}) != n.ID {
+	if (fit.ID{Dev: st.Dev, Ino: st.Ino}) != n.ID {
 		return -1, errors.Join(&ChangedError{n.Path}, unix.Close(fd))
 	}
 	return fd, nil

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/jptools/jptools/host/internal/launch"
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/sandbox/fit"
 	"golang.org/x/sys/unix"
 )
 
@@ -37,7 +37,7 @@ func launched(t *testing.T) *launch.Launcher {
 }
 
 // shSpec is a confined shell script as the host starts it.
-func shSpec(t *testing.T, p *sandbox.Plan, script string) launch.Spec {
+func shSpec(t *testing.T, p *fit.Plan, script string) launch.Spec {
 	t.Helper()
 	return launch.Spec{
 		Program: "/bin/sh", Argv: []string{"sh", "-c", script}, Dir: p.Trees[0].Path, Env: []string{"PATH=/bin:/usr/bin"}, Plan: p.Encode(), Kind: string(p.Tier),
@@ -46,11 +46,11 @@ func shSpec(t *testing.T, p *sandbox.Plan, script string) launch.Spec {
 }
 
 func TestLaunch(t *testing.T) {
-	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+	tiers(t, func(t *testing.T, tier fit.Tier) {
 		l := launched(t)
 		ws := jptooltest.OpenRoot(t)
 		p := plan(t, tier, ws)
-		p.Grants = []sandbox.Grant{grant(t, ws, all)}
+		p.Grants = []fit.Grant{grant(t, ws, all)}
 		for _, c := range []struct {
 			script, stdin, stdout string
 			exit                  launch.Exit
@@ -79,7 +79,7 @@ func TestLaunch(t *testing.T) {
 
 // Time limits, the grace before the end, and cancellation are as without a plan.
 func TestLaunchEnds(t *testing.T) {
-	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+	tiers(t, func(t *testing.T, tier fit.Tier) {
 		l := launched(t)
 		p := plan(t, tier, jptooltest.OpenRoot(t))
 		for script, want := range map[string]string{
@@ -112,11 +112,11 @@ func TestLaunchEnds(t *testing.T) {
 
 // Refusals keep their identity on the way from the supervisor.
 func TestLaunchErrors(t *testing.T) {
-	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+	tiers(t, func(t *testing.T, tier fit.Tier) {
 		l := launched(t)
 		ws := jptooltest.OpenRoot(t)
 		p := plan(t, tier, ws)
-		p.Grants = []sandbox.Grant{grant(t, ws, r)}
+		p.Grants = []fit.Grant{grant(t, ws, r)}
 		p.Grants[0].ID.Ino++
 		_, err := l.Run(context.Background(), shSpec(t, p, "echo ran"))
 		var start *launch.StartError
@@ -152,10 +152,10 @@ func TestExposed(t *testing.T) {
 			ws := jptooltest.OpenRoot(t)
 			secret := write(t, filepath.Join(ws, "a b/secret"), "content", 0o644)
 			pin := filepath.Dir(write(t, filepath.Join(ws, "pin/x"), "", 0o644))
-			p := plan(t, sandbox.TierNamespace, ws)
-			p.Grants = []sandbox.Grant{grant(t, ws, all)}
-			p.Covers = []sandbox.Cover{{Node: node(t, secret), Hide: true}}
-			p.Pins = []sandbox.Node{node(t, pin)}
+			p := plan(t, fit.TierNamespace, ws)
+			p.Grants = []fit.Grant{grant(t, ws, all)}
+			p.Covers = []fit.Cover{{Node: node(t, secret), Hide: true}}
+			p.Pins = []fit.Node{node(t, pin)}
 			wait := make(chan error)
 			go func() {
 				for deadline := time.Now().Add(soon); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
@@ -189,9 +189,9 @@ func TestExposedAtTheEnd(t *testing.T) {
 	l := launched(t)
 	ws := jptooltest.OpenRoot(t)
 	secret := write(t, filepath.Join(ws, "secret"), "content", 0o644)
-	p := plan(t, sandbox.TierNamespace, ws)
-	p.Grants = []sandbox.Grant{grant(t, ws, all)}
-	p.Covers = []sandbox.Cover{{Node: node(t, secret), Hide: true}}
+	p := plan(t, fit.TierNamespace, ws)
+	p.Grants = []fit.Grant{grant(t, ws, all)}
+	p.Covers = []fit.Cover{{Node: node(t, secret), Hide: true}}
 	// The program tells somebody outside, and ends when that is done.
 	if err := unix.Mkfifo(ws+"/fifo", 0o666); err != nil {
 		t.Fatal(err)
@@ -228,11 +228,11 @@ func host(spec string) int {
 // Killed together with its private directory: what the host would have removed is removed
 // when the host is killed, and so is what the tool has started.
 func TestHostIsKilled(t *testing.T) {
-	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+	tiers(t, func(t *testing.T, tier fit.Tier) {
 		ws := jptooltest.OpenRoot(t)
 		p := plan(t, tier, ws)
-		p.Grants = []sandbox.Grant{grant(t, ws, all)}
-		if tier == sandbox.TierLandlock {
+		p.Grants = []fit.Grant{grant(t, ws, all)}
+		if tier == fit.TierLandlock {
 			p.Temp = filepath.Join(jptooltest.OpenRoot(t), "private")
 			if err := os.Mkdir(p.Temp, 0o700); err != nil {
 				t.Fatal(err)
@@ -258,7 +258,7 @@ func TestHostIsKilled(t *testing.T) {
 		}
 		exists := func(path string) bool { _, err := os.Stat(path); return err == nil }
 		within("the tool is ready", func() bool { return exists(filepath.Join(ws, "ready")) && exists(filepath.Join(ws, "alive")) })
-		if tier == sandbox.TierLandlock && !exists(filepath.Join(p.Temp, "dir/file")) {
+		if tier == fit.TierLandlock && !exists(filepath.Join(p.Temp, "dir/file")) {
 			t.Error("the private directory is not used")
 		}
 		_ = cmd.Process.Kill()
@@ -268,14 +268,14 @@ func TestHostIsKilled(t *testing.T) {
 			time.Sleep(200 * time.Millisecond)
 			return content(t, filepath.Join(ws, "alive")) == before
 		})
-		if tier == sandbox.TierLandlock {
+		if tier == fit.TierLandlock {
 			within("the private directory is gone", func() bool { return !exists(p.Temp) })
 		}
 	})
 }
 
 func TestManyAtOnce(t *testing.T) {
-	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+	tiers(t, func(t *testing.T, tier fit.Tier) {
 		l := launched(t)
 		p := plan(t, tier, jptooltest.OpenRoot(t))
 		var wg sync.WaitGroup
@@ -304,17 +304,17 @@ func TestNothingAddsUp(t *testing.T) {
 	l := launched(t)
 	ws := jptooltest.OpenRoot(t)
 	secret := write(t, filepath.Join(ws, "secret"), "content", 0o644)
-	specs := map[sandbox.Tier]launch.Spec{}
-	for _, tier := range []sandbox.Tier{sandbox.TierLandlock, sandbox.TierNamespace} {
+	specs := map[fit.Tier]launch.Spec{}
+	for _, tier := range []fit.Tier{fit.TierLandlock, fit.TierNamespace} {
 		p := plan(t, tier, ws)
-		p.Grants = []sandbox.Grant{grant(t, ws, all)}
-		if tier == sandbox.TierNamespace {
-			p.Covers = []sandbox.Cover{{Node: node(t, secret), Hide: true}}
+		p.Grants = []fit.Grant{grant(t, ws, all)}
+		if tier == fit.TierNamespace {
+			p.Covers = []fit.Cover{{Node: node(t, secret), Hide: true}}
 		}
-		p.Staged = []sandbox.Staged{{Node: node(t, ws), FD: 5}}
+		p.Staged = []fit.Staged{{Node: node(t, ws), FD: 5}}
 		specs[tier] = shSpec(t, p, "exit 3")
 	}
-	failing := shSpec(t, plan(t, sandbox.TierNamespace, ws), "")
+	failing := shSpec(t, plan(t, fit.TierNamespace, ws), "")
 	failing.Program = "/no/such/program"
 	round := func() {
 		for tier, spec := range specs {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/jptools/jptools/host/internal/sandbox/filter"
-	"github.com/jptools/jptools/host/internal/sandbox/observe"
 	"github.com/jptools/jptools/host/internal/sandbox/sysprog"
+	"github.com/jptools/jptools/sandbox/observe"
 	"golang.org/x/sys/unix"
 )
 

@@ -14,16 +14,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jptools/jptools/host/internal/sandbox"
-	"github.com/jptools/jptools/host/internal/sandbox/observe"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/observe"
 	"golang.org/x/sys/unix"
 )
 
 // watched is what the second test binary is told, and tells.
 type watched struct {
-	Plan *sandbox.Plan
+	Plan *fit.Plan
 	Path string
 	Args []string
 }
@@ -69,7 +69,7 @@ func observed(link *observe.Link, args []string) int {
 }
 
 // observeRun runs a command line with an observer, which is this process.
-func observeRun(t *testing.T, p *sandbox.Plan, path string, args ...string) (out string, s saw) {
+func observeRun(t *testing.T, p *fit.Plan, path string, args ...string) (out string, s saw) {
 	t.Helper()
 	q := *p
 	q.Observe = true
@@ -121,7 +121,7 @@ func refusals(s saw, ws string) []string {
 
 // What the observer predicts is what the kernel does, one operation after the other.
 func TestObserverAgreesWithTheKernel(t *testing.T) {
-	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+	tiers(t, func(t *testing.T, tier fit.Tier) {
 		ws := jptooltest.OpenRoot(t)
 		for _, f := range []string{"src/a", "src/old", "ro/f", "ro/g", "none/f", "add/f", "del/f", "mod/f", "mod/pin", "hide/f"} {
 			write(t, filepath.Join(ws, f), "x", 0o755)
@@ -133,9 +133,9 @@ func TestObserverAgreesWithTheKernel(t *testing.T) {
 		for dir, caps := range map[string]jptool.Caps{"src": all, "ro": r, "add": r | c, "del": r | d, "mod": r | c | u | d} {
 			p.Grants = append(p.Grants, grant(t, filepath.Join(ws, dir), caps))
 		}
-		if tier == sandbox.TierNamespace {
-			p.Covers = []sandbox.Cover{{Node: node(t, ws+"/hide"), Hide: true}}
-			p.Pins = []sandbox.Node{node(t, ws+"/mod/pin")}
+		if tier == fit.TierNamespace {
+			p.Covers = []fit.Cover{{Node: node(t, ws+"/hide"), Hide: true}}
+			p.Pins = []fit.Node{node(t, ws+"/mod/pin")}
 			p.Grants = append(p.Grants, grant(t, ws+"/hide", r))
 		}
 		var ops []string
@@ -174,12 +174,12 @@ func TestObserverAgreesWithTheKernel(t *testing.T) {
 // A program that nobody observes has one filter, and an observed one ends well without its observer's
 // file among its own.
 func TestObservedProgram(t *testing.T) {
-	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+	tiers(t, func(t *testing.T, tier fit.Tier) {
 		ws := jptooltest.OpenRoot(t)
 		write(t, ws+"/secret", "x", 0o600)
 		p := plan(t, tier, ws)
 		filters := "grep Seccomp_filters /proc/self/status; "
-		if tier == sandbox.TierLandlock {
+		if tier == fit.TierLandlock {
 			filters = "read -r x < /proc/self/stat; while read -r l; do case $l in Seccomp_filters*) echo $l;; esac; done < /proc/self/status; "
 		}
 		if got := mustRun(t, p, filters); !strings.HasSuffix(strings.TrimSpace(got), "1") {
@@ -201,7 +201,7 @@ func TestObservedProgram(t *testing.T) {
 		}
 		// The first execve is observed too.
 		q := *p
-		q.Runtime = slices.DeleteFunc(slices.Clone(p.Runtime), func(g sandbox.Grant) bool { return g.Path == self(t) })
+		q.Runtime = slices.DeleteFunc(slices.Clone(p.Runtime), func(g fit.Grant) bool { return g.Path == self(t) })
 		if _, s := observeRun(t, &q, self(t), probeName); s.Error == "" || len(s.Seen.Refusals) != 1 || s.Seen.Refusals[0].Operation != observe.OpExecute {
 			t.Errorf("%+v", s)
 		}
@@ -210,7 +210,7 @@ func TestObservedProgram(t *testing.T) {
 
 // Calls are told apart by thread, and paths begin where the call says.
 func TestObserverReadsEachCall(t *testing.T) {
-	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+	tiers(t, func(t *testing.T, tier fit.Tier) {
 		ws := jptooltest.OpenRoot(t)
 		var want []string
 		for i := range 15 { // of one directory no more are listed than 16
@@ -238,11 +238,11 @@ func TestObserverReadsEachCall(t *testing.T) {
 
 // Of TCP connections the ports are judged, and listening is always refused.
 func TestObserverReadsAddresses(t *testing.T) {
-	needs(t, sandbox.TierLandlock, sandbox.NetABI)
-	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+	needs(t, fit.TierLandlock, fit.NetABI)
+	tiers(t, func(t *testing.T, tier fit.Tier) {
 		ws := jptooltest.OpenRoot(t)
 		p := plan(t, tier, ws)
-		p.Net = sandbox.Net{Open: true, Ports: []uint16{443}}
+		p.Net = fit.Net{Open: true, Ports: []uint16{443}}
 		out, s := observeRun(t, p, self(t), probeName, "connect 80", "connect 443", "listen")
 		got, want := refusals(s, ws), []string{"connect 127.0.0.1:80: port", "listen 0.0.0.0:40404: port"}
 		if lines := strings.Fields(out); len(lines) != 4 || lines[0] != "EACCES" || lines[1] == "EACCES" || lines[2] != "EACCES" || !slices.Equal(got, want) || s.Seen.Unread != 0 {
@@ -253,11 +253,11 @@ func TestObserverReadsAddresses(t *testing.T) {
 
 // When the observer is gone, announced calls fail and nothing hangs.
 func TestObserverGone(t *testing.T) {
-	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+	tiers(t, func(t *testing.T, tier fit.Tier) {
 		ws := jptooltest.OpenRoot(t)
 		write(t, ws+"/f", "x", 0o644)
 		p := plan(t, tier, ws)
-		p.Grants = []sandbox.Grant{grant(t, ws, all)}
+		p.Grants = []fit.Grant{grant(t, ws, all)}
 		p.Observe = true
 		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 		if err != nil {

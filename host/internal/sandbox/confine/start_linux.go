@@ -9,9 +9,9 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/filter"
 	"github.com/jptools/jptools/host/internal/sandbox/sysprog"
+	"github.com/jptools/jptools/sandbox/fit"
 	"golang.org/x/sys/unix"
 )
 
@@ -19,7 +19,7 @@ import (
 type writer struct {
 	sysprog.Program
 	r      *Renderer
-	plan   *sandbox.Plan
+	plan   *fit.Plan
 	cmd    *exec.Cmd
 	attr   syscall.SysProcAttr
 	domain *domain
@@ -39,7 +39,7 @@ type handed struct {
 	to   int
 }
 
-func (r *Renderer) start(plan *sandbox.Plan, cmd *exec.Cmd) (*Process, error) {
+func (r *Renderer) start(plan *fit.Plan, cmd *exec.Cmd) (*Process, error) {
 	w, err := r.newWriter(plan, cmd)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (r *Renderer) start(plan *sandbox.Plan, cmd *exec.Cmd) (*Process, error) {
 	if err := w.domain.fill(r, plan); err != nil {
 		return nil, err
 	}
-	if plan.Tier == sandbox.TierNamespace {
+	if plan.Tier == fit.TierNamespace {
 		return w.startInside()
 	}
 	w.chdir()
@@ -75,8 +75,8 @@ func (r *Renderer) start(plan *sandbox.Plan, cmd *exec.Cmd) (*Process, error) {
 	return &Process{Pid: pid}, nil
 }
 
-func (r *Renderer) newWriter(plan *sandbox.Plan, cmd *exec.Cmd) (*writer, error) {
-	if plan.Tier != sandbox.TierLandlock && plan.Tier != sandbox.TierNamespace {
+func (r *Renderer) newWriter(plan *fit.Plan, cmd *exec.Cmd) (*writer, error) {
+	if plan.Tier != fit.TierLandlock && plan.Tier != fit.TierNamespace {
 		return nil, fmt.Errorf("nothing can be held in the tier %q", plan.Tier)
 	}
 	if plan.ABI < 1 {
@@ -99,17 +99,17 @@ func (r *Renderer) newWriter(plan *sandbox.Plan, cmd *exec.Cmd) (*writer, error)
 	}
 	if !r.NoFilter && !plan.NoFilter {
 		var err error
-		if w.filter, err = filter.For(filter.Options{Net: plan.Net.Open, Frozen: plan.Frozen, Namespaces: plan.Tier == sandbox.TierNamespace}); err != nil {
+		if w.filter, err = filter.For(filter.Options{Net: plan.Net.Open, Frozen: plan.Frozen, Namespaces: plan.Tier == fit.TierNamespace}); err != nil {
 			return nil, err
 		}
 	}
 	mounts := 0
-	if plan.Tier == sandbox.TierNamespace {
+	if plan.Tier == fit.TierNamespace {
 		mounts = len(plan.Runtime) + len(plan.Trees) + len(plan.Devices) + 2*(len(plan.Covers)+len(plan.Pins))
 	}
 	w.Grow(72+8*mounts, 5<<10+128*mounts) // most programs
 	w.none = w.String("")
-	w.how = w.Words(sandbox.EntryFlags, 0, sandbox.EntryResolve)
+	w.how = w.Words(fit.EntryFlags, 0, fit.EntryResolve)
 	w.stat = w.Reserve(statSize)
 	return w, nil
 }

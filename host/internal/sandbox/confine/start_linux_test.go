@@ -12,15 +12,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/sysprog"
 	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/sandbox/fit"
 	"golang.org/x/sys/unix"
 )
 
 // The status of the program arrives as it was, and nothing is left of what it started.
 func TestStatus(t *testing.T) {
-	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+	tiers(t, func(t *testing.T, tier fit.Tier) {
 		p := plan(t, tier, jptooltest.OpenRoot(t))
 		for script, want := range map[string]syscall.WaitStatus{
 			"exit 0": 0, "exit 7": 7 << 8, "exit 255": 255 << 8, "kill -SEGV $$": syscall.WaitStatus(unix.SIGSEGV), "kill -KILL $$": syscall.WaitStatus(unix.SIGKILL),
@@ -32,7 +32,7 @@ func TestStatus(t *testing.T) {
 				t.Errorf("%s: status %#x, %v, after %s; want %#x", script, res.status, err, time.Since(began), want)
 			}
 		}
-		if tier == sandbox.TierNamespace {
+		if tier == fit.TierNamespace {
 			// Its init: no signal, no look, no death before the others.
 			got := mustRun(t, p, "kill -KILL 1; kill -TERM 1; sleep 0.05; cat /proc/1/environ /proc/1/maps /proc/1/stat | wc -c; ls /proc/1/fd /proc/1/ns; echo $$")
 			if !strings.HasSuffix(got, "\n2") || strings.Contains(got, "/maps: ok") {
@@ -60,19 +60,19 @@ func none(t *testing.T) {
 
 // What was replaced since the plan was made is noticed, and nothing runs.
 func TestChanged(t *testing.T) {
-	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+	tiers(t, func(t *testing.T, tier fit.Tier) {
 		for _, c := range []struct {
 			name string
-			in   func(p *sandbox.Plan, n sandbox.Node)
-			only sandbox.Tier
+			in   func(p *fit.Plan, n fit.Node)
+			only fit.Tier
 		}{
-			{"a grant", func(p *sandbox.Plan, n sandbox.Node) { p.Grants = append(p.Grants, sandbox.Grant{Node: n, Caps: r}) }, ""},
-			{"a runtime path", func(p *sandbox.Plan, n sandbox.Node) { p.Runtime = append(p.Runtime, sandbox.Grant{Node: n, Caps: r}) }, ""},
-			{"a staged file", func(p *sandbox.Plan, n sandbox.Node) { p.Staged = append(p.Staged, sandbox.Staged{Node: n, FD: 3}) }, ""},
-			{"a tree", func(p *sandbox.Plan, n sandbox.Node) { p.Trees = []sandbox.Node{n} }, sandbox.TierNamespace},
-			{"a cover", func(p *sandbox.Plan, n sandbox.Node) { p.Covers = []sandbox.Cover{{Node: n, Hide: true}} }, sandbox.TierNamespace},
-			{"a place to mount again", func(p *sandbox.Plan, n sandbox.Node) { p.Covers = []sandbox.Cover{{Node: n, Again: true}} }, sandbox.TierNamespace},
-			{"a pin", func(p *sandbox.Plan, n sandbox.Node) { p.Pins = []sandbox.Node{n} }, sandbox.TierNamespace},
+			{"a grant", func(p *fit.Plan, n fit.Node) { p.Grants = append(p.Grants, fit.Grant{Node: n, Caps: r}) }, ""},
+			{"a runtime path", func(p *fit.Plan, n fit.Node) { p.Runtime = append(p.Runtime, fit.Grant{Node: n, Caps: r}) }, ""},
+			{"a staged file", func(p *fit.Plan, n fit.Node) { p.Staged = append(p.Staged, fit.Staged{Node: n, FD: 3}) }, ""},
+			{"a tree", func(p *fit.Plan, n fit.Node) { p.Trees = []fit.Node{n} }, fit.TierNamespace},
+			{"a cover", func(p *fit.Plan, n fit.Node) { p.Covers = []fit.Cover{{Node: n, Hide: true}} }, fit.TierNamespace},
+			{"a place to mount again", func(p *fit.Plan, n fit.Node) { p.Covers = []fit.Cover{{Node: n, Again: true}} }, fit.TierNamespace},
+			{"a pin", func(p *fit.Plan, n fit.Node) { p.Pins = []fit.Node{n} }, fit.TierNamespace},
 		} {
 			if c.only != "" && c.only != tier {
 				continue
@@ -120,12 +120,12 @@ func countFDs(t testing.TB) int {
 
 // What cannot be started says why, as execve does.
 func TestStartErrors(t *testing.T) {
-	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+	tiers(t, func(t *testing.T, tier fit.Tier) {
 		ws := jptooltest.OpenRoot(t)
 		write(t, filepath.Join(ws, "bare"), "echo hello\n", 0o755)
 		write(t, filepath.Join(ws, "plain"), "#!/bin/sh\n", 0o644)
 		p := plan(t, tier, ws)
-		p.Grants = []sandbox.Grant{grant(t, ws, r|x)}
+		p.Grants = []fit.Grant{grant(t, ws, r|x)}
 		write(t, filepath.Join(ws, "script"), "#!/bin/sh\nexit 4\n", 0o755)
 		for path, want := range map[string]error{
 			filepath.Join(ws, "missing"): unix.ENOENT, filepath.Join(ws, "bare"): unix.ENOEXEC, filepath.Join(ws, "plain"): unix.EACCES, filepath.Join(ws, "script"): nil,
@@ -136,14 +136,14 @@ func TestStartErrors(t *testing.T) {
 				t.Errorf("%s: %v, %#x", path, err, res.status)
 			}
 		}
-		for name, change := range map[string]func(*sandbox.Plan, *exec.Cmd){
-			"Landlock":                func(p *sandbox.Plan, _ *exec.Cmd) { p.ABI = 0 },
-			`tier "none"`:             func(p *sandbox.Plan, _ *exec.Cmd) { p.Tier = sandbox.TierNone },
-			"attributes":              func(_ *sandbox.Plan, c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Chroot: "/"} },
-			"must be files":           func(_ *sandbox.Plan, c *exec.Cmd) { c.Stdin = &bytes.Buffer{} },
-			"not a character device":  func(p *sandbox.Plan, _ *exec.Cmd) { p.Devices = []string{"/usr"} },
-			"entering /no/such/place": func(_ *sandbox.Plan, c *exec.Cmd) { c.Dir = "/no/such/place" },
-			"name too long":           func(p *sandbox.Plan, _ *exec.Cmd) { p.Devices = []string{"/dev/" + strings.Repeat("x", 256)} },
+		for name, change := range map[string]func(*fit.Plan, *exec.Cmd){
+			"Landlock":                func(p *fit.Plan, _ *exec.Cmd) { p.ABI = 0 },
+			`tier "none"`:             func(p *fit.Plan, _ *exec.Cmd) { p.Tier = fit.TierNone },
+			"attributes":              func(_ *fit.Plan, c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Chroot: "/"} },
+			"must be files":           func(_ *fit.Plan, c *exec.Cmd) { c.Stdin = &bytes.Buffer{} },
+			"not a character device":  func(p *fit.Plan, _ *exec.Cmd) { p.Devices = []string{"/usr"} },
+			"entering /no/such/place": func(_ *fit.Plan, c *exec.Cmd) { c.Dir = "/no/such/place" },
+			"name too long":           func(p *fit.Plan, _ *exec.Cmd) { p.Devices = []string{"/dev/" + strings.Repeat("x", 256)} },
 		} {
 			q := *p
 			cmd := sh(p, "echo ran")
@@ -162,11 +162,11 @@ func TestStartErrors(t *testing.T) {
 
 // Limits hold.
 func TestLimits(t *testing.T) {
-	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+	tiers(t, func(t *testing.T, tier fit.Tier) {
 		ws := jptooltest.OpenRoot(t)
 		p := plan(t, tier, ws)
-		p.Grants = []sandbox.Grant{grant(t, ws, all)}
-		p.Limits = sandbox.Limits{FileSize: 1 << 20, Memory: 64 << 20, CPUSeconds: 1, Processes: 100}
+		p.Grants = []fit.Grant{grant(t, ws, all)}
+		p.Limits = fit.Limits{FileSize: 1 << 20, Memory: 64 << 20, CPUSeconds: 1, Processes: 100}
 		if res, err := run(t, p, sh(p, "head -c 2000000 /dev/zero > big; echo $?; ulimit -c; ulimit -Hc")); err != nil || !strings.HasSuffix(res.out, "153\n0\n0") {
 			t.Errorf("file size: %v %+v", err, res)
 		}
@@ -193,7 +193,7 @@ func TestFileLimit(t *testing.T) {
 	if _, err2 := fmt.Sscan(string(out), &has.Cur); err != nil || err2 != nil {
 		t.Fatal(err, err2)
 	}
-	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+	tiers(t, func(t *testing.T, tier fit.Tier) {
 		if got := mustRun(t, plan(t, tier, jptooltest.OpenRoot(t)), "ulimit -Sn"); got != fmt.Sprint(has.Cur) {
 			t.Errorf("%s files, want %d", got, has.Cur)
 		}
@@ -202,14 +202,14 @@ func TestFileLimit(t *testing.T) {
 
 // Older versions of the interface leave out what they do not know.
 func TestOldInterfaces(t *testing.T) {
-	tiers(t, func(t *testing.T, tier sandbox.Tier) {
+	tiers(t, func(t *testing.T, tier fit.Tier) {
 		for abi := 1; abi <= needs(t, tier, 1).Landlock; abi++ {
 			ws := jptooltest.OpenRoot(t)
 			write(t, filepath.Join(ws, "ro/file"), "content", 0o644)
 			write(t, filepath.Join(ws, "rw/a/file"), "content", 0o644)
 			p := plan(t, tier, ws)
 			p.ABI = abi
-			p.Grants = []sandbox.Grant{grant(t, filepath.Join(ws, "ro"), r), grant(t, filepath.Join(ws, "rw"), all)}
+			p.Grants = []fit.Grant{grant(t, filepath.Join(ws, "ro"), r), grant(t, filepath.Join(ws, "rw"), all)}
 			truncate, move := "EACCES", "ok"
 			if abi < 3 {
 				truncate = "ok"
@@ -225,7 +225,7 @@ func TestOldInterfaces(t *testing.T) {
 
 // Without user namespaces the error says so, by name.
 func TestNoNamespaces(t *testing.T) {
-	needs(t, sandbox.TierNamespace, 1)
+	needs(t, fit.TierNamespace, 1)
 	ws := jptooltest.OpenRoot(t)
 	cmd := exec.Command(self(t), "-test.run=^TestInsideOfNoNamespaces$", "-test.v")
 	cmd.Env = append(os.Environ(), "CONFINE_NO_NAMESPACES="+ws)
@@ -246,7 +246,7 @@ func TestInsideOfNoNamespaces(t *testing.T) {
 		t.Skip("this is a part of TestNoNamespaces")
 	}
 	fds := countFDs(t)
-	p := plan(t, sandbox.TierNamespace, ws)
+	p := plan(t, fit.TierNamespace, ws)
 	if got := mustRun(t, p, "echo nested"); got != "nested" { // the control
 		t.Errorf("%q", got)
 	}
@@ -261,7 +261,7 @@ func TestInsideOfNoNamespaces(t *testing.T) {
 	if now := countFDs(t); now > fds {
 		t.Errorf("%d descriptors, %d before", now, fds)
 	}
-	p = plan(t, sandbox.TierLandlock, ws)
+	p = plan(t, fit.TierLandlock, ws)
 	if got := mustRun(t, p, "echo still"); got != "still" {
 		t.Errorf("%q", got)
 	}
@@ -270,7 +270,7 @@ func TestInsideOfNoNamespaces(t *testing.T) {
 // An init that ends before it is told to go on is reported by its own failure, not by what its end
 // breaks.
 func TestInitEndsEarly(t *testing.T) {
-	needs(t, sandbox.TierNamespace, 0)
+	needs(t, fit.TierNamespace, 0)
 	for _, c := range []struct {
 		last uintptr // system call
 		want string

@@ -5,9 +5,9 @@ import (
 	"os"
 	"slices"
 
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/sysprog"
 	"github.com/jptools/jptools/host/internal/sandbox/sysprog/nofile"
+	"github.com/jptools/jptools/sandbox/fit"
 	"golang.org/x/sys/unix"
 )
 
@@ -24,10 +24,10 @@ var cwd = sysprog.Int(unix.AT_FDCWD)
 
 // open opens a node, below a directory or anywhere, and makes sure that it is the same
 // unless it has no ID. Paths below a directory are relative.
-func (w *writer) open(dir sysprog.Arg, rel string, n *sandbox.Node) sysprog.Slot {
+func (w *writer) open(dir sysprog.Arg, rel string, n *fit.Node) sysprog.Slot {
 	w.TopicOf(looking, n.Path)
 	fd := w.Call(unix.SYS_OPENAT2, dir, w.String(rel).Arg(), w.how.Arg(), sysprog.Int(unix.SizeofOpenHow))
-	if n.ID != (sandbox.ID{}) {
+	if n.ID != (fit.ID{}) {
 		w.Call(unix.SYS_FSTAT, fd.Arg(), w.stat.Arg())
 		w.Check(w.stat, 8, n.ID.Dev, unix.ESTALE)
 		w.Check(w.stat.At(8), 8, n.ID.Ino, unix.ESTALE)
@@ -74,7 +74,7 @@ func (w *writer) drop() {
 	}
 	w.Call(unix.SYS_PRCTL, sysprog.Int(unix.PR_CAP_AMBIENT), sysprog.Int(unix.PR_CAP_AMBIENT_CLEAR_ALL), sysprog.Int(0), sysprog.Int(0), sysprog.Int(0))
 	w.Accept(unix.EINVAL) // not built in
-	if os.Geteuid() == 0 || w.plan.Tier == sandbox.TierNamespace {
+	if os.Geteuid() == 0 || w.plan.Tier == fit.TierNamespace {
 		next, end := w.Label(), w.Label()
 		c := w.Counter()
 		w.Place(next)
@@ -197,7 +197,7 @@ func (w *writer) limits() {
 	if l.Memory > 0 {
 		lower(unix.RLIMIT_DATA, uint64(l.Memory), uint64(l.Memory))
 	}
-	if l.Processes > 0 && w.plan.Tier == sandbox.TierNamespace {
+	if l.Processes > 0 && w.plan.Tier == fit.TierNamespace {
 		// The kernel counts threads, for each user of a user namespace, and not for root. A
 		// process has some; this only slows down what would be faster than the counting.
 		tasks := 16*uint64(l.Processes) + 64

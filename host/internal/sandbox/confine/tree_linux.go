@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/sandbox"
 	"github.com/jptools/jptools/host/internal/sandbox/sysprog"
+	"github.com/jptools/jptools/sandbox/fit"
 	"golang.org/x/sys/unix"
 )
 
@@ -26,7 +26,7 @@ const (
 
 // place is something to be mounted at its own path: a part of the host's tree, or a cover.
 type place struct {
-	sandbox.Node
+	fit.Node
 	attr   uint64
 	source sysprog.Slot // an open mount, when there is one
 	cover  bool         // or a pin
@@ -59,7 +59,7 @@ func (w *writer) tree() ([]place, error) {
 	devices := make([]place, len(w.plan.Devices))
 	for i, p := range w.plan.Devices {
 		// Read-only does not keep them from being written to, only from being chmodded.
-		devices[i] = place{Node: sandbox.Node{Path: p, Kind: sandbox.Special}, attr: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC | unix.MOUNT_ATTR_RDONLY}
+		devices[i] = place{Node: fit.Node{Path: p, Kind: fit.Special}, attr: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC | unix.MOUNT_ATTR_RDONLY}
 	}
 	l.layers(places)
 	// Everything of the host is opened before anything lies over it.
@@ -92,7 +92,7 @@ func (w *writer) tree() ([]place, error) {
 }
 
 type symlink struct {
-	sandbox.Node
+	fit.Node
 	to string
 }
 
@@ -102,7 +102,7 @@ func (l *layout) places() (list []place, links []symlink, err error) {
 		n := &l.plan.Runtime[i].Node
 		switch {
 		case n.Path == "/proc" || strings.HasPrefix(n.Path, "/proc/"): // there is a new one
-		case n.Kind == sandbox.Link:
+		case n.Kind == fit.Link:
 			to, err := readLink(n)
 			if err != nil {
 				return nil, nil, err
@@ -121,17 +121,17 @@ func (l *layout) places() (list []place, links []symlink, err error) {
 	slices.SortStableFunc(list, byDepth)
 	// What lies in a part that is there already, as it is there, needs no mount of its own.
 	list = slices.DeleteFunc(slices.Clone(list), func(p place) bool {
-		return p.attr&unix.MOUNT_ATTR_RDONLY != 0 && slices.ContainsFunc(list, func(q place) bool { return sandbox.Holds(q.Path, p.Path) && q.Path != p.Path })
+		return p.attr&unix.MOUNT_ATTR_RDONLY != 0 && slices.ContainsFunc(list, func(q place) bool { return fit.Holds(q.Path, p.Path) && q.Path != p.Path })
 	})
 	return list, links, nil
 }
 
-func byDepth(a, b place) int { return sandbox.OuterFirst(a.Path, b.Path) }
+func byDepth(a, b place) int { return fit.OuterFirst(a.Path, b.Path) }
 
 func rel(p string) string { return strings.TrimPrefix(p, "/") }
 
 // readLink returns where a link points to, if it is still the same link.
-func readLink(n *sandbox.Node) (string, error) {
+func readLink(n *fit.Node) (string, error) {
 	fd, err := openNode(n)
 	if err != nil {
 		return "", err
@@ -257,12 +257,12 @@ func (l *layout) quiet() {
 // occupied reports whether something of the host's tree comes to a path, or below it.
 func (l *layout) occupied(at string) bool {
 	for i := range l.plan.Trees {
-		if sandbox.Holds(at, l.plan.Trees[i].Path) {
+		if fit.Holds(at, l.plan.Trees[i].Path) {
 			return true
 		}
 	}
 	for i := range l.plan.Runtime {
-		if sandbox.Holds(at, l.plan.Runtime[i].Path) {
+		if fit.Holds(at, l.plan.Runtime[i].Path) {
 			return true
 		}
 	}
@@ -295,7 +295,7 @@ func (l *layout) parents(p string) {
 // put mounts a part of the host's tree at its own path.
 func (l *layout) put(p *place) {
 	for dir := range l.mounts {
-		if sandbox.Holds(dir, p.Path) { // it is there, or gone
+		if fit.Holds(dir, p.Path) { // it is there, or gone
 			l.attach(p, l.open(l.root.Arg(), rel(p.Path), &p.Node))
 			return
 		}
@@ -303,7 +303,7 @@ func (l *layout) put(p *place) {
 	l.parents(p.Path)
 	l.Topic("making a place for " + p.Path)
 	if !l.made[p.Path] {
-		if p.Kind == sandbox.Dir {
+		if p.Kind == fit.Dir {
 			l.mkdir(l.root, rel(p.Path), 0o755)
 		} else {
 			l.file(l.root, rel(p.Path), 0o444)
@@ -312,7 +312,7 @@ func (l *layout) put(p *place) {
 	}
 	l.Topic("mounting " + p.Path)
 	l.Call(unix.SYS_MOVE_MOUNT, p.source.Arg(), l.none.Arg(), l.root.Arg(), l.String(rel(p.Path)).Arg(), sysprog.Int(unix.MOVE_MOUNT_F_EMPTY_PATH))
-	if p.Kind == sandbox.Dir {
+	if p.Kind == fit.Dir {
 		l.mounts[p.Path] = true
 	}
 }
@@ -327,7 +327,7 @@ func (l *layout) attach(p *place, on sysprog.Slot) {
 func (l *layout) cover(p *place, number int) {
 	switch {
 	case p.again: // in a mask that we have made ourselves; the original was looked at
-		l.attach(p, l.open(l.root.Arg(), rel(p.Path), &sandbox.Node{Path: p.Path}))
+		l.attach(p, l.open(l.root.Arg(), rel(p.Path), &fit.Node{Path: p.Path}))
 	case l.hidden(p): // with the directory that it is in
 		return
 	case p.hide:
@@ -349,7 +349,7 @@ func (l *layout) hidden(p *place) bool { return l.above(p.Path) != nil && l.abov
 // above is the next hiding or revealing cover above a path.
 func (l *layout) above(p string) (found *place) {
 	for i := range l.covers {
-		if q := &l.covers[i]; (q.hide || q.again) && q.Path != p && sandbox.Holds(q.Path, p) {
+		if q := &l.covers[i]; (q.hide || q.again) && q.Path != p && fit.Holds(q.Path, p) {
 			found = q // outer before inner
 		}
 	}
@@ -360,7 +360,7 @@ func (l *layout) above(p string) (found *place) {
 // but the way to what is mounted again in it. It is read-only, so that nobody changes its mode.
 func (l *layout) mask(p *place, number int) sysprog.Slot {
 	name := "file"
-	if p.Kind == sandbox.Dir {
+	if p.Kind == fit.Dir {
 		name = strconv.Itoa(number)
 		l.mkdir(l.masks, name, 0o555)
 		made := map[string]bool{p.Path: true}
@@ -379,7 +379,7 @@ func (l *layout) mask(p *place, number int) sysprog.Slot {
 				}
 				break
 			}
-			if at := name + strings.TrimPrefix(q.Path, p.Path); q.Kind == sandbox.Dir {
+			if at := name + strings.TrimPrefix(q.Path, p.Path); q.Kind == fit.Dir {
 				l.mkdir(l.masks, at, 0o555)
 			} else {
 				l.file(l.masks, at, 0)

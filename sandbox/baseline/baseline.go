@@ -1,0 +1,122 @@
+// Package baseline says what a program needs of the system to start at all: itself, its
+// interpreter and libraries, and the parts of /etc that programs read before they do anything of
+// their own.
+//
+// It grants reading and executing only, except where the user's own sandbox.paths say more.
+// What a program claims to need (the interpreter in its header or first line) is believed
+// only in the directories of the system: a file in a repository cannot open another by naming it, also not
+// one that may be executed. Interpreters and libraries outside of /usr and /lib are
+// therefore not found by themselves; they are what sandbox.paths is for.
+//
+// Not here, because it is not a place that can be named before the start: /proc/self. A back
+// end gives that by itself.
+package baseline
+
+import (
+	"errors"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/sandbox/fit"
+)
+
+// ErrUnsupported: there is no baseline on this operating system.
+var ErrUnsupported = errors.New("tools are held by the operating system on Linux only")
+
+// ProgramError says that the operating system could not start a program: it lacks something, or an
+// interpreter does.
+type ProgramError struct {
+	Program string
+	Err     error
+}
+
+// Error names the program and the reason.
+func (e *ProgramError) Error() string { return e.Program + " cannot be started: " + e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *ProgramError) Unwrap() error { return e.Err }
+
+// ExtraError says that a path of [Options.Extra] cannot be granted.
+type ExtraError struct{ Err error }
+
+// Error says where the path is from, and what is wrong with it.
+func (e *ExtraError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *ExtraError) Unwrap() error { return e.Err }
+
+// devices are the nodes below /dev that every program may use.
+var devices = []string{"null", "zero", "full", "random", "urandom"}
+
+// Options are what beside the program decides. All paths are absolute.
+type Options struct {
+	// Workspace is its canonical root, the directory that programs are started in.
+	Workspace string
+	// Path is the PATH that the tool gets: `#!/usr/bin/env NAME` is looked up in it.
+	// Entries that are not absolute are skipped.
+	Path string
+	// Network: sockets of the internet families can be made. Then name servers, hosts and
+	// certificates are readable.
+	Network bool
+	// Extra are the paths of the user's own configuration. None may lead through a symlink that is
+	// [Planted]; Writable and what grants writing among them count as places where programs make links.
+	Extra []Extra
+	// Writable are further directories that programs may write to: the targets of mounts.
+	Writable []string
+	// Home is the home directory, without links.
+	Home string
+	// Names are paths that people use for what is granted, HOME for one: the links on the way to
+	// them are there as well, and grant nothing. What is missing is skipped.
+	Names []string
+}
+
+// Extra is one more path that programs need.
+type Extra struct {
+	Path string
+	Caps jptool.Caps
+	// Origin is where it was written, for messages.
+	Origin string
+}
+
+// Baseline is what one program needs. It must not be modified: parts of it are shared.
+type Baseline struct {
+	// Grants are ordered by path, so that outer ones come first; none is covered by another.
+	// Paths are canonical. A program or an interpreter in the workspace is among them.
+	Grants []fit.Grant `json:"grants"`
+	// Links are symbolic links on the way to what is granted which lie outside of it, ordered
+	// by path: a private tree must have them too (`/bin` → `usr/bin`). Their targets
+	// are as written, and may be relative. Where links are looked up in the host's own tree they
+	// mean nothing, since walking needs no right.
+	Links []Link `json:"links,omitempty"`
+	// Devices are names of nodes below /dev, readable and writable.
+	Devices []string `json:"devices"`
+	// Static: the program brings all it needs, and got itself alone.
+	Static bool `json:"static,omitempty"`
+	// Chain are the canonical paths of what was granted of what the kernel starts: the program, then
+	// interpreter after interpreter.
+	Chain []string `json:"chain"`
+	// Outside are the canonical paths of interpreters and loaders that the program claims to be started by
+	// and that were not granted, since they lie neither in the system's directories nor in the workspace.
+	// Something else may grant them.
+	Outside []string `json:"outside,omitempty"`
+	// Missing are those of Options.Extra that do not exist.
+	Missing []Extra `json:"missing,omitempty"`
+}
+
+// Link is a symbolic link.
+type Link struct {
+	Path   string `json:"path"`
+	Target string `json:"target"`
+	// ID is that of the link itself.
+	ID fit.ID `json:"-"`
+}
+
+// For looks up what a program needs. The program is an absolute path, as the launcher found it;
+// argv is its command line, of which only the name that `env` looks up is used: arguments
+// can be chosen by a model, and give nothing else.
+//
+// The nodes are as they are now; a back end that finds another object there later must refuse,
+// and ask again. Errors say that the program or an interpreter of it could not be started
+// anyway, or that a path in Options cannot be granted. It is safe for concurrent use.
+func For(program string, argv []string, o Options) (*Baseline, error) {
+	return find(program, argv, o)
+}

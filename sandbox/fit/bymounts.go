@@ -1,0 +1,391 @@
+package fit
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/jptools/jptools/jptool"
+)
+
+// byMounts holds the policy with Landlock grants, and mounts over what they cannot say. Without
+// covers and pins in the result, Landlock alone holds it.
+func (h *holding) byMounts() {
+	for _, s := range h.spots {
+		switch {
+		case s.top == "":
+			h.outside(s)
+		case s.missing():
+			h.nothingThere(s)
+		case s.node.Kind == Link:
+			// A rule stays on a link only to deny what it leads to, which is nothing.
+			s.e, s.k = s.most, s.most
+		default:
+			h.cover(s)
+		}
+	}
+	h.reveal()
+	h.pinAll(func(*spot) bool { return false })
+	h.entries()
+	for _, s := range h.spots {
+		if !s.bare && !s.missing() && !s.dir() && !h.isRoot(s.Abs) && (h.kept[s.Abs] || h.covers[s.Abs] != nil) {
+			s.stays(s.e & entryCaps)
+			h.forgo(s)
+		}
+	}
+}
+
+// forgo leaves a file in what is hidden above it when nothing is left of its rule.
+func (h *holding) forgo(s *spot) {
+	if c := h.covers[s.Abs]; s.e == 0 && c != nil && c.Again && h.mounted(s.Abs).hide {
+		delete(h.covers, s.Abs)
+		s.k = 0
+	}
+}
+
+// reveal mounts again the links that rules and mounts lead through, where they lie in what is
+// hidden: it is their names that people use.
+func (h *holding) reveal() {
+	links := h.d.Pins
+	for _, m := range h.mounts {
+		if h.allows(m.Target) != 0 {
+			links = append(links, m.Link)
+		}
+	}
+	for _, p := range links {
+		if n := h.facts.node(p); n.Kind == Link && h.covers[p] == nil && h.topOf(p) != "" && h.mounted(p).hide {
+			h.covers[p] = &Cover{Node: n, Again: true}
+		}
+	}
+}
+
+// stays takes creating and deleting from a file that must stay where it is.
+func (s *spot) stays(caps jptool.Caps) {
+	s.e &^= caps
+	if caps != 0 && s.why == "" {
+		s.why = "creating and deleting an entry is a right on its directory, and this one must stay where its rule is"
+		s.remedy = "for creating and deleting it, write the rule on its directory"
+	}
+}
+
+// cover fits one place under what is held above it.
+func (h *holding) cover(s *spot) {
+	if s.bare {
+		s.most = h.allows(s.Abs)
+	}
+	leaks := h.machine.leaks()
+	before, want := h.above(s.Abs)|s.extra|leaks, s.most|s.extra
+	if !s.dir() {
+		before &= fileCaps
+	}
+	taken, keep := before&^want, want
+	switch {
+	case taken == 0 || taken == jptool.Execute:
+	case taken.Has(jptool.Read):
+		keep = 0
+		s.because(h, taken, "what may not be read can only be hidden altogether", "grant read here too, or do not grant it above")
+	case taken&jptool.Write != 0:
+		keep &= lookCaps
+		if taken&jptool.Write&^h.above(s.Abs) == leaks && leaks != 0 {
+			why, remedy := older(TruncateABI)
+			s.why, s.remedy = why+" and lets files be cut off, and a mount can only take all writing together", remedy
+			break
+		}
+		s.because(h, taken, "a mount can only take all writing together",
+			fmt.Sprintf("grant %s here too, or only read and execute, or do not grant it above", taken))
+	}
+	grant := keep
+	if !s.dir() {
+		grant &= fileCaps
+	}
+	if s.node.Kind == Special {
+		// Tools open no FIFO or device; there is nothing to grant.
+		keep &= before &^ (leaks &^ h.above(s.Abs))
+		grant = keep
+	}
+	s.e, s.k = keep&s.most, keep
+	if grant&^h.above(s.Abs) != 0 {
+		h.grants[s.Abs] = grant
+		s.by = append(s.by, "landlock")
+	}
+	h.mount(s, keep, before|grant)
+	if s.extra&^s.most != 0 && h.governing(s.Abs) != nil {
+		h.lacking(s, denied(s.extra&^s.most, h.name(s.Abs)), otherwise(s.extra&^s.most),
+			fmt.Sprintf("grant it: { path = %q, %s }", h.name(s.Abs), caps(s.extra|s.most)), s.itself(s.extra&^s.most))
+	}
+}
+
+// itself reports whether what a program may do beyond its rules is no more than to execute, once again, a
+// file that it was started with.
+func (s *spot) itself(left jptool.Caps) bool {
+	return left == jptool.Execute && s.extra.Has(left) && !s.dir()
+}
+
+// mount puts a cover over a place where Landlock grants more than keep, or the mount above
+// leaves less.
+func (h *holding) mount(s *spot, keep, granted jptool.Caps) {
+	on, surplus, write := h.mounted(s.Abs), granted&^keep, jptool.Write
+	if !s.dir() {
+		surplus, write = surplus&fileCaps, jptool.Update
+	}
+	c := Cover{Node: s.node, ReadOnly: surplus&jptool.Write != 0, NoExec: surplus.Has(jptool.Execute)}
+	switch {
+	case keep == 0 && granted == 0, keep == 0 && on.hide:
+		return
+	case keep == 0:
+		c = Cover{Node: s.node, Hide: true}
+		s.by = append(s.by, "mask")
+	case on.hide || on.ro && keep&write != 0 || on.noexec && keep.Has(jptool.Execute):
+		c.Again = true
+	case c.ReadOnly && !on.ro || c.NoExec && !on.noexec:
+		c.ReadOnly, c.NoExec = c.ReadOnly || on.ro, c.NoExec || on.noexec
+	default:
+		return
+	}
+	if c.ReadOnly {
+		s.by = append(s.by, "read-only mount")
+	}
+	if c.NoExec {
+		s.by = append(s.by, "noexec mount")
+	}
+	h.covers[s.Abs] = &c
+}
+
+// freeze mounts read-only what no rule lets be written, and again what lies below it and may
+// be: Landlock has no right for modes, owners, times and attributes, mounts have.
+func (h *holding) freeze() {
+	for _, s := range h.spots {
+		write := jptool.Write
+		switch {
+		case s.top == "" || s.missing() || s.node.Kind != Dir && s.node.Kind != File:
+			continue
+		case !s.dir():
+			write = jptool.Update
+		}
+		on, c := h.mounted(s.Abs), h.covers[s.Abs]
+		switch {
+		case c != nil && c.Hide, c == nil && on.hide:
+		case s.k&write == 0 && c != nil:
+			c.ReadOnly = true
+		case s.k&write != 0 && c != nil:
+			c.Again = c.Again || on.ro
+		case s.k&write == 0 && !on.ro:
+			h.covers[s.Abs] = &Cover{Node: s.node, ReadOnly: true, NoExec: on.noexec}
+		case s.k&write != 0 && on.ro:
+			h.covers[s.Abs] = &Cover{Node: s.node, Again: true, NoExec: on.noexec && !s.k.Has(jptool.Execute)}
+		}
+	}
+	for x := range h.pins {
+		if h.covers[x] != nil {
+			delete(h.pins, x)
+		}
+	}
+}
+
+// because says why a spot keeps less than its rule grants, if it does.
+func (s *spot) because(h *holding, taken jptool.Caps, why, remedy string) {
+	s.why = fmt.Sprintf("%s grants %s above it, and %s", h.grantor(s.Abs, taken), taken, why)
+	s.remedy = remedy
+}
+
+// denied names a refusal that is not held.
+func denied(caps jptool.Caps, name string) string {
+	return fmt.Sprintf("that %s is denied on %q", caps, name)
+}
+
+// otherwise is why something is granted whatever the rules of the workspace say.
+func otherwise(caps jptool.Caps) string {
+	if caps&jptool.Write != 0 { // no program needs that to start
+		return "a path that sandbox.paths or a flag grants holds it"
+	}
+	return "programs need it to start, or a path that sandbox.paths or a flag grants holds it"
+}
+
+// outside is for rules on what lies in no tree: they can only deny.
+func (h *holding) outside(s *spot) {
+	s.e = 0
+	if left := h.above(s.Abs) | s.extra | h.runtime[s.Abs]; left != 0 && !s.missing() {
+		h.lacking(s, denied(left, h.name(s.Abs)), otherwise(left), "", false)
+	}
+}
+
+// nothingThere fits a rule on a path that does not exist: a grant becomes what applies above
+// it, what takes away is checked after the call.
+func (h *holding) nothingThere(s *spot) {
+	parent := path.Dir(s.Abs)
+	above := h.allows(parent)
+	if s.Unnamed {
+		above = h.does(parent) // no rule grants anything there, a flag or sandbox.paths does
+	}
+	s.e = s.most & above
+	defer func() { s.k = s.e }()
+	creatable := h.creatable(s.Abs)
+	var failed error
+	if s.most != above {
+		failed = h.toMake(s)
+	}
+	s.why, s.remedy = h.whyMissing(s, failed)
+	defer func() {
+		switch {
+		case s.e == 0:
+			s.why += ", and nothing of what it grants is granted above it"
+		case s.e == above:
+			s.why += ", so that what holds above it holds"
+		default:
+			s.why += ", so that only what is granted above it as well holds"
+		}
+	}()
+	switch {
+	case !creatable:
+		// Whatever the rule takes, nothing can come to be there.
+	case s.e != above:
+		s.e &^= jptool.Create
+		h.after = append(h.after, Check{Path: s.Abs, Want: StillMissing})
+		s.by = append(s.by, "watched")
+		h.lacking(s, "that nothing is created there", watchedFor, "", true)
+	case s.most != 0 || s.Caps != 0:
+		h.after = append(h.after, Check{Path: s.Abs, Want: NoLink})
+	}
+}
+
+// watchedFor is why nothing keeps a path missing.
+const watchedFor = "nothing is there to mount anything on; the call is ended when something appears"
+
+// named reports whether an argument of the call names something below a path.
+func (h *holding) named(p string) bool {
+	return slices.ContainsFunc(h.options.Named, func(q string) bool { return q != p && Holds(p, q) })
+}
+
+// toMake notes that the directory of a missing place is to be made for the call, with its missing
+// parents, if its rule asks for that: by a slash at the end of its path, or by granting create where an
+// argument names something below it. No other rule need grant the parents, since the path of this one
+// is written. The error says why they cannot be made.
+func (h *holding) toMake(s *spot) error {
+	if s.top == "" || s.most == 0 || !s.Dir && !(s.most.Has(jptool.Create) && h.named(s.Abs)) {
+		return nil
+	}
+	if s.Guarded && s.most&jptool.Write == 0 {
+		// Only the user's own rules write here; others must not make a repository or a workspace of a directory.
+		return errors.New("it is protected, and is not made for a call")
+	}
+	var dirs []string
+	for p := s.Abs; ; p = path.Dir(p) {
+		if err := h.options.NoMake[p]; err != nil {
+			return err
+		}
+		if n := h.facts.node(p); n.Kind == Dir {
+			break
+		} else if n.Kind != Missing || p == s.top {
+			return fmt.Errorf("%q is no directory", h.name(p))
+		}
+		dirs = append(dirs, p)
+	}
+	for _, p := range slices.Backward(dirs) {
+		if !slices.Contains(h.make, p) {
+			h.make = append(h.make, p)
+		}
+	}
+	return nil
+}
+
+// whyMissing says why a rule on a missing path grants less than it says, and what to do.
+func (h *holding) whyMissing(s *spot, failed error) (why, remedy string) {
+	name := h.name(s.Abs)
+	file, dir := fmt.Sprintf("as a file, create it before the call (touch %s)", name), fmt.Sprintf("as a directory, write its path %q", name+"/")
+	switch {
+	case failed != nil:
+		return fmt.Sprintf("nothing is there, and the directory cannot be made (%v)", failed), "create it before the call"
+	case s.Dir:
+		return "nothing is there", "create it before the call"
+	case !s.most.Has(jptool.Create):
+		return "nothing is there that it could be enforced on", file + "; " + dir
+	case slices.Contains(h.options.Named, s.Abs):
+		return "nothing is there, and to create a file is a right on its directory, on which this rule is not",
+			file + fmt.Sprintf(", or grant create on %q", h.name(path.Dir(s.Abs)))
+	}
+	return "nothing is there that it could be enforced on, and no argument of the call names anything below it",
+		file + "; " + dir + ", or name something below it in an argument of the call"
+}
+
+// creatable reports whether the tool may make the first of the missing components of a path.
+func (h *holding) creatable(p string) bool {
+	for top := h.topOf(p); top != "" && p != top; {
+		p = path.Dir(p)
+		if n := h.facts.node(p); n.Kind != Missing {
+			return n.Kind == Dir && h.does(p).Has(jptool.Create)
+		}
+	}
+	return false
+}
+
+// pinAll finds the entries that must keep their place: those of the places of rules, of links
+// that rules lead through, and of the directories on the way to them, wherever the
+// directory that holds one grants delete. skip leaves places out.
+func (h *holding) pinAll(skip func(*spot) bool) {
+	h.ways(skip, func(x string, _ jptool.Caps) {
+		h.kept[x] = true
+		if h.covers[x] == nil {
+			h.pins[x] = true
+		}
+	})
+	for _, p := range h.d.Pins {
+		if h.facts.node(p).Kind == Missing && h.creatable(p) {
+			h.after = append(h.after, Check{Path: p, Want: StillMissing})
+			h.lacking(nil, fmt.Sprintf("that nothing is created at %q, which is pinned", h.name(p)),
+				watchedFor, "", true)
+		}
+	}
+}
+
+// ways visits the entries that could be moved away and must not be, with the rights on their
+// directories that would do it.
+func (h *holding) ways(skip func(*spot) bool, visit func(string, jptool.Caps)) {
+	for _, s := range h.spots {
+		if s.from == nil && (!s.bare || h.grants[s.Abs] != 0) && !skip(s) {
+			h.way(s.Abs, !s.dir() && h.grants[s.Abs] != 0, visit)
+		}
+	}
+	for _, m := range h.mounts {
+		h.way(m.Link, false, visit)
+	}
+	for _, p := range h.d.Pins {
+		h.way(p, false, visit)
+	}
+}
+
+// way visits an entry and the directories on the way to it. A file that is granted more
+// than its directory must not get a second name either.
+func (h *holding) way(p string, file bool, visit func(string, jptool.Caps)) {
+	top := h.topOf(p)
+	if top == "" {
+		return
+	}
+	for x := p; x != top; x = path.Dir(x) {
+		if h.facts.node(x).Kind == Missing {
+			continue
+		}
+		move := jptool.Delete
+		if file && x == p {
+			move |= jptool.Create
+		}
+		if move &= h.does(path.Dir(x)); move != 0 {
+			visit(x, move)
+		}
+	}
+}
+
+// entries keeps the place of what a rule lets be created or deleted and its directory does not.
+func (h *holding) entries() {
+	for _, s := range h.spots {
+		if s.bare || s.missing() || s.top == "" || h.isRoot(s.Abs) {
+			continue
+		}
+		if more := s.e & entryCaps &^ h.allows(path.Dir(s.Abs)); more != 0 {
+			h.kept[s.Abs] = true
+			if !s.dir() {
+				s.stays(more)
+			}
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package fit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// Facts is what Survey saw. It is true of one moment: the back end verifies every node that a
+// plan names, and [After] checks say what changed.
+type Facts struct {
+	// Nodes are what was looked at, by path; what is not there has the kind Missing.
+	Nodes map[string]Node
+	// Listings are the directories that were listed, by path.
+	Listings map[string]Listing
+	entries  int
+	// supposed are directories that are not there, and that a dry run takes to be.
+	supposed []Node
+}
+
+// Listing is what a directory holds, without "." and "..", by name. Incomplete says that it
+// holds more, or something that could not be looked at: then it is not to be used.
+type Listing struct {
+	Entries    []Node
+	Incomplete bool
+}
+
+// maxEntries bounds what is listed for one call when Options do not.
+const maxEntries = 4096
+
+// errLink: a symlink stands on the way to a path that is canonical, so that the path cannot
+// be reached and no rule on it applies.
+var errLink = errors.New("a symlink stands on the way")
+
+// Survey looks at every path that fitting d needs to know: the workspace, the targets of
+// mounts and their links, the places of rules, what is pinned, and the directories on the way
+// to all of these. It follows no symlink and lists nothing; what lies behind one is missing.
+// The error names what could not be looked at.
+func Survey(ctx context.Context, d *Policy, o Options) (*Facts, error) {
+	return survey(ctx, d, o, nil)
+}
+
+// survey takes directories to be there and empty that are missing.
+func survey(ctx context.Context, d *Policy, o Options, supposed []Node) (*Facts, error) {
+	f := &Facts{Nodes: map[string]Node{}, Listings: map[string]Listing{}}
+	tops := roots(d, o)
+	paths := append(slices.Clone(tops), d.Root)
+	for _, m := range d.Mounts {
+		paths = append(paths, m.Link, m.Target)
+	}
+	for _, p := range d.Places {
+		paths = append(paths, p.Abs)
+	}
+	paths = append(paths, d.Pins...)
+	for _, p := range paths {
+		for {
+			if _, known := f.Nodes[p]; known {
+				break
+			}
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			n, err := Look(p)
+			if err != nil && err != errLink {
+				return nil, fmt.Errorf("%s: %w", p, err)
+			}
+			f.Nodes[p] = n
+			if slices.Contains(tops, p) || !inside(tops, p) {
+				break
+			}
+			p = path.Dir(p)
+		}
+	}
+	for _, n := range supposed {
+		if f.node(n.Path).Kind == Missing {
+			f.Nodes[n.Path], f.Listings[n.Path] = n, Listing{}
+			f.supposed = append(f.supposed, n)
+		}
+	}
+	// A supposed directory may hold supposed ones.
+	for _, n := range f.supposed {
+		if l, ok := f.Listings[path.Dir(n.Path)]; ok {
+			l.Entries = append(l.Entries, n)
+			f.Listings[path.Dir(n.Path)] = l
+		}
+	}
+	return f, nil
+}
+
+// List adds listings of directories to the facts, as [Fitted.Want] asks for them; limit bounds the
+// number of entries of all of them, 0 is 4096.
+func (f *Facts) List(ctx context.Context, dirs []string, limit int) error {
+	if limit <= 0 {
+		limit = maxEntries
+	}
+	for _, dir := range dirs {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if _, known := f.Listings[dir]; known {
+			continue
+		}
+		names, more, err := readNames(dir, limit-f.entries)
+		if err != nil || more {
+			// What cannot be listed is fitted as if nothing were in it.
+			f.Listings[dir] = Listing{Incomplete: true}
+			continue
+		}
+		l := Listing{}
+		f.entries += len(names)
+		for _, name := range names {
+			if !utf8.ValidString(name) {
+				continue // no rule can name it
+			}
+			n, err := Look(path.Join(dir, name))
+			if err != nil && err != errLink {
+				return fmt.Errorf("%s: %w", path.Join(dir, name), err)
+			}
+			if n.Kind != Missing {
+				l.Entries = append(l.Entries, n)
+			}
+		}
+		for _, n := range f.supposed {
+			if path.Dir(n.Path) == dir {
+				l.Entries = append(l.Entries, n)
+			}
+		}
+		f.Listings[dir] = l
+	}
+	return nil
+}
+
+// readNames lists a directory; more says that there are more than limit.
+func readNames(dir string, limit int) (names []string, more bool, err error) {
+	if limit <= 0 {
+		return nil, true, nil
+	}
+	d, err := wspath.OpenDir(dir)
+	if err != nil {
+		return nil, false, err
+	}
+	defer d.Close()
+	file, err := d.OpenDirFile("")
+	if err != nil {
+		return nil, false, err
+	}
+	defer file.Close()
+	names, err = file.Readdirnames(limit + 1)
+	if err != nil && err != io.EOF {
+		return nil, false, err
+	}
+	slices.Sort(names)
+	return names, len(names) > limit, nil
+}
+
+// node is what is known of a path; what nobody looked at is missing.
+func (f *Facts) node(p string) Node {
+	if n, ok := f.Nodes[p]; ok {
+		return n
+	}
+	if l, ok := f.Listings[path.Dir(p)]; ok {
+		for _, n := range l.Entries {
+			if n.Path == p {
+				return n
+			}
+		}
+	}
+	return Node{Path: p}
+}
+
+// roots are the trees of a policy: the workspace, the targets of its mounts and what else
+// programs may write, without those that lie in another.
+func roots(d *Policy, o Options) []string {
+	all := []string{d.Root}
+	for _, m := range d.Mounts {
+		all = append(all, m.Target)
+	}
+	for _, g := range o.Runtime {
+		if g.Caps&jptool.Write != 0 {
+			all = append(all, g.Path)
+		}
+	}
+	var out []string
+	for i, p := range all {
+		inner := slices.ContainsFunc(all, func(q string) bool { return q != p && Holds(q, p) })
+		if !inner && !slices.Contains(all[:i], p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Holds reports whether dir is p or above it; both are canonical and absolute.
+func Holds(dir, p string) bool {
+	_, ok := wspath.WithinAbs(dir, p)
+	return ok
+}
+
+func inside(trees []string, p string) bool {
+	return slices.ContainsFunc(trees, func(t string) bool { return Holds(t, p) })
+}
+
+// OuterFirst orders canonical absolute paths so that what holds something comes before it.
+func OuterFirst(a, b string) int {
+	return cmp.Or(depth(a)-depth(b), strings.Compare(a, b))
+}
+
+func depth(p string) int {
+	if p == "/" {
+		return 0
+	}
+	return strings.Count(p, "/")
+}

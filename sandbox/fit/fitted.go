@@ -1,0 +1,251 @@
+package fit
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// fitted writes down what was worked out.
+func (h *holding) fitted(tier Tier) *Fitted {
+	f := &Fitted{
+		Narrowed: []Narrowing{}, Rules: []Enforced{}, NotEnforced: []NotEnforced{}, After: []Check{},
+		Make: h.make, Want: h.want,
+	}
+	f.Plan = h.plan(tier)
+	f.Access = h.access(tier)
+	h.stage(f)
+	h.net(f.Plan)
+	h.machineLacks(f.Plan)
+	h.rules(f, tier)
+	f.After = append(f.After, h.after...)
+	slices.SortStableFunc(f.After, func(a, b Check) int { return strings.Compare(a.Path, b.Path) })
+	f.After = slices.Compact(f.After)
+	f.NotEnforced = append(f.NotEnforced, h.not...)
+	return f
+}
+
+func (h *holding) plan(tier Tier) *Plan {
+	p := &Plan{
+		Tier: tier, ABI: h.machine.Landlock, Devices: h.options.Devices, Temp: h.options.Temp, Limits: h.options.Limits,
+		Runtime: []Grant{}, Grants: []Grant{}, Frozen: tier == TierLandlock,
+	}
+	for _, t := range h.tops {
+		if n := h.facts.node(t); n.Kind != Missing {
+			p.Trees = append(p.Trees, n)
+		}
+	}
+	for _, g := range h.options.Runtime {
+		// What lies in a tree is there anyway; what it needs there is among the grants.
+		if h.topOf(g.Path) == "" {
+			p.Runtime = append(p.Runtime, g)
+		}
+	}
+	if tier == TierNone {
+		p.ABI, p.Frozen = 0, false
+		return p
+	}
+	p.NoFilter = !h.machine.Seccomp
+	if tier == TierNamespace {
+		p.Temp = h.privateTemp()
+	}
+	for _, s := range h.spots {
+		if c := h.grants[s.Abs]; c != 0 {
+			p.Grants = append(p.Grants, Grant{s.node, c})
+			p.Frozen = p.Frozen && c&jptool.Write == 0
+		}
+	}
+	for _, x := range sorted(h.covers) {
+		p.Covers = append(p.Covers, *h.covers[x])
+	}
+	for _, g := range p.Runtime {
+		p.Frozen = p.Frozen && g.Caps&jptool.Write == 0
+	}
+	for _, x := range sorted(h.pins) {
+		p.Pins = append(p.Pins, h.facts.node(x))
+	}
+	return p
+}
+
+// privateTemp is where the private temporary directory is: rights on it would add to those
+// of a tree below it, and a tree above would hide it.
+func (h *holding) privateTemp() string {
+	for _, dir := range []string{"/tmp", "/run/jphost", "/jphost"} {
+		if !slices.ContainsFunc(h.tops, func(t string) bool { return Holds(dir, t) || Holds(t, dir) }) {
+			return dir
+		}
+	}
+	return "/.jphost"
+}
+
+// access is the effective policy.
+func (h *holding) access(tier Tier) *jptool.AccessPolicy {
+	a := *h.d.Access
+	a.FS, a.Staged = slices.Clone(a.FS), nil
+	if tier == TierNone {
+		return &a
+	}
+	// An ordinary rule outside of the workspace lies below one that grants something.
+	alive := func(s *spot) bool {
+		return slices.ContainsFunc(h.spots, func(o *spot) bool {
+			return o != s && !o.bare && !o.Unnamed && o.Outside && o.e != 0 && Holds(o.Abs, s.Abs)
+		})
+	}
+	wire := func(s *spot, r jptool.FsRule) jptool.FsRule {
+		n := FsRule(r.Path, s.e)
+		n.Origin, n.External, n.ApprovedTarget = r.Origin, r.External, r.ApprovedTarget
+		if s.e != 0 && s.Outside && !n.External && (s.from != nil || !alive(s)) {
+			// The mount above grants nothing any more, so that no ordinary rule can
+			// lie below it; this is a part of what was approved.
+			target := s.Abs
+			n.External, n.ApprovedTarget = true, &target
+		}
+		return n
+	}
+	for _, s := range h.spots {
+		switch {
+		case s.bare || s.Unnamed:
+		case s.Index >= 0:
+			for _, i := range s.All {
+				old := a.FS[i]
+				if a.FS[i] = wire(s, old); i != s.Index && !old.External {
+					// Another rule decides there. An external one goes with it, or
+					// its link would be no mount for the one that decides.
+					a.FS[i] = FsRule(old.Path, old.Caps()&s.e)
+					a.FS[i].Origin, a.FS[i].External, a.FS[i].ApprovedTarget = old.Origin, old.External, old.ApprovedTarget
+				}
+			}
+		case s.e != 0 || len(h.d.Access.FS) == 0:
+			r := FsRule(h.wire(s.Abs), s.e)
+			if s.from != nil {
+				_, r.Origin = h.rule(s.from)
+			}
+			a.FS = append(a.FS, wire(s, r))
+		}
+	}
+	a.FS = apart(a.FS)
+	pinned := slices.Clone(a.Pinned)
+	for x := range h.kept {
+		if p := h.wire(x); p != "" {
+			pinned = append(pinned, p)
+		}
+	}
+	slices.Sort(pinned)
+	a.Pinned = slices.Compact(pinned)
+	return &a
+}
+
+// apart lets mounts that overlap be left different rights. Tools refuse such mounts (wire.md, step R4),
+// as what people write of them would depend on the name; so all mounts say the same, and
+// after them a rule on each target, which decides alone, says what is left there.
+func apart(rules []jptool.FsRule) []jptool.FsRule {
+	var mounts []int
+	var all jptool.Caps
+	for i := range rules {
+		if r := &rules[i]; r.External && r.ApprovedTarget != nil && r.Caps() != 0 {
+			mounts, all = append(mounts, i), all|r.Caps()
+		}
+	}
+	differ := func(i, j int) bool {
+		outer, inner := &rules[i], &rules[j]
+		below, ok := wspath.WithinAbs(*outer.ApprovedTarget, *inner.ApprovedTarget)
+		return ok && outer.Caps() != inner.Caps() && wspath.JoinSlash(outer.Path, below) != inner.Path
+	}
+	if !slices.ContainsFunc(mounts, func(i int) bool {
+		return slices.ContainsFunc(mounts, func(j int) bool { return differ(i, j) })
+	}) {
+		return rules
+	}
+	for _, i := range mounts {
+		r := rules[i]
+		left := FsRule(r.Path, r.Caps())
+		left.Origin = r.Origin
+		n := FsRule(r.Path, all)
+		n.Origin, n.External, n.ApprovedTarget = r.Origin, true, r.ApprovedTarget
+		rules[i] = n
+		rules = append(rules, left)
+	}
+	return rules
+}
+
+func (h *holding) wire(abs string) string {
+	p, _ := h.d.WirePath(abs)
+	return p
+}
+
+// stage plans an unnamed file for each directory where new files may be made but not written:
+// one per rule and per mount, as a file cannot be linked across mounts.
+func (h *holding) stage(f *Fitted) {
+	if f.Plan.Tier == TierNone {
+		return
+	}
+	var at []Node
+	for _, s := range h.spots {
+		if !s.bare && s.top != "" {
+			at = append(at, s.node)
+		}
+	}
+	at = append(at, f.Plan.Pins...)
+	slices.SortFunc(at, func(a, b Node) int { return OuterFirst(a.Path, b.Path) })
+	fd := max(h.options.FirstFD, 3)
+	for i, n := range at {
+		s := h.governing(n.Path)
+		if n.Kind != Dir || s == nil || s.e&(jptool.Create|jptool.Update) != jptool.Create || i > 0 && at[i-1].Path == n.Path {
+			continue
+		}
+		f.Plan.Staged = append(f.Plan.Staged, Staged{Node: n, FD: fd})
+		f.Access.Staged = append(f.Access.Staged, jptool.StagedFile{Path: h.wire(n.Path), FD: fd})
+		fd++
+	}
+}
+
+// rules says what became of each rule, and what holds it.
+func (h *holding) rules(f *Fitted, tier Tier) {
+	spots := map[int]*spot{}
+	for _, s := range h.spots {
+		for _, i := range s.All {
+			spots[i] = s
+		}
+	}
+	nets := h.netBy(f.Plan)
+	for i := range h.d.Rules {
+		r := &h.d.Rules[i]
+		e := Enforced{Rule: r.Text, Origin: r.Origin}
+		switch s := spots[r.Index]; {
+		case r.Type == "net":
+			e.EnforcedBy = nets
+		case r.Type == "env":
+			e.EnforcedBy = "environment"
+		case r.Type == "command" || tier == TierNone || s == nil:
+			e.EnforcedBy = OwnCheck
+			if r.Type == "fs" && s != nil && len(s.by) > 0 {
+				e.EnforcedBy += " + " + strings.Join(s.by, " + ")
+			}
+		case s.Index != r.Index:
+			e.EnforcedBy = "another rule on the same path decides"
+		default:
+			by := s.by
+			if len(by) == 0 {
+				by = []string{"landlock"}
+			}
+			e.EnforcedBy = strings.Join(by, " + ")
+			if h.pins[s.Abs] {
+				e.EnforcedBy += " + kept in place"
+			}
+			if (s.e != s.most || s.unread) && !(s.SelfProtection && s.missing()) {
+				f.Narrowed = append(f.Narrowed, Narrowing{
+					Rule: r.Text, Origin: r.Origin, Became: h.text(s, s.e), Why: s.why, Remedy: s.remedy,
+					Index: r.Index, Missing: s.missing(),
+				})
+			}
+		}
+		f.Rules = append(f.Rules, e)
+	}
+	if s := h.at[h.d.Root]; s.Index < 0 && s.e != s.most && tier != TierNone {
+		f.Narrowed = append(f.Narrowed, Narrowing{
+			Rule: h.text(s, s.most), Origin: builtIn, Became: h.text(s, s.e), Why: s.why, Remedy: s.remedy, Index: -1,
+		})
+	}
+}

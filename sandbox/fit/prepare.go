@@ -1,0 +1,175 @@
+package fit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// Prepared is a policy fitted to the tree as it is, with the directories made that its rules
+// need. Undo it when the call has ended, also when it never started.
+type Prepared struct {
+	*Fitted
+	Facts *Facts
+	// Made are the paths of the directories that were made, outer before inner; of a dry run
+	// those that would be.
+	Made []string
+	made []madeDir
+}
+
+// madeDir is a directory that was made, with the directory it was made in.
+type madeDir struct {
+	Node
+	parent *wspath.Dir
+}
+
+// rounds bounds how often Prepare looks again; each round lists one level of directories.
+const rounds = 64
+
+// Prepare surveys and fits until nothing is left to list or to make. Errors are those of
+// Survey and Fit; with a *RefusedError there is a result too, for the report, and nothing
+// is left behind.
+func Prepare(ctx context.Context, d *Policy, m Machine, o Options) (*Prepared, error) {
+	p := &Prepared{}
+	var supposed []Node
+	facts, err := survey(ctx, d, o, nil)
+	if err == nil && growing(d, facts) {
+		o.Named = d.named(o.Arguments)
+	}
+	for round := 0; err == nil; round++ {
+		var fitted *Fitted
+		fitted, err = Fit(d, facts, m, o)
+		if fitted != nil {
+			p.Fitted, p.Facts = fitted, facts
+		}
+		var refused *RefusedError
+		if err != nil && !errors.As(err, &refused) {
+			break
+		}
+		switch {
+		case round < rounds && len(fitted.Want) > 0:
+			err = facts.List(ctx, fitted.Want, 0)
+			continue
+		case round < rounds && len(fitted.Make) > 0 && err == nil:
+			tops := roots(d, o)
+			o.NoMake = maps.Clone(o.NoMake)
+			if o.NoMake == nil {
+				o.NoMake = map[string]error{}
+			}
+			for _, dir := range fitted.Make {
+				if o.Dry {
+					supposed = p.suppose(dir, supposed, o.NoMake)
+				} else if err := p.make(tops, dir); err != nil {
+					o.NoMake[dir] = wspath.Bare(err)
+				}
+			}
+			facts, err = survey(ctx, d, o, supposed)
+			continue
+		case err != nil:
+			return p, errors.Join(err, p.Undo())
+		}
+		return p, nil
+	}
+	return nil, errors.Join(err, p.Undo())
+}
+
+// growing reports whether a directory could be made because an argument names something below it.
+func growing(d *Policy, f *Facts) bool {
+	return slices.ContainsFunc(d.Places, func(p Place) bool {
+		return p.Caps.Has(jptool.Create) && f.node(p.Abs).Kind == Missing
+	})
+}
+
+// suppose takes a directory to be there if it could be made.
+func (p *Prepared) suppose(dir string, supposed []Node, failed map[string]error) []Node {
+	parent := path.Dir(dir)
+	inner := slices.ContainsFunc(supposed, func(n Node) bool { return n.Path == parent })
+	if err := failed[parent]; err != nil {
+		failed[dir] = err
+		return supposed
+	}
+	if !inner {
+		if err := mayMakeIn(parent); err != nil {
+			failed[dir] = err
+			return supposed
+		}
+	}
+	p.Made = append(p.Made, dir)
+	// No object has this identity: device 0 is none of the file system's.
+	return append(supposed, Node{Path: dir, Kind: Dir, ID: ID{0, uint64(len(supposed) + 1)}})
+}
+
+// make makes a directory in its tree. Nothing on the way, nor what stands there, may be a link.
+func (p *Prepared) make(tops []string, dir string) error {
+	var top, below string
+	for _, t := range tops {
+		if rest, ok := wspath.WithinAbs(t, path.Dir(dir)); ok {
+			top, below = t, rest
+		}
+	}
+	if top == "" {
+		return errors.New("it lies in no tree of the call")
+	}
+	tree, err := wspath.OpenDir(top)
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
+	parent, err := tree.Sub(below)
+	if err != nil {
+		return err
+	}
+	if err = parent.Mkdir(path.Base(dir), 0o777); err == nil {
+		n, lerr := Look(dir)
+		if lerr == nil && n.Kind == Dir {
+			p.Made = append(p.Made, dir)
+			p.made = append(p.made, madeDir{n, parent})
+			return nil
+		}
+		err = errors.New("something else took its place")
+	}
+	parent.Close()
+	if errors.Is(err, fs.ErrExist) {
+		return nil // somebody else was faster
+	}
+	return err
+}
+
+// Undo removes the directories that Prepare made and that are still empty.
+func (p *Prepared) Undo() error {
+	var errs []error
+	for _, m := range slices.Backward(p.made) {
+		now, err := Look(m.Path)
+		if err == nil && now == m.Node { // else it is gone, or another one
+			err = removeEmpty(m)
+		}
+		m.parent.Close()
+		if err != nil {
+			errs = append(errs, fmt.Errorf("the directory %q that was made for the call cannot be removed: %w", m.Path, err))
+		}
+	}
+	p.made = nil
+	return errors.Join(errs...)
+}
+
+// removeEmpty removes a directory if nothing is in it.
+func removeEmpty(m madeDir) error {
+	if names, _, err := readNames(m.Path, 1); err != nil || len(names) > 0 {
+		return err
+	}
+	err := m.parent.RemoveDir(path.Base(m.Path))
+	if names, _, again := readNames(m.Path, 1); err != nil && again == nil && len(names) > 0 {
+		return nil // filled in between
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

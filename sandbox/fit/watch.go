@@ -1,0 +1,98 @@
+package fit
+
+import (
+	"errors"
+	"sync"
+)
+
+// ErrNoWatch: the entries cannot be watched: there is no inotify, or no more of it. [EntryChecks] and
+// [Before.Verify] say afterwards what they can tell of what a watcher would have said.
+var ErrNoWatch = errors.New("entries cannot be watched")
+
+// Watched is what a [Watcher] looks after.
+type Watched struct {
+	// Entries must stay where they stand: from outside, replacing, moving or removing one undoes the
+	// mount on it.
+	Entries []Node
+	// Absent are paths at which nothing may come to be, not even for a moment.
+	Absent []string
+	// Trees hold the paths of Absent. What lies above a tree is not watched: the program cannot
+	// change it.
+	Trees []Node
+}
+
+// LossKind is what became of something that is watched.
+type LossKind string
+
+const (
+	// Replaced: an entry was replaced, moved or removed.
+	Replaced LossKind = "replaced"
+	// Appeared: something came to be at a path of Absent, or may have: whoever makes a directory on
+	// the way and removes it at once may have had something in it.
+	Appeared LossKind = "appeared"
+	// Unwatched: more happened than the kernel keeps for a watcher, or what came to be cannot be
+	// watched. Anything may have happened.
+	Unwatched LossKind = "unwatched"
+)
+
+// Loss is the first thing that a [Watcher] noticed.
+type Loss struct {
+	Kind LossKind
+	// Path is the entry or the path of Absent; where many may be meant, one of them.
+	Path string
+}
+
+// Watcher notices while a call runs what checks after the call may find no trace of. What happens
+// between Watch and Close is noticed, also just before Close. It does not notice changes of content.
+//
+// An absent path whose directory is missing too is followed: each directory on the way is watched as
+// soon as it has been seen. What is in it for a moment before that goes unnoticed.
+type Watcher struct {
+	lost  chan Loss
+	stop  func()
+	done  chan struct{}
+	close sync.Once
+	first *Loss // set before lost is closed
+}
+
+// Lost receives the first loss, once, and is closed when the watcher is.
+func (w *Watcher) Lost() <-chan Loss { return w.lost }
+
+// Close ends the watcher and waits for it. It may be called more than once.
+func (w *Watcher) Close() {
+	w.close.Do(func() {
+		w.stop()
+		<-w.done
+	})
+}
+
+// Seen is the first loss, or nil. It is complete after Close.
+func (w *Watcher) Seen() *Loss {
+	select {
+	case <-w.done:
+		return w.first
+	default:
+		return nil
+	}
+}
+
+// lose notes a loss.
+func (w *Watcher) lose(l Loss) {
+	w.first = &l
+	w.lost <- l
+}
+
+// Watch begins to watch. The error wraps ErrNoWatch where that is not possible; what is lost already is
+// told by Lost.
+func Watch(what Watched) (*Watcher, error) {
+	if len(what.Entries)+len(what.Absent) == 0 {
+		return nil, errors.New("there is nothing to watch")
+	}
+	return watch(what)
+}
+
+// inPlace reports whether the same object still stands there.
+func inPlace(n Node) bool {
+	now, err := Look(n.Path)
+	return err == nil && now.Kind == n.Kind && now.ID == n.ID
+}

@@ -1,0 +1,277 @@
+package fit
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// gone are the events that say that an entry was unlinked, moved away or replaced: the
+	// mount on it is lost, even if the same object has come back since.
+	gone = unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_DELETE
+	// made are the events that say that a name has come to be: by open, mkdir, link, symlink, mknod,
+	// or a rename.
+	made = unix.IN_CREATE | unix.IN_MOVED_TO
+	// around are the events that say that the watched directory itself is not what it was.
+	around = unix.IN_DELETE_SELF | unix.IN_MOVE_SELF | unix.IN_IGNORED | unix.IN_UNMOUNT
+)
+
+// maxFollowed bounds how often a directory on the way to an absent path is watched anew. Each time there
+// is a moment in which something in it goes unnoticed; whoever makes the directory again and again does
+// not get any number of them.
+const maxFollowed = 256
+
+// inotify is what a watcher on Linux knows.
+type inotify struct {
+	fd      int
+	entries []Node
+	absent  []string
+	points  map[key][]point
+	follows int
+}
+
+// key is a name in a watched directory, which inotify gives a number.
+type key struct {
+	dir  int32
+	name string
+}
+
+// point is what a name stands for: an entry, or an absent path or a directory on the way to one.
+type point struct {
+	at     string
+	absent string // "" for an entry
+}
+
+func watch(what Watched) (*Watcher, error) {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoWatch, err)
+	}
+	file := os.NewFile(uintptr(fd), "inotify")
+	i := &inotify{fd: fd, entries: what.Entries, absent: what.Absent, points: map[key][]point{}}
+	first, err := i.begin(what.Trees)
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%w: %w", ErrNoWatch, err)
+	}
+	w := &Watcher{lost: make(chan Loss, 1), done: make(chan struct{})}
+	// The deadline ends the reading, but not before everything has been read that has happened.
+	w.stop = func() { _ = file.SetReadDeadline(time.Now()) } // it is closed already after a loss
+	go func() {
+		defer close(w.done)
+		defer close(w.lost)
+		defer file.Close()
+		if first == nil {
+			first = i.run(file)
+		}
+		if first != nil {
+			w.lose(*first)
+		}
+	}()
+	return w, nil
+}
+
+// begin watches everything, and then looks for what happened before the watches were there.
+func (i *inotify) begin(trees []Node) (*Loss, error) {
+	for _, n := range i.entries {
+		wd, err := i.add(path.Dir(n.Path))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path.Dir(n.Path), err)
+		}
+		i.point(wd, point{at: n.Path})
+	}
+	for _, p := range i.absent {
+		for _, t := range trees {
+			if p == t.Path || !Holds(t.Path, p) {
+				continue
+			}
+			if loss, err := i.follow(t.Path, p); loss != nil || err != nil {
+				return loss, err
+			}
+		}
+	}
+	return i.check(), nil
+}
+
+// add watches a directory at a canonical path without following a symlink on the way.
+func (i *inotify) add(dir string) (int32, error) {
+	held, err := OpenEntry(dir)
+	if err != nil {
+		return 0, err
+	}
+	defer unix.Close(held)
+	wd, err := unix.InotifyAddWatch(i.fd, "/proc/self/fd/"+strconv.Itoa(held), gone|made|unix.IN_DELETE_SELF|unix.IN_MOVE_SELF|unix.IN_ONLYDIR)
+	return int32(wd), err
+}
+
+func (i *inotify) point(wd int32, p point) {
+	k := key{wd, path.Base(p.at)}
+	if !slices.Contains(i.points[k], p) {
+		i.points[k] = append(i.points[k], p)
+	}
+}
+
+// follow watches the way to an absent path from a directory on, as far as there is one. It looks at each
+// entry after its directory is watched, so that none comes in between.
+func (i *inotify) follow(dir, absent string) (*Loss, error) {
+	for {
+		before, err := Look(dir)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", dir, err)
+		}
+		wd, err := i.add(dir)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", dir, err)
+		}
+		below, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(absent, dir), "/"), "/")
+		at := path.Join(dir, below)
+		i.point(wd, point{at, absent})
+		n, err := Look(at)
+		switch {
+		case err == errLink:
+			return &Loss{Appeared, absent}, nil // a symlink took the place of dir meanwhile
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", at, err)
+		case n.Kind == Missing:
+			// Nothing is there, or dir has gone meanwhile, with what was in it. If another one
+			// took its place and it came back, there is an event for that.
+			if now, err := Look(dir); err != nil || now != before {
+				return &Loss{Appeared, absent}, nil
+			}
+			return nil, nil
+		case at == absent, n.Kind == Link:
+			return &Loss{Appeared, absent}, nil
+		case n.Kind != Dir:
+			return nil, nil // nothing can be below it
+		}
+		dir = at
+	}
+}
+
+// run reads what happens, until there is a loss or the watcher is closed.
+func (i *inotify) run(file *os.File) *Loss {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := file.Read(buf)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return i.rest(buf)
+		}
+		if err != nil {
+			return i.unwatched()
+		}
+		if loss := i.events(buf[:n]); loss != nil {
+			return loss
+		}
+	}
+}
+
+// rest reads what has happened and was not read yet: the kernel keeps it from the moment of the change.
+func (i *inotify) rest(buf []byte) *Loss {
+	for {
+		n, err := unix.Read(i.fd, buf)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err == unix.EAGAIN:
+			return nil
+		case err != nil:
+			return i.unwatched()
+		}
+		if loss := i.events(buf[:n]); loss != nil {
+			return loss
+		}
+	}
+}
+
+// events is the first loss among events.
+func (i *inotify) events(data []byte) *Loss {
+	for len(data) > 0 {
+		if len(data) < unix.SizeofInotifyEvent {
+			return i.unwatched()
+		}
+		wd := int32(binary.NativeEndian.Uint32(data))
+		mask := binary.NativeEndian.Uint32(data[4:])
+		end := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(data[12:]))
+		if end > len(data) {
+			return i.unwatched()
+		}
+		name := strings.TrimRight(string(data[unix.SizeofInotifyEvent:end]), "\x00")
+		data = data[end:]
+		if mask&unix.IN_Q_OVERFLOW != 0 {
+			return i.unwatched()
+		}
+		if mask&around != 0 {
+			if loss := i.check(); loss != nil {
+				return loss
+			}
+		}
+		for _, p := range slices.Clone(i.points[key{wd, name}]) {
+			if loss := i.event(p, mask); loss != nil {
+				return loss
+			}
+		}
+	}
+	return nil
+}
+
+// event is the loss that an event on a name means, if any.
+func (i *inotify) event(p point, mask uint32) *Loss {
+	switch {
+	case p.absent == "" && mask&gone != 0:
+		return &Loss{Replaced, p.at}
+	case p.absent == "" || mask&made == 0:
+		return nil
+	case p.at == p.absent:
+		return &Loss{Appeared, p.absent}
+	}
+	n, err := Look(p.at)
+	switch {
+	case err != nil, n.Kind == Missing, n.Kind == Link:
+		// It may have been a directory, with the absent path in it, and is gone again; or a symlink
+		// leads to one.
+		return &Loss{Appeared, p.absent}
+	case n.Kind != Dir:
+		return nil
+	}
+	if i.follows++; i.follows > maxFollowed {
+		return &Loss{Unwatched, p.absent}
+	}
+	loss, err := i.follow(p.at, p.absent)
+	switch {
+	case err == nil:
+		return loss
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP):
+		return &Loss{Appeared, p.absent} // as above
+	}
+	return &Loss{Unwatched, p.absent}
+}
+
+// unwatched is for when what happened cannot be known any more: what can be seen to be lost, or that.
+func (i *inotify) unwatched() *Loss {
+	if loss := i.check(); loss != nil {
+		return loss
+	}
+	if len(i.absent) > 0 {
+		return &Loss{Unwatched, i.absent[0]}
+	}
+	return &Loss{Unwatched, i.entries[0].Path}
+}
+
+// check is an entry that is not in its place.
+func (i *inotify) check() *Loss {
+	for _, n := range i.entries {
+		if !inPlace(n) {
+			return &Loss{Replaced, n.Path}
+		}
+	}
+	return nil
+}

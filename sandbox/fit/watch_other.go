@@ -1,0 +1,5 @@
+//go:build !linux
+
+package fit
+
+func watch(Watched) (*Watcher, error) { return nil, ErrNoWatch }

@@ -1,0 +1,174 @@
+package observe
+
+import (
+	"path"
+	"strings"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/sandbox/fit"
+)
+
+// judge predicts from a plan what the kernel refuses. It looks at nothing but the plan.
+type judge struct {
+	plan   *fit.Plan
+	grants map[string]jptool.Caps
+	mounts map[string]mounted // namespace tier
+	pins   map[string]bool
+}
+
+// mounted is what a mount does to what lies in it.
+type mounted struct{ hide, again, readOnly, noExec bool }
+
+func newJudge(p *fit.Plan) *judge {
+	j := &judge{plan: p, grants: map[string]jptool.Caps{}, mounts: map[string]mounted{}, pins: map[string]bool{}}
+	for _, list := range [][]fit.Grant{p.Runtime, p.Grants} {
+		for i := range list {
+			if g := &list[i]; g.Kind != fit.Link {
+				j.grants[g.Path] |= g.Caps
+			}
+		}
+	}
+	for _, d := range p.Devices {
+		j.grants[d] |= jptool.Read | jptool.Update
+	}
+	if p.Temp != "" {
+		j.grants[p.Temp] = jptool.AllCaps
+	}
+	if p.Tier != fit.TierNamespace {
+		return j
+	}
+	for i := range p.Runtime {
+		j.mounts[p.Runtime[i].Path] = mounted{readOnly: true}
+	}
+	for _, n := range p.Trees {
+		j.mounts[n.Path] = mounted{}
+	}
+	for _, name := range append([]string{p.Temp, "/proc"}, p.Devices...) {
+		j.mounts[name] = mounted{}
+	}
+	for _, c := range p.Covers {
+		j.mounts[c.Path] = mounted{c.Hide, c.Again, c.ReadOnly, c.NoExec}
+		j.pins[c.Path] = true
+	}
+	for _, list := range [][]fit.Node{p.Trees, p.Pins} {
+		for _, n := range list {
+			j.pins[n.Path] = true
+		}
+	}
+	return j
+}
+
+// wish is what a call wants of one path.
+type wish struct {
+	op   Operation
+	path string // canonical
+	// content is needed on what is there, entry on the directory that it is in.
+	content, entry jptool.Caps
+	// move: the entry that is there goes away, or is replaced.
+	move bool
+	// cut: the content is not opened for writing, at most its end goes away.
+	cut bool
+	// special: the entry is of a kind that is made in the private directory only.
+	special bool
+	// missing: nothing is there, which a read-only mount does not even look at.
+	missing bool
+}
+
+// refusal returns what the kernel is going to refuse, or false.
+func (j *judge) refusal(w wish) (Refusal, bool) {
+	r := Refusal{Operation: w.op, Path: w.path, Need: w.content | w.entry, Why: Lacks}
+	content, seen := j.granted(w.path)
+	if w.cut && j.plan.ABI < fit.TruncateABI {
+		if m, _ := j.mount(w.path); !m.readOnly {
+			content |= jptool.Update // not held
+		}
+	}
+	entry, parent := j.granted(path.Dir(w.path))
+	r.Lacking = w.content&^content | w.entry&^entry
+	_, own := j.mounts[w.path]
+	switch {
+	case w.missing:
+		m, _ := j.mount(path.Dir(w.path))
+		r.Lacking = r.Need
+		return r, m.readOnly || m.hide
+	case w.op == OpSee && own: // also the place of a mask
+		return r, false
+	case !seen || w.entry != 0 && !parent:
+		r.Why, r.Lacking = Hidden, r.Need
+	case w.op == OpChange:
+		r.Need, r.Lacking = jptool.Update, jptool.Update
+		m, _ := j.mount(w.path)
+		return r, m.readOnly
+	case w.special:
+		r.Why, r.Lacking = Special, 0
+	case r.Lacking != 0:
+	case w.move && j.pins[w.path]:
+		r.Why = Kept
+	default:
+		return r, false
+	}
+	return r, true
+}
+
+// granted is what can be done at a path, and whether it is there at all for the program.
+func (j *judge) granted(p string) (caps jptool.Caps, seen bool) {
+	for q := p; ; q = path.Dir(q) {
+		caps |= j.grants[q]
+		if q == "/" {
+			break
+		}
+	}
+	if j.plan.Tier != fit.TierNamespace {
+		return caps, true
+	}
+	m, ok := j.mount(p)
+	if !ok {
+		return 0, j.above(p)
+	}
+	if m.readOnly {
+		caps &^= jptool.Write
+	}
+	if m.noExec {
+		caps &^= jptool.Execute
+	}
+	return caps, !m.hide
+}
+
+// mount is the mount that a path lies in, false for none: the innermost, but below a mask only what
+// is mounted again is there.
+func (j *judge) mount(p string) (m mounted, ok bool) {
+	if p != "/" {
+		m, ok = j.mount(path.Dir(p))
+	}
+	here, is := j.mounts[p]
+	if is && !(m.hide && !here.again) {
+		return here, true
+	}
+	return m, ok
+}
+
+// above reports whether something of the private tree lies below p, so that p is there.
+func (j *judge) above(p string) bool {
+	if p == "/" || p == "/dev" {
+		return true
+	}
+	for q := range j.mounts {
+		if strings.HasPrefix(q, p+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// port reports whether a TCP port may be connected to.
+func (j *judge) port(port uint16) bool {
+	if j.plan.Net.Ports == nil || j.plan.ABI < fit.NetABI {
+		return true
+	}
+	for _, p := range j.plan.Net.Ports {
+		if p == port {
+			return true
+		}
+	}
+	return false
+}

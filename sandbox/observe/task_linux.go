@@ -1,0 +1,165 @@
+//go:build amd64 || arm64
+
+package observe
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jptools/jptools/sandbox/fit"
+	"golang.org/x/sys/unix"
+)
+
+// task is a thread that waits in a call.
+type task struct {
+	pid int
+	// stop are directories that are not looked into: everything may be done there, or the
+	// program sees others than we do.
+	stop []string
+}
+
+// errUnread: what the call is about cannot be found out.
+var errUnread = errors.New("not readable")
+
+// read reads n bytes of the task's memory, or what there is of them.
+func (t *task) read(at uint64, n int) ([]byte, error) {
+	b := make([]byte, n)
+	local := []unix.Iovec{{Base: &b[0]}}
+	local[0].SetLen(n)
+	got, err := unix.ProcessVMReadv(t.pid, local, []unix.RemoteIovec{{Base: uintptr(at), Len: n}}, 0)
+	if err != nil || got <= 0 {
+		return nil, errUnread
+	}
+	return b[:got], nil
+}
+
+// text reads a string, page by page, as the next page may not be there.
+func (t *task) text(at uint64) (string, error) {
+	const page = 4096
+	var all []byte
+	for len(all) <= unix.PathMax {
+		b, err := t.read(at+uint64(len(all)), page-int((at+uint64(len(all)))%page))
+		if err != nil {
+			return "", err
+		}
+		if i := bytes.IndexByte(b, 0); i >= 0 {
+			return string(append(all, b[:i]...)), nil
+		}
+		all = append(all, b...)
+	}
+	return "", errUnread // ENAMETOOLONG for the program
+}
+
+// words reads numbers of 8 bytes.
+func (t *task) words(at uint64, n int) ([]uint64, error) {
+	b, err := t.read(at, 8*n)
+	if err != nil || len(b) < 8*n {
+		return nil, errUnread
+	}
+	list := make([]uint64, n)
+	for i := range list {
+		list[i] = binary.NativeEndian.Uint64(b[8*i:])
+	}
+	return list, nil
+}
+
+// directory is where relative paths begin: the working directory, or what a descriptor leads to.
+func (t *task) directory(fd int32) (string, error) {
+	name := "/proc/" + strconv.Itoa(t.pid)
+	if fd == unix.AT_FDCWD {
+		name += "/cwd"
+	} else {
+		name += "/fd/" + strconv.Itoa(int(fd))
+	}
+	to, err := os.Readlink(name)
+	if err != nil || !path.IsAbs(to) || strings.HasSuffix(to, " (deleted)") {
+		return "", errUnread
+	}
+	return path.Clean(to), nil
+}
+
+// found is where a path leads.
+type found struct {
+	path   string // canonical; "" where the kernel gets no further than to ENOENT
+	exists bool
+	mode   fs.FileMode
+	// beyond: it lies where nothing is refused, or where we see something else.
+	beyond bool
+}
+
+// maxLinks is the kernel's own limit.
+const maxLinks = 40
+
+// resolve walks a path as the kernel does. Without follow a link at its end is kept. What
+// cannot be looked at counts as missing.
+func (t *task) resolve(dir, name string, follow bool) (found, error) {
+	f := found{path: dir, exists: true, mode: fs.ModeDir}
+	if path.IsAbs(name) {
+		f.path = "/"
+	}
+	todo := strings.Split(name, "/")
+	if strings.HasSuffix(name, "/") {
+		follow = true
+	}
+	for links := 0; len(todo) > 0; {
+		next := todo[0]
+		todo = todo[1:]
+		switch next {
+		case "", ".":
+			continue
+		case "..":
+			f.path, f.exists, f.mode = path.Dir(f.path), true, fs.ModeDir
+			continue
+		}
+		here := path.Join(f.path, next)
+		if t.ends(here) {
+			return found{path: here, exists: true, beyond: true}, nil
+		}
+		last := strings.Join(todo, "") == ""
+		fi, err := os.Lstat(here)
+		if err != nil {
+			if last && errors.Is(err, fs.ErrNotExist) {
+				return found{path: here}, nil
+			}
+			return found{}, nil
+		}
+		if fi.Mode()&fs.ModeSymlink == 0 || last && !follow {
+			f.path, f.mode = here, fi.Mode()
+			continue
+		}
+		if links++; links > maxLinks {
+			return found{}, errUnread
+		}
+		to, err := os.Readlink(here)
+		if err != nil {
+			return found{}, errUnread
+		}
+		if path.IsAbs(to) {
+			f.path = "/"
+		}
+		todo = append(strings.Split(to, "/"), todo...)
+	}
+	return f, nil
+}
+
+// ends reports whether a path is one that is not looked into.
+func (t *task) ends(p string) bool { return slices.Contains(t.stop, p) }
+
+// stops are such paths of a plan: private directories, and what each process has of its own.
+func stops(p *fit.Plan) []string {
+	list := []string{"/proc/self", "/proc/thread-self"}
+	if p.Temp != "" {
+		list = append(list, p.Temp)
+	}
+	if p.Tier == fit.TierNamespace {
+		list = append(list, "/proc", "/dev/shm")
+	}
+	return list
+}
