@@ -17,6 +17,7 @@ import (
 	"github.com/jptools/jptools/host/internal/sandbox/baseline"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/host/internal/trust"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -95,7 +96,7 @@ func (k *call) compile(ctx context.Context, p term.Prompter) error {
 
 // trusted checks what the repository's own configuration widens for this tool.
 func (k *call) trusted(ctx context.Context) error {
-	widening, err := policy.Widening(ctx, k.Config, k.Root)
+	widening, err := trust.Widening(ctx, k.Config, k.Root)
 	if err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ func (k *call) trusted(ctx context.Context) error {
 // plan says what the call would do; nothing is asked, stored or started.
 func (k *call) plan(ctx context.Context) error {
 	p := &Plan{Run: k.Tool.Run}
-	widening, err := policy.Widening(ctx, k.Config, k.Root)
+	widening, err := trust.Widening(ctx, k.Config, k.Root)
 	if err != nil {
 		return err
 	}
