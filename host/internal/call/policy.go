@@ -15,6 +15,7 @@ import (
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/host/internal/trust"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/sandbox/fit"
 )
@@ -94,7 +95,7 @@ func (k *call) compile(ctx context.Context, p term.Prompter) error {
 
 // trusted checks what the repository's own configuration widens for this tool.
 func (k *call) trusted(ctx context.Context) error {
-	widening, err := policy.Widening(ctx, k.Config, k.Root)
+	widening, err := trust.Widening(ctx, k.Config, k.Root)
 	if err != nil {
 		return err
 	}
@@ -114,7 +115,7 @@ func (k *call) trusted(ctx context.Context) error {
 // plan says what the call would do; nothing is asked, stored or started.
 func (k *call) plan(ctx context.Context) error {
 	p := &Plan{Run: k.Tool.Run}
-	widening, err := policy.Widening(ctx, k.Config, k.Root)
+	widening, err := trust.Widening(ctx, k.Config, k.Root)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/host/internal/trust"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/cmdline"
 )
@@ -236,7 +237,7 @@ func (a *app) warnOfRules(p *place, cfg *config.Config, plan *mount.Plan) {
 		links = append(links, l.Path.Slash())
 	}
 	var b strings.Builder
-	for _, r := range policy.RepositoryRules(cfg, p.root, links) {
+	for _, r := range trust.RepositoryRules(cfg, p.root, links) {
 		fmt.Fprintf(&b, "\n  %s: %s (%s)", r.Tool, r.Caps, r.Origin)
 	}
 	if b.Len() > 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/host/internal/trust"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/cmdline"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -166,7 +167,7 @@ func (a *app) waiting() error {
 
 // trusted reports whether all that the repository's own settings widen was accepted.
 func (a *app) trusted(cfg *config.Config, p *place) (bool, error) {
-	widening, err := policy.Widening(a.ctx, cfg, p.root)
+	widening, err := trust.Widening(a.ctx, cfg, p.root)
 	if err != nil {
 		return false, err
 	}

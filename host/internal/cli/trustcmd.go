@@ -8,9 +8,9 @@ import (
 	"github.com/jptools/jptools/host/internal/call"
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/host/internal/trust"
 	"github.com/jptools/jptools/jptool/cmdline"
 )
 
@@ -47,7 +47,7 @@ func (a *app) trustState() (*place, *trustState, error) {
 		s.broken, s.Broken = err, err.Error() // what waits to be looked at may be the reason
 	} else if err != nil {
 		return nil, nil, err
-	} else if s.Settings, err = policy.Widening(a.ctx, cfg, p.root); err != nil {
+	} else if s.Settings, err = trust.Widening(a.ctx, cfg, p.root); err != nil {
 		return nil, nil, err
 	}
 	if len(s.Settings) > 0 {

@@ -8,8 +8,7 @@
 // needs is not handed on. What a type of resource does not declare gets a written
 // default, so that an empty list never opens anything.
 //
-// A Declared also answers why ([Declared.ExplainFS] and the others), and [Widening] says
-// which settings of a repository a person must accept first.
+// A Declared also answers why ([Declared.ExplainFS] and the others).
 //
 // It holds nothing by itself: that is done by the tools' own checks and by the sandbox.
 // It states facts of the file system at one moment; the tools resolve every rule again.

@@ -93,15 +93,6 @@ func (w *world) config() *config.Config {
 	return c
 }
 
-func (w *world) widening() []consent.Setting {
-	w.t.Helper()
-	list, err := Widening(context.Background(), w.config(), w.root)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return list
-}
-
 func (w *world) request(tool string) Request {
 	w.t.Helper()
 	ws, err := state.OpenWorkspace(w.root)

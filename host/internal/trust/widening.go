@@ -1,4 +1,4 @@
-package policy
+package trust
 
 import (
 	"bytes"
@@ -284,3 +284,5 @@ func splitKey(key string) []string {
 	}
 	return parts
 }
+
+func toolKey(name string) string { return config.JoinKey("conversation", "tools", name) }

@@ -1,4 +1,4 @@
-package policy
+package trust
 
 import (
 	"context"
@@ -99,21 +99,21 @@ func (f *fileNamer) word(s config.Setting, key, text string) {
 		if f.words++; f.words > maxWords {
 			return
 		}
-		rel, err := parseRule(name, f.site.root)
+		rel, err := f.site.parse(name)
 		if err != nil || rel.IsRoot() {
 			continue
 		}
 		to, err := f.site.content(rel)
-		if err != nil || to.missing || to.at.outside {
+		if err != nil || to.missing || to.outside {
 			continue
 		}
-		id := s.Origin.File + "\x00" + key + "\x00" + to.at.path
+		id := s.Origin.File + "\x00" + key + "\x00" + to.path
 		if f.seen[id] {
 			continue
 		}
 		f.seen[id] = true
 		if value := f.identity(to.abs); value != "" {
-			f.found = append(f.found, consent.Setting{Key: key, Value: value, File: within(f.site.root, s.Origin.File), Line: s.Origin.Line, Runs: to.at.path})
+			f.found = append(f.found, consent.Setting{Key: key, Value: value, File: within(f.site.root, s.Origin.File), Line: s.Origin.Line, Runs: to.path})
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package policy
+package trust
 
 import (
 	"path/filepath"
@@ -17,15 +17,12 @@ type userMounts struct {
 	site  site
 	links []userMount
 	// mine are the user's rules of each tool, theirs the repository's, by where they stand.
-	mine   map[string][]fsRule
+	mine   map[string][]grant
 	theirs map[config.Origin]repositoryRule
 }
 
 // userMount is a link that the user granted to some tool, and where it leads.
-type userMount struct {
-	path string
-	to   place
-}
+type userMount struct{ path, target string }
 
 type repositoryRule struct {
 	tool string
@@ -33,7 +30,7 @@ type repositoryRule struct {
 }
 
 func newUserMounts(cfg *config.Config, root string) *userMounts {
-	u := &userMounts{site: site{root: root}, mine: map[string][]fsRule{}, theirs: map[config.Origin]repositoryRule{}}
+	u := &userMounts{site: site{root: root}, mine: map[string][]grant{}, theirs: map[config.Origin]repositoryRule{}}
 	for _, t := range cfg.Tools() {
 		if t.Access == nil {
 			continue
@@ -58,8 +55,8 @@ func newUserMounts(cfg *config.Config, root string) *userMounts {
 				continue
 			}
 			if rel, err := wspath.Parse(r.Path); err == nil {
-				if to, err := u.site.content(rel); err == nil {
-					u.mine[t.Name] = append(u.mine[t.Name], fsRule{at: to.at, rule: Rule{Caps: r.Caps()}})
+				if to, err := u.site.content(rel); err == nil && to.outside {
+					u.mine[t.Name] = append(u.mine[t.Name], grant{to.abs, r.Caps()})
 				}
 			}
 		}
@@ -72,9 +69,8 @@ func (u *userMounts) mount(r jptool.FsRule) {
 	if err != nil {
 		return
 	}
-	if to, err := u.site.content(rel); err == nil && to.at.outside {
-		_, path := u.site.entry(rel)
-		u.links = append(u.links, userMount{path, to.at})
+	if to, err := u.site.content(rel); err == nil && to.outside {
+		u.links = append(u.links, userMount{u.site.entry(rel), to.abs})
 	}
 }
 
@@ -91,24 +87,20 @@ func (u *userMounts) widens(at config.Origin) bool {
 		return false // it will not compile
 	}
 	to, err := u.site.content(rel)
-	if err != nil || !to.at.outside {
+	if err != nil || !to.outside {
 		return false // it grants nothing outside
 	}
-	_, path := u.site.entry(rel)
+	path := u.site.entry(rel)
 	if !slices.ContainsFunc(u.links, func(m userMount) bool {
 		if their.rule.External {
 			return fold(m.path) == fold(path)
 		}
-		return m.to.holds(to.at)
+		return holds(m.target, to.abs)
 	}) {
 		return false
 	}
 	mine := u.mine[their.tool]
-	have := jptool.Caps(0)
-	if i := governing(mine, to.at); i >= 0 {
-		have = mine[i].rule.Caps
-	}
-	return caps&^have != 0
+	return caps&^granted(mine, to.abs) != 0
 }
 
 // RepositoryRule is a rule of the repository's layers that grants something.
@@ -133,8 +125,8 @@ func RepositoryRules(cfg *config.Config, root string, links []string) []Reposito
 			if err != nil || !r.At.Layer.Repository() || r.Caps() == 0 {
 				continue
 			}
-			_, path := s.entry(rel)
-			if slices.ContainsFunc(links, func(link string) bool { return (place{path: link}).holds(place{path: path}) }) {
+			path := s.entry(rel)
+			if atOrBelow(links, path) {
 				list = append(list, RepositoryRule{t.Name, r.Caps(), r.At})
 			}
 		}
