@@ -79,7 +79,7 @@ func TestSandboxFlags(t *testing.T) {
 			if r := w.run(jphost, "sandbox", "exec", "--deny", ".env", "--", "true"); r.code != 2 || !strings.Contains(r.stderr, "--grant path=PATH") || strings.Contains(r.stderr, "--env") {
 				t.Errorf("%s", r)
 			}
-			if r := w.run(jphost, "sandbox", "exec", "--help"); !strings.HasPrefix(r.stdout, "Usage: jphost sandbox exec [flags] [--] <command> …\n") {
+			if r := w.run(jphost, "sandbox", "exec", "--help"); !strings.HasPrefix(r.stdout, "Usage: jphost sandbox exec [flags] [--] <command> ...\n") {
 				t.Errorf("%s", r)
 			}
 		})

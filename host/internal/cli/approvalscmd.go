@@ -14,10 +14,9 @@ import (
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/cmdline"
 )
 
-type approvalsListCmd struct{ bare }
+type approvalsListCmd struct{}
 
 func (approvalsListCmd) Help() string {
 	return `An approval says that an external path of the workspace may lead to one target. It is kept on this machine only.
@@ -87,20 +86,15 @@ func (c *approvalsListCmd) Run(a *app) error {
 }
 
 type approvalsApproveCmd struct {
-	Name   string
-	Target string
-}
-
-func (c *approvalsApproveCmd) form(f *cmdline.Form) {
-	f.Word(&c.Name, "name", "The external path, relative to the workspace.")
-	f.Text(&c.Target, "target", "PATH", "Approve only if it leads there; then nothing is asked.")
+	Name   string `arg:"" help:"The external path, relative to the workspace."`
+	Target string `placeholder:"PATH" help:"Approve only if it leads there; then nothing is asked."`
 }
 
 func (approvalsApproveCmd) Help() string {
 	return `Shows where the path leads and asks. Without a terminal, name the target yourself:
 
-  jphost approvals approve fork
-  jphost approvals approve fork --target /srv/fork`
+    jphost approvals approve fork
+    jphost approvals approve fork --target /srv/fork`
 }
 
 // Run implements the command.
@@ -188,17 +182,13 @@ func (a *app) grants(rules map[string][]jptool.FsRule, path string) []consent.Gr
 }
 
 type approvalsRevokeCmd struct {
-	Names []string
-}
-
-func (c *approvalsRevokeCmd) form(f *cmdline.Form) {
-	f.Rest(&c.Names, "name", "The paths, as jphost approvals list shows them.")
+	Names []string `arg:"" name:"name" help:"The paths, as jphost approvals list shows them."`
 }
 
 func (approvalsRevokeCmd) Help() string {
 	return `The path is asked for again when a tool uses it next. Example:
 
-  jphost approvals revoke fork`
+    jphost approvals revoke fork`
 }
 
 // Run implements the command.

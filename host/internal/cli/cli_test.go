@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -10,11 +9,11 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/defaults"
-	"github.com/jptools/jptools/jptool/cmdline"
 )
 
 func TestArguments(t *testing.T) {
@@ -65,7 +64,7 @@ type spoken struct {
 
 func speak(args ...string) spoken {
 	l, err := read(args)
-	s := spoken{Name: l.name(), Globals: l.globals, Run: l.run}
+	s := spoken{Name: l.node().FullPath(), Globals: *l.globals, Run: l.run}
 	if err != nil {
 		s.Err, _, _ = strings.Cut(err.Error(), "\nsee: "+s.Name+" --help")
 	}
@@ -94,10 +93,10 @@ func TestRead(t *testing.T) {
 		"run --no-mount t a=1":             {Name: "jphost run", Run: &runCmd{Tool: "t", Args: []string{"a=1"}, NoMount: names{All: true}}},
 		"run t --no-mount":                 {Name: "jphost run", Run: &runCmd{Tool: "t", NoMount: names{All: true}}},
 		"run t -- --json":                  {Name: "jphost run", Run: &runCmd{Tool: "t", Args: []string{"--json"}}},
-		"explain t read x --json":          {Name: "jphost explain", Run: &explainCmd{Words: []string{"t", "read", "x"}}, Globals: globals{JSON: true}},
-		"explain t command ls --json -l":   {Name: "jphost explain", Run: &explainCmd{Words: []string{"t", "command", "ls", "--json", "-l"}}},
-		"explain --policy f command ls -l": {Name: "jphost explain", Run: &explainCmd{Words: []string{"command", "ls", "-l"}, fromFile: fromFile{File: "f"}}},
-		"explain t read command --json":    {Name: "jphost explain", Run: &explainCmd{Words: []string{"t", "read", "command"}}, Globals: globals{JSON: true}},
+		"explain t read x --json":          {Name: "jphost explain", Run: &explainCmd{Question: question{"t", "read", "x"}}, Globals: globals{JSON: true}},
+		"explain t command ls --json -l":   {Name: "jphost explain", Run: &explainCmd{Question: question{"t", "command", "ls", "--json", "-l"}}},
+		"explain --policy f command ls -l": {Name: "jphost explain", Run: &explainCmd{Question: question{"command", "ls", "-l"}, fromFile: fromFile{File: "f"}}},
+		"explain t read command --json":    {Name: "jphost explain", Run: &explainCmd{Question: question{"t", "read", "command"}}, Globals: globals{JSON: true}},
 		"tools run --json":                 {Name: "jphost tools", Run: &toolsCmd{Tool: "run"}, Globals: globals{JSON: true}},
 		"--format json trust":              {Name: "jphost trust show", Run: &trustShowCmd{}, Globals: globals{Format: "json"}},
 		"trust":                            {Name: "jphost trust show", Run: &trustShowCmd{}},
@@ -114,29 +113,29 @@ func TestRead(t *testing.T) {
 			},
 		},
 
-		"run":                  {Name: "jphost run", Run: &runCmd{}, Err: "<tool> is missing"},
-		"run --":               {Name: "jphost run", Run: &runCmd{}, Err: "<tool> is missing"},
-		"run t --help":         {Name: "jphost run", Run: &runCmd{}, Err: cmdline.ErrHelp.Error()},
-		"run t --no-such":      {Name: "jphost run", Run: &runCmd{}, Err: "unknown flag --no-such"},
-		"run t --fromat json":  {Name: "jphost run", Run: &runCmd{}, Err: "unknown flag --fromat, did you mean --format?"},
-		"run t --format x":     {Name: "jphost run", Run: &runCmd{}, Err: `--format must be text or json, not "x"`},
-		"run t --cfg --json":   {Name: "jphost run", Run: &runCmd{}, Err: "--cfg is without its value; if --json is the value, write --cfg=--json"},
-		"sandbox exec":         {Name: "jphost sandbox exec", Run: exec(), Err: "<command> … is missing"},
-		"sandbox exec --":      {Name: "jphost sandbox exec", Run: dashed(), Err: "<command> … is missing"},
+		"run":                  {Name: "jphost run", Err: "<tool> is missing"},
+		"run --":               {Name: "jphost run", Err: "<tool> is missing"},
+		"run t --help":         {Name: "jphost run", Err: errHelp.Error()},
+		"run t --no-such":      {Name: "jphost run", Err: "unknown flag --no-such"},
+		"run t --fromat json":  {Name: "jphost run", Err: "unknown flag --fromat, did you mean --format?"},
+		"run t --format x":     {Name: "jphost run", Err: `--format must be one of "text","json" but got "x"`},
+		"run t --cfg --json":   {Name: "jphost run", Err: `--cfg: expected string value but got "--json" (long flag); perhaps try --cfg="--json"?`},
+		"sandbox exec":         {Name: "jphost sandbox exec", Err: "<command> ... is missing"},
+		"sandbox exec --":      {Name: "jphost sandbox exec", Err: "<command> ... is missing"},
 		"sandbox":              {Name: "jphost sandbox", Err: "<command> is missing: exec, plan"},
 		"sandbox frob":         {Name: "jphost sandbox", Err: "there is no command sandbox frob"},
 		"sandbox exce -- true": {Name: "jphost sandbox", Err: "there is no command sandbox exce, did you mean exec?"},
 		"rnu t":                {Name: "jphost", Err: "there is no command rnu, did you mean run?"},
 		"trust --yes":          {Name: "jphost trust", Err: "unknown flag --yes"},
-		"tools a b":            {Name: "jphost tools", Run: &toolsCmd{Tool: "a"}, Err: "unexpected argument b"},
-		"completion csh":       {Name: "jphost completion", Run: &completionCmd{}, Err: `<shell> must be bash, zsh or fish, not "csh"`},
-		"--help":               {Name: "jphost", Err: cmdline.ErrHelp.Error()},
+		"tools a b":            {Name: "jphost tools", Err: "unexpected argument b"},
+		"completion csh":       {Name: "jphost completion", Err: `<shell> must be one of "bash","zsh","fish" but got "csh"`},
+		"--help":               {Name: "jphost", Err: errHelp.Error()},
 		"--help frob":          {Name: "jphost", Err: "there is no command frob"},
-		"-h run t":             {Name: "jphost run", Run: &runCmd{}, Err: cmdline.ErrHelp.Error()},
-		"sandbox --help plan":  {Name: "jphost sandbox plan", Run: &sandboxPlanCmd{}, Err: cmdline.ErrHelp.Error()},
-		"-h trust":             {Name: "jphost trust", Err: cmdline.ErrHelp.Error()},
+		"-h run t":             {Name: "jphost run", Err: errHelp.Error()},
+		"sandbox --help plan":  {Name: "jphost sandbox plan", Err: errHelp.Error()},
+		"-h trust":             {Name: "jphost trust", Err: errHelp.Error()},
 		"--json":               {Name: "jphost", Globals: globals{JSON: true}, Err: "<command> is missing"},
-		"":                     {Name: "jphost", Err: errNothing.Error()},
+		"":                     {Name: "jphost", Err: errHelp.Error()},
 	} {
 		got := speak(strings.Fields(line)...)
 		if want.Err != "" && line != "--json" || want.Globals.Format != "" {
@@ -218,50 +217,50 @@ func TestFindRoot(t *testing.T) {
 	}
 }
 
-// Every command teaches: it has a help text of at most 80 columns, and those that take arguments have examples, as groups have.
+// Every command teaches: it has a help text of at most 80 columns, and those that take arguments have examples that
+// are command lines, as groups have.
 func TestEveryCommandHasHelp(t *testing.T) {
-	for _, w := range collect(program, "") {
-		for _, s := range append(w.subs, w.flags...) {
-			if s.help == "" {
-				t.Errorf("%s %s has no help", w.path, s.name)
+	k, _ := parser(0)
+	commands := 0
+	err := kong.Visit(k.Model, func(v kong.Visitable, next kong.Next) error {
+		node, ok := v.(*kong.Node)
+		if app, is := v.(*kong.Application); is {
+			node, ok = app.Node, true
+		}
+		if !ok || node.Hidden {
+			return next(nil)
+		}
+		commands++
+		path := node.FullPath()
+		for _, v := range node.Values() {
+			if v.Help == "" {
+				t.Errorf("%s: %s has no help", path, v.Name)
 			}
 		}
-		var help strings.Builder
-		l, err := read(append(strings.Fields(w.path), "--help"))
-		if !errors.Is(err, cmdline.ErrHelp) {
-			t.Errorf("%s --help: %v", w.path, err)
+		stdout, stderr, err := runCommand(t, nil, append(strings.Fields(path)[1:], "--help")...)
+		usage, text, _ := strings.Cut(stdout, "\n")
+		if err != nil || stderr != "" || !strings.HasPrefix(usage, "Usage: "+path+" ") {
+			t.Errorf("the help of %s begins with %q: %v %s", path, usage, err, stderr)
 		}
-		if err := l.writeHelp(&help); err != nil || l.name() != strings.TrimSpace("jphost "+w.path) {
-			t.Errorf("%s: %v, the help of %s", w.path, err, l.name())
-		}
-		usage, text, _ := strings.Cut(help.String(), "\n")
-		if l.run != nil && len(formOf(l.run, &globals{}).Words) > 0 && !strings.Contains(text, "jphost "+w.path) {
-			t.Errorf("the help of %q has no example", w.path)
-		}
-		group := l.path[len(l.path)-1]
-		if l.run == nil && (len(group.examples) == 0 || !strings.Contains(text, "\nExamples:\n\n  "+group.examples[0]+"\n")) {
-			t.Errorf("the help of the group %q has no example", w.path)
-		}
-		for _, e := range group.examples {
-			if _, err := read(strings.Fields(e)[1:]); err != nil || !strings.HasPrefix(e, l.name()+" ") && e != l.name() {
-				t.Errorf("an example in the help of %q: %s: %v", w.path, e, err)
-			}
-		}
-		if !strings.HasPrefix(usage, "Usage: "+l.name()+" ") {
-			t.Errorf("the help of %q begins with %q", w.path, usage)
-		}
-		seen := map[string]bool{}
-		for _, f := range w.flags {
-			if seen[f.name] {
-				t.Errorf("%s has %s twice", w.path, f.name)
-			}
-			seen[f.name] = true
+		if n := strings.Count(text, "\n    "+path); n == 0 && (len(node.Positional) > 0 || !node.Leaf()) {
+			t.Errorf("the help of %s has no example", path)
 		}
 		for line := range strings.Lines(text) {
 			if utf8.RuneCountInString(line) > 81 {
-				t.Errorf("the help of %q has a line of more than 80 columns:\n%s", w.path, line)
+				t.Errorf("the help of %s has a line of more than 80 columns:\n%s", path, line)
+			}
+			example, is := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "    jphost ")
+			if !is || strings.ContainsAny(example, "'\"#|>[…") {
+				continue
+			}
+			if _, err := read(strings.Fields(example)); err != nil {
+				t.Errorf("an example in the help of %s: %s: %v", path, example, err)
 			}
 		}
+		return next(nil)
+	})
+	if err != nil || commands < 25 {
+		t.Errorf("%d commands: %v", commands, err)
 	}
 }
 
@@ -274,5 +273,63 @@ func TestHelpOfCommand(t *testing.T) {
 		if err != nil || stderr != "" || !strings.HasPrefix(stdout, "Usage: jphost "+want+" ") {
 			t.Errorf("%s: %v: %s%s", line, err, stdout, stderr)
 		}
+	}
+}
+
+// What Tab offers: the kind of what follows, and words that are in it.
+func TestComplete(t *testing.T) {
+	for line, want := range map[string]string{
+		"":                                   "words run",
+		"run ":                               "words fs_read_file",
+		"-C . run ":                          "words fs_read_file",
+		"--format json explain ":             "words fs_read_file",
+		"run fs_read_file ":                  "keys path=",
+		"run fs_read_file --json path=a sta": "keys start_line=",
+		"run fs_read_file path=":             "files",
+		"run fs_read_file path = ":           "files",
+		"run fs_read_file --an":              "words --answer",
+		"run --format ":                      "words json",
+		"--format=":                          "words json",
+		"--format = j":                       "words json",
+		"-C ":                                "files",
+		"trust ":                             "words accept",
+		"trust accept ":                      "words --digest",
+		"trust accept --digest ":             "files",
+		"explain fs_read_file ":              "words read",
+		"explain --policy f ":                "words read",
+		"explain fs_read_file read ":         "files",
+		"unmount ":                           "words fork",
+		"approvals approve ":                 "words fork",
+		"completion ":                        "words zsh",
+		"sandbox exec ":                      "program 3",
+		"sandbox exec --ro = . -- git che":   "program 7",
+		"sandbox exec --ro . git che":        "program 5",
+		"sandbox exec --tier ":               "words landlock",
+		"sandbox exec --ti":                  "words --tier",
+		"sandbox plan -- ma":                 "program 4",
+		"sandbox plan ":                      "words fs_read_file",
+		"config show --frob ":                "files",
+	} {
+		words := strings.Split(line, " ")
+		for i, w := range words {
+			words[i] = strings.TrimSpace(w)
+		}
+		files := map[string]string{".jp/config.toml": "conversation.tools.fs_read_file.access.fs = [{ path = 'fork', external = true, read = true }]\n" +
+			"[conversation.tools.z_safe]\nsource = 'local'\ncommand = 'true'\nparameters.\"z$(touch pasted)\".type = 'string'\n"}
+		stdout, stderr, err := runCommand(t, files, append([]string{"complete", "--"}, words...)...)
+		kind, list, _ := strings.Cut(stdout, "\n")
+		wantKind, word, _ := strings.Cut(want, " ")
+		if n, is := strings.CutPrefix(want, "program"); is {
+			wantKind, word = "program"+n, ""
+		}
+		if err != nil || kind != wantKind || !strings.Contains("\n"+list, "\n"+word) {
+			t.Errorf("%q: %v %s\nwant %s, got %s", line, err, stderr, want, stdout)
+		}
+		if strings.Contains(list, "$(") || strings.Contains(list, "--deny") || strings.Contains(list, "complete\t") {
+			t.Errorf("%q offers: %s", line, list)
+		}
+	}
+	if stdout, _, _ := runCommand(t, nil, "complete", "--", "run", "z_safe", ""); stdout != "keys\n" {
+		t.Errorf("of a tool that does not exist: %q", stdout)
 	}
 }

@@ -1,264 +1,182 @@
 package cli
 
 import (
+	"cmp"
+	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/jptool/cmdline"
+	"github.com/alecthomas/kong"
+
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/show"
 )
 
 type completionCmd struct {
-	Shell string
-}
-
-func (c *completionCmd) form(f *cmdline.Form) {
-	f.Word(&c.Shell, "shell", "bash, zsh or fish.").OneOf = []string{"bash", "zsh", "fish"}
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
 func (completionCmd) Help() string {
 	return `Examples:
 
-  source <(jphost completion bash)     # in ~/.bashrc
-  source <(jphost completion zsh)      # in ~/.zshrc, after compinit
-  jphost completion fish | source      # in ~/.config/fish/config.fish`
+    source <(jphost completion bash)     # in ~/.bashrc
+    source <(jphost completion zsh)      # in ~/.zshrc, after compinit
+    jphost completion fish | source      # in ~/.config/fish/config.fish`
 }
+
+// The scripts ask `jphost complete` when the key is pressed.
+var (
+	//go:embed completion/jphost.bash
+	bash string
+	//go:embed completion/jphost.zsh
+	zsh string
+	//go:embed completion/jphost.fish
+	fish string
+)
 
 // Run implements the command.
 func (c *completionCmd) Run(a *app) error {
-	commands := collect(program, "")
-	script := map[string]func([]words) string{"bash": bash, "zsh": zsh, "fish": fish}[c.Shell]
-	a.out.printf("%s", script(commands))
+	a.out.printf("%s", map[string]string{"bash": bash, "zsh": zsh, "fish": fish}[c.Shell])
 	return nil
 }
 
-// words are what can follow one command, in the order of the help.
-type words struct {
-	path  string // "approvals list"; "" for the program itself
-	subs  []word
-	flags []word
-	// tools: the next word is a tool.
-	tools bool
-	enum  []string
-	// alone: no word follows, only flags.
-	alone bool
+// completeCmd prints what can stand in the place of the last of the words: a line that says which kind of words
+// follow, and a line for each, with a help behind a tab. For a flag with `=` they are only its value.
+//
+//	words      only these
+//	keys       these, and the person goes on in the same word
+//	files      whatever files there are
+//	program N  whatever the shell completes for the command line that begins with word N, from 0 for jphost
+type completeCmd struct {
+	Words []string `arg:"" optional:"" passthrough:""`
 }
 
-type word struct {
-	name, help string
-	valued     bool     // a flag that takes the next word
-	enum       []string // one of these, if there are any
+// Run implements the command.
+func (c *completeCmd) Run(a *app) error {
+	words := c.Words
+	if len(words) > 0 && words[0] == "--" {
+		words = words[1:]
+	}
+	kind, list := a.complete(words)
+	a.out.printf("%s\n", kind)
+	for _, w := range list {
+		if name, _, _ := strings.Cut(w, "\t"); show.Word(name) == name { // nothing that a shell would make something of
+			a.out.printf("%s\n", show.Text(w))
+		}
+	}
+	return nil
 }
 
-func collect(c *command, path string) []words {
-	var r runner
-	if c.make != nil {
-		r = c.make()
+// complete says what can stand in the place of the last of words.
+func (a *app) complete(raw []string) (kind string, list []string) {
+	words, starts := commandWords(raw)
+	before, cur := words[:len(words)-1], words[len(words)-1]
+	k, g := parser(len(before))
+	ctx, _ := kong.Trace(k, before) // it ends where the line cannot be read, which is no error here
+	if ctx.Reset() == nil {
+		_, _ = ctx.Apply()
 	}
-	f := formOf(r, &globals{})
-	w := words{path: path, alone: len(c.subs)+len(f.Words) == 0}
-	w.flags = append(w.flags, word{name: "--help", help: helpHelp})
-	for _, flag := range f.Flags {
-		w.flags = append(w.flags, word{name: "--" + flag.Name, help: flag.Help, valued: flag.Needs(), enum: flag.OneOf})
+	a.global = &g.globals
+	a.global.NoInput = true
+	l := &line{globals: &g.globals, ctx: ctx}
+	node := l.node()
+	if last := ctx.Path[len(ctx.Path)-1]; last.Command != nil && last.Parent == last.Command {
+		node = node.Parent // nobody named the default command of this group
 	}
-	for _, p := range f.Words {
-		w.tools = w.tools || p.Name == "tool" || p.Name == "question"
-		w.enum = append(w.enum, p.OneOf...)
-	}
-	list := []words{w}
-	for _, sub := range c.subs {
-		list[0].subs = append(list[0].subs, word{name: sub.name, help: sub.help})
-		list = append(list, collect(sub, strings.TrimSpace(path+" "+sub.name))...)
-	}
-	return list
-}
 
-// shellCase is the table of all commands for shells with `case`. Flags are offered to who has begun one,
-// and where nothing else can follow.
-func shellCase(commands []words) string {
-	var b strings.Builder
-	for _, w := range commands {
-		var list, flags []string
-		for _, s := range w.subs {
-			list = append(list, s.name)
-		}
-		for _, f := range w.flags {
-			flags = append(flags, f.name)
-		}
-		list = append(list, w.enum...)
-		if w.alone {
-			list = flags
-		}
-		tools := ""
-		if w.tools {
-			tools = "; tools=1"
-		}
-		fmt.Fprintf(&b, "    '%s') words='%s'; flags='%s'%s ;;\n", w.path, strings.Join(list, " "), strings.Join(flags, " "), tools)
+	program := slices.Index(before, "--") + 1
+	if n := len(g.Sandbox.Exec.Command); n > 0 && program == 0 {
+		program = len(before) - n
 	}
-	return b.String()
-}
-
-// enums are the flags that take one of a few words.
-func enums(commands []words) string {
-	known := map[string]bool{}
-	for _, w := range commands {
-		for _, f := range w.flags {
-			if f.enum != nil {
-				known["  "+f.name+") words='"+strings.Join(f.enum, " ")+"' ;;\n"] = true
+	if program > 0 && node.Parent != nil && node.Parent.Name == "sandbox" {
+		return fmt.Sprintf("program %d", starts[program]), nil
+	}
+	written, _, valued := strings.Cut(cur, "=")
+	flag := l.flag(written)
+	if rest := ctx.Path[len(ctx.Path)-1].Remainder(); ctx.Error != nil && len(rest) == 1 {
+		flag, valued = l.flag(rest[0]), true // it is without its value
+	}
+	switch {
+	case flag != nil && valued && flag.Enum != "":
+		return "words", flag.EnumSlice()
+	case flag != nil && valued:
+		return "files", nil
+	case strings.HasPrefix(cur, "-") || node.Leaf() && len(node.Positional) == 0:
+		for _, f := range ctx.Flags() {
+			if !f.Hidden {
+				list = append(list, "--"+f.Name+"\t"+f.Help)
 			}
 		}
+		return "words", list
+	case node.Path() == "sandbox exec":
+		return fmt.Sprintf("program %d", starts[len(before)]), nil
+	case node.Leaf():
+		return a.completeWord(g, node, cur)
 	}
-	return strings.Join(sortedKeys(known), "")
+	for _, c := range node.Children {
+		if !c.Hidden {
+			list = append(list, c.Name+"\t"+c.Help)
+		}
+	}
+	return "words", list
 }
 
-// What is only known when the key is pressed comes from `jphost … --names`, which prints nothing that a
-// shell would make something of. It goes through no expansion all the same.
-func bash(commands []words) string {
-	return `# bash completion of jphost; written by: jphost completion bash
-_jphost() {
-  local cur="${COMP_WORDS[COMP_CWORD]}" flag="${COMP_WORDS[COMP_CWORD-1]}" path='' next='' words='' flags='' tools='' tool='' more='' program='' w i
-  local valued=' ` + valued(commands) + ` '
-  # bash takes --flag=value for three words.
-  [[ $flag == = ]] && flag="${COMP_WORDS[COMP_CWORD-2]}="
-  [[ $cur == = ]] && flag+== && cur=''
-  for ((i = 1; i < COMP_CWORD; i++)); do
-    w="${COMP_WORDS[i]}"
-    if [[ $w == -* ]]; then
-      [[ $w == -- && $path == 'sandbox '* ]] && program=$((i+1)) && break
-      if [[ ${COMP_WORDS[i+1]} == = ]]; then
-        ((i += 2))
-      elif [[ $valued == *" $w "* ]]; then
-        ((i++))
-      fi
-      continue
-    fi
-    [[ $path == 'sandbox exec' ]] && program=$i && break
-    next="${path:+$path }$w"
-    case "$next" in
-` + pathCase(commands) + `      *) [[ -n $tool ]] && more=1 || tool="$w" ;;
-    esac
-  done
-  [[ $path == 'sandbox exec' && $cur != -* && $flag != *= && $valued != *" $flag "* ]] && program="${program:-$COMP_CWORD}"
-  COMPREPLY=()
-  if [[ -n $program ]]; then
-    if declare -F _command_offset >/dev/null; then
-      _command_offset "$program"
-    elif ((COMP_CWORD == program)); then
-      while read -r w; do COMPREPLY+=("$w"); done < <(compgen -c -- "$cur")
-    else
-      compopt -o default 2>/dev/null
-    fi
-    return
-  fi
-  case "$path" in
-` + shellCase(commands) + `  esac
-  [[ $cur == -* ]] && words="$flags"
-  case "${flag%=}" in
-` + enums(commands) + `  *)
-    if [[ $flag == *= || $valued == *" $flag "* ]]; then
-      words=''
-    elif [[ $cur != -* ]]; then
-      case "$path" in
-      run) if [[ -n $tool ]]; then words=" $(jphost tools "$tool" --names 2>/dev/null | sed 's/$/=/')"; compopt -o nospace 2>/dev/null; fi ;;
-      explain) if [[ -n $more ]]; then words=''; elif [[ -n $tool ]]; then words='` + questions + `'; fi ;;
-      unmount | 'approvals approve' | 'approvals revoke') words+=" $(jphost mounts --names 2>/dev/null)" ;;
-      esac
-      [[ -n $tools && -z $tool ]] && words+=" $(jphost tools --names 2>/dev/null)"
-    fi
-    ;;
-  esac
-  while read -r w; do
-    [[ -n $w && $w == "$cur"* ]] && COMPREPLY+=("$w")
-  done < <(printf '%s\n' "$words" | tr -s ' ' '\n')
-  if [[ ${#COMPREPLY[@]} -eq 0 ]]; then
-    compopt +o nospace -o default 2>/dev/null
-  fi
-}
-complete -F _jphost jphost
-`
+// commandWords joins what bash takes apart at `=`, and says where each word begins on the line, which jphost itself begins.
+func commandWords(raw []string) (words []string, starts []int) {
+	for i := 0; i < len(raw); i++ {
+		if raw[i] == "=" && len(words) > 0 {
+			i++
+			words[len(words)-1] += strings.Join(raw[i-1:min(i+1, len(raw))], "")
+			continue
+		}
+		words, starts = append(words, raw[i]), append(starts, i+1)
+	}
+	if len(words) == 0 {
+		return []string{""}, []int{1}
+	}
+	return words, starts
 }
 
-// questions are what comes after `explain TOOL`.
-const questions = "read create update delete execute write net env command -"
+// questions are what `explain TOOL` can be asked.
+var questions = []string{"read", "create", "update", "delete", "execute", "write", "net", "env", "command", "-"}
 
-// valued are the flags that take the next word.
-func valued(commands []words) string {
-	known := map[string]bool{}
-	for _, w := range commands {
-		for _, f := range w.flags {
-			if f.valued {
-				known[f.name] = true
+// completeWord is complete for an argument of a command.
+func (a *app) completeWord(g *grammar, node *kong.Node, cur string) (kind string, list []string) {
+	asked := len(g.Explain.Question)
+	if g.Explain.File != "" {
+		asked++ // the tool is not named
+	}
+	tool := cmp.Or(g.Run.Tool, g.Tools.Tool, g.Policy.Tool, g.Sandbox.Plan.Tool, g.Session.Forget.Tool)
+	switch path := node.Path(); {
+	case path == "unmount", strings.HasPrefix(path, "approvals "):
+		mounts, _ := a.external()
+		for _, m := range mounts {
+			list = append(list, m.Path)
+		}
+	case path == "run" && tool != "" && !strings.Contains(cur, "="):
+		if cfg, err := a.config(); err == nil {
+			if t, ok := cfg.Tool(tool); ok {
+				for _, p := range t.Parameters {
+					list = append(list, p.Name+"=\t"+p.Summary)
+				}
 			}
 		}
-	}
-	return "-C " + strings.Join(sortedKeys(known), " ")
-}
-
-// pathCase follows the words before the cursor to the command that they make up.
-func pathCase(commands []words) string {
-	var b strings.Builder
-	for _, w := range commands {
-		if w.path != "" {
-			fmt.Fprintf(&b, "      '%s') path=\"$next\" ;;\n", w.path)
+		return "keys", list
+	case path == "explain" && asked == 1:
+		list = questions
+	case path == "explain" && asked == 0, node.Positional[0].Name == "tool" && tool == "":
+		if cfg, err := a.config(); err == nil {
+			for _, t := range cfg.Tools() {
+				if t.Enable.On && t.Source.Kind == config.SourceLocal {
+					list = append(list, t.Name+"\t"+t.Summary)
+				}
+			}
 		}
+	case node.Positional[0].Enum != "":
+		list = node.Positional[0].EnumSlice()
+	default:
+		return "files", nil
 	}
-	return b.String()
-}
-
-func zsh(commands []words) string {
-	rename := strings.NewReplacer("words=", "words_=", "path=", "path_=").Replace
-	return `#compdef jphost
-# zsh completion of jphost; written by: jphost completion zsh
-_jphost() {
-  local cur="${words[CURRENT]}" flag="${words[CURRENT-1]}" path_='' next='' words_='' flags='' tools='' tool='' more='' program='' w i
-  local valued=' ` + valued(commands) + ` '
-  for ((i = 2; i < CURRENT; i++)); do
-    w="${words[i]}"
-    if [[ $w == -* ]]; then
-      [[ $w == -- && $path_ == 'sandbox '* ]] && program=$((i+1)) && break
-      [[ $valued == *" $w "* ]] && ((i++))
-      continue
-    fi
-    [[ $path_ == 'sandbox exec' ]] && program=$i && break
-    next="${path_:+$path_ }$w"
-    case "$next" in
-` + rename(pathCase(commands)) + `      *) [[ -n $tool ]] && more=1 || tool="$w" ;;
-    esac
-  done
-  [[ $path_ == 'sandbox exec' && $cur != -* && $valued != *" $flag "* ]] && program="${program:-$CURRENT}"
-  if [[ -n $program ]]; then
-    words=("${(@)words[program,-1]}")
-    ((CURRENT -= program - 1))
-    _normal
-    return
-  fi
-  case "$path_" in
-` + rename(shellCase(commands)) + `  esac
-  [[ $cur == -* ]] && words_="$flags"
-  if [[ $cur == *=* ]]; then
-    flag="${cur%%=*}="
-    compset -P '*='
-  fi
-  case "${flag%=}" in
-` + rename(enums(commands)) + `  *)
-    if [[ $flag == *= || $valued == *" $flag "* ]]; then
-      _files
-      return
-    elif [[ $cur != -* ]]; then
-      case "$path_" in
-      run) if [[ -n $tool ]]; then compadd -S '' -- ${(f)"$(jphost tools "$tool" --names 2>/dev/null | sed 's/$/=/')"} || _files; return; fi ;;
-      explain) if [[ -n $more ]]; then words_=''; elif [[ -n $tool ]]; then words_='` + questions + `'; fi ;;
-      unmount | 'approvals approve' | 'approvals revoke') words_+=" $(jphost mounts --names 2>/dev/null)" ;;
-      esac
-      [[ -n $tools && -z $tool ]] && words_+=" $(jphost tools --names 2>/dev/null)"
-    fi
-    ;;
-  esac
-  compadd -- ${=words_} || _files
-}
-if [[ "$funcstack[1]" == _jphost ]]; then
-  _jphost "$@"
-else
-  compdef _jphost jphost
-fi
-`
+	return "words", list
 }

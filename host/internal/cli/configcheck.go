@@ -13,7 +13,7 @@ import (
 	"github.com/jptools/jptools/host/internal/template"
 )
 
-type configCheckCmd struct{ bare }
+type configCheckCmd struct{}
 
 func (configCheckCmd) Help() string {
 	return `Reads all layers, and compiles the parameters, the command and the policy of every tool. It warns of

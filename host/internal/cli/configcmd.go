@@ -1,6 +1,7 @@
 package cli
 
 import (
+	_ "embed"
 	"errors"
 	"os"
 	"path"
@@ -9,28 +10,21 @@ import (
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/show"
-	"github.com/jptools/jptools/jptool/cmdline"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
 type configShowCmd struct {
-	Key    string
-	Origin bool
-	Layers bool
-}
-
-func (c *configShowCmd) form(f *cmdline.Form) {
-	f.Word(&c.Key, "key", "Only this key: every layer's setting of it, low to high.").Optional = true
-	f.Switch(&c.Origin, "origin", "Say where each value was written.")
-	f.Switch(&c.Layers, "layers", "List the layers instead.")
+	Key    string `arg:"" optional:"" help:"Only this key: every layer's setting of it, low to high."`
+	Origin bool   `help:"Say where each value was written."`
+	Layers bool   `help:"List the layers instead."`
 }
 
 func (configShowCmd) Help() string {
 	return `Examples:
 
-  jphost config show --origin
-  jphost config show conversation.tools.fs_read_file.run
-  jphost config show --layers`
+    jphost config show --origin
+    jphost config show conversation.tools.fs_read_file.run
+    jphost config show --layers`
 }
 
 // setting is one setting of a key's history.
@@ -133,12 +127,12 @@ func (c *configShowCmd) known(a *app, cfg *config.Config) error {
 	return err
 }
 
-type configSchemaCmd struct{ bare }
+type configSchemaCmd struct{}
 
 func (configSchemaCmd) Help() string {
 	return `Example, for editors that read the comment "#:schema ./config.schema.json":
 
-  jphost config schema > .jp/config.schema.json`
+    jphost config schema > .jp/config.schema.json`
 }
 
 // Run implements the command.
@@ -151,47 +145,15 @@ func (c *configSchemaCmd) Run(a *app) error {
 	return nil
 }
 
-type configInitCmd struct{ bare }
+type configInitCmd struct{}
 
 func (configInitCmd) Help() string {
 	return `Writes .jp/config.toml into the workspace (-C DIR, else the working directory, but not into the home
 directory or the root of the file system). A file that is there stays.`
 }
 
-const firstConfig = `# Configuration of this workspace. What is in force, and from where: jphost config show --origin; all keys: jphost config schema
-
-# A tool may do in the workspace whatever it needs, until access.fs says what it may do.
-# The rule with the most components counts, alone:
-#
-# [[conversation.tools.fs_modify_file.access.fs]]
-# path = "."
-# read = true
-#
-# [[conversation.tools.fs_modify_file.access.fs]]
-# path = "src"
-# read = true
-# write = true
-#
-# [[conversation.tools.fs_modify_file.access.fs]]
-# path = ".env"   # grants nothing: withheld
-
-# Exceptions alone grant nothing: the first rule that is written drops the default for ".". There are no rules for all
-# tools at once, so what all seven shall leave alone is said for each:
-#
-# [conversation.tools]
-# fs_read_file.access.fs   = [{ path = ".", read = true }, { path = "secrets" }]
-# fs_list_files.access.fs  = [{ path = ".", read = true }, { path = "secrets" }]
-# fs_grep_files.access.fs  = [{ path = ".", read = true }, { path = "secrets" }]
-# fs_create_file.access.fs = [{ path = ".", read = true, write = true }, { path = "secrets" }]
-# fs_modify_file.access.fs = [{ path = ".", read = true, write = true }, { path = "secrets" }]
-# fs_delete_file.access.fs = [{ path = ".", read = true, write = true }, { path = "secrets" }]
-# fs_move_file.access.fs   = [{ path = ".", read = true, write = true }, { path = "secrets" }]
-
-# What only reads runs unattended, what changes files is asked for:
-#
-# [conversation.tools.fs_grep_files]
-# run = "ask"
-`
+//go:embed first.toml
+var firstConfig string
 
 // Run implements the command.
 func (c *configInitCmd) Run(a *app) error {

@@ -143,64 +143,43 @@ func (d *diagnosis) calls(m fit.Machine) {
 	}
 }
 
-// holds says for each thing that a policy speaks of what holds it, or why nothing does.
+// holds says for each thing that a policy speaks of what enforces it, or why nothing does.
 func (d *diagnosis) holds(m fit.Machine, survives error) {
-	d.Enforced, d.NotEnforced = []enforced{}, []notEnforced{}
-	by := func(what string, mechanisms ...string) bool {
-		if by := filled(mechanisms...); len(by) > 0 {
-			d.Enforced = append(d.Enforced, enforced{what, strings.Join(by, ", ")})
-			return true
-		}
-		return false
-	}
-	not := func(what, why string) { d.NotEnforced = append(d.NotEnforced, notEnforced{what, why}) }
-	when := func(have bool, mechanism string) string {
-		if have {
-			return mechanism
-		}
-		return ""
-	}
+	when := func(is bool, text string) string { return cond(is, text, "") }
 	landlock := m.Landlock > 0
 	private := landlock && m.Namespaces
 	filter := landlock && m.Seccomp
-
-	if !by("files and directories: read, create, update, delete, execute", when(landlock, "landlock"), when(private, "a private tree")) {
-		not("files and directories", "there is no Landlock")
-	} else if m.Landlock < fit.TruncateABI && !private {
-		not("truncating files that may not be updated", "needs Landlock 3 (Linux 6.2) or namespaces")
+	lost := ""
+	if survives != nil {
+		lost = survives.Error()
 	}
-	if !by("entries that rules depend on stay in their place", when(private, "mounts")) && landlock {
-		not("entries that rules depend on stay in their place", "needs namespaces; compared after the call")
+	d.Enforced, d.NotEnforced = []enforced{}, []notEnforced{}
+	for _, thing := range []struct {
+		what string
+		by   []string // those that are not empty
+		not  string   // why, if nothing enforces it; empty if that is no loss
+	}{
+		{"files and directories: read, create, update, delete, execute", []string{when(landlock, "landlock"), when(private, "a private tree")}, "there is no Landlock"},
+		{"truncating files that may not be updated", nil, when(landlock && m.Landlock < fit.TruncateABI && !private, "needs Landlock 3 (Linux 6.2) or namespaces")},
+		{"entries that rules depend on stay in their place", []string{when(private, "mounts")}, when(landlock, "needs namespaces; compared after the call")},
+		{"metadata of what is not writable: modes, owners, times", []string{when(private, "read-only mounts"), when(filter, "seccomp where nothing is writable")}, ""},
+		{"metadata elsewhere, where something may be written", nil, when(!private, "needs namespaces")},
+		{"no network", []string{when(filter, "seccomp"), when(private, "a network of its own")}, "needs Landlock, and seccomp or namespaces"},
+		{"TCP ports", []string{when(m.Landlock >= fit.NetABI, "landlock")}, "needs Landlock 4 (Linux 6.7)"},
+		{"hosts and paths of access.net", nil, "the kernel sees addresses only; tools check them"},
+		{"memory and variables of other processes", []string{when(landlock, "landlock"), when(filter, "seccomp"), when(private, "a process space of its own")}, "needs Landlock"},
+		{"signals to other processes", []string{when(m.Landlock >= fit.ScopeABI, "landlock"), when(private, "a process space of its own")}, "needs Landlock 6 (Linux 6.12) or namespaces"},
+		{"system calls that lead around all this", []string{when(filter, "seccomp")}, "needs seccomp and Landlock"},
+		{"environment, time, output", []string{"jphost"}, ""},
+		{"every process of a call ends with it", []string{when(survives == nil, "jphost")}, lost},
+		{"access.commands: which programs, with which arguments", nil, "the kernel does not see commands"},
+	} {
+		if by := filled(thing.by...); len(by) > 0 {
+			d.Enforced = append(d.Enforced, enforced{thing.what, strings.Join(by, ", ")})
+		} else if thing.not != "" {
+			d.NotEnforced = append(d.NotEnforced, notEnforced{thing.what, thing.not})
+		}
 	}
-	by("metadata of what is not writable: modes, owners, times", when(private, "read-only mounts"), when(filter, "seccomp where nothing is writable"))
-	if !private {
-		not("metadata elsewhere, where something may be written", "needs namespaces")
-	}
-	by("no network", when(filter, "seccomp"), when(private, "a network of its own"))
-	if !filter && !private {
-		not("no network", "needs Landlock, and seccomp or namespaces")
-	}
-	if !by("TCP ports", when(m.Landlock >= fit.NetABI, "landlock")) {
-		not("TCP ports", "needs Landlock 4 (Linux 6.7)")
-	}
-	not("hosts and paths of access.net", "the kernel sees addresses only; tools check them")
-	if !by("memory and variables of other processes", when(landlock, "landlock"), when(filter, "seccomp"), when(private, "a process space of its own")) {
-		not("memory and variables of other processes", "needs Landlock")
-	}
-	by("signals to other processes", when(m.Landlock >= fit.ScopeABI, "landlock"), when(private, "a process space of its own"))
-	if m.Landlock < fit.ScopeABI && !private {
-		not("signals to other processes", "needs Landlock 6 (Linux 6.12) or namespaces")
-	}
-	if !by("system calls that lead around all this", when(filter, "seccomp")) {
-		not("system calls that lead around all this", "needs seccomp and Landlock")
-	}
-	by("environment, time, output", "jphost")
-	if survives == nil {
-		by("every process of a call ends with it", "jphost")
-	} else {
-		not("every process of a call ends with it", survives.Error())
-	}
-	not("access.commands: which programs, with which arguments", "the kernel does not see commands")
 }
 
 func cond(is bool, yes, no string) string {

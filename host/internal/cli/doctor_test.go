@@ -183,7 +183,7 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("all is well although the attempt was: %q", d.Attempt)
 	}
 	text, errs, err := limited(t, "", "doctor")
-	for _, want := range []string{"system      ", "What there is\n  landlock    ", "What holds a call", "What is enforced", "What is not enforced"} {
+	for _, want := range []string{"system      ", "What there is\n  landlock    ", "What enforces the rules of a call", "What is enforced", "What is not enforced"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -11,17 +12,17 @@ import (
 	"github.com/jptools/jptools/sandbox/machine"
 )
 
-type doctorCmd struct{ bare }
+type doctorCmd struct{}
 
 func (doctorCmd) Help() string {
 	return `What it says is of this machine, whatever the configuration: sandbox.mode and sandbox.tier may ask for less.
-The exit status is 0 if all of it can be held here, else 1.
+The exit status is 0 if all of it can be enforced here, else 1.
 
 Examples:
 
-  jphost doctor
-  jphost doctor --json
-  ` + machine.LimitVariable + `=abi=2,namespaces=no jphost doctor  # of a lesser machine`
+    jphost doctor
+    jphost doctor --json
+    ` + machine.LimitVariable + `=abi=2,namespaces=no jphost doctor`
 }
 
 // Run implements the command.
@@ -57,7 +58,7 @@ func (c *doctorCmd) Run(a *app) error {
 func (a *app) diagnosis(d *diagnosis) {
 	head := a.out.heading
 	s := d.System
-	system := strings.Join(filled(s.Distribution, strings.TrimSpace(systemName(s.OS)+" "+s.Kernel), s.Arch), ", ")
+	system := strings.Join(filled(s.Distribution, strings.TrimSpace(cmp.Or(map[string]string{"linux": "Linux", "darwin": "macOS", "windows": "Windows"}[s.OS], s.OS)+" "+s.Kernel), s.Arch), ", ")
 	a.out.printf("system      %s\n", show.Line(system))
 	switch s.Container {
 	case "":
@@ -80,25 +81,23 @@ func (a *app) diagnosis(d *diagnosis) {
 	}
 	a.out.printf("  landlock    %s\n  seccomp     %s\n  namespaces  %s\n", text, cond(d.Machine.Seccomp, "yes", "no"), cond(d.Machine.Namespaces, "yes (tried)", "no"))
 
-	head("What holds a call")
 	rows := [][2]string{}
 	for _, c := range d.Calls {
-		rows = append(rows, [2]string{c.Calls, because(c.By, c.But)})
+		rows = append(rows, [2]string{c.Calls, strings.Join(filled(c.By, c.But), ": ")})
 	}
+	head("What enforces the rules of a call")
 	a.rows(rows)
-
-	head("What is enforced")
-	rows = rows[:0]
+	rows = nil
 	for _, e := range d.Enforced {
 		rows = append(rows, [2]string{e.What, e.By})
 	}
+	head("What is enforced")
 	a.rows(rows)
-
-	head("What is not enforced")
-	rows = rows[:0]
+	rows = nil
 	for _, n := range d.NotEnforced {
 		rows = append(rows, [2]string{n.What, n.Why})
 	}
+	head("What is not enforced")
 	a.rows(rows)
 
 	if len(d.Changes) > 0 {
@@ -113,7 +112,7 @@ func (a *app) diagnosis(d *diagnosis) {
 	if d.OK {
 		a.out.printf("\nAll that jphost can enforce is available here.\n")
 	} else {
-		a.out.printf("\nNot all that jphost can enforce is available here. sandbox.mode = \"required\" refuses calls that cannot be held.\n")
+		a.out.printf("\nNot all that jphost can enforce is available here. sandbox.mode = \"required\" refuses calls that cannot be enforced.\n")
 	}
 }
 
@@ -128,13 +127,6 @@ func (a *app) rows(rows [][2]string) {
 	}
 }
 
-func because(by, but string) string {
-	if but != "" {
-		return by + ": " + but
-	}
-	return by
-}
-
 // filled are the texts that are not empty.
 func filled(texts ...string) []string {
 	var list []string
@@ -144,16 +136,4 @@ func filled(texts ...string) []string {
 		}
 	}
 	return list
-}
-
-func systemName(goos string) string {
-	switch goos {
-	case "linux":
-		return "Linux"
-	case "darwin":
-		return "macOS"
-	case "windows":
-		return "Windows"
-	}
-	return goos
 }

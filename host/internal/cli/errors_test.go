@@ -93,7 +93,7 @@ func TestErrors(t *testing.T) {
 		{"explain", nil, exit.Usage, "there is no tool", false},
 		{"explain fs_read_file", nil, exit.Usage, "there is no question", false},
 		{"explain fs_read_file fly a", nil, exit.Usage, `"fly" is not a capability`, false},
-		{"mount", nil, exit.Usage, "<spec> … is missing", false},
+		{"mount", nil, exit.Usage, "<spec> ... is missing", false},
 		{"mount x", nil, exit.Usage, "mount: x: there is no `=`\nwrite it as NAME=PATH", false},
 		{"mount x=absent", nil, exit.Usage, "mount: x=absent:ro: the target absent does not exist", false},
 		{"mount fs_read_file:a=/usr fs_read_file:a/b=/usr", nil, exit.Usage, "mount: a/b lies below a", false},
@@ -112,11 +112,11 @@ func TestErrors(t *testing.T) {
 		{"session forget fs_read_fil", nil, exit.Usage, "there is no tool fs_read_fil\ndid you mean fs_read_file?", false},
 		{"config check", broken, exit.Usage, "not valid TOML", false},
 		{"config init", broken, exit.Usage, "is there already", false},
-		{"completion tcsh", nil, exit.Usage, "<shell> must be bash, zsh or fish", false},
+		{"completion tcsh", nil, exit.Usage, `<shell> must be one of "bash","zsh","fish"`, false},
 		{"tools -C absent", nil, exit.Usage, "name an existing directory", false},
 		{"tools --conversation ../x", nil, exit.Usage, "is not a usable id", false},
 		{"tools --cfg x", nil, exit.Usage, "write KEY=VALUE", false},
-		{"tools --format xml", nil, exit.Usage, "--format must be text or json", false},
+		{"tools --format xml", nil, exit.Usage, `--format must be one of "text","json"`, false},
 	} {
 		stdout, stderr, err := runCommand(t, c.files, strings.Fields(c.args)...)
 		if got := exit.Of(err); got != c.status {
@@ -176,13 +176,16 @@ func TestOneValue(t *testing.T) {
 	}
 }
 
-func TestWantsJSON(t *testing.T) {
+// The format of an error is what the line asks for before the word that is wrong.
+func TestFormatOfErrors(t *testing.T) {
 	for args, want := range map[string]bool{
-		"tools": false, "tools --json": true, "--format json": true, "--format text": false, "x --format=json": true,
-		"run t -- --json": false, "json": false, "run json": false, "--format": false,
+		"frob": false, "--json frob": true, "--format json frob": true, "--format=json run t --frob": true, "run --json": true,
+		"--format text frob": false, "frob --json": false, "run json": false, "run t --json --frob": true,
+		"--cfg=--json frob": false, "--json=false frob": false, "sandbox exec --frob -- x --json": false,
 	} {
-		if got := wantsJSON(strings.Fields(args)); got != want {
-			t.Errorf("%s: %v", args, got)
+		stdout, stderr, err := runCommand(t, nil, strings.Fields(args)...)
+		if got := strings.HasPrefix(stdout, `{"message":`); exit.Of(err) != exit.Usage || got != want || stderr == "" {
+			t.Errorf("%s: %v: %s%s", args, err, stdout, stderr)
 		}
 	}
 }

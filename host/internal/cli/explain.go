@@ -8,33 +8,43 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/show"
-	"github.com/jptools/jptools/jptool/cmdline"
 )
 
 type explainCmd struct {
-	Words []string
+	Question question `arg:"" optional:"" help:"[TOOL] QUESTION, as above."`
 	fromFile
 }
 
-func (c *explainCmd) form(f *cmdline.Form) {
-	f.Rest(&c.Words, "question", "[TOOL] QUESTION, as above.").Optional = true
-	c.fromFile.form(f)
-	f.Others = func(words []string) bool { // a command line to explain
-		return len(words) > 0 && len(words) <= 2 && words[len(words)-1] == "command"
+// question are the words of a question.
+type question []string
+
+// Decode implements kong.MapperValue. What follows the word command is a command line to explain, with its own flags.
+func (q *question) Decode(ctx *kong.DecodeContext) error {
+	for ctx.Scan.Peek().IsValue() {
+		word := ctx.Scan.Pop().String()
+		*q = append(*q, word)
+		if word == "command" && len(*q) <= 2 {
+			for !ctx.Scan.Peek().IsEOL() {
+				*q = append(*q, ctx.Scan.Pop().String())
+			}
+		}
 	}
+	return nil
 }
 
 func (explainCmd) Help() string {
 	return `Questions (no TOOL with --policy):
 
-  jphost explain TOOL CAPABILITY PATH
-  jphost explain TOOL net URL
-  jphost explain TOOL env NAME
-  jphost explain TOOL command PROGRAM [ARGUMENT…]
-  jphost explain TOOL -
+    jphost explain TOOL CAPABILITY PATH
+    jphost explain TOOL net URL
+    jphost explain TOOL env NAME
+    jphost explain TOOL command PROGRAM [ARGUMENT…]
+    jphost explain TOOL -
 
 A CAPABILITY is read, create, update, delete, execute, or write. Flags of jphost go before the word
 command. With - there is one question a line on standard input; blanks separate the words of a command, and a word with a
@@ -42,10 +52,10 @@ blank or a quote needs the list form: command ["git", "commit", "-m", "two words
 
 Examples:
 
-  jphost explain fs_modify_file write src/main.go
-  jphost explain my_tool command cargo test --release
-  jphost explain --policy access.json --root . read .env
-  printf 'read a.txt\nread b.txt\n' | jphost explain fs_read_file - --json
+    jphost explain fs_modify_file write src/main.go
+    jphost explain my_tool command cargo test --release
+    jphost explain --policy access.json --root . read .env
+    printf 'read a.txt\nread b.txt\n' | jphost explain fs_read_file - --json
 
 Exit status: 0 all is allowed; 1 something is not; 2 a question cannot be answered. With - and JSON, each line of
 output is the answer to one line of input that is not empty.`
@@ -53,7 +63,7 @@ output is the answer to one line of input that is not empty.`
 
 // Run implements the command.
 func (c *explainCmd) Run(a *app) error {
-	words := c.Words
+	words := []string(c.Question)
 	tool := ""
 	if c.File == "" {
 		if len(words) == 0 {

@@ -2,247 +2,326 @@ package cli
 
 import (
 	"errors"
+	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/jptool/cmdline"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool/nearest"
 )
 
-// command is a command, or a group of them.
-type command struct {
-	name, help string
-	// section is the heading of the program's help that the command is under; of a command of a group nothing.
-	section string
-	// make begins one command line of it; nil of a group.
-	make func() runner
-	// examples are what the help of a group shows, a line each; those of a command are in its own help.
-	examples []string
-	// subs are the commands of a group. If first, the first of them is meant where none is named.
-	subs  []*command
-	first bool
+// grammar is the whole command line, as kong reads it.
+type grammar struct {
+	globals
+
+	Run   runCmd   `cmd:"" group:"Calls:" help:"Run a tool."`
+	Tools toolsCmd `cmd:"" group:"Calls:" help:"List the tools, or describe one."`
+
+	Policy  policyCmd    `cmd:"" group:"What a tool may do:" help:"Show what a tool may do, and where that is written."`
+	Explain explainCmd   `cmd:"" group:"What a tool may do:" help:"Say whether something is allowed, and why."`
+	Mount   mountCmd     `cmd:"" group:"What a tool may do:" help:"Let tools reach a directory outside of the workspace."`
+	Unmount unmountCmd   `cmd:"" group:"What a tool may do:" help:"Remove mounts."`
+	Mounts  mountsCmd    `cmd:"" group:"What a tool may do:" help:"List the mounts."`
+	Sandbox sandboxGroup `cmd:"" group:"What a tool may do:" help:"Run any program under grants, or show what would be enforced."`
+
+	Approvals approvalsGroup `cmd:"" group:"Consent:" help:"Approved targets of external paths."`
+	Trust     trustGroup     `cmd:"" group:"Consent:" help:"Settings of the repository that widen access."`
+	Session   sessionGroup   `cmd:"" group:"Consent:" help:"What you answered for the rest of this session."`
+
+	Config     configGroup   `cmd:"" group:"Configuration:" help:"Show, check and start configurations."`
+	Completion completionCmd `cmd:"" group:"Configuration:" help:"Print a completion script for a shell."`
+	Doctor     doctorCmd     `cmd:"" group:"Configuration:" help:"Show what this machine can enforce, and what to change."`
+	Version    versionCmd    `cmd:"" group:"Configuration:" help:"Print the version."`
+
+	Describe helpCmd     `cmd:"" name:"help" hidden:"" help:"Print the help of a command."`
+	Complete completeCmd `cmd:"" hidden:"" help:"Say what can follow the words of a command line; the completion scripts ask it."`
 }
 
-// runner is one command line of a command. It may have more to say in its help, by Help() string.
-type runner interface {
-	// form says which flags and words there are, and where they go.
-	form(f *cmdline.Form)
-	// Run does what the command line says, once it was read.
-	Run(a *app) error
+func (grammar) Help() string {
+	return `Examples:
+
+    jphost run fs_read_file path=README.md
+    jphost explain fs_modify_file write src/main.go
+    jphost tools
+
+More on a command: jphost <command> --help`
 }
 
-// bare is for commands without flags and words of their own.
-type bare struct{}
-
-func (bare) form(*cmdline.Form) {}
-
-// program is all of the command line.
-var program = &command{name: "jphost", help: "Run tools for language models under typed, declared limits.", examples: []string{
-	"jphost run fs_read_file path=README.md",
-	"jphost explain fs_modify_file write src/main.go",
-	"jphost tools",
-}, subs: []*command{
-	{name: "run", section: "Calls", help: "Run a tool.", make: func() runner { return &runCmd{} }},
-	{name: "tools", section: "Calls", help: "List the tools, or describe one.", make: func() runner { return &toolsCmd{} }},
-	{name: "policy", section: "What a tool may do", help: "Show what a tool may do, and where that is written.", make: func() runner { return &policyCmd{} }},
-	{name: "explain", section: "What a tool may do", help: "Say whether something is allowed, and why.", make: func() runner { return &explainCmd{} }},
-	{name: "mount", section: "What a tool may do", help: "Let tools reach a directory outside of the workspace.", make: func() runner { return &mountCmd{} }},
-	{name: "unmount", section: "What a tool may do", help: "Take mounts away again.", make: func() runner { return &unmountCmd{} }},
-	{name: "mounts", section: "What a tool may do", help: "List the mounts.", make: func() runner { return &mountsCmd{} }},
-	{name: "sandbox", section: "What a tool may do", help: "Run any program under grants, or show what would be held.", examples: []string{
-		"jphost sandbox exec -- python3 -m unittest",
-		"jphost sandbox exec --ro . --rw build/ -- make",
-		"jphost sandbox plan fs_modify_file",
-	}, subs: []*command{
-		{name: "exec", help: "Run any program under the grants that are given.", make: func() runner { return &sandboxExecCmd{} }},
-		{name: "plan", help: "Show what the operating system would hold.", make: func() runner { return &sandboxPlanCmd{} }},
-	}},
-	{name: "approvals", section: "Consent", help: "Approved targets of external paths.", first: true, examples: []string{
-		"jphost approvals",
-		"jphost approvals approve fork",
-		"jphost approvals revoke fork",
-	}, subs: []*command{
-		{name: "list", help: "List what is approved.", make: func() runner { return &approvalsListCmd{} }},
-		{name: "approve", help: "Approve where an external path leads.", make: func() runner { return &approvalsApproveCmd{} }},
-		{name: "revoke", help: "Take approvals back.", make: func() runner { return &approvalsRevokeCmd{} }},
-	}},
-	{name: "trust", section: "Consent", help: "Settings of the repository that widen access.", first: true, examples: []string{
-		"jphost trust",
-		"jphost trust accept",
-		"jphost trust revoke",
-	}, subs: []*command{
-		{name: "show", help: "Show what the repository's settings widen, and what was accepted.", make: func() runner { return &trustShowCmd{} }},
-		{name: "accept", help: "Accept them, and release calls that are held back.", make: func() runner { return &trustAcceptCmd{} }},
-		{name: "revoke", help: "Forget what was accepted.", make: func() runner { return &trustRevokeCmd{} }},
-	}},
-	{name: "session", section: "Consent", help: "What you answered for the rest of this session.", first: true, examples: []string{
-		"jphost session",
-		"jphost session forget fs_modify_file",
-	}, subs: []*command{
-		{name: "list", help: "List what you answered for the rest of this session.", make: func() runner { return &sessionListCmd{} }},
-		{name: "forget", help: "Forget it, so that you are asked again.", make: func() runner { return &sessionForgetCmd{} }},
-	}},
-	{name: "config", section: "Configuration", help: "Show, check and start configurations.", examples: []string{
-		"jphost config show --origin",
-		"jphost config check",
-		"jphost config init",
-	}, subs: []*command{
-		{name: "show", help: "Show what is in force.", make: func() runner { return &configShowCmd{} }},
-		{name: "check", help: "Check all layers and tools.", make: func() runner { return &configCheckCmd{} }},
-		{name: "schema", help: "Print a JSON Schema of the file, for editors.", make: func() runner { return &configSchemaCmd{} }},
-		{name: "init", help: "Write a first .jp/config.toml.", make: func() runner { return &configInitCmd{} }},
-	}},
-	{name: "completion", section: "Configuration", help: "Print a completion script for a shell.", make: func() runner { return &completionCmd{} }},
-	{name: "doctor", section: "Configuration", help: "Show what this machine can enforce, and what to change.", make: func() runner { return &doctorCmd{} }},
-	{name: "version", section: "Configuration", help: "Print the version.", make: func() runner { return &versionCmd{} }},
-}}
-
-// globals are flags of every command.
+// globals are flags of every command, wherever they stand.
 type globals struct {
-	Workspace    string
-	Conversation string
-	Cfg          []string
-	Format       string
-	JSON         bool
-	NoInput      bool
+	Workspace    string   `short:"C" placeholder:"DIR" group:"Flags of every command:" help:"The workspace. Default: around the working directory the nearest with .jp, else the nearest with .git, else the outermost with .jp.toml, else the working directory."`
+	Conversation string   `placeholder:"ID" group:"Flags of every command:" help:"The conversation that mounts belong to. Default: JPHOST_CONVERSATION, else \"default\"."`
+	Cfg          []string `sep:"none" placeholder:"KEY=VALUE" group:"Flags of every command:" help:"A setting for this command: KEY=VALUE, KEY:=JSON, a file, or JSON. Can be repeated."`
+	Format       string   `enum:"text,json" default:"text" placeholder:"text|json" group:"Flags of every command:" help:"Text for people, or JSON for scripts."`
+	JSON         bool     `group:"Flags of every command:" help:"The same as --format json."`
+	NoInput      bool     `group:"Flags of every command:" help:"Ask nothing; what would be asked is refused."`
+
+	Help        helpFlag    `short:"h" group:"Flags of every command:" help:"Print this help."`
+	ShowVersion versionFlag `name:"version" short:"V" hidden:"" help:"Print the version."`
 }
 
-func (g *globals) form(f *cmdline.Form) {
-	f.Text(&g.Workspace, "workspace", "DIR", "The workspace. Default: around the working directory the nearest with .jp, else the nearest with .git, else the outermost with .jp.toml, else the working directory.").Short = "C"
-	f.Text(&g.Conversation, "conversation", "ID", `The conversation that mounts belong to. Default: JPHOST_CONVERSATION, else "default".`)
-	f.List(&g.Cfg, "cfg", "KEY=VALUE", "A setting for this command: KEY=VALUE, KEY:=JSON, a file, or JSON. Can be repeated.")
-	f.OneOf(&g.Format, "format", "Text for people, or JSON for scripts.", "text", "json")
-	f.Switch(&g.JSON, "json", "The same as --format json.")
-	f.Switch(&g.NoInput, "no-input", "Ask nothing; what would be asked is refused.")
+type sandboxGroup struct {
+	Exec sandboxExecCmd `cmd:"" help:"Run any program under grants."`
+	Plan sandboxPlanCmd `cmd:"" help:"Show what the operating system would enforce."`
 }
+
+func (sandboxGroup) Help() string {
+	return `Examples:
+
+    jphost sandbox exec -- python3 -m unittest
+    jphost sandbox exec --ro . --rw build/ -- make
+    jphost sandbox plan fs_modify_file`
+}
+
+type approvalsGroup struct {
+	List    approvalsListCmd    `cmd:"" default:"" help:"List what is approved; the same as jphost approvals."`
+	Approve approvalsApproveCmd `cmd:"" help:"Approve where an external path leads."`
+	Revoke  approvalsRevokeCmd  `cmd:"" help:"Take approvals back."`
+}
+
+func (approvalsGroup) Help() string {
+	return `Examples:
+
+    jphost approvals
+    jphost approvals approve fork
+    jphost approvals revoke fork`
+}
+
+type trustGroup struct {
+	Show   trustShowCmd   `cmd:"" default:"" help:"Show what the repository's settings widen, and what was accepted; the same as jphost trust."`
+	Accept trustAcceptCmd `cmd:"" help:"Accept them, and release calls that are held back."`
+	Revoke trustRevokeCmd `cmd:"" help:"Forget what was accepted."`
+}
+
+func (trustGroup) Help() string {
+	return `Examples:
+
+    jphost trust
+    jphost trust accept
+    jphost trust revoke`
+}
+
+type sessionGroup struct {
+	List   sessionListCmd   `cmd:"" default:"" help:"List what you answered for the rest of this session; the same as jphost session."`
+	Forget sessionForgetCmd `cmd:"" help:"Forget it, so that you are asked again."`
+}
+
+func (sessionGroup) Help() string {
+	return `Examples:
+
+    jphost session
+    jphost session forget fs_modify_file`
+}
+
+type configGroup struct {
+	Show   configShowCmd   `cmd:"" help:"Show what is in force."`
+	Check  configCheckCmd  `cmd:"" help:"Check all layers and tools."`
+	Schema configSchemaCmd `cmd:"" help:"Print a JSON Schema of the file, for editors."`
+	Init   configInitCmd   `cmd:"" help:"Write a first .jp/config.toml."`
+}
+
+func (configGroup) Help() string {
+	return `Examples:
+
+    jphost config show --origin
+    jphost config check
+    jphost config init`
+}
+
+// command is one command of the grammar, read from a command line.
+type command interface{ Run(*app) error }
 
 // line is a command line that was read.
 type line struct {
-	globals
-	// path are the commands that were named, from the program on, and to run the last of them.
-	path []*command
-	run  runner
-	// help was asked for before a command was named: it is that command's. version was, as a flag.
-	help, version bool
+	*globals
+	// json: the line asks for JSON, as far as kong could read it.
+	json bool
+	// run is the command; nil if the line has none, or if its help is wanted.
+	run command
+	ctx *kong.Context
 }
 
-// errNothing: nobody said what to do.
-var errNothing = errors.New("nothing is to be done")
+// What a flag asks for in place of the command that stands on the line.
+var (
+	errHelp    = errors.New("help was asked for")
+	errVersion = errors.New("the version was asked for")
+)
 
-// read reads a command line. The error has its exit status; it is [cmdline.ErrHelp] or [errNothing] where only
-// help is wanted, of the last command of the line.
+// helpFlag is --help. It counts although words of the command are missing.
+type helpFlag bool
+
+// BeforeReset ends the parse.
+func (helpFlag) BeforeReset() error { return errHelp }
+
+// IgnoreDefault makes `jphost trust --help` the help of the group, not that of its default command.
+func (helpFlag) IgnoreDefault() {}
+
+type versionFlag bool
+
+// BeforeReset ends the parse.
+func (versionFlag) BeforeReset() error { return errVersion }
+
+// helpCmd is what people try first: `jphost help trust accept`.
+type helpCmd struct {
+	Words []string `arg:"" optional:"" passthrough:""`
+}
+
+// Run is never called: [read] puts the help of the named command in the place of this one.
+func (helpCmd) Run(*app) error { return errHelp }
+
+// read reads a command line, without the program. The error has its exit status; it is [errHelp] if the help
+// of the command that the line names is wanted. There is a line in every case.
 func read(args []string) (*line, error) {
-	l := &line{path: []*command{program}}
-	if len(args) == 0 {
-		return l, errNothing
+	k, g := parser(len(args))
+	ctx, err := k.Parse(args)
+	if wrong := (*kong.ParseError)(nil); errors.As(err, &wrong) {
+		ctx = wrong.Context
 	}
-	for {
-		at := l.path[len(l.path)-1]
-		if at.make != nil {
-			l.run = at.make()
-			if l.help {
-				return l, cmdline.ErrHelp
-			}
-			return l, l.wrong(formOf(l.run, &l.globals).Parse(args))
-		}
-		words := args
-		if len(args) == 0 || strings.HasPrefix(args[0], "-") {
-			var err error
-			if words, err = l.before(args); err != nil {
-				return l, l.wrong(err)
-			}
-		}
-		if l.version {
-			l.version, words = false, append([]string{"version"}, words...)
-		}
-		switch {
-		case at == program && len(words) > 0 && words[0] == "help": // what people try first
-			l.help, args = true, words[1:]
-			continue
-		case len(words) == 0 && l.help:
-			return l, cmdline.ErrHelp
-		case len(words) == 0 && at.first:
-			words = []string{at.subs[0].name}
-		case len(words) == 0 && at != program:
-			return l, l.wrong(errors.New("<command> is missing: " + strings.Join(at.names(), ", ")))
-		case len(words) == 0:
-			return l, l.wrong(errors.New("<command> is missing"))
-		}
-		next := at.sub(words[0])
-		if next == nil {
-			return l, l.wrong(at.unknown(l.name(), words[0]))
-		}
-		l.path, args = append(l.path, next), words[1:]
+	l := &line{globals: &g.globals, ctx: ctx}
+	l.json = l.value("json") == true || l.value("format") == "json"
+	node := l.node()
+	switch {
+	case errors.Is(err, errVersion):
+		l.run = &g.Version
+		return l, nil
+	case errors.Is(err, errHelp), len(args) == 0:
+		return l, errHelp
+	case err != nil:
+		return l, exit.Errorf(exit.Usage, "%w\nsee: %s --help", l.wrong(err), node.FullPath())
+	case node.Target.Addr().Interface() == &g.Describe:
+		help, err := read(append([]string{"--help"}, g.Describe.Words...))
+		help.json = l.json
+		return help, err
+	}
+	l.run = node.Target.Addr().Interface().(command)
+	return l, nil
+}
+
+// parser makes kong's parser of a command line with that many words at most.
+func parser(words int) (*kong.Kong, *grammar) {
+	g := &grammar{}
+	noMount := &noMountMapper{}
+	k := kong.Must(g,
+		kong.Name("jphost"),
+		kong.Description("Run tools for language models under typed, declared limits."),
+		kong.NoDefaultHelp(),
+		kong.Help(writeHelp),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true, NoAppSummary: true, WrapUpperBound: 100}),
+		kong.TypeMapper(reflect.TypeFor[names](), noMount),
+	)
+	noMount.tool = k.Model.Children[0].Positional[0]
+	repeatable(k.Model.Node, words)
+	return k, g
+}
+
+// repeatable lets flags stand between the words of a list, which kong takes for ended by the first flag: the list
+// becomes the next positional argument, too, as often as there are words.
+func repeatable(n *kong.Node, words int) {
+	if last := len(n.Positional) - 1; last >= 0 && n.Positional[last].Target.Kind() == reflect.Slice {
+		list := n.Positional[last]
+		n.Positional = append(n.Positional, slices.Repeat([]*kong.Positional{list}, words)...)
+		list.Position = len(n.Positional) - 1 // kong looks for words that are missing after the last position
+	}
+	for _, child := range n.Children {
+		repeatable(child, words)
 	}
 }
 
-// before reads the flags before the name of a command, and returns what begins with that.
-func (l *line) before(args []string) (words []string, err error) {
-	f := formOf(nil, &l.globals)
-	f.Switch(&l.help, "help", "").Short = "h"
-	if len(l.path) == 1 {
-		f.Switch(&l.version, "version", "").Short = "V"
+// node is the last command of the line, or the program.
+func (l *line) node() *kong.Node {
+	if n := l.ctx.Selected(); n != nil {
+		return n
 	}
-	f.Rest(&words, "command", "").Optional = true
-	f.Others = func(words []string) bool { return len(words) > 0 }
-	err = f.Parse(args)
-	return words, err
+	return l.ctx.Model.Node
 }
 
-// formOf is what can follow a command, or a group of them: nil.
-func formOf(r runner, g *globals) *cmdline.Form {
-	f := &cmdline.Form{}
-	g.form(f)
-	if r != nil {
-		r.form(f)
-	}
-	return f
-}
-
-// name is what was named, as it is written.
-func (l *line) name() string {
-	var names []string
-	for _, c := range l.path {
-		names = append(names, c.name)
-	}
-	return strings.Join(names, " ")
-}
-
-func (l *line) wrong(err error) error {
-	if err == nil || errors.Is(err, cmdline.ErrHelp) {
-		return err
-	}
-	return exit.Errorf(exit.Usage, "%w\nsee: %s --help", err, l.name())
-}
-
-func (c *command) sub(name string) *command {
-	for _, s := range c.subs {
-		if s.name == name {
-			return s
+// flag is the flag of the commands of this line that is written so, or nil.
+func (l *line) flag(written string) *kong.Flag {
+	for _, f := range l.ctx.Flags() {
+		if written == "--"+f.Name || f.Short != 0 && strings.HasPrefix(written, "-"+string(f.Short)) {
+			return f
 		}
 	}
 	return nil
 }
 
-func (c *command) names() []string {
-	var names []string
-	for _, s := range c.subs {
-		names = append(names, s.name)
+// value is what a flag of every command says.
+func (l *line) value(name string) any { return l.ctx.FlagValue(l.flag("--" + name)) }
+
+// wrong says of a line that kong cannot read what is wrong with it.
+func (l *line) wrong(err error) error {
+	node := l.node()
+	if l.ctx.Error != nil {
+		rest := l.ctx.Path[len(l.ctx.Path)-1].Remainder()
+		return l.unread(node, l.ctx.Args[len(l.ctx.Args)-len(rest):], err)
 	}
-	return names
+	var names []string
+	for _, c := range node.Children {
+		names = append(names, c.Name)
+	}
+	switch missing := slices.IndexFunc(node.Positional, func(p *kong.Positional) bool { return p.Required && !p.Set }); {
+	case missing >= 0:
+		return fmt.Errorf("%s is missing", node.Positional[missing].Summary())
+	case names == nil:
+		return err
+	case node.Parent == nil:
+		return errors.New("<command> is missing")
+	}
+	return errors.New("<command> is missing: " + strings.Join(names, ", "))
 }
 
-func (c *command) unknown(path, word string) error {
-	_, path, _ = strings.Cut(path, " ")
-	text := "there is no command " + strings.TrimPrefix(path+" "+cmdline.Shown(word), " ")
-	if near := nearest.Word(word, c.names()); near != "" {
+// unread says what is wrong with the first of the words that kong did not read; its own word for it is err.
+func (l *line) unread(node *kong.Node, words []string, err error) error {
+	word := words[0]
+	if word == "--" && len(words) > 1 {
+		word = words[1]
+	}
+	written, _, valued := strings.Cut(word, "=")
+	isFlag := len(word) > 1 && word[0] == '-' && words[0] != "--"
+	switch {
+	case isFlag && l.flag(written) != nil && len(words) == 1 && !valued:
+		return fmt.Errorf("%s is without its value", written)
+	case isFlag && l.flag(written) != nil:
+		return err
+	case isFlag:
+		return l.unknownFlag(node, written)
+	case node.Leaf():
+		return errors.New("unexpected argument " + show.Name(word))
+	}
+	text := "there is no command " + strings.TrimPrefix(node.Path()+" "+show.Name(word), " ")
+	var known []string
+	for _, c := range node.Children {
+		if !c.Hidden {
+			known = append(known, c.Name)
+		}
+	}
+	if near := nearest.Word(word, known); near != "" {
 		text += ", did you mean " + near + "?"
 	}
 	return errors.New(text)
 }
 
-// names is a flag with an optional value: the next word after TOOL if it is neither a flag nor
-// an argument, or what follows `=`.
+func (l *line) unknownFlag(node *kong.Node, written string) error {
+	text := "unknown flag " + show.Name(written)
+	if c, ok := node.Target.Addr().Interface().(interface{ instead(flag string) string }); ok && c.instead(written) != "" {
+		return errors.New(text + "\n" + c.instead(written))
+	}
+	var known []string
+	for _, f := range l.ctx.Flags() {
+		known = append(known, "--"+f.Name)
+	}
+	near := nearest.Word(written, known)
+	if near == "" || !strings.HasPrefix(written, "--") || written == "--no-"+near[len("--"):] { // the opposite
+		return errors.New(text)
+	}
+	return errors.New(text + ", did you mean " + near + "?")
+}
+
+// names is a flag with an optional value.
 type names struct {
 	All  bool
 	List []string
@@ -250,7 +329,54 @@ type names struct {
 
 func (n names) given() bool { return n.All || len(n.List) > 0 }
 
-// isName reports whether next, after these words, is the value of --no-mount, not an argument.
-func isName(words []string, next string) bool {
-	return len(words) > 0 && next != "" && !strings.HasPrefix(next, "-") && !strings.HasPrefix(next, "{") && !strings.Contains(next, "=")
+// noMountMapper reads --no-mount [NAME]. NAME is what follows `=`, or the next word if TOOL was there before and the
+// word is neither a flag nor an argument of TOOL.
+type noMountMapper struct{ tool *kong.Positional }
+
+// Decode implements kong.Mapper.
+func (m *noMountMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
+	n := target.Addr().Interface().(*names)
+	next := ctx.Scan.Peek()
+	word := next.String()
+	isName := m.tool.Active && next.IsValue() && word != "" && !strings.ContainsAny(word[:1], "-{") && !strings.Contains(word, "=")
+	if next.Type == kong.FlagValueToken || isName {
+		n.List = append(n.List, ctx.Scan.Pop().String())
+	} else {
+		n.All = true
+	}
+	return nil
+}
+
+// writeHelp writes the help of the last command of a line; kong lays it out.
+func writeHelp(o kong.HelpOptions, ctx *kong.Context) error {
+	node := ctx.Selected()
+	if node == nil {
+		node = ctx.Model.Node
+	}
+	node.Positional = slices.Compact(node.Positional) // see repeatable
+	usage := "Usage: " + node.FullPath()
+	words := ""
+	for _, p := range node.Positional {
+		words += " " + p.Summary()
+	}
+	switch {
+	case node.DefaultCmd != nil:
+		usage += " [<command>] [flags]"
+	case !node.Leaf():
+		usage += " <command> [flags]"
+	case len(node.Positional) > 0 && node.Positional[0].Passthrough: // flags after it are the program's
+		usage += " [flags] [--]" + words
+	default:
+		usage += words + " [flags]"
+	}
+	node.Children = slices.DeleteFunc(node.Children, func(c *kong.Node) bool { return c.Hidden })
+	for _, c := range node.Children {
+		if c.Group == nil { // else it is listed under the heading of its parent
+			c.Group = &kong.Group{Key: "Commands:", Title: "Commands:"}
+		}
+	}
+	if _, err := fmt.Fprintln(ctx.Stdout, usage); err != nil {
+		return err
+	}
+	return kong.DefaultHelpPrinter(o, ctx)
 }

@@ -16,15 +16,10 @@ import (
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/host/internal/trust"
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/cmdline"
 )
 
 type mountCmd struct {
-	Specs []string
-}
-
-func (c *mountCmd) form(f *cmdline.Form) {
-	f.Rest(&c.Specs, "spec", "[TOOL:]NAME=PATH[:ro|:rw]")
+	Specs []string `arg:"" name:"spec" help:"[TOOL:]NAME=PATH[:ro|:rw]"`
 }
 
 func (mountCmd) Help() string {
@@ -34,9 +29,9 @@ needs a TOOL. All or nothing.
 
 Examples:
 
-  jphost mount fs_read_file:fork=~/code/fork
-  jphost mount fs_modify_file:fork=~/code/fork:rw
-  jphost mount a=/srv/a b=/srv/b`
+    jphost mount fs_read_file:fork=~/code/fork
+    jphost mount fs_modify_file:fork=~/code/fork:rw
+    jphost mount a=/srv/a b=/srv/b`
 }
 
 // Run implements the command.
@@ -75,11 +70,7 @@ func (a *app) inGit() bool {
 }
 
 type unmountCmd struct {
-	Names []string
-}
-
-func (c *unmountCmd) form(f *cmdline.Form) {
-	f.Rest(&c.Names, "name", "The mounts, relative to the working directory; without any: all.").Optional = true
+	Names []string `arg:"" name:"name" optional:"" help:"The mounts, relative to the working directory; without any: all."`
 }
 
 func (unmountCmd) Help() string {
@@ -89,8 +80,8 @@ changes of the files do not reach that tool in this conversation.
 
 Examples:
 
-  jphost unmount fork
-  jphost unmount`
+    jphost unmount fork
+    jphost unmount`
 }
 
 // Run implements the command.

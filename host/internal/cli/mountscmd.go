@@ -9,16 +9,11 @@ import (
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/mount"
 	"github.com/jptools/jptools/host/internal/show"
-	"github.com/jptools/jptools/jptool/cmdline"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
 type mountsCmd struct {
-	Names bool
-}
-
-func (c *mountsCmd) form(f *cmdline.Form) {
-	f.Switch(&c.Names, "names", "Only their names, one a line, for scripts.")
+	Names bool `help:"Only their names, one a line, for scripts."`
 }
 
 func (mountsCmd) Help() string {

@@ -18,30 +18,19 @@ import (
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/host/internal/trust"
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/cmdline"
 	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // fromFile are the flags that stand in for a tool.
 type fromFile struct {
-	File string
-	Root string
-}
-
-func (c *fromFile) form(f *cmdline.Form) {
-	f.Text(&c.File, "policy", "FILE", "Take the policy from a JSON file (an access object, or a Context with one; - is standard input) instead of a tool.")
-	f.Text(&c.Root, "root", "DIR", "The workspace that the policy of FILE is for. Default: that of its Context, else the current one.")
+	File string `name:"policy" placeholder:"FILE" help:"Take the policy from a JSON file (an access object, or a Context with one; - is standard input) instead of a tool."`
+	Root string `placeholder:"DIR" help:"The workspace that the policy of FILE is for. Default: that of its Context, else the current one."`
 }
 
 type policyCmd struct {
-	Tool string
+	Tool string `arg:"" optional:"" help:"The tool."`
 	fromFile
-}
-
-func (c *policyCmd) form(f *cmdline.Form) {
-	f.Word(&c.Tool, "tool", "The tool.").Optional = true
-	c.fromFile.form(f)
 }
 
 func (policyCmd) Help() string {
@@ -50,9 +39,9 @@ shown as it is declared, and as the operating system would hold it now.
 
 Examples:
 
-  jphost policy fs_modify_file
-  jphost policy fs_modify_file --json
-  jphost policy --policy access.json --root .`
+    jphost policy fs_modify_file
+    jphost policy fs_modify_file --json
+    jphost policy --policy access.json --root .`
 }
 
 // Run implements the command.

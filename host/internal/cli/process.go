@@ -16,9 +16,8 @@ import (
 )
 
 // Process is [Run] as all that a process does, with the context that it needs for that; args begin with
-// the program. What other processes do meanwhile is begun first.
+// the program. The command line is read first: everything before the command itself depends on what it says.
 func Process(environ []string, stdin io.Reader, stdout, stderr io.Writer, args []string) error {
-	roomy(false, 0)
 	if _, most := nofile.Limit(); most > 0 && most < fewestFiles { // the Go runtime would end in a crash
 		err := exit.Errorf(exit.Host, "no more than %d files can be open here, and jphost needs %d at least\nraise the limit: ulimit -n 256", most, fewestFiles)
 		newOutput(environ, stdout, stderr).failure(err)
@@ -32,29 +31,14 @@ func Process(environ []string, stdin io.Reader, stdout, stderr io.Writer, args [
 		// It is not stopped: the process ends after this, and for each signal that takes as long again.
 		ctx, _ = signal.NotifyContext(ctx, ends...)
 	}
-	return runLine(ctx, l, wrong, launcher, environ, stdin, stdout, stderr, args[1:])
+	return l.start(ctx, wrong, launcher, environ, stdin, stdout, stderr, args[1:])
 }
 
 // fewestFiles is the least limit of open files with which a call without namespaces starts.
 const fewestFiles = 16
 
-// roomy has the stack grown at once, while there is next to nothing on it to be moved. In small
-// steps it would be moved four times on the way into a command, which takes longer than to parse it.
-//
-//go:noinline
-func roomy(touch bool, at int) (b byte) {
-	if touch {
-		var frame [14 << 10]byte
-		for i := range frame {
-			frame[i] = b
-		}
-		b = frame[at]
-	}
-	return b
-}
-
-// passesSignals reports whether a command line leaves it to another program what signals mean: its
-// context need not end with them. To wait for signals twice would cost a tenth of the whole start.
+// passesSignals reports whether the command leaves it to another program what signals mean: then they do not end
+// the context.
 func (l *line) passesSignals() bool {
 	_, is := l.run.(*sandboxExecCmd)
 	return is

@@ -18,45 +18,33 @@ import (
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
-	"github.com/jptools/jptools/jptool/cmdline"
 	"github.com/jptools/jptools/sandbox/fit"
 	"github.com/jptools/jptools/sandbox/observe"
 )
 
 type runCmd struct {
-	Tool           string
-	Args           []string
-	Mount          []string
-	NoMount        names
-	Answer         []string
-	AllowSensitive bool
-	ExplainDenials bool
-	Preview        bool
-	DryRun         bool
-}
+	Tool string   `arg:"" help:"The tool; see: jphost tools."`
+	Args []string `arg:"" name:"argument" optional:"" help:"KEY=TEXT, KEY:=JSON, one JSON object, or - to read one from standard input."`
 
-func (c *runCmd) form(f *cmdline.Form) {
-	f.Word(&c.Tool, "tool", "The tool; see: jphost tools.")
-	f.Rest(&c.Args, "argument", "KEY=TEXT, KEY:=JSON, one JSON object, or - to read one from standard input.").Optional = true
-	f.List(&c.Mount, "mount", "SPEC", "Mount first: [TOOL:]NAME=PATH[:ro|:rw]; see: jphost mount --help.")
-	f.Maybe(&c.NoMount.List, &c.NoMount.All, "no-mount", "NAME", "Unmount NAME first, or everything.").Takes = isName
-	f.List(&c.Answer, "answer", "ID=VALUE", "Answer the tool's question ID.")
-	f.Switch(&c.AllowSensitive, "allow-sensitive", "Let the tool reach places of secrets in this call, without asking.")
-	f.Switch(&c.ExplainDenials, "explain-denials", "Say what the sandbox refused, and what would allow it. Slows the tool down.")
-	f.Switch(&c.Preview, "preview", "Let the tool say what it would do (action format_arguments). A program that does not know previews would run.")
-	f.Switch(&c.DryRun, "dry-run", "Start nothing; show the call, its policy and what would be asked.")
+	Mount          []string `sep:"none" placeholder:"SPEC" help:"Mount first: [TOOL:]NAME=PATH[:ro|:rw]; see: jphost mount --help."`
+	NoMount        names    `placeholder:"[NAME]" help:"Unmount NAME first, or everything."`
+	Answer         []string `sep:"none" placeholder:"ID=VALUE" help:"Answer the tool's question ID."`
+	AllowSensitive bool     `help:"Let the tool reach places of secrets in this call, without asking."`
+	ExplainDenials bool     `help:"Say what the sandbox refused, and what would allow it. Slows the tool down."`
+	Preview        bool     `help:"Let the tool say what it would do (action format_arguments). A program that does not know previews would run."`
+	DryRun         bool     `help:"Start nothing; show the call, its policy and what would be asked."`
 }
 
 func (runCmd) Help() string {
 	return `Examples:
 
-  jphost run fs_read_file path=README.md start_line=10 end_line=20
-  jphost run fs_grep_files pattern='func \w+' paths=src paths=lib
-  jphost run fs_modify_file '{"path":"a.go","patterns":[{"old":"x","new":"y"}]}'
-  jphost run fs_modify_file path=a.go patterns:='[{"old":"x","new":"y"}]' \
-      --answer apply_changes=true
-  jphost run fs_list_files --mount fs_list_files:fork=~/code/fork
-  echo '{"path":"README.md"}' | jphost run fs_read_file - --format json
+    jphost run fs_read_file path=README.md start_line=10 end_line=20
+    jphost run fs_grep_files pattern='func \w+' paths=src paths=lib
+    jphost run fs_move_file '{"source":"a.go","destination":"b.go"}'
+    jphost run fs_modify_file path=a.go patterns:='[{"old":"x","new":"y"}]' \
+        --answer apply_changes=true
+    jphost run fs_list_files --mount fs_list_files:fork=~/code/fork
+    echo '{"path":"README.md"}' | jphost run fs_read_file - --format json
 
 Exit status: 0 success; 1 the tool failed, or the call was not allowed; 2 the arguments or the configuration
 cannot be used; 3 the host failed; 130 interrupted.`

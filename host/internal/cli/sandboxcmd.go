@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,7 +17,6 @@ import (
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/cmdline"
 	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/sandbox/baseline"
 	"github.com/jptools/jptools/sandbox/fit"
@@ -24,37 +24,32 @@ import (
 
 // grants are the flags that say what a program may do.
 type grants struct {
-	RO    []string
-	RW    []string
-	Grant []string
-	Env   []string
-	Net   bool
-	Limit []string
+	RO    []string `sep:"none" placeholder:"PATH" help:"Read and execute PATH and all below it."`
+	RW    []string `sep:"none" placeholder:"PATH" help:"Read, write and execute PATH and all below it; of a file, neither create nor delete it where its directory may not be written."`
+	Grant []string `sep:"none" placeholder:"path=PATH,..." help:"Exactly these capabilities: path=PATH,read,create,update,delete,execute (or write). None withholds PATH; where nothing else is granted, the rest stays as without grants."`
+	Env   []string `sep:"none" placeholder:"NAME" help:"Hand down a variable, or with NAME* all that begin so."`
+	Net   bool     `help:"Allow connections to any host at the ports of HTTP, HTTPS and FTP (80, 443, 21). Other ports need --policy."`
+	Limit []string `sep:"none" placeholder:"KEY=VALUE" help:"memory=512MiB, processes=100, cpu_seconds=10, file_size=1GiB."`
 
-	Policy   string
-	Root     string
-	Tier     string
-	Required bool
+	Policy   string `placeholder:"FILE" help:"Take the policy from a JSON file (an access object, or a Context with one; - is standard input)."`
+	Root     string `placeholder:"DIR" help:"The workspace: paths of a policy are relative to it. Default: that of -C, else the working directory."`
+	Tier     string `enum:"auto,landlock,namespace" default:"auto" placeholder:"auto|landlock|namespace" help:"Force a way of enforcing: landlock or namespace."`
+	Required bool   `help:"Refuse what cannot be enforced exactly, as sandbox.mode = \"required\" does."`
 
 	at string // the directory of -C, or nothing
 }
 
-func (c *grants) form(f *cmdline.Form) {
-	f.List(&c.RO, "ro", "PATH", "Read and execute PATH and all below it.")
-	f.List(&c.RW, "rw", "PATH", "Read, write and execute PATH and all below it; of a file, neither create nor delete it where its directory may not be written.")
-	f.List(&c.Grant, "grant", "path=PATH,…", "Exactly these capabilities: path=PATH,read,create,update,delete,execute (or write). None withholds PATH; where nothing else is granted, the rest stays as without grants.")
-	f.List(&c.Env, "env", "NAME", "Hand down a variable, or with NAME* all that begin so.")
-	f.Switch(&c.Net, "net", "Allow connections to any host at the ports of HTTP, HTTPS and FTP (80, 443, 21). Other ports need --policy.")
-	f.List(&c.Limit, "limit", "KEY=VALUE", "memory=512MiB, processes=100, cpu_seconds=10, file_size=1GiB.")
-	f.Text(&c.Policy, "policy", "FILE", "Take the policy from a JSON file (an access object, or a Context with one; - is standard input).")
-	f.Text(&c.Root, "root", "DIR", "The workspace: paths of a policy are relative to it. Default: that of -C, else the working directory.")
-	const (
-		withhold = "to withhold a path, name it without capabilities: --grant path=PATH"
-		reading  = "to grant reading only, name what may be read: --ro PATH"
-	)
-	f.Instead = map[string]string{"--deny": withhold, "--hide": withhold, "--no-grant": withhold, "--readonly": reading, "--read-only": reading, "--network": "to allow a network: --net"}
-	f.OneOf(&c.Tier, "tier", "Force a way of enforcing: landlock or namespace.", "auto", "landlock", "namespace")
-	f.Switch(&c.Required, "required", `Refuse what cannot be held exactly, as sandbox.mode = "required" does.`)
+// instead says for flags that people expect here and that do not exist what to write.
+func (*grants) instead(flag string) string {
+	switch flag {
+	case "--deny", "--hide", "--no-grant":
+		return "to withhold a path, name it without capabilities: --grant path=PATH"
+	case "--readonly", "--read-only":
+		return "to grant reading only, name what may be read: --ro PATH"
+	case "--network":
+		return "to allow a network: --net"
+	}
+	return ""
 }
 
 // given is what the flags say, put together.
@@ -133,30 +128,17 @@ func (g *grants) compile(a *app) (*given, error) {
 	return out, unmoved(out.root, out.declared.Root)
 }
 
-// housed is a with the home directory of the user where HOME says none, or names no absolute path: what lies
-// there is to be protected from the program all the same.
+// housed is a with the home directory of the user database if HOME names no absolute path: what lies there must be
+// protected from the program all the same.
 func (a *app) housed() *app {
 	if filepath.IsAbs(a.getenv("HOME")) {
 		return a
 	}
-	list, err := os.ReadFile("/etc/passwd")
-	home := homeIn(string(list), os.Getuid())
-	if err != nil || home == "" {
-		return a // one that has none
+	u, err := user.LookupId(strconv.Itoa(os.Getuid()))
+	if err != nil || u.HomeDir == "" {
+		return a // a user without a home directory
 	}
-	return &app{environ: append(slices.Clip(a.environ), "HOME="+home)}
-}
-
-// homeIn is the home directory of a user in a list as /etc/passwd is. Package os/user would ask more widely, but
-// links the C library for it where there is a compiler, and every start would pay for that.
-func homeIn(list string, uid int) string {
-	for line := range strings.Lines(list) {
-		// name:password:uid:gid:comment:home:shell
-		if f := strings.Split(strings.TrimSuffix(line, "\n"), ":"); len(f) == 7 && f[2] == strconv.Itoa(uid) {
-			return f[5]
-		}
-	}
-	return ""
+	return &app{environ: append(slices.Clip(a.environ), "HOME="+u.HomeDir)}
 }
 
 // fromFile reads --policy.

@@ -42,15 +42,6 @@ func TestGrantsWithoutHOME(t *testing.T) {
 	}
 }
 
-func TestHomeIn(t *testing.T) {
-	const list = "root:x:0:0:root:/root:/bin/sh\nbroken:x:7\n+::::::\nann:x:7:7:Ann,,,:/home/ann:/bin/sh\nben:x:8:7::/home/ben:"
-	for uid, want := range map[int]string{0: "/root", 7: "/home/ann", 8: "/home/ben", 9: ""} {
-		if got := homeIn(list, uid); got != want {
-			t.Errorf("%d: got %q, want %q", uid, got, want)
-		}
-	}
-}
-
 // A HOME that no configuration is looked for in says nothing of where the user's own lies.
 func TestHomeThatIsNoAbsolutePath(t *testing.T) {
 	want := (&app{}).housed().getenv("HOME")

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/jptools/jptools/host/internal/call"
 	"github.com/jptools/jptools/host/internal/enclose"
@@ -16,18 +17,17 @@ import (
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/cmdline"
 	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/sandbox/fit"
 	"github.com/jptools/jptools/sandbox/observe"
 )
 
 type sandboxExecCmd struct {
+	Command []string `arg:"" passthrough:"partial" help:"The program and its arguments."`
 	grants
-	Report         string
-	Quiet          bool
-	ExplainDenials bool
-	Command        []string
+	Report         string `placeholder:"FILE" help:"Write what was enforced, and what could not be, as JSON to FILE."`
+	Quiet          bool   `short:"q" help:"Say nothing of what cannot be enforced; with --report, nor of what was refused."`
+	ExplainDenials bool   `help:"Say what was refused, and what would allow it. Slows the program down."`
 
 	dashed  bool     // -- came before the program
 	file    *os.File // of Report
@@ -36,13 +36,15 @@ type sandboxExecCmd struct {
 	seen    *enclose.Observed
 }
 
-func (c *sandboxExecCmd) form(f *cmdline.Form) {
-	f.Rest(&c.Command, "command", "The program and its arguments.")
-	f.Others, f.Dashed = func(words []string) bool { return len(words) > 0 }, &c.dashed
-	c.grants.form(f)
-	f.Text(&c.Report, "report", "FILE", "Write what was held, and what could not be, as JSON to FILE.")
-	f.Switch(&c.Quiet, "quiet", "Say nothing of what cannot be held; with --report, nor of what was refused.").Short = "q"
-	f.Switch(&c.ExplainDenials, "explain-denials", "Say what was refused, and what would allow it. Slows the program down.")
+// AfterApply takes the -- before the program away, which kong leaves there.
+func (c *sandboxExecCmd) AfterApply() error {
+	if c.Command[0] == "--" {
+		c.dashed, c.Command = true, c.Command[1:]
+	}
+	if len(c.Command) == 0 {
+		return errors.New("<command> ... is missing")
+	}
+	return nil
 }
 
 func (sandboxExecCmd) Help() string {
@@ -56,13 +58,13 @@ paths are relative to it. Flags come before the program: what follows it is the 
 
 Examples:
 
-  jphost sandbox exec -- python3 -m unittest
-  jphost sandbox exec --ro . --rw build/ -- make
-  jphost sandbox exec --rw . --ro "$(go env GOROOT)" --rw "$(go env GOCACHE)" \
-      --env 'GO*' -- go test ./...
-  jphost sandbox exec --grant path=.env -- sh -c 'cat .env'
-  jphost sandbox exec --policy access.json --tier namespace -- ./script.sh
-  jphost sandbox exec --explain-denials --ro . -- make test
+    jphost sandbox exec -- python3 -m unittest
+    jphost sandbox exec --ro . --rw build/ -- make
+    jphost sandbox exec --rw . --ro "$(go env GOROOT)" \
+        --rw "$(go env GOCACHE)" --env 'GO*' -- go test ./...
+    jphost sandbox exec --grant path=.env -- sh -c 'cat .env'
+    jphost sandbox exec --policy access.json --tier namespace -- ./script.sh
+    jphost sandbox exec --explain-denials --ro . -- make test
 
 Exit status: the program's (128 + N if signal N ended it); 126 or 127 if it could not be started; 1 if it
 was refused, or something is not as it was that rules withhold; 2 for a wrong command line.`
@@ -116,16 +118,16 @@ func notStarted(program string, err error) error {
 	return &exit.Error{Code: 127, Err: fmt.Errorf("%s: %w", show.Visible(program), err)}
 }
 
-// swallowed is a flag of this command among the arguments of the program, where nobody has said by -- that it is
-// the program's, or nothing.
+// swallowed is a flag of this command among the arguments of the program, which nobody marked as the program's by a
+// -- before it; "" if there is none.
 func (c *sandboxExecCmd) swallowed() string {
 	if c.dashed {
 		return ""
 	}
-	f := formOf(&sandboxExecCmd{}, &globals{})
-	for _, word := range c.Command[min(1, len(c.Command)):] {
+	l, _ := read([]string{"sandbox", "exec", "--help"}) // a line that knows the flags
+	for _, word := range c.Command[1:] {
 		name, _, _ := strings.Cut(word, "=")
-		if slices.ContainsFunc(f.Flags, func(flag *cmdline.Flag) bool { return name == "--"+flag.Name }) {
+		if f := l.flag(name); f != nil && name == "--"+f.Name && !f.Hidden && f.Name != "help" {
 			return name
 		}
 	}
@@ -153,18 +155,22 @@ func (a *app) warnOf(d *policy.Declared) {
 }
 
 type sandboxPlanCmd struct {
-	Tool    string
-	Command []string
+	Tool    string   `arg:"" optional:"" help:"The tool; after -- or with flags that grant, the program."`
+	Command []string `arg:"" optional:"" help:"The arguments of the program."`
 	grants
 	// program: Tool is one, whatever flags there are.
 	program bool
 }
 
-func (c *sandboxPlanCmd) form(f *cmdline.Form) {
-	f.Word(&c.Tool, "tool", "The tool; after -- or with flags that grant, the program.").Optional = true
-	f.Rest(&c.Command, "command", "The arguments of the program.").Optional = true
-	c.grants.form(f)
-	f.Dashed = &c.program
+// AfterApply sees whether -- came before the first word.
+func (c *sandboxPlanCmd) AfterApply(ctx *kong.Context) error {
+	for _, p := range ctx.Path {
+		if p.Positional != nil && p.Positional.Name == "tool" {
+			at := len(ctx.Args) - len(p.Remainder()) - 1
+			c.program = ctx.Args[at-1] == "--"
+		}
+	}
+	return nil
 }
 
 func (sandboxPlanCmd) Help() string {
@@ -172,11 +178,11 @@ func (sandboxPlanCmd) Help() string {
 
 Examples:
 
-  jphost sandbox plan fs_modify_file
-  jphost sandbox plan fs_modify_file --json
-  jphost sandbox plan -- make
-  jphost sandbox plan --ro . --rw build/ -- make
-  jphost sandbox plan --policy access.json --root . --json`
+    jphost sandbox plan fs_modify_file
+    jphost sandbox plan fs_modify_file --json
+    jphost sandbox plan -- make
+    jphost sandbox plan --ro . --rw build/ -- make
+    jphost sandbox plan --policy access.json --root . --json`
 }
 
 // Run implements the command.

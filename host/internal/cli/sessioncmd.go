@@ -7,10 +7,9 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
-	"github.com/jptools/jptools/jptool/cmdline"
 )
 
-type sessionListCmd struct{ bare }
+type sessionListCmd struct{}
 
 func (sessionListCmd) Help() string {
 	return `An answer with a capital Y or N holds in this workspace for the rest of the session (the terminal session, or
@@ -61,18 +60,14 @@ func (c *sessionListCmd) Run(a *app) error {
 }
 
 type sessionForgetCmd struct {
-	Tool string
-}
-
-func (c *sessionForgetCmd) form(f *cmdline.Form) {
-	f.Word(&c.Tool, "tool", "Only the answers for this tool.").Optional = true
+	Tool string `arg:"" optional:"" help:"Only the answers for this tool."`
 }
 
 func (sessionForgetCmd) Help() string {
 	return `Examples:
 
-  jphost session forget
-  jphost session forget fs_create_file`
+    jphost session forget
+    jphost session forget fs_create_file`
 }
 
 // Run implements the command.

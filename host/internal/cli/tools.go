@@ -9,25 +9,19 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/schema"
 	"github.com/jptools/jptools/host/internal/show"
-	"github.com/jptools/jptools/jptool/cmdline"
 )
 
 type toolsCmd struct {
-	Tool  string
-	Names bool
-}
-
-func (c *toolsCmd) form(f *cmdline.Form) {
-	f.Word(&c.Tool, "tool", "Describe this one.").Optional = true
-	f.Switch(&c.Names, "names", "Only the names of those that can be run, or of the arguments of TOOL, one a line, for scripts.")
+	Tool  string `arg:"" optional:"" help:"Describe this one."`
+	Names bool   `help:"Only the names of those that can be run, or of the arguments of TOOL, one a line, for scripts."`
 }
 
 func (toolsCmd) Help() string {
 	return `Examples:
 
-  jphost tools
-  jphost tools fs_grep_files
-  jphost tools --json
+    jphost tools
+    jphost tools fs_grep_files
+    jphost tools --json
 
 What a tool may access is shown as it holds here and now; where that is less than was declared, both are
 shown. All of it, with defaults: jphost policy TOOL.`

@@ -11,10 +11,9 @@ import (
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/host/internal/trust"
-	"github.com/jptools/jptools/jptool/cmdline"
 )
 
-type trustShowCmd struct{ bare }
+type trustShowCmd struct{}
 
 func (trustShowCmd) Help() string {
 	return `The files of a repository (.jp/config.toml, .jp.toml) may restrict tools as they like. What they widen (grants, programs, run modes,
@@ -104,21 +103,16 @@ func (a *app) printTrust(s *trustState) {
 }
 
 type trustAcceptCmd struct {
-	Yes    bool
-	Digest string
-}
-
-func (c *trustAcceptCmd) form(f *cmdline.Form) {
-	f.Switch(&c.Yes, "yes", "Ask nothing.")
-	f.Text(&c.Digest, "digest", "DIGEST", "Accept only settings with this digest (jphost trust show --json); then nothing is asked. Calls that are held back stay so without --yes.")
+	Yes    bool   `help:"Ask nothing."`
+	Digest string `placeholder:"DIGEST" help:"Accept only settings with this digest (jphost trust show --json); then nothing is asked. Calls that are held back stay so without --yes."`
 }
 
 func (trustAcceptCmd) Help() string {
 	return `Shows the settings and asks. Without a terminal, say what you looked at:
 
-  jphost trust accept
-  jphost trust accept --digest sha256:…
-  jphost trust accept --digest sha256:… --yes     and release what is held back`
+    jphost trust accept
+    jphost trust accept --digest sha256:…
+    jphost trust accept --digest sha256:… --yes   # and release what is held`
 }
 
 // Run implements the command.
@@ -206,7 +200,7 @@ func (a *app) acceptQuestion(s *trustState, held bool) error {
 	return nil
 }
 
-type trustRevokeCmd struct{ bare }
+type trustRevokeCmd struct{}
 
 // Run implements the command.
 func (c *trustRevokeCmd) Run(a *app) error {

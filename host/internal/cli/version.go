@@ -6,7 +6,7 @@ import (
 	"github.com/jptools/jptools/jptool/version"
 )
 
-type versionCmd struct{ bare }
+type versionCmd struct{}
 
 // Run implements the command.
 func (c *versionCmd) Run(a *app) error {
