@@ -43,46 +43,39 @@ func (c *approvalsListCmd) Run(a *app) error {
 	if err != nil {
 		return exit.With(exit.Host, err)
 	}
-	list := []approved{}
+	var rows []approved
 	for _, m := range mounts {
 		row := approved{RulePath: m.RulePath, CanonicalTarget: m.Target, Unknown: m.Unknown}
 		if !m.ApprovedAt.IsZero() {
 			row.ApprovedAt = m.ApprovedAt.Format(time.RFC3339)
 		}
-		list = append(list, row)
+		rows = append(rows, row)
 	}
-	approvals := len(list)
+	if len(rows) == 0 && !a.out.json {
+		a.out.note("nothing is approved in this workspace")
+	}
 	external, err := a.external()
 	if err != nil {
-		a.out.warn(fmt.Sprintf("what rules name cannot be told: %v", err))
+		a.out.warn(fmt.Sprintf("the external paths that rules name are not known: %v", err))
 	}
 	for _, m := range external {
 		if m.State == "unapproved" || m.State == "retargeted" || m.State == "broken" {
-			list = append(list, approved{RulePath: m.Path, CanonicalTarget: m.Target, State: m.State})
+			rows = append(rows, approved{RulePath: m.Path, CanonicalTarget: m.Target, State: m.State})
 		}
 	}
-	if a.out.json {
-		return a.out.value(list)
-	}
-	if approvals == 0 {
-		a.out.note("nothing is approved in this workspace")
-	}
-	for _, m := range list {
+	return list(a.out, rows, "", func(m approved) {
 		note := m.ApprovedAt
-		if len(m.Unknown) > 0 {
+		switch {
+		case m.State == "broken":
+			a.out.printf("%s leads nowhere\n", show.Visible(m.RulePath))
+			return
+		case m.State != "":
+			note = m.State + "; approve it with: jphost approvals approve " + show.Word(m.RulePath)
+		case len(m.Unknown) > 0:
 			note = "approves nothing: it has keys that this version does not know"
 		}
-		switch m.State {
-		case "":
-		case "broken":
-			a.out.printf("%s leads nowhere\n", show.Visible(m.RulePath))
-			continue
-		default:
-			note = m.State + "; approve it with: jphost approvals approve " + show.Word(m.RulePath)
-		}
 		a.out.printf("%s → %s  %s\n", show.Visible(m.RulePath), show.Visible(m.CanonicalTarget), note)
-	}
-	return nil
+	})
 }
 
 type approvalsApproveCmd struct {
@@ -201,18 +194,14 @@ func (c *approvalsRevokeCmd) Run(a *app) error {
 	if err != nil {
 		return exit.With(exit.Host, err)
 	}
-	list := []approved{}
-	for _, m := range removed {
-		list = append(list, approved{RulePath: m.RulePath, CanonicalTarget: m.Target})
-	}
-	if len(list) == 0 {
+	if len(removed) == 0 {
 		return exit.Errorf(exit.Usage, "none of these is approved\nsee: jphost approvals list")
 	}
-	if a.out.json {
-		return a.out.value(list)
+	var rows []approved
+	for _, m := range removed {
+		rows = append(rows, approved{RulePath: m.RulePath, CanonicalTarget: m.Target})
 	}
-	for _, m := range list {
+	return list(a.out, rows, "", func(m approved) {
 		a.out.printf("revoked %s → %s\n", show.Visible(m.RulePath), show.Visible(m.CanonicalTarget))
-	}
-	return nil
+	})
 }

@@ -99,7 +99,10 @@ func (a *app) complete(raw []string) (kind string, list []string) {
 	}
 	switch {
 	case flag != nil && valued && flag.Enum != "":
-		return "words", flag.EnumSlice()
+		for _, value := range flag.EnumSlice() {
+			list = append(list, value+"\t"+flag.Help)
+		}
+		return "words", list
 	case flag != nil && valued:
 		return "files", nil
 	case strings.HasPrefix(cur, "-") || node.Leaf() && len(node.Positional) == 0:

@@ -34,6 +34,7 @@ type setting struct {
 	Layer     string `json:"layer"`
 	Origin    string `json:"origin"`
 	Effective bool   `json:"effective"`
+	text      string // the value as TOML
 }
 
 type layer struct {
@@ -63,25 +64,21 @@ func (c *configShowCmd) Run(a *app) error {
 }
 
 func (c *configShowCmd) layers(a *app, cfg *config.Config) error {
-	list := []layer{}
+	var rows []layer
 	for _, l := range cfg.Layers() {
 		row := layer{l.Layer.String(), l.Source, l.State.String(), ""}
 		if !l.Skipper.IsZero() {
 			row.Skipper = l.Skipper.String()
 		}
-		list = append(list, row)
+		rows = append(rows, row)
 	}
-	if a.out.json {
-		return a.out.value(list)
-	}
-	for _, l := range list {
+	return list(a.out, rows, "", func(l layer) {
 		note := ""
 		if l.Skipper != "" {
 			note = " (by " + l.Skipper + ")"
 		}
 		a.out.printf("%-15s %-8s %s%s\n", l.Layer, l.State, show.Visible(l.Source), note)
-	}
-	return nil
+	})
 }
 
 func (c *configShowCmd) history(a *app, cfg *config.Config) error {
@@ -92,29 +89,18 @@ func (c *configShowCmd) history(a *app, cfg *config.Config) error {
 	if err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	list := []setting{}
+	var rows []setting
 	for _, s := range found {
-		list = append(list, setting{s.Key, s.Value.Any(), s.Origin.Layer.String(), s.Origin.String(), s.Effective})
+		rows = append(rows, setting{s.Key, s.Value.Any(), s.Origin.Layer.String(), s.Origin.String(), s.Effective, s.Value.String()})
 	}
-	if len(list) == 0 {
+	if len(rows) == 0 {
 		if err := c.known(a, cfg); err != nil {
 			return err
 		}
 	}
-	if a.out.json {
-		return a.out.value(list)
-	}
-	if len(list) == 0 {
-		a.out.note("no layer sets " + show.Visible(c.Key))
-	}
-	for i, s := range list {
-		note := ""
-		if !s.Effective {
-			note = ", replaced"
-		}
-		a.out.printf("%s = %s  # %s %s%s\n", s.Key, found[i].Value, s.Layer, s.Origin, note)
-	}
-	return nil
+	return list(a.out, rows, "no layer sets "+show.Visible(c.Key), func(s setting) {
+		a.out.printf("%s = %s  # %s %s%s\n", s.Key, s.text, s.Layer, s.Origin, cond(s.Effective, "", ", replaced"))
+	})
 }
 
 // known is an error when the key is of a tool that there is not.

@@ -86,19 +86,19 @@ func (a *app) diagnosis(d *diagnosis) {
 		rows = append(rows, [2]string{c.Calls, strings.Join(filled(c.By, c.But), ": ")})
 	}
 	head("What enforces the rules of a call")
-	a.rows(rows)
+	a.out.table(rows)
 	rows = nil
 	for _, e := range d.Enforced {
 		rows = append(rows, [2]string{e.What, e.By})
 	}
 	head("What is enforced")
-	a.rows(rows)
+	a.out.table(rows)
 	rows = nil
 	for _, n := range d.NotEnforced {
 		rows = append(rows, [2]string{n.What, n.Why})
 	}
 	head("What is not enforced")
-	a.rows(rows)
+	a.out.table(rows)
 
 	if len(d.Changes) > 0 {
 		head("What to change")
@@ -113,17 +113,6 @@ func (a *app) diagnosis(d *diagnosis) {
 		a.out.printf("\nAll that jphost can enforce is available here.\n")
 	} else {
 		a.out.printf("\nNot all that jphost can enforce is available here. sandbox.mode = \"required\" refuses calls that cannot be enforced.\n")
-	}
-}
-
-// rows prints two columns.
-func (a *app) rows(rows [][2]string) {
-	width := 0
-	for _, r := range rows {
-		width = max(width, len(r[0]))
-	}
-	for _, r := range rows {
-		a.out.printf("  %-*s  %s\n", width, r[0], show.Line(r[1]))
 	}
 }
 

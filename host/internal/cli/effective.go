@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -22,8 +23,8 @@ import (
 	"github.com/jptools/jptools/sandbox/fit"
 )
 
-// effective answers for a tool as a call of it would be held: by the same steps as `run`, up to the
-// start. Nothing is asked and nothing is made.
+// effective is a tool as the operating system would confine it in a call. It takes the steps of `run` up to the start;
+// it asks nothing and makes nothing.
 type effective struct {
 	app      *app
 	tool     *config.Tool
@@ -31,12 +32,12 @@ type effective struct {
 	host     *call.Host
 	settings enclose.Settings
 	program  enclose.Program
-	// missing says why the program of the tool cannot be started: then another one stands in for it, as the
+	// missing says why the program of the tool cannot be started. This one then stands in for it, because the
 	// rules do not depend on it.
 	missing error
-	// off says why nothing is enforced by the operating system, "" where something is.
+	// off says why the operating system enforces nothing, "" if it does.
 	off string
-	// base is what holds for a call whose arguments name nothing.
+	// base is the call without arguments, once it was prepared.
 	base *enclose.Call
 }
 
@@ -55,12 +56,11 @@ func (a *app) effective(cfg *config.Config, t *config.Tool) (*effective, error) 
 }
 
 func (f *effective) look(cfg *config.Config) error {
-	a := f.app
-	p, err := a.open()
+	p, err := f.app.open()
 	if err != nil {
 		return err
 	}
-	if f.host, err = a.host(p, cfg, nil); err != nil {
+	if f.host, err = f.app.host(p, cfg, nil); err != nil {
 		return err
 	}
 	if cfg.Sandbox().Mode == "off" {
@@ -68,7 +68,7 @@ func (f *effective) look(cfg *config.Config) error {
 	} else if runtime.GOOS != "linux" {
 		f.off = "there is no sandbox for this system"
 	}
-	if f.settings, err = f.host.Enclosure(a.ctx, f.tool); err != nil {
+	if f.settings, err = f.host.Enclosure(f.app.ctx, f.tool); err != nil {
 		return err
 	}
 	f.settings.Dry, f.settings.Keep = true, call.Keeps(f.tool)
@@ -86,29 +86,35 @@ func (f *effective) look(cfg *config.Config) error {
 			return exit.With(exit.Usage, err)
 		}
 	}
-	f.program.Env, _ = launch.Environment(a.environ, env)
+	f.program.Env, _ = launch.Environment(f.app.environ, env)
 	return nil
 }
 
-// call is how a call with these texts among its arguments would be held; nil where nothing is enforced by the
-// operating system. A *fit.RefusedError comes with a call.
-func (f *effective) call(texts ...string) (*enclose.Call, error) {
-	if f.off != "" {
-		return nil, nil
-	}
-	if len(texts) == 0 && f.base != nil {
-		return f.base, nil
+// call prepares a call with these texts among its arguments. It is nil if the operating system enforces nothing; if
+// refused is not nil, the call would not be made, and is what would have been enforced.
+func (f *effective) call(texts ...string) (c *enclose.Call, refused *fit.RefusedError, err error) {
+	if f.off != "" || len(texts) == 0 && f.base != nil {
+		return f.base, nil, nil
 	}
 	s := f.settings
 	s.Arguments = texts
-	call, err := enclose.Prepare(f.app.ctx, f.declared, f.program, s)
-	if len(texts) == 0 && err == nil {
-		f.base = call
+	c, refused, err = prepared(f.app.ctx, f.declared, f.program, s)
+	if len(texts) == 0 && err == nil && refused == nil {
+		f.base = c
 	}
-	return call, err
+	return c, refused, err
 }
 
-// held is what holds of the policy for a call with these texts among its arguments.
+// prepared is [enclose.Prepare] with a refusal apart from other errors: then there is a call as well.
+func prepared(ctx context.Context, d *policy.Declared, p enclose.Program, s enclose.Settings) (c *enclose.Call, refused *fit.RefusedError, err error) {
+	c, err = enclose.Prepare(ctx, d, p, s)
+	if c != nil && errors.As(err, &refused) {
+		err = nil
+	}
+	return c, refused, err
+}
+
+// held is what remains of the policy for a call with these texts among its arguments.
 func (f *effective) held(texts ...string) (*policy.Held, error) {
 	if f.declared.Access == nil {
 		return &policy.Held{}, nil
@@ -120,12 +126,11 @@ func (f *effective) held(texts ...string) (*policy.Held, error) {
 		}
 		return &policy.Held{Made: enclose.Wire(f.declared, made.Made)}, nil
 	}
-	call, err := f.call(texts...)
-	refused := (*fit.RefusedError)(nil)
-	if err != nil && !(errors.As(err, &refused) && call != nil) {
+	c, refused, err := f.call(texts...)
+	if err != nil {
 		return nil, exit.With(exit.Host, err)
 	}
-	h := &policy.Held{Access: call.Access, Made: enclose.Wire(f.declared, call.Made), Less: less(call), Hidden: call.Plan.Hidden}
+	h := &policy.Held{Access: c.Access, Made: enclose.Wire(f.declared, c.Made), Less: less(c), Hidden: c.Plan.Hidden}
 	if refused != nil {
 		first := refused.Reasons[0]
 		h.Refused = fmt.Sprintf("no call is made: sandbox.mode is \"required\", and %s cannot be enforced (%s)", strings.TrimPrefix(first.Rule+": "+first.What, ": "), first.Why)
@@ -134,11 +139,11 @@ func (f *effective) held(texts ...string) (*policy.Held, error) {
 	return h, nil
 }
 
-// less says why rules grant less than they say.
-func less(call *enclose.Call) func(int) (string, string) {
+// less says why a rule grants less than it says, and what to do.
+func less(c *enclose.Call) func(rule int) (why, remedy string) {
 	return func(rule int) (string, string) {
-		for i := range call.Narrowed {
-			if n := &call.Narrowed[i]; n.Index == rule {
+		for i := range c.Narrowed {
+			if n := &c.Narrowed[i]; n.Index == rule {
 				return fmt.Sprintf("it became %s, because %s", n.Became, n.Why), n.Remedy
 			}
 		}
@@ -146,23 +151,19 @@ func less(call *enclose.Call) func(int) (string, string) {
 	}
 }
 
-// narrowed warns of rules that somebody wrote and that grant less than they say. A directory that is
-// missing is none of them for the seven tools: their calls name what they create, and so it is made. Nor is
-// what was said already: a rule on a path that is there by another name only.
-func (f *effective) narrowed(said []policy.Warning) (list []policy.Warning, err error) {
-	if f.off != "" || f.declared.Access == nil {
-		return nil, nil
-	}
-	call, err := f.call()
-	if refused := (*fit.RefusedError)(nil); err != nil && !(errors.As(err, &refused) && call != nil) {
+// narrowed warns of declared rules that grant less than they say. It leaves out what is in known already, and a
+// missing directory where the seven tools may create: their calls name what they create, and so it is made.
+func (f *effective) narrowed(known []policy.Warning) (list []policy.Warning, err error) {
+	c, _, err := f.call()
+	if err != nil || c == nil || f.declared.Access == nil {
 		return nil, err
 	}
-	for i := range call.Narrowed {
-		n := &call.Narrowed[i]
+	for i := range c.Narrowed {
+		n := &c.Narrowed[i]
 		if n.Index < 0 || n.Missing && f.tool.Command.Origin.Layer == config.LayerDefault && f.grants(n.Index, jptool.Create) {
 			continue
 		}
-		if n.Missing && slices.ContainsFunc(said, func(w policy.Warning) bool { return w.Origin == n.Origin }) {
+		if n.Missing && slices.ContainsFunc(known, func(w policy.Warning) bool { return w.Origin == n.Origin }) {
 			continue
 		}
 		list = append(list, policy.Warning{
@@ -178,7 +179,7 @@ func (f *effective) grants(rule int, caps jptool.Caps) bool {
 	return rule < len(f.declared.Access.FS) && f.declared.Access.FS[rule].Caps().Has(caps)
 }
 
-// explain answers a question about a path for a call with that path among its arguments.
+// explain answers a question about a path, for a call with that path among its arguments.
 func (f *effective) explain(capability, name string) (policy.Explanation, error) {
 	q := policy.Question{Capability: capability, Path: name}
 	if f.edits() && capability == "update" {
@@ -189,15 +190,13 @@ func (f *effective) explain(capability, name string) (policy.Explanation, error)
 		return policy.Explanation{}, err
 	}
 	e, err := f.declared.ExplainHeld(h, q)
-	if err != nil {
+	if err != nil || !e.Allowed {
 		return e, err
 	}
-	if e.Allowed {
-		for _, dir := range slices.Backward(h.Made) { // the innermost says enough
-			if _, in := wspath.Within(dir, e.Canonical); in {
-				e.Notes = append(e.Notes, fmt.Sprintf("%q is missing; it is made for a call with this path, and removed again if it is still empty then", dir))
-				break
-			}
+	for _, dir := range slices.Backward(h.Made) { // the innermost says enough
+		if _, in := wspath.Within(dir, e.Canonical); in {
+			e.Notes = append(e.Notes, fmt.Sprintf("%q is missing; it is made for a call with this path, and removed again if it is still empty then", dir))
+			break
 		}
 	}
 	return e, nil
@@ -209,7 +208,7 @@ func (f *effective) edits() bool {
 	return c.Origin.Layer == config.LayerDefault && path.Base(filepath.ToSlash(c.Program)) == "fs_modify_file"
 }
 
-// notStarted is said where a tool has a policy and no program.
+// notStarted says that the tool has a policy but no program that can be started, and why; else it is "".
 func (f *effective) notStarted() string {
 	if f.missing == nil {
 		return ""

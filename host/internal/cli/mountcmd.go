@@ -40,27 +40,22 @@ func (c *mountCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	type done struct {
+	type link struct {
 		Path   string `json:"path"`
 		Target string `json:"target"`
 		New    bool   `json:"new_link"`
 	}
-	list := []done{}
+	var links []link
 	for _, l := range plan.Links() {
-		list = append(list, done{l.Path.String(), l.Target, !l.Exists})
+		links = append(links, link{l.Path.String(), l.Target, !l.Exists})
 	}
-	if a.out.json {
-		return a.out.value(list)
-	}
-	for _, d := range list {
-		a.out.printf("%s → %s\n", show.Visible(d.Path), show.Visible(d.Target))
-	}
-	for _, d := range list {
-		if d.New && a.inGit() {
-			a.out.note(fmt.Sprintf("git shows the new link as untracked; to have it ignored: echo %s >> .git/info/exclude", show.Word("/"+d.Path)))
+	err = list(a.out, links, "", func(l link) { a.out.printf("%s → %s\n", show.Visible(l.Path), show.Visible(l.Target)) })
+	for _, l := range links {
+		if l.New && !a.out.json && a.inGit() {
+			a.out.note(fmt.Sprintf("git shows the new link as untracked; to have it ignored: echo %s >> .git/info/exclude", show.Word("/"+l.Path)))
 		}
 	}
-	return nil
+	return err
 }
 
 // inGit reports whether the workspace is the top of a git repository of its own.
@@ -87,31 +82,34 @@ Examples:
 // Run implements the command.
 func (c *unmountCmd) Run(a *app) error {
 	done, err := a.unmount("unmount", c.Names)
+	if err != nil && a.out.json {
+		return err
+	}
 	type removed struct {
 		Path     string   `json:"path"`
 		Unlinked bool     `json:"unlinked"`
 		Note     string   `json:"note,omitempty"`
 		Frozen   []string `json:"frozen,omitempty"`
 	}
-	list := []removed{}
+	var rows []removed
 	for _, d := range done {
-		list = append(list, removed(d))
+		rows = append(rows, removed(d))
 	}
-	if a.out.json && err == nil {
-		return a.out.value(list)
+	none := "there are no mounts"
+	if err != nil {
+		none = ""
 	}
-	for _, d := range list {
+	lost := list(a.out, rows, none, func(r removed) {
 		note := ""
-		if d.Note != "" {
-			note = " (" + d.Note + ")"
+		if r.Note != "" {
+			note = " (" + r.Note + ")"
 		}
-		a.out.printf("unmounted %s%s\n", show.Visible(d.Path), note)
+		a.out.printf("unmounted %s%s\n", show.Visible(r.Path), note)
+	})
+	if !a.out.json {
+		a.frozen(done)
 	}
-	a.frozen(done)
-	if len(list) == 0 && err == nil {
-		a.out.note("there are no mounts")
-	}
-	return err
+	return errors.Join(err, lost)
 }
 
 // frozen says which rules of files an unmount put out of force.

@@ -33,29 +33,22 @@ type mounted struct {
 
 // Run implements the command.
 func (c *mountsCmd) Run(a *app) error {
-	list, err := a.external()
+	mounts, err := a.external()
 	if err != nil {
 		return err
 	}
 	if c.Names {
 		names := []string{}
-		for _, m := range list {
+		for _, m := range mounts {
 			names = append(names, m.Path)
 		}
 		return a.names(names)
 	}
-	if a.out.json {
-		return a.out.value(list)
-	}
-	if len(list) == 0 {
-		a.out.note("there are no mounts\nmake one with: jphost mount TOOL:NAME=PATH")
-	}
-	for _, m := range list {
-		to := "nowhere"
+	return list(a.out, mounts, "there are no mounts\nmake one with: jphost mount TOOL:NAME=PATH", func(m mounted) {
+		to, state := "nowhere", m.State
 		if m.Target != "" {
 			to = show.Visible(m.Target)
 		}
-		state := m.State
 		if m.State == "retargeted" {
 			state += ", approved was " + show.Visible(m.Approved)
 		}
@@ -63,8 +56,7 @@ func (c *mountsCmd) Run(a *app) error {
 		for _, tool := range sortedKeys(m.Tools) {
 			a.out.printf("  %s: %s\n", show.Visible(tool), strings.Join(m.Tools[tool], ", "))
 		}
-	}
-	return nil
+	})
 }
 
 // external lists the external paths of all local tools.

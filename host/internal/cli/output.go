@@ -20,32 +20,31 @@ import (
 
 // What is printed where:
 //
-//   - standard output: results, and with --format json exactly one JSON value and nothing
-//     else, also when the command fails (see failed);
-//   - standard error: errors (`jphost: …`), warnings (`warning: …`) and what a tool says of its failure;
+//   - standard output: results. With --format json that is exactly one JSON value, even if the command fails (see failed);
+//   - standard error: errors (`jphost: …`), warnings (`warning: …`), notes, and what a failed tool printed there;
 //   - the terminal itself: questions, see package term.
 //
-// On a terminal everything is shown with its control characters and the like written out, whatever
-// its TERM; elsewhere it is passed on as it is. Colours: only on a terminal, without NO_COLOR.
+// A terminal never receives a character that it would act on: control characters and the like are written out,
+// whatever TERM says. Files and pipes receive every byte as it is. Only terminals get colours, and none if NO_COLOR is
+// set or TERM is dumb.
 type output struct {
-	w              *bufio.Writer
-	stdout, stderr io.Writer // as they were given
+	w              *bufio.Writer // to standard output
+	stdout, stderr io.Writer     // as [Run] got them
 	json           bool
-	// answered: a value was printed, which says all there is to say to a machine.
+	// answered: a JSON value was printed, so that a failure adds none.
 	answered bool
-	// terminal is set when standard output is one, errTerminal says that standard error is, colour
-	// that it has colours, and bold that terminals may have them.
-	terminal                  *screen
-	errTerminal, colour, bold bool
-	warned                    map[string]bool
-	// after is a note for when the failure has been told.
+	// terminal is standard output if it is a terminal, else nil.
+	terminal *screen
+	// errTerminal: standard error is a terminal. styled: terminals get colours and bold text.
+	errTerminal, styled bool
+	warned              map[string]bool
+	// after is a note to print after the failure.
 	after string
 }
 
 func newOutput(environ []string, stdout, stderr io.Writer) *output {
 	o := &output{stdout: stdout, stderr: stderr, errTerminal: isTerminal(stderr), warned: map[string]bool{}}
-	o.bold = config.Lookup(environ, "NO_COLOR") == "" && config.Lookup(environ, "TERM") != "dumb"
-	o.colour = o.errTerminal && o.bold
+	o.styled = config.Lookup(environ, "NO_COLOR") == "" && config.Lookup(environ, "TERM") != "dumb"
 	if isTerminal(stdout) {
 		o.terminal = &screen{to: stdout, json: &o.json}
 		stdout = o.terminal
@@ -61,7 +60,7 @@ type screen struct {
 	rest []byte // of the last line
 }
 
-// Write implements io.Writer, by whole lines: what a character is can depend on the one before.
+// Write implements io.Writer. It writes whole lines, because the character before can decide how one is shown.
 func (s *screen) Write(p []byte) (int, error) {
 	s.rest = append(s.rest, p...)
 	end := bytes.LastIndexByte(s.rest, '\n') + 1
@@ -70,7 +69,7 @@ func (s *screen) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// flush writes a last line without end.
+// flush writes a last line that has no line end.
 func (s *screen) flush() error {
 	err := s.show(s.rest)
 	s.rest = nil
@@ -105,15 +104,41 @@ func (o *output) flush() error {
 
 func (o *output) printf(format string, args ...any) { fmt.Fprintf(o.w, format, args...) }
 
-// heading prints a line of the host's own above others.
+// heading prints a heading of the host's own.
 func (o *output) heading(text string) {
 	o.printf("\n")
-	if o.terminal == nil || !o.bold {
+	if o.terminal == nil || !o.styled {
 		o.printf("%s\n", text)
 		return
 	}
 	_ = o.flush()
 	fmt.Fprintf(o.stdout, "\x1b[1m%s\x1b[0m\n", text)
+}
+
+// table prints two columns.
+func (o *output) table(rows [][2]string) {
+	width := 0
+	for _, r := range rows {
+		width = max(width, len(r[0]))
+	}
+	for _, r := range rows {
+		o.printf("  %-*s  %s\n", width, r[0], show.Line(r[1]))
+	}
+}
+
+// list prints the result of a command that lists things: in JSON all rows as one list, else what text prints of each.
+// A note says what it means if there are none.
+func list[T any](o *output, rows []T, none string, text func(T)) error {
+	if o.json {
+		return o.value(append([]T{}, rows...))
+	}
+	if len(rows) == 0 && none != "" {
+		o.note(none)
+	}
+	for _, row := range rows {
+		text(row)
+	}
+	return nil
 }
 
 // text prints a text of somebody else, ending in a line end.
@@ -214,7 +239,7 @@ func (o *output) note(text string) {
 	o.say("note: ", "2", text)
 }
 
-// quote shows on standard error what somebody else says, behind a bar.
+// quote prints on standard error what somebody else said, behind a bar.
 func (o *output) quote(text string) {
 	_ = o.flush()
 	if f, ok := o.stderr.(*os.File); ok && o.errTerminal {
@@ -227,8 +252,8 @@ func (o *output) quote(text string) {
 	}
 }
 
-// said shows on standard error what a program said, behind a bar, below a line of the host's.
-func (o *output) said(head, text string) {
+// printed quotes on standard error what a program printed, below a line of the host's.
+func (o *output) printed(head, text string) {
 	if text == "" {
 		return
 	}
@@ -237,21 +262,23 @@ func (o *output) said(head, text string) {
 	o.quote(text)
 }
 
+// say prints a message of the host's on standard error. Its further lines are indented.
 func (o *output) say(label, colour, text string) {
 	if o.errTerminal {
 		text = show.Text(text)
 	}
-	if o.colour {
+	if o.errTerminal && o.styled {
 		label = "\x1b[" + colour + "m" + label + "\x1b[0m"
 	}
 	first, rest, more := strings.Cut(strings.TrimRight(text, "\n"), "\n")
 	fmt.Fprintln(o.stderr, label+first)
-	if more {
-		for line := range strings.Lines(rest) {
-			if line = strings.TrimRight(line, "\n"); !strings.HasPrefix(line, " ") && line != "" {
-				line = "  " + line
-			}
-			fmt.Fprintln(o.stderr, line)
+	if !more {
+		return
+	}
+	for line := range strings.Lines(rest) {
+		if line = strings.TrimRight(line, "\n"); !strings.HasPrefix(line, " ") && line != "" {
+			line = "  " + line
 		}
+		fmt.Fprintln(o.stderr, line)
 	}
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,7 +18,6 @@ import (
 	"github.com/jptools/jptools/host/internal/trust"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
-	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // fromFile are the flags that stand in for a tool.
@@ -88,11 +86,12 @@ func (c *policyCmd) held(a *app, q *asked) (held *enclose.Profile, why string) {
 	case f.off != "":
 		return nil, "nothing (" + f.off + ")"
 	}
-	call, err := f.call()
-	if refused := (*fit.RefusedError)(nil); errors.As(err, &refused) && call != nil {
-		a.out.warn(err.Error()) // and this is what it looks like
-	} else if err != nil {
+	call, refused, err := f.call()
+	if err != nil {
 		return nil, unknown(err)
+	}
+	if refused != nil {
+		a.out.warn(refused.Error()) // and this is what it would look like
 	}
 	return call.Profile(f.declared), ""
 }
@@ -122,7 +121,7 @@ func (a *app) sideBySide(d *policy.Declared, held *enclose.Profile, why string) 
 		}
 		rows = append(rows, [2]string{show.Line(row[0]), row[1]})
 	}
-	a.rows(rows)
+	a.out.table(rows)
 	for _, path := range held.Effective.Pinned {
 		a.out.printf("  kept in place: %s\n", show.Visible(path))
 	}

@@ -179,8 +179,8 @@ func (c *runCmd) print(a *app, r *call.Report) {
 	}
 	failed := r.Outcome.Type == "error" && r.Outcome.Plain
 	if !failed { // then the message has it
-		a.out.said("the call printed, before it was ended:", r.Output)
-		a.out.said("standard error of "+show.Visible(r.Tool)+":", r.Stderr)
+		a.out.printed("the call printed, before it was ended:", r.Output)
+		a.out.printed("standard error of "+show.Visible(r.Tool)+":", r.Stderr)
 	}
 	switch held := r.Sandbox; {
 	case held == nil || held.Tier == fit.TierNone:

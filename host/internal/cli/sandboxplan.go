@@ -1,14 +1,11 @@
 package cli
 
 import (
-	"errors"
-
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/show"
-	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // prepare prepares what would be started; nothing is made.
@@ -33,10 +30,9 @@ func (c *sandboxPlanCmd) prepare(a *app) (*enclose.Call, *policy.Declared, error
 		}
 	}
 	s.TempBase, s.Dry = a.tempBase(), true
-	call, err := enclose.Prepare(a.ctx, d, p, s)
-	if refused := (*fit.RefusedError)(nil); errors.As(err, &refused) && call != nil {
-		a.out.warn(err.Error()) // and this is what it looks like
-		return call, d, nil
+	call, refused, err := prepared(a.ctx, d, p, s)
+	if refused != nil {
+		a.out.warn(refused.Error()) // and this is what it would look like
 	}
 	return call, d, exit.With(exit.Usage, err)
 }

@@ -40,23 +40,17 @@ func (c *sessionListCmd) Run(a *app) error {
 	if err != nil {
 		return exit.With(exit.Host, err)
 	}
-	if a.out.json {
-		return a.out.value(append([]call.Remembered{}, found...))
+	none := "nothing is remembered in this session"
+	if !m.Remembers() {
+		none = "there is no session, so nothing is remembered\nset JPHOST_SESSION to have one"
 	}
-	switch {
-	case !m.Remembers():
-		a.out.note("there is no session, so nothing is remembered\nset JPHOST_SESSION to have one")
-	case len(found) == 0:
-		a.out.note("nothing is remembered in this session")
-	}
-	for _, r := range found {
+	return list(a.out, found, none, func(r call.Remembered) {
 		what := r.On
 		if r.Question != "" {
 			what += " " + show.Visible(r.Question)
 		}
-		a.out.printf("%s  %s: %s  (%s)\n", show.Visible(r.Tool), what, map[bool]string{true: "yes", false: "no"}[r.Yes], r.At.Local().Format("2006-01-02 15:04"))
-	}
-	return nil
+		a.out.printf("%s  %s: %s  (%s)\n", show.Visible(r.Tool), what, cond(r.Yes, "yes", "no"), r.At.Local().Format("2006-01-02 15:04"))
+	})
 }
 
 type sessionForgetCmd struct {
@@ -89,9 +83,5 @@ func (c *sessionForgetCmd) Run(a *app) error {
 			}
 		}
 	}
-	s := "s"
-	if n == 1 {
-		s = ""
-	}
-	return a.out.result(map[string]int{"forgotten": n}, fmt.Sprintf("forgot %d answer%s", n, s))
+	return a.out.result(map[string]int{"forgotten": n}, fmt.Sprintf("forgot %d answer%s", n, cond(n == 1, "", "s")))
 }

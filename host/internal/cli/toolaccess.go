@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,10 +59,10 @@ func (a *app) accessOf(cfg *config.Config, t *config.Tool) *accessOf {
 		if h.Access != nil {
 			access = h.Access
 		}
-		if call, err := f.call(); err == nil && call != nil {
-			o.Tier = call.Plan.Tier
-		} else if refused := (*fit.RefusedError)(nil); errors.As(err, &refused) {
+		if c, refused, err := f.call(); refused != nil {
 			o.Tier = refused.Tier
+		} else if err == nil && c != nil {
+			o.Tier = c.Plan.Tier
 		}
 	}
 	o.fill(f.declared, access, less)
