@@ -24,7 +24,7 @@ import (
 // userFile is the user's own configuration file of one workspace, in its state directory.
 const userFile = "config.toml"
 
-// app is what commands work with; its parts are opened when first asked for.
+// app is what commands work with. It opens the workspace and the terminal when a command first needs them.
 type app struct {
 	ctx     context.Context
 	args    []string
@@ -41,12 +41,12 @@ type app struct {
 // place is where a command works: a workspace, its private state, a conversation.
 type place struct {
 	workspace state.Workspace
-	// root and cwd are canonical; given is the workspace as it was spelled.
-	root, cwd, given string
-	dir              *state.Dir
-	conversation     string
-	talk             *state.Dir
-	// wide: nobody named or marked the workspace, and it is home or the root of the file system.
+	// root and cwd are canonical; spelled is the workspace as the user wrote it.
+	root, cwd, spelled string
+	dir                *state.Dir
+	conversation       string
+	talk               *state.Dir // of the conversation
+	// wide: the workspace is home or the root of the file system, and nobody named or marked it.
 	wide bool
 }
 
@@ -61,16 +61,16 @@ func (a *app) open() (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	given, at, wide := a.global.Workspace, "", false
-	if given == "" {
+	spelled, at, wide := a.global.Workspace, "", false
+	if spelled == "" {
 		home := a.home()
-		given = findRoot(cwd, home)
-		at, wide = given, tooWide(given, home)
+		at = findRoot(cwd, home)
+		spelled, wide = at, tooWide(at, home)
 	} else {
-		if at, err = a.placed("-C", given); err != nil {
+		if at, err = a.placed("-C", spelled); err != nil {
 			return nil, err
 		}
-		if given, err = filepath.Abs(given); err != nil {
+		if spelled, err = filepath.Abs(spelled); err != nil {
 			return nil, exit.With(exit.Usage, err)
 		}
 	}
@@ -81,7 +81,7 @@ func (a *app) open() (*place, error) {
 	if err := unmoved(at, ws.Root()); err != nil {
 		return nil, err
 	}
-	p := &place{workspace: ws, root: filepath.FromSlash(ws.Root()), cwd: cwd, given: given, wide: wide}
+	p := &place{workspace: ws, root: filepath.FromSlash(ws.Root()), cwd: cwd, spelled: spelled, wide: wide}
 	if p.conversation, err = state.ConversationID(a.global.Conversation, a.getenv); err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}
@@ -95,7 +95,7 @@ func (a *app) open() (*place, error) {
 	return p, nil
 }
 
-// narrow refuses a workspace that nobody chose and that is too much.
+// narrow refuses a workspace that nobody chose and that is too wide.
 func (p *place) narrow() error {
 	if !p.wide {
 		return nil
@@ -103,14 +103,14 @@ func (p *place) narrow() error {
 	return unchosen(p.root)
 }
 
-// tooWide says that dir, like home an absolute path without links, is a workspace only where somebody names it.
+// tooWide reports whether dir is a workspace only if somebody names it. Both paths are absolute and without links.
 func tooWide(dir, home string) bool { return dir == home || filepath.Dir(dir) == dir }
 
 func unchosen(root string) error {
 	return exit.Errorf(exit.Usage, "the workspace would be all of %s, because nothing marks another one here\nchange into a project, or name the workspace: jphost -C %s …", show.Visible(root), show.Word(root))
 }
 
-// home is the home directory without links, or what HOME says.
+// home is the home directory without links; if it cannot be resolved, it is what HOME says.
 func (a *app) home() string {
 	home := a.getenv("HOME")
 	if h, err := wspath.EvalSymlinks(home); err == nil {
@@ -121,7 +121,7 @@ func (a *app) home() string {
 
 // workingDirectory is the working directory without links.
 func workingDirectory() (string, error) {
-	cwd, err := syscall.Getwd() // without $PWD, which may be another name of it
+	cwd, err := syscall.Getwd() // os.Getwd would believe $PWD, which may lead through links
 	real := cwd
 	if err == nil {
 		real, err = wspath.EvalSymlinks(cwd)
@@ -142,7 +142,7 @@ func (a *app) config() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A file of the repository may take its time: whoever interrupts does not wait for it.
+	// Reading a file of the repository may take long, and an interrupt must not wait for it.
 	type loaded struct {
 		cfg *config.Config
 		err error
@@ -161,7 +161,7 @@ func (a *app) config() (*config.Config, error) {
 	}
 }
 
-// leftBy adds to what is wrong with a configuration which call left the file so, and what to do about it.
+// leftBy adds to a configuration error which call left the broken file behind, and what to do about it.
 func (a *app) leftBy(p *place, err error) error {
 	list := config.Errors(nil)
 	if !errors.As(err, &list) {
@@ -177,10 +177,10 @@ func (a *app) leftBy(p *place, err error) error {
 	return err
 }
 
-// layers says where the layers come from.
+// layers says where the layers of the configuration are read from.
 func (a *app) layers(p *place) config.Options {
 	return config.Options{
-		Root: p.root, Cwd: p.cwd, GivenRoot: p.given, Defaults: defaults.Layer,
+		Root: p.root, Cwd: p.cwd, GivenRoot: p.spelled, Defaults: defaults.Layer,
 		UserGlobal: config.UserGlobalPath(a.environ), UserWorkspace: p.dir.File(userFile),
 		Conversation: p.talk.File(mount.ConversationFile), Environ: a.environ, Args: a.global.Cfg,
 	}
@@ -199,7 +199,7 @@ func (a *app) tool(cfg *config.Config, name string) (*config.Tool, error) {
 	return nil, exit.Errorf(exit.Usage, "there is no tool %s\n%s", show.Visible(name), help)
 }
 
-// ask is the terminal to ask on, or nobody.
+// ask is the terminal to ask on, or a prompter that refuses to ask.
 func (a *app) ask() term.Prompter {
 	if a.prompter == nil {
 		a.prompter = a.openTerminal()

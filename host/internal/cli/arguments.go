@@ -17,12 +17,11 @@ import (
 	"github.com/jptools/jptools/jptool"
 )
 
-// maxRequest bounds what is read as a whole; the wire has the same limit.
+// maxRequest bounds what is read from standard input or a file, in bytes; the wire has the same limit.
 const maxRequest = 64 << 20
 
-// arguments makes the JSON object of a call from the words of the command line: KEY=TEXT
-// and KEY:=JSON, a JSON object, or `-`. A key that is given several times is a list. Which
-// texts stand for numbers and so on is for the tool's parameters to say.
+// arguments makes the JSON object of a call from the words of the command line: KEY=TEXT and KEY:=JSON, or one JSON
+// object, or `-`. A key that occurs several times is a list. The tool's parameters decide later which texts are numbers.
 func arguments(words []string, tool *config.Tool, stdin io.Reader) ([]byte, error) {
 	values := map[string][]json.RawMessage{}
 	var order []string
@@ -79,8 +78,8 @@ func joined(list []json.RawMessage) (b []byte) {
 	return b
 }
 
-// whole reads a word that stands for the whole object.
-func whole(word string, stdin io.Reader) (json.RawMessage, bool, error) {
+// whole reads a word that stands for the whole object; ok is false for any other word.
+func whole(word string, stdin io.Reader) (object json.RawMessage, ok bool, err error) {
 	if word != "-" {
 		return json.RawMessage(word), strings.HasPrefix(word, "{"), nil
 	}
@@ -94,7 +93,7 @@ func whole(word string, stdin io.Reader) (json.RawMessage, bool, error) {
 	return data, true, nil
 }
 
-// readAll reads what is given as a whole, at most maxRequest bytes.
+// readAll reads everything, at most maxRequest bytes.
 func readAll(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxRequest+1))
 	if err == nil && len(data) > maxRequest {
@@ -103,7 +102,7 @@ func readAll(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// example shows how the word may have been meant.
+// example shows what the word was probably meant to be.
 func example(tool *config.Tool, word string) string {
 	for _, p := range tool.Parameters {
 		if p.Required && slices.Contains(p.Types, "string") {

@@ -12,10 +12,10 @@ import (
 	"github.com/jptools/jptools/sandbox/observe"
 )
 
-// explainDenials is the flag of the commands that start something.
+// explainDenials is the flag of `run` and `sandbox exec`.
 const explainDenials = "--explain-denials"
 
-// observed runs this command line in a second jphost and observes what the sandbox refuses there.
+// observed runs this command line in a second jphost, and observes what the sandbox refuses there.
 func (a *app) observed() error {
 	err := a.again(func(streams [3]*os.File) (int, error) { return observe.Under(a.environ, a.args, streams) })
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -24,7 +24,7 @@ func (a *app) observed() error {
 	return err
 }
 
-// again has a second jphost run this command line, which start starts, and ends as that one did.
+// again lets start run this command line in a second jphost, and ends with the status of that one.
 func (a *app) again(start func(streams [3]*os.File) (int, error)) error {
 	stdin, _ := a.stdin.(*os.File)
 	stdout, _ := a.out.stdout.(*os.File)
@@ -33,21 +33,21 @@ func (a *app) again(start func(streams [3]*os.File) (int, error)) error {
 	if err != nil {
 		return exit.With(exit.Host, err)
 	}
-	if a.out.answered = true; code != 0 { // the other one has said why
+	if a.out.answered = true; code != 0 { // the other one said why
 		return &exit.Error{Code: exit.Code(code)}
 	}
 	return nil
 }
 
-// denials tells a person what was refused, and what is refused without being seen.
-// told: the error of the tool says it of those in the workspace.
-func (a *app) denials(inside []enclose.Denial, o *enclose.Observed, told bool) {
+// denials tells a person what the sandbox refused, and what it refuses unobserved. It leaves out the denials inside the
+// workspace if the error of the tool names them already.
+func (a *app) denials(inside []enclose.Denial, o *enclose.Observed, named bool) {
 	_ = a.out.flush()
 	if len(inside)+len(o.Outside) == 0 {
 		a.out.note("no refused call was seen")
 	}
 	for i, list := range [][]enclose.Denial{inside, o.Outside} {
-		if i == 0 && told {
+		if i == 0 && named {
 			continue
 		}
 		for i := range list {
@@ -63,7 +63,7 @@ func (a *app) denials(inside []enclose.Denial, o *enclose.Observed, told bool) {
 	a.out.note("not observed:\n  " + strings.Join(o.NotObserved, "\n  "))
 }
 
-// hintDenials is for a failure that nobody has explained.
+// hintDenials says how to find out what the sandbox refused.
 func (a *app) hintDenials() {
 	a.out.note("to see what the sandbox refused, run it again with " + explainDenials)
 }

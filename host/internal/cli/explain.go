@@ -105,7 +105,7 @@ func (a *app) below(words []string) []string {
 	if len(words) != 2 || slices.Contains([]string{"net", "env", "command"}, words[0]) || !filepath.IsAbs(words[1]) || a.place == nil {
 		return words
 	}
-	for _, root := range []string{a.place.root, a.place.given} {
+	for _, root := range []string{a.place.root, a.place.spelled} {
 		if name, err := filepath.Rel(root, filepath.Clean(words[1])); err == nil && filepath.IsLocal(name) {
 			return []string{words[0], filepath.ToSlash(name)}
 		}

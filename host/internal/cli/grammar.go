@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -69,26 +70,10 @@ type sandboxGroup struct {
 	Plan sandboxPlanCmd `cmd:"" help:"Show what the operating system would enforce."`
 }
 
-func (sandboxGroup) Help() string {
-	return `Examples:
-
-    jphost sandbox exec -- python3 -m unittest
-    jphost sandbox exec --ro . --rw build/ -- make
-    jphost sandbox plan fs_modify_file`
-}
-
 type approvalsGroup struct {
 	List    approvalsListCmd    `cmd:"" default:"" help:"List what is approved; the same as jphost approvals."`
 	Approve approvalsApproveCmd `cmd:"" help:"Approve where an external path leads."`
 	Revoke  approvalsRevokeCmd  `cmd:"" help:"Take approvals back."`
-}
-
-func (approvalsGroup) Help() string {
-	return `Examples:
-
-    jphost approvals
-    jphost approvals approve fork
-    jphost approvals revoke fork`
 }
 
 type trustGroup struct {
@@ -97,24 +82,9 @@ type trustGroup struct {
 	Revoke trustRevokeCmd `cmd:"" help:"Forget what was accepted."`
 }
 
-func (trustGroup) Help() string {
-	return `Examples:
-
-    jphost trust
-    jphost trust accept
-    jphost trust revoke`
-}
-
 type sessionGroup struct {
 	List   sessionListCmd   `cmd:"" default:"" help:"List what you answered for the rest of this session; the same as jphost session."`
 	Forget sessionForgetCmd `cmd:"" help:"Forget it, so that you are asked again."`
-}
-
-func (sessionGroup) Help() string {
-	return `Examples:
-
-    jphost session
-    jphost session forget fs_modify_file`
 }
 
 type configGroup struct {
@@ -122,14 +92,6 @@ type configGroup struct {
 	Check  configCheckCmd  `cmd:"" help:"Check all layers and tools."`
 	Schema configSchemaCmd `cmd:"" help:"Print a JSON Schema of the file, for editors."`
 	Init   configInitCmd   `cmd:"" help:"Write a first .jp/config.toml."`
-}
-
-func (configGroup) Help() string {
-	return `Examples:
-
-    jphost config show --origin
-    jphost config check
-    jphost config init`
 }
 
 // command is one command of the grammar, read from a command line.
@@ -347,7 +309,8 @@ func (m *noMountMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) er
 	return nil
 }
 
-// writeHelp writes the help of the last command of a line; kong lays it out.
+// writeHelp writes the help of the last command of a line; kong lays it out. That of a group shows the first example
+// of each of its commands.
 func writeHelp(o kong.HelpOptions, ctx *kong.Context) error {
 	node := ctx.Selected()
 	if node == nil {
@@ -373,6 +336,10 @@ func writeHelp(o kong.HelpOptions, ctx *kong.Context) error {
 	for _, c := range node.Children {
 		if c.Group == nil { // else it is listed under the heading of its parent
 			c.Group = &kong.Group{Key: "Commands:", Title: "Commands:"}
+		}
+		if _, example, ok := strings.Cut(c.Detail, "\n    jphost "); ok && node.Parent != nil {
+			example, _, _ = strings.Cut(example, "\n")
+			node.Detail = cmp.Or(node.Detail, "Examples:\n") + "\n    jphost " + example
 		}
 	}
 	if _, err := fmt.Fprintln(ctx.Stdout, usage); err != nil {

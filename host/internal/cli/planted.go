@@ -11,14 +11,14 @@ import (
 	"github.com/jptools/jptools/sandbox/baseline"
 )
 
-// follow resolves a path of a flag, once, so that what is judged is what is used. It is an error if a symlink on the way
-// may have been made by somebody who must not choose what the path means: a repository, a program that
-// was confined in an earlier call, or another user. The kernel would follow it, so that `--rw build/` would
-// grant `~/.ssh` where a repository has `build -> ../../.ssh`.
+// follow resolves a path of a flag, once, so that the path that is judged is the one that is used. It is an error if a
+// symlink on the way may have been made by somebody who must not choose what the path means: a repository, a program that
+// was confined in an earlier call, or another user. Otherwise `--rw build/` would grant `~/.ssh` if a repository has the
+// link `build -> ../../.ssh`.
 //
-// dirs are the workspace and what the program may write; see [baseline.Planted]. flag names the flag in the
-// error; path is as it was written. What does not exist is no error; broken says why a path cannot be walked to its
-// end.
+// dirs are the workspace and the places where the program may write; see [baseline.Planted]. flag names the flag in the
+// error; path is as the user wrote it. A path that does not exist is no error; broken says why a path cannot be followed
+// to its end.
 func (a *app) follow(flag, path string, dirs []string) (to wspath.Canonical, broken, err error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -41,8 +41,8 @@ func (a *app) refuseLinks(flag, path string, to wspath.Canonical, dirs []string)
 	return nil
 }
 
-// placed is follow for a directory that a command works in (-C, --root). The working directory
-// counts as a workspace, except where nobody would take it for one; dirs are more that a program may have made links in.
+// placed is follow for a directory that a command works in (-C, --root). The working directory counts as a workspace
+// unless it is too wide for one; dirs are further directories in which a program may have made links.
 func (a *app) placed(flag, path string, dirs ...string) (string, error) {
 	cwd, err := workingDirectory()
 	if err != nil {
@@ -64,8 +64,8 @@ func (a *app) placed(flag, path string, dirs ...string) (string, error) {
 	return filepath.FromSlash(to.Abs), nil
 }
 
-// unmoved is an error if a directory that was found without links is another one when it is used. A program that
-// may write beside it can put a link in its place in between. On Windows a directory has several spellings.
+// unmoved is an error if a directory that was resolved is another one when it is used: a program that may write beside
+// it can put a link in its place in between. It does not check on Windows, where a directory has several spellings.
 func unmoved(found, used string) error {
 	if runtime.GOOS == "windows" || filepath.ToSlash(found) == filepath.ToSlash(used) {
 		return nil

@@ -7,12 +7,13 @@ import (
 	"github.com/jptools/jptools/host/internal/state"
 )
 
-// findRoot finds the workspace around the directory cwd: the nearest directory with a
-// `.jp` directory, else with `.git`, else the outermost with a `.jp.toml` (so that no
-// restriction is left out), else cwd itself. A directory that everybody may write to and the
-// mark in it have to be this user's own, because somebody else may have put it there; a tool that changes the mode of
-// the workspace's root does not get rid of its rules. Home and the root of the file system are passed over:
-// a mark there must not make everything one workspace.
+// findRoot finds the workspace around the directory cwd: the nearest directory with a `.jp` directory, else with
+// `.git`, else the outermost with a `.jp.toml` (so that no restriction is left out), else cwd itself.
+//
+// In a directory that everybody may write to, the directory and the mark must belong to this user, because somebody
+// else could have put the mark there. This does not count for cwd itself: a tool that makes the root of the workspace
+// writable for everybody must not get rid of its rules. A mark in the home directory or in the root of the file system
+// does not count either: it would make everything one workspace.
 func findRoot(cwd, home string) string {
 	var dirs []string
 	for dir := cwd; ; dir = filepath.Dir(dir) {
