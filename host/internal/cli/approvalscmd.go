@@ -20,8 +20,8 @@ type approvalsListCmd struct{}
 
 func (approvalsListCmd) Help() string {
 	return `An approval says that an external path of the workspace may lead to one target. It is kept on this machine only.
-What is granted there is the configuration's; jphost mounts shows both. External paths that rules name and
-that are not approved are listed with what became of them.`
+The configuration says what is granted there; jphost mounts shows both. External paths that rules name and
+that nobody approved are listed, too.`
 }
 
 type approved struct {
@@ -29,7 +29,7 @@ type approved struct {
 	CanonicalTarget string   `json:"canonical_target"`
 	ApprovedAt      string   `json:"approved_at,omitempty"`
 	Unknown         []string `json:"unknown_keys,omitempty"`
-	// State is unapproved, retargeted or broken where a rule names the path and nothing that is approved fits it; "" else.
+	// State is unapproved, retargeted or broken if a rule names the path and no approval fits it, else "".
 	State string `json:"state,omitempty"`
 }
 
@@ -143,7 +143,7 @@ func (c *approvalsApproveCmd) Run(a *app) error {
 	return c.done(a, b, nil)
 }
 
-// lexicalPath is the absolute path that a name in the workspace has before links are followed.
+// lexicalPath is the absolute path of a name in the workspace before links are followed, "" if it lies outside.
 func lexicalPath(root, name string) string {
 	rel, err := mount.ResolveName(filepath.FromSlash(name), root, root)
 	if err != nil {

@@ -15,9 +15,8 @@ import (
 	"github.com/jptools/jptools/jptool/nearest"
 )
 
-// checkCommand tells of commands that compile and still cannot do what they seem to: arguments
-// that the tool does not declare, programs that are not there, and words that only a
-// shell would understand. The built-in commands are doctor's concern.
+// checkCommand warns of a command that compiles but cannot do what it looks like: it names an argument that the tool does
+// not declare, a program that does not exist, or words that only a shell would understand. It skips built-in tools.
 func checkCommand(h *call.Host, t *config.Tool, compiled *template.Template) []policy.Warning {
 	if t.Command.Origin.Layer == config.LayerDefault {
 		return nil
@@ -62,8 +61,8 @@ func checkCommand(h *call.Host, t *config.Tool, compiled *template.Template) []p
 	return list
 }
 
-// shellSyntax reports whether a word on its own means something to a shell only: an operator,
-// a redirection, a substitution. Quoted scripts of several words are left alone.
+// shellSyntax reports whether a word means something to a shell only: an operator, a redirection, a substitution. A word
+// with blanks is probably a script for an interpreter.
 func shellSyntax(word string) bool {
 	switch word {
 	case "|", "||", "&", "&&", ";", ">", ">>", "<", "<<", "2>", "2>&1", "&>":

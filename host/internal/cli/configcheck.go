@@ -24,15 +24,15 @@ With --json: ok, layers, tools, warnings (origin, message, help), trusted, and u
 files lie); or ok = false and errors (file, line, column, key, message, hint).`
 }
 
-// checked is what `jphost config check --json` prints of a configuration that is in order.
+// checked is what `jphost config check --json` prints if the configuration is in order.
 type checked struct {
 	OK     bool `json:"ok"`
 	Layers int  `json:"layers"`
 	Tools  int  `json:"tools"`
-	// Trusted is false while settings of the repository wait to be accepted: the tools that they concern do not run until then.
+	// Trusted is false while settings of the repository wait to be accepted. Until then the tools they concern do not run.
 	Trusted  bool             `json:"trusted"`
 	Warnings []policy.Warning `json:"warnings"`
-	// User and Workspace are where the user's own files lie, if there are any: for all workspaces, and for this one.
+	// User and Workspace are the places of the user's own files: for all workspaces, and for this one.
 	User      string `json:"user"`
 	Workspace string `json:"workspace"`
 }
@@ -64,7 +64,7 @@ func (c *configCheckCmd) Run(a *app) error {
 	return nil
 }
 
-// check looks at everything. The error has all that is wrong.
+// check compiles everything. The error lists all problems.
 func (c *configCheckCmd) check(a *app) (*checked, error) {
 	cfg, err := a.config()
 	if err != nil {
@@ -82,11 +82,11 @@ func (c *configCheckCmd) check(a *app) (*checked, error) {
 		OK: true, Tools: len(cfg.Tools()), Warnings: []policy.Warning{},
 		User: config.UserGlobalPath(a.environ), Workspace: p.dir.File(userFile),
 	}
-	said := map[policy.Warning]bool{}
+	seen := map[policy.Warning]bool{}
 	warn := func(list ...policy.Warning) {
 		for _, w := range list {
-			if !said[w] {
-				said[w] = true
+			if !seen[w] {
+				seen[w] = true
 				report.Warnings = append(report.Warnings, w)
 			}
 		}

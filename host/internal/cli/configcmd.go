@@ -27,7 +27,7 @@ func (configShowCmd) Help() string {
     jphost config show --layers`
 }
 
-// setting is one setting of a key's history.
+// setting is what one layer says about a key.
 type setting struct {
 	Key       string `json:"key"`
 	Value     any    `json:"value"`
@@ -103,7 +103,7 @@ func (c *configShowCmd) history(a *app, cfg *config.Config) error {
 	})
 }
 
-// known is an error when the key is of a tool that there is not.
+// known is an error if the key is that of a tool that does not exist.
 func (c *configShowCmd) known(a *app, cfg *config.Config) error {
 	parts, err := config.SplitKey(c.Key)
 	if err != nil || len(parts) < 3 || parts[0] != "conversation" || parts[1] != "tools" || parts[2] == "*" {
@@ -155,11 +155,11 @@ func (c *configInitCmd) Run(a *app) error {
 		return err
 	}
 	name := filepath.Join(root, filepath.FromSlash(config.WorkspaceFile))
-	// .jp is to be made here, and not where somebody else's link leads.
+	// .jp must be made here, and not at the target of somebody else's link.
 	if _, _, err := a.follow("the workspace's", filepath.Dir(name), []string{filepath.ToSlash(root)}); err != nil {
 		return err
 	}
-	// From here on no link is followed: not one that appears meanwhile either.
+	// From here on no link is followed, not even one that appears meanwhile.
 	d, err := wspath.OpenDir(filepath.ToSlash(root))
 	if err != nil {
 		return exit.Errorf(exit.Host, "%s cannot be used: %w\nname another workspace with -C", show.Visible(root), err)
@@ -183,7 +183,7 @@ func (c *configInitCmd) Run(a *app) error {
 	}
 	_, err = f.WriteString(firstConfig)
 	if err = errors.Join(err, f.Close()); err != nil {
-		// Half a file would be taken for the user's the next time.
+		// The next command would take half a file for the user's.
 		return exit.With(exit.Host, errors.Join(err, d.Remove(config.WorkspaceFile)))
 	}
 	return a.out.result(map[string]string{"written": name}, "wrote "+show.Visible(name))

@@ -10,16 +10,16 @@ import (
 
 // diagnosis is what `jphost doctor --json` prints. Keys may be added.
 type diagnosis struct {
-	// OK: the namespace tier is there with all that it needs.
+	// OK: the namespace tier works with everything that it needs.
 	OK     bool            `json:"ok"`
 	System machine.Details `json:"system"`
-	// Machine is what calls are fitted to.
+	// Machine is what the policies of calls are fitted to.
 	Machine fit.Machine `json:"machine"`
 	// Simulated is what JPHOST_SANDBOX_LIMIT took away.
 	Simulated string `json:"simulated,omitempty"`
-	// Landlock are the things that its version can hold.
+	// Landlock lists what its version can enforce.
 	Landlock []string `json:"landlock_holds"`
-	// Attempt says how making namespaces ended, if it was tried: `works`, or what failed.
+	// Attempt says how an attempt to create namespaces ended: `works`, or what failed. It is empty without an attempt.
 	Attempt     string        `json:"attempt,omitempty"`
 	Tiers       []fit.Tier    `json:"tiers"`
 	Calls       []heldCalls   `json:"calls"`
@@ -28,12 +28,12 @@ type diagnosis struct {
 	Changes     []change      `json:"changes"`
 }
 
-// heldCalls is a kind of calls and the tier that holds them.
+// heldCalls is a kind of calls and the tier that confines them.
 type heldCalls struct {
 	Calls string   `json:"calls"`
 	Tier  fit.Tier `json:"tier"`
 	By    string   `json:"by"`
-	// But is what it costs there.
+	// But says what this tier cannot do for them.
 	But string `json:"but,omitempty"`
 }
 
@@ -47,14 +47,14 @@ type notEnforced struct {
 	Why  string `json:"why"`
 }
 
-// change is what would make more enforceable.
+// change is a change of the machine that would make more enforceable.
 type change struct {
 	Of  string   `json:"of"`
 	Why string   `json:"why"`
 	Do  []string `json:"do"`
 }
 
-// landlockSteps are the versions of Landlock that hold something of a policy.
+// landlockSteps are the versions of Landlock that enforce something new of a policy.
 var landlockSteps = []struct {
 	abi  int
 	what string
@@ -67,11 +67,11 @@ var landlockSteps = []struct {
 	{fit.ScopeABI, "signals"},
 }
 
-// fullABI is the version from which all of a policy is held, with namespaces.
+// fullABI is the first version with which all of a policy can be enforced, if there are namespaces.
 const fullABI = fit.NetABI
 
-// diagnose says what a machine can hold; survives says which processes may outlive their call, nil
-// for none. It is pure.
+// diagnose says what a machine can enforce. survives says which processes may outlive their call; nil means none. It is
+// pure.
 func diagnose(m fit.Machine, details machine.Details, tried *machine.Attempt, survives error) *diagnosis {
 	d := &diagnosis{
 		System: details, Machine: m, Landlock: []string{}, Tiers: []fit.Tier{}, Changes: []change{},
@@ -92,7 +92,7 @@ func diagnose(m fit.Machine, details machine.Details, tried *machine.Attempt, su
 	for _, key := range []string{machine.Landlock, machine.Seccomp, machine.Namespaces} {
 		if why := m.Why[key]; why != "" {
 			lines := strings.Split(why, "\n")
-			// One change mends what has one cause.
+			// The same cause needs one change only.
 			if n := len(d.Changes); n > 0 && d.Changes[n-1].Why == lines[0] {
 				d.Changes[n-1].Of += ", " + key
 				continue
@@ -106,7 +106,7 @@ func diagnose(m fit.Machine, details machine.Details, tried *machine.Attempt, su
 	return d
 }
 
-// tooOld says what the machine's Landlock is too old for, and what to do; empty if for nothing.
+// tooOld says what the machine's Landlock is too old for, and what to do; both are empty if it is new enough.
 func tooOld(m fit.Machine) (lacks, remedy string) {
 	lacks = strings.Join(filled(
 		cond(m.Landlock < fit.NetABI, "TCP ports", ""),

@@ -15,7 +15,7 @@ import (
 type doctorCmd struct{}
 
 func (doctorCmd) Help() string {
-	return `What it says is of this machine, whatever the configuration: sandbox.mode and sandbox.tier may ask for less.
+	return `This is about the machine, not about the configuration: sandbox.mode and sandbox.tier may ask for less.
 The exit status is 0 if all of it can be enforced here, else 1.
 
 Examples:

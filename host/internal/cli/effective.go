@@ -114,8 +114,8 @@ func prepared(ctx context.Context, d *policy.Declared, p enclose.Program, s encl
 	return c, refused, err
 }
 
-// held is what remains of the policy for a call with these texts among its arguments.
-func (f *effective) held(texts ...string) (*policy.Held, error) {
+// fitted is what remains of the policy for a call with these texts among its arguments.
+func (f *effective) fitted(texts ...string) (*policy.Held, error) {
 	if f.declared.Access == nil {
 		return &policy.Held{}, nil
 	}
@@ -185,7 +185,7 @@ func (f *effective) explain(capability, name string) (policy.Explanation, error)
 	if f.edits() && capability == "update" {
 		q.Also = jptool.Read
 	}
-	h, err := f.held(name)
+	h, err := f.fitted(name)
 	if err != nil {
 		return policy.Explanation{}, err
 	}

@@ -100,7 +100,7 @@ func (c *explainCmd) Run(a *app) error {
 	return errors.Join(err, denied(!e.Allowed))
 }
 
-// below makes an absolute path of a question one of the workspace, if it lies there.
+// below makes an absolute path of a question relative to the workspace, if it lies there.
 func (a *app) below(words []string) []string {
 	if len(words) != 2 || slices.Contains([]string{"net", "env", "command"}, words[0]) || !filepath.IsAbs(words[1]) || a.place == nil {
 		return words
@@ -113,7 +113,7 @@ func (a *app) below(words []string) []string {
 	return words
 }
 
-// denied is the silent exit status for "something is not allowed": the answer said it.
+// denied is the exit status for "something is not allowed", without a message: the answer was printed.
 func denied(is bool) error {
 	if !is {
 		return nil
@@ -121,7 +121,7 @@ func denied(is bool) error {
 	return &exit.Error{Code: exit.Refused}
 }
 
-// asked is what questions are about: the policy of a tool, as it holds, or of a file as it is written.
+// asked is the policy that questions are about: that of a tool as it is enforced, or that of a file as it is written.
 type asked struct {
 	declared  *policy.Declared
 	effective *effective // nil for a file
@@ -184,17 +184,17 @@ func explain(q *asked, words []string) (e policy.Explanation, err error) {
 	return e, exit.With(exit.Usage, err)
 }
 
-// unanswered is the answer to a line of batch mode that is no question.
+// unanswered is the answer to a line of standard input that is no question.
 type unanswered struct {
 	Question string `json:"question"`
 	Error    string `json:"error"`
 }
 
-// maxQuestion bounds a line of batch mode: a path is much shorter.
+// maxQuestion bounds a line of standard input, in bytes; a path is much shorter.
 const maxQuestion = 1 << 20
 
-// commandLine takes a question on a command apart: words without blanks and quotes, or a list in JSON. Quotes are
-// refused, since who writes them means a shell's words, and these are others.
+// commandLine splits a question about a command: at blanks, or as a list in JSON. It refuses quotes, because people who
+// write quotes mean the words of a shell, and would get other words.
 func commandLine(line string) ([]string, error) {
 	rest := strings.TrimSpace(strings.TrimPrefix(line, "command"))
 	if strings.HasPrefix(rest, "[") {
@@ -210,8 +210,8 @@ func commandLine(line string) ([]string, error) {
 	return strings.Fields(line), nil
 }
 
-// batch answers a question a line; empty lines are none. Words are separated by spaces; of a
-// question on a path everything after the first is the path, so it may hold spaces.
+// batch answers one question per line, and skips empty lines. After the first word of a question everything is the path
+// (or URL, or name), so that it may hold spaces.
 func (c *explainCmd) batch(a *app, d *asked) error {
 	in := bufio.NewScanner(a.stdin)
 	in.Buffer(nil, maxQuestion)
@@ -253,7 +253,7 @@ func (c *explainCmd) batch(a *app, d *asked) error {
 	case err != nil:
 		return exit.Errorf(exit.Host, "reading the questions from standard input: %w", err)
 	case bad:
-		return exit.Errorf(exit.Usage, "some lines are no questions")
+		return exit.Errorf(exit.Usage, "some lines are not questions")
 	}
 	return denied(no)
 }

@@ -289,7 +289,7 @@ type names struct {
 	List []string
 }
 
-func (n names) given() bool { return n.All || len(n.List) > 0 }
+func (n names) set() bool { return n.All || len(n.List) > 0 }
 
 // noMountMapper reads --no-mount [NAME]. NAME is what follows `=`, or the next word if TOOL was there before and the
 // word is neither a flag nor an argument of TOOL.

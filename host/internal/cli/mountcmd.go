@@ -112,7 +112,7 @@ func (c *unmountCmd) Run(a *app) error {
 	return errors.Join(err, lost)
 }
 
-// frozen says which rules of files an unmount put out of force.
+// frozen warns of rules in files that this conversation no longer reads because of an unmount.
 func (a *app) frozen(done []mount.Removed) {
 	for _, d := range done {
 		for _, tool := range d.Frozen {
@@ -122,9 +122,9 @@ func (a *app) frozen(done []mount.Removed) {
 	}
 }
 
-// mounts does what --no-mount and --mount of a call say, in this order.
+// mounts unmounts for --no-mount of a call, and then mounts for --mount.
 func (a *app) mounts(specs []string, remove names) error {
-	if remove.given() {
+	if remove.set() {
 		list := remove.List
 		if remove.All {
 			list = nil
@@ -142,12 +142,12 @@ func (a *app) mounts(specs []string, remove names) error {
 	return err
 }
 
-// typed says of what cannot be done that it is about the command or the flag that was typed.
+// typed names the command or flag that an error is about.
 func typed(what string, err error) error {
 	return exit.Errorf(exit.Usage, "%s: %w", what, err)
 }
 
-// mount plans and applies a batch of specs, which are those of a command or a flag.
+// mount plans and applies a batch of specs. typedAs is the command or flag that has them.
 func (a *app) mount(typedAs string, specs []string) (*mount.Plan, error) {
 	var parsed []mount.Spec
 	for _, s := range specs {
@@ -164,7 +164,7 @@ func (a *app) mount(typedAs string, specs []string) (*mount.Plan, error) {
 	if err := p.narrow(); err != nil {
 		return nil, err
 	}
-	// Nobody holds the lock while a person thinks: what they agreed to is compared under it afterwards.
+	// The lock is free while a person thinks. Under the lock the plan is then compared with what they agreed to.
 	var shown *mount.Plan
 	for range mountRounds {
 		var plan *mount.Plan
@@ -195,10 +195,10 @@ func (a *app) mount(typedAs string, specs []string) (*mount.Plan, error) {
 	return shown, exit.Errorf(exit.Refused, "not mounted: what is to be mounted changed each time while you were asked about it\ntry again when nothing else changes it")
 }
 
-// mountRounds bounds how often a person is asked because what they agreed to has changed.
+// mountRounds bounds how often a person is asked because the plan changed meanwhile.
 const mountRounds = 4
 
-// mountPlan plans a batch from things as they are now.
+// mountPlan plans a batch from the configuration and the links as they are now.
 func (a *app) mountPlan(p *place, typedAs string, specs []mount.Spec) (*mount.Plan, *consent.Store, error) {
 	cfg, err := a.config()
 	if err != nil {
@@ -218,8 +218,7 @@ func (a *app) mountPlan(p *place, typedAs string, specs []mount.Spec) (*mount.Pl
 	return plan, store, nil
 }
 
-// warnOfRules shows what the repository's own rules say of the places of a batch before anything
-// is mounted there.
+// warnOfRules shows which rules the repository itself has on the places of a batch, before anything is mounted there.
 func (a *app) warnOfRules(p *place, cfg *config.Config, plan *mount.Plan) {
 	var links []string
 	for _, l := range plan.Links() {
@@ -296,8 +295,8 @@ func (a *app) mountRequestOf(p *place, cfg *config.Config) (mount.Request, *cons
 	return req, store, nil
 }
 
-// removalRequest gathers what removals are planned from: also what would hold without the
-// conversation and what the command line adds for once.
+// removalRequest gathers what removals are planned from: that of mounts, and the rules without the conversation and
+// --cfg.
 func (a *app) removalRequest(p *place) (mount.Request, *consent.Store, error) {
 	req, store, err := a.mountRequest(p)
 	if err != nil {

@@ -17,8 +17,8 @@ type mountsCmd struct {
 }
 
 func (mountsCmd) Help() string {
-	return `Lists every external path that some tool is granted, from all layers of the configuration, with what became of it: approved,
-not approved, retargeted, or broken.`
+	return `Lists every external path that any layer of the configuration grants to a tool, with its state: approved, unapproved,
+retargeted, inside (it leads into the workspace), or broken.`
 }
 
 // mounted is one mount as `jphost mounts --json` prints it.
@@ -111,7 +111,8 @@ func (m *mounted) judge(req mount.Request) {
 	}
 }
 
-// linked is where the rule path stands, and the canonical path that it leads to, or "".
+// linked is the link that a rule path names, and the canonical path that it leads to, or "". ok is false if the path is
+// none in the workspace.
 func (a *app) linked(req mount.Request, rulePath string) (entry, target string, ok bool) {
 	name, err := mount.ResolveName(filepath.FromSlash(rulePath), req.Root, req.Root)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// fromFile are the flags that stand in for a tool.
+// fromFile are the flags that name a policy in place of a tool.
 type fromFile struct {
 	File string `name:"policy" placeholder:"FILE" help:"Take the policy from a JSON file (an access object, or a Context with one; - is standard input) instead of a tool."`
 	Root string `placeholder:"DIR" help:"The workspace that the policy of FILE is for. Default: that of its Context, else the current one."`
@@ -33,7 +33,7 @@ type policyCmd struct {
 
 func (policyCmd) Help() string {
 	return `Nothing is asked: external paths that are not approved are shown as dropped. The policy of a tool is
-shown as it is declared, and as the operating system would hold it now.
+shown as it is declared, and as the operating system would enforce it now.
 
 Examples:
 
@@ -50,7 +50,7 @@ func (c *policyCmd) Run(a *app) error {
 	}
 	d := q.declared
 	defer d.Close()
-	held, why := c.held(a, q)
+	held, why := c.profile(a, q.effective)
 	if a.out.json {
 		r := policyReport{Report: d.Report()}
 		if held != nil {
@@ -71,15 +71,15 @@ func (c *policyCmd) Run(a *app) error {
 // policyReport is what `jphost policy --json` prints.
 type policyReport struct {
 	policy.Report
-	// Effective is what the tool would be told; absent where it is not known: for a policy
-	// without a tool, with sandbox.mode = "off", or if the tool cannot be started.
+	// Effective is the policy that the tool would receive. It is absent for a policy without a tool, with
+	// sandbox.mode = "off", and if the call cannot be prepared.
 	Effective *jptool.AccessPolicy `json:"effective,omitempty"`
 	Sandbox   *enclose.Report      `json:"sandbox,omitempty"`
 }
 
-// held is how the tool would be held; else why says that it is not held, or why that is not known.
-func (c *policyCmd) held(a *app, q *asked) (held *enclose.Profile, why string) {
-	f := q.effective
+// profile is how the operating system would confine the tool; without one, why says that it would not, or why that is
+// not known.
+func (c *policyCmd) profile(a *app, f *effective) (p *enclose.Profile, why string) {
 	switch {
 	case f == nil:
 		return nil, ""
@@ -88,7 +88,8 @@ func (c *policyCmd) held(a *app, q *asked) (held *enclose.Profile, why string) {
 	}
 	call, refused, err := f.call()
 	if err != nil {
-		return nil, unknown(err)
+		why, help, _ := strings.Cut(err.Error(), "\n")
+		return nil, strings.TrimRight("not known ("+why+")\n"+help, "\n")
 	}
 	if refused != nil {
 		a.out.warn(refused.Error()) // and this is what it would look like
@@ -96,18 +97,13 @@ func (c *policyCmd) held(a *app, q *asked) (held *enclose.Profile, why string) {
 	return call.Profile(f.declared), ""
 }
 
-func unknown(err error) string {
-	why, help, _ := strings.Cut(err.Error(), "\n")
-	return strings.TrimRight("not known ("+why+")\n"+help, "\n")
-}
-
-// sideBySide prints each filesystem rule as it is declared and as it is held.
+// sideBySide prints each filesystem rule as it is declared and as it is enforced.
 func (a *app) sideBySide(d *policy.Declared, held *enclose.Profile, why string) {
 	if held == nil {
-		a.out.printf("\nheld by the operating system: %s\n", strings.ReplaceAll(show.Text(why), "\n", "\n  "))
+		a.out.printf("\nenforced by the operating system: %s\n", strings.ReplaceAll(show.Text(why), "\n", "\n  "))
 		return
 	}
-	a.out.printf("\nheld by the operating system: %s; all of it: jphost sandbox plan %s\n", held.Tier, show.Word(d.Tool))
+	a.out.printf("\nenforced by the operating system: %s; all of it: jphost sandbox plan %s\n", held.Tier, show.Word(d.Tool))
 	if held.Effective == nil {
 		return
 	}
@@ -136,7 +132,7 @@ func (a *app) sideBySide(d *policy.Declared, held *enclose.Profile, why string) 
 	}
 }
 
-// waiting says so when nothing runs at all, whatever a policy allows.
+// waiting says so if calls wait for settings to be accepted, whatever the policy allows.
 func (a *app) waiting() error {
 	cfg, err := a.config()
 	if err != nil {
@@ -153,7 +149,7 @@ func (a *app) waiting() error {
 	return err
 }
 
-// trusted reports whether all that the repository's own settings widen was accepted.
+// trusted reports whether the user accepted everything that the repository's own settings widen.
 func (a *app) trusted(cfg *config.Config, p *place) (bool, error) {
 	widening, err := trust.Widening(a.ctx, cfg, p.root)
 	if err != nil {
@@ -167,7 +163,7 @@ func (a *app) noteWaiting() {
 	a.out.note("settings of this workspace wait to be accepted, and the tools that they concern do not run until: jphost trust accept")
 }
 
-// given is the policy of a file; without one the error says what is missing.
+// given is the policy of --policy. Without it the error says which flag or tool is missing.
 func (a *app) given(tool string, from fromFile) (*policy.Declared, error) {
 	switch {
 	case from.File != "" && tool != "":
@@ -180,7 +176,7 @@ func (a *app) given(tool string, from fromFile) (*policy.Declared, error) {
 	return nil, exit.Errorf(exit.Usage, "there is neither a tool nor --policy FILE\nlist the tools with: jphost tools")
 }
 
-// remark says what a person who looks at a policy should know.
+// remark adds warnings about the rules of a tool to its policy, and prints them.
 func (a *app) remark(cfg *config.Config, t *config.Tool, d *policy.Declared) {
 	for _, w := range d.Remarks(cfg, t) {
 		d.Warnings = append(d.Warnings, w)
@@ -188,7 +184,7 @@ func (a *app) remark(cfg *config.Config, t *config.Tool, d *policy.Declared) {
 	}
 }
 
-// compiled is the policy of a tool; nothing is asked.
+// compiled is the declared policy of a tool. It asks nothing.
 func (a *app) compiled(cfg *config.Config, t *config.Tool) (*policy.Declared, error) {
 	if t.Source.Kind != config.SourceLocal {
 		return nil, exit.Errorf(exit.Usage, "%s has source %q (%s), and only local tools have a policy here", t.Name, t.Source.Kind, t.Origin("source"))
@@ -224,8 +220,7 @@ func (a *app) wirePolicy(from fromFile) (*policy.Declared, error) {
 	return d, exit.With(exit.Usage, ofFile(from.File, err))
 }
 
-// readPolicy reads the file of --policy: the access object, and the workspace that its Context
-// names, "" without one.
+// readPolicy reads the file of --policy: the access object, and the workspace if the file holds a Context, else "".
 func readPolicy(name string, stdin io.Reader) (access []byte, root string, err error) {
 	data, err := readFile(name, stdin)
 	if err != nil {
@@ -233,7 +228,7 @@ func readPolicy(name string, stdin io.Reader) (access []byte, root string, err e
 	}
 	o, err := jptool.ParseObject(data)
 	if err != nil || o["root"] == nil {
-		return data, "", nil // an access object; what is wrong with it is said when it is compiled
+		return data, "", nil // an access object, whose errors are found when it is compiled
 	}
 	if err := json.Unmarshal(o["root"], &root); err != nil {
 		return nil, "", exit.With(exit.Usage, ofFile(name, fmt.Errorf("root: %w", err)))
@@ -244,7 +239,7 @@ func readPolicy(name string, stdin io.Reader) (access []byte, root string, err e
 	return access, root, nil
 }
 
-// ofFile names the file of --policy in what is wrong with it.
+// ofFile names the file of --policy in an error about its content.
 func ofFile(name string, err error) error {
 	switch {
 	case err == nil || name == "":

@@ -55,8 +55,8 @@ func (c *runCmd) Run(a *app) error {
 	if c.ExplainDenials && observe.From(a.ctx) == nil {
 		return a.observed()
 	}
-	// It is not closed: when a call has returned nothing of it is left but an init that is about to
-	// end, and the idle supervisor ends with this process. Waiting for that would be waiting for nothing.
+	// The launcher is not closed: after a call only an init that is about to end is left of it, and the idle supervisor
+	// ends with this process. There is nothing to wait for.
 	if a.launcher == nil {
 		a.launcher = launch.New(confine.Start)
 	}
@@ -89,7 +89,7 @@ func (c *runCmd) call(a *app, l *launch.Launcher) (*call.Report, error) {
 	if err := p.narrow(); err != nil {
 		return nil, err
 	}
-	if c.DryRun && (len(c.Mount) > 0 || c.NoMount.given()) {
+	if c.DryRun && (len(c.Mount) > 0 || c.NoMount.set()) {
 		return nil, exit.Errorf(exit.Usage, "--dry-run changes nothing, and mounting does\nleave --mount and --no-mount out")
 	}
 	cfg, tool, err := a.configured(c.Tool)
@@ -100,7 +100,7 @@ func (c *runCmd) call(a *app, l *launch.Launcher) (*call.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(c.Mount) > 0 || c.NoMount.given() {
+	if len(c.Mount) > 0 || c.NoMount.set() {
 		if err := a.mounts(c.Mount, c.NoMount); err != nil {
 			return nil, err
 		}
@@ -131,7 +131,7 @@ func (a *app) configured(name string) (*config.Config, *config.Tool, error) {
 	return cfg, tool, err
 }
 
-// host is what calls are made with.
+// host makes the calls.
 func (a *app) host(p *place, cfg *config.Config, l *launch.Launcher) (*call.Host, error) {
 	id, err := state.SessionID(a.getenv)
 	if err != nil {
@@ -167,7 +167,7 @@ func (c *runCmd) answers() (map[string]string, error) {
 	return answers, nil
 }
 
-// print shows the report for a person; its error is printed by whoever returns it.
+// print prints the report for a person. The caller prints the error of the call.
 func (c *runCmd) print(a *app, r *call.Report) {
 	switch {
 	case r.Outcome.Content != nil:
@@ -178,7 +178,7 @@ func (c *runCmd) print(a *app, r *call.Report) {
 		a.out.quote(*r.Outcome.Question.PreAmble)
 	}
 	failed := r.Outcome.Type == "error" && r.Outcome.Plain
-	if !failed { // then the message has it
+	if !failed { // else the error message has both
 		a.out.printed("the call printed, before it was ended:", r.Output)
 		a.out.printed("standard error of "+show.Visible(r.Tool)+":", r.Stderr)
 	}
@@ -194,15 +194,15 @@ func (c *runCmd) print(a *app, r *call.Report) {
 	}
 }
 
-// withheldNote is a line about variables that a failed tool did not get: those that it speaks of, else
-// only that there are some.
+// withheldNote is a line about the variables that a failed tool did not get: it names those that the tool mentions, else
+// only how many there are.
 func withheldNote(r *call.Report) string {
-	said := strings.FieldsFunc(r.Outcome.Message+" "+r.Stderr, func(c rune) bool {
+	spoken := strings.FieldsFunc(r.Outcome.Message+" "+r.Stderr, func(c rune) bool {
 		return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c)
 	})
 	var named []string
 	for _, name := range r.Withheld {
-		if slices.Contains(said, name) {
+		if slices.Contains(spoken, name) {
 			named = append(named, show.Visible(name))
 		}
 	}
@@ -229,7 +229,7 @@ func (c *runCmd) printPlan(a *app, r *call.Report) {
 	a.out.printf("environment  %s\n", show.Line(strings.Join(p.Environment, " ")))
 	a.out.printf("policy       %s\n", r.Policy.Digest)
 	a.out.printf("             see: jphost policy %s\n", show.Word(r.Tool))
-	a.out.printf("held by      %s\n             see: jphost sandbox plan %s\n", r.Sandbox.Tier, show.Word(r.Tool))
+	a.out.printf("enforced by  %s\n             see: jphost sandbox plan %s\n", r.Sandbox.Tier, show.Word(r.Tool))
 	for _, n := range p.Needs {
 		a.out.printf("needs        %s\n", strings.ReplaceAll(strings.TrimRight(show.Text(n), "\n"), "\n", "\n             "))
 	}

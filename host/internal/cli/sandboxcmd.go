@@ -36,10 +36,10 @@ type grants struct {
 	Tier     string `enum:"auto,landlock,namespace" default:"auto" placeholder:"auto|landlock|namespace" help:"Force a way of enforcing: landlock or namespace."`
 	Required bool   `help:"Refuse what cannot be enforced exactly, as sandbox.mode = \"required\" does."`
 
-	at string // the directory of -C, or nothing
+	at string // the directory of -C, or ""
 }
 
-// instead says for flags that people expect here and that do not exist what to write.
+// instead says what to write in place of a flag that people expect here and that does not exist.
 func (*grants) instead(flag string) string {
 	switch flag {
 	case "--deny", "--hide", "--no-grant":
@@ -52,18 +52,17 @@ func (*grants) instead(flag string) string {
 	return ""
 }
 
-// given is what the flags say, put together.
+// given is what the flags together say.
 type given struct {
 	declared *policy.Declared
-	extra    []baseline.Extra
-	names    []string // absolute, as they were written
+	extra    []baseline.Extra // outside of the workspace
+	names    []string         // absolute paths as the user wrote them
 	limits   fit.Limits
 	root     string
-	cwd      string // the working directory without links, since those on the way are not in a private tree
+	cwd      string // the working directory without links, which a private tree does not have
 }
 
-// compile compiles the flags. Nothing is taken from configuration files: what a program may do
-// stands on the command line.
+// compile compiles the flags. It reads no configuration: the command line alone says what the program may do.
 func (g *grants) compile(a *app) (*given, error) {
 	out := &given{}
 	if len(a.global.Cfg) > 0 || a.global.Conversation != "" {
@@ -128,8 +127,8 @@ func (g *grants) compile(a *app) (*given, error) {
 	return out, unmoved(out.root, out.declared.Root)
 }
 
-// housed is a with the home directory of the user database if HOME names no absolute path: what lies there must be
-// protected from the program all the same.
+// housed is a with the home directory of the user database if HOME is no absolute path, because what lies there must be
+// protected from the program even then.
 func (a *app) housed() *app {
 	if filepath.IsAbs(a.getenv("HOME")) {
 		return a
@@ -158,7 +157,7 @@ func (g *grants) fromFile(a *app) (*jptool.AccessPolicy, error) {
 	return access, exit.With(exit.Usage, ofFile(g.Policy, err))
 }
 
-// policyFile is the file of --policy, which the program must not change: the same command would grant it more the next
+// policyFile is the file of --policy. The program must not change it, or the same command would grant more the next
 // time. Standard input and the like are no files.
 func (g *grants) policyFile() []string {
 	abs, err := filepath.Abs(g.Policy)
@@ -171,16 +170,16 @@ func (g *grants) policyFile() []string {
 	return []string{abs}
 }
 
-// stated reports whether some flag says what a program may do.
+// stated reports whether any flag says what a program may do.
 func (g *grants) stated() bool {
 	return len(g.RO)+len(g.RW)+len(g.Grant)+len(g.Env)+len(g.Limit) > 0 || g.Net || g.Policy != ""
 }
 
-// access is the policy that the flags of grants describe. Without a grant it declares nothing, which
-// leaves the default: all of the workspace.
+// access is the policy that the flags describe. Without a grant it declares nothing, which means the default: all of
+// the workspace.
 func (g *grants) access(out *given, list []granted) (*jptool.AccessPolicy, error) {
 	p := &jptool.AccessPolicy{}
-	var files []int // rules of --rw on what is no directory
+	var files []int // rules of --rw on files
 	for _, f := range list {
 		n := len(p.FS)
 		if err := out.grant(p, f); err != nil {
@@ -192,7 +191,7 @@ func (g *grants) access(out *given, list []granted) (*jptool.AccessPolicy, error
 	}
 	whole := slices.ContainsFunc(p.FS, func(r jptool.FsRule) bool { return r.Path == "" })
 	if !whole && len(list) > 0 && !slices.ContainsFunc(list, func(f granted) bool { return f.caps != 0 }) {
-		p.FS, whole = append(p.FS, policy.FsRule("", jptool.AllCaps)), true // of the default they only take away
+		p.FS, whole = append(p.FS, policy.FsRule("", jptool.AllCaps)), true // the flags only withhold parts of the default
 	}
 	if caps := around(out.root, out.extra); !whole && (caps != 0 || len(out.extra) > 0 && len(p.FS) == 0) {
 		p.FS = append(p.FS, policy.FsRule("", caps))
@@ -204,7 +203,7 @@ func (g *grants) access(out *given, list []granted) (*jptool.AccessPolicy, error
 		p.Env = append(p.Env, jptool.EnvRule{Name: name, Read: true})
 	}
 	if g.Net {
-		// By port, as nothing finer is held: a rule on requests would be more than is asked for.
+		// By port, because the kernel enforces nothing finer.
 		for _, port := range []uint16{21, 80, 443} {
 			p.Net = append(p.Net, jptool.NetRule{Host: "*", Port: &port, Allow: true})
 		}
@@ -212,8 +211,8 @@ func (g *grants) access(out *given, list []granted) (*jptool.AccessPolicy, error
 	return p, nil
 }
 
-// fileCaps is what --rw means of a file: to create and delete it is a right on its directory, so that of
-// these there is what the rule above it grants.
+// fileCaps is what --rw grants on a file. Creating and deleting it are rights on its directory, so it gets them only if
+// the rule above it grants them.
 func fileCaps(rules []jptool.FsRule, file string) jptool.Caps {
 	const entry = jptool.Create | jptool.Delete
 	nearest, above := -1, jptool.Caps(0)
@@ -227,7 +226,7 @@ func fileCaps(rules []jptool.FsRule, file string) jptool.Caps {
 	return jptool.AllCaps&^entry | above&entry
 }
 
-// granted is a path of a flag, and where it leads.
+// granted is a path of a flag and the place it leads to.
 type granted struct {
 	flag, path string
 	caps       jptool.Caps
@@ -235,11 +234,11 @@ type granted struct {
 	broken     error
 }
 
-// paths resolves the paths of --ro, --rw and --grant. One that grants something may lead through no symlink that a
-// repository or a program may have made. One that withholds follows every link.
+// paths resolves the paths of --ro, --rw and --grant. A path that grants something must not lead through a symlink that a
+// repository or a program may have made. A path that withholds follows every link.
 func (g *grants) paths(a *app, root string) ([]granted, error) {
 	var list []granted
-	in := func(path string) string { // as with make -C: as if one were there
+	in := func(path string) string { // relative to -C, as with make
 		if g.at == "" || filepath.IsAbs(path) {
 			return path
 		}
@@ -280,8 +279,7 @@ func (g *grants) paths(a *app, root string) ([]granted, error) {
 	return list, nil
 }
 
-// grant adds what a flag grants at a path: a rule of p in the workspace, and what is looked up by itself
-// outside.
+// grant adds what a flag grants at a path: a rule of p if the path lies in the workspace, else an extra path.
 func (out *given) grant(p *jptool.AccessPolicy, f granted) error {
 	flag, path, caps := f.flag, f.path, f.caps
 	dir := strings.HasSuffix(path, "/")
@@ -334,7 +332,7 @@ func isDir(path string) bool {
 	return err == nil && is.IsDir()
 }
 
-// made says what to do for a directory that would have been made in the workspace.
+// made says what to do about a missing directory outside of the workspace; inside, a call makes it.
 func made(dir bool, abs string) string {
 	if !dir {
 		return ""
@@ -342,9 +340,8 @@ func made(dir bool, abs string) string {
 	return "; directories are made in the workspace only, so make it before: mkdir -p " + show.Word(abs)
 }
 
-// around is what grants outside of the workspace say of the workspace itself, as the nearest that
-// holds it does: inside, the rules of the workspace decide, and where none is on all of it, whoever
-// grants a directory means what is in it.
+// around is what the nearest extra path above the workspace grants. Inside the workspace only its own rules decide; if
+// none of them is on all of it, a grant on a directory above also means the workspace in it.
 func around(root string, extra []baseline.Extra) jptool.Caps {
 	var caps jptool.Caps
 	nearest := -1
@@ -360,7 +357,7 @@ func around(root string, extra []baseline.Extra) jptool.Caps {
 	return caps
 }
 
-// parseGrant reads path=PATH,CAPABILITY,…; a comma of the path is written `\,`.
+// parseGrant reads path=PATH,CAPABILITY,…. A comma in PATH is written `\,`.
 func parseGrant(spec string) (path string, caps jptool.Caps, err error) {
 	usage := func(what string) error {
 		return exit.Errorf(exit.Usage, "--grant %s: %s\nwrite it like: --grant path=src,read,create", show.Visible(spec), what)
@@ -401,7 +398,7 @@ func parseLimits(list []string) (fit.Limits, error) {
 	return l, nil
 }
 
-// tempBase is where private directories of calls are made, where the tier has none of its own.
+// tempBase is the directory for the private directories of calls, if the tier has none of its own.
 func (a *app) tempBase() string {
 	for _, dir := range []string{a.getenv("TMPDIR"), "/tmp"} {
 		real, err := wspath.EvalSymlinks(dir)

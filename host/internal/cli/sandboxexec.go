@@ -93,7 +93,7 @@ func (c *sandboxExecCmd) Run(a *app) error {
 	return c.exec(a, g, p)
 }
 
-// program finds what a command line starts, and the environment that it gets.
+// program finds the program that a command line starts, and its environment.
 func (a *app) program(g *given, argv []string) (p enclose.Program, err error) {
 	env, err := jptool.CompileEnv(g.declared.Access.Env)
 	if err != nil {
@@ -107,7 +107,7 @@ func (a *app) program(g *given, argv []string) (p enclose.Program, err error) {
 	return p, nil
 }
 
-// notStarted is for a program that cannot be started, with the codes that shells have.
+// notStarted is the error for a program that cannot be started, with the exit status of shells.
 func notStarted(program string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -136,7 +136,7 @@ func (c *sandboxExecCmd) swallowed() string {
 
 func (g *grants) tier() fit.Tier { return fit.ForcedTier(g.Tier) }
 
-// warn says what the rules do not do as they are written, and what is not held of them.
+// warn says which rules do not do what they look like, and which are not enforced.
 func (c *sandboxExecCmd) warn(a *app, g *given, call *enclose.Call) {
 	if c.Quiet {
 		return
@@ -147,7 +147,7 @@ func (c *sandboxExecCmd) warn(a *app, g *given, call *enclose.Call) {
 	}
 }
 
-// warnOf says which rules do not do what they look like: one that was dropped, one with a pattern for a path.
+// warnOf says which rules do not do what they look like, such as one with a pattern in its path.
 func (a *app) warnOf(d *policy.Declared) {
 	for _, w := range d.Warnings {
 		a.out.warn(w.String())
@@ -158,11 +158,10 @@ type sandboxPlanCmd struct {
 	Tool    string   `arg:"" optional:"" help:"The tool; after -- or with flags that grant, the program."`
 	Command []string `arg:"" optional:"" help:"The arguments of the program."`
 	grants
-	// program: Tool is one, whatever flags there are.
-	program bool
+	program bool // -- came before the first word, so Tool is a program
 }
 
-// AfterApply sees whether -- came before the first word.
+// AfterApply looks whether -- came before the first word.
 func (c *sandboxPlanCmd) AfterApply(ctx *kong.Context) error {
 	for _, p := range ctx.Path {
 		if p.Positional != nil && p.Positional.Name == "tool" {

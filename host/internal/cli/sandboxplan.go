@@ -8,7 +8,7 @@ import (
 	"github.com/jptools/jptools/host/internal/show"
 )
 
-// prepare prepares what would be started; nothing is made.
+// prepare prepares what would be started. It makes nothing.
 func (c *sandboxPlanCmd) prepare(a *app) (*enclose.Call, *policy.Declared, error) {
 	var d *policy.Declared
 	var p enclose.Program

@@ -12,8 +12,8 @@ import (
 type sessionListCmd struct{}
 
 func (sessionListCmd) Help() string {
-	return `An answer with a capital Y or N holds in this workspace for the rest of the session (the terminal session, or
-JPHOST_SESSION) and as long as the command and the policy of the tool stay as they are. So does the answer
+	return `An answer with a capital Y or N counts in this workspace for the rest of the session (the terminal session, or
+JPHOST_SESSION), as long as the command and the policy of the tool stay as they are. So does the answer
 about places of secrets. Without a session nothing is remembered.`
 }
 
@@ -75,8 +75,8 @@ func (c *sessionForgetCmd) Run(a *app) error {
 		return exit.With(exit.Host, err)
 	}
 	if n == 0 && c.Tool != "" {
-		// Answers for a tool that is gone could still be forgotten, and a broken configuration
-		// is no reason not to; but a name that nothing knows is a slip.
+		// Answers for a tool that was removed can be forgotten, and also if the configuration is broken. But a name
+		// that nothing knows is a slip.
 		if cfg, err := a.config(); err == nil {
 			if _, err := a.tool(cfg, c.Tool); err != nil {
 				return err

@@ -12,33 +12,33 @@ import (
 	"github.com/jptools/jptools/sandbox/fit"
 )
 
-// accessOf is what a tool may access here and now.
+// accessOf is what a tool may access, here and now.
 type accessOf struct {
-	// Tier says how the operating system enforces it; none if it does not.
+	// Tier says by which means the operating system enforces it; none if it does not.
 	Tier  fit.Tier `json:"tier"`
 	Rules []ruleOf `json:"rules"`
-	// Refused says why no call is made at all.
+	// Refused says why no call of the tool is made; empty if calls are made.
 	Refused string `json:"refused,omitempty"`
-	// Error says why it is not known.
+	// Error says why the access is not known; empty if it is.
 	Error string `json:"error,omitempty"`
 }
 
-// ruleOf is one rule as it holds.
+// ruleOf is one rule as it is enforced.
 type ruleOf struct {
 	// Type is fs, net, env or command; Name the path, host, variable or program.
 	Type string `json:"type"`
 	Name string `json:"name"`
-	// Rule is the rule that holds, as it would be written; Capabilities what it grants on a path.
+	// Rule is the enforced rule as one would write it; Capabilities is what it grants on a path.
 	Rule         string   `json:"rule"`
 	Capabilities []string `json:"capabilities,omitempty"`
 	Origin       string   `json:"origin"`
-	// Declared is the rule as it was written, where less holds, with why and what to do.
+	// Declared is the rule as it was written, if less is enforced; Why and Remedy say why, and what to do.
 	Declared string `json:"declared,omitempty"`
 	Why      string `json:"why,omitempty"`
 	Remedy   string `json:"remedy,omitempty"`
 }
 
-// accessOf answers for a call whose arguments name nothing.
+// accessOf is the access in a call whose arguments name no path.
 func (a *app) accessOf(cfg *config.Config, t *config.Tool) *accessOf {
 	o := &accessOf{Tier: fit.TierNone, Rules: []ruleOf{}}
 	f, err := a.effective(cfg, t)
@@ -50,7 +50,7 @@ func (a *app) accessOf(cfg *config.Config, t *config.Tool) *accessOf {
 	access := f.declared.Access
 	var less func(int) (string, string)
 	if access != nil {
-		h, err := f.held()
+		h, err := f.fitted()
 		if err != nil {
 			o.Error = err.Error()
 			return o
@@ -102,7 +102,7 @@ func (o *accessOf) fill(d *policy.Declared, access *jptool.AccessPolicy, less fu
 // maxShort bounds the places in one line.
 const maxShort = 6
 
-// short is what may be done with files, in one line.
+// short is the access to files in one line.
 func (o *accessOf) short() string {
 	switch {
 	case o.Error != "":
@@ -133,7 +133,7 @@ func (o *accessOf) short() string {
 	return "access: " + strings.Join(list, ", ")
 }
 
-// print shows the rules that somebody wrote, and the default of files.
+// print prints the rules that somebody wrote, and the default for files.
 func (o *accessOf) print(a *app) {
 	if o.Error != "" {
 		a.out.printf("\naccess: not known\n  %s\n", strings.ReplaceAll(show.Text(o.Error), "\n", "\n  "))

@@ -23,7 +23,7 @@ func (toolsCmd) Help() string {
     jphost tools fs_grep_files
     jphost tools --json
 
-What a tool may access is shown as it holds here and now; where that is less than was declared, both are
+What a tool may access is shown as it is enforced here and now; where that is less than was declared, both are
 shown. All of it, with defaults: jphost policy TOOL.`
 }
 
@@ -134,7 +134,7 @@ func (c *toolsCmd) Run(a *app) error {
 	return nil
 }
 
-// names prints names for scripts, in text only those that mean nothing to a shell.
+// names prints names for scripts; as text only those in which a shell sees nothing special.
 func (a *app) names(list []string) error {
 	if a.out.json {
 		return a.out.value(list)
@@ -191,7 +191,7 @@ func (a *app) describe(t *config.Tool, d *described) {
 	}
 }
 
-// written is a value of a configuration in one line.
+// written is a value of the configuration in one line.
 func written(v any) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)

@@ -17,20 +17,20 @@ type trustShowCmd struct{}
 
 func (trustShowCmd) Help() string {
 	return `The files of a repository (.jp/config.toml, .jp.toml) may restrict tools as they like. What they widen (grants, programs, run modes,
-fixed answers, the sandbox) holds only after you accepted exactly these settings; the list is kept on this machine.`
+fixed answers, the sandbox) counts only after you accepted exactly these settings. The list is kept on this machine.`
 }
 
-// trustState is what is to be accepted, and what was.
+// trustState is what waits to be accepted, and what was accepted.
 type trustState struct {
 	Trusted bool   `json:"trusted"`
 	Digest  string `json:"digest,omitempty"`
-	// Settings are those that widen; Difference compares them with what was accepted last.
+	// Settings are those that widen access; Difference compares them with those accepted last.
 	Settings   []consent.Setting `json:"settings"`
 	Difference string            `json:"difference,omitempty"`
 	question   term.BoolQuestion
 	Holds      []consent.Hold `json:"holds"`
 	HoldsError string         `json:"holds_error,omitempty"`
-	// Broken says why the settings cannot be read; then only Holds are known.
+	// Broken says why the settings cannot be read. Then only Holds are known.
 	Broken string `json:"broken,omitempty"`
 	broken error
 }
@@ -43,7 +43,7 @@ func (a *app) trustState() (*place, *trustState, error) {
 	s := &trustState{Holds: []consent.Hold{}}
 	cfg, err := a.config()
 	if exit.Of(err) == exit.Usage {
-		s.broken, s.Broken = err, err.Error() // what waits to be looked at may be the reason
+		s.broken, s.Broken = err, err.Error() // a held change may be the reason
 	} else if err != nil {
 		return nil, nil, err
 	} else if s.Settings, err = trust.Widening(a.ctx, cfg, p.root); err != nil {
@@ -155,8 +155,7 @@ func (c *trustAcceptCmd) Run(a *app) error {
 	return a.out.result(accepted{Accepted: true}, "accepted")
 }
 
-// accepted is what became of it: whether anything was accepted or released, and whether writing calls
-// are still held back.
+// accepted says whether anything was accepted or released, and whether writing calls are still held back.
 type accepted struct {
 	Accepted bool `json:"accepted"`
 	Held     bool `json:"held"`
