@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// JSON returns JSON with everything in its texts written as \uXXXX that a terminal would act
-// on or not show, and line ends and tabs as they are. The meaning is the same. What is not UTF-8 becomes U+FFFD.
+// JSON returns the same JSON with \uXXXX for every character that a terminal would act on or not show, except for line
+// ends and tabs. What is not UTF-8 becomes U+FFFD.
 func JSON(data []byte) []byte {
 	out := make([]byte, 0, len(data))
 	for i := 0; i < len(data); {

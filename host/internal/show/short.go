@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Short returns a value for a list, on one line of about most bytes. The middle of a longer value is
-// replaced by its length and the digest of the whole value.
+// Short returns a value on one line of about most bytes. It replaces the middle of a longer value by its length and the
+// digest of the whole value.
 func Short(line string, most int) string {
 	if len(line) <= most {
 		return Line(line)
@@ -27,8 +27,8 @@ func Short(line string, most int) string {
 // maxName is how many cells of a name stand in the line that is answered.
 const maxName = 120
 
-// Name returns a value of somebody else fit to stand in the line that is answered: visible, quoted when it
-// could be read as words of that line, and not so long that its beginning is off the screen.
+// Name returns a value of somebody else in a form for the line that is answered: visible, quoted if it could be read as
+// words of that line, and not so long that its beginning leaves the screen.
 func Name(s string) string {
 	shown := Visible(s)
 	if shown == s && strings.ContainsAny(s, " ?[]()") {

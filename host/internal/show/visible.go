@@ -5,11 +5,13 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/rangetable"
 )
 
-// Visible returns a value of somebody else (a path, a name) fit to stand in a line: as
-// it is when every character is plainly visible, else quoted with the others written out
-// as in Go. Different values never look the same but for look-alike letters.
+// Visible returns a value of somebody else (a path, a name) in a form for a line: as it is if every character is plainly
+// visible, else quoted, with the other characters written out as in Go. Different values never look the same, except for
+// letters that look like other letters.
 func Visible(s string) string {
 	if s != "" && !strings.ContainsRune(s, '"') && s[0] != ' ' && s[len(s)-1] != ' ' && escape(s, false) == s {
 		return s
@@ -21,12 +23,12 @@ func Visible(s string) string {
 	return b.String()
 }
 
-// Line is for text that is quoted or escaped in itself, such as a rendered config value: nothing is
-// put around it and what does not show is written out.
+// Line writes out the characters that do not show, without quotes around the text. It is for text that is quoted itself,
+// such as a rendered configuration value.
 func Line(s string) string { return escape(s, false) }
 
-// Text returns text of several lines with everything written out that a terminal
-// would act on or not show; only line ends and tabs stay.
+// Text returns text of several lines with every character written out that a terminal would act on or not show, except
+// for line ends and tabs.
 func Text(s string) string {
 	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
 	for i, line := range lines {
@@ -39,8 +41,7 @@ func Text(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// maxMarks is how many combining marks in a row are shown; more would climb over the
-// lines above.
+// maxMarks bounds the combining marks in a row that are shown; more would climb over the lines above.
 const maxMarks = 4
 
 func escape(s string, quoted bool) string {
@@ -55,7 +56,7 @@ func escape(s string, quoted bool) string {
 		} else {
 			marks, base, joins = 0, r, true
 			if !shows(r) {
-				base = -1 // it is written out, so that nothing combines with it
+				base = -1 // it is written out, so nothing combines with it
 			}
 		}
 		switch {
@@ -84,9 +85,9 @@ func escape(s string, quoted bool) string {
 	return b.String()
 }
 
-// shows reports whether a character leaves a mark on the terminal and does nothing else. The kinds decide:
-// IsPrint excludes what is not assigned, controls, format characters (bidirectional overrides,
-// zero-width ones) and every space but U+0020; the properties exclude what Unicode lets a terminal ignore.
+// shows reports whether a character is drawn on the terminal and does nothing else. IsPrint excludes unassigned
+// characters, controls, format characters (bidirectional overrides, zero-width ones) and every space but U+0020; the
+// properties exclude what Unicode lets a terminal ignore.
 func shows(r rune) bool {
 	switch {
 	case r < 0x80:
@@ -97,10 +98,10 @@ func shows(r rune) bool {
 	return !unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, blanks)
 }
 
-// blanks are the characters that no property tells: symbols and letters that are drawn as nothing, and marks
-// that only change or join what stands around them. Khmer and Myanmar are left out, which cannot be
-// written without such a mark.
-var blanks = rangetable(
+// blanks are the characters that no property covers: symbols and letters that are drawn as nothing, and marks that only
+// change or join what stands around them. Khmer and Myanmar marks are left out, because people cannot write these scripts
+// without them.
+var blanks = rangetable.New(
 	0x17b4, 0x17b5, // Khmer inherent vowels
 	0x180b, 0x180c, 0x180d, 0x180f, // Mongolian variation selectors
 	0x1a60,  // Tai Tham stacker
@@ -122,23 +123,11 @@ var blanks = rangetable(
 	0x1d159, // musical null notehead
 )
 
-func rangetable(list ...rune) *unicode.RangeTable {
-	t := &unicode.RangeTable{}
-	for _, r := range list {
-		if r < 0x10000 {
-			t.R16 = append(t.R16, unicode.Range16{Lo: uint16(r), Hi: uint16(r), Stride: 1})
-		} else {
-			t.R32 = append(t.R32, unicode.Range32{Lo: uint32(r), Hi: uint32(r), Stride: 1})
-		}
-	}
-	return t
-}
-
-// marking knows which marks may stand after which characters.
+// marking decides which marks may stand after which characters, and remembers the script of the last mark.
 type marking struct{ script *unicode.RangeTable }
 
-// fits reports whether a mark may stand after a character: one that belongs to a script only
-// after a letter of that script. After others it is drawn as nothing, or anywhere.
+// fits reports whether a mark may stand after a character. A mark of a script may stand only after a letter of that
+// script: after others it is drawn as nothing, or anywhere.
 func (m *marking) fits(mark, after rune) bool {
 	if m.script == nil || !unicode.Is(m.script, mark) {
 		m.script = scriptOf(mark)

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Word writes a text as one word of a shell's command line, for commands that a message suggests: pasted into
-// a POSIX shell it is that text and nothing else. It holds only what can be seen. A line end at the end
-// of the text gets lost.
+// Word writes a text as one word for a shell, in a command that a message suggests: pasted into a POSIX shell it is that
+// text and nothing else. It consists of visible characters only. A line end at the end of the text is lost.
 func Word(s string) string {
 	plain := s != "" && strings.IndexFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._/+@-:=,%", r))
@@ -18,7 +17,7 @@ func Word(s string) string {
 	case escape(s, false) == s:
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 	}
-	// There is no way to write such a character down but to have it printed.
+	// The shell must print such a character, because it cannot be written down visibly.
 	var b strings.Builder
 	for _, c := range []byte(s) {
 		if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || strings.IndexByte(" ._/+@-:=,", c) >= 0 {

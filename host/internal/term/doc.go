@@ -1,18 +1,15 @@
 // Package term puts questions to a person on a terminal.
 //
-// Everything goes to the terminal itself and nothing to standard output, which belongs to results. Without a
-// terminal every question fails with [ErrNoTerminal], so that callers fail closed
-// instead of taking a default for consent.
+// Questions go to the terminal itself, never to standard output, which belongs to results. Without a terminal every
+// question fails with [ErrNoTerminal], so that callers deny instead of taking a default for consent.
 //
-// Text of others (names, paths, questions of tools, diffs) cannot steer the terminal or pass
-// for the host's own words: control characters, bidirectional overrides and blank look-alikes are
-// written out, and every row of it stands behind a bar, counted in the cells of this terminal. Only the host's own words
-// begin at the first column; where they go on in a further row, that row has the bar as well. The line that is
-// answered names what it is about.
+// Text of others (names, paths, questions of tools, diffs) cannot steer the terminal or pass for the host's own words.
+// Control characters, bidirectional overrides and blank look-alikes are written out, and every row of such text begins
+// with a bar. Only the host's own words begin at the first column; if they need a second row, that row has a bar too.
+// The line that is answered names what it is about.
 //
-// It does not help against letters that merely look like other letters, against a text that lies in plain
-// words, on terminals that move letters written from right to left across the row, and when
-// somebody makes the window narrower while the question stands.
+// This does not help against letters that look like other letters, a text that lies in plain words, terminals that move
+// right-to-left letters across the row, and a window that is made narrower while the question stands.
 package term
 
 import (
@@ -24,11 +21,11 @@ import (
 var (
 	// ErrNoTerminal: there is nobody to ask. Callers deny.
 	ErrNoTerminal = errors.New("there is no terminal to ask on")
-	// ErrNoInput is the ErrNoTerminal of --no-input, which may well be given on a terminal.
+	// ErrNoInput is the ErrNoTerminal of --no-input, even if there is a terminal.
 	ErrNoInput error = noInput{}
-	// ErrCancelled: the person ended the question (Ctrl-C, Ctrl-D) or gave no usable answer.
+	// ErrCancelled: the person ended the question (Ctrl-C, Ctrl-D), or no answer was usable.
 	ErrCancelled = errors.New("cancelled")
-	// ErrInterrupted is the ErrCancelled of Ctrl-C, by which people mean the command.
+	// ErrInterrupted is the ErrCancelled of Ctrl-C, with which people mean to end the whole command.
 	ErrInterrupted error = interrupted{}
 )
 
@@ -44,9 +41,8 @@ func (interrupted) Error() string { return "cancelled by Ctrl-C" }
 
 func (interrupted) Unwrap() error { return ErrCancelled }
 
-// Prompter asks questions, one at a time. Every method returns an error wrapping
-// ErrNoTerminal, ErrCancelled or the context's error when there is no answer; the
-// answer beside an error means no.
+// Prompter asks questions, one at a time. Without an answer every method returns an error that wraps ErrNoTerminal,
+// ErrCancelled or the context's error, and the answer beside the error means no.
 type Prompter interface {
 	// Bool asks for yes or no.
 	Bool(ctx context.Context, q BoolQuestion) (BoolAnswer, error)
@@ -60,15 +56,15 @@ type Prompter interface {
 
 // Message is what is shown before a question is asked.
 type Message struct {
-	// Body is the host's own text; values of others in it went through [Visible], and none begins a line.
+	// Body is the host's own text. Values of others in it went through [show.Visible], and none begins a line.
 	Body string
-	// Quoted is the text of somebody else; each row of it is shown behind a bar.
+	// Quoted is the text of somebody else. Each row of it is shown behind a bar.
 	Quoted string
 	// Then follows in the same way.
 	Then []Message
 }
 
-// Whole reports whether nothing of the message is left out when it is shown.
+// Whole reports whether all of the message is shown.
 func (m Message) Whole() bool {
 	return Whole(m.Quoted) && !slices.ContainsFunc(m.Then, func(t Message) bool { return !t.Whole() })
 }
@@ -76,8 +72,8 @@ func (m Message) Whole() bool {
 // BoolQuestion is a yes-or-no question.
 type BoolQuestion struct {
 	Message
-	// Prompt is the line that ends in the answer, such as "Let t create a.txt?"; values of others in it went
-	// through [Name].
+	// Prompt is the line that ends in the answer, such as "Let t create a.txt?". Values of others in it went through
+	// [show.Name].
 	Prompt string
 	// Default is the answer to an empty line; nil means that there is none.
 	Default *bool
@@ -141,8 +137,7 @@ func (n None) Text(context.Context, TextQuestion) (string, error) { return "", n
 // Edit fails.
 func (n None) Edit(context.Context, EditQuestion) (string, error) { return "", n.err() }
 
-// Absent says why p is a Prompter that has nobody to ask, so that nothing needs to be prepared for a
-// question; it is nil when there may be somebody.
+// Absent says why p has nobody to ask, so that callers need not prepare a question. It is nil if there may be somebody.
 func Absent(p Prompter) error {
 	if none, ok := p.(None); ok {
 		return none.err()

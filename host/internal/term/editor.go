@@ -18,11 +18,10 @@ import (
 // maxEdited bounds what is read back.
 const maxEdited = 16 << 20
 
-// Edit opens $VISUAL, else $EDITOR, else vi (notepad on Windows) on a temporary file, mode 0600, in a
-// directory of its own in the private directory, and returns its content when the editor ends with
-// status 0. All of that is removed in any case, with what the editor left beside the file; when this
-// process is killed, by the next Edit. Like git it hands the variable to the shell, since it
-// may hold arguments; it is the person's own setting.
+// Edit opens $VISUAL, else $EDITOR, else vi (notepad on Windows) on a temporary file, mode 0600, in a new directory in
+// the private directory, and returns the content of the file if the editor ends with status 0. The directory is removed
+// in any case, with everything that the editor left there; if this process is killed, the next Edit removes it. Like
+// git, Edit hands the variable to the shell, because it may hold arguments; it is the person's own setting.
 func (t *Terminal) Edit(ctx context.Context, q EditQuestion) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,7 +44,7 @@ func (t *Terminal) Edit(ctx context.Context, q EditQuestion) (string, error) {
 		return "", fmt.Errorf("making a directory to edit in: %w", err)
 	}
 	lock := editLock(own)
-	_, _ = lock.TryLock() // where locks do not work nobody sweeps either: that takes one
+	_, _ = lock.TryLock() // if locks do not work, nobody sweeps either, because that takes a lock
 	defer func() {
 		_ = lock.Close()
 		_ = os.RemoveAll(own)
@@ -62,19 +61,18 @@ func (t *Terminal) Edit(ctx context.Context, q EditQuestion) (string, error) {
 
 const (
 	editPrefix = "edit-"
-	// unlocked is how old a directory is that nobody has locked and that is taken for one that a killed
-	// process left: long enough to lock a new one.
+	// unlocked is the age from which an unlocked directory counts as left behind by a killed process. It is long enough
+	// for a process to lock its new directory.
 	unlocked = time.Minute
 )
 
-// editLock is a file in the directory. Private directories of calls (package private) are locked themselves,
-// since a tool may do anything in them; here only the person's editor works, and a file can be locked on
-// every system.
+// editLock is a file in the directory, because a file can be locked on every system. Only the person's editor works in
+// the directory, so nobody replaces the file.
 func editLock(dir string) *flock.Flock {
 	return flock.New(filepath.Join(dir, ".lock"), flock.SetPermissions(0o600))
 }
 
-// sweepEdits removes what was being edited when a process was killed.
+// sweepEdits removes the directories that killed processes left behind.
 func sweepEdits(dir string) {
 	left, _ := os.ReadDir(dir)
 	for _, e := range left {
@@ -93,7 +91,7 @@ func sweepEdits(dir string) {
 }
 
 func (t *Terminal) runEditor(ctx context.Context, path string) error {
-	// A blank one would leave the shell to run the file itself.
+	// With a blank editor the shell would run the file itself.
 	editor := strings.TrimSpace(t.opts.Getenv("VISUAL"))
 	if editor == "" {
 		editor = strings.TrimSpace(t.opts.Getenv("EDITOR"))
@@ -122,7 +120,7 @@ func (t *Terminal) runEditor(ctx context.Context, path string) error {
 	return nil
 }
 
-// readEdited reads by name: many editors replace the file.
+// readEdited reads the file by its name, because many editors replace it.
 func readEdited(path string) (string, error) {
 	fi, err := os.Lstat(path)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/text/width"
 )
 
-// MaxShown and MaxLines are how many bytes and lines of Message.Quoted are shown, so that a long one cannot
-// bury what matters for ever; the message says how many were left out.
+// MaxShown and MaxLines bound the bytes and lines of Message.Quoted that are shown, so that a long text cannot bury what
+// matters. The message says how many bytes are left out.
 const (
 	MaxShown = 64 << 10
 	MaxLines = 1000
@@ -22,14 +22,14 @@ func Whole(text string) bool {
 	return len(text) <= MaxShown && strings.Count(text, "\n") <= MaxLines
 }
 
-// maxLine is how many bytes of a line of Message.Body are shown: its beginning and its end. A longer
-// one is some value whose end would be far below its beginning.
+// maxLine bounds the bytes of a line of Message.Body that are shown: its beginning and its end. A longer line holds some
+// value whose end would stand far below its beginning.
 const maxLine = 1 << 10
 
-// bar stands before every row of somebody else's text, and before every row that goes on with what stands above.
+// bar stands before every row of somebody else's text, and before every row that continues the one above.
 const bar = "  | "
 
-// The least screen that anything is laid out for, and the one that is assumed where nobody knows.
+// The least width of a layout, and the screen that is assumed if the terminal does not know its size.
 const (
 	leastColumns = 16
 	usualColumns = 80
@@ -37,8 +37,8 @@ const (
 	tabStop      = 8
 )
 
-// layout breaks text into rows no wider than a screen. A terminal breaks longer rows itself, and
-// goes on at the first column, where only the host's own words may stand.
+// layout breaks text into rows no wider than the screen. A terminal would break a longer row itself, and continue at the
+// first column, where only the host's own words may stand.
 type layout struct {
 	columns int
 	b       strings.Builder
@@ -47,13 +47,13 @@ type layout struct {
 
 func newLayout(columns int) *layout { return &layout{columns: max(columns, leastColumns)} }
 
-// line writes one line, whose characters are all plainly visible, in as many rows as it takes: the first
-// one behind first, the others behind the bar. Rows end at the width, or, if soft, behind a blank near it.
+// line writes one line of visible characters in as many rows as it takes: the first row behind first, the others behind
+// the bar. Rows end at the width or, if soft, behind a blank near it.
 func (l *layout) line(first, text string, soft bool) {
 	room := l.columns - 1 // some terminals break a row that just fits
 	prefix, used := first, len(first)
 	start, at := 0, 0
-	blank, after := 0, 0 // where the row could end, and what of it would be used by then
+	blank, after := 0, 0 // where the row could end, and the cells used until there
 	for at < len(text) {
 		n, cells := cluster(text[at:])
 		if used+cells > room {
@@ -80,7 +80,7 @@ func (l *layout) row(prefix, text string) {
 	l.rows++
 }
 
-// cluster is how many bytes a character has with the marks on it, and how many cells at most it takes.
+// cluster is the bytes of a character with the marks on it, and the most cells that it takes.
 func cluster(s string) (n, cells int) {
 	r, n := utf8.DecodeRuneInString(s)
 	cells = mostCells(r)
@@ -95,9 +95,9 @@ func cluster(s string) (n, cells int) {
 	return n, cells
 }
 
-// mostCells is how many cells the terminal that needs most takes for a character: terminals differ about symbols
-// and about what Unicode calls ambiguous, and some give marks a cell of their own. A row
-// that is too short does no harm; one that is too long leaves the bar.
+// mostCells is the most cells that any terminal takes for a character. Terminals differ about symbols and about what
+// Unicode calls ambiguous, and some give marks a cell of their own. A row that is too short does no harm; a row that is
+// too long leaves the bar.
 func mostCells(r rune) int {
 	switch {
 	case r < 0x80:
@@ -114,7 +114,7 @@ func mostCells(r rune) int {
 	return 1
 }
 
-// expand puts blanks in the place of tabs, so that the width of a line is known.
+// expand replaces tabs by blanks, so that the width of a line is known.
 func expand(line string) string {
 	if !strings.Contains(line, "\t") {
 		return line
@@ -137,7 +137,7 @@ func expand(line string) string {
 	return b.String()
 }
 
-// message lays out what stands before a question: the host's text, then the quoted one behind bars.
+// message lays out what stands before a question: the host's text, then the quoted text behind bars.
 func (l *layout) message(m Message) {
 	if m.Body != "" {
 		for line := range strings.SplitSeq(strings.TrimSuffix(m.Body, "\n"), "\n") {
@@ -160,8 +160,7 @@ func (l *layout) message(m Message) {
 	}
 }
 
-// Barred lays out a text of somebody else for a terminal of this width, 0 for one that nobody knows: each row
-// behind the bar.
+// Barred lays out a text of somebody else for a terminal of this width (0 if unknown), with a bar before each row.
 func Barred(text string, columns int) string {
 	if columns <= 0 {
 		columns = usualColumns
@@ -177,7 +176,7 @@ func (l *layout) barred(text string) {
 	}
 }
 
-// cut is what is shown of a quoted text.
+// cut is the part of a quoted text that is shown.
 func cut(text string) string {
 	text = text[:min(len(text), MaxShown)]
 	at := 0
@@ -194,9 +193,9 @@ func cut(text string) string {
 	return text[:at]
 }
 
-// screen lays out a question for a terminal of this size: what stands before it, and the question, behind the last
-// row of which the answer is typed. Where the terminal has fewer rows than that, the first line is repeated
-// below, so that what the question is about and the question are seen together.
+// screen lays out a question for a terminal of this size: the text above, and the question, behind whose last row the
+// answer is typed. If the terminal has fewer rows, the first line is repeated below, so that the question and its
+// subject are seen together.
 func screen(m Message, list []string, prompt string, columns, rows int) (above, question string) {
 	l := newLayout(columns)
 	l.message(m)
@@ -213,5 +212,5 @@ func screen(m Message, list []string, prompt string, columns, rows int) (above, 
 	return l.b.String(), strings.TrimSuffix(q.b.String(), "\n")
 }
 
-// answerCells is what an answer and the cursor take behind the question.
+// answerCells are the cells that an answer and the cursor need behind the question.
 const answerCells = 5

@@ -15,30 +15,28 @@ import (
 	"golang.org/x/term"
 )
 
-// Options are what a Terminal needs to know of its surroundings.
+// Options connect a Terminal with the process around it.
 type Options struct {
-	// Getenv reads the environment: VISUAL, EDITOR, TERM, NO_COLOR.
+	// Getenv reads the environment: VISUAL, EDITOR, TERM, NO_COLOR. Nil means an empty environment.
 	Getenv func(string) string
-	// PrivateDir makes and returns a directory, closed to other users, for the file an
-	// editor works on. Nil: Edit fails.
+	// PrivateDir makes and returns a directory that other users cannot read, for the file in the editor. Without it
+	// Edit fails.
 	PrivateDir func() (string, error)
 }
 
-// Terminal asks on a terminal. It is safe for concurrent use: questions wait for
-// each other.
+// Terminal asks on a terminal. It is safe for concurrent use: questions wait for each other.
 type Terminal struct {
 	in, out *os.File
 	opts    Options
 
 	mu sync.Mutex
-	// lost: a reader that cannot be stopped still waits for input, so a later
-	// answer could go to it.
+	// lost: a reader that cannot be stopped still waits for input, and would take the answer to a later question.
 	lost bool
 }
 
-// Open finds the terminal to ask on: the controlling terminal, if standard input or standard error is a
-// terminal at all, else the two of them. With neither, or in the background, where reading would
-// stop the process, the error wraps ErrNoTerminal.
+// Open finds the terminal to ask on. If standard input or standard error is a terminal, that is the controlling
+// terminal; without a controlling terminal both must be one. Otherwise, and in the background, where reading would stop
+// the process, the error wraps ErrNoTerminal.
 func Open(stdin, stderr *os.File, opts Options) (*Terminal, error) {
 	in, out := isTerminal(stdin), isTerminal(stderr)
 	if !in && !out {
@@ -102,7 +100,7 @@ func (t *Terminal) Bool(ctx context.Context, q BoolQuestion) (BoolAnswer, error)
 		}
 	}
 	var answer BoolAnswer
-	err := t.ask(ctx, q.Message, q.Prompt+" "+hint+" ", func(line string) string {
+	err := t.ask(ctx, q.Message, nil, q.Prompt+" "+hint+" ", func(line string) string {
 		answer = BoolAnswer{}
 		switch word := strings.TrimSpace(line); {
 		case word == "" && q.Default != nil:
@@ -122,10 +120,7 @@ func (t *Terminal) Bool(ctx context.Context, q BoolQuestion) (BoolAnswer, error)
 		}
 		return ""
 	})
-	if err != nil {
-		return BoolAnswer{}, err
-	}
-	return answer, nil
+	return answer, err
 }
 
 // Select asks for one of the options, by number or by its exact text, and returns
@@ -145,7 +140,7 @@ func (t *Terminal) Select(ctx context.Context, q SelectQuestion) (int, error) {
 		q.Default = nil
 	}
 	chosen := -1
-	err := t.askList(ctx, q.Message, list, q.Prompt+" "+hint+" ", func(line string) string {
+	err := t.ask(ctx, q.Message, list, q.Prompt+" "+hint+" ", func(line string) string {
 		word := strings.TrimSpace(line)
 		if word == "" && q.Default != nil {
 			chosen = *q.Default
@@ -165,10 +160,7 @@ func (t *Terminal) Select(ctx context.Context, q SelectQuestion) (int, error) {
 		chosen = n - 1
 		return ""
 	})
-	if err != nil {
-		return -1, err
-	}
-	return chosen, nil
+	return chosen, err
 }
 
 // Text asks for a line.
@@ -178,25 +170,18 @@ func (t *Terminal) Text(ctx context.Context, q TextQuestion) (string, error) {
 		prompt += " [" + show.Name(*q.Default) + "]"
 	}
 	var answer string
-	err := t.ask(ctx, q.Message, prompt+" ", func(line string) string {
+	err := t.ask(ctx, q.Message, nil, prompt+" ", func(line string) string {
 		answer = line
 		if line == "" && q.Default != nil {
 			answer = *q.Default
 		}
 		return ""
 	})
-	if err != nil {
-		return "", err
-	}
-	return answer, nil
+	return answer, err
 }
 
-func (t *Terminal) ask(ctx context.Context, m Message, prompt string, take func(line string) (complaint string)) error {
-	return t.askList(ctx, m, nil, prompt, take)
-}
-
-// askList shows the message and the list, then reads lines until take has no complaint.
-func (t *Terminal) askList(ctx context.Context, m Message, list []string, prompt string, take func(string) string) error {
+// ask shows the message and the list, then reads lines until take has no complaint.
+func (t *Terminal) ask(ctx context.Context, m Message, list []string, prompt string, take func(line string) (complaint string)) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.lost {
@@ -224,7 +209,7 @@ func (t *Terminal) askList(ctx context.Context, m Message, list []string, prompt
 	return fmt.Errorf("%w: no usable answer", ErrCancelled)
 }
 
-// size is that of the screen, or the usual one where nobody knows.
+// size is that of the screen, or the usual one if the terminal does not know it.
 func (t *Terminal) size() (columns, rows int) {
 	columns, rows, err := term.GetSize(int(t.out.Fd()))
 	if err != nil || columns <= 0 {
@@ -248,9 +233,8 @@ func (t *Terminal) colour() bool {
 	return t.opts.Getenv("NO_COLOR") == "" && kind != "" && kind != "dumb"
 }
 
-// line reads one line in raw mode, where Ctrl-C is a key and not a signal, so that the
-// terminal is always put back. What was typed before the prompt does not count: nobody
-// answers a question they have not seen.
+// line reads one line in raw mode, where Ctrl-C is a key and not a signal, so that the terminal is always restored. It
+// discards keys that were typed before the prompt: nobody answers a question that they have not seen.
 func (t *Terminal) line(ctx context.Context, prompt string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -294,7 +278,7 @@ func (t *Terminal) line(ctx context.Context, prompt string) (string, error) {
 	}
 }
 
-// keys are what is typed; the line editor does not tell Ctrl-C from Ctrl-D.
+// keys reads what is typed, and remembers a Ctrl-C, which the line editor does not tell from Ctrl-D.
 type keys struct {
 	io.Reader
 	interrupt bool
