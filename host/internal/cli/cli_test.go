@@ -118,6 +118,8 @@ func TestRead(t *testing.T) {
 		"run t --help":         {Name: "jphost run", Err: errHelp.Error()},
 		"run t --no-such":      {Name: "jphost run", Err: "unknown flag --no-such"},
 		"run t --fromat json":  {Name: "jphost run", Err: "unknown flag --fromat, did you mean --format?"},
+		"sandbox exec -qx":     {Name: "jphost sandbox exec", Err: "unknown flag -x"},
+		"sandbox exec -qC":     {Name: "jphost sandbox exec", Err: "-C is without its value"},
 		"run t --format x":     {Name: "jphost run", Err: `--format must be one of "text","json" but got "x"`},
 		"run t --cfg --json":   {Name: "jphost run", Err: `--cfg: expected string value but got "--json" (long flag); perhaps try --cfg="--json"?`},
 		"sandbox exec":         {Name: "jphost sandbox exec", Err: "<command> ... is missing"},
@@ -145,6 +147,38 @@ func TestRead(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
 			t.Errorf("%s: -want +got\n%s", line, diff)
+		}
+	}
+}
+
+// Paths and arguments of programs need not be UTF-8: every byte of them counts.
+func TestReadKeepsBytes(t *testing.T) {
+	const odd = "a\xff\xc3\u2028<&>"
+	l, err := read([]string{"-C", odd, "sandbox", "exec", "--root=" + odd, "--grant", "path=" + odd, "--", odd, odd})
+	c, ok := l.run.(*sandboxExecCmd)
+	if err != nil || !ok || l.Workspace != odd || c.Root != odd || c.Grant[0] != "path="+odd || c.Command[0] != odd || c.Command[1] != odd {
+		t.Errorf("%v: %q %+q", err, l.Workspace, l.run)
+	}
+	for _, args := range [][]string{{"run", odd, odd}, {"run", "t", "--no-mount", odd, odd}, {"explain", odd, "command", odd}, {"mount", odd, odd}, {"sandbox", "plan", odd, odd}} {
+		l, err := read(args)
+		if err != nil {
+			t.Errorf("%q: %v", args, err)
+			continue
+		}
+		switch c := l.run.(type) {
+		case *runCmd:
+			if ok = c.Tool == odd && c.Args[0] == odd; c.NoMount.set() {
+				ok = c.Args[0] == odd && c.NoMount.List[0] == odd
+			}
+		case *explainCmd:
+			ok = c.Question[0] == odd && c.Question[2] == odd
+		case *mountCmd:
+			ok = c.Specs[0] == odd && c.Specs[1] == odd
+		case *sandboxPlanCmd:
+			ok = c.Tool == odd && c.Command[0] == odd
+		}
+		if !ok {
+			t.Errorf("%q became %+q", args, l.run)
 		}
 	}
 }
@@ -306,6 +340,7 @@ func TestComplete(t *testing.T) {
 		"sandbox exec --ro . git che":        "program 5",
 		"sandbox exec --tier ":               "words landlock",
 		"sandbox exec --ti":                  "words --tier",
+		"sandbox exec sh -- x":               "program 3",
 		"sandbox plan -- ma":                 "program 4",
 		"sandbox plan ":                      "words fs_read_file",
 		"config show --frob ":                "files",

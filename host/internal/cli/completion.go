@@ -85,11 +85,13 @@ func (a *app) complete(raw []string) (kind string, list []string) {
 		node = node.Parent // nobody named the default command of this group
 	}
 
-	program := slices.Index(before, "--") + 1
-	if n := len(g.Sandbox.Exec.Command); n > 0 && program == 0 {
-		program = len(before) - n
+	program := 0
+	if c := g.Sandbox.Exec.Command; len(c) > 0 && c[0] != "--" {
+		program = len(before) - len(c)
+	} else if strings.HasPrefix(node.Path(), "sandbox ") {
+		program = slices.Index(before, "--") + 1
 	}
-	if program > 0 && node.Parent != nil && node.Parent.Name == "sandbox" {
+	if program > 0 {
 		return fmt.Sprintf("program %d", starts[program]), nil
 	}
 	written, _, valued := strings.Cut(cur, "=")

@@ -78,13 +78,13 @@ type approvalsGroup struct {
 
 type trustGroup struct {
 	Show   trustShowCmd   `cmd:"" default:"" help:"Show what the repository's settings widen, and what was accepted; the same as jphost trust."`
-	Accept trustAcceptCmd `cmd:"" help:"Accept them, and release calls that are held back."`
+	Accept trustAcceptCmd `cmd:"" help:"Accept these settings, and release calls that are held back."`
 	Revoke trustRevokeCmd `cmd:"" help:"Forget what was accepted."`
 }
 
 type sessionGroup struct {
 	List   sessionListCmd   `cmd:"" default:"" help:"List what you answered for the rest of this session; the same as jphost session."`
-	Forget sessionForgetCmd `cmd:"" help:"Forget it, so that you are asked again."`
+	Forget sessionForgetCmd `cmd:"" help:"Forget answers, so that you are asked again."`
 }
 
 type configGroup struct {
@@ -174,10 +174,21 @@ func parser(words int) (*kong.Kong, *grammar) {
 		kong.Help(writeHelp),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true, NoAppSummary: true, WrapUpperBound: 100}),
 		kong.TypeMapper(reflect.TypeFor[names](), noMount),
+		kong.KindMapper(reflect.String, kong.MapperFunc(exactText)),
 	)
 	noMount.tool = k.Model.Children[0].Positional[0]
 	repeatable(k.Model.Node, words)
 	return k, g
+}
+
+// exactText reads a text byte for byte. Kong's own mapper goes through JSON, which changes what is not UTF-8: a flag would
+// grant or withhold another path than the one that was written.
+func exactText(ctx *kong.DecodeContext, target reflect.Value) error {
+	word, err := ctx.Scan.PopValue("string")
+	if err == nil {
+		target.SetString(word.String())
+	}
+	return err
 }
 
 // repeatable lets flags stand between the words of a list, which kong takes for ended by the first flag: the list
@@ -219,7 +230,10 @@ func (l *line) wrong(err error) error {
 	node := l.node()
 	if l.ctx.Error != nil {
 		rest := l.ctx.Path[len(l.ctx.Path)-1].Remainder()
-		return l.unread(node, l.ctx.Args[len(l.ctx.Args)-len(rest):], err)
+		if rest[0] != l.ctx.Args[len(l.ctx.Args)-len(rest)] {
+			rest[0] = "-" + rest[0][:1] // one of several letters after a dash
+		}
+		return l.unread(node, rest, err)
 	}
 	var names []string
 	for _, c := range node.Children {
