@@ -96,7 +96,7 @@ func (c *approvalsApproveCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	req, store, err := a.mountRequest(p)
+	_, req, store, err := a.mountRequest(p)
 	if err != nil {
 		return err
 	}

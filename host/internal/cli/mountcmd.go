@@ -200,11 +200,7 @@ const mountRounds = 4
 
 // mountPlan plans a batch from the configuration and the links as they are now.
 func (a *app) mountPlan(p *place, typedAs string, specs []mount.Spec) (*mount.Plan, *consent.Store, error) {
-	cfg, err := a.config()
-	if err != nil {
-		return nil, nil, err
-	}
-	req, store, err := a.mountRequestOf(p, cfg)
+	cfg, req, store, err := a.mountRequest(p)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -255,19 +251,15 @@ func (a *app) unmount(typedAs string, names []string) ([]mount.Removed, error) {
 }
 
 // mountRequest gathers what mounts are planned from.
-func (a *app) mountRequest(p *place) (mount.Request, *consent.Store, error) {
+func (a *app) mountRequest(p *place) (*config.Config, mount.Request, *consent.Store, error) {
 	cfg, err := a.config()
 	if err != nil {
-		return mount.Request{}, nil, err
+		return nil, mount.Request{}, nil, err
 	}
-	return a.mountRequestOf(p, cfg)
-}
-
-func (a *app) mountRequestOf(p *place, cfg *config.Config) (mount.Request, *consent.Store, error) {
 	store := p.approvals(a)
 	decide, err := store.Snapshot(a.ctx)
 	if err != nil {
-		return mount.Request{}, nil, exit.With(exit.Host, err)
+		return nil, mount.Request{}, nil, exit.With(exit.Host, err)
 	}
 	req := mount.Request{
 		Root: filepath.ToSlash(p.root), Cwd: filepath.ToSlash(p.cwd), Home: filepath.ToSlash(a.getenv("HOME")), State: filepath.ToSlash(p.dir.Base()),
@@ -292,13 +284,13 @@ func (a *app) mountRequestOf(p *place, cfg *config.Config) (mount.Request, *cons
 			req.Rules[t.Name] = policy.FsRules(cfg, t)
 		}
 	}
-	return req, store, nil
+	return cfg, req, store, nil
 }
 
 // removalRequest gathers what removals are planned from: that of mounts, and the rules without the conversation and
 // --cfg.
 func (a *app) removalRequest(p *place) (mount.Request, *consent.Store, error) {
-	req, store, err := a.mountRequest(p)
+	_, req, store, err := a.mountRequest(p)
 	if err != nil {
 		return req, nil, err
 	}

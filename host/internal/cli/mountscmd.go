@@ -65,7 +65,7 @@ func (a *app) external() ([]mounted, error) {
 	if err != nil {
 		return nil, err
 	}
-	req, _, err := a.mountRequest(p)
+	_, req, _, err := a.mountRequest(p)
 	if err != nil {
 		return nil, err
 	}

@@ -94,12 +94,19 @@ func (a *app) printTrust(s *trustState) {
 	default:
 		a.out.printf("these settings of this workspace widen access, and were not accepted:\n%saccept them with: jphost trust accept\n", s.Difference)
 	}
-	if s.HoldsError != "" {
-		a.out.printf("%s\n", show.Text(s.HoldsError))
-	}
+	a.out.printf("%s", s.heldChanges())
+}
+
+// heldChanges lists the changes that hold back writing calls, a line each.
+func (s *trustState) heldChanges() string {
+	text := ""
 	for _, h := range s.Holds {
-		a.out.printf("held: %s: %s\n", show.Visible(h.Path), show.Visible(h.Reason))
+		text += fmt.Sprintf("held: %s: %s\n", show.Visible(h.Path), show.Visible(h.Reason))
 	}
+	if s.HoldsError != "" {
+		text += show.Text(s.HoldsError) + "\n"
+	}
+	return text
 }
 
 type trustAcceptCmd struct {
@@ -172,14 +179,7 @@ func (a *app) acceptQuestion(s *trustState, held bool) error {
 			q.Prompt = strings.TrimSuffix(q.Prompt, "?") + ", and let writing calls go on?"
 		}
 	}
-	body := ""
-	for _, h := range s.Holds {
-		body += fmt.Sprintf("held: %s: %s\n", show.Visible(h.Path), show.Visible(h.Reason))
-	}
-	if s.HoldsError != "" {
-		body += show.Text(s.HoldsError) + "\n"
-	}
-	q.Then = append(q.Then, term.Message{Body: body})
+	q.Then = append(q.Then, term.Message{Body: s.heldChanges()})
 	answer, err := a.ask().Bool(a.ctx, q)
 	switch {
 	case errors.Is(err, term.ErrNoTerminal):
