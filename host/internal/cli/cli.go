@@ -17,8 +17,12 @@ func Run(ctx context.Context, environ []string, stdin io.Reader, stdout, stderr 
 	return l.start(ctx, err, nil, environ, stdin, stdout, stderr, args)
 }
 
-// start runs the command of a line, or says what is wrong with the line. The launcher starts the tools; nil is a new one.
-func (l *line) start(ctx context.Context, wrong error, launcher *launch.Launcher, environ []string, stdin io.Reader, stdout, stderr io.Writer, args []string) (err error) {
+// start runs the command of a line, or says what is wrong with the line. The launcher starts the tools; nil means a new
+// one.
+func (l *line) start(
+	ctx context.Context, wrong error, launcher *launch.Launcher,
+	environ []string, stdin io.Reader, stdout, stderr io.Writer, args []string,
+) (err error) {
 	out := newOutput(environ, stdout, stderr)
 	out.json = l.json
 	defer func() {

@@ -127,7 +127,8 @@ func (a *app) complete(raw []string) (kind string, list []string) {
 	return "words", list
 }
 
-// commandWords joins what bash takes apart at `=`, and says where each word begins on the line, which jphost itself begins.
+// commandWords joins what bash takes apart at `=`. starts says where each word begins on the line, on which jphost is
+// word 0.
 func commandWords(raw []string) (words []string, starts []int) {
 	for i := 0; i < len(raw); i++ {
 		if raw[i] == "=" && len(words) > 0 {

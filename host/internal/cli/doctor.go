@@ -146,6 +146,7 @@ func (d *diagnosis) calls(m fit.Machine) {
 // holds says for each thing that a policy speaks of what enforces it, or why nothing does.
 func (d *diagnosis) holds(m fit.Machine, survives error) {
 	when := func(is bool, text string) string { return cond(is, text, "") }
+	by := func(mechanisms ...string) string { return strings.Join(filled(mechanisms...), ", ") }
 	landlock := m.Landlock > 0
 	private := landlock && m.Namespaces
 	filter := landlock && m.Seccomp
@@ -155,27 +156,49 @@ func (d *diagnosis) holds(m fit.Machine, survives error) {
 	}
 	d.Enforced, d.NotEnforced = []enforced{}, []notEnforced{}
 	for _, thing := range []struct {
-		what string
-		by   []string // those that are not empty
-		not  string   // why, if nothing enforces it; empty if that is no loss
+		what, by string
+		// not says why nothing enforces it; without a reason that is no loss.
+		not string
 	}{
-		{"files and directories: read, create, update, delete, execute", []string{when(landlock, "landlock"), when(private, "a private tree")}, "there is no Landlock"},
-		{"truncating files that may not be updated", nil, when(landlock && m.Landlock < fit.TruncateABI && !private, "needs Landlock 3 (Linux 6.2) or namespaces")},
-		{"entries that rules depend on stay in their place", []string{when(private, "mounts")}, when(landlock, "needs namespaces; compared after the call")},
-		{"metadata of what is not writable: modes, owners, times", []string{when(private, "read-only mounts"), when(filter, "seccomp where nothing is writable")}, ""},
-		{"metadata elsewhere, where something may be written", nil, when(!private, "needs namespaces")},
-		{"no network", []string{when(filter, "seccomp"), when(private, "a network of its own")}, "needs Landlock, and seccomp or namespaces"},
-		{"TCP ports", []string{when(m.Landlock >= fit.NetABI, "landlock")}, "needs Landlock 4 (Linux 6.7)"},
-		{"hosts and paths of access.net", nil, "the kernel sees addresses only; tools check them"},
-		{"memory and variables of other processes", []string{when(landlock, "landlock"), when(filter, "seccomp"), when(private, "a process space of its own")}, "needs Landlock"},
-		{"signals to other processes", []string{when(m.Landlock >= fit.ScopeABI, "landlock"), when(private, "a process space of its own")}, "needs Landlock 6 (Linux 6.12) or namespaces"},
-		{"system calls that lead around all this", []string{when(filter, "seccomp")}, "needs seccomp and Landlock"},
-		{"environment, time, output", []string{"jphost"}, ""},
-		{"every process of a call ends with it", []string{when(survives == nil, "jphost")}, lost},
-		{"access.commands: which programs, with which arguments", nil, "the kernel does not see commands"},
+		{
+			"files and directories: read, create, update, delete, execute",
+			by(when(landlock, "landlock"), when(private, "a private tree")), "there is no Landlock",
+		},
+		{
+			"truncating files that may not be updated", "",
+			when(landlock && m.Landlock < fit.TruncateABI && !private, "needs Landlock 3 (Linux 6.2) or namespaces"),
+		},
+		{
+			"entries that rules depend on stay in their place",
+			when(private, "mounts"), when(landlock, "needs namespaces; compared after the call"),
+		},
+		{
+			"metadata of what is not writable: modes, owners, times",
+			by(when(private, "read-only mounts"), when(filter, "seccomp where nothing is writable")), "",
+		},
+		{"metadata elsewhere, where something may be written", "", when(!private, "needs namespaces")},
+		{
+			"no network",
+			by(when(filter, "seccomp"), when(private, "a network of its own")), "needs Landlock, and seccomp or namespaces",
+		},
+		{"TCP ports", when(m.Landlock >= fit.NetABI, "landlock"), "needs Landlock 4 (Linux 6.7)"},
+		{"hosts and paths of access.net", "", "the kernel sees addresses only; tools check them"},
+		{
+			"memory and variables of other processes",
+			by(when(landlock, "landlock"), when(filter, "seccomp"), when(private, "a process space of its own")), "needs Landlock",
+		},
+		{
+			"signals to other processes",
+			by(when(m.Landlock >= fit.ScopeABI, "landlock"), when(private, "a process space of its own")),
+			"needs Landlock 6 (Linux 6.12) or namespaces",
+		},
+		{"system calls that lead around all this", when(filter, "seccomp"), "needs seccomp and Landlock"},
+		{"environment, time, output", "jphost", ""},
+		{"every process of a call ends with it", when(survives == nil, "jphost"), lost},
+		{"access.commands: which programs, with which arguments", "", "the kernel does not see commands"},
 	} {
-		if by := filled(thing.by...); len(by) > 0 {
-			d.Enforced = append(d.Enforced, enforced{thing.what, strings.Join(by, ", ")})
+		if thing.by != "" {
+			d.Enforced = append(d.Enforced, enforced{thing.what, thing.by})
 		} else if thing.not != "" {
 			d.NotEnforced = append(d.NotEnforced, notEnforced{thing.what, thing.not})
 		}

@@ -58,7 +58,8 @@ func (c *doctorCmd) Run(a *app) error {
 func (a *app) diagnosis(d *diagnosis) {
 	head := a.out.heading
 	s := d.System
-	system := strings.Join(filled(s.Distribution, strings.TrimSpace(cmp.Or(map[string]string{"linux": "Linux", "darwin": "macOS", "windows": "Windows"}[s.OS], s.OS)+" "+s.Kernel), s.Arch), ", ")
+	name := cmp.Or(map[string]string{"linux": "Linux", "darwin": "macOS", "windows": "Windows"}[s.OS], s.OS)
+	system := strings.Join(filled(s.Distribution, strings.TrimSpace(name+" "+s.Kernel), s.Arch), ", ")
 	a.out.printf("system      %s\n", show.Line(system))
 	switch s.Container {
 	case "":
@@ -112,7 +113,8 @@ func (a *app) diagnosis(d *diagnosis) {
 	if d.OK {
 		a.out.printf("\nAll that jphost can enforce is available here.\n")
 	} else {
-		a.out.printf("\nNot all that jphost can enforce is available here. sandbox.mode = \"required\" refuses calls that cannot be enforced.\n")
+		a.out.printf("\nNot all that jphost can enforce is available here.\n" +
+			"sandbox.mode = \"required\" refuses calls whose rules cannot be enforced exactly.\n")
 	}
 }
 

@@ -106,7 +106,9 @@ func (f *effective) call(texts ...string) (c *enclose.Call, refused *fit.Refused
 }
 
 // prepared is [enclose.Prepare] with a refusal apart from other errors: then there is a call as well.
-func prepared(ctx context.Context, d *policy.Declared, p enclose.Program, s enclose.Settings) (c *enclose.Call, refused *fit.RefusedError, err error) {
+func prepared(
+	ctx context.Context, d *policy.Declared, p enclose.Program, s enclose.Settings,
+) (c *enclose.Call, refused *fit.RefusedError, err error) {
 	c, err = enclose.Prepare(ctx, d, p, s)
 	if c != nil && errors.As(err, &refused) {
 		err = nil

@@ -172,7 +172,9 @@ func parser(words int) (*kong.Kong, *grammar) {
 		kong.Description("Run tools for language models under typed, declared limits."),
 		kong.NoDefaultHelp(),
 		kong.Help(writeHelp),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true, NoAppSummary: true, WrapUpperBound: 100}),
+		kong.ConfigureHelp(kong.HelpOptions{
+			Compact: true, FlagsLast: true, NoExpandSubcommands: true, NoAppSummary: true, WrapUpperBound: 100,
+		}),
 		kong.TypeMapper(reflect.TypeFor[names](), noMount),
 		kong.KindMapper(reflect.String, kong.MapperFunc(exactText)),
 	)
@@ -181,8 +183,8 @@ func parser(words int) (*kong.Kong, *grammar) {
 	return k, g
 }
 
-// exactText reads a text byte for byte. Kong's own mapper goes through JSON, which changes what is not UTF-8: a flag would
-// grant or withhold another path than the one that was written.
+// exactText reads a text byte for byte. Kong's own mapper goes through JSON, which changes what is not UTF-8: a flag
+// would grant or withhold another path than the one that was written.
 func exactText(ctx *kong.DecodeContext, target reflect.Value) error {
 	word, err := ctx.Scan.PopValue("string")
 	if err == nil {
@@ -314,7 +316,8 @@ func (m *noMountMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) er
 	n := target.Addr().Interface().(*names)
 	next := ctx.Scan.Peek()
 	word := next.String()
-	isName := m.tool.Active && next.IsValue() && word != "" && !strings.ContainsAny(word[:1], "-{") && !strings.Contains(word, "=")
+	isArgument := word == "" || strings.ContainsAny(word[:1], "-{") || strings.Contains(word, "=")
+	isName := m.tool.Active && next.IsValue() && !isArgument
 	if next.Type == kong.FlagValueToken || isName {
 		n.List = append(n.List, ctx.Scan.Pop().String())
 	} else {

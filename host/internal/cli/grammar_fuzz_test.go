@@ -8,8 +8,8 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 )
 
-// Whatever the words are: reading them ends with a command, with help or with an error of usage; words after -- are taken
-// as they are; and a global flag changes nothing but itself, wherever it stands before them.
+// Whatever the words are: reading them ends with a command, with help or with an error of usage; words after -- stay as
+// they are; and a flag of every command before them changes nothing but itself.
 func FuzzRead(f *testing.F) {
 	for _, s := range []string{
 		"run t a=1 --json b=2", "run t --no-mount fork -- -x", "sandbox exec -qx -- true", "sandbox plan --ro . -- make -j", "explain t command ls --json",

@@ -17,8 +17,8 @@ type mountsCmd struct {
 }
 
 func (mountsCmd) Help() string {
-	return `Lists every external path that any layer of the configuration grants to a tool, with its state: approved, unapproved,
-retargeted, inside (it leads into the workspace), or broken.`
+	return `Lists every external path that any layer of the configuration grants to a tool, with its state: approved,
+unapproved, retargeted, inside (it leads into the workspace), or broken.`
 }
 
 // mounted is one mount as `jphost mounts --json` prints it.

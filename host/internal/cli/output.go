@@ -20,7 +20,7 @@ import (
 
 // What is printed where:
 //
-//   - standard output: results. With --format json that is exactly one JSON value, even if the command fails (see failed);
+//   - standard output: results. With --format json that is one JSON value, even if the command fails (see failed);
 //   - standard error: errors (`jphost: …`), warnings (`warning: …`), notes, and what a failed tool printed there;
 //   - the terminal itself: questions, see package term.
 //

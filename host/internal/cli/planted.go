@@ -12,9 +12,9 @@ import (
 )
 
 // follow resolves a path of a flag, once, so that the path that is judged is the one that is used. It is an error if a
-// symlink on the way may have been made by somebody who must not choose what the path means: a repository, a program that
-// was confined in an earlier call, or another user. Otherwise `--rw build/` would grant `~/.ssh` if a repository has the
-// link `build -> ../../.ssh`.
+// symlink on the way may have been made by somebody who must not choose what the path means: a repository, a program
+// that was confined in an earlier call, or another user. Otherwise `--rw build/` would grant `~/.ssh` if a repository
+// has the link `build -> ../../.ssh`.
 //
 // dirs are the workspace and the places where the program may write; see [baseline.Planted]. flag names the flag in the
 // error; path is as the user wrote it. A path that does not exist is no error; broken says why a path cannot be followed

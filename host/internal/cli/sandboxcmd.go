@@ -234,8 +234,8 @@ type granted struct {
 	broken     error
 }
 
-// paths resolves the paths of --ro, --rw and --grant. A path that grants something must not lead through a symlink that a
-// repository or a program may have made. A path that withholds follows every link.
+// paths resolves the paths of --ro, --rw and --grant. A path that grants something must not lead through a symlink that
+// a repository or a program may have made. A path that withholds follows every link.
 func (g *grants) paths(a *app, root string) ([]granted, error) {
 	var list []granted
 	in := func(path string) string { // relative to -C, as with make

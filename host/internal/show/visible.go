@@ -99,8 +99,8 @@ func shows(r rune) bool {
 }
 
 // blanks are the characters that no property covers: symbols and letters that are drawn as nothing, and marks that only
-// change or join what stands around them. Khmer and Myanmar marks are left out, because people cannot write these scripts
-// without them.
+// change or join what stands around them. Khmer and Myanmar marks are left out, because people cannot write these
+// scripts without them.
 var blanks = rangetable.New(
 	0x17b4, 0x17b5, // Khmer inherent vowels
 	0x180b, 0x180c, 0x180d, 0x180f, // Mongolian variation selectors
