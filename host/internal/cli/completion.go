@@ -49,16 +49,12 @@ func (c *completionCmd) Run(a *app) error {
 //	files      whatever files there are
 //	program N  whatever the shell completes for the command line that begins with word N, from 0 for jphost
 type completeCmd struct {
-	Words []string `arg:"" optional:"" passthrough:""`
+	Words []string `arg:"" optional:"" rest:""`
 }
 
 // Run implements the command.
 func (c *completeCmd) Run(a *app) error {
-	words := c.Words
-	if len(words) > 0 && words[0] == "--" {
-		words = words[1:]
-	}
-	kind, list := a.complete(words)
+	kind, list := a.complete(c.Words)
 	a.out.printf("%s\n", kind)
 	for _, w := range list {
 		if name, _, _ := strings.Cut(w, "\t"); show.Word(name) == name { // nothing that a shell would make something of
@@ -72,7 +68,7 @@ func (c *completeCmd) Run(a *app) error {
 func (a *app) complete(raw []string) (kind string, list []string) {
 	words, starts := commandWords(raw)
 	before, cur := words[:len(words)-1], words[len(words)-1]
-	k, g := parser(len(before))
+	k, g := parser()
 	ctx, _ := kong.Trace(k, before) // it ends where the line cannot be read, which is no error here
 	if ctx.Reset() == nil {
 		_, _ = ctx.Apply()
@@ -86,8 +82,8 @@ func (a *app) complete(raw []string) (kind string, list []string) {
 	}
 
 	program := 0
-	if c := g.Sandbox.Exec.Command; len(c) > 0 && c[0] != "--" {
-		program = len(before) - len(c)
+	if n := len(g.Sandbox.Exec.Command); n > 0 {
+		program = len(before) - n
 	} else if strings.HasPrefix(node.Path(), "sandbox ") {
 		program = slices.Index(before, "--") + 1
 	}

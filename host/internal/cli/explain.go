@@ -8,33 +8,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/show"
 )
 
 type explainCmd struct {
-	Question question `arg:"" optional:"" help:"[TOOL] QUESTION, as above."`
+	Question []string `arg:"" optional:"" rest:"command" help:"[TOOL] QUESTION, as above."`
 	fromFile
-}
-
-// question are the words of a question.
-type question []string
-
-// Decode implements kong.MapperValue. What follows the word command is a command line to explain, with its own flags.
-func (q *question) Decode(ctx *kong.DecodeContext) error {
-	for ctx.Scan.Peek().IsValue() {
-		word := ctx.Scan.Pop().String()
-		*q = append(*q, word)
-		if word == "command" && len(*q) <= 2 {
-			for !ctx.Scan.Peek().IsEOL() {
-				*q = append(*q, ctx.Scan.Pop().String())
-			}
-		}
-	}
-	return nil
 }
 
 func (explainCmd) Help() string {
@@ -63,7 +44,7 @@ output is the answer to one line of input that is not empty.`
 
 // Run implements the command.
 func (c *explainCmd) Run(a *app) error {
-	words := []string(c.Question)
+	words := c.Question
 	tool := ""
 	if c.File == "" {
 		if len(words) == 0 {

@@ -56,7 +56,7 @@ More on a command: jphost <command> --help`
 type globals struct {
 	Workspace    string   `short:"C" placeholder:"DIR" group:"Flags of every command:" help:"The workspace. Default: around the working directory the nearest with .jp, else the nearest with .git, else the outermost with .jp.toml, else the working directory."`
 	Conversation string   `placeholder:"ID" group:"Flags of every command:" help:"The conversation that mounts belong to. Default: JPHOST_CONVERSATION, else \"default\"."`
-	Cfg          []string `sep:"none" placeholder:"KEY=VALUE" group:"Flags of every command:" help:"A setting for this command: KEY=VALUE, KEY:=JSON, a file, or JSON. Can be repeated."`
+	Cfg          []string `placeholder:"KEY=VALUE" group:"Flags of every command:" help:"A setting for this command: KEY=VALUE, KEY:=JSON, a file, or JSON. Can be repeated."`
 	Format       string   `enum:"text,json" default:"text" placeholder:"text|json" group:"Flags of every command:" help:"Text for people, or JSON for scripts."`
 	JSON         bool     `group:"Flags of every command:" help:"The same as --format json."`
 	NoInput      bool     `group:"Flags of every command:" help:"Ask nothing; what would be asked is refused."`
@@ -129,7 +129,7 @@ func (versionFlag) BeforeReset() error { return errVersion }
 
 // helpCmd is what people try first: `jphost help trust accept`.
 type helpCmd struct {
-	Words []string `arg:"" optional:"" passthrough:""`
+	Words []string `arg:"" optional:"" rest:""`
 }
 
 // Run is never called: [read] puts the help of the named command in the place of this one.
@@ -138,7 +138,8 @@ func (helpCmd) Run(*app) error { return errHelp }
 // read reads a command line, without the program. The error has its exit status; it is [errHelp] if the help
 // of the command that the line names is wanted. There is a line in every case.
 func read(args []string) (*line, error) {
-	k, g := parser(len(args))
+	k, g := parser()
+	args, tail := splitTail(args)
 	ctx, err := k.Parse(args)
 	if wrong := (*kong.ParseError)(nil); errors.As(err, &wrong) {
 		ctx = wrong.Context
@@ -154,7 +155,12 @@ func read(args []string) (*line, error) {
 		return l, errHelp
 	case err != nil:
 		return l, exit.Errorf(exit.Usage, "%w\nsee: %s --help", l.wrong(err), node.FullPath())
-	case node.Target.Addr().Interface() == &g.Describe:
+	}
+	if len(tail) > 0 {
+		words := node.Positional[len(node.Positional)-1].Target.Addr().Interface().(*[]string)
+		*words = append(*words, tail...)
+	}
+	if node.Target.Addr().Interface() == &g.Describe {
 		help, err := read(append([]string{"--help"}, g.Describe.Words...))
 		help.json = l.json
 		return help, err
@@ -163,10 +169,21 @@ func read(args []string) (*line, error) {
 	return l, nil
 }
 
-// parser makes kong's parser of a command line with that many words at most.
-func parser(words int) (*kong.Kong, *grammar) {
+// splitTail takes the last words of a long line away. Kong copies all words after -- for each of them, which takes
+// seconds for 20,000. It needs to see only the first of these words: a line with so many has a list that takes all
+// others as they are, or kong refuses it for the first ones.
+func splitTail(args []string) (head, tail []string) {
+	const enough = 8
+	if i := slices.Index(args, "--"); i >= 0 && len(args) > i+enough {
+		return args[:i+enough], args[i+enough:]
+	}
+	return args, nil
+}
+
+// parser makes kong's parser of command lines.
+func parser() (*kong.Kong, *grammar) {
 	g := &grammar{}
-	noMount := &noMountMapper{}
+	noMount, lists := &noMountMapper{}, listMapper{}
 	k := kong.Must(g,
 		kong.Name("jphost"),
 		kong.Description("Run tools for language models under typed, declared limits."),
@@ -175,11 +192,12 @@ func parser(words int) (*kong.Kong, *grammar) {
 		kong.ConfigureHelp(kong.HelpOptions{
 			Compact: true, FlagsLast: true, NoExpandSubcommands: true, NoAppSummary: true, WrapUpperBound: 100,
 		}),
-		kong.TypeMapper(reflect.TypeFor[names](), noMount),
 		kong.KindMapper(reflect.String, kong.MapperFunc(exactText)),
+		kong.TypeMapper(reflect.TypeFor[[]string](), lists),
+		kong.TypeMapper(reflect.TypeFor[names](), noMount),
 	)
 	noMount.tool = k.Model.Children[0].Positional[0]
-	repeatable(k.Model.Node, words)
+	lists.find(k.Model.Node)
 	return k, g
 }
 
@@ -193,17 +211,44 @@ func exactText(ctx *kong.DecodeContext, target reflect.Value) error {
 	return err
 }
 
-// repeatable lets flags stand between the words of a list, which kong takes for ended by the first flag: the list
-// becomes the next positional argument, too, as often as there are words.
-func repeatable(n *kong.Node, words int) {
-	if last := len(n.Positional) - 1; last >= 0 && n.Positional[last].Target.Kind() == reflect.Slice {
-		list := n.Positional[last]
-		n.Positional = append(n.Positional, slices.Repeat([]*kong.Positional{list}, words)...)
-		list.Position = len(n.Positional) - 1 // kong looks for words that are missing after the last position
+// listMapper reads a list of texts: one for a flag, which can be repeated, else all words up to the next flag. After
+// that flag the list goes on, while kong's own mapper would take it for complete.
+//
+// The tag rest:"" makes every word from the first on part of the list, even if it looks like a flag; rest:"WORD" does
+// so after WORD, if that is one of the first two words. Kong's passthrough copies all words for each of them.
+type listMapper map[*kong.Value]*kong.Node // the commands of the arguments
+
+// find finds the arguments of a command and of those below it.
+func (m listMapper) find(n *kong.Node) {
+	for _, p := range n.Positional {
+		m[p] = n
 	}
 	for _, child := range n.Children {
-		repeatable(child, words)
+		m.find(child)
 	}
+}
+
+// Decode implements kong.Mapper.
+func (m listMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
+	list := target.Addr().Interface().(*[]string)
+	node := m[ctx.Value]
+	if node == nil { // a flag
+		word, err := ctx.Scan.PopValue("string")
+		if err == nil {
+			*list = append(*list, word.String())
+		}
+		return err
+	}
+	after := ctx.Value.Tag.Get("rest")
+	rest := ctx.Value.Tag.Has("rest") && after == ""
+	for next := ctx.Scan.Peek(); next.IsValue() || rest && !next.IsEOL(); next = ctx.Scan.Peek() {
+		word := ctx.Scan.Pop().String()
+		*list = append(*list, word)
+		rest = rest || after != "" && word == after && len(*list) <= 2
+	}
+	node.Positional = append(node.Positional, ctx.Value)
+	ctx.Value.Position = len(node.Positional) - 1 // kong looks for missing words after this position
+	return nil
 }
 
 // node is the last command of the line, or the program.
@@ -299,6 +344,9 @@ func (l *line) unknownFlag(node *kong.Node, written string) error {
 	return errors.New(text + ", did you mean " + near + "?")
 }
 
+// dashed reports whether -- stands before the word from which n words and the rest of the line are left.
+func dashed(ctx *kong.Context, n int) bool { return ctx.Args[len(ctx.Args)-n-1] == "--" }
+
 // names is a flag with an optional value.
 type names struct {
 	All  bool
@@ -333,7 +381,7 @@ func writeHelp(o kong.HelpOptions, ctx *kong.Context) error {
 	if node == nil {
 		node = ctx.Model.Node
 	}
-	node.Positional = slices.Compact(node.Positional) // see repeatable
+	node.Positional = slices.Compact(node.Positional) // see listMapper
 	usage := "Usage: " + node.FullPath()
 	words := ""
 	for _, p := range node.Positional {
@@ -344,7 +392,7 @@ func writeHelp(o kong.HelpOptions, ctx *kong.Context) error {
 		usage += " [<command>] [flags]"
 	case !node.Leaf():
 		usage += " <command> [flags]"
-	case len(node.Positional) > 0 && node.Positional[0].Passthrough: // flags after it are the program's
+	case len(node.Positional) > 0 && node.Positional[0].Tag.Has("rest") && node.Positional[0].Required: // flags after it are the program's
 		usage += " [flags] [--]" + words
 	default:
 		usage += words + " [flags]"

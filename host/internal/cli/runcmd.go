@@ -26,9 +26,9 @@ type runCmd struct {
 	Tool string   `arg:"" help:"The tool; see: jphost tools."`
 	Args []string `arg:"" name:"argument" optional:"" help:"KEY=TEXT, KEY:=JSON, one JSON object, or - to read one from standard input."`
 
-	Mount          []string `sep:"none" placeholder:"SPEC" help:"Mount first: [TOOL:]NAME=PATH[:ro|:rw]; see: jphost mount --help."`
+	Mount          []string `placeholder:"SPEC" help:"Mount first: [TOOL:]NAME=PATH[:ro|:rw]; see: jphost mount --help."`
 	NoMount        names    `placeholder:"[NAME]" help:"Unmount NAME first, or everything."`
-	Answer         []string `sep:"none" placeholder:"ID=VALUE" help:"Answer the tool's question ID."`
+	Answer         []string `placeholder:"ID=VALUE" help:"Answer the tool's question ID."`
 	AllowSensitive bool     `help:"Let the tool reach places of secrets in this call, without asking."`
 	ExplainDenials bool     `help:"Say what the sandbox refused, and what would allow it. Slows the tool down."`
 	Preview        bool     `help:"Let the tool say what it would do (action format_arguments). A program that does not know previews would run."`

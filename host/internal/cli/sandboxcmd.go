@@ -24,12 +24,12 @@ import (
 
 // grants are the flags that say what a program may do.
 type grants struct {
-	RO    []string `sep:"none" placeholder:"PATH" help:"Read and execute PATH and all below it."`
-	RW    []string `sep:"none" placeholder:"PATH" help:"Read, write and execute PATH and all below it; of a file, neither create nor delete it where its directory may not be written."`
-	Grant []string `sep:"none" placeholder:"path=PATH,..." help:"Exactly these capabilities: path=PATH,read,create,update,delete,execute (or write). None withholds PATH; where nothing else is granted, the rest stays as without grants."`
-	Env   []string `sep:"none" placeholder:"NAME" help:"Hand down a variable, or with NAME* all that begin so."`
+	RO    []string `placeholder:"PATH" help:"Read and execute PATH and all below it."`
+	RW    []string `placeholder:"PATH" help:"Read, write and execute PATH and all below it; of a file, neither create nor delete it where its directory may not be written."`
+	Grant []string `placeholder:"path=PATH,..." help:"Exactly these capabilities: path=PATH,read,create,update,delete,execute (or write). None withholds PATH; where nothing else is granted, the rest stays as without grants."`
+	Env   []string `placeholder:"NAME" help:"Hand down a variable, or with NAME* all that begin so."`
 	Net   bool     `help:"Allow connections to any host at the ports of HTTP, HTTPS and FTP (80, 443, 21). Other ports need --policy."`
-	Limit []string `sep:"none" placeholder:"KEY=VALUE" help:"memory=512MiB, processes=100, cpu_seconds=10, file_size=1GiB."`
+	Limit []string `placeholder:"KEY=VALUE" help:"memory=512MiB, processes=100, cpu_seconds=10, file_size=1GiB."`
 
 	Policy   string `placeholder:"FILE" help:"Take the policy from a JSON file (an access object, or a Context with one; - is standard input)."`
 	Root     string `placeholder:"DIR" help:"The workspace: paths of a policy are relative to it. Default: that of -C, else the working directory."`

@@ -23,7 +23,7 @@ import (
 )
 
 type sandboxExecCmd struct {
-	Command []string `arg:"" passthrough:"partial" help:"The program and its arguments."`
+	Command []string `arg:"" rest:"" help:"The program and its arguments."`
 	grants
 	Report         string `placeholder:"FILE" help:"Write what was enforced, and what could not be, as JSON to FILE."`
 	Quiet          bool   `short:"q" help:"Say nothing of what cannot be enforced; with --report, nor of what was refused."`
@@ -36,14 +36,9 @@ type sandboxExecCmd struct {
 	seen    *enclose.Observed
 }
 
-// AfterApply takes the -- before the program away, which kong leaves there.
-func (c *sandboxExecCmd) AfterApply() error {
-	if c.Command[0] == "--" {
-		c.dashed, c.Command = true, c.Command[1:]
-	}
-	if len(c.Command) == 0 {
-		return errors.New("<command> ... is missing")
-	}
+// AfterApply looks whether -- came before the program.
+func (c *sandboxExecCmd) AfterApply(ctx *kong.Context) error {
+	c.dashed = dashed(ctx, len(c.Command))
 	return nil
 }
 
@@ -165,8 +160,7 @@ type sandboxPlanCmd struct {
 func (c *sandboxPlanCmd) AfterApply(ctx *kong.Context) error {
 	for _, p := range ctx.Path {
 		if p.Positional != nil && p.Positional.Name == "tool" {
-			at := len(ctx.Args) - len(p.Remainder()) - 1
-			c.program = ctx.Args[at-1] == "--"
+			c.program = dashed(ctx, len(p.Remainder())+1)
 		}
 	}
 	return nil
