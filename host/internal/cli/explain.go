@@ -109,9 +109,16 @@ type asked struct {
 }
 
 func (a *app) asked(tool string, from fromFile) (*asked, error) {
-	if from.File != "" || tool == "" || from.Root != "" {
-		d, err := a.given(tool, from)
+	switch {
+	case from.File != "" && tool != "":
+		return nil, exit.Errorf(exit.Usage, "both a tool and --policy were given\nleave one of them out")
+	case from.File != "":
+		d, err := a.wirePolicy(from)
 		return &asked{declared: d}, err
+	case from.Root != "":
+		return nil, exit.Errorf(exit.Usage, "--root goes with --policy\nfor a tool, name its workspace with -C DIR")
+	case tool == "":
+		return nil, exit.Errorf(exit.Usage, "there is neither a tool nor --policy FILE\nlist the tools with: jphost tools")
 	}
 	cfg, err := a.config()
 	if err != nil {

@@ -163,19 +163,6 @@ func (a *app) noteWaiting() {
 	a.out.note("settings of this workspace wait to be accepted, and the tools that they concern do not run until: jphost trust accept")
 }
 
-// given is the policy of --policy. Without it the error says which flag or tool is missing.
-func (a *app) given(tool string, from fromFile) (*policy.Declared, error) {
-	switch {
-	case from.File != "" && tool != "":
-		return nil, exit.Errorf(exit.Usage, "both a tool and --policy were given\nleave one of them out")
-	case from.File != "":
-		return a.wirePolicy(from)
-	case from.Root != "":
-		return nil, exit.Errorf(exit.Usage, "--root goes with --policy\nfor a tool, name its workspace with -C DIR")
-	}
-	return nil, exit.Errorf(exit.Usage, "there is neither a tool nor --policy FILE\nlist the tools with: jphost tools")
-}
-
 // remark adds warnings about the rules of a tool to its policy, and prints them.
 func (a *app) remark(cfg *config.Config, t *config.Tool, d *policy.Declared) {
 	for _, w := range d.Remarks(cfg, t) {

@@ -24,16 +24,16 @@ import (
 
 // grants are the flags that say what a program may do.
 type grants struct {
-	RO    []string `placeholder:"PATH" help:"Read and execute PATH and all below it."`
-	RW    []string `placeholder:"PATH" help:"Read, write and execute PATH and all below it; of a file, neither create nor delete it where its directory may not be written."`
-	Grant []string `placeholder:"path=PATH,..." help:"Exactly these capabilities: path=PATH,read,create,update,delete,execute (or write). None withholds PATH; where nothing else is granted, the rest stays as without grants."`
-	Env   []string `placeholder:"NAME" help:"Hand down a variable, or with NAME* all that begin so."`
+	RO    []string `placeholder:"PATH" help:"Read and execute PATH and everything below it."`
+	RW    []string `placeholder:"PATH" help:"Read, write and execute PATH and everything below it. Creating or deleting a file takes a grant on its directory."`
+	Grant []string `placeholder:"path=PATH,..." help:"Exactly these capabilities: path=PATH,read,create,update,delete,execute (or write). Without any, PATH is withheld; if nothing else is granted, everything else stays as without grants."`
+	Env   []string `placeholder:"NAME" help:"Hand down the variable NAME, or with NAME* all that begin with NAME."`
 	Net   bool     `help:"Allow connections to any host at the ports of HTTP, HTTPS and FTP (80, 443, 21). Other ports need --policy."`
 	Limit []string `placeholder:"KEY=VALUE" help:"memory=512MiB, processes=100, cpu_seconds=10, file_size=1GiB."`
 
 	Policy   string `placeholder:"FILE" help:"Take the policy from a JSON file (an access object, or a Context with one; - is standard input)."`
 	Root     string `placeholder:"DIR" help:"The workspace: paths of a policy are relative to it. Default: that of -C, else the working directory."`
-	Tier     string `enum:"auto,landlock,namespace" default:"auto" placeholder:"auto|landlock|namespace" help:"Force a way of enforcing: landlock or namespace."`
+	Tier     string `enum:"auto,landlock,namespace" default:"auto" placeholder:"auto|landlock|namespace" help:"Enforce by this means only."`
 	Required bool   `help:"Refuse what cannot be enforced exactly, as sandbox.mode = \"required\" does."`
 
 	at string // the directory of -C, or ""

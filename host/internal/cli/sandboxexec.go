@@ -26,7 +26,7 @@ type sandboxExecCmd struct {
 	Command []string `arg:"" rest:"" help:"The program and its arguments."`
 	grants
 	Report         string `placeholder:"FILE" help:"Write what was enforced, and what could not be, as JSON to FILE."`
-	Quiet          bool   `short:"q" help:"Say nothing of what cannot be enforced; with --report, nor of what was refused."`
+	Quiet          bool   `short:"q" help:"Say nothing about what cannot be enforced; with --report, nor about what was refused."`
 	ExplainDenials bool   `help:"Say what was refused, and what would allow it. Slows the program down."`
 
 	dashed  bool     // -- came before the program
@@ -45,11 +45,11 @@ func (c *sandboxExecCmd) AfterApply(ctx *kong.Context) error {
 func (sandboxExecCmd) Help() string {
 	return `Without grants the program may do anything in the working directory, except write what protects
 it (.jp, .git/config, .git/hooks, …), and nothing outside; it has no network, a minimal environment,
-and a private temporary directory. With --ro, --rw or --grant exactly these paths are granted; in the
-home directory and in / something has to be. A --grant without capabilities withholds: of what the
-others grant, or of the default where there are no others. With -C DIR the program starts in DIR, and
-paths are relative to it. Flags come before the program: what follows it is the program's. What the program needs to start (/usr, /lib, parts of
-/etc; a static one only itself) is readable, too.
+and a private temporary directory. With --ro, --rw or --grant it gets exactly these paths; in the
+home directory and in / at least one is needed. A --grant without capabilities withholds a path from what the
+others grant, or from the default if there are no others. With -C DIR the program starts in DIR, and
+paths are relative to it. Flags stand before the program: what follows it is the program's. What the program
+needs to start (/usr, /lib, parts of /etc; a static program only itself) is readable, too.
 
 Examples:
 
@@ -62,7 +62,7 @@ Examples:
     jphost sandbox exec --explain-denials --ro . -- make test
 
 Exit status: the program's (128 + N if signal N ended it); 126 or 127 if it could not be started; 1 if it
-was refused, or something is not as it was that rules withhold; 2 for a wrong command line.`
+was refused, or left changes that the rules withhold; 2 for a wrong command line.`
 }
 
 // Run implements the command.
