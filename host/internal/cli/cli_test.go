@@ -87,6 +87,7 @@ func TestRead(t *testing.T) {
 		"--conversation run run t":         {Name: "jphost run", Run: &runCmd{Tool: "t"}, Globals: globals{Conversation: "run"}},
 		"-C explain run t -C other":        {Name: "jphost run", Run: &runCmd{Tool: "t"}, Globals: globals{Workspace: "other"}},
 		"run t -Cd --cfg=a=b --cfg c:=1":   {Name: "jphost run", Run: &runCmd{Tool: "t"}, Globals: globals{Workspace: "d", Cfg: []string{"a=b", "c:=1"}}},
+		"run t -C=d":                       {Name: "jphost run", Run: &runCmd{Tool: "t"}, Globals: globals{Workspace: "d"}},
 		"--cfg a=b run t --cfg c=d":        {Name: "jphost run", Run: &runCmd{Tool: "t"}, Globals: globals{Cfg: []string{"a=b", "c=d"}}},
 		"run t --no-mount fork a=1":        {Name: "jphost run", Run: &runCmd{Tool: "t", Args: []string{"a=1"}, NoMount: names{List: []string{"fork"}}}},
 		"run t --no-mount a=1":             {Name: "jphost run", Run: &runCmd{Tool: "t", Args: []string{"a=1"}, NoMount: names{All: true}}},

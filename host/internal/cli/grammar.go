@@ -202,13 +202,18 @@ func parser() (*kong.Kong, *grammar) {
 }
 
 // exactText reads a text byte for byte. Kong's own mapper goes through JSON, which changes what is not UTF-8: a flag
-// would grant or withhold another path than the one that was written.
+// would grant or withhold another path than the one that was written. For -C=DIR the text is DIR.
 func exactText(ctx *kong.DecodeContext, target reflect.Value) error {
 	word, err := ctx.Scan.PopValue("string")
-	if err == nil {
-		target.SetString(word.String())
+	if err != nil {
+		return err
 	}
-	return err
+	text := word.String()
+	if word.Type == kong.ShortFlagTailToken {
+		text = strings.TrimPrefix(text, "=")
+	}
+	target.SetString(text)
+	return nil
 }
 
 // listMapper reads a list of texts: one for a flag, which can be repeated, else all words up to the next flag. After
