@@ -370,3 +370,15 @@ func TestComplete(t *testing.T) {
 		t.Errorf("of a tool that does not exist: %q", stdout)
 	}
 }
+
+// What a signal means, and so the exit status, does not depend on where a flag of every command stands.
+func TestSignalsBelongToTheProgram(t *testing.T) {
+	for line, want := range map[string]bool{
+		"sandbox exec -- true": true, "-C . sandbox exec true": true, "--no-input sandbox --json exec --cfg a=b true": true,
+		"sandbox plan -- true": false, "run sandbox exec": false, "-C sandbox run exec": false, "sandbox exec --help": false, "sandbox exec": false,
+	} {
+		if l, err := read(strings.Fields(line)); l.passesSignals() != want {
+			t.Errorf("%s: %v, %v", line, !want, err)
+		}
+	}
+}
