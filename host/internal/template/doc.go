@@ -22,13 +22,16 @@
 // # With a shell
 //
 // `shell = true` makes `program` a script for `sh -c`, with the arguments appended as
-// words. A value is never part of the script. It is passed beside it and the placeholder
+// words. A value is never part of the script. It is passed beside it, as a parameter, and the placeholder
 // becomes a quoted reference to it, by the quotes it stands in: {{x}}, "{{x}}" and
-// 'a {{x}} b' are each one word, or a piece of one. Where that cannot be told for certain (here
-// documents, backquotes, arithmetic) or where the shell would read the value as code
-// (as the name of a command, after eval and its like, after a command that an expansion names, after >& and test -v, whose
-// words bash expands again) a placeholder is an error at load. Quoting is for POSIX sh and for bash; what cannot
-// be quoted safely for both is refused.
+// 'a {{x}} b' are each one word, or a piece of one.
+//
+// A script with placeholders is parsed, as a POSIX shell and as bash would read it: `sh` may be either. It
+// must be POSIX shell, without what shells do not all read alike, such as $'…', [[ ]] and quotes in ${…}. A placeholder
+// is an error at load where the shell would read the value as code: as the name of a command, after
+// eval and its like, in arithmetic and backquotes, after a command that an expansion names, after >& and test -v, whose
+// words bash expands again. It is one in a here document, too. A script without placeholders or arguments is
+// handed to the shell as it is.
 //
 // What this does not stop: programs that take a word for code themselves, such as
 // `sh -c {{x}}`, `awk {{x}}`, `find -exec`; and what the script does with a variable that it has put a

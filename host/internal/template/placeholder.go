@@ -3,195 +3,92 @@ package template
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 )
 
+// What a placeholder is made of. In quotes a backslash escapes a quote or a backslash and nothing else.
+const (
+	space  = `[ \t\r\n]*`
+	name   = `[A-Za-z0-9_]+`
+	quoted = `"(?:[^"\\]|\\["'\\])*"|'(?:[^'\\]|\\["'\\])*'`
+	path   = name + `(?:` + space + `(?:\.` + space + name + `|\[` + space + `(?:[0-9]+|` + quoted + `)` + space + `\]))*`
+)
+
+var (
+	placeholder = regexp.MustCompile(`^\{\{` + space + `(?:(` + quoted + `)|(` + path + `))` + space + `(?:\|` + space + `(` + name + `)` + space + `)?\}\}`)
+	pathStep    = regexp.MustCompile(name + `|` + quoted)
+)
+
 // parsePlaceholder reads the placeholder at the start of s, which begins with `{{`, and
 // returns what stands after it.
 func parsePlaceholder(s string) (p piece, rest string, err error) {
-	l := lexer{s: s, pos: 2}
-	fail := func(err error) (piece, string, error) {
-		return p, "", fmt.Errorf("%s: %w", shorten(s, "}}"), err)
-	}
-	if strings.HasPrefix(s[2:], "-") {
-		return fail(errors.New("`{{-` is not supported\nwrite {{ … }} and no space around it that you do not want"))
-	}
-	var quoted bool
-	if p.path, p.literal, quoted, err = l.operand(); err != nil {
-		return fail(err)
-	}
-	for l.next() == '|' {
-		l.pos++
-		switch name := l.name(); {
-		case name == "":
-			return fail(errors.New("there is no filter after the |\nwrite | tojson, or leave the | out"))
-		case name != "tojson":
-			return fail(fmt.Errorf("the filter %q is not supported\nthe only filter is tojson", name))
-		case p.json:
-			return fail(errors.New("tojson stands there twice\nonce is enough"))
+	m := placeholder.FindStringSubmatch(s)
+	switch {
+	case m == nil && !strings.Contains(s, "}}"):
+		err = errors.New("the placeholder does not end\nclose it with }}, or " + escapeHint("{{"))
+	case m == nil:
+		err = errors.New("this is no placeholder\nwrite a path such as {{tool.arguments.path}} or {{tool.arguments[\"dry-run\"]}}, with | tojson in it if you like")
+	case m[3] != "" && m[3] != "tojson":
+		err = fmt.Errorf("the filter %q is not supported\nthe only filter is tojson", m[3])
+	default:
+		p = piece{source: m[0], json: m[3] != ""}
+		for _, step := range pathStep.FindAllString(m[2], -1) {
+			p.path = append(p.path, unquote(step))
 		}
-		p.json = true
-	}
-	if l.next() != '}' || !strings.HasPrefix(s[l.pos:], "}}") {
-		if l.pos >= len(s) {
-			return fail(errors.New("the placeholder does not end\nclose it with }}, or " + escapeHint("{{")))
+		if p.path != nil {
+			err = checkPath(p.path)
+			break
 		}
-		return fail(fmt.Errorf("%s is not supported\na placeholder is a path such as tool.arguments.path, and | tojson if you like", shorten(s[l.pos:], "}}")))
-	}
-	p.source, rest = s[:l.pos+2], s[l.pos+2:]
-	if quoted {
-		if p.json {
+		if p.literal = unquote(m[1]); p.json {
 			p.literal = quoteJSON(p.literal)
 		}
-		return p, rest, nil
 	}
-	if err := checkPath(p.path); err != nil {
-		return fail(err)
+	if err != nil {
+		return p, "", fmt.Errorf("%s: %w", shorten(s, "}}"), err)
 	}
-	return p, rest, nil
+	return p, s[len(p.source):], nil
 }
 
-// lexer reads the inside of a placeholder.
-type lexer struct {
-	s   string
-	pos int
+// unquote returns what a name or a quoted text stands for.
+func unquote(text string) string {
+	if text[0] != '"' && text[0] != '\'' {
+		return text
+	}
+	return strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\'`, `'`).Replace(text[1 : len(text)-1])
 }
 
-// next skips space and returns the byte there, 0 at the end.
-func (l *lexer) next() byte {
-	for l.pos < len(l.s) && strings.IndexByte(" \t\r\n", l.s[l.pos]) >= 0 {
-		l.pos++
-	}
-	return l.peek()
+// known are the names that every request has.
+var known = map[string][]string{
+	"":               {"context", "tool"},
+	"context":        {"root", "action", "access", "workspace_id", "conversation_id"},
+	"context.access": {"fs", "net", "env", "commands", "pinned", "staged"},
+	"tool":           {"name", "arguments", "answers", "options"},
 }
 
-func (l *lexer) peek() byte {
-	if l.pos >= len(l.s) {
-		return 0
-	}
-	return l.s[l.pos]
-}
-
-// name reads a run of letters, digits and underscores.
-func (l *lexer) name() string {
-	l.next()
-	from := l.pos
-	for c := l.peek(); c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'; c = l.peek() {
-		l.pos++
-	}
-	return l.s[from:l.pos]
-}
-
-// operand reads a path, or a quoted text.
-func (l *lexer) operand() (path []string, literal string, quoted bool, err error) {
-	switch l.next() {
-	case '"', '\'':
-		literal, err = l.quoted()
-		return nil, literal, true, err
-	case 0:
-		return nil, "", false, errors.New("the placeholder does not end\nclose it with }}, or " + escapeHint("{{"))
-	case '}':
-		return nil, "", false, errors.New("the placeholder is empty\nwrite a path such as tool.arguments.path")
-	}
-	name := l.name()
-	if name == "" {
-		return nil, "", false, errors.New("this is no path\nwrite a path such as tool.arguments.path")
-	}
-	path = []string{name}
-	for {
-		switch l.next() {
-		case '.':
-			l.pos++
-			if name = l.name(); name == "" {
-				return nil, "", false, errors.New("there is no name after the .\nwrite [\"…\"] for a name with other characters")
-			}
-		case '[':
-			l.pos++
-			if c := l.next(); c == '"' || c == '\'' {
-				if name, err = l.quoted(); err != nil {
-					return nil, "", false, err
-				}
-			} else if name = l.name(); name == "" || strings.Trim(name, "0123456789") != "" {
-				return nil, "", false, errors.New("in [ ] stands a quoted name or a number\nwrite [\"name\"] or [0]")
-			}
-			if l.next() != ']' {
-				return nil, "", false, errors.New("a [ is not closed\nwrite [\"name\"] or [0]")
-			}
-			l.pos++
-		default:
-			return path, "", false, nil
-		}
-		path = append(path, name)
-	}
-}
-
-// quoted reads a text in quotes. There are no escapes but of the quotes and the backslash.
-func (l *lexer) quoted() (string, error) {
-	quote := l.peek()
-	var b strings.Builder
-	for l.pos++; l.pos < len(l.s); l.pos++ {
-		switch c := l.s[l.pos]; {
-		case c == quote:
-			l.pos++
-			return b.String(), nil
-		case c == '\\' && l.pos+1 < len(l.s) && strings.IndexByte(`"'\`, l.s[l.pos+1]) >= 0:
-			l.pos++
-			b.WriteByte(l.s[l.pos])
-		case c == '\\':
-			return "", errors.New("a \\ in quotes must be followed by a quote or another \\\ndouble it")
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return "", errors.New("a quote is not closed\nclose it before }}")
-}
-
-// known are the names that every request has. Below a nil list anything may follow: what is there
-// depends on the call, and what is not there prints null.
-var known = []struct {
-	at    string
-	names []string
-}{
-	{"", []string{"context", "tool"}},
-	{"context", []string{"root", "action", "access", "workspace_id", "conversation_id"}},
-	{"tool", []string{"name", "arguments", "answers", "options"}},
-	{"context.access", []string{"fs", "net", "env", "commands", "pinned", "staged"}},
-	{"context.access.fs", nil},
-	{"context.access.net", nil},
-	{"context.access.env", nil},
-	{"context.access.commands", nil},
-	{"context.access.pinned", nil},
-	{"context.access.staged", nil},
-	{"tool.arguments", nil},
-	{"tool.answers", nil},
-	{"tool.options", nil},
+// varies reports whether the call decides what is inside: then anything may be, and what is not prints null.
+func varies(at string) bool {
+	return strings.HasPrefix(at, "context.access.") || slices.Contains([]string{"tool.arguments", "tool.answers", "tool.options"}, at)
 }
 
 // checkPath refuses what no request can have: a misspelt path would print null for ever.
 func checkPath(path []string) error {
 	at := ""
 	for _, name := range path {
-		var names []string
-		inside := false
-		for _, k := range known {
-			if k.at == at {
-				names, inside = k.names, true
-			}
-		}
-		switch {
-		case !inside:
-			return fmt.Errorf("%s has nothing inside\nwrite {{ %s }}", at, at)
-		case names == nil:
+		if varies(at) {
 			return nil
 		}
+		names := known[at]
+		if names == nil {
+			return fmt.Errorf("%s has nothing inside\nwrite {{ %s }}", at, at)
+		}
 		if !slices.Contains(names, name) {
-			where := at
-			if where == "" {
-				where = "a request"
+			if at == "" {
+				at = "a request"
 			}
-			return fmt.Errorf("there is no %s in %s\nwrite one of %s", strconv.Quote(name), where, strings.Join(names, ", "))
+			return fmt.Errorf("there is no %s in %s\nwrite one of %s", strconv.Quote(name), at, strings.Join(names, ", "))
 		}
 		at = strings.TrimPrefix(at+"."+name, ".")
 	}

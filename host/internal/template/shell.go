@@ -1,118 +1,122 @@
 package template
 
 import (
-	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// compileShell turns a script into one without placeholders, and the parameters that it
-// is run with: one for each placeholder, and then nargs for the arguments, which are
-// appended to the script as words.
+const withoutShell = "write it without shell = true: program = \"sh\", args = [\"-c\", \"… \\\"$1\\\" …\", \"sh\", \"{{…}}\"], " +
+	"with the value as \"$1\""
+
+// slot is a place of the script that refers to a value.
+type slot struct {
+	// source is the placeholder as it is written, or the name of an appended argument.
+	source string
+	offset int
+	// appended: it is one of `args`, and must be a word of its own.
+	appended bool
+}
+
+// variable is the shell variable that holds the value of a slot.
+func variable(i int) string { return "__jp" + strconv.Itoa(i+1) }
+
+func reference(i int) string { return "${" + variable(i) + "}" }
+
+// compileShell turns a script into one without placeholders, and into the parameters that it is run
+// with: one for each placeholder. The nargs arguments follow them, and are words at the script's end.
+//
+// A value never becomes part of the script. It is a parameter, which the script assigns to a variable and then
+// refers to. So it is enough that each reference is quoted, and stands where the shell takes a word as
+// data: that is what the syntax tree of the script, with bare references in it, tells.
 func compileShell(program text, nargs int) (script string, params []text, err error) {
-	s := newScanner()
-	var body strings.Builder
+	var bare strings.Builder
+	var slots []slot
+	add := func(source string, appended bool) {
+		slots = append(slots, slot{source, bare.Len(), appended})
+		bare.WriteString(reference(len(slots) - 1))
+	}
 	for i, p := range program {
-		if p.path == nil {
-			literal := p.literal
-			if i == len(program)-1 && nargs > 0 {
-				// After the line's end the first argument would be a command.
-				literal = strings.TrimRight(literal, " \t\r\n")
-			}
-			for j := range len(literal) {
-				s.feed(literal[j])
-			}
-			body.WriteString(literal)
-			continue
-		}
-		name := variable(len(params) + 1)
-		quoted, err := s.place("${" + name + "}")
-		if err != nil {
-			return "", nil, fmt.Errorf("%s %w", p.source, err)
-		}
-		body.WriteString(quoted)
-		params = append(params, text{p})
-	}
-	if nargs > 0 {
-		if err := s.end(); err != nil {
-			return "", nil, err
+		switch {
+		case p.path != nil:
+			add(p.source, false)
+			params = append(params, text{p})
+		case i == len(program)-1 && nargs > 0:
+			// After the end of the line the first argument would be a command.
+			bare.WriteString(strings.TrimRight(p.literal, " \t\r\n"))
+		default:
+			bare.WriteString(p.literal)
 		}
 	}
-	n := len(params) + nargs
-	for i := len(params); i < n; i++ {
-		body.WriteString(` "${` + variable(i+1) + `}"`)
+	for i := range nargs {
+		bare.WriteByte(' ')
+		add(fmt.Sprintf("args[%d]", i), true)
 	}
-	if n == 0 {
-		return body.String(), nil, nil
+	if len(slots) == 0 {
+		return bare.String(), nil, nil
 	}
-	// Variables, because functions have positional parameters of their own, and the
-	// script's own $1 and $@ shall be empty. On the first line, because the shell counts
-	// lines in its messages.
+	body, err := quoteReferences(bare.String(), slots)
+	if err != nil {
+		return "", nil, err
+	}
+	// Variables, because functions have positional parameters of their own, and the script's own $1 and $@
+	// must be empty. On the first line, because the shell counts lines in its messages.
 	var head strings.Builder
-	for i := 1; i <= n; i++ {
-		fmt.Fprintf(&head, "%s=${%d} ", variable(i), i)
+	for i := range slots {
+		fmt.Fprintf(&head, "%s=${%d} ", variable(i), i+1)
 	}
-	return strings.TrimSuffix(head.String(), " ") + "; shift " + strconv.Itoa(n) + "; " + body.String(), params, nil
+	return fmt.Sprintf("%s; shift %d; %s", strings.TrimSuffix(head.String(), " "), len(slots), body), params, nil
 }
 
-func variable(i int) string { return "__jp" + strconv.Itoa(i) }
-
-const otherWay = "\nwrite it without shell = true: program = \"sh\", args = [\"-c\", \"… \\\"$1\\\" …\", \"sh\", \"{{…}}\"], with the value as \"$1\""
-
-// place returns what stands for a value in the script here, given its variable.
-func (s *scanner) place(ref string) (string, error) {
-	f := s.command()
-	switch {
-	case s.comment:
-		return "", nil
-	case s.lost != "":
-		return "", errors.New("stands in or after " + s.lost + ", where its place cannot be told for certain" + otherWay)
-	case s.escaped:
-		return "", errors.New("stands right after a backslash\nleave the backslash out: the value needs none")
-	case s.prev == '$' && !s.single:
-		return "", errors.New("stands right after a $\nput a space or a quote between them")
-	case f.kind == '{':
-		return "", errors.New("stands inside of ${…}" + otherWay)
-	case f.kind == '+':
-		return "", errors.New("stands in arithmetic, which would run what is in the value\nassign it to a variable after checking that it is a number")
+// quoteReferences puts each reference in the double quotes that it needs, or says why no value may stand there. The
+// result is parsed once more, for a POSIX shell and for bash, since `sh` may be either: both must find each
+// reference in double quotes, in a word that is data.
+func quoteReferences(bare string, slots []slot) (body string, err error) {
+	places, _, err := parseScript(bare, false, slots)
+	if err != nil {
+		return "", slots[0].refused(err.Error(), withoutShell)
 	}
-	if why, instead := f.refuses(); why != "" {
-		return "", errors.New(why + "\n" + instead)
+	quoted := slices.Clone(slots)
+	var b strings.Builder
+	end := 0
+	for i, s := range slots {
+		at := places[i]
+		if why, instead := at.refuseAround(); why != "" {
+			return "", s.refused(why, instead)
+		}
+		b.WriteString(bare[end:s.offset] + at.before)
+		quoted[i].offset = b.Len()
+		if at.comment {
+			b.WriteString(variable(i)) // a comment has no use for the value
+		} else {
+			b.WriteString(reference(i) + at.after)
+		}
+		end = s.offset + len(reference(i))
 	}
-	s.prev = 0
-	f.inWord, f.expands = true, true
-	switch {
-	case s.single:
-		return `'"` + ref + `"'`, nil
-	case s.top().kind == '"':
-		return ref, nil
+	body = b.String() + bare[end:]
+	for _, bash := range []bool{false, true} {
+		places, unlike, err := parseScript(body, bash, quoted)
+		if err != nil {
+			return "", slots[0].refused(err.Error(), withoutShell)
+		}
+		for i, s := range quoted {
+			if why, instead := places[i].refuse(body[:s.offset], s.appended); why != "" {
+				return "", s.refused(why, instead)
+			}
+		}
+		if unlike != "" {
+			line, _, _ := strings.Cut(references.ReplaceAllString(unlike, "{{…}}"), "\n")
+			return "", slots[0].refused("is in a script with "+shorten(line, "\n")+", which shells do not all read alike", withoutShell)
+		}
 	}
-	return `"` + ref + `"`, nil
+	return body, nil
 }
 
-// end reports why no word can be appended to the script.
-func (s *scanner) end() error {
-	const remedy = "\nput them into the script as {{…}}"
-	switch {
-	case s.lost != "":
-		return errors.New("the script has " + s.lost + ", so `args` cannot be appended for certain" + remedy)
-	case s.comment:
-		return errors.New("the script ends in a comment, so `args` would be part of it\nremove the comment")
-	case s.single || s.escaped || len(s.frames) > 1:
-		return errors.New("the script ends inside of quotes or parentheses, so `args` cannot be appended\nclose them")
-	}
-	f := s.top()
-	s.endWord(f)
-	switch {
-	case s.lost != "":
-		return errors.New("the script ends in " + s.lost + ", so `args` cannot be appended for certain" + remedy)
-	case f.redirect:
-		return errors.New("the script ends in a redirection, so the first of `args` would be its file" + remedy)
-	case f.reads != "":
-		return errors.New("the script ends in " + f.reads + ", which would take `args` for code" + remedy)
-	case !f.named:
-		return errors.New("the script ends where a command's name is expected, so the first of `args` would choose what is run" + remedy)
-	}
-	return nil
+// references finds references, with the quotes that they need.
+var references = regexp.MustCompile(`('?")?\$\{__jp[0-9]+\}("'?)?`)
+
+func (s slot) refused(why, instead string) error {
+	return fmt.Errorf("%s %s\n%s", s.source, why, instead)
 }

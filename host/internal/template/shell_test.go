@@ -108,6 +108,11 @@ var accepted = []struct{ script, want string }{
 	{`f() { local x={{a}}; readonly y={{b}}; W "$x" "$y"; }; f`, "{{a}}|{{b}}"},
 	{`export -p >/dev/null; W {{a}}`, "{{a}}"},
 	{`echo x 2>/dev/null >&2 {{a}}; W {{b}}`, "{{b}}"},
+	{"cat >/dev/null <<E; W {{a}}\nit's \"so\nE\nW {{b}}", "{{a}}|{{b}}"},
+	{"W \"`echo 'x y'`\" {{a}}", "x y|{{a}}"},
+	{`: "$${y}"; W {{a}}`, "{{a}}"},
+	{`case {{a}} in {{a}}) W {{b}};; esac`, "{{b}}"},
+	{"W {{a}} &&\\\n  W\\\n {{b}}", "{{a}}|{{b}}"},
 }
 
 func long(s string) string {
@@ -143,6 +148,29 @@ func TestShellWords(t *testing.T) {
 	}
 }
 
+// Whatever a value is, each shell sees exactly its bytes, in exactly one word, at every place that takes values.
+func TestShellSeesTheBytes(t *testing.T) {
+	all := shells(t)
+	rapid.Check(t, func(t *rapid.T) {
+		c := rapid.SampledFrom(accepted).Draw(t, "script")
+		if strings.Contains(c.script, "%s{{") {
+			return // the value is part of a format, which printf reads in its own way
+		}
+		value := rapid.OneOf(
+			rapid.SampledFrom(nasty),
+			rapid.StringMatching(`[^\x00]{0,20}`),
+			rapid.StringMatching("[-$(){}\\[\\]`'\"\\\\|&;<>*?~#!=\n\t ax0]{0,20}"),
+		)
+		a, b := value.Draw(t, "a"), value.Draw(t, "b")
+		for _, shell := range all {
+			got := words(t, shell, long(c.script), nil, map[string]string{"a": a, "b": b})
+			if diff := cmp.Diff(substitute(c.want, a, b), got); diff != "" {
+				t.Fatalf("%s: %s: %s", shell, c.script, diff)
+			}
+		}
+	})
+}
+
 func TestShellArguments(t *testing.T) {
 	for _, shell := range shells(t) {
 		for _, script := range []string{"W x", "W x\n", "true; W x ", "false || W 'x'"} {
@@ -153,8 +181,9 @@ func TestShellArguments(t *testing.T) {
 		}
 	}
 	for script, want := range map[string]string{
-		"echo # x": "comment", "echo 'x": "inside of quotes", `echo "x`: "inside of quotes", "(echo": "parentheses", `echo \`: "inside of quotes",
-		"cat <<E\nE\n": "here document", "echo `x`": "backquote", "echo;": "command's name", "echo |": "command's name", "echo x >": "redirection", "eval": `"eval"`, "if x; then y; fi": "command's name",
+		"echo # x": "comment", "echo 'x": "without closing quote", `echo "x`: "without closing quote", "(echo": "without matching `(`", `echo \`: "backslash",
+		"cat <<E\nE\n": "unclosed here-document", "echo $'x'": "$'", "echo;": "name of a command", "echo |": "name of a command", "echo x >": "redirection", "eval": `"eval"`,
+		"if x; then y; fi": "statements must be separated", "echo x; y=$(z": "without matching `$(`", "x=": "name of a command",
 	} {
 		if _, err := Compile(Command{Program: script, Args: []string{"x"}, Shell: true}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q with an argument: got %v, want %q", script, err, want)
@@ -171,28 +200,45 @@ func TestShellRefuses(t *testing.T) {
 		"{{a}}": "name of a command", "'{{a}}'": "name of a command", `"./{{a}}" x`: "name of a command", "x; {{a}}": "name of a command", "x && ./{{a}}": "name of a command",
 		"x | {{a}}": "name of a command", "if {{a}}; then x; fi": "name of a command", "! {{a}}": "name of a command", "x=1 {{a}}": "name of a command", "exec {{a}}": "name of a command",
 		"command -p {{a}}": "name of a command", "time -p {{a}}": "name of a command", "2>&1 {{a}}": "name of a command", ">x {{a}}": "name of a command", ">|x {{a}}": "name of a command",
-		"f() { {{a}}; }": "name of a command", "x $({{a}})": "name of a command", "(x) {{a}}": "name of a command", "x & {{a}}": "name of a command", "x\n{{a}}": "name of a command",
+		"f() { {{a}}; }": "name of a command", "x $({{a}})": "name of a command", "(x) {{a}}": "statements must be separated", "x & {{a}}": "name of a command", "x\n{{a}}": "name of a command",
 		"\\\n {{a}}": "name of a command", "x; \\\n {{a}}": "name of a command", "case x in y) {{a}};; esac": "name of a command", "case x in (y) {{a}};; esac": "name of a command", "{ {{a}}; }": "name of a command",
 		"while :; do {{a}}; done": "name of a command", "1={{a}}": "name of a command",
 		"eval {{a}}": `"eval"`, "command eval 'x {{a}}'": `"eval"`, "x; . {{a}}": `"."`, "trap {{a}} EXIT": `"trap"`, "let x={{a}}": `"let"`, "export {{a}}": `"export"`, "unset {{a}}": `"unset"`, "exec -a x {{a}}": `"exec"`, "ev\\\nal {{a}}": `"eval"`,
-		"cat <<E\n{{a}}\nE": "here document", "cat <\\\n<E\n{{a}}\nE": "here document", "x `y {{a}}`": "backquote", "x \"`y`\" {{a}}": "backquote", "x $'y' {{a}}": "$'",
-		"x $(( {{a}} ))": "arithmetic", "x $((y + (1 - {{a}})))": "arithmetic", "(( {{a}} ))": "((", "x $[ {{a}} ]": "$[", "x $\\\n(( {{a}} ))": "arithmetic", "x $(\\\n({{a}}))": "arithmetic",
+		"cat <<E\n{{a}}\nE": "here document", "cat <\\\n<E\n{{a}}\nE": "cannot read", "x `y {{a}}`": "backquote", "x \"`y {{a}}`\"": "backquote", "x \"`y \\`z\\``\" {{a}}": "do not all read alike", "cat <<E\n\\\nE\nE\ny {{a}}": "do not all read alike", "cat <<E\n$x\nE\ny {{a}}": "do not all read alike", "x # \\\nexport {{a}}": "do not all read alike", "x $'y' {{a}}": "$'",
+		"x $(( {{a}} ))": "arithmetic", "x $((y + (1 - {{a}})))": "arithmetic", "(( {{a}} ))": "name of a command", "(( y = {{a}} ))": "takes no value", "x $[ {{a}} ]": "arithmetic", "x $\\\n(( {{a}} ))": "cannot read", "x $(\\\n({{a}}))": "name of a command", "x $(\\\n(y {{a}}))": "do not all read alike", "x\r\nx {{a}}": "do not all read alike", "x \\\r\n{{a}}": "do not all read alike",
 		"x ${y:-{{a}}}": "${", "x ${y:-'a'} {{a}}": "${", "x \\{{a}}": "backslash", "x \"\\{{a}}\"": "backslash", "x ${{a}}": "$", "x \"${{a}}\"": "$", "[[ {{a}} -eq 1 ]]": "[[",
-		"echo x >& {{a}}": ">&", "echo x >&{{a}}": ">&", "echo x <& '{{a}}'": ">&", "echo x &> {{a}}": ">&", "echo x &>> {{a}}": ">&", "echo x 2>&\\\n{{a}}": ">&",
+		"echo x >& {{a}}": ">&", "echo x >&{{a}}": ">&", "echo x <& '{{a}}'": ">&", "echo x &> {{a}}": "&>", "echo x &>> {{a}}": "&>>", "echo x 2>&\\\n{{a}}": ">&",
 		"test -v {{a}}": `"test -v"`, "[ -n x -a '-v' {{a}} ]": `"[ -v"`, "[ ! -R {{a}} ]": `"[ -R"`, "[ {{b}} {{a}} ]": "could be -v", "test $x {{a}}": "could be -v", "[ \"$x\" \"{{a}}\" ]": "could be -v", "test x$y {{a}}": "could be -v",
 		"printf -v {{a}} x": `"printf" without`, "printf {{a}}": `"printf" without`, "printf \"{{a}}\"": `"printf" without`, "printf -- {{a}}": `"printf" without`, "printf \"-v{{a}}\" x": `"printf" without`, "printf $x {{a}}": `"printf" without`,
 		"compgen -W {{a}}": `"compgen"`, "complete -C {{a}}": `"complete"`, "bind -x {{a}}": `"bind"`, "wait -p {{a}}": `"wait"`, "enable -f {{a}} x": `"enable"`, "jobs -x {{a}}": `"jobs"`, "set {{a}}": `"set"`, "set -o {{a}}": `"set"`,
-		"declare -i x={{a}}": "such options", "local -n x={{a}}": "such options", "typeset -a x={{a}}": "such options", "declare -i x\nx={{a}}": "such options", "declare $o x={{a}}": "such options", "export x[1]={{a}}": `"export"`, "x[{{a}}]=1": "name of a command", "x[1]={{a}}": "name of a command", "x+={{a}}": "name of a command",
+		"declare -i x={{a}}": "do not all read alike", "local -n x={{a}}": "do not all read alike", "typeset -a x={{a}}": "do not all read alike", "declare -i x\nx={{a}}": "do not all read alike", "declare $o x={{a}}": "do not all read alike", "export x[1]={{a}}": `"export"`, "x[{{a}}]=1": "name of a command", "x[1]={{a}}": "name of a command", "x+={{a}}": "name of a command",
 		"PATH={{a}} x": "PATH", "export OPTIND={{a}}": "OPTIND", "PS4=\"{{a}}\"; set -x": "PS4", "RANDOM={{a}}": "RANDOM",
 		"$x {{a}}": "an expansion names", "\"$x\" {{a}}": "an expansion names", "${x} {{a}}": "an expansion names", "$(x) {{a}}": "an expansion names", "$x/y {{a}}": "an expansion names", "ev$x {{a}}": "an expansion names", "x=1 $y {{a}}": "an expansion names", "command \"$x\" {{a}}": "an expansion names",
-		"'eval' {{a}}": `"eval"`, "\"ev\"al {{a}}": `"eval"`, "\\eval {{a}}": `"eval"`, "x[0]=1 eval {{a}}": `=1"`, "x+=1 eval {{a}}": `=1"`, "{x}>y eval {{a}}": `"{x}"`, "{eval,x} {{a}}": `{eval,x}`, "ev?l {{a}}": `ev?l`, "coproc x { eval {{a}}; }": "coproc",
-		"for x do eval {{a}}; done": `"eval"`, "for x in do eval {{a}}; done": `"eval"`, "select x do {{a}}; done": "name of a command", "alias x=eval\nx {{a}}": "alias", "\"x\"={{a}}": "name of a command", "\\x={{a}}": "name of a command", "''x={{a}}": "name of a command", "<(x) eval {{a}}": `"eval"`,
-		"function f { {{a}}; }": "function", "x $$(y) {{a}}": "$$", "x \"$${y}{{a}}\"": "$$", "x $(case y in z) echo;; esac) \"{{a}}\"": "case",
+		"'eval' {{a}}": `"eval"`, "\"ev\"al {{a}}": `"eval"`, "\\eval {{a}}": `"eval"`, "x[0]=1 eval {{a}}": `=1"`, "x+=1 eval {{a}}": `=1"`, "{x}>y eval {{a}}": "{varname}", "{eval,x} {{a}}": `{eval,x}`, "ev?l {{a}}": `ev?l`, "coproc x { eval {{a}}; }": "close a block", "coproc x {{a}}": "coproc x",
+		"for x do eval {{a}}; done": `"eval"`, "for x in do eval {{a}}; done": "followed by `do`", "select x do {{a}}; done": "end a loop", "alias x=eval\nx {{a}}": "alias", "\"x\"={{a}}": "name of a command", "\\x={{a}}": "name of a command", "''x={{a}}": "name of a command", "<(x) eval {{a}}": "followed by a word",
+		"function f { {{a}}; }": "function", "x $$(y) {{a}}": "cannot read", "x $(case y in z) echo;; esac) \"{{a}}\"": "case",
 	} {
 		script = long(script)
 		got, err := Compile(Command{Program: script, Shell: true})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "tool.arguments.a") {
 			t.Errorf("%q: got %+v %v, want %q", script, got, err, want)
+		}
+	}
+}
+
+// A repository writes the script: a long or deep one takes no time worth speaking of.
+func TestHugeScripts(t *testing.T) {
+	for name, script := range map[string]string{
+		"parentheses": strings.Repeat("(", maxScript-100) + "W {{tool.name}}",
+		"nested":      strings.Repeat("(", 20000) + "W {{tool.name}}" + strings.Repeat(")", 20000),
+		"expansions":  "W {{tool.name}} " + strings.Repeat("${x:-", 10000) + strings.Repeat("}", 10000),
+		"values":      "W " + strings.Repeat("{{tool.name}} ", 7000),
+		"too long":    "W {{tool.name}} " + strings.Repeat("x", maxScript),
+	} {
+		start := time.Now()
+		_, err := Compile(Command{Program: script, Shell: true})
+		if took := time.Since(start); err == nil || took > 10*time.Second {
+			t.Errorf("%s: %v after %v", name, err, took)
 		}
 	}
 }
@@ -203,7 +249,7 @@ func TestShellProperty(t *testing.T) {
 	compiled := 0
 	rapid.Check(t, func(t *rapid.T) {
 		pieces := rapid.SliceOfN(rapid.SampledFrom([]string{
-			"{{a}}", "{{a}}", "{{a}}", " ", "'", `"`, "\\", "$", "x", "#", "\n", "$(echo ", ")", "(", "${x}", "$((1))", "\\\n", "`", "=", "$#", "$?", "'q'", `"d"`, "{", "}",
+			"{{a}}", "{{a}}", "{{a}}", " ", "'", `"`, "\\", "$", "x", "#", "\n", "$(echo ", ")", "(", "${x}", "$((1))", "\\\n", "`", "=", "$#", "$?", "'q'", `"d"`, "{", "}", "\r", "<<E\n", "\nE\n", "${x:-", ";", "&&", "|",
 		}), 1, 12).Draw(t, "pieces")
 		script := "W [ " + strings.Join(pieces, "") + " ]"
 		if _, err := Compile(Command{Program: long(script), Shell: true}); err != nil || strings.Contains(strings.ReplaceAll(script, "\\\n", ""), "$$") {
