@@ -235,7 +235,7 @@ func (k *call) cfg(name, value string) string {
 }
 
 func (k *call) arguments() error {
-	s, err := schema.FromConfig(k.Tool.Parameters)
+	s, err := schema.New(k.Tool.Parameters)
 	if err != nil {
 		return exit.Errorf(exit.Usage, "%s: parameters of %s: %w", k.Tool.Origin("parameters"), k.Tool.Name, err)
 	}

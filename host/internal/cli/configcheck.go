@@ -100,7 +100,7 @@ func (c *configCheckCmd) check(a *app) (*checked, error) {
 		if a.ctx.Err() != nil {
 			return nil, exit.Errorf(exit.Interrupted, "interrupted")
 		}
-		if _, err := schema.FromConfig(t.Parameters); err != nil {
+		if _, err := schema.New(t.Parameters); err != nil {
 			wrong(t.Origin("parameters"), err)
 		}
 		if t.Source.Kind != config.SourceLocal {

@@ -121,7 +121,7 @@ func TestParametersAreThoseOfTheBinaries(t *testing.T) {
 				delete(want, key)
 			}
 			reduce(want) // and got: the order of required means nothing
-			s, err := schema.FromConfig(tool.Parameters)
+			s, err := schema.New(tool.Parameters)
 			if err != nil {
 				t.Fatal(err)
 			}

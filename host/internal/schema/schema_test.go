@@ -16,19 +16,19 @@ import (
 // edit is a tool with one parameter of each kind.
 func edit(t *testing.T) *Schema {
 	t.Helper()
-	s, err := New([]*Node{
+	s, err := New([]*config.Parameter{
 		{Name: "path", Types: []string{"string"}, Required: true},
-		{Name: "patterns", Types: []string{"array"}, Items: &Node{Types: []string{"object"}, Properties: []*Node{
+		{Name: "patterns", Types: []string{"array"}, Items: &config.Parameter{Types: []string{"object"}, Properties: []*config.Parameter{
 			{Name: "old", Types: []string{"string"}, Required: true},
 			{Name: "new", Types: []string{"string"}, Required: true},
 			{Name: "regex", Types: []string{"boolean"}, Default: false, HasDefault: true},
-			{Name: "paths", Types: []string{"string", "array"}, Items: &Node{Types: []string{"string"}}},
+			{Name: "paths", Types: []string{"string", "array"}, Items: &config.Parameter{Types: []string{"string"}}},
 		}}},
 		{Name: "line", Types: []string{"integer"}},
 		{Name: "ratio", Types: []string{"number", "null"}},
 		{Name: "mode", Types: []string{"string"}, Enum: []any{"always", "heuristics"}, Default: "always", HasDefault: true},
 		{Name: "level", Types: []string{"integer"}, Enum: []any{1, 2.0}},
-		{Name: "tags", Types: []string{"array"}, Items: &Node{Types: []string{"integer"}}},
+		{Name: "tags", Types: []string{"array"}, Items: &config.Parameter{Types: []string{"integer"}}},
 		{Name: "free", Types: []string{"object"}},
 		{Name: "any"},
 		{Name: "dry-run", Types: []string{"boolean"}},
@@ -114,11 +114,11 @@ func TestProblems(t *testing.T) {
 }
 
 func TestSchemaErrors(t *testing.T) {
-	for want, nodes := range map[string][]*Node{
+	for want, nodes := range map[string][]*config.Parameter{
 		`a`:                                     {{Name: "a", Types: []string{"text"}}},
 		`enum: "x" is not an integer`:           {{Name: "a", Types: []string{"integer"}, Enum: []any{"x"}}},
 		`default: must be an integer, got true`: {{Name: "a", Types: []string{"integer"}, Default: true, HasDefault: true}},
-		"`a.b`: default: is missing":            {{Name: "a", Types: []string{"object"}, Default: map[string]any{}, HasDefault: true, Properties: []*Node{{Name: "b", Types: []string{"string"}, Required: true}}}},
+		"`a.b`: default: is missing":            {{Name: "a", Types: []string{"object"}, Default: map[string]any{}, HasDefault: true, Properties: []*config.Parameter{{Name: "b", Types: []string{"string"}, Required: true}}}},
 		"twice":                                 {{Name: "a"}, {Name: "a"}},
 		"empty":                                 {{Name: ""}},
 	} {
@@ -128,8 +128,8 @@ func TestSchemaErrors(t *testing.T) {
 	}
 }
 
-func TestFromConfig(t *testing.T) {
-	s, err := FromConfig([]*config.Parameter{{
+func TestNew(t *testing.T) {
+	s, err := New([]*config.Parameter{{
 		Name: "paths", Types: []string{"array"}, Required: true, Summary: "Where.",
 		Items: &config.Parameter{Types: []string{"object"}, Properties: []*config.Parameter{{Name: "n", Types: []string{"integer"}, Default: int64(1), HasDefault: true}}},
 	}, {Name: "mode", Types: []string{"string"}, Enum: []any{"a"}, Default: "a", HasDefault: true}})
@@ -140,7 +140,7 @@ func TestFromConfig(t *testing.T) {
 	if text, _ := json.Marshal(got); err != nil || string(text) != `{"mode":"a","paths":[{"n":1}]}` {
 		t.Errorf("%s %v", text, err)
 	}
-	if s.JSON()["properties"].(map[string]any)["paths"].(map[string]any)["description"] != "Where." {
+	if s.JSON().Properties["paths"].Description != "Where." {
 		t.Error(s.JSON())
 	}
 }
@@ -208,8 +208,8 @@ func TestAgainstJSONSchema(t *testing.T) {
 
 var names = []string{"a", "b", "c d"}
 
-func drawNodes(t *rapid.T, depth int) []*Node {
-	var list []*Node
+func drawNodes(t *rapid.T, depth int) []*config.Parameter {
+	var list []*config.Parameter
 	for _, name := range names[:rapid.IntRange(1, len(names)).Draw(t, "properties")] {
 		n := drawNode(t, depth)
 		n.Name, n.Required = name, rapid.IntRange(0, 3).Draw(t, "required") == 0
@@ -218,8 +218,8 @@ func drawNodes(t *rapid.T, depth int) []*Node {
 	return list
 }
 
-func drawNode(t *rapid.T, depth int) *Node {
-	n := &Node{Types: rapid.SliceOfNDistinct(rapid.SampledFrom(typeNames), 0, 2, func(s string) string { return s }).Draw(t, "types")}
+func drawNode(t *rapid.T, depth int) *config.Parameter {
+	n := &config.Parameter{Types: rapid.SliceOfNDistinct(rapid.SampledFrom(typeNames), 0, 2, func(s string) string { return s }).Draw(t, "types")}
 	if rapid.IntRange(0, 4).Draw(t, "enum") == 0 {
 		n.Enum = []any{drawValue(t, 1), drawValue(t, 0)}
 	}
@@ -268,9 +268,9 @@ func drawValue(t *rapid.T, depth int) any {
 
 // No argument makes it panic, and what passes once passes again unchanged.
 func FuzzValidate(f *testing.F) {
-	s, err := New([]*Node{
-		{Name: "a", Types: []string{"integer", "array"}, Items: &Node{Types: []string{"number"}, Enum: []any{1, 2.5}}},
-		{Name: "b", Types: []string{"object"}, Properties: []*Node{{Name: "c", Types: []string{"boolean"}, Default: true, HasDefault: true}}},
+	s, err := New([]*config.Parameter{
+		{Name: "a", Types: []string{"integer", "array"}, Items: &config.Parameter{Types: []string{"number"}, Enum: []any{1, 2.5}}},
+		{Name: "b", Types: []string{"object"}, Properties: []*config.Parameter{{Name: "c", Types: []string{"boolean"}, Default: true, HasDefault: true}}},
 	})
 	if err != nil {
 		f.Fatal(err)

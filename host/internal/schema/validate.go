@@ -1,10 +1,10 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,10 +20,11 @@ import (
 // The error is Problems, or says why args is no JSON object (which includes duplicate
 // keys and invalid UTF-8: a tool would refuse them too).
 func (s *Schema) Validate(args []byte) (map[string]any, error) {
-	if _, err := jptool.ParseObject(args); err != nil {
-		return nil, fmt.Errorf("the arguments are not one JSON object: %w", err)
+	_, err := jptool.ParseObject(args)
+	var v any
+	if err == nil {
+		v, err = decode(args)
 	}
-	v, err := decode(args)
 	if err != nil {
 		return nil, fmt.Errorf("the arguments are not one JSON object: %w", err)
 	}
@@ -35,33 +36,28 @@ func (s *Schema) Validate(args []byte) (map[string]any, error) {
 	return object, nil
 }
 
-// Usage is one line that lists the arguments, for the end of a message.
-func (s *Schema) Usage() string {
-	if len(s.root.Properties) == 0 {
-		return "it takes no arguments"
-	}
-	words := make([]string, len(s.root.Properties))
-	for i, p := range s.root.Properties {
-		words[i] = p.Name + " (" + p.want()
-		if p.Required && !p.HasDefault {
-			words[i] += ", required"
-		}
-		words[i] += ")"
-	}
-	return "its arguments are " + strings.Join(words, ", ")
+// decode reads one JSON value that is known to be valid.
+func decode(text []byte) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	var v any
+	err := dec.Decode(&v)
+	return v, err
 }
 
 // check returns v completed and adds what is wrong with it.
-func (n *Node) check(v any, path string, problems *Problems) any {
-	v = n.coerce(v)
-	if !n.hasType(v) {
+func (n *node) check(v any, path string, problems *Problems) any {
+	if inner, ok := n.inString(v); ok {
+		v = inner
+	}
+	if !n.is(v) {
 		problems.add(path, WrongType, "must be %s, got %s", n.want(), show(v))
 		return v
 	}
-	if len(n.Enum) > 0 && !slices.ContainsFunc(n.Enum, func(e any) bool { return equal(e, v) }) {
+	if n.schema.Enum != nil && n.hasValue.Validate(numbers(v)) != nil {
 		hint := ""
 		if word, ok := v.(string); ok {
-			if near := nearest.Word(word, texts(n.Enum)); near != "" {
+			if near := nearest.Word(word, texts(n.schema.Enum)); near != "" {
 				hint = fmt.Sprintf("; did you mean %q?", near)
 			}
 		}
@@ -70,47 +66,44 @@ func (n *Node) check(v any, path string, problems *Problems) any {
 	}
 	switch v := v.(type) {
 	case []any:
-		if n.Items == nil {
+		if n.items == nil {
 			break
 		}
 		list := make([]any, len(v))
 		for i, item := range v {
-			list[i] = n.Items.check(item, path+"["+strconv.Itoa(i)+"]", problems)
+			list[i] = n.items.check(item, path+"["+strconv.Itoa(i)+"]", problems)
 		}
 		return list
 	case map[string]any:
-		// At the top no parameters means no arguments; below it, that nothing is declared.
-		if len(n.Properties) > 0 || path == "" && n.Name == "" {
+		if n.schema.AdditionalProperties != nil {
 			return n.checkObject(v, path, problems)
 		}
 	}
 	return v
 }
 
-func (n *Node) checkObject(v map[string]any, path string, problems *Problems) any {
+func (n *node) checkObject(v map[string]any, path string, problems *Problems) any {
 	object := map[string]any{}
-	for _, p := range n.Properties {
-		value, ok := v[p.Name]
-		if ok && value == nil && !slices.Contains(p.Types, "null") && len(p.Types) > 0 {
+	var known []string
+	for _, p := range n.properties {
+		known = append(known, p.name)
+		value, ok := v[p.name]
+		if value == nil && len(p.types()) > 0 && !slices.Contains(p.types(), "null") {
 			ok = false
 		}
-		at := join(path, p.Name)
+		at := join(path, p.name)
 		switch {
 		case ok:
-			object[p.Name] = p.check(value, at, problems)
-		case p.HasDefault:
-			object[p.Name] = clone(p.Default)
-		case p.Required:
+			object[p.name] = p.check(value, at, problems)
+		case p.def != nil:
+			object[p.name], _ = decode(p.def) // New wrote it
+		case p.required:
 			problems.add(at, Missing, "is missing; it must be %s", p.want())
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(v)) {
-		if n.property(name) != nil {
+		if slices.Contains(known, name) {
 			continue
-		}
-		var known []string
-		for _, p := range n.Properties {
-			known = append(known, p.Name)
 		}
 		switch near := nearest.Word(name, known); {
 		case near != "":
@@ -124,116 +117,48 @@ func (n *Node) checkObject(v map[string]any, path string, problems *Problems) an
 	return object
 }
 
-// coerce takes a string for the JSON in it when a string is not allowed and that JSON
-// is of an allowed type.
-func (n *Node) coerce(v any) any {
+// inString reads the JSON in a string, as strictly as the request itself is read, if a string is not allowed and that
+// JSON is of an allowed type.
+func (n *node) inString(v any) (any, bool) {
 	text, ok := v.(string)
-	if !ok || len(n.Types) == 0 || n.hasType(v) {
-		return v
-	}
-	if inner, ok := strict(text); ok && n.hasType(inner) {
-		return inner
-	}
-	return v
-}
-
-// strict reads one JSON value, as strictly as the request itself is read.
-func strict(text string) (any, bool) {
-	if !json.Valid([]byte(text)) {
+	if !ok || n.is(v) || !json.Valid([]byte(text)) {
 		return nil, false
 	}
 	if _, err := jptool.ParseObject([]byte(`{"":` + text + `}`)); err != nil {
 		return nil, false
 	}
-	v, err := decode([]byte(text))
-	return v, err == nil
+	inner, err := decode([]byte(text))
+	return inner, err == nil && n.is(inner)
 }
 
-func (n *Node) hasType(v any) bool {
-	if len(n.Types) == 0 {
-		return true
+// is reports whether a value has one of the types.
+func (n *node) is(v any) bool {
+	if number, ok := v.(json.Number); ok {
+		v = numbers(number)
 	}
-	return slices.ContainsFunc(n.Types, func(t string) bool {
-		switch v := v.(type) {
-		case nil:
-			return t == "null"
-		case bool:
-			return t == "boolean"
-		case string:
-			return t == "string"
-		case json.Number:
-			return t == "number" || t == "integer" && isInteger(v)
-		case []any:
-			return t == "array"
-		case map[string]any:
-			return t == "object"
-		}
-		return false
-	})
+	return n.hasType.Validate(v) == nil
 }
 
-// fits is check without completion or messages.
-func (n *Node) fits(v any) bool {
-	if !n.hasType(v) {
-		return false
-	}
-	var problems Problems
-	n.check(v, "x", &problems)
-	return len(problems) == 0
-}
-
-// isInteger accepts what JSON Schema calls an integer: 10 and 10.0. Numbers beyond
-// float64 are none, since no tool could read them.
-func isInteger(n json.Number) bool {
-	if _, err := n.Int64(); err == nil {
-		return true
-	}
-	f, err := n.Float64()
-	return err == nil && f == math.Trunc(f)
-}
-
-// equal compares values as JSON does: 1 and 1.0 are the same number.
-func equal(a, b any) bool {
-	switch a := a.(type) {
-	case json.Number:
-		b, ok := b.(json.Number)
-		if !ok {
-			return false
-		}
-		x, err := a.Int64()
-		y, err2 := b.Int64()
-		if err == nil && err2 == nil {
-			return x == y
-		}
-		f, err := a.Float64()
-		g, err2 := b.Float64()
-		return err == nil && err2 == nil && f == g
-	case []any:
-		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, equal)
-	case map[string]any:
-		b, ok := b.(map[string]any)
-		return ok && maps.EqualFunc(a, b, equal)
-	}
-	switch b.(type) {
-	case []any, map[string]any: // not comparable
-		return false
-	}
-	return a == b
-}
-
-func clone(v any) any {
+// numbers is a value with all numbers in a form that the validator takes for them: to it a json.Number is a string. One
+// that is beyond float64 becomes an infinity, which is no integer.
+func numbers(v any) any {
 	switch v := v.(type) {
+	case json.Number:
+		if i, err := v.Int64(); err == nil {
+			return i
+		}
+		f, _ := v.Float64()
+		return f
 	case []any:
 		list := make([]any, len(v))
-		for i := range v {
-			list[i] = clone(v[i])
+		for i, item := range v {
+			list[i] = numbers(item)
 		}
 		return list
 	case map[string]any:
 		object := make(map[string]any, len(v))
-		for k := range v {
-			object[k] = clone(v[k])
+		for key, value := range v {
+			object[key] = numbers(value)
 		}
 		return object
 	}
