@@ -11,10 +11,10 @@ import (
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/conversation"
 	"github.com/jptools/jptools/host/internal/defaults"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
-	"github.com/jptools/jptools/host/internal/mount"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/term"
@@ -182,7 +182,7 @@ func (a *app) layers(p *place) config.Options {
 	return config.Options{
 		Root: p.root, Cwd: p.cwd, GivenRoot: p.spelled, Defaults: defaults.Layer,
 		UserGlobal: config.UserGlobalPath(a.environ), UserWorkspace: p.dir.File(userFile),
-		Conversation: p.talk.File(mount.ConversationFile), Environ: a.environ, Args: a.global.Cfg,
+		Conversation: p.talk.File(conversation.File), Environ: a.environ, Args: a.global.Cfg,
 	}
 }
 

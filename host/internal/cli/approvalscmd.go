@@ -128,7 +128,7 @@ func (c *approvalsApproveCmd) Run(a *app) error {
 		_, err = store.Record(a.ctx, b)
 		return c.done(a, b, exit.With(exit.Host, err))
 	}
-	res, err := store.Resolve(a.ctx, a.ask(), consent.Request{Binding: b, Grants: a.grants(req.Rules, entry), Caution: mount.Caution(target, req)})
+	res, err := store.Resolve(a.ctx, a.ask(), consent.Request{Binding: b, Grants: a.grants(req.Rules, entry), Caution: req.Caution(target)})
 	switch {
 	case errors.Is(err, term.ErrCancelled):
 		return exit.With(exit.Refused, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/conversation"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/mount"
 	"github.com/jptools/jptools/host/internal/policy"
@@ -178,7 +179,7 @@ func (a *app) mount(typedAs string, specs []string) (*mount.Plan, error) {
 			if done = plan.Empty() || plan.Confirmed(shown); !done || plan.Empty() {
 				return nil
 			}
-			return exit.With(exit.Host, plan.Apply(a.ctx, mount.Env{Store: store, Persist: mount.PersistIn(p.talk)}))
+			return exit.With(exit.Host, plan.Apply(a.ctx, mount.Env{Store: store, Persist: conversation.Persist(p.talk)}))
 		})
 		if err != nil || done {
 			return plan, err
@@ -244,7 +245,7 @@ func (a *app) unmount(typedAs string, names []string) ([]mount.Removed, error) {
 		if err != nil {
 			return typed(typedAs, err)
 		}
-		done, err = removal.Apply(a.ctx, mount.Env{Store: store, Persist: mount.PersistIn(p.talk)})
+		done, err = removal.Apply(a.ctx, mount.Env{Store: store, Persist: conversation.Persist(p.talk)})
 		return exit.With(exit.Host, err)
 	})
 	return done, err
@@ -294,7 +295,7 @@ func (a *app) removalRequest(p *place) (mount.Request, *consent.Store, error) {
 	if err != nil {
 		return req, nil, err
 	}
-	if req.Stored, err = mount.StoredIn(p.talk); err != nil {
+	if req.Stored, err = conversation.Load(p.talk); err != nil {
 		return req, nil, exit.With(exit.Host, err)
 	}
 	o := a.layers(p)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/conversation"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -19,7 +20,7 @@ import (
 type Env struct {
 	Store *consent.Store
 	// Persist stores the delta in the conversation, as the last step; nil stores nothing.
-	Persist func(context.Context, ConversationDelta) error
+	Persist func(context.Context, conversation.Delta) error
 	// Look looks at the workspace again; nil is the real file system.
 	Look Looker
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/conversation"
 	"github.com/jptools/jptools/host/internal/disk"
 	"github.com/jptools/jptools/host/internal/state/statetest"
 	"github.com/jptools/jptools/host/internal/term"
@@ -129,7 +130,7 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 		want  string
 	}{
 		"the conversation cannot be stored": {func(_ *testing.T, w *world) {
-			w.env.Persist = func(context.Context, ConversationDelta) error { return failure }
+			w.env.Persist = func(context.Context, conversation.Delta) error { return failure }
 		}, "storing the mount in the conversation: disk full"},
 		"a file appears in the place of a link": {func(t *testing.T, w *world) {
 			// Each is looked at once to verify, entry before target; then the links are made.

@@ -7,7 +7,6 @@ import (
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
-	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // Reason says what a confirmation is about.
@@ -108,145 +107,18 @@ func (pl *planner) confirmTarget(l Link) {
 		}
 	}
 	head := fmt.Sprintf("  %s → %s\n\n", show.Visible(l.Path.String()), show.Visible(l.Target))
-	if what := pl.broad(l.Target); what != "" {
+	if what := pl.places.Broad(l.Target); what != "" {
 		pl.p.confirm = append(pl.p.confirm, Confirmation{
 			Broad,
 			[]string{path},
 			head + "The target is " + what + ". Tools could " + mode + " everything in it.\n\n", "Mount all of " + show.Name(l.Target) + "?", remedy,
 		})
 	}
-	if found := pl.sensitive(l.Target); len(found) > 0 {
+	if found := pl.places.Sensitive(l.Target); len(found) > 0 {
 		pl.p.confirm = append(pl.p.confirm, Confirmation{
 			Sensitive,
 			[]string{path},
 			head + "Tools could " + mode + ":\n" + strings.Join(found, "") + "\n", "Mount " + show.Name(l.Target) + " all the same?", remedy,
 		})
 	}
-}
-
-// Caution says what is risky about a target that somebody else's configuration names, in the
-// words of the confirmations of mounts: that it is very broad, and the places of secrets and of
-// settings that it reaches. It is "" when nothing is known; Request needs no tools and rules here.
-func Caution(target string, req Request) string {
-	pl := &planner{req: req, home: req.home()}
-	var b strings.Builder
-	if what := pl.broad(target); what != "" {
-		fmt.Fprintf(&b, "The target is %s.\n", what)
-	}
-	if found := pl.sensitive(target); len(found) > 0 {
-		b.WriteString("The target is, or reaches:\n" + strings.Join(found, ""))
-	}
-	return b.String()
-}
-
-// broad says what the target is when it is too much to be mounted by the way.
-func (pl *planner) broad(target string) string {
-	if strings.Trim(target[strings.Index(target, "/")+1:], "/") == "" {
-		return "the whole file system"
-	}
-	if pl.home != "" {
-		if rest, ok := wspath.WithinAbs(target, pl.home); ok {
-			if rest == "" {
-				return "your home directory"
-			}
-			return "a directory that holds your home directory"
-		}
-	}
-	if _, ok := wspath.WithinAbs(target, pl.req.Root); ok {
-		return "a directory that holds this workspace"
-	}
-	return ""
-}
-
-// place is somewhere that a mount should not reach by the way.
-type place struct{ path, what string }
-
-// sensitivePlaces: `~/` is the home directory. The list warns; it does not protect, and
-// cannot be complete. It is longer than that of RFD 075, which is asked for before each call
-// (policy/sensitive.go): who mounts a directory decides once about all that is in it, so
-// that whole directories are named, and what programs obey and the system consists of, too.
-var sensitivePlaces = []place{
-	{"~/.ssh", "SSH keys"},
-	{"~/.gnupg", "GnuPG keys"},
-	{"~/.gpg", "GnuPG keys"},
-	{"~/.password-store", "passwords"},
-	{"~/.local/share/keyrings", "passwords"},
-	{"~/.local/share/kwalletd", "passwords"},
-	{"~/Library/Keychains", "passwords"},
-	{"~/.aws", "cloud credentials"},
-	{"~/.azure", "cloud credentials"},
-	{"~/.config/gcloud", "cloud credentials"},
-	{"~/.kube", "cluster credentials"},
-	{"~/.docker", "registry credentials"},
-	{"~/.config/containers", "registry credentials"},
-	{"~/.netrc", "passwords"},
-	{"~/.git-credentials", "passwords"},
-	{"~/.config/gh", "access tokens"},
-	{"~/.npmrc", "access tokens"},
-	{"~/.pypirc", "access tokens"},
-	{"~/.cargo/credentials.toml", "access tokens"},
-	{"~/.mozilla", "browser data"},
-	{"~/.thunderbird", "mail"},
-	{"~/.config/google-chrome", "browser data"},
-	{"~/.config/chromium", "browser data"},
-	{"~/Library/Application Support", "data of every program"},
-	{"~/AppData", "data of every program"},
-	{"~/.bash_history", "command history"},
-	{"~/.zsh_history", "command history"},
-	{"~/.bashrc", "commands that your shell runs"},
-	{"~/.bash_profile", "commands that your shell runs"},
-	{"~/.profile", "commands that your shell runs"},
-	{"~/.zshrc", "commands that your shell runs"},
-	{"~/.zshenv", "commands that your shell runs"},
-	{"~/.config/fish", "commands that your shell runs"},
-	{"~/.gitconfig", "commands that git runs"},
-	{"~/.config/git", "commands that git runs"},
-	{"~/.config/autostart", "programs started at login"},
-	{"~/.config/systemd", "programs started at login"},
-	{"~/Library/LaunchAgents", "programs started at login"},
-	{"~/.local/bin", "programs that you run"},
-	{"/etc", "system configuration"},
-	{"/private/etc", "system configuration"},
-	{"/root", "the administrator's home directory"},
-	{"/boot", "the boot loader"},
-	{"/dev", "devices"},
-	{"/proc", "other programs"},
-	{"/sys", "the kernel"},
-	{"/run", "sockets of system services"},
-	{"/var/run", "sockets of system services"},
-	{"/var/lib/docker", "containers"},
-	{"C:/Windows", "the operating system"},
-}
-
-// sensitive lists the places that exist and that the target holds or lies in.
-func (pl *planner) sensitive(target string) []string {
-	list := append([]place{
-		{pl.req.State, "approvals and state of this program"},
-		{pl.req.Config, "configuration of this program"},
-	}, sensitivePlaces...)
-	var found []string
-	seen := map[string]bool{}
-	for _, s := range list {
-		abs := s.path
-		if rest, ok := strings.CutPrefix(abs, "~/"); ok {
-			if pl.home == "" {
-				continue
-			}
-			abs = strings.TrimSuffix(pl.home, "/") + "/" + rest
-		}
-		if abs == "" || abs == pl.home { // root's home is judged by what is in it
-			continue
-		}
-		t, err := pl.req.Look.Target(abs)
-		if err != nil || seen[t.Abs] || t.Abs == pl.home {
-			continue
-		}
-		_, in := wspath.WithinAbs(t.Abs, target)
-		_, holds := wspath.WithinAbs(target, t.Abs)
-		if in || holds {
-			seen[t.Abs] = true
-			found = append(found, fmt.Sprintf("  %s (%s)\n", show.Visible(abs), s.what))
-		}
-	}
-	return found
 }

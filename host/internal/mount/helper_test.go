@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/conversation"
 	"github.com/jptools/jptools/host/internal/disk"
 	"github.com/jptools/jptools/host/internal/state/statetest"
 	"github.com/jptools/jptools/host/internal/term"
@@ -61,7 +62,7 @@ type world struct {
 	home  string
 	req   Request
 	store *consent.Store
-	delta ConversationDelta
+	delta conversation.Delta
 	env   Env
 
 	prompter term.Prompter
@@ -82,7 +83,7 @@ func newWorld(t testing.TB, fsys disk.FS) *world {
 	dir := statetest.Dir(t, w.home, fsys)
 	w.store = consent.OpenStore(dir, func(s string) { t.Error(s) })
 	w.prompter = term.None{}
-	w.env = Env{Store: w.store, Persist: func(_ context.Context, d ConversationDelta) error {
+	w.env = Env{Store: w.store, Persist: func(_ context.Context, d conversation.Delta) error {
 		w.delta.Add(d)
 		return nil
 	}}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/conversation"
+	"github.com/jptools/jptools/host/internal/risk"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -33,7 +35,7 @@ type Request struct {
 	// Below are the same after the layers below the conversation's, Stored what that layer
 	// holds. Only removals need them.
 	Below  map[string][]jptool.FsRule
-	Stored ConversationDelta
+	Stored conversation.Delta
 	// Approved looks a binding up; [consent.Store.Snapshot] gives one.
 	Approved func(consent.Binding) consent.Decision
 	// Look tells facts.
@@ -63,7 +65,7 @@ type Plan struct {
 	// bindings are the approvals to seed; those that are stored already are left out.
 	bindings []consent.Binding
 	// delta is what the conversation is to remember.
-	delta ConversationDelta
+	delta conversation.Delta
 	// confirm is what a person must agree to first, in order.
 	confirm []Confirmation
 }
@@ -76,21 +78,6 @@ func (p *Plan) Empty() bool {
 	return len(p.bindings) == 0 && p.delta.Empty() && !slices.ContainsFunc(p.links, func(l Link) bool { return !l.Exists })
 }
 
-// preserved keeps what a tool without rules could do in the workspace before a mount
-// declared its access.fs (RFD D43, "Default-deny preservation"). Execute is our addition: our
-// default for an undeclared type grants it, and scripts and built programs must keep working.
-func preserved() jptool.FsRule {
-	yes := true
-	return jptool.FsRule{Path: ".", Read: &yes, Write: &yes, Execute: &yes}
-}
-
-// Preserves reports whether a rule of the conversation says what the row does that keeps a tool's
-// workspace access when it is mounted for.
-func Preserves(r jptool.FsRule) bool {
-	keep := preserved()
-	return !r.External && (r.Path == "." || r.Path == "") && r.Caps() == keep.Caps()
-}
-
 // NewPlan decides what a batch of mounts does, or why it cannot be done; the first specs
 // at fault are named and nothing is done. It is pure but for what the
 // Looker and Approved look up. The same plan applied twice changes nothing the second time.
@@ -100,7 +87,7 @@ func NewPlan(specs []Spec, req Request) (*Plan, error) {
 	if len(specs) == 0 {
 		return &Plan{root: req.Root}, nil
 	}
-	pl := &planner{req: req, p: &Plan{root: req.Root}, gains: map[string][]gain{}, home: req.home()}
+	pl := &planner{req: req, p: &Plan{root: req.Root}, gains: map[string][]want{}, places: req.places()}
 	ordered := slices.Clone(specs)
 	slices.SortStableFunc(ordered, func(a, b Spec) int {
 		return boolInt(a.tool != "") - boolInt(b.tool != "")
@@ -132,9 +119,10 @@ type planner struct {
 	req  Request
 	p    *Plan
 	want []want
-	home string
-	// gains are the rules that each link adds, for the confirmations.
-	gains map[string][]gain
+	// places are what the targets are compared with.
+	places risk.Places
+	// gains are the wants that add a rule, by link, for the confirmations.
+	gains map[string][]want
 }
 
 // want is that a tool may use a link.
@@ -145,22 +133,22 @@ type want struct {
 	scoped bool
 }
 
-type gain struct {
-	tool   string
-	mode   Mode
-	scoped bool
+// places are what a target is compared with.
+func (r Request) places() risk.Places {
+	p := risk.Places{Root: r.Root, Home: r.Home, State: r.State, Config: r.Config}
+	p.Resolve = func(abs string) (string, error) {
+		t, err := r.Look.Target(abs)
+		return t.Abs, err
+	}
+	if home, err := p.Resolve(r.Home); err == nil && r.Home != "" {
+		p.Home = home
+	}
+	return p
 }
 
-// home is the canonical home directory, "" if unknown.
-func (r Request) home() string {
-	if r.Home == "" {
-		return ""
-	}
-	if t, err := r.Look.Target(r.Home); err == nil {
-		return t.Abs
-	}
-	return r.Home
-}
+// Caution says what is risky about a target that somebody else's configuration names.
+// The request needs no tools and rules for it.
+func (r Request) Caution(target string) string { return r.places().Caution(target) }
 
 func (pl *planner) add(s Spec) error {
 	tools, err := pl.req.scope(s)
@@ -261,10 +249,10 @@ func (pl *planner) target(s Spec) (Target, error) {
 	shown := show.Visible(s.path)
 	switch {
 	case p == "~" || strings.HasPrefix(p, "~/"):
-		if pl.home == "" {
+		if pl.places.Home == "" {
 			return Target{}, errors.New("the home directory is unknown\nwrite the target as an absolute path")
 		}
-		p = pl.home + p[1:]
+		p = pl.places.Home + p[1:]
 	case strings.HasPrefix(p, "~"):
 		return Target{}, fmt.Errorf("%s names another user's home directory, which is not looked up\nwrite the target as an absolute path", shown)
 	case !filepath.IsAbs(filepath.FromSlash(p)):

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/conversation"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
 )
@@ -62,7 +63,7 @@ func plan(t testing.TB, r Request, specs ...string) *Plan {
 }
 
 // shown is a delta in short: per tool its rules as `path caps`.
-func shown(d ConversationDelta) map[string][]string {
+func shown(d conversation.Delta) map[string][]string {
 	m := map[string][]string{}
 	for tool, delta := range d.Tools {
 		if delta.Replace {
@@ -352,7 +353,7 @@ func TestRetargetNeedsConfirmation(t *testing.T) {
 
 func TestDeltaRoundTrip(t *testing.T) {
 	home := base(t)
-	var d ConversationDelta
+	var d conversation.Delta
 	d.Add(plan(t, req(home), "fork=~/code/x", "fs_modify_file:fork=~/code/x:rw").delta)
 	check := func(want string) {
 		t.Helper()
@@ -366,7 +367,7 @@ func TestDeltaRoundTrip(t *testing.T) {
 		if strings.Contains(string(raw), home) {
 			t.Error("a target is in the conversation")
 		}
-		back, err := ParseDelta(raw)
+		back, err := conversation.Parse(raw)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -406,7 +407,7 @@ read = true
 `)
 	rule := jptooltest.Rule("src", "read -delete")
 	rule.Origin = "secret.toml:1"
-	d.Add(ConversationDelta{Tools: map[string]ToolDelta{"fs_modify_file": {Replace: true, FS: []jptool.FsRule{rule}}}})
+	d.Add(conversation.Delta{Tools: map[string]conversation.ToolDelta{"fs_modify_file": {Replace: true, FS: []jptool.FsRule{rule}}}})
 	delete(d.Tools, "fs_read_file")
 	check(`
 [conversation]
@@ -422,7 +423,7 @@ value = [{path = 'src', read = true, delete = false}]
 		"[[conversation.tools.t.access.fs]]\nread = true", "[[conversation.tools.t.access.fs]]\npath = 'x'\nraed = true",
 		"[conversation.tools.t.access.fs]\nstrategy = 'prepend'\nvalue = []", "[",
 	} {
-		if got, err := ParseDelta([]byte(bad)); err == nil {
+		if got, err := conversation.Parse([]byte(bad)); err == nil {
 			t.Errorf("%q was taken for %+v", bad, got)
 		}
 	}
@@ -431,7 +432,7 @@ value = [{path = 'src', read = true, delete = false}]
 // A later mount of a path takes the place of what the conversation added before.
 func TestDeltaDoesNotPileUp(t *testing.T) {
 	home := base(t)
-	var d ConversationDelta
+	var d conversation.Delta
 	d.Add(plan(t, req(home), "fs_modify_file:fork=~/code/x").delta)
 	r := req(home)
 	r.Rules["fs_modify_file"] = d.Tools["fs_modify_file"].FS
@@ -457,40 +458,15 @@ func TestTighteningReachesAMountedConversation(t *testing.T) {
 		"nothing else declared": {nil, []string{whole, ro}},
 		"declared since":        {lower, []string{". read", ro}},
 	} {
-		rules := Tightened(slices.Concat(c.lower, mounted), func(i int) bool { return i >= len(c.lower) })
-		got := shown(ConversationDelta{Tools: map[string]ToolDelta{"t": {FS: rules}}})["t"]
+		rules := conversation.Tightened(slices.Concat(c.lower, mounted), func(i int) bool { return i >= len(c.lower) })
+		got := shown(conversation.Delta{Tools: map[string]conversation.ToolDelta{"t": {FS: rules}}})["t"]
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
 	// The same row written by another layer is meant.
-	wide := []jptool.FsRule{preserved()}
-	if got := Tightened(wide, func(int) bool { return false }); len(got) != 1 {
+	wide := []jptool.FsRule{conversation.Preserved()}
+	if got := conversation.Tightened(wide, func(int) bool { return false }); len(got) != 1 {
 		t.Errorf("%+v", got)
-	}
-}
-
-// A target that a configuration names is judged as that of a mount is.
-func TestCaution(t *testing.T) {
-	home, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, dir := range []string{".ssh", "code/fork", "ws", "state"} {
-		if err := os.MkdirAll(filepath.Join(home, filepath.FromSlash(dir)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	home = filepath.ToSlash(home)
-	req := Request{Root: home + "/ws", Home: home, State: home + "/state", Look: System{Root: home + "/ws"}}
-	for target, want := range map[string]string{
-		home + "/code/fork": "",
-		home:                "The target is your home directory.\nThe target is, or reaches:\n",
-		home + "/.ssh":      "The target is, or reaches:\n  " + home + "/.ssh (SSH keys)\n",
-		home + "/state":     "The target is, or reaches:\n  " + home + "/state (approvals and state of this program)\n",
-	} {
-		if got := Caution(target, req); got != want && (want == "" || !strings.HasPrefix(got, want)) {
-			t.Errorf("%s: %q, want %q", target, got, want)
-		}
 	}
 }

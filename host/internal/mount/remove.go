@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jptools/jptools/host/internal/conversation"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -18,7 +19,7 @@ type Removal struct {
 	paths []wspath.Rel
 	// delta takes back what the conversation added for the mounts. Where the rule of a mount
 	// comes from another layer, it replaces the tool's rules by a snapshot without the mounts.
-	delta ConversationDelta
+	delta conversation.Delta
 	// frozen are, by path, the tools whose rules become a snapshot.
 	frozen map[string][]string
 }
@@ -57,7 +58,7 @@ func NewRemoval(names []string, req Request) (*Removal, error) {
 			remove[path] = true
 		}
 	}
-	rm := &Removal{root: req.Root, delta: ConversationDelta{Tools: map[string]ToolDelta{}}, frozen: map[string][]string{}}
+	rm := &Removal{root: req.Root, delta: conversation.Delta{Tools: map[string]conversation.ToolDelta{}}, frozen: map[string][]string{}}
 	for _, path := range slices.Sorted(maps.Keys(remove)) {
 		rel, err := wspath.Parse(path)
 		if err != nil {
@@ -85,21 +86,21 @@ func (r *Removal) tool(tool string, req Request, remove map[string]bool) {
 	switch {
 	case !own.Replace && slices.ContainsFunc(below, gone):
 		// What preserved the tool's access has no force once another layer has rules.
-		kept = append(without(below, gone), without(kept, Preserves)...)
+		kept = append(without(below, gone), without(kept, conversation.Preserves)...)
 		for _, rule := range below {
 			if path := req.rulePath(rule); gone(rule) && !slices.Contains(r.frozen[path], tool) {
 				r.frozen[path] = append(r.frozen[path], tool)
 			}
 		}
-		r.delta.Tools[tool] = ToolDelta{Replace: true, FS: closed(kept)}
+		r.delta.Tools[tool] = conversation.ToolDelta{Replace: true, FS: closed(kept)}
 	case len(kept) == len(own.FS):
 	case own.Replace:
-		r.delta.Tools[tool] = ToolDelta{Replace: true, FS: closed(kept)}
+		r.delta.Tools[tool] = conversation.ToolDelta{Replace: true, FS: closed(kept)}
 	default:
 		if !slices.ContainsFunc(kept, func(rule jptool.FsRule) bool { return rule.External }) {
-			kept = without(kept, Preserves)
+			kept = without(kept, conversation.Preserves)
 		}
-		r.delta.Tools[tool] = ToolDelta{Instead: true, FS: kept}
+		r.delta.Tools[tool] = conversation.ToolDelta{Instead: true, FS: kept}
 	}
 }
 
@@ -111,7 +112,7 @@ func closed(rules []jptool.FsRule) []jptool.FsRule {
 	}
 	list := make([]jptool.FsRule, len(rules))
 	for i, r := range rules {
-		list[i] = stored(r)
+		list[i] = conversation.Stored(r)
 	}
 	return list
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/conversation"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -32,17 +33,17 @@ func (pl *planner) rules() error {
 			continue
 		}
 		if len(have)+len(added) == 0 {
-			added = append(added, preserved())
+			added = append(added, conversation.Preserved())
 		}
 		added = append(added, r)
 		if err := pl.overlap(w.tool, have, added); err != nil {
 			return err
 		}
 		if pl.p.delta.Tools == nil {
-			pl.p.delta.Tools = map[string]ToolDelta{}
+			pl.p.delta.Tools = map[string]conversation.ToolDelta{}
 		}
-		pl.p.delta.Tools[w.tool] = ToolDelta{FS: added}
-		pl.gains[w.path] = append(pl.gains[w.path], gain{w.tool, w.mode, w.scoped})
+		pl.p.delta.Tools[w.tool] = conversation.ToolDelta{FS: added}
+		pl.gains[w.path] = append(pl.gains[w.path], w)
 	}
 	return nil
 }
@@ -121,27 +122,4 @@ func (pl *planner) overlap(tool string, have, added []jptool.FsRule) error {
 		}
 	}
 	return nil
-}
-
-// Tightened drops the row that kept a tool's workspace access when it was mounted for
-// (see NewPlan) from effective rules, once another layer declares access.fs for the tool: what was
-// stored then must not keep a conversation open that the workspace has since closed.
-// fromConversation tells of each index whether the rule comes from the conversation's layer. The
-// result may share memory with rules.
-func Tightened(rules []jptool.FsRule, fromConversation func(i int) bool) []jptool.FsRule {
-	declared := false
-	for i := range rules {
-		declared = declared || !fromConversation(i)
-	}
-	if !declared {
-		return rules
-	}
-	var out []jptool.FsRule
-	for i, r := range rules {
-		if fromConversation(i) && Preserves(r) {
-			continue
-		}
-		out = append(out, r)
-	}
-	return out
 }

@@ -10,7 +10,8 @@ import (
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/mount"
+	"github.com/jptools/jptools/host/internal/conversation"
+	"github.com/jptools/jptools/host/internal/risk"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -80,7 +81,7 @@ func (d *Declared) verify() error {
 }
 
 // effectiveRules are the fs rules of a tool without the row that a mount added to keep
-// the access of the time (see [mount.Tightened]).
+// the access of the time (see [conversation.Tightened]).
 func effectiveRules(cfg *config.Config, t *config.Tool) []config.FsRule {
 	if t.Access == nil {
 		return nil
@@ -95,7 +96,7 @@ func effectiveRules(cfg *config.Config, t *config.Tool) []config.FsRule {
 		// A list without rules declares the type too: it is shown to Tightened as a rule.
 		marked = append(marked, jptool.FsRule{Origin: "-1"})
 	}
-	kept := mount.Tightened(marked, func(i int) bool { return i < len(all) && all[i].At.Layer == config.LayerConversation })
+	kept := conversation.Tightened(marked, func(i int) bool { return i < len(all) && all[i].At.Layer == config.LayerConversation })
 	var out []config.FsRule
 	for _, r := range kept {
 		if i, err := strconv.Atoi(r.Origin); err == nil && i >= 0 {
@@ -172,15 +173,18 @@ func (r Request) lookup(ctx context.Context) func(consent.Binding) (consent.Resu
 // caution says what is risky about the target of an external path.
 func (r Request) caution(target string) string {
 	root := r.Workspace.Root()
-	req := mount.Request{Root: root, Home: filepath.ToSlash(r.Home), State: filepath.ToSlash(r.StateDir), Look: mount.System{Root: root}}
+	places := risk.Places{Root: root, Home: filepath.ToSlash(r.Home), State: filepath.ToSlash(r.StateDir)}
+	if home, err := wspath.CanonicalizeAbs(places.Home, nil); err == nil && places.Home != "" {
+		places.Home = home.Abs
+	}
 	if r.Config != nil {
 		for _, l := range r.Config.Layers() {
 			if l.Layer == config.LayerUserGlobal && l.Source != "" {
-				req.Config = filepath.ToSlash(filepath.Dir(l.Source))
+				places.Config = filepath.ToSlash(filepath.Dir(l.Source))
 			}
 		}
 	}
-	return mount.Caution(target, req)
+	return places.Caution(target)
 }
 
 // grants lists every enabled local tool with what it may do at or below an external path,

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/jptools/jptools/host/internal/mount"
+	"github.com/jptools/jptools/host/internal/risk"
 	"github.com/jptools/jptools/jptool/jptooltest"
 )
 
@@ -56,7 +56,7 @@ func TestSensitive(t *testing.T) {
 // A place that is asked for before a call is one that is asked for when it is mounted.
 func TestMountsAskForPlaces(t *testing.T) {
 	home := jptooltest.TempRoot(t)
-	req := mount.Request{Root: home + "/ws", Home: home, Look: mount.System{Root: home + "/ws"}}
+	places := risk.Places{Root: home + "/ws", Home: home}
 	for _, place := range sensitivePlaces {
 		rest, ok := strings.CutPrefix(place, "~/")
 		if !ok {
@@ -67,7 +67,7 @@ func TestMountsAskForPlaces(t *testing.T) {
 		if err := os.MkdirAll(at, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if got := mount.Caution(at, req); !strings.Contains(got, "reaches") {
+		if got := places.Caution(at); !strings.Contains(got, "reaches") {
 			t.Errorf("%s: %q", place, got)
 		}
 	}

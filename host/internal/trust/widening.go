@@ -11,7 +11,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/mount"
+	"github.com/jptools/jptools/host/internal/conversation"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -140,7 +140,7 @@ func mountRow(parts []string, s config.Setting) bool {
 		return false
 	}
 	rule, _ := s.Value.Any().(map[string]any)
-	return rule["external"] == true || mount.Preserves(ruleOf(rule))
+	return rule["external"] == true || conversation.Preserves(ruleOf(rule))
 }
 
 // descriptive are keys of a tool that say something and grant nothing. What is said of a tool that is not the
