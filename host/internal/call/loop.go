@@ -4,11 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
-	"path"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
@@ -17,7 +12,6 @@ import (
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/template"
-	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -194,66 +188,4 @@ func (k *call) settle(ctx context.Context, out launch.Outcome) error {
 	}
 	// What comes after the first line is shown further in, also what is indented by itself (a traceback, code).
 	return exit.Errorf(code, "%s: %s", k.Tool.Name, strings.ReplaceAll(out.Message, "\n", "\n  "))
-}
-
-// mountedForOthers says for which tools a path is mounted that leads this one out of the workspace.
-func (k *call) mountedForOthers() {
-	if k.holdsBack() {
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(k.args)) {
-		text, ok := k.args[name].(string)
-		if !ok {
-			continue
-		}
-		at := path.Clean(filepath.ToSlash(text))
-		var tools []string
-		mount := ""
-		for _, t := range k.Config.Tools() {
-			if t.Access == nil || t.Name == k.Tool.Name {
-				continue
-			}
-			for _, r := range t.Access.FS {
-				if r.External && r.Caps() != 0 && (at == r.Path || strings.HasPrefix(at, r.Path+"/")) {
-					tools, mount = append(tools, show.Visible(t.Name)), r.Path
-					break
-				}
-			}
-		}
-		if len(tools) > 0 {
-			k.warn(fmt.Sprintf("%s is mounted for %s, not for %s\nmount it for this tool: jphost mount %s=PATH", show.Visible(mount), strings.Join(tools, ", "), show.Visible(k.Tool.Name), show.Word(k.Tool.Name+":"+mount)))
-			return
-		}
-	}
-}
-
-// elsewhere helps who stands in a directory of the workspace and names a path relative to it. It tells
-// only of what the tool may read.
-func (k *call) elsewhere(ctx context.Context) {
-	below, err := filepath.Rel(k.Root, k.Cwd)
-	if k.Cwd == "" || err != nil || below == "." || !filepath.IsLocal(below) || k.holdsBack() {
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(k.args)) {
-		text, ok := k.args[name].(string)
-		if !ok || !filepath.IsLocal(text) {
-			continue
-		}
-		if _, err := os.Lstat(filepath.Join(k.Root, text)); err == nil {
-			continue
-		}
-		meant := filepath.Join(below, text)
-		if _, err := os.Lstat(filepath.Join(k.Root, meant)); err != nil {
-			continue
-		}
-		d, err := k.Compile(ctx, k.Tool, term.None{})
-		if err != nil {
-			return
-		}
-		defer d.Close()
-		if e, err := d.ExplainFS("read", filepath.ToSlash(meant)); err == nil && e.Allowed {
-			k.warn(fmt.Sprintf("paths are relative to the root of the workspace, not to the working directory\ndid you mean %s?", show.Word(name+"="+filepath.ToSlash(meant))))
-			return
-		}
-	}
 }

@@ -4,12 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/policy"
@@ -122,48 +118,4 @@ func (k *call) withholding(names ...string) string {
 func (k *call) unattendedByUser() bool {
 	at := k.Tool.Origin("run")
 	return k.Tool.Run == "unattended" && !at.IsZero() && at.Layer != config.LayerDefault && !at.Layer.Repository()
-}
-
-// mentioned warns, once per session and place, when the tool of a call spoke of a place of
-// secrets inside the workspace on standard error. That is how RFD 075 has it for tools
-// without declared access, whose default includes such files; it is a hint and catches nothing
-// that a tool does silently.
-func (k *call) mentioned(ctx context.Context, stderr string) {
-	if k.Tool.Access != nil && k.Tool.Access.FS != nil || stderr == "" {
-		return
-	}
-	patterns := policy.SensitiveNames()
-	for _, written := range k.Tool.SensitivePaths {
-		if !strings.HasPrefix(written, "~") && !filepath.IsAbs(written) {
-			patterns = append(patterns, filepath.ToSlash(written))
-		}
-	}
-	told := map[string]bool{}
-	for word := range strings.FieldsFuncSeq(stderr, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'`,:;()[]{}<>=|", r) }) {
-		name := filepath.ToSlash(word)
-		if rest, ok := strings.CutPrefix(name, filepath.ToSlash(k.Root)+"/"); ok {
-			name = rest
-		}
-		name = path.Clean(name)
-		if told[name] || path.IsAbs(name) || strings.HasPrefix(name, "../") || !matches(patterns, name) {
-			continue
-		}
-		told[name] = true
-		if k.holdsBack() { // the name is the tool's own word
-			k.warn(show.Visible(k.Tool.Name) + " spoke of a place of secrets that it may reach")
-			return
-		}
-		if k.first(ctx, "mentioned-"+scope(k.Tool.Name, name)) {
-			k.warn(fmt.Sprintf("%s spoke of %s, a place of secrets that it may reach\nto withhold it: %s", show.Visible(k.Tool.Name), show.Visible(name), k.withholding(name)))
-		}
-	}
-}
-
-func matches(patterns []string, name string) bool {
-	for _, p := range patterns {
-		if ok, err := doublestar.Match(p, name); ok && err == nil {
-			return true
-		}
-	}
-	return false
 }
