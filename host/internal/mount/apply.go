@@ -28,9 +28,9 @@ type Env struct {
 // ErrDeclined: the person said no to a confirmation, or there was nobody to ask.
 var ErrDeclined = errors.New("not mounted")
 
-// Confirm asks for the confirmations. shown is an earlier plan of the same batch that a person agreed to, or nil:
-// what that has showed already, with the same links, is not asked again. The caller holds no lock,
-// since a person takes their time, and makes the plan again before it applies it (see [Plan.Confirmed]).
+// Confirm asks a person to agree to the plan. shown is an earlier plan of the same batch that they agreed to, or nil:
+// what it asked, for the same links, is not asked twice. The caller must not hold a lock meanwhile,
+// since a person takes their time. It makes the plan anew before it applies it (see [Plan.Confirmed]).
 func (p *Plan) Confirm(ctx context.Context, prompter term.Prompter, shown *Plan) error {
 	for _, c := range p.confirm {
 		if p.showed(shown, c) {
@@ -62,10 +62,10 @@ func (p *Plan) sameLinks(o *Plan) bool {
 	})
 }
 
-// Apply does all of the batch, or nothing: it checks that the facts still hold, makes the links, seeds
-// the approvals and stores the delta; when one step fails, the steps before are taken back. It
-// asks nothing: what is to be confirmed was. Not covered: a crash can leave links behind,
-// which grant nothing, and directories that were made for them. The caller holds the conversation's lock.
+// Apply does all of the batch, or nothing. It checks that the facts are still the same, makes the links, stores
+// the approvals and then the rules; if a step fails, the earlier ones are undone. It
+// asks nothing: Confirm did. A crash can leave links behind, which grant nothing,
+// and directories that were made for them. The caller must have the conversation's lock.
 func (p *Plan) Apply(ctx context.Context, env Env) (err error) {
 	if env.Look == nil {
 		env.Look = System{p.root}
@@ -92,7 +92,7 @@ func (p *Plan) Apply(ctx context.Context, env Env) (err error) {
 			return fmt.Errorf("mounting %s: %w", show.Visible(l.Path.String()), err)
 		}
 	}
-	// The links, old and new, must lead where they are approved to.
+	// A link that somebody replaced meanwhile would get the approval of another target.
 	for _, l := range p.links {
 		if e, err := env.Look.Entry(l.Path); err != nil || e.Path != l.Path || e.Kind != Symlink || e.Target != l.Target {
 			return changed(l)
@@ -156,8 +156,8 @@ func (p *Plan) verify(look Looker) error {
 	return nil
 }
 
-// make makes the directories on the way and the link, never following a symlink, so that
-// nothing is made outside the workspace however the tree changes.
+// make makes the link and the directories above it. It follows no symlink, so that
+// nothing is made outside the workspace while others change the tree.
 func (p *Plan) make(root *wspath.Dir, l Link, undo *undoList) error {
 	parent := l.Path.Parent().Slash()
 	for i := 0; i <= len(parent); i++ {
@@ -180,24 +180,21 @@ func (p *Plan) make(root *wspath.Dir, l Link, undo *undoList) error {
 	return nil
 }
 
-// undoList takes steps back in reverse order.
-type undoList []struct {
+// undoList has what undoes each step, in the order of the steps.
+type undoList []undoStep
+
+type undoStep struct {
 	what string
-	f    func() error
+	undo func() error
 }
 
-func (u *undoList) add(what string, f func() error) {
-	*u = append(*u, struct {
-		what string
-		f    func() error
-	}{what, f})
-}
+func (u *undoList) add(what string, undo func() error) { *u = append(*u, undoStep{what, undo}) }
 
-// run takes everything back and adds what could not be to the error.
-func (u *undoList) run(err error) error {
-	for i := len(*u) - 1; i >= 0; i-- {
-		if e := (*u)[i].f(); e != nil {
-			err = fmt.Errorf("%w\nand %s could not be taken back: %w", err, (*u)[i].what, e)
+// run undoes all steps, the last one first, and adds to the error what could not be undone.
+func (u undoList) run(err error) error {
+	for _, step := range slices.Backward(u) {
+		if e := step.undo(); e != nil {
+			err = fmt.Errorf("%w\nand %s could not be taken back: %w", err, step.what, e)
 		}
 	}
 	return err

@@ -12,8 +12,8 @@ import (
 // Reason says what a confirmation is about.
 type Reason string
 
-// The reasons for which a mount is confirmed. Naming the tool in the command is the
-// confirmation of its scope; nothing confirms the others but an answer.
+// The reasons for which a mount is confirmed. Who names the tool in the command has confirmed the
+// scope; the others always need an answer.
 const (
 	// ToolScope: a mount for every enabled local tool (RFD D43, "Mode rules").
 	ToolScope Reason = "tool scope"

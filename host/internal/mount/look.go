@@ -10,13 +10,13 @@ import (
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// Looker tells the facts that a plan rests on. Paths are absolute with slashes.
+// Looker reads the facts that a plan rests on. Paths are absolute, with slashes.
 type Looker interface {
 	// Target resolves a path to its canonical form. An error wrapping fs.ErrNotExist
 	// means that it does not exist.
 	Target(abs string) (Target, error)
-	// Entry describes the directory entry at a path of the workspace. It fails when
-	// the entry's directory lies outside the workspace or cannot be told.
+	// Entry describes the directory entry at a path of the workspace. It is an error if
+	// the entry's directory lies outside the workspace or cannot be resolved.
 	Entry(rel wspath.Rel) (Entry, error)
 }
 
@@ -24,7 +24,7 @@ type Looker interface {
 type Target struct {
 	// Abs is its canonical path.
 	Abs string
-	// Dir and File tell what it is; neither: a device, a FIFO, a socket.
+	// Dir: it is a directory. File: a regular file. Neither is true for a device, a FIFO or a socket.
 	Dir, File bool
 }
 

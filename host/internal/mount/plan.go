@@ -26,19 +26,19 @@ type Request struct {
 	Home, State, Config string
 	// Tools are the enabled local tools, in the order to show them.
 	Tools []string
-	// NotMountable says of other known tools why they cannot have mounts ("it is an
+	// NotMountable says why other known tools cannot have mounts ("it is an
 	// MCP tool", "it is disabled").
 	NotMountable map[string]string
 	// Rules are the effective rules of access.fs per tool, after all layers; a tool without
 	// rules is unrestricted inside the workspace.
 	Rules map[string][]jptool.FsRule
-	// Below are the same after the layers below the conversation's, Stored what that layer
-	// holds. Only removals need them.
+	// Below are the rules of the layers below the conversation's, Stored what the conversation's layer
+	// has. Only removals need them.
 	Below  map[string][]jptool.FsRule
 	Stored conversation.Delta
 	// Approved looks a binding up; [consent.Store.Snapshot] gives one.
 	Approved func(consent.Binding) consent.Decision
-	// Look tells facts.
+	// Look answers questions about the file system.
 	Look Looker
 	// Follow resolves an absolute path, and is an error if it leads through a symlink that others than the
 	// person may have made. Nil follows every link.
@@ -73,16 +73,16 @@ type Plan struct {
 // Links are the links of the batch, each once.
 func (p *Plan) Links() []Link { return slices.Clone(p.links) }
 
-// Empty reports that everything is as the batch wants it already.
+// Empty reports whether there is nothing to do: all links, approvals and rules of the batch are there.
 func (p *Plan) Empty() bool {
 	return len(p.bindings) == 0 && p.delta.Empty() && !slices.ContainsFunc(p.links, func(l Link) bool { return !l.Exists })
 }
 
-// NewPlan decides what a batch of mounts does, or why it cannot be done; the first specs
-// at fault are named and nothing is done. It is pure but for what the
-// Looker and Approved look up. The same plan applied twice changes nothing the second time.
+// NewPlan decides what a batch of mounts does, or returns an error that names the first spec at fault.
+// It changes nothing, and reads only through Look, Follow and Approved. A plan that was applied
+// is empty when it is made again.
 //
-// In one batch a spec that names a tool beats one that does not, wherever it stands.
+// In one batch a spec that names a tool beats one that does not, whatever their order.
 func NewPlan(specs []Spec, req Request) (*Plan, error) {
 	if len(specs) == 0 {
 		return &Plan{root: req.Root}, nil
@@ -125,11 +125,11 @@ type planner struct {
 	gains map[string][]want
 }
 
-// want is that a tool may use a link.
+// want says that a tool is to use a link.
 type want struct {
 	tool, path string
 	mode       Mode
-	// scoped: the tool was named.
+	// scoped: the spec names the tool.
 	scoped bool
 }
 
@@ -174,7 +174,7 @@ func (pl *planner) add(s Spec) error {
 	return nil
 }
 
-// scope is the tools that a spec is for.
+// scope returns the tools that a spec is for.
 func (r Request) scope(s Spec) ([]string, error) {
 	if s.tool == "" {
 		if len(r.Tools) == 0 {
@@ -225,7 +225,7 @@ func (pl *planner) link(s Spec) (Link, error) {
 	return l, nil
 }
 
-// place refuses entries that are the host's own, also by way of symlinked directories.
+// place refuses links among the host's own files. The path has its directories resolved, so a symlink does not help.
 func (pl *planner) place(at wspath.Rel) error {
 	if at.IsRoot() {
 		return errors.New("its name is the workspace root itself\nchoose a name below it, such as fork")
@@ -242,7 +242,7 @@ func (pl *planner) place(at wspath.Rel) error {
 	return nil
 }
 
-// target resolves PATH: `~` and `~/…` are the home directory, what is relative is so to the
+// target resolves PATH. `~` and `~/…` mean the home directory; a relative path starts in the
 // current directory.
 func (pl *planner) target(s Spec) (Target, error) {
 	req, p := &pl.req, filepath.ToSlash(s.path)
@@ -293,7 +293,7 @@ func (pl *planner) target(s Spec) (Target, error) {
 	return t, nil
 }
 
-// nested refuses a link below another one of the batch: its directory would be outside.
+// nested refuses a link below another link of the batch: its directory would be outside the workspace.
 func (pl *planner) nested() error {
 	for _, a := range pl.p.links {
 		for _, b := range pl.p.links {

@@ -17,7 +17,7 @@ import (
 type Removal struct {
 	root  string
 	paths []wspath.Rel
-	// delta takes back what the conversation added for the mounts. Where the rule of a mount
+	// delta removes what the conversation added for the mounts. If the rule of a mount
 	// comes from another layer, it replaces the tool's rules by a snapshot without the mounts.
 	delta conversation.Delta
 	// frozen are, by path, the tools whose rules become a snapshot.
@@ -85,7 +85,7 @@ func (r *Removal) tool(tool string, req Request, remove map[string]bool) {
 	kept := without(own.FS, gone)
 	switch {
 	case !own.Replace && slices.ContainsFunc(below, gone):
-		// What preserved the tool's access has no force once another layer has rules.
+		// The rule that preserved the tool's access does not count where another layer has rules.
 		kept = append(without(below, gone), without(kept, conversation.Preserves)...)
 		for _, rule := range below {
 			if path := req.rulePath(rule); gone(rule) && !slices.Contains(r.frozen[path], tool) {
@@ -104,8 +104,8 @@ func (r *Removal) tool(tool string, req Request, remove map[string]bool) {
 	}
 }
 
-// closed are rules for a list that replaces others. An empty one would mean unrestricted: taking
-// a mount away must not open the workspace.
+// closed returns the rules for a list that replaces others. An empty list would mean unrestricted, and removing
+// a mount must not open the workspace.
 func closed(rules []jptool.FsRule) []jptool.FsRule {
 	if len(rules) == 0 {
 		return []jptool.FsRule{{Path: "."}}
@@ -150,9 +150,9 @@ type Removed struct {
 	Frozen []string
 }
 
-// Apply takes the rules from the conversation first, then the approvals, and unlinks last, so that what
-// fails half-way leaves less access, never more. Only symlinks (junctions on Windows) are
-// unlinked, and only those that lead outside the workspace or nowhere. There are no questions.
+// Apply removes the rules from the conversation first, then the approvals, and the links last, so that a failure
+// half-way leaves less access, never more. It removes only symlinks (junctions on Windows)
+// that lead outside the workspace or nowhere. It asks nothing.
 func (r *Removal) Apply(ctx context.Context, env Env) ([]Removed, error) {
 	if env.Look == nil {
 		env.Look = System{r.root}
@@ -191,7 +191,7 @@ func (r *Removal) Apply(ctx context.Context, env Env) ([]Removed, error) {
 
 const gone = "there was no link"
 
-// unlink returns why a link was left, or "".
+// unlink removes a link, or returns why it was left.
 func (r *Removal) unlink(look Looker, root *wspath.Dir, path wspath.Rel) string {
 	e, err := look.Entry(path)
 	switch {

@@ -22,8 +22,8 @@ func (m Mode) rule(path string) jptool.FsRule {
 	return r
 }
 
-// rules decides which rules each tool gains. One that stands already is not added again; one
-// with another mode is, and wins as the later of two on one path.
+// rules decides which rules each tool gains. A rule that the tool already has is not added twice. A rule with
+// another mode is added, and wins: of two rules on one path the later counts.
 func (pl *planner) rules() error {
 	for _, w := range pl.want {
 		have := pl.req.Rules[w.tool]
@@ -48,7 +48,7 @@ func (pl *planner) rules() error {
 	return nil
 }
 
-// last is the rule that counts for exactly this path.
+// last returns the rule that counts for exactly this path, or nil.
 func (r Request) last(rules []jptool.FsRule, path string) *jptool.FsRule {
 	for i := range slices.Backward(rules) {
 		if r.rulePath(rules[i]) == path {
@@ -58,8 +58,8 @@ func (r Request) last(rules []jptool.FsRule, path string) *jptool.FsRule {
 	return nil
 }
 
-// rulePath is a rule's path in the form that links have. Different spellings of a
-// path are one; what cannot be resolved stays lexical, what is no path is "".
+// rulePath returns a rule's path in the form that links have, so that different spellings of a path
+// are equal. A path that cannot be resolved stays as it is written; "" is returned for what is no path.
 func (r Request) rulePath(rule jptool.FsRule) string {
 	unsafe := rule.Path
 	if filepath.IsAbs(unsafe) {
@@ -81,8 +81,8 @@ func (r Request) rulePath(rule jptool.FsRule) string {
 	return rel.Slash()
 }
 
-// overlap says early what compiling the policy would refuse at every call: two mounts of
-// one tool that reach the same files with different rights.
+// overlap refuses two mounts of one tool that reach the same files with different rights. Compiling
+// the policy would refuse them at every call; here a person can still choose.
 func (pl *planner) overlap(tool string, have, added []jptool.FsRule) error {
 	type placed struct {
 		path, target string

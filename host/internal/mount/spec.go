@@ -104,7 +104,7 @@ func toolError(spec, tool, name string) error {
 	return specError(spec, fmt.Sprintf("%s is no tool name", show.Visible(tool)), "a tool name holds a-z, 0-9 and _, such as fs_read_file:fork=PATH")
 }
 
-// checkName judges what can be judged without knowing the workspace.
+// checkName refuses names that are wrong in every workspace.
 func checkName(spec, name string) error {
 	switch {
 	case name == "":
