@@ -133,7 +133,7 @@ func TestRenderNeverSplits(t *testing.T) {
 			if p == "{" && strings.HasSuffix(word, "{") {
 				continue
 			}
-			if strings.HasPrefix(p, "{{") {
+			if strings.HasPrefix(p, "{{") && strings.HasSuffix(word, "{") {
 				word, want = strings.TrimSuffix(word, "{"), strings.TrimSuffix(want, "{")
 			}
 			word += p

@@ -16,7 +16,7 @@ var (
 	// evaluators take words for code, or for the names of things that are run or set later.
 	evaluators = []string{
 		"eval", ".", "source", "trap", "let", "unset", "read", "getopts", "mapfile", "readarray", "wait", "compgen",
-		"complete", "compopt", "bind", "enable", "jobs", "fc", "integer", "nameref",
+		"complete", "compopt", "bind", "enable", "hash", "jobs", "fc", "integer", "nameref",
 	}
 	// declarers do so with words that are no assignment: bash runs what is in the brackets of a name.
 	declarers = []string{"declare", "typeset", "local", "readonly", "export"}
