@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/schema"
@@ -30,18 +29,18 @@ shown. All of it, with defaults: jphost policy TOOL.`
 
 // described is a tool as `jphost tools --json` prints it.
 type described struct {
-	Name        string             `json:"name"`
-	Summary     string             `json:"summary"`
-	Description string             `json:"description,omitempty"`
-	Source      string             `json:"source"`
-	Enabled     bool               `json:"enabled"`
-	Run         string             `json:"run"`
-	Command     []string           `json:"command,omitempty"`
-	Needs       []string           `json:"needs,omitempty"`
-	Declared    bool               `json:"access_declared"`
-	Access      *accessOf          `json:"access,omitempty"`
-	Parameters  *jsonschema.Schema `json:"parameters"`
-	Origin      string             `json:"origin"`
+	Name        string         `json:"name"`
+	Summary     string         `json:"summary"`
+	Description string         `json:"description,omitempty"`
+	Source      string         `json:"source"`
+	Enabled     bool           `json:"enabled"`
+	Run         string         `json:"run"`
+	Command     []string       `json:"command,omitempty"`
+	Needs       []string       `json:"needs,omitempty"`
+	Declared    bool           `json:"access_declared"`
+	Access      *accessOf      `json:"access,omitempty"`
+	Parameters  map[string]any `json:"parameters"`
+	Origin      string         `json:"origin"`
 }
 
 func describe(t *config.Tool) (*described, error) {

@@ -197,4 +197,10 @@ func (s *Schema) Usage() string {
 
 // JSON is the schema as JSON Schema (draft 2020-12), for models and MCP clients. It says
 // what is accepted in its proper form; what Validate completes is accepted beside it.
-func (s *Schema) JSON() *jsonschema.Schema { return s.root.schema.CloneSchemas() }
+func (s *Schema) JSON() map[string]any {
+	v, err := plain(s.root.schema)
+	if err != nil {
+		panic(fmt.Sprintf("schema: %v", err)) // New has written all of its values
+	}
+	return v.(map[string]any)
+}

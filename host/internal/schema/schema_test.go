@@ -140,7 +140,7 @@ func TestNew(t *testing.T) {
 	if text, _ := json.Marshal(got); err != nil || string(text) != `{"mode":"a","paths":[{"n":1}]}` {
 		t.Errorf("%s %v", text, err)
 	}
-	if s.JSON().Properties["paths"].Description != "Where." {
+	if s.JSON()["properties"].(map[string]any)["paths"].(map[string]any)["description"] != "Where." {
 		t.Error(s.JSON())
 	}
 }
