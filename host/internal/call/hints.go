@@ -17,7 +17,7 @@ import (
 	"github.com/jptools/jptools/host/internal/term"
 )
 
-// mountedForOthers warns when a path that leads this tool out of the workspace is mounted for other tools.
+// mountedForOthers warns when a path that leads out of the workspace is mounted, but for other tools only.
 func (k *call) mountedForOthers() {
 	if k.holdsBack() {
 		return
@@ -48,8 +48,8 @@ func (k *call) mountedForOthers() {
 	}
 }
 
-// elsewhere warns when a path that was not found is there relative to the working directory: a tool takes paths
-// relative to the root. It names only files that the tool may read.
+// elsewhere warns when a path of the call exists relative to the working directory but not relative to the root
+// of the workspace. It names only what the tool may read.
 func (k *call) elsewhere(ctx context.Context) {
 	below, err := filepath.Rel(k.Root, k.Cwd)
 	if k.Cwd == "" || err != nil || below == "." || !filepath.IsLocal(below) || k.holdsBack() {

@@ -8,15 +8,15 @@ import (
 	"github.com/jptools/jptools/host/internal/show"
 )
 
-// verbs are what the built-in tools do to the paths that a call names.
+// verbs say what the built-in tools do to the paths that a call names.
 var verbs = map[string]string{
 	"fs_read_file": "read", "fs_list_files": "list", "fs_grep_files": "search",
 	"fs_create_file": "create", "fs_modify_file": "change", "fs_delete_file": "delete", "fs_move_file": "move",
 }
 
-// doing says in a few words what the call does, for the line that is answered: the tool, and the path that
-// it is about. data is that of a preview, which names where a path leads; without one it is
-// what the arguments name.
+// doing says in a few words what the call does, for the question to a person: the tool, and the path that
+// it is about. data is the data of a preview, which names where a path leads. Without it, the path is
+// the one in the arguments.
 func (k *call) doing(data json.RawMessage) string {
 	what := show.Name(k.Tool.Name) + " "
 	verb := ""
@@ -33,7 +33,7 @@ func (k *call) doing(data json.RawMessage) string {
 	return what + verb + " " + path
 }
 
-// paths names the paths of a call; it is "" when nothing tells them.
+// paths names the paths of a call, or is "" if it has none.
 func paths(data json.RawMessage, args map[string]any) string {
 	var seen map[string]any
 	if json.Unmarshal(data, &seen) != nil {
@@ -76,7 +76,7 @@ func firstOf(names []string) string {
 	return fmt.Sprintf("%s and %d more", show.Name(names[0]), len(names)-1)
 }
 
-// pathOf is a path as a value has it: a text, or an object with one.
+// pathOf returns the path in a value: the text itself, or the member "path" of an object.
 func pathOf(v any) string {
 	if m, ok := v.(map[string]any); ok {
 		v = m["path"]

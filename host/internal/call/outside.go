@@ -7,12 +7,12 @@ import (
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// outside stands in a message for a path that is not the model's business.
+// outside replaces a path that a model must not learn.
 const outside = "(outside the workspace)"
 
-// ForModel takes absolute paths out of a message of the host's: those of the workspace become relative to it, and of
-// the others nothing is left but that they lie outside. A person gets the message as it is, on
-// standard error. A path ends at a blank unless it is quoted, or is one of known, which may hold blanks.
+// ForModel removes absolute paths from a message of the host: paths in the workspace become relative to it, and all
+// others become "(outside the workspace)". A person sees the unchanged message on
+// standard error. A path ends at a blank, unless it is quoted or one of known, which may have blanks in them.
 func ForModel(text, root string, known ...string) string {
 	root = filepath.ToSlash(root)
 	var b strings.Builder
@@ -49,7 +49,7 @@ func prefixes(text, path string) bool {
 	return strings.HasPrefix(text, path) && (len(text) == len(path) || text[len(path)] == '/' || !inPath(text[len(path)]))
 }
 
-// begins reports whether an absolute path begins at a place of a text: a slash that no word leads to.
+// begins reports whether an absolute path begins at i: at a slash that is not part of a longer word.
 func begins(text string, i int) bool {
 	if text[i] != '/' || i+1 == len(text) || !inPath(text[i+1]) {
 		return false
@@ -61,7 +61,7 @@ func inPath(c byte) bool {
 	return c >= 0x80 || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || strings.IndexByte("._-+~@%$*{}", c) >= 0
 }
 
-// ends is where the path that begins at i ends.
+// ends returns the end of the path that begins at i.
 func ends(text string, i int) int {
 	stop := " \t\n\"'`,;()<>|"
 	if i > 0 && strings.IndexByte("\"'`", text[i-1]) >= 0 {
@@ -72,7 +72,7 @@ func ends(text string, i int) int {
 		n = len(text) - i
 	}
 	path := text[i : i+n]
-	// `file:line:column` and the punctuation of the sentence are no part of it.
+	// The line and column of `file:line:column` and the punctuation of the sentence are not part of the path.
 	path = strings.TrimRight(path, ".:")
 	for range 2 {
 		if at := strings.LastIndexByte(path, ':'); at > 0 && strings.Trim(path[at+1:], "0123456789") == "" {
