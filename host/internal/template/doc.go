@@ -27,7 +27,7 @@
 // 'a {{x}} b' are each one word, or a piece of one.
 //
 // A script with placeholders is parsed, as a POSIX shell and as bash would read it: `sh` may be either. It
-// must be POSIX shell, without what shells do not all read alike, such as $'…', [[ ]] and quotes in ${…}. A placeholder
+// must be POSIX shell, of at most 16 KiB, without what shells do not all read alike, such as $'…', [[ ]] and quotes in ${…}. A placeholder
 // is an error at load where the shell would read the value as code: as the name of a command, after
 // eval and its like, in arithmetic and backquotes, after a command that an expansion names, after >& and test -v, whose
 // words bash expands again. It is one in a here document, too. A script without placeholders or arguments is

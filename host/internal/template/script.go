@@ -12,7 +12,7 @@ import (
 
 // The bounds of a script that takes values: the parser recurses into each bracket, and a repository writes the script.
 const (
-	maxScript = 64 << 10
+	maxScript = 16 << 10
 	maxDepth  = 200 // of the syntax tree
 )
 
