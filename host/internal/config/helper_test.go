@@ -1,8 +1,10 @@
 package config
 
 import (
+	"io/fs"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/jptools/jptools/host/internal/disk"
 	"github.com/jptools/jptools/host/internal/disk/disktest"
@@ -47,18 +49,14 @@ func (f files) fs(t testing.TB) disk.FS {
 
 func options(t testing.TB, f files) Options {
 	return Options{
-		FS: f.fs(t), Root: "/ws", Cwd: "/ws", Defaults: frozen(t, base),
+		FS: f.fs(t), Root: "/ws", Cwd: "/ws", BuiltIn: builtInLayer(base),
 		UserGlobal: userFile, UserWorkspace: dataFile, Conversation: talkFile,
 	}
 }
 
-func frozen(t testing.TB, toml string) Frozen {
-	t.Helper()
-	f, err := Freeze([]byte(toml))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+// builtInLayer holds one file.
+func builtInLayer(toml string) fs.FS {
+	return fstest.MapFS{"builtin/base.toml": &fstest.MapFile{Data: []byte(toml)}}
 }
 
 func load(t testing.TB, f files, change ...func(*Options)) *Config {

@@ -284,7 +284,7 @@ access.fs = { value = [{ path = "z", write = true }], strategy = "prepend", dedu
 		if err := c.Render(&b, TOML, origins); err != nil {
 			t.Fatal(err)
 		}
-		again, err := Load(Options{FS: disktest.Memory(t, files{talkFile: b.String()}), Root: "/ws", Conversation: talkFile})
+		again, err := Load(Options{FS: disktest.Memory(t, files{talkFile: b.String()}), BuiltIn: builtInLayer(""), Root: "/ws", Conversation: talkFile})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, b.String())
 		}

@@ -25,8 +25,9 @@ type Options struct {
 	// GivenRoot is the workspace as the user spelled it; absolute paths of rules may
 	// lie below either.
 	GivenRoot string
-	// Defaults is the built-in layer.
-	Defaults Frozen
+	// BuiltIn holds the built-in layer as files builtin/*.toml; nil is the one that jphost
+	// ships, the seven file tools.
+	BuiltIn fs.FS
 	// UserGlobal, UserWorkspace and Conversation are the files of these layers. They
 	// need not exist.
 	UserGlobal, UserWorkspace, Conversation string
@@ -76,9 +77,8 @@ func Load(o Options) (*Config, error) {
 	if o.FS == nil {
 		o.FS = disk.OS
 	}
-	l := &loader{Options: o, merged: newTable(Origin{})}
-	l.defaults()
-	steps := []func() error{l.files, l.environment, l.conversation, l.arguments}
+	l := &loader{Options: o, merged: newTable(Origin{Layer: LayerDefault, File: builtIn})}
+	steps := []func() error{l.builtIn, l.files, l.environment, l.conversation, l.arguments}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, err
@@ -111,13 +111,6 @@ func (l *loader) add(info LayerInfo, tree *Value) error {
 		l.merged = newTable(Origin{})
 	}
 	return nil
-}
-
-// defaults is the first layer: there is nothing to merge it with, and it was checked when it was frozen.
-func (l *loader) defaults() {
-	tree := l.Defaults.tree()
-	l.layers = append(l.layers, LayerInfo{Layer: LayerDefault, Source: builtIn, State: Loaded, tree: tree})
-	l.merged.keys, l.merged.fields = tree.keys, tree.fields
 }
 
 type layerFile struct {
