@@ -6,8 +6,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/jptools/jptools/host/internal/disk"
-	"github.com/jptools/jptools/host/internal/disk/disktest"
+	"github.com/spf13/afero"
 )
 
 // base is a built-in layer with tools of every source.
@@ -42,9 +41,15 @@ const (
 // files are the contents of a file system, by path.
 type files map[string]string
 
-func (f files) fs(t testing.TB) disk.FS {
+func (f files) fs(t testing.TB) FS {
 	t.Helper()
-	return disktest.Memory(t, f)
+	m := afero.NewMemMapFs().(*afero.MemMapFs)
+	for name, content := range f {
+		if err := afero.WriteFile(m, name, []byte(content), 0o644); err != nil { // makes directories
+			t.Fatal(err)
+		}
+	}
+	return m
 }
 
 func options(t testing.TB, f files) Options {
