@@ -256,8 +256,8 @@ func fromText(n *node, s string, at Origin) (*Value, error) {
 	case n.kind == nodeRules:
 		item := newTable(at)
 		item.Origin.Key += "[0]"
-		word.Origin.Key = joinKey(item.Origin.Key, n.bare)
-		item.set(n.bare, word)
+		word.Origin.Key = joinKey(item.Origin.Key, n.elem.required())
+		item.set(n.elem.required(), word)
 		return &Value{Kind: List, Origin: at, items: []*Value{item}}, nil
 	case (n.kind == nodeList || n.kind == nodeAdded) && n.elem.takes(String):
 		word.Origin.Key += "[0]"

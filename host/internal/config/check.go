@@ -148,7 +148,7 @@ func (c *checker) table(n *node, v *Value) {
 				help += "?"
 			}
 			c.add(child.Origin, "unknown key", help)
-		case f.own && v.Origin.Layer.Repository():
+		case f.repo == Never && v.Origin.Layer.Repository():
 			c.add(child.Origin, "may not come from a repository",
 				"move it to your own configuration: the user's file or the one for this workspace")
 		default:
@@ -167,7 +167,6 @@ func (c *checker) mapOf(n *node, v *Value) {
 		c.annotatedMap(n, v)
 		return
 	}
-	tools := n.elem.field("source") != nil
 	for _, k := range v.keys {
 		child := v.fields[k]
 		if n.keyCheck != nil {
@@ -176,8 +175,8 @@ func (c *checker) mapOf(n *node, v *Value) {
 				continue
 			}
 		}
-		if tools && k == defaultsName && child.Kind == Table {
-			c.value(defaultsNode(n.elem), child)
+		if n.shared != nil && k == defaultsName && child.Kind == Table {
+			c.value(n.shared, child)
 			continue
 		}
 		c.value(n.elem, child)
@@ -220,12 +219,12 @@ var vecStrategies = []string{"append", "prepend", "replace"}
 
 // annotation is the schema of {value, strategy, dedup, discard_when_merged}.
 func annotation(n *node) *node {
-	return table(
-		field{key: "value", node: &node{kind: nodeList, elem: n.elem}, required: true, doc: "The items."},
-		field{key: "strategy", node: enum(vecStrategies...), def: "`append`", doc: "How they join those of lower layers."},
-		field{key: "dedup", node: union(boolean(), enum("inherit")), def: "`inherit`", doc: "Keep only the last of equal items."},
-		field{key: "discard_when_merged", node: boolean(), def: "`false`", doc: "Drop these items when a higher layer sets the list."},
-	)
+	return &node{kind: nodeTable, fields: []field{
+		{key: "value", node: &node{kind: nodeList, elem: n.elem}, required: true, doc: "The items."},
+		{key: "strategy", node: enum(vecStrategies...), doc: "How they join those of lower layers."},
+		{key: "dedup", node: union(&node{kind: nodeBool}, enum("inherit")), doc: "Keep only the last of equal items."},
+		{key: "discard_when_merged", node: &node{kind: nodeBool}, doc: "Drop these items when a higher layer sets the list."},
+	}}
 }
 
 // annotatedList turns the annotated form into a list that knows how it merges.
@@ -269,15 +268,20 @@ func isAnnotatedMap(v *Value) bool {
 	return s != nil && s.Kind == String && v.fields["value"] != nil
 }
 
-func (c *checker) annotatedMap(n *node, v *Value) {
+// mapAnnotation is the schema of {value, strategy, discard_when_merged}.
+func mapAnnotation(n *node) *node {
 	plain := *n
 	plain.annotated = false
+	return &node{kind: nodeTable, fields: []field{
+		{key: "value", node: &plain, required: true},
+		{key: "strategy", node: enum(mapStrategies...), required: true},
+		{key: "discard_when_merged", node: &node{kind: nodeBool}},
+	}}
+}
+
+func (c *checker) annotatedMap(n *node, v *Value) {
 	before := c.count
-	c.table(table(
-		field{key: "value", node: &plain, required: true},
-		field{key: "strategy", node: enum(mapStrategies...), required: true},
-		field{key: "discard_when_merged", node: boolean()},
-	), v)
+	c.table(mapAnnotation(n), v)
 	if c.count > before {
 		return
 	}

@@ -48,8 +48,8 @@ func (w schemaWriter) plain(n *node) object {
 		return w.table(n)
 	case nodeMap:
 		plain := object{"type": "object", "additionalProperties": w.node(n.elem)}
-		if n.elem.field("source") != nil {
-			plain["properties"] = object{defaultsName: w.table(defaultsNode(n.elem))}
+		if n.shared != nil {
+			plain["properties"] = object{defaultsName: w.table(n.shared)}
 		}
 		if n.annotated {
 			return object{"anyOf": []any{plain, object{

@@ -22,7 +22,7 @@ const (
 	nodeAdded  // a list of strings that layers only add to
 	nodeList   // a list of elem that a later layer replaces
 	nodeFree   // any value JSON can hold; merges deeply
-	nodeUnion  // one of alts, told apart by the kind of the value
+	nodeUnion  // the one of alts that takes the kind of the value
 	nodeNever  // a key that people may expect, but that is refused with its reason
 )
 
@@ -35,14 +35,14 @@ type node struct {
 	enum   []string
 	// whole says that a table is replaced by a later layer, not filled up.
 	whole bool
-	// check judges a value of the right kind; an empty message accepts.
-	check func(v *Value) (message, help string)
+	// check judges a value of the right kind.
+	check checkFunc
 	// normal brings a value of the right kind into the one form that merging knows.
 	normal func(v *Value)
-	// bare is the key that a plain string sets when KEY=VALUE adds an item to a list.
-	bare string
 	// keyCheck judges the keys of a map.
 	keyCheck func(key string) (message, help string)
+	// shared is, for the map of the tools, the schema of its table '*'.
+	shared *node
 	// annotated says that a map may be written {value, strategy}.
 	annotated bool
 	// name is what docs and the JSON Schema call the node; a named node may hold itself.
@@ -56,10 +56,10 @@ type field struct {
 	key      string
 	node     *node
 	required bool
-	// own says that only the user's own layers may set it, not the repository's.
-	own bool
-	def string // what holds when nobody sets it, for docs
-	doc string
+	shared   bool // the key may stand in the table '*' too
+	repo     Repository
+	def      string // what counts when nobody sets it, for docs
+	doc      string
 }
 
 func (n *node) field(key string) *field {
