@@ -109,7 +109,7 @@ func (w *world) host() *Host {
 	return &Host{
 		Config: cfg, Workspace: ws, Root: w.root, Conversation: w.talk, Environ: environ, State: dir, TempBase: w.top,
 		Approvals: consent.OpenStore(dir, quiet), Trust: consent.OpenTrust(dir, quiet), Holds: consent.OpenHolds(dir),
-		Session: session, Memory: OpenMemory(dir, w.session), Prompter: w.prompter, Launcher: w.launcher, Warn: quiet,
+		Session: session, Memory: consent.OpenMemory(dir, w.session), Prompter: w.prompter, Launcher: w.launcher, Warn: quiet,
 	}
 }
 
