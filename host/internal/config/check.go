@@ -48,7 +48,7 @@ func (c *checker) value(n *node, v *Value) {
 		c.mapOf(alt, v)
 	case nodeRules:
 		if v.Kind == Table {
-			c.annotatedList(alt, v)
+			c.annotated(alt, v)
 		} else {
 			c.items(alt, v)
 		}
@@ -164,7 +164,7 @@ func (c *checker) table(n *node, v *Value) {
 
 func (c *checker) mapOf(n *node, v *Value) {
 	if n.annotated && isAnnotatedMap(v) {
-		c.annotatedMap(n, v)
+		c.annotated(n, v)
 		return
 	}
 	for _, k := range v.keys {
@@ -215,52 +215,30 @@ func (c *checker) free(v *Value) {
 	}
 }
 
-var vecStrategies = []string{"append", "prepend", "replace"}
+var (
+	vecStrategies = []string{"append", "prepend", "replace"}
+	mapStrategies = []string{"deep_merge", "merge", "keep", "replace"}
+)
 
-// annotation is the schema of {value, strategy, dedup, discard_when_merged}.
+// annotation is the schema of the annotated form of a list of rules or of a map.
 func annotation(n *node) *node {
+	discard := field{key: "discard_when_merged", node: &node{kind: nodeBool}, doc: "Drop these items when a higher layer sets the list."}
+	if n.kind == nodeMap {
+		plain := *n
+		plain.annotated = false
+		return &node{kind: nodeTable, fields: []field{
+			{key: "value", node: &plain, required: true},
+			{key: "strategy", node: enum(mapStrategies...), required: true},
+			discard,
+		}}
+	}
 	return &node{kind: nodeTable, fields: []field{
 		{key: "value", node: &node{kind: nodeList, elem: n.elem}, required: true, doc: "The items."},
 		{key: "strategy", node: enum(vecStrategies...), doc: "How they join those of lower layers."},
 		{key: "dedup", node: union(&node{kind: nodeBool}, enum("inherit")), doc: "Keep only the last of equal items."},
-		{key: "discard_when_merged", node: &node{kind: nodeBool}, doc: "Drop these items when a higher layer sets the list."},
+		discard,
 	}}
 }
-
-// annotatedList turns the annotated form into a list that knows how it merges.
-func (c *checker) annotatedList(n *node, v *Value) {
-	for _, f := range n.elem.fields {
-		if v.fields[f.key] != nil {
-			c.add(v.Origin, "is one table, not a list", "write [["+v.Origin.Key+"]] for a rule")
-			return
-		}
-	}
-	before := c.count
-	c.table(annotation(n), v)
-	for _, k := range v.keys {
-		if v.fields[k].Kind == Null {
-			c.add(v.fields[k].Origin, "must not be null", "leave it out")
-		}
-	}
-	if c.count > before {
-		return
-	}
-	how := &howto{strategy: "append", discard: v.Get("discard_when_merged").boolean(false)}
-	if s := v.Get("strategy"); s != nil {
-		how.strategy = s.text
-	}
-	how.dedup = v.Get("dedup").optionalBool()
-	for _, k := range []string{"strategy", "dedup", "discard_when_merged"} {
-		if note := v.Get(k); note != nil {
-			how.notes = append(how.notes, note)
-		}
-	}
-	items, at := v.fields["value"].items, v.Origin
-	*v = Value{Kind: List, Origin: at, items: items, how: how}
-	v.rebase(at.Key)
-}
-
-var mapStrategies = []string{"deep_merge", "merge", "keep", "replace"}
 
 // isAnnotatedMap tells {value = {…}, strategy = "…"} from a map that has such keys.
 func isAnnotatedMap(v *Value) bool {
@@ -268,33 +246,32 @@ func isAnnotatedMap(v *Value) bool {
 	return s != nil && s.Kind == String && v.fields["value"] != nil
 }
 
-// mapAnnotation is the schema of {value, strategy, discard_when_merged}.
-func mapAnnotation(n *node) *node {
-	plain := *n
-	plain.annotated = false
-	return &node{kind: nodeTable, fields: []field{
-		{key: "value", node: &plain, required: true},
-		{key: "strategy", node: enum(mapStrategies...), required: true},
-		{key: "discard_when_merged", node: &node{kind: nodeBool}},
-	}}
-}
-
-func (c *checker) annotatedMap(n *node, v *Value) {
+// annotated turns the annotated form into a list or map that knows how it merges.
+func (c *checker) annotated(n *node, v *Value) {
+	if n.kind == nodeRules && slices.ContainsFunc(n.elem.fields, func(f field) bool { return v.fields[f.key] != nil }) {
+		c.add(v.Origin, "is one table, not a list", "write [["+v.Origin.Key+"]] for a rule")
+		return
+	}
 	before := c.count
-	c.table(mapAnnotation(n), v)
+	c.table(annotation(n), v)
+	how := &howto{strategy: "append", dedup: v.Get("dedup").optionalBool(), discard: v.Get("discard_when_merged").boolean(false)}
+	for _, k := range v.keys {
+		note := v.fields[k]
+		if note.Kind == Null {
+			c.add(note.Origin, "must not be null", "leave it out")
+		}
+		if k != "value" {
+			how.notes = append(how.notes, note)
+		}
+	}
 	if c.count > before {
 		return
 	}
-	how := &howto{strategy: v.fields["strategy"].text, discard: v.Get("discard_when_merged").boolean(false)}
-	how.notes = append(how.notes, v.fields["strategy"])
-	if d := v.Get("discard_when_merged"); d != nil {
-		how.notes = append(how.notes, d)
+	if s := v.Get("strategy"); s != nil {
+		how.strategy = s.text
 	}
-	inner, at := v.fields["value"], v.Origin
-	*v = *newTable(at)
-	v.how = how
-	if inner.Kind == Table {
-		v.keys, v.fields = inner.keys, inner.fields
-	}
+	at := v.Origin
+	*v = *v.fields["value"]
+	v.Origin, v.how = at, how
 	v.rebase(at.Key)
 }

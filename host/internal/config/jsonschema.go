@@ -52,12 +52,7 @@ func (w schemaWriter) plain(n *node) object {
 			plain["properties"] = object{defaultsName: w.table(n.shared)}
 		}
 		if n.annotated {
-			return object{"anyOf": []any{plain, object{
-				"type": "object", "required": []string{"value", "strategy"}, "additionalProperties": false,
-				"properties": object{
-					"value": plain, "strategy": object{"enum": mapStrategies}, "discard_when_merged": object{"type": "boolean"},
-				},
-			}}}
+			return object{"anyOf": []any{plain, w.node(annotation(n))}}
 		}
 		return plain
 	case nodeRules:

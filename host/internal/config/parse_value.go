@@ -30,7 +30,7 @@ func (p *tomlParser) value(n *unstable.Node, at Origin, depth int) *Value {
 		v.Kind, v.text = DateTime, string(n.Data)
 	case unstable.Array:
 		v.Kind = List
-		p.born[v] = byInline
+		p.closed[v] = true
 		for it := n.Children(); it.Next(); {
 			c := it.Node()
 			if c.Kind == unstable.Comment {
@@ -49,36 +49,13 @@ func (p *tomlParser) value(n *unstable.Node, at Origin, depth int) *Value {
 		t := newTable(at)
 		for it := n.Children(); it.Next(); {
 			if it.Node().Kind == unstable.KeyValue {
-				p.inlineKeyValue(t, it.Node(), depth+1)
+				p.keyValue(t, it.Node(), depth+1)
 			}
 		}
-		p.born[t] = byInline
+		p.closed[t] = true
 		return t
 	}
 	return v
-}
-
-// inlineKeyValue is keyValue inside { … }, which counts towards the depth.
-func (p *tomlParser) inlineKeyValue(t *Value, n *unstable.Node, depth int) {
-	parts := keyParts(n)
-	if depth+len(parts) > maxDepth {
-		p.add(parts[0].offset, "", fmt.Sprintf("values are nested deeper than %d", maxDepth), "write fewer levels")
-		return
-	}
-	for _, part := range parts[:len(parts)-1] {
-		if t = p.enter(t, t.fields[part.name], part, joinKey(t.Origin.Key, part.name), byDots); t == nil {
-			return
-		}
-	}
-	last := parts[len(parts)-1]
-	at := p.origin(last.offset, joinKey(t.Origin.Key, last.name))
-	if old := t.fields[last.name]; old != nil {
-		p.twice(at, old)
-		return
-	}
-	if v := p.value(n.Value(), at, depth+len(parts)-1); v != nil {
-		t.set(last.name, v)
-	}
 }
 
 func (p *tomlParser) integer(v *Value, text string) *Value {
