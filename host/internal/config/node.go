@@ -71,29 +71,30 @@ func (n *node) field(key string) *field {
 	return nil
 }
 
+// kinds is what each kind of node takes, and how it is called in messages.
+var kinds = [...]struct {
+	words, example string
+	takes          []Kind
+}{
+	nodeString: {"a string", `"…"`, []Kind{String}},
+	nodeBool:   {"a boolean", "true", []Kind{Bool}},
+	nodeInt:    {"an integer", "1", []Kind{Integer}},
+	nodeNumber: {"a number", "1", []Kind{Integer, Float}},
+	nodeTable:  {"a table", "{ … }", []Kind{Table}},
+	nodeMap:    {"a table", "{ … }", []Kind{Table}},
+	nodeRules:  {"a list", "[ … ]", []Kind{List, Table}}, // a table is the annotated form
+	nodeAdded:  {"a list", "[ … ]", []Kind{List}},
+	nodeList:   {"a list", "[ … ]", []Kind{List}},
+	nodeFree:   {"any value", "[ … ]", []Kind{Null, Bool, Integer, Float, String, DateTime, List, Table}},
+	nodeNever:  {"any value", "[ … ]", nil},
+}
+
 // takes reports whether the node accepts values of a kind.
 func (n *node) takes(k Kind) bool {
-	switch n.kind {
-	case nodeString:
-		return k == String
-	case nodeBool:
-		return k == Bool
-	case nodeInt:
-		return k == Integer
-	case nodeNumber:
-		return k == Integer || k == Float
-	case nodeTable, nodeMap:
-		return k == Table
-	case nodeRules:
-		return k == List || k == Table
-	case nodeAdded, nodeList:
-		return k == List
-	case nodeFree:
-		return true
-	case nodeUnion:
+	if n.kind == nodeUnion {
 		return n.alternative(k) != nil
 	}
-	return false
+	return slices.Contains(kinds[n.kind].takes, k)
 }
 
 // alternative is the member of a union that takes a kind, or n itself if it is none.
@@ -109,52 +110,30 @@ func (n *node) alternative(k Kind) *node {
 	return nil
 }
 
-// describe names what a node takes, for messages and docs.
+// describe names what a node takes, for messages.
 func (n *node) describe() string {
-	switch n.kind {
-	case nodeString:
-		if len(n.enum) > 0 {
-			return "one of " + quoteWords(n.enum)
-		}
-		return "a string"
-	case nodeBool:
-		return "a boolean"
-	case nodeInt:
-		return "an integer"
-	case nodeNumber:
-		return "a number"
-	case nodeTable, nodeMap:
-		return "a table"
-	case nodeRules, nodeAdded, nodeList:
-		return "a list"
-	case nodeUnion:
-		parts := make([]string, len(n.alts))
-		for i, a := range n.alts {
-			parts[i] = a.describe()
-		}
-		return strings.Join(parts, ", or ")
+	switch {
+	case len(n.enum) > 0:
+		return "one of " + quoteWords(n.enum)
+	case n.kind != nodeUnion:
+		return kinds[n.kind].words
 	}
-	return "any value"
+	parts := make([]string, len(n.alts))
+	for i, a := range n.alts {
+		parts[i] = a.describe()
+	}
+	return strings.Join(parts, ", or ")
 }
 
 // example is a value to write, for remedies.
 func (n *node) example() string {
-	switch n.kind {
-	case nodeString:
-		if len(n.enum) > 0 {
-			return quoteTOML(n.enum[0])
-		}
-		return `"…"`
-	case nodeBool:
-		return "true"
-	case nodeInt, nodeNumber:
-		return "1"
-	case nodeTable, nodeMap:
-		return "{ … }"
-	case nodeUnion:
+	switch {
+	case len(n.enum) > 0:
+		return quoteTOML(n.enum[0])
+	case n.kind == nodeUnion:
 		return n.alts[0].example()
 	}
-	return "[ … ]"
+	return kinds[n.kind].example
 }
 
 func quoteWords(words []string) string {
