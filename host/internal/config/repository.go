@@ -26,13 +26,11 @@ func RepositoryMay(parts ...string) Repository {
 	for _, part := range parts {
 		t := n.alternative(Table)
 		switch {
-		case t != nil && t.kind == nodeRules:
-			t = t.elem
 		case t != nil && t.kind == nodeMap:
 			n = t.elem
 			continue
-		case t != nil && t.kind == nodeFree:
-			return may
+		case t != nil && (t.kind == nodeRules || t.kind == nodeFree):
+			return may // what it holds, or how it merges
 		}
 		if t == nil || t.kind != nodeTable {
 			return Asked
