@@ -8,7 +8,8 @@ import (
 	"github.com/jptools/jptools/jptool/nearest"
 )
 
-// checker holds one layer to the schema and brings it into the form that merging knows.
+// checker checks one layer against the schema, and rewrites short and annotated forms into
+// the one form that merging knows.
 type checker struct{ problems }
 
 // checkLayer reports everything in a layer's tree that the schema refuses, in the order
@@ -270,8 +271,8 @@ func (c *checker) annotated(n *node, v *Value) {
 	if s := v.Get("strategy"); s != nil {
 		how.strategy = s.text
 	}
-	at := v.Origin
+	origin := v.Origin
 	*v = *v.fields["value"]
-	v.Origin, v.how = at, how
-	v.rebase(at.Key)
+	v.Origin, v.how = origin, how
+	v.rebase(origin.Key)
 }

@@ -37,19 +37,19 @@ func (l *loader) environment() error {
 	setBy := map[string]string{}
 	for _, kv := range slices.Compact(vars) {
 		name, value, _ := strings.Cut(kv, "=")
-		at := Origin{Layer: LayerEnv, File: name}
-		parts, err := envKey(strings.TrimPrefix(name, envPrefix), known, at)
+		origin := Origin{Layer: LayerEnv, File: name}
+		parts, err := envKey(strings.TrimPrefix(name, envPrefix), known, origin)
 		if err != nil {
 			return asErrors(err)
 		}
 		key := headerName(parts)
 		if other := setBy[key]; other != "" {
-			at.Key = key
-			return Errors{{at, "is set by " + other + " too", "unset one of them"}}
+			origin.Key = key
+			return Errors{{origin, "is set by " + other + " too", "unset one of them"}}
 		}
 		setBy[key] = name
 		op, value := envValue(value)
-		tree, err := assign(parts, op, value, at)
+		tree, err := assign(parts, op, value, origin)
 		if err != nil {
 			return asErrors(err)
 		}
@@ -80,7 +80,7 @@ func envValue(s string) (assignOp, string) {
 // envKey finds the key that a variable's name stands for. With `__` in it, that separates
 // the parts. Otherwise each `_` may separate or belong to a name, and the one reading
 // that fits the schema and the names that lower layers use is taken; two are an error.
-func envKey(name string, known *Value, at Origin) ([]string, error) {
+func envKey(name string, known *Value, origin Origin) ([]string, error) {
 	r := envReader{}
 	if strings.Contains(name, "__") {
 		r.exact = true
@@ -89,10 +89,10 @@ func envKey(name string, known *Value, at Origin) ([]string, error) {
 		r.words = strings.Split(name, "_")
 	}
 	if len(r.words) > maxEnvWords {
-		return nil, &Problem{at, "the name has too many parts", "set such a key with --cfg, or in a file"}
+		return nil, &Problem{origin, "the name has too many parts", "set such a key with --cfg, or in a file"}
 	}
 	if slices.Contains(r.words, "") {
-		return nil, &Problem{at, "the name has an empty part", "write " + envPrefix + "PART__PART"}
+		return nil, &Problem{origin, "the name has an empty part", "write " + envPrefix + "PART__PART"}
 	}
 	r.read(schema(), known, 0, nil)
 	if len(r.found) == 0 {
@@ -109,13 +109,13 @@ func envKey(name string, known *Value, at Origin) ([]string, error) {
 		if r.exact {
 			help = unknownKey(strings.ToLower(r.words[min(r.depth, len(r.words)-1)]), r.expected)
 		}
-		return nil, &Problem{at, "the name fits no key", help}
+		return nil, &Problem{origin, "the name fits no key", help}
 	}
 	keys := make([]string, len(r.found))
 	for i, parts := range r.found {
 		keys[i] = headerName(parts)
 	}
-	return nil, &Problem{at, "the name fits several keys: " + strings.Join(keys, ", "), "separate the parts by two underscores"}
+	return nil, &Problem{origin, "the name fits several keys: " + strings.Join(keys, ", "), "separate the parts by two underscores"}
 }
 
 type envReader struct {

@@ -122,8 +122,8 @@ func mergeRules(prev, next *Value) *Value {
 	return out
 }
 
-func concat(at *Value, lists ...[]*Value) *Value {
-	return &Value{Kind: List, Origin: at.Origin, items: slices.Concat(lists...)}
+func concat(origin *Value, lists ...[]*Value) *Value {
+	return &Value{Kind: List, Origin: origin.Origin, items: slices.Concat(lists...)}
 }
 
 // keepFirst drops each item that follows an equal one.
@@ -131,9 +131,9 @@ func keepFirst(items []*Value) []*Value {
 	seen := make(map[string]bool, len(items))
 	return slices.DeleteFunc(slices.Clone(items), func(item *Value) bool {
 		id := identity(item)
-		again := seen[id]
+		known := seen[id]
 		seen[id] = true
-		return again
+		return known
 	})
 }
 

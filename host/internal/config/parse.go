@@ -18,14 +18,14 @@ const maxDepth = 64
 // library refuses is refused here too, because it reads every file a second time.
 func parseTOML(data []byte, layer Layer, file string) (*Value, error) {
 	p := &tomlParser{
-		at:       Origin{Layer: layer, File: file},
+		file:     Origin{Layer: layer, File: file},
 		index:    newLineIndex(data),
 		implicit: map[*Value]bool{}, closed: map[*Value]bool{},
 	}
 	p.root = newTable(Origin{Layer: layer, File: file, Line: 1, Column: 1})
 	p.current = p.root
-	if at := firstInvalid(data); at >= 0 {
-		p.add(at, "", "the file is not valid UTF-8", "save it as UTF-8")
+	if offset := firstInvalid(data); offset >= 0 {
+		p.add(offset, "", "the file is not valid UTF-8", "save it as UTF-8")
 		return nil, p.err()
 	}
 	p.src.Reset(data)
@@ -67,7 +67,7 @@ func (p *tomlParser) widest(v *Value) {
 type tomlParser struct {
 	problems
 	src   unstable.Parser
-	at    Origin
+	file  Origin // the file, without a place in it
 	index lineIndex
 	root  *Value
 	// current is the table of the last header, nil if that was refused: its keys are not
@@ -79,7 +79,7 @@ type tomlParser struct {
 }
 
 func (p *tomlParser) origin(offset int, key string) Origin {
-	o := p.at
+	o := p.file
 	o.Line, o.Column = p.index.position(offset)
 	o.Key = key
 	return o
@@ -151,7 +151,7 @@ func (p *tomlParser) secondReading(data []byte) {
 		return
 	}
 	var de *toml.DecodeError
-	o := p.at
+	o := p.file
 	if errors.As(err, &de) {
 		o.Line, o.Column = de.Position()
 	}
@@ -193,34 +193,34 @@ func (p *tomlParser) keyParts(n *unstable.Node, depth int) []keyPart {
 
 // header returns the table of [a.b], or a new item of [[a.b]]; nil after a problem.
 func (p *tomlParser) header(n *unstable.Node) *Value {
-	t, name, at := p.enter(p.root, p.keyParts(n, 0), true)
+	t, name, origin := p.enter(p.root, p.keyParts(n, 0), true)
 	if t == nil {
 		return nil
 	}
 	old := t.fields[name]
 	if n.Kind == unstable.ArrayTable {
 		if old == nil {
-			old = &Value{Kind: List, Origin: at}
+			old = &Value{Kind: List, Origin: origin}
 			t.set(name, old)
 		}
 		if old.Kind != List || p.closed[old] {
-			p.twice(at, old)
+			p.twice(origin, old)
 			return nil
 		}
-		at.Key += "[" + strconv.Itoa(len(old.items)) + "]"
-		item := newTable(at)
+		origin.Key += "[" + strconv.Itoa(len(old.items)) + "]"
+		item := newTable(origin)
 		old.items = append(old.items, item)
 		return item
 	}
 	switch {
 	case old == nil:
-		old = newTable(at)
+		old = newTable(origin)
 		t.set(name, old)
 	case p.implicit[old]:
 		delete(p.implicit, old)
-		old.Origin = at
+		old.Origin = origin
 	default:
-		p.twice(at, old)
+		p.twice(origin, old)
 		return nil
 	}
 	return old
@@ -229,13 +229,13 @@ func (p *tomlParser) header(n *unstable.Node) *Value {
 // keyValue stores `a.b = value` below t. depth counts the { and [ around it.
 func (p *tomlParser) keyValue(t *Value, n *unstable.Node, depth int) {
 	parts := p.keyParts(n, depth)
-	t, name, at := p.enter(t, parts, false)
+	t, name, origin := p.enter(t, parts, false)
 	if t == nil {
 		return
 	}
 	if old := t.fields[name]; old != nil {
-		p.twice(at, old)
-	} else if v := p.value(n.Value(), at, depth+len(parts)-1); v != nil {
+		p.twice(origin, old)
+	} else if v := p.value(n.Value(), origin, depth+len(parts)-1); v != nil {
 		t.set(name, v)
 	}
 }
@@ -243,35 +243,35 @@ func (p *tomlParser) keyValue(t *Value, n *unstable.Node, depth int) {
 // enter goes from t through all parts of a key but the last, and makes the tables that are
 // missing. It returns the last table with the name and the place of the last part. The table
 // is nil after a problem.
-func (p *tomlParser) enter(t *Value, parts []keyPart, implicit bool) (table *Value, name string, at Origin) {
+func (p *tomlParser) enter(t *Value, parts []keyPart, implicit bool) (table *Value, name string, origin Origin) {
 	for i, part := range parts {
-		name, at = part.name, p.origin(part.offset, joinKey(t.Origin.Key, part.name))
+		name, origin = part.name, p.origin(part.offset, joinKey(t.Origin.Key, part.name))
 		if i == len(parts)-1 {
-			return t, name, at
+			return t, name, origin
 		}
 		next := t.fields[name]
 		switch {
 		case next == nil:
-			next = newTable(at)
+			next = newTable(origin)
 			t.set(name, next)
 			if implicit {
 				p.implicit[next] = true
 			}
 		case p.closed[next], next.Kind != Table && next.Kind != List:
-			p.twice(at, next)
-			return nil, "", at
+			p.twice(origin, next)
+			return nil, "", origin
 		case next.Kind == List:
 			next = next.items[len(next.items)-1] // of [[a]]
 		}
 		t = next
 	}
-	return nil, "", at
+	return nil, "", origin
 }
 
-func (p *tomlParser) twice(at Origin, old *Value) {
+func (p *tomlParser) twice(origin Origin, old *Value) {
 	help := "keep one of them"
 	if old.Kind == Table && !p.closed[old] {
 		help = "put the keys of both under one header"
 	}
-	p.problems.add(at, fmt.Sprintf("set twice in this file, first at line %d", old.Origin.Line), help)
+	p.problems.add(origin, fmt.Sprintf("set twice in this file, first at line %d", old.Origin.Line), help)
 }

@@ -11,12 +11,12 @@ import (
 )
 
 // value converts a node; nil after a problem.
-func (p *tomlParser) value(n *unstable.Node, at Origin, depth int) *Value {
+func (p *tomlParser) value(n *unstable.Node, origin Origin, depth int) *Value {
 	if depth >= maxDepth {
-		p.problems.add(at, fmt.Sprintf("values are nested deeper than %d", maxDepth), "write fewer levels")
+		p.problems.add(origin, fmt.Sprintf("values are nested deeper than %d", maxDepth), "write fewer levels")
 		return nil
 	}
-	v := &Value{Origin: at}
+	v := &Value{Origin: origin}
 	switch n.Kind {
 	case unstable.String:
 		v.Kind, v.text = String, string(n.Data)
@@ -36,17 +36,17 @@ func (p *tomlParser) value(n *unstable.Node, at Origin, depth int) *Value {
 			if c.Kind == unstable.Comment {
 				continue
 			}
-			here := at
+			here := origin
 			if c.Raw.Length > 0 {
 				here = p.origin(int(c.Raw.Offset), "")
 			}
-			here.Key = at.Key + "[" + strconv.Itoa(len(v.items)) + "]"
+			here.Key = origin.Key + "[" + strconv.Itoa(len(v.items)) + "]"
 			if item := p.value(c, here, depth+1); item != nil {
 				v.items = append(v.items, item)
 			}
 		}
 	case unstable.InlineTable:
-		t := newTable(at)
+		t := newTable(origin)
 		for it := n.Children(); it.Next(); {
 			if it.Node().Kind == unstable.KeyValue {
 				p.keyValue(t, it.Node(), depth+1)

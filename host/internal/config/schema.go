@@ -197,11 +197,11 @@ func normalEnable(v *Value) {
 		}
 		return
 	}
-	short, at := word(v), v.Origin
-	*v = *newTable(at)
+	short, origin := word(v), v.Origin
+	*v = *newTable(origin)
 	add := func(key, word string) {
-		o := at
-		o.Key = joinKey(at.Key, key)
+		o := origin
+		o.Key = joinKey(origin.Key, key)
 		v.set(key, &Value{Kind: String, Origin: o, text: word})
 	}
 	switch short {

@@ -13,7 +13,7 @@ import (
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// judge checks what only the merged tool can show (RFD 076, "Configuration").
+// judge reports what can only be seen in the merged tool (RFD 076, "Configuration").
 func (d *decoder) judge(t *Tool) {
 	d.judgeParameters(t.Parameters, t.tree.Get("parameters"))
 	d.judgeAccess(t.Access, t.tree.Get("access"))
@@ -31,8 +31,8 @@ func (d *decoder) judge(t *Tool) {
 	if t.Source.Kind != SourceLocal {
 		t.Command = nil
 		for _, key := range []string{"access", "command"} {
-			// A command of a lower layer is no mistake of whoever gives the tool another
-			// source; an access is, because somebody counts on it.
+			// Whoever gives the tool another source need not remove the command of a lower
+			// layer. An access is an error in any layer, because somebody relies on it.
 			if v := t.tree.Get(key); v != nil && (key == "access" || v.Origin.Layer >= source.Origin.Layer) {
 				d.add(v.Origin, fmt.Sprintf("tool %s has source %s (%s), and only local tools have %s",
 					show(t.Name), quoteTOML(source.text), source.Origin, key), "remove "+key+`, or set source = "local"`)
@@ -73,21 +73,21 @@ func (d *decoder) judgeAccess(a *Access, v *Value) {
 }
 
 func (d *decoder) judgeFsRule(r *FsRule, v *Value) {
-	written, at := r.Path, v.fields["path"].Origin
+	written, origin := r.Path, v.fields["path"].Origin
 	rel, err := d.rel(written)
 	switch {
 	case errors.Is(err, wspath.ErrAbsolute):
-		d.add(at, show(written)+" is absolute and not below the workspace",
+		d.add(origin, show(written)+" is absolute and not below the workspace",
 			"write it relative to the workspace; for what lies outside, a rule with external = true on a link")
 	case errors.Is(err, wspath.ErrEscape):
-		d.add(at, show(written)+" leaves the workspace",
+		d.add(origin, show(written)+" leaves the workspace",
 			"write a path below it; for what lies outside, a rule with external = true on a link")
 	case err != nil:
-		d.add(at, show(written)+" is "+err.Error(), "write a path that a file can have")
+		d.add(origin, show(written)+" is "+err.Error(), "write a path that a file can have")
 	case written == "":
-		d.add(at, "is empty", `write path = "." for the whole workspace`)
+		d.add(origin, "is empty", `write path = "." for the whole workspace`)
 	case rel.IsRoot() && r.External:
-		d.add(at, "the workspace itself cannot be external",
+		d.add(origin, "the workspace itself cannot be external",
 			"declare a rule on the link that leads outside instead, such as path = \"fork\"")
 	}
 	r.Dir = strings.HasSuffix(filepath.ToSlash(written), "/")
@@ -112,12 +112,12 @@ func (d *decoder) rel(path string) (wspath.Rel, error) {
 
 // compiled reports what the library says of one rule: the first line is what is wrong,
 // the next what to do.
-func (d *decoder) compiled(at Origin, err error, prefix string) {
+func (d *decoder) compiled(origin Origin, err error, prefix string) {
 	if err == nil {
 		return
 	}
 	message, help, _ := strings.Cut(strings.TrimPrefix(err.Error(), prefix), "\n")
-	d.add(at, message, help)
+	d.add(origin, message, help)
 }
 
 func (d *decoder) judgeParameters(list []*Parameter, v *Value) {

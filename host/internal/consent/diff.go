@@ -27,7 +27,8 @@ type Setting struct {
 	Line int `json:"line,omitempty"`
 }
 
-// id is what the setting is about, which no other key can be.
+// id names what the setting is about. That of a file which runs is no key, so that it cannot
+// be taken for one.
 func (s Setting) id() string {
 	if s.Runs == "" {
 		return s.Key
@@ -35,7 +36,7 @@ func (s Setting) id() string {
 	return s.Key + " runs " + s.Runs
 }
 
-// same compares what consent is about.
+// same reports whether consent to one setting is consent to the other.
 func (s Setting) same(o Setting) bool {
 	return s.id() == o.id() && s.Value == o.Value && s.File == o.File
 }
@@ -92,7 +93,7 @@ func Diff(was, now []Setting) Difference {
 	return d
 }
 
-func cutKey(list []Setting, key string) (of, rest []Setting) {
+func cutKey(list []Setting, key string) (mine, rest []Setting) {
 	n := 0
 	for n < len(list) && list[n].id() == key {
 		n++
@@ -100,8 +101,8 @@ func cutKey(list []Setting, key string) (of, rest []Setting) {
 	return list[:n], list[n:]
 }
 
-// key compares the settings of one key: what both begin and end with is unchanged,
-// between them it goes by position.
+// key compares the settings of one key. What both lists begin with and end with is unchanged;
+// between, settings in the same position are compared.
 func (d *Difference) key(was, now []Setting) {
 	for len(was) > 0 && len(now) > 0 && was[0].same(now[0]) {
 		was, now = was[1:], now[1:]
@@ -138,8 +139,8 @@ func (d Difference) String() string {
 	return b.String()
 }
 
-// Question asks a person to accept it: all of it is shown, and of a long one last, where it is still on the
-// screen, how much that is and every program in it.
+// Question asks a person to accept the difference. All of it is shown. At the end of a long one,
+// where it is still on the screen, stand the number of settings and every program in it.
 func (d Difference) Question() term.BoolQuestion {
 	now := slices.Clone(d.Added)
 	for _, c := range d.Changed {

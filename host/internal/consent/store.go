@@ -219,10 +219,10 @@ func (all mounts) find(path string) mounts {
 
 // replace puts new entries of a path where its first one was, or at the end.
 func (all mounts) replace(path string, put ...Mount) mounts {
-	at := slices.IndexFunc(all, func(m Mount) bool { return m.RulePath == path })
+	first := slices.IndexFunc(all, func(m Mount) bool { return m.RulePath == path })
 	rest := slices.DeleteFunc(slices.Clone(all), func(m Mount) bool { return m.RulePath == path })
-	if at < 0 {
-		at = len(rest)
+	if first < 0 {
+		first = len(rest)
 	}
-	return slices.Insert(rest, at, put...)
+	return slices.Insert(rest, first, put...)
 }

@@ -47,9 +47,10 @@ func (a *Accepted) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Check reports whether exactly these settings were accepted, and otherwise how they
-// differ from what was accepted last. No settings need no trust. What concerns one tool is accepted by
-// itself, together with what concerns all: a change of one leaves the others as they were.
+// Check reports whether exactly these settings were accepted, and otherwise how they differ
+// from what was accepted last. No settings need no trust. The settings of each tool are
+// compared by themselves, beside those that concern all tools: if those of one tool change,
+// the other tools stay trusted.
 func (t *Trust) Check(ctx context.Context, now []Setting) (trusted bool, d Difference, err error) {
 	if len(now) == 0 {
 		return true, Difference{}, nil
@@ -97,18 +98,18 @@ func (t *Trust) Check(ctx context.Context, now []Setting) (trusted bool, d Diffe
 // Concerning are the settings that one tool goes by: its own, and those that concern all of them.
 func Concerning(list []Setting, tool string) []Setting {
 	return slices.DeleteFunc(slices.Clone(list), func(s Setting) bool {
-		of := s.tool()
-		return of != "" && of != tool
+		concerns := s.tool()
+		return concerns != "" && concerns != tool
 	})
 }
 
 func byTool(list []Setting) map[string][]Setting {
-	of := map[string][]Setting{}
+	lists := map[string][]Setting{}
 	for _, s := range list {
 		tool := s.tool()
-		of[tool] = append(of[tool], s)
+		lists[tool] = append(lists[tool], s)
 	}
-	return of
+	return lists
 }
 
 // tool is the one that a setting concerns; "" stands for all of them.

@@ -151,10 +151,10 @@ func (d *Dir) check() error {
 	if err != nil {
 		return err
 	}
-	at := d.base
+	path := d.base
 	for _, name := range append([]string{"."}, strings.Split(rel, string(filepath.Separator))...) {
-		at = filepath.Join(at, name)
-		if missing, err := d.checkOne(at); missing || err != nil {
+		path = filepath.Join(path, name)
+		if missing, err := d.checkOne(path); missing || err != nil {
 			return err
 		}
 	}
@@ -172,19 +172,19 @@ func elsewhere(err error) string {
 
 // checkOne refuses what is not a directory of this user alone, and closes one that others
 // may only read.
-func (d *Dir) checkOne(at string) (missing bool, err error) {
-	fi, _, err := d.sys.FS.LstatIfPossible(at)
+func (d *Dir) checkOne(path string) (missing bool, err error) {
+	fi, _, err := d.sys.FS.LstatIfPossible(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("the state directory %s: %w%s", at, wspath.Bare(err), elsewhere(err))
+		return false, fmt.Errorf("the state directory %s: %w%s", path, wspath.Bare(err), elsewhere(err))
 	}
 	if !fi.IsDir() {
-		return false, fmt.Errorf("the state directory %s is not a directory\nmove it away; symlinks are not followed here", at)
+		return false, fmt.Errorf("the state directory %s is not a directory\nmove it away; symlinks are not followed here", path)
 	}
 	if uid, foreign := owner(fi); foreign {
-		return false, fmt.Errorf("the state directory %s belongs to another user (uid %d)\nrun as that user, or set XDG_DATA_HOME to a directory of your own", at, uid)
+		return false, fmt.Errorf("the state directory %s belongs to another user (uid %d)\nrun as that user, or set XDG_DATA_HOME to a directory of your own", path, uid)
 	}
 	if runtime.GOOS == "windows" {
 		return false, nil
@@ -192,10 +192,10 @@ func (d *Dir) checkOne(at string) (missing bool, err error) {
 	switch perm := fi.Mode().Perm(); {
 	case perm&0o022 != 0:
 		// Others may have put files in it already. To tighten the mode would hide that.
-		return false, fmt.Errorf("the state directory %s can be written by other users (mode %04o)\nlook at what is in it, then: chmod 700 %s", at, perm, at)
+		return false, fmt.Errorf("the state directory %s can be written by other users (mode %04o)\nlook at what is in it, then: chmod 700 %s", path, perm, path)
 	case perm&0o077 != 0:
-		if err := d.sys.FS.Chmod(at, 0o700); err != nil {
-			return false, fmt.Errorf("closing the state directory %s to others: %w", at, wspath.Bare(err))
+		if err := d.sys.FS.Chmod(path, 0o700); err != nil {
+			return false, fmt.Errorf("closing the state directory %s to others: %w", path, wspath.Bare(err))
 		}
 	}
 	return false, nil
