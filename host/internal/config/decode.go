@@ -12,6 +12,7 @@ import (
 // one that nobody wrote. A field of type Origin gets the place of the table, and HasX, where
 // there is one, whether the key of X was written.
 func fill(dst reflect.Value, v *Value) {
+	table := tables()[dst.Type()]
 	for sf, f := range dst.Fields() {
 		if !sf.IsExported() {
 			continue
@@ -33,8 +34,8 @@ func fill(dst reflect.Value, v *Value) {
 		if has := dst.FieldByName("Has" + sf.Name); has.IsValid() {
 			has.SetBool(child != nil)
 		}
-		if def, ok := sf.Tag.Lookup("default"); child == nil && ok {
-			child, _ = fromText(tagReader{}.node(sf.Type, sf.Tag), def, Origin{}) // a test reads them all
+		if child == nil {
+			child = table.field(key).initial
 		}
 		decodeField(f, sf.Tag.Get("as"), child)
 	}

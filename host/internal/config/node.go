@@ -58,7 +58,8 @@ type field struct {
 	required bool
 	shared   bool // the key may stand in the table '*' too
 	repo     Repository
-	def      string // what counts when nobody sets it, for docs
+	initial  *Value // what counts when nobody sets it, nil for the zero value
+	def      string // the same in words, for docs
 	doc      string
 }
 

@@ -9,17 +9,19 @@ import (
 	"github.com/jptools/jptools/jptool"
 )
 
-// schema is the tree of all keys, made from the tags in keys.go at the first use and never
-// changed.
-var schema = sync.OnceValue(func() *node {
+// tables are the nodes of all structs of keys.go, made at the first use and never changed.
+var tables = sync.OnceValue(func() tagReader {
 	r := tagReader{}
-	root := r.table(reflect.TypeFor[document]())
-	tools := root.field("conversation").node.field("tools").node
+	tools := r.table(reflect.TypeFor[conversation]()).field("tools").node
 	tools.keyCheck = checkToolName
 	tools.shared = sharedKeys(tools.elem)
 	tools.elem.field("access").node.field("commands").node.annotated = true
-	return root
+	r.table(reflect.TypeFor[document]())
+	return r
 })
+
+// schema is the tree of all keys.
+func schema() *node { return tables()[reflect.TypeFor[document]()] }
 
 // ruleKeys are the structs that declare the keys of the library's rules.
 var ruleKeys = map[reflect.Type]reflect.Type{
@@ -44,7 +46,8 @@ func (r tagReader) table(t reflect.Type) *node {
 	}
 	for sf := range t.Fields() {
 		if keys := ruleKeys[sf.Type]; keys != nil {
-			return r.table(keys)
+			r[t] = r.table(keys)
+			return r[t]
 		}
 		key := sf.Tag.Get("toml")
 		if key == "" {
@@ -54,7 +57,15 @@ func (r tagReader) table(t reflect.Type) *node {
 			key: key, node: r.node(sf.Type, sf.Tag), doc: markdown(sf.Tag.Get("doc")),
 			required: sf.Tag.Get("required") != "", shared: sf.Tag.Get("all") != "", repo: Repository(sf.Tag.Get("repo")),
 		}
-		if def := sf.Tag.Get("default") + sf.Tag.Get("unset"); strings.Contains(def, "'") {
+		def, counts := sf.Tag.Lookup("default")
+		if counts {
+			v, err := fromText(f.node, def, Origin{})
+			if err != nil {
+				panic("config: the default of " + key + ": " + err.Error())
+			}
+			f.initial = v
+		}
+		if def += sf.Tag.Get("unset"); strings.Contains(def, "'") {
 			f.def = markdown(def)
 		} else if def != "" {
 			f.def = "`" + def + "`"
