@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -73,32 +74,21 @@ type Difference struct {
 
 // Diff compares two lists. It is empty exactly when their digests are equal.
 func Diff(was, now []Setting) Difference {
+	before, after := map[string][]Setting{}, map[string][]Setting{}
+	ids := map[string]bool{}
+	for _, s := range was {
+		before[s.id()] = append(before[s.id()], s)
+		ids[s.id()] = true
+	}
+	for _, s := range now {
+		after[s.id()] = append(after[s.id()], s)
+		ids[s.id()] = true
+	}
 	var d Difference
-	a, b := sorted(was), sorted(now)
-	for len(a) > 0 || len(b) > 0 {
-		key := ""
-		switch {
-		case len(a) == 0:
-			key = b[0].id()
-		case len(b) == 0 || a[0].id() <= b[0].id():
-			key = a[0].id()
-		default:
-			key = b[0].id()
-		}
-		var before, after []Setting
-		before, a = cutKey(a, key)
-		after, b = cutKey(b, key)
-		d.key(before, after)
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		d.key(before[id], after[id])
 	}
 	return d
-}
-
-func cutKey(list []Setting, key string) (mine, rest []Setting) {
-	n := 0
-	for n < len(list) && list[n].id() == key {
-		n++
-	}
-	return list[:n], list[n:]
 }
 
 // key compares the settings of one key. What both lists begin with and end with is unchanged;
