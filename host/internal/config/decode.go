@@ -3,9 +3,6 @@ package config
 import (
 	"reflect"
 	"slices"
-	"time"
-
-	"github.com/jptools/jptools/jptool"
 )
 
 // fill sets the fields of a struct of keys.go from a table that the schema accepted, nil for
@@ -49,8 +46,9 @@ func decodeField(dst reflect.Value, as string, v *Value) {
 		return
 	case v == nil:
 		return
-	case as != "" && as != "enable":
-		dst.Set(reflect.ValueOf(decodeAs(as, v)))
+	}
+	if f := formOf(as); f.decode != nil {
+		dst.Set(reflect.ValueOf(f.decode(v)))
 		return
 	}
 	switch dst.Kind() {
@@ -97,76 +95,6 @@ func decodeSlice(dst reflect.Value, v *Value) {
 			dst.Index(i).Elem().FieldByName("Name").SetString(v.keys[i])
 		}
 	}
-}
-
-// decodeAs reads a value that can be written in several ways; tagReader.form says which.
-func decodeAs(as string, v *Value) any {
-	switch as {
-	case "source":
-		s, _ := parseSource(v.text)
-		return s
-	case "switch":
-		return v.text == "on"
-	case "command":
-		return decodeCommand(v)
-	case "presentation":
-		if v.Kind == String && slices.Contains([]string{"json", "function_call", "off"}, v.text) {
-			return v.text
-		}
-		return ""
-	case "types":
-		return v.strings()
-	case "target":
-		if v.Kind == Table {
-			return "assistant"
-		}
-		return v.text
-	case "lines":
-		switch {
-		case v.Kind == Integer:
-			return int(min(v.integer, 1<<30))
-		case v.text == "full":
-			return Full
-		}
-		return 0
-	case "needs":
-		var caps *jptool.Caps
-		if list := v.Get("fs"); list != nil {
-			caps = new(jptool.Caps)
-			for _, word := range list.strings() {
-				one, _ := jptool.ParseCapability(word)
-				*caps |= one
-			}
-		}
-		return caps
-	case "duration", "seconds":
-		if v.Kind == String {
-			t, _ := time.ParseDuration(v.text)
-			return t
-		}
-		// Rounded up, because 0 means that there is no limit.
-		return max(1, time.Duration(v.number()*float64(time.Second)))
-	case "size":
-		if v.Kind == String {
-			n, _ := ParseSize(v.text)
-			return n
-		}
-		return v.integer
-	}
-	panic("config: no form is called " + as)
-}
-
-func decodeCommand(v *Value) *Command {
-	if v.Kind == String {
-		words, err := splitWords(v.text)
-		if err != nil || len(words) == 0 {
-			return nil // cannot be: the layer's check refused it
-		}
-		return &Command{Program: words[0], Args: words[1:], Origin: v.Origin}
-	}
-	c := &Command{}
-	fill(reflect.ValueOf(c).Elem(), v)
-	return c
 }
 
 // decoder turns the merged tree, whose layers the schema accepted, into typed values and

@@ -15,12 +15,12 @@ import (
 //	default   the value that counts when no layer sets the key, as in KEY=VALUE
 //	unset     the same for docs only, where code decides what counts
 //	enum      the only words that are accepted
-//	as        the form of the value, where the Go type does not tell it (see formOf)
+//	as        the form of the value, where the Go type does not tell it (see formOf in forms.go)
 //	check     a further check of the value (see checkOf)
 //	merge     rules: layers add to the list by strategy; added: they only add to it
 //	required  the table is refused without the key
 //	all       the key may stand in the table '*' too
-//	repo      what a repository may do with the key (see Repository); as above it if absent
+//	repo      what a repository may do with the key (see Repository); absent: as for its table
 
 // document is one configuration file.
 type document struct {

@@ -66,7 +66,7 @@ func reference() string {
 
 // repositoryWords say what becomes of a key in a file of a repository.
 var repositoryWords = map[Repository]string{
-	Asked: "asked for", Judged: "asked for if it widens", Own: "asked for, but for its own tools", Free: "free", Never: "refused",
+	Asked: "asked for", Judged: "asked for if it widens", Own: "asked for, except for its own tools", Free: "free", Never: "refused",
 }
 
 func referenceRows(b *strings.Builder, prefix string, n *node, may Repository, inside map[*node]bool) {

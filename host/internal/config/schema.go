@@ -83,7 +83,7 @@ func markdown(doc string) string { return codeInDoc.ReplaceAllString(doc, "$1`$2
 // node is what a field takes.
 func (r tagReader) node(t reflect.Type, tag reflect.StructTag) *node {
 	if as := tag.Get("as"); as != "" {
-		return r.form(as)
+		return formOf(as).node(r)
 	}
 	check := checkOf(tag.Get("check"))
 	switch t.Kind() {
@@ -127,47 +127,6 @@ func (r tagReader) list(elem reflect.Type, tag reflect.StructTag, check checkFun
 	return &node{kind: nodeList, elem: item, check: check}
 }
 
-// form is the node of a value that can be written in several ways; decodeAs reads it.
-func (r tagReader) form(as string) *node {
-	text := func(check checkFunc) *node { return &node{kind: nodeString, check: check} }
-	number := func(check checkFunc) *node { return &node{kind: nodeNumber, check: check} }
-	whole := func(what string) *node { return &node{kind: nodeInt, check: positive(what)} }
-	switch as {
-	case "source":
-		return text(checkSource)
-	case "switch":
-		return union(&node{kind: nodeBool}, enum("on", "off"))
-	case "enable":
-		n := union(&node{kind: nodeBool}, enum("on", "off", "always", "explicit"), r.table(reflect.TypeFor[Enable]()))
-		n.normal = normalEnable
-		return n
-	case "command", "presentation":
-		n := union(text(checkCommandLine), r.table(reflect.TypeFor[Command]()))
-		n.whole = true
-		return n
-	case "types":
-		types := enum("string", "number", "integer", "boolean", "array", "object", "null")
-		return union(types, &node{kind: nodeList, elem: types, check: checkTypes})
-	case "target":
-		return union(enum("user", "assistant"), &node{kind: nodeMap, elem: &node{kind: nodeFree}})
-	case "lines":
-		return union(enum("off", "full"), whole("lines"))
-	case "needs":
-		return r.table(reflect.TypeFor[needs]())
-	case "duration":
-		return union(number(checkSeconds), text(checkDuration))
-	case "seconds":
-		return number(checkSeconds)
-	case "size":
-		return union(whole("bytes"), text(checkSize))
-	}
-	panic("config: no form is called " + as)
-}
-
-func union(alts ...*node) *node { return &node{kind: nodeUnion, alts: alts} }
-
-func enum(words ...string) *node { return &node{kind: nodeString, enum: words} }
-
 // sharedKeys is the schema of the table '*', made from that of a tool. It has no rules: a
 // grant there would reach tools that nobody thought of.
 func sharedKeys(tool *node) *node {
@@ -191,38 +150,4 @@ func sharedKeys(tool *node) *node {
 		kept.fields = append(kept.fields, f)
 	}
 	return kept
-}
-
-// normalEnable writes the short forms of enable as the table that they stand for. `on`
-// and `off` leave allow_toggle to lower layers.
-func normalEnable(v *Value) {
-	word := func(v *Value) string {
-		if v.Kind == Bool {
-			return map[bool]string{true: "on", false: "off"}[v.flag]
-		}
-		return v.text
-	}
-	if v.Kind == Table {
-		if s := v.fields["state"]; s != nil && s.Kind == Bool {
-			s.Kind, s.text = String, word(s)
-		}
-		return
-	}
-	short, origin := word(v), v.Origin
-	*v = *newTable(origin)
-	add := func(key, word string) {
-		o := origin
-		o.Key = joinKey(origin.Key, key)
-		v.set(key, &Value{Kind: String, Origin: o, text: word})
-	}
-	switch short {
-	case "always":
-		add("state", "on")
-		add("allow_toggle", "never")
-	case "explicit":
-		add("state", "off")
-		add("allow_toggle", "if_named")
-	default:
-		add("state", short)
-	}
 }
