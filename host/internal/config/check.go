@@ -223,7 +223,10 @@ var (
 
 // annotation is the schema of the annotated form of a list of rules or of a map.
 func annotation(n *node) *node {
-	discard := field{key: "discard_when_merged", node: &node{kind: nodeBool}, doc: "Drop these items when a higher layer sets the list."}
+	discard := field{
+		key: "discard_when_merged", node: &node{kind: nodeBool},
+		doc: "Drop these items when a higher layer sets the list.",
+	}
 	if n.kind == nodeMap {
 		plain := *n
 		plain.annotated = false
@@ -255,7 +258,10 @@ func (c *checker) annotated(n *node, v *Value) {
 	}
 	before := c.count
 	c.table(annotation(n), v)
-	how := &howto{strategy: "append", dedup: v.Get("dedup").optionalBool(), discard: v.Get("discard_when_merged").boolean(false)}
+	how := &howto{
+		strategy: "append", dedup: v.Get("dedup").optionalBool(),
+		discard: v.Get("discard_when_merged").boolean(false),
+	}
 	for _, k := range v.keys {
 		note := v.fields[k]
 		if note.Kind == Null {

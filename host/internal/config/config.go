@@ -21,7 +21,9 @@ func (c *Config) Tools() []*Tool { return slices.Clone(c.tools) }
 
 // Tool finds a tool by the name that the model uses.
 func (c *Config) Tool(name string) (*Tool, bool) {
-	i, ok := slices.BinarySearchFunc(c.tools, name, func(t *Tool, name string) int { return strings.Compare(t.Name, name) })
+	i, ok := slices.BinarySearchFunc(c.tools, name, func(t *Tool, name string) int {
+		return strings.Compare(t.Name, name)
+	})
 	if !ok {
 		return nil, false
 	}

@@ -33,7 +33,8 @@ func formOf(as string) form {
 		}
 	case "enable":
 		return form{node: func(r tagReader) *node {
-			n := union(&node{kind: nodeBool}, enum("on", "off", "always", "explicit"), r.table(reflect.TypeFor[Enable]()))
+			words := enum("on", "off", "always", "explicit")
+			n := union(&node{kind: nodeBool}, words, r.table(reflect.TypeFor[Enable]()))
 			n.normal = normalEnable
 			return n
 		}}

@@ -21,7 +21,9 @@ func merge(n *node, prev, next *Value) *Value {
 		if prev == nil || prev.Kind != Table || n.whole {
 			prev = nil
 		}
-		return mergeTable(prev, next, "", func(k string, old, now *Value) *Value { return merge(alt.field(k).node, old, now) })
+		return mergeTable(prev, next, "", func(k string, old, now *Value) *Value {
+			return merge(alt.field(k).node, old, now)
+		})
 	case nodeMap:
 		return mergeMap(alt, prev, next)
 	case nodeRules:
@@ -72,7 +74,9 @@ func mergeMap(n *node, prev, next *Value) *Value {
 	if prev != nil && prev.how != nil && prev.how.discard || how.strategy == "replace" {
 		prev = nil
 	}
-	out := mergeTable(prev, next, how.strategy, func(_ string, old, now *Value) *Value { return merge(n.elem, old, now) })
+	out := mergeTable(prev, next, how.strategy, func(_ string, old, now *Value) *Value {
+		return merge(n.elem, old, now)
+	})
 	if how.discard {
 		out.how = &howto{strategy: how.strategy, discard: true}
 	}

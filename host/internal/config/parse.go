@@ -185,7 +185,8 @@ func (p *tomlParser) keyParts(n *unstable.Node, depth int) []keyPart {
 		if depth == 0 {
 			what = "tables"
 		}
-		p.add(parts[maxDepth-depth].offset, "", fmt.Sprintf("%s are nested deeper than %d", what, maxDepth), "write fewer levels")
+		message := fmt.Sprintf("%s are nested deeper than %d", what, maxDepth)
+		p.add(parts[maxDepth-depth].offset, "", message, "write fewer levels")
 		return nil
 	}
 	return parts

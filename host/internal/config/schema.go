@@ -55,7 +55,8 @@ func (r tagReader) table(t reflect.Type) *node {
 		}
 		f := field{
 			key: key, node: r.node(sf.Type, sf.Tag), doc: markdown(sf.Tag.Get("doc")),
-			required: sf.Tag.Get("required") != "", shared: sf.Tag.Get("all") != "", repo: Repository(sf.Tag.Get("repo")),
+			required: sf.Tag.Get("required") != "", shared: sf.Tag.Get("all") != "",
+			repo: Repository(sf.Tag.Get("repo")),
 		}
 		def, counts := sf.Tag.Lookup("default")
 		if counts {
@@ -141,7 +142,8 @@ func sharedKeys(tool *node) *node {
 			access := &node{kind: nodeTable}
 			for _, part := range f.node.fields {
 				if !part.shared {
-					part.node = never("cannot be given for all tools at once", "write it below conversation.tools.NAME of each tool that needs it")
+					part.node = never("cannot be given for all tools at once",
+						"write it below conversation.tools.NAME of each tool that needs it")
 				}
 				access.fields = append(access.fields, part)
 			}

@@ -45,10 +45,12 @@ func (f *file[T]) setAside(warn func(string)) func(*brokenError) error {
 	return func(broken *brokenError) error {
 		to, err := f.dir.SetAside(f.name)
 		if err != nil {
-			return fmt.Errorf("%s cannot be used (%w), and cannot be set aside: %w\nmove it away", broken.file, broken.err, err)
+			return fmt.Errorf("%s cannot be used (%w), and cannot be set aside: %w\nmove it away",
+				broken.file, broken.err, err)
 		}
 		if warn != nil {
-			warn(fmt.Sprintf("%s cannot be used: %v\nit was set aside as %s; what it held must be approved again", broken.file, broken.err, to))
+			warn(fmt.Sprintf("%s cannot be used: %v\nit was set aside as %s; what it held must be approved again",
+				broken.file, broken.err, to))
 		}
 		return nil
 	}

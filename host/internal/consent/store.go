@@ -172,7 +172,11 @@ func newMount(b Binding, now time.Time) (Mount, error) {
 		return Mount{}, fmt.Errorf("%q is not a canonical absolute path", b.Target)
 	}
 	m := Mount{Binding: Binding{rel.Slash(), target}, ApprovedAt: now.UTC().Truncate(time.Second)}
-	return m, errors.Join(m.raw.set("rule_path", m.RulePath), m.raw.set("canonical_target", m.Target), m.raw.set("approved_at", m.ApprovedAt))
+	return m, errors.Join(
+		m.raw.set("rule_path", m.RulePath),
+		m.raw.set("canonical_target", m.Target),
+		m.raw.set("approved_at", m.ApprovedAt),
+	)
 }
 
 // same reports whether two entries are written alike, but for the white space.
