@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/term"
 )
@@ -232,7 +233,7 @@ func TestRemembered(t *testing.T) {
 	w.says("y", "Y", "y")
 	w.run("")
 	w.run("")
-	if err := w.host().State.Write(memoryFile, []byte("broken")); err != nil {
+	if err := w.host().State.Write("remembered.json", []byte("broken")); err != nil {
 		t.Fatal(err)
 	}
 	if got := content(w.run("")); got != "run" {
@@ -249,22 +250,22 @@ func TestMemoryAges(t *testing.T) {
 	w.says("Y")
 	w.run("")
 	dir := w.host().State
-	data, err := dir.Read(memoryFile)
+	data, err := dir.Read("remembered.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	year := time.Now().UTC().Format("2006")
-	if err := dir.Write(memoryFile, bytes.ReplaceAll(data, []byte(`"at":"`+year), []byte(`"at":"2001`))); err != nil {
+	if err := dir.Write("remembered.json", bytes.ReplaceAll(data, []byte(`"at": "`+year), []byte(`"at": "2001`))); err != nil {
 		t.Fatal(err)
 	}
 	w.says("n")
 	if got := content(w.run("")); got != "refused declined" {
 		t.Error(got)
 	}
-	if err := w.host().Memory.remember(t.Context(), Remembered{Tool: "other"}); err != nil {
+	if err := w.host().Memory.Remember(t.Context(), consent.Remembered{Tool: "other"}); err != nil {
 		t.Fatal(err)
 	}
-	if data, err = dir.Read(memoryFile); err != nil || bytes.Contains(data, []byte("2001")) || !bytes.Contains(data, []byte("other")) {
+	if data, err = dir.Read("remembered.json"); err != nil || bytes.Contains(data, []byte("2001")) || !bytes.Contains(data, []byte("other")) {
 		t.Errorf("%s %v", data, err)
 	}
 }
@@ -282,7 +283,7 @@ func TestNothingIsRememberedWithoutASession(t *testing.T) {
 			t.Errorf("a session is spoken of: %q", p.asked)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(w.host().State.Path(), memoryFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(w.host().State.Path(), "remembered.json")); err == nil {
 		t.Error("something was written")
 	}
 }

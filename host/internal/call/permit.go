@@ -9,6 +9,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/show"
@@ -42,7 +43,7 @@ func (k *call) permitted(ctx context.Context) error {
 }
 
 // consent asks whether the call may be made. where the answer can be remembered; nil for nowhere.
-func (k *call) consent(ctx context.Context, mode, key string, where *Remembered) error {
+func (k *call) consent(ctx context.Context, mode, key string, where *consent.Remembered) error {
 	if term.Absent(k.Prompter) != nil {
 		return k.nobody(mode, term.Absent(k.Prompter))
 	}

@@ -54,15 +54,15 @@ func (h *Host) Compile(ctx context.Context, t *config.Tool, p term.Prompter) (*p
 
 // approve runs the approval lifecycle. Who declines is not asked again in this session.
 func (h *Host) approve(ctx context.Context, t *config.Tool, p term.Prompter, r consent.Request) (consent.Result, error) {
-	where := Remembered{Tool: t.Name, On: OnApproval, Question: r.RulePath, Scope: scope(r.RulePath, r.Target)}
+	where := consent.Remembered{Tool: t.Name, On: OnApproval, Question: r.RulePath, Scope: scope(r.RulePath, r.Target)}
 	if was, err := h.Approvals.Lookup(ctx, r.Binding); err == nil && was.Verdict != consent.Approved {
-		if _, declined := h.Memory.recall(where); declined {
+		if _, declined := h.Memory.Recall(where); declined {
 			return consent.Result{Reason: fmt.Sprintf("the target of %s was declined for this session\nto be asked again: jphost session forget %s", show.Visible(r.RulePath), show.Word(t.Name))}, nil
 		}
 	}
 	res, err := h.Approvals.Resolve(ctx, p, r)
 	if res.Declined {
-		_ = h.Memory.remember(ctx, where) // else it is asked again
+		_ = h.Memory.Remember(ctx, where) // else it is asked again
 	}
 	return res, err
 }

@@ -46,7 +46,7 @@ type Host struct {
 	Holds     *consent.Holds
 	// Session knows which warnings were shown, Memory what was answered for its rest.
 	Session  *state.Session
-	Memory   *Memory
+	Memory   *consent.Memory
 	Prompter term.Prompter
 	Launcher *launch.Launcher
 	// Observer finds out what the sandbox refuses; nil for nobody.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
@@ -24,7 +25,7 @@ func (k *call) sensitive(ctx context.Context) error {
 		return nil
 	}
 	text := k.secrets(list)
-	where := Remembered{Tool: k.Tool.Name, On: OnSensitive, Scope: scope(text)}
+	where := consent.Remembered{Tool: k.Tool.Name, On: OnSensitive, Scope: scope(text)}
 	if k.AllowSensitive {
 		k.answered(OnSensitive, "", ByCall)
 		return nil

@@ -11,7 +11,6 @@ import (
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/defaults"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/sandbox/confine"
@@ -89,7 +88,7 @@ func (w *world) host() *Host {
 			w.t.Fatal(err)
 		}
 	}
-	cfg, err := config.Load(config.Options{Root: w.root, Cwd: w.root, GivenRoot: w.root, Defaults: defaults.Layer, UserGlobal: user, Conversation: talk, Args: w.cfg})
+	cfg, err := config.Load(config.Options{Root: w.root, Cwd: w.root, GivenRoot: w.root, UserGlobal: user, Conversation: talk, Args: w.cfg})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -110,7 +109,7 @@ func (w *world) host() *Host {
 	return &Host{
 		Config: cfg, Workspace: ws, Root: w.root, Conversation: w.talk, Environ: environ, State: dir, TempBase: w.top,
 		Approvals: consent.OpenStore(dir, quiet), Trust: consent.OpenTrust(dir, quiet), Holds: consent.OpenHolds(dir),
-		Session: session, Memory: OpenMemory(dir, w.session), Prompter: w.prompter, Launcher: w.launcher, Warn: quiet,
+		Session: session, Memory: consent.OpenMemory(dir, w.session), Prompter: w.prompter, Launcher: w.launcher, Warn: quiet,
 	}
 }
 

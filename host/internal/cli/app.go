@@ -12,7 +12,6 @@ import (
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/conversation"
-	"github.com/jptools/jptools/host/internal/defaults"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/show"
@@ -180,7 +179,7 @@ func (a *app) leftBy(p *place, err error) error {
 // layers says where the layers of the configuration are read from.
 func (a *app) layers(p *place) config.Options {
 	return config.Options{
-		Root: p.root, Cwd: p.cwd, GivenRoot: p.spelled, Defaults: defaults.Layer,
+		Root: p.root, Cwd: p.cwd, GivenRoot: p.spelled,
 		UserGlobal: config.UserGlobalPath(a.environ), UserWorkspace: p.dir.File(userFile),
 		Conversation: p.talk.File(conversation.File), Environ: a.environ, Args: a.global.Cfg,
 	}

@@ -13,11 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jptools/jptools/host/internal/config"
-	"github.com/jptools/jptools/host/internal/defaults"
 )
 
 func TestArguments(t *testing.T) {
-	cfg, err := config.Load(config.Options{Defaults: defaults.Layer})
+	cfg, err := config.Load(config.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

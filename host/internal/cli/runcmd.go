@@ -147,7 +147,7 @@ func (a *app) host(p *place, cfg *config.Config, l *launch.Launcher) (*call.Host
 	}
 	return &call.Host{
 		Config: cfg, Workspace: p.workspace, Root: p.root, Cwd: p.cwd, Conversation: p.conversation, Environ: a.environ, Beside: beside,
-		TempBase: a.tempBase(), State: p.dir, Approvals: p.approvals(a), Trust: p.trust(a), Holds: consent.OpenHolds(p.dir), Session: session, Memory: call.OpenMemory(p.dir, id),
+		TempBase: a.tempBase(), State: p.dir, Approvals: p.approvals(a), Trust: p.trust(a), Holds: consent.OpenHolds(p.dir), Session: session, Memory: consent.OpenMemory(p.dir, id),
 		Prompter: a.ask(), Launcher: l, Observer: observe.From(a.ctx), Warn: a.out.warn,
 	}, nil
 }

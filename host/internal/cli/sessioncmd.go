@@ -3,7 +3,7 @@ package cli
 import (
 	"fmt"
 
-	"github.com/jptools/jptools/host/internal/call"
+	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
@@ -18,7 +18,7 @@ about places of secrets. Without a session nothing is remembered.`
 }
 
 // memory is what this session remembers.
-func (a *app) memory() (*call.Memory, error) {
+func (a *app) memory() (*consent.Memory, error) {
 	p, err := a.open()
 	if err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func (a *app) memory() (*call.Memory, error) {
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}
-	return call.OpenMemory(p.dir, id), nil
+	return consent.OpenMemory(p.dir, id), nil
 }
 
 // Run implements the command.
@@ -44,7 +44,7 @@ func (c *sessionListCmd) Run(a *app) error {
 	if !m.Remembers() {
 		none = "there is no session, so nothing is remembered\nset JPHOST_SESSION to have one"
 	}
-	return list(a.out, found, none, func(r call.Remembered) {
+	return list(a.out, found, none, func(r consent.Remembered) {
 		what := r.On
 		if r.Question != "" {
 			what += " " + show.Visible(r.Question)

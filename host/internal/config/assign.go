@@ -78,13 +78,13 @@ func (l *loader) arguments() error {
 }
 
 func (l *loader) argument(arg string) error {
-	at := Origin{Layer: LayerArgument, File: "--cfg " + shorten(arg)}
+	origin := Origin{Layer: LayerArgument, File: "--cfg " + shorten(arg)}
 	info := LayerInfo{Layer: LayerArgument, Source: "--cfg " + arg}
 	if !utf8.ValidString(arg) || strings.ContainsRune(arg, 0) {
-		return Errors{{at, "the argument is not valid UTF-8 text", "write it as UTF-8"}}
+		return Errors{{origin, "the argument is not valid UTF-8 text", "write it as UTF-8"}}
 	}
 	if strings.HasPrefix(strings.TrimSpace(arg), "{") {
-		tree, err := parseJSON(arg, at)
+		tree, err := parseJSON(arg, origin)
 		if err != nil {
 			return asErrors(err)
 		}
@@ -95,17 +95,17 @@ func (l *loader) argument(arg string) error {
 	if !strings.Contains(arg, "=") || isPath(arg) {
 		path, err := l.absolute(arg)
 		if err != nil {
-			return Errors{{at, err.Error(), "set HOME, or write the path in full"}}
+			return Errors{{origin, err.Error(), "set HOME, or write the path in full"}}
 		}
 		if _, err := l.FS.Stat(path); err == nil && arg != "" {
 			return l.file(LayerArgument, path, false)
 		}
 		return Errors{{
-			at, "no such file, and not KEY=VALUE either",
+			origin, "no such file, and not KEY=VALUE either",
 			"name an existing file, or write KEY=VALUE, KEY:=JSON or a JSON object",
 		}}
 	}
-	tree, err := l.assignment(arg, at)
+	tree, err := l.assignment(arg, origin)
 	if err != nil {
 		return asErrors(err)
 	}
@@ -156,10 +156,10 @@ func asErrors(err error) error {
 }
 
 // assignment reads KEY=VALUE, KEY:=JSON, KEY+=VALUE or KEY:+=JSON.
-func (l *loader) assignment(arg string, at Origin) (*Value, error) {
+func (l *loader) assignment(arg string, origin Origin) (*Value, error) {
 	parts, rest, err := scanKey(arg)
 	if err != nil || len(parts) == 0 {
-		return nil, &Problem{at, "the key cannot be read", "write KEY=VALUE with a key such as conversation.tools.NAME.run"}
+		return nil, &Problem{origin, "the key cannot be read", "write KEY=VALUE with a key such as conversation.tools.NAME.run"}
 	}
 	var op assignOp
 	rest, op.json = strings.CutPrefix(rest, ":")
@@ -167,25 +167,25 @@ func (l *loader) assignment(arg string, at Origin) (*Value, error) {
 	value, ok := strings.CutPrefix(rest, "=")
 	if !ok {
 		return nil, &Problem{
-			at, "after the key " + headerName(parts) + " there is no =",
+			origin, "after the key " + headerName(parts) + " there is no =",
 			"write KEY=VALUE, KEY:=JSON, KEY+=VALUE or KEY:+=JSON; quote parts of a key that hold other characters than letters, digits, _ and -",
 		}
 	}
-	return assign(parts, op, value, at)
+	return assign(parts, op, value, origin)
 }
 
 // assign makes a tree that sets one key.
-func assign(parts []string, op assignOp, value string, at Origin) (*Value, error) {
-	at.Key = headerName(parts)
-	n, err := nodeAt(parts, at)
+func assign(parts []string, op assignOp, value string, origin Origin) (*Value, error) {
+	origin.Key = headerName(parts)
+	n, err := nodeAt(parts, origin)
 	if err != nil {
 		return nil, err
 	}
 	var v *Value
 	if op.json {
-		v, err = parseJSON(value, at)
+		v, err = parseJSON(value, origin)
 	} else {
-		v, err = fromText(n, value, at)
+		v, err = fromText(n, value, origin)
 	}
 	if err != nil {
 		return nil, err
@@ -195,10 +195,10 @@ func assign(parts []string, op assignOp, value string, at Origin) (*Value, error
 			return nil, err
 		}
 	}
-	root := newTable(Origin{Layer: at.Layer, File: at.File})
+	root := newTable(Origin{Layer: origin.Layer, File: origin.File})
 	t := root
 	for i, part := range parts[:len(parts)-1] {
-		here := at
+		here := origin
 		here.Key = headerName(parts[:i+1])
 		next := newTable(here)
 		t.set(part, next)
@@ -209,7 +209,7 @@ func assign(parts []string, op assignOp, value string, at Origin) (*Value, error
 }
 
 // nodeAt finds the schema of a key. Below a free value everything is free.
-func nodeAt(parts []string, at Origin) (*node, error) {
+func nodeAt(parts []string, origin Origin) (*node, error) {
 	n := schema()
 	for i, part := range parts {
 		t := n.alternative(Table)
@@ -221,49 +221,49 @@ func nodeAt(parts []string, at Origin) (*node, error) {
 		case t != nil && t.kind == nodeTable:
 			f := t.field(part)
 			if f == nil {
-				at.Key = headerName(parts[:i+1])
-				return nil, &Problem{at, "unknown key", unknownKey(part, t.keys())}
+				origin.Key = headerName(parts[:i+1])
+				return nil, &Problem{origin, "unknown key", unknownKey(part, t.keys())}
 			}
 			n = f.node
 		default:
-			at.Key = headerName(parts[:i])
-			return nil, &Problem{at, "is " + n.describe() + " and has no keys", "set it as a whole"}
+			origin.Key = headerName(parts[:i])
+			return nil, &Problem{origin, "is " + n.describe() + " and has no keys", "set it as a whole"}
 		}
 	}
 	return n, nil
 }
 
 // fromText reads the VALUE of KEY=VALUE as what the key takes.
-func fromText(n *node, s string, at Origin) (*Value, error) {
+func fromText(n *node, s string, origin Origin) (*Value, error) {
 	if !utf8.ValidString(s) {
-		return nil, &Problem{at, "the value is not valid UTF-8", "write it as UTF-8"}
+		return nil, &Problem{origin, "the value is not valid UTF-8", "write it as UTF-8"}
 	}
 	if n.takes(Bool) && n.kind != nodeFree && (s == "true" || s == "false") {
-		return &Value{Kind: Bool, Origin: at, flag: s == "true"}, nil
+		return &Value{Kind: Bool, Origin: origin, flag: s == "true"}, nil
 	}
 	if n.takes(Integer) && n.kind != nodeFree {
 		if i, err := strconv.ParseInt(s, 10, 64); err == nil {
-			return &Value{Kind: Integer, Origin: at, integer: i}, nil
+			return &Value{Kind: Integer, Origin: origin, integer: i}, nil
 		}
 		if f, err := strconv.ParseFloat(s, 64); err == nil && n.takes(Float) {
-			return &Value{Kind: Float, Origin: at, float: f}, nil
+			return &Value{Kind: Float, Origin: origin, float: f}, nil
 		}
 	}
-	word := &Value{Kind: String, Origin: at, text: s}
+	word := &Value{Kind: String, Origin: origin, text: s}
 	switch {
 	case n.takes(String) || n.kind == nodeBool || n.kind == nodeInt || n.kind == nodeNumber || n.kind == nodeNever:
 		return word, nil // of the wrong kind perhaps; the check says so
 	case n.kind == nodeRules:
-		item := newTable(at)
+		item := newTable(origin)
 		item.Origin.Key += "[0]"
-		word.Origin.Key = joinKey(item.Origin.Key, n.bare)
-		item.set(n.bare, word)
-		return &Value{Kind: List, Origin: at, items: []*Value{item}}, nil
+		word.Origin.Key = joinKey(item.Origin.Key, n.elem.required())
+		item.set(n.elem.required(), word)
+		return &Value{Kind: List, Origin: origin, items: []*Value{item}}, nil
 	case (n.kind == nodeList || n.kind == nodeAdded) && n.elem.takes(String):
 		word.Origin.Key += "[0]"
-		return &Value{Kind: List, Origin: at, items: []*Value{word}}, nil
+		return &Value{Kind: List, Origin: origin, items: []*Value{word}}, nil
 	}
-	return nil, &Problem{at, "must be " + n.describe() + ", not text", "write " + at.Key + ":=JSON"}
+	return nil, &Problem{origin, "must be " + n.describe() + ", not text", "write " + origin.Key + ":=JSON"}
 }
 
 // addTo makes v join what is there. Rules and tables do so anyway.

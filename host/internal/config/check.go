@@ -8,7 +8,8 @@ import (
 	"github.com/jptools/jptools/jptool/nearest"
 )
 
-// checker holds one layer to the schema and brings it into the form that merging knows.
+// checker checks one layer against the schema, and rewrites short and annotated forms into
+// the one form that merging knows.
 type checker struct{ problems }
 
 // checkLayer reports everything in a layer's tree that the schema refuses, in the order
@@ -48,7 +49,7 @@ func (c *checker) value(n *node, v *Value) {
 		c.mapOf(alt, v)
 	case nodeRules:
 		if v.Kind == Table {
-			c.annotatedList(alt, v)
+			c.annotated(alt, v)
 		} else {
 			c.items(alt, v)
 		}
@@ -148,7 +149,7 @@ func (c *checker) table(n *node, v *Value) {
 				help += "?"
 			}
 			c.add(child.Origin, "unknown key", help)
-		case f.own && v.Origin.Layer.Repository():
+		case f.repo == Never && v.Origin.Layer.Repository():
 			c.add(child.Origin, "may not come from a repository",
 				"move it to your own configuration: the user's file or the one for this workspace")
 		default:
@@ -164,10 +165,9 @@ func (c *checker) table(n *node, v *Value) {
 
 func (c *checker) mapOf(n *node, v *Value) {
 	if n.annotated && isAnnotatedMap(v) {
-		c.annotatedMap(n, v)
+		c.annotated(n, v)
 		return
 	}
-	tools := n.elem.field("source") != nil
 	for _, k := range v.keys {
 		child := v.fields[k]
 		if n.keyCheck != nil {
@@ -176,8 +176,8 @@ func (c *checker) mapOf(n *node, v *Value) {
 				continue
 			}
 		}
-		if tools && k == defaultsName && child.Kind == Table {
-			c.value(defaultsNode(n.elem), child)
+		if n.shared != nil && k == defaultsName && child.Kind == Table {
+			c.value(n.shared, child)
 			continue
 		}
 		c.value(n.elem, child)
@@ -216,52 +216,33 @@ func (c *checker) free(v *Value) {
 	}
 }
 
-var vecStrategies = []string{"append", "prepend", "replace"}
+var (
+	vecStrategies = []string{"append", "prepend", "replace"}
+	mapStrategies = []string{"deep_merge", "merge", "keep", "replace"}
+)
 
-// annotation is the schema of {value, strategy, dedup, discard_when_merged}.
+// annotation is the schema of the annotated form of a list of rules or of a map.
 func annotation(n *node) *node {
-	return table(
-		field{key: "value", node: &node{kind: nodeList, elem: n.elem}, required: true, doc: "The items."},
-		field{key: "strategy", node: enum(vecStrategies...), def: "`append`", doc: "How they join those of lower layers."},
-		field{key: "dedup", node: union(boolean(), enum("inherit")), def: "`inherit`", doc: "Keep only the last of equal items."},
-		field{key: "discard_when_merged", node: boolean(), def: "`false`", doc: "Drop these items when a higher layer sets the list."},
-	)
+	discard := field{
+		key: "discard_when_merged", node: &node{kind: nodeBool},
+		doc: "Drop these items when a higher layer sets the list.",
+	}
+	if n.kind == nodeMap {
+		plain := *n
+		plain.annotated = false
+		return &node{kind: nodeTable, fields: []field{
+			{key: "value", node: &plain, required: true},
+			{key: "strategy", node: enum(mapStrategies...), required: true},
+			discard,
+		}}
+	}
+	return &node{kind: nodeTable, fields: []field{
+		{key: "value", node: &node{kind: nodeList, elem: n.elem}, required: true, doc: "The items."},
+		{key: "strategy", node: enum(vecStrategies...), doc: "How they join those of lower layers."},
+		{key: "dedup", node: union(&node{kind: nodeBool}, enum("inherit")), doc: "Keep only the last of equal items."},
+		discard,
+	}}
 }
-
-// annotatedList turns the annotated form into a list that knows how it merges.
-func (c *checker) annotatedList(n *node, v *Value) {
-	for _, f := range n.elem.fields {
-		if v.fields[f.key] != nil {
-			c.add(v.Origin, "is one table, not a list", "write [["+v.Origin.Key+"]] for a rule")
-			return
-		}
-	}
-	before := c.count
-	c.table(annotation(n), v)
-	for _, k := range v.keys {
-		if v.fields[k].Kind == Null {
-			c.add(v.fields[k].Origin, "must not be null", "leave it out")
-		}
-	}
-	if c.count > before {
-		return
-	}
-	how := &howto{strategy: "append", discard: v.Get("discard_when_merged").boolean(false)}
-	if s := v.Get("strategy"); s != nil {
-		how.strategy = s.text
-	}
-	how.dedup = v.Get("dedup").optionalBool()
-	for _, k := range []string{"strategy", "dedup", "discard_when_merged"} {
-		if note := v.Get(k); note != nil {
-			how.notes = append(how.notes, note)
-		}
-	}
-	items, at := v.fields["value"].items, v.Origin
-	*v = Value{Kind: List, Origin: at, items: items, how: how}
-	v.rebase(at.Key)
-}
-
-var mapStrategies = []string{"deep_merge", "merge", "keep", "replace"}
 
 // isAnnotatedMap tells {value = {…}, strategy = "…"} from a map that has such keys.
 func isAnnotatedMap(v *Value) bool {
@@ -269,28 +250,35 @@ func isAnnotatedMap(v *Value) bool {
 	return s != nil && s.Kind == String && v.fields["value"] != nil
 }
 
-func (c *checker) annotatedMap(n *node, v *Value) {
-	plain := *n
-	plain.annotated = false
+// annotated turns the annotated form into a list or map that knows how it merges.
+func (c *checker) annotated(n *node, v *Value) {
+	if n.kind == nodeRules && slices.ContainsFunc(n.elem.fields, func(f field) bool { return v.fields[f.key] != nil }) {
+		c.add(v.Origin, "is one table, not a list", "write [["+v.Origin.Key+"]] for a rule")
+		return
+	}
 	before := c.count
-	c.table(table(
-		field{key: "value", node: &plain, required: true},
-		field{key: "strategy", node: enum(mapStrategies...), required: true},
-		field{key: "discard_when_merged", node: boolean()},
-	), v)
+	c.table(annotation(n), v)
+	how := &howto{
+		strategy: "append", dedup: v.Get("dedup").optionalBool(),
+		discard: v.Get("discard_when_merged").boolean(false),
+	}
+	for _, k := range v.keys {
+		note := v.fields[k]
+		if note.Kind == Null {
+			c.add(note.Origin, "must not be null", "leave it out")
+		}
+		if k != "value" {
+			how.notes = append(how.notes, note)
+		}
+	}
 	if c.count > before {
 		return
 	}
-	how := &howto{strategy: v.fields["strategy"].text, discard: v.Get("discard_when_merged").boolean(false)}
-	how.notes = append(how.notes, v.fields["strategy"])
-	if d := v.Get("discard_when_merged"); d != nil {
-		how.notes = append(how.notes, d)
+	if s := v.Get("strategy"); s != nil {
+		how.strategy = s.text
 	}
-	inner, at := v.fields["value"], v.Origin
-	*v = *newTable(at)
-	v.how = how
-	if inner.Kind == Table {
-		v.keys, v.fields = inner.keys, inner.fields
-	}
-	v.rebase(at.Key)
+	origin := v.Origin
+	*v = *v.fields["value"]
+	v.Origin, v.how = origin, how
+	v.rebase(origin.Key)
 }

@@ -13,8 +13,32 @@ import (
 	"github.com/jptools/jptools/jptool/nearest"
 )
 
-// The checks of single values. Each returns what is wrong and what to write instead, or
+// checkFunc checks a single value. It returns what is wrong and what to write instead, or
 // two empty strings.
+type checkFunc func(v *Value) (message, help string)
+
+// checkOf is the check that a tag names, nil for none.
+func checkOf(name string) checkFunc {
+	switch name {
+	case "":
+		return nil
+	case "program":
+		return notEmpty("program")
+	case "pattern":
+		return checkSensitivePath
+	case "port":
+		return checkPort
+	case "processes":
+		return positive("processes")
+	case "enum":
+		return checkEnum
+	case "options":
+		return checkOptions
+	case "sandbox_path":
+		return checkSandboxPath
+	}
+	panic("config: no check is called " + name)
+}
 
 func checkToolName(name string) (string, string) {
 	if name == defaultsName || isBareKey(name) && len(name) <= 64 {
@@ -64,7 +88,7 @@ func checkCommandLine(v *Value) (string, string) {
 	return "", ""
 }
 
-func notEmpty(what string) func(*Value) (string, string) {
+func notEmpty(what string) checkFunc {
 	return func(v *Value) (string, string) {
 		if v.text == "" {
 			return "is empty", "write the " + what + ", or leave the key out"
@@ -80,7 +104,7 @@ func checkSensitivePath(v *Value) (string, string) {
 	return notEmpty("path")(v)
 }
 
-func positive(what string) func(*Value) (string, string) {
+func positive(what string) checkFunc {
 	return func(v *Value) (string, string) {
 		if v.integer <= 0 {
 			return fmt.Sprintf("must be positive, not %d", v.integer), "write the number of " + what + ", or leave the key out"
@@ -88,8 +112,6 @@ func positive(what string) func(*Value) (string, string) {
 		return "", ""
 	}
 }
-
-func intNode(what string) *node { return &node{kind: nodeInt, check: positive(what)} }
 
 func checkPort(v *Value) (string, string) {
 	if v.integer < 1 || v.integer > 65535 {
@@ -119,13 +141,11 @@ func checkDuration(v *Value) (string, string) {
 	return "", ""
 }
 
-func sizeNode() *node {
-	return &node{kind: nodeString, check: func(v *Value) (string, string) {
-		if _, ok := ParseSize(v.text); !ok {
-			return show(v.text) + " is not a size", `write bytes as a number, or a size such as "64KiB", "10MiB" or "1GiB"`
-		}
-		return "", ""
-	}}
+func checkSize(v *Value) (string, string) {
+	if _, ok := ParseSize(v.text); !ok {
+		return show(v.text) + " is not a size", `write bytes as a number, or a size such as "64KiB", "10MiB" or "1GiB"`
+	}
+	return "", ""
 }
 
 // ParseSize reads a positive number of bytes with a binary unit: `64KiB`.

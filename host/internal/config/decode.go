@@ -1,11 +1,101 @@
 package config
 
 import (
+	"reflect"
 	"slices"
-	"time"
-
-	"github.com/jptools/jptools/jptool"
 )
+
+// fill sets the fields of a struct of keys.go from a table that the schema accepted, nil for
+// one that nobody wrote. A field of type Origin gets the place of the table, and HasX, where
+// there is one, whether the key of X was written.
+func fill(dst reflect.Value, v *Value) {
+	table := tables()[dst.Type()]
+	for sf, f := range dst.Fields() {
+		if !sf.IsExported() {
+			continue
+		}
+		if keys := ruleKeys[sf.Type]; keys != nil {
+			rule := reflect.New(keys).Elem()
+			fill(rule, v)
+			f.Set(rule.Convert(sf.Type))
+			continue
+		}
+		if o, ok := reflect.TypeAssert[*Origin](f.Addr()); ok && v != nil {
+			*o = v.Origin
+		}
+		key := sf.Tag.Get("toml")
+		if key == "" {
+			continue
+		}
+		child := v.Get(key)
+		if has := dst.FieldByName("Has" + sf.Name); has.IsValid() {
+			has.SetBool(child != nil)
+		}
+		if child == nil {
+			child = table.field(key).initial
+		}
+		decodeField(f, sf.Tag.Get("as"), child)
+	}
+}
+
+// decodeField sets a field from the value of its key, nil for one that is absent.
+func decodeField(dst reflect.Value, as string, v *Value) {
+	switch {
+	case v == nil && dst.Kind() == reflect.Struct:
+		fill(dst, nil)
+		return
+	case v == nil:
+		return
+	}
+	if f := formOf(as); f.decode != nil {
+		dst.Set(reflect.ValueOf(f.decode(v)))
+		return
+	}
+	switch dst.Kind() {
+	case reflect.Pointer:
+		dst.Set(reflect.New(dst.Type().Elem()))
+		decodeField(dst.Elem(), "", v)
+	case reflect.String:
+		dst.SetString(v.text)
+	case reflect.Bool:
+		dst.SetBool(v.flag)
+	case reflect.Int64:
+		dst.SetInt(v.integer)
+	case reflect.Uint16:
+		dst.SetUint(uint64(v.integer))
+	case reflect.Interface:
+		if x := v.Any(); x != nil {
+			dst.Set(reflect.ValueOf(x))
+		}
+	case reflect.Struct:
+		fill(dst, v)
+	case reflect.Map:
+		dst.Set(reflect.MakeMap(dst.Type()))
+		for _, k := range v.keys {
+			elem := reflect.New(dst.Type().Elem()).Elem()
+			decodeField(elem, "", v.fields[k])
+			dst.SetMapIndex(reflect.ValueOf(k), elem)
+		}
+	case reflect.Slice:
+		decodeSlice(dst, v)
+	}
+}
+
+// decodeSlice takes the items of a list, or the tables of a map in the order written; those
+// get their names.
+func decodeSlice(dst reflect.Value, v *Value) {
+	items := v.items
+	for _, k := range v.keys {
+		items = append(items, v.fields[k])
+	}
+	dst.Set(reflect.MakeSlice(dst.Type(), len(items), len(items)))
+	for i, item := range items {
+		decodeField(dst.Index(i), "", item)
+		if v.Kind == Table {
+			dst.Index(i).Elem().FieldByName("Name").SetString(v.keys[i])
+		}
+	}
+}
 
 // decoder turns the merged tree, whose layers the schema accepted, into typed values and
 // collects what only the whole can show to be wrong.
@@ -26,212 +116,62 @@ func (c *Config) decode(o Options) error {
 	for _, name := range d.names {
 		c.tools = append(c.tools, d.tool(name, tools.fields[name]))
 	}
-	c.sandbox = decodeSandbox(c.merged.Get("sandbox"))
+	fill(reflect.ValueOf(&c.sandbox).Elem(), c.merged.Get("sandbox"))
 	return d.err()
 }
 
-// either is a key of the tool, or else of the defaults.
-func (d *decoder) either(v *Value, keys ...string) *Value {
-	if f := v.At(keys...); f != nil {
-		return f
-	}
-	return d.defaults.At(keys...)
-}
-
-func (d *decoder) word(v *Value, def string, keys ...string) string {
-	if f := d.either(v, keys...); f != nil {
-		return f.text
-	}
-	return def
-}
-
 func (d *decoder) tool(name string, v *Value) *Tool {
-	t := &Tool{
-		Name: name, tree: v, defaults: d.defaults,
-		Enable:               Enable{On: d.word(v, "on", "enable", "state") == "on", AllowToggle: d.word(v, "any", "enable", "allow_toggle")},
-		Command:              decodeCommand(v.Get("command")),
-		Summary:              v.Get("summary").str(),
-		Description:          v.Get("description").str(),
-		Examples:             v.Get("examples").str(),
-		Parameters:           d.parameters(v.Get("parameters")),
-		Run:                  d.word(v, "ask", "run"),
-		Result:               d.word(v, "unattended", "result"),
-		CancellationResponse: d.word(v, "", "cancellation_response"),
-		Style:                decodeStyle(d.either(v, "style")),
-		Questions:            map[string]Question{},
-		Options:              map[string]any{},
-		SensitivePaths:       append(d.defaults.At("access", "sensitive_paths").strings(), v.At("access", "sensitive_paths").strings()...),
-		Limits:               d.limits(v),
-	}
-	format := "ask"
-	if t.Run == "unattended" {
-		format = "unattended"
-	}
-	t.Format = d.word(v, format, "format")
-	if q := v.Get("questions"); q != nil {
-		for id, f := range q.fields {
-			t.Questions[id] = decodeQuestion(f)
+	t := &Tool{Questions: map[string]Question{}, Options: map[string]any{}}
+	all := d.withDefaults(v)
+	fill(reflect.ValueOf(t).Elem(), all)
+	t.Name, t.tree, t.defaults = name, v, d.defaults
+	if t.Format == "" {
+		t.Format = "ask"
+		if t.Run == "unattended" {
+			t.Format = "unattended"
 		}
 	}
-	if o := v.Get("options"); o != nil {
-		t.Options = o.Any().(map[string]any)
-	}
-	if n := v.At("needs", "fs"); n != nil {
-		var caps jptool.Caps
-		for _, word := range n.strings() {
-			one, _ := jptool.ParseCapability(word)
-			caps |= one
+	t.SensitivePaths = append(d.defaults.At("access", "sensitive_paths").strings(), v.At("access", "sensitive_paths").strings()...)
+	t.Style.complete(all.Get("style"))
+	for id, q := range t.Questions {
+		if target := v.At("questions", id, "target"); target != nil && target.Kind == Table {
+			q.Assistant = target.Any().(map[string]any)
+			t.Questions[id] = q
 		}
-		t.Needs = &caps
 	}
-	t.Access = d.access(v.Get("access"))
 	d.judge(t)
 	return t
 }
 
-func decodeCommand(v *Value) *Command {
-	if v == nil {
-		return nil
+// withDefaults fills up the table of a tool from '*', key by key; but its style replaces that
+// of '*', and only its own access is one.
+func (d *decoder) withDefaults(v *Value) *Value {
+	if d.defaults == nil {
+		return v
 	}
-	if v.Kind == String {
-		words, err := splitWords(v.text)
-		if err != nil || len(words) == 0 {
-			return nil // cannot be: the layer's check refused it
+	tool := schema().field("conversation").node.field("tools").node.elem
+	all := newTable(v.Origin)
+	for _, k := range v.keys {
+		all.set(k, v.fields[k])
+	}
+	for _, k := range d.defaults.keys {
+		if k == "access" || k == "style" && v.Get(k) != nil {
+			continue
 		}
-		return &Command{Program: words[0], Args: words[1:], Origin: v.Origin}
+		all.set(k, merge(tool.field(k).node, d.defaults.fields[k], v.fields[k]))
 	}
-	return &Command{Program: v.Get("program").str(), Args: v.Get("args").strings(), Shell: v.Get("shell").boolean(false), Origin: v.Origin}
+	return all
 }
 
-// decodeStyle fills in the built-in style; the tables of two tools never mix.
-func decodeStyle(v *Value) Style {
-	s := Style{InlineResults: 10, ResultsFileLink: "full", Parameters: "json"}
-	lines := func(f *Value, def int) int {
-		switch {
-		case f == nil:
-			return def
-		case f.Kind == Integer:
-			return int(min(f.integer, 1<<30))
-		case f.text == "full":
-			return Full
-		}
-		return 0
+// complete fills in what depends on other keys of the style.
+func (s *Style) complete(v *Value) {
+	if v.At("error", "inline_results") == nil {
+		s.Error.InlineResults = s.InlineResults
 	}
-	link := func(f *Value, def string) string {
-		if f == nil {
-			return def
-		}
-		return f.text
+	if s.Error.ResultsFileLink == "" {
+		s.Error.ResultsFileLink = s.ResultsFileLink
 	}
-	s.Hidden = v.Get("hidden").boolean(false)
-	s.InlineResults = lines(v.Get("inline_results"), s.InlineResults)
-	s.ResultsFileLink = link(v.Get("results_file_link"), s.ResultsFileLink)
-	s.ErrorInlineResults = lines(v.At("error", "inline_results"), s.InlineResults)
-	s.ErrorResultsFileLink = link(v.At("error", "results_file_link"), s.ResultsFileLink)
-	if p := v.Get("parameters"); p != nil {
-		s.Parameters = p.text
-		if p.Kind == Table || !slices.Contains([]string{"json", "function_call", "off"}, p.text) {
-			s.Parameters, s.ParametersCommand = "", decodeCommand(p)
-		}
+	if s.Parameters == "" {
+		s.ParametersCommand = decodeCommand(v.Get("parameters"))
 	}
-	return s
-}
-
-func decodeQuestion(v *Value) Question {
-	q := Question{Target: "user", Origin: v.Origin}
-	if t := v.Get("target"); t != nil && t.Kind == Table {
-		q.Target = "assistant"
-		q.Assistant = t.Any().(map[string]any)
-	} else if t != nil {
-		q.Target = t.text
-	}
-	if a := v.Get("answer"); a != nil {
-		q.Answer, q.HasAnswer = a.Any(), true
-	}
-	return q
-}
-
-func (d *decoder) limits(v *Value) Limits {
-	get := func(key string) *Value { return d.either(v, "limits", key) }
-	size := func(key string) int64 {
-		f := get(key)
-		if f == nil {
-			return 0
-		}
-		if f.Kind == Integer {
-			return f.integer
-		}
-		n, _ := ParseSize(f.text)
-		return n
-	}
-	span := func(key string) time.Duration {
-		f := get(key)
-		if f == nil {
-			return 0
-		}
-		if f.Kind == String {
-			t, _ := time.ParseDuration(f.text)
-			return t
-		}
-		// Rounded up, because 0 means that there is no limit.
-		return max(1, time.Duration(f.number()*float64(time.Second)))
-	}
-	l := Limits{
-		Time: span("time"), CPU: span("cpu_seconds"),
-		Output: size("output"), Memory: size("memory"), FileSize: size("file_size"),
-	}
-	if p := get("processes"); p != nil {
-		l.Processes = p.integer
-	}
-	return l
-}
-
-func (d *decoder) parameters(v *Value) []*Parameter {
-	if v == nil {
-		return nil
-	}
-	var list []*Parameter
-	for _, name := range v.keys {
-		list = append(list, d.parameter(name, v.fields[name]))
-	}
-	return list
-}
-
-func (d *decoder) parameter(name string, v *Value) *Parameter {
-	p := &Parameter{
-		Name: name, Origin: v.Origin,
-		Types:    v.Get("type").strings(),
-		Required: v.Get("required").boolean(false),
-		Summary:  v.Get("summary").str(), Description: v.Get("description").str(), Examples: v.Get("examples").str(),
-		Properties: d.parameters(v.Get("properties")),
-	}
-	if def := v.Get("default"); def != nil {
-		p.Default, p.HasDefault = def.Any(), true
-	}
-	if e := v.Get("enum"); e != nil {
-		p.Enum = e.Any().([]any)
-	}
-	if i := v.Get("items"); i != nil {
-		p.Items = d.parameter("", i)
-	}
-	d.judgeParameter(p, v)
-	return p
-}
-
-func decodeSandbox(v *Value) Sandbox {
-	s := Sandbox{Mode: "auto", Tier: "auto"}
-	if m := v.Get("mode"); m != nil {
-		s.Mode = m.text
-	}
-	if t := v.Get("tier"); t != nil {
-		s.Tier = t.text
-	}
-	if paths := v.Get("paths"); paths != nil {
-		for _, p := range paths.items {
-			s.Paths = append(s.Paths, SandboxPath{
-				Path: p.Get("path").str(), Read: p.Get("read").given(), Write: p.Get("write").given(), Execute: p.Get("execute").given(), Origin: p.Origin,
-			})
-		}
-	}
-	return s
 }

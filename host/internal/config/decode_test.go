@@ -92,7 +92,7 @@ tier = "landlock"
 	if diff := cmp.Diff([]string{"--a", "b c", "{{ tool }}"}, x.Command.Args); diff != "" || x.Command.Program != "x" {
 		t.Error(x.Command.Program, diff)
 	}
-	if s := x.Style; s.InlineResults != Full || s.ErrorInlineResults != 0 || s.ErrorResultsFileLink != "osc8" || s.ParametersCommand.Args[0] != "-c" || s.Parameters != "" {
+	if s := x.Style; s.InlineResults != Full || s.Error.InlineResults != 0 || s.Error.ResultsFileLink != "osc8" || s.ParametersCommand.Args[0] != "-c" || s.Parameters != "" {
 		t.Errorf("%+v", s)
 	}
 	if l := x.Limits; l.Time.Milliseconds() != 500 || l.CPU.Seconds() != 2 || l.Memory != 64<<20 || l.FileSize != 10 || l.Processes != 4 || l.Output != 0 {

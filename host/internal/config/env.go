@@ -37,19 +37,19 @@ func (l *loader) environment() error {
 	setBy := map[string]string{}
 	for _, kv := range slices.Compact(vars) {
 		name, value, _ := strings.Cut(kv, "=")
-		at := Origin{Layer: LayerEnv, File: name}
-		parts, err := envKey(strings.TrimPrefix(name, envPrefix), known, at)
+		origin := Origin{Layer: LayerEnv, File: name}
+		parts, err := envKey(strings.TrimPrefix(name, envPrefix), known, origin)
 		if err != nil {
 			return asErrors(err)
 		}
 		key := headerName(parts)
 		if other := setBy[key]; other != "" {
-			at.Key = key
-			return Errors{{at, "is set by " + other + " too", "unset one of them"}}
+			origin.Key = key
+			return Errors{{origin, "is set by " + other + " too", "unset one of them"}}
 		}
 		setBy[key] = name
 		op, value := envValue(value)
-		tree, err := assign(parts, op, value, at)
+		tree, err := assign(parts, op, value, origin)
 		if err != nil {
 			return asErrors(err)
 		}
@@ -77,137 +77,134 @@ func envValue(s string) (assignOp, string) {
 	return op, s
 }
 
+// maxEnvWords bounds how many ways there are to read a name.
+const maxEnvWords = 24
+
 // envKey finds the key that a variable's name stands for. With `__` in it, that separates
 // the parts. Otherwise each `_` may separate or belong to a name, and the one reading
 // that fits the schema and the names that lower layers use is taken; two are an error.
-func envKey(name string, known *Value, at Origin) ([]string, error) {
-	r := envReader{}
+func envKey(name string, known *Value, origin Origin) ([]string, error) {
+	r := envReader{separator: "_"}
 	if strings.Contains(name, "__") {
-		r.exact = true
-		r.words = strings.Split(name, "__")
-	} else {
-		r.words = strings.Split(name, "_")
+		r.separator = "__"
 	}
-	if len(r.words) > maxEnvWords {
-		return nil, &Problem{at, "the name has too many parts", "set such a key with --cfg, or in a file"}
+	words := strings.Split(name, r.separator)
+	if len(words) > maxEnvWords {
+		return nil, &Problem{origin, "the name has too many parts", "set such a key with --cfg, or in a file"}
 	}
-	if slices.Contains(r.words, "") {
-		return nil, &Problem{at, "the name has an empty part", "write " + envPrefix + "PART__PART"}
+	if slices.Contains(words, "") {
+		return nil, &Problem{origin, "the name has an empty part", "write " + envPrefix + "PART__PART"}
 	}
-	r.read(schema(), known, 0, nil)
+	r.read(schema(), known, name, nil)
 	if len(r.found) == 0 {
-		// Ids and options that nobody has set yet; tools must be known, because a name
-		// that is split wrongly would make a new one.
 		r.fresh = true
-		r.read(schema(), known, 0, nil)
+		r.read(schema(), known, name, nil)
 	}
 	switch len(r.found) {
 	case 1:
 		return r.found[0], nil
 	case 0:
 		help := "write parts in full and separate them by two underscores, such as " + envPrefix + "CONVERSATION__TOOLS__NAME__RUN"
-		if r.exact {
-			help = unknownKey(strings.ToLower(r.words[min(r.depth, len(r.words)-1)]), r.expected)
+		if r.exact() {
+			help = unknownKey(strings.ToLower(words[min(r.depth, len(words)-1)]), r.expected)
 		}
-		return nil, &Problem{at, "the name fits no key", help}
+		return nil, &Problem{origin, "the name fits no key", help}
 	}
 	keys := make([]string, len(r.found))
 	for i, parts := range r.found {
 		keys[i] = headerName(parts)
 	}
-	return nil, &Problem{at, "the name fits several keys: " + strings.Join(keys, ", "), "separate the parts by two underscores"}
+	return nil, &Problem{
+		origin, "the name fits several keys: " + strings.Join(keys, ", "),
+		"separate the parts by two underscores",
+	}
 }
 
+// envReader collects the keys that a name can stand for.
 type envReader struct {
-	words []string
-	exact bool // each word is a part
-	fresh bool // names that nobody has used yet are taken
+	separator string
+	// fresh accepts ids and options that nobody has set yet.
+	fresh bool
 	found [][]string
-	// depth is how far a reading came, expected what could have followed.
+	// depth is the number of parts of the longest beginning that fits, expected what could
+	// follow it.
 	depth    int
 	expected []string
 }
 
-// maxEnvWords bounds how many ways there are to read a name.
-const maxEnvWords = 24
+// exact reports whether separators are unambiguous.
+func (r *envReader) exact() bool { return r.separator == "__" }
 
-// read tries every way to go on from word i at node n.
-func (r *envReader) read(n *node, known *Value, i int, key []string) {
-	if len(r.found) > 3 { // ambiguous enough for a message
-		return
-	}
-	if i == len(r.words) {
-		if i > 0 && !slices.ContainsFunc(r.found, func(k []string) bool { return slices.Equal(k, key) }) {
+// read tries every way to read the rest of a name from node n on; key is what was read before.
+func (r *envReader) read(n *node, known *Value, rest string, key []string) {
+	if rest == "" {
+		if !slices.ContainsFunc(r.found, func(k []string) bool { return slices.Equal(k, key) }) {
 			r.found = append(r.found, slices.Clone(key))
 		}
 		return
 	}
 	t := n.alternative(Table)
-	if t == nil {
+	if t == nil || len(r.found) > 3 { // that many are enough for a message
 		return
 	}
-	switch t.kind {
-	case nodeTable:
-		if i >= r.depth {
-			r.depth, r.expected = i, t.keys()
+	if t.kind == nodeTable {
+		if len(key) >= r.depth {
+			r.depth, r.expected = len(key), t.keys()
 		}
 		for _, f := range t.fields {
-			if j := r.match(f.key, i); j > 0 {
-				r.read(f.node, known.Get(f.key), j, append(key, f.key))
+			if after, ok := r.cut(rest, f.key); ok {
+				r.read(f.node, known.Get(f.key), after, append(key, f.key))
 			}
 		}
-	case nodeMap, nodeFree:
-		elem := t
-		if t.kind == nodeMap {
-			elem = t.elem
+		return
+	}
+	elem := t
+	if t.kind == nodeMap {
+		elem = t.elem
+	}
+	fits := false
+	for _, k := range known.Keys() {
+		child := known.Get(k)
+		if after, ok := r.cut(rest, k); ok && (after == "" || child.Kind == Table) {
+			fits = true
+			r.read(elem, child, after, append(key, k))
 		}
-		r.names(elem, t.kind == nodeMap && t.keyCheck != nil, known, i, key)
+	}
+	// A tool must be known if separators are ambiguous: a name that is split in the wrong
+	// place would make a new one.
+	if tools := t.keyCheck != nil; !fits && r.fresh && (r.exact() || !tools) {
+		r.newName(elem, rest, key)
 	}
 }
 
-// names goes on at a map, whose keys are those in use or, in the second round, new ones.
-func (r *envReader) names(elem *node, tools bool, known *Value, i int, key []string) {
-	hit := false
-	if known != nil && known.Kind == Table {
-		for _, k := range known.keys {
-			j := r.match(k, i)
-			if j > 0 && (j == len(r.words) || known.fields[k].Kind == Table) {
-				hit = true
-				r.read(elem, known.fields[k], j, append(key, k))
-			}
-		}
-	}
-	if hit || r.exact && !r.fresh || !r.exact && (!r.fresh || tools) {
-		return
-	}
-	last := len(r.words)
-	if r.exact {
-		last = i + 1
-	}
-	for j := last; j > i; j-- {
+// newName reads a name that no layer uses from the rest: up to the next separator if that is
+// unambiguous, else up to any.
+func (r *envReader) newName(elem *node, rest string, key []string) {
+	for end := len(rest); end > 0; end = strings.LastIndex(rest[:end], r.separator) {
+		name, after := rest[:end], strings.TrimPrefix(rest[end:], r.separator)
 		switch {
-		case r.exact:
-		case elem.kind == nodeFree && j < last:
-			return // one new key takes all words
-		case elem.kind == nodeTable && j == len(r.words):
-			continue // a new id alone sets nothing
+		case r.exact() && strings.Contains(name, r.separator):
+			continue
+		case !r.exact() && elem.kind == nodeFree && after != "":
+			return // an option takes the whole rest
+		case !r.exact() && elem.kind == nodeTable && after == "":
+			continue // an id alone sets nothing
 		}
-		name := strings.Join(r.words[i:j], "_")
 		if strings.ToUpper(name) == name {
 			name = strings.ToLower(name)
 		}
-		r.read(elem, nil, j, append(key, name))
+		r.read(elem, nil, after, append(key, name))
 	}
 }
 
-// match returns the index after the words that spell name, or 0.
-func (r *envReader) match(name string, i int) int {
-	n := 1
-	if !r.exact {
-		n = strings.Count(name, "_") + 1
+// cut takes a name and the separator after it off the rest.
+func (r *envReader) cut(rest, name string) (after string, ok bool) {
+	if len(rest) < len(name) || !strings.EqualFold(rest[:len(name)], name) {
+		return "", false
 	}
-	if i+n > len(r.words) || !strings.EqualFold(strings.Join(r.words[i:i+n], "_"), name) {
-		return 0
+	after = rest[len(name):]
+	if after == "" {
+		return "", true
 	}
-	return i + n
+	return strings.CutPrefix(after, r.separator)
 }

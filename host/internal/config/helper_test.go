@@ -1,11 +1,12 @@
 package config
 
 import (
+	"io/fs"
 	"strings"
 	"testing"
+	"testing/fstest"
 
-	"github.com/jptools/jptools/host/internal/disk"
-	"github.com/jptools/jptools/host/internal/disk/disktest"
+	"github.com/spf13/afero"
 )
 
 // base is a built-in layer with tools of every source.
@@ -40,25 +41,27 @@ const (
 // files are the contents of a file system, by path.
 type files map[string]string
 
-func (f files) fs(t testing.TB) disk.FS {
+func (f files) fs(t testing.TB) FS {
 	t.Helper()
-	return disktest.Memory(t, f)
+	m := afero.NewMemMapFs().(*afero.MemMapFs)
+	for name, content := range f {
+		if err := afero.WriteFile(m, name, []byte(content), 0o644); err != nil { // makes directories
+			t.Fatal(err)
+		}
+	}
+	return m
 }
 
 func options(t testing.TB, f files) Options {
 	return Options{
-		FS: f.fs(t), Root: "/ws", Cwd: "/ws", Defaults: frozen(t, base),
+		FS: f.fs(t), Root: "/ws", Cwd: "/ws", BuiltIn: builtInLayer(base),
 		UserGlobal: userFile, UserWorkspace: dataFile, Conversation: talkFile,
 	}
 }
 
-func frozen(t testing.TB, toml string) Frozen {
-	t.Helper()
-	f, err := Freeze([]byte(toml))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+// builtInLayer holds one file.
+func builtInLayer(toml string) fs.FS {
+	return fstest.MapFS{"builtin/base.toml": &fstest.MapFile{Data: []byte(toml)}}
 }
 
 func load(t testing.TB, f files, change ...func(*Options)) *Config {

@@ -10,21 +10,22 @@ import (
 	"unicode/utf8"
 )
 
-// parseJSON reads the JSON of an argument or variable; at is where every node of it
-// stands. Duplicate keys and trailing text are errors: a reader must not choose.
-func parseJSON(text string, at Origin) (*Value, error) {
+// parseJSON reads the JSON of an argument or variable. All its nodes get the same origin, but
+// for their keys. Duplicate keys and trailing text are errors, because readers differ in which
+// of them counts.
+func parseJSON(text string, origin Origin) (*Value, error) {
 	fail := func(err error) error {
 		if errors.Is(err, io.EOF) {
 			err = errors.New("it ends too early")
 		}
-		return &Problem{at, "not valid JSON: " + printable(err.Error()), "mind that the shell takes quotes away: put the whole argument into single quotes"}
+		return &Problem{origin, "not valid JSON: " + printable(err.Error()), "mind that the shell takes quotes away: put the whole argument into single quotes"}
 	}
 	if !utf8.ValidString(text) {
 		return nil, fail(errors.New("it is not valid UTF-8"))
 	}
 	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
 	dec.UseNumber()
-	v, err := jsonValue(dec, at, 0)
+	v, err := jsonValue(dec, origin, 0)
 	if err != nil {
 		return nil, fail(err)
 	}
@@ -34,7 +35,7 @@ func parseJSON(text string, at Origin) (*Value, error) {
 	return v, nil
 }
 
-func jsonValue(dec *json.Decoder, at Origin, depth int) (*Value, error) {
+func jsonValue(dec *json.Decoder, origin Origin, depth int) (*Value, error) {
 	tok, err := dec.Token()
 	if err != nil {
 		return nil, err
@@ -45,23 +46,23 @@ func jsonValue(dec *json.Decoder, at Origin, depth int) (*Value, error) {
 	switch tok := tok.(type) {
 	case json.Delim:
 		if tok == '[' {
-			return jsonList(dec, at, depth)
+			return jsonList(dec, origin, depth)
 		}
-		return jsonTable(dec, at, depth)
+		return jsonTable(dec, origin, depth)
 	case json.Number:
-		return jsonNumber(tok, at)
+		return jsonNumber(tok, origin)
 	case bool:
-		return &Value{Kind: Bool, Origin: at, flag: tok}, nil
+		return &Value{Kind: Bool, Origin: origin, flag: tok}, nil
 	case string:
-		return &Value{Kind: String, Origin: at, text: tok}, nil
+		return &Value{Kind: String, Origin: origin, text: tok}, nil
 	}
-	return &Value{Origin: at}, nil // null
+	return &Value{Origin: origin}, nil // null
 }
 
-func jsonList(dec *json.Decoder, at Origin, depth int) (*Value, error) {
-	v := &Value{Kind: List, Origin: at}
+func jsonList(dec *json.Decoder, origin Origin, depth int) (*Value, error) {
+	v := &Value{Kind: List, Origin: origin}
 	for dec.More() {
-		here := at
+		here := origin
 		here.Key += "[" + strconv.Itoa(len(v.items)) + "]"
 		item, err := jsonValue(dec, here, depth+1)
 		if err != nil {
@@ -73,8 +74,8 @@ func jsonList(dec *json.Decoder, at Origin, depth int) (*Value, error) {
 	return v, err
 }
 
-func jsonTable(dec *json.Decoder, at Origin, depth int) (*Value, error) {
-	v := newTable(at)
+func jsonTable(dec *json.Decoder, origin Origin, depth int) (*Value, error) {
+	v := newTable(origin)
 	for dec.More() {
 		tok, err := dec.Token()
 		if err != nil {
@@ -87,8 +88,8 @@ func jsonTable(dec *json.Decoder, at Origin, depth int) (*Value, error) {
 		if v.fields[key] != nil {
 			return nil, fmt.Errorf("the key %s is there twice", show(key))
 		}
-		here := at
-		here.Key = joinKey(at.Key, key)
+		here := origin
+		here.Key = joinKey(origin.Key, key)
 		child, err := jsonValue(dec, here, depth+1)
 		if err != nil {
 			return nil, err
@@ -99,13 +100,13 @@ func jsonTable(dec *json.Decoder, at Origin, depth int) (*Value, error) {
 	return v, err
 }
 
-func jsonNumber(n json.Number, at Origin) (*Value, error) {
+func jsonNumber(n json.Number, origin Origin) (*Value, error) {
 	if i, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
-		return &Value{Kind: Integer, Origin: at, integer: i}, nil
+		return &Value{Kind: Integer, Origin: origin, integer: i}, nil
 	}
 	f, err := n.Float64()
 	if err != nil {
 		return nil, fmt.Errorf("the number %s does not fit", show(n.String()))
 	}
-	return &Value{Kind: Float, Origin: at, float: f}, nil
+	return &Value{Kind: Float, Origin: origin, float: f}, nil
 }

@@ -1,100 +1,92 @@
 package config
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
 
 // JSONSchema returns a JSON Schema (draft 2020-12) of one configuration file, for
 // editors. It is looser than Load: it cannot know what only merging shows, and not all
 // that a string may hold.
 func JSONSchema() ([]byte, error) {
-	w := schemaWriter{defs: map[string]any{}}
+	w := schemaWriter{defs: map[string]*jsonschema.Schema{}}
 	root := w.node(schema())
-	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	root["title"] = "jphost configuration"
-	root["$defs"] = w.defs
+	root.Schema = "https://json-schema.org/draft/2020-12/schema"
+	root.Title = "jphost configuration"
+	root.Defs = w.defs
 	var buf bytes.Buffer
 	err := writeJSON(&buf, root)
 	return buf.Bytes(), err
 }
 
-type schemaWriter struct{ defs map[string]any }
+type schemaWriter struct{ defs map[string]*jsonschema.Schema }
 
-type object = map[string]any
-
-func (w schemaWriter) node(n *node) object {
-	if n.name != "" {
-		if _, done := w.defs[n.name]; !done {
-			w.defs[n.name] = nil // the node may hold itself
-			w.defs[n.name] = w.plain(n)
-		}
-		return object{"$ref": "#/$defs/" + n.name}
+func (w schemaWriter) node(n *node) *jsonschema.Schema {
+	if n.name == "" {
+		return w.plain(n)
 	}
-	return w.plain(n)
+	if _, done := w.defs[n.name]; !done {
+		w.defs[n.name] = nil // the node may hold itself
+		w.defs[n.name] = w.plain(n)
+	}
+	return &jsonschema.Schema{Ref: "#/$defs/" + n.name}
 }
 
-func (w schemaWriter) plain(n *node) object {
+func (w schemaWriter) plain(n *node) *jsonschema.Schema {
+	s := &jsonschema.Schema{}
 	switch n.kind {
 	case nodeString:
-		if len(n.enum) > 0 {
-			return object{"enum": n.enum}
+		if len(n.enum) == 0 {
+			s.Type = "string"
 		}
-		return object{"type": "string"}
+		for _, word := range n.enum {
+			s.Enum = append(s.Enum, word)
+		}
 	case nodeBool:
-		return object{"type": "boolean"}
+		s.Type = "boolean"
 	case nodeInt:
-		return object{"type": "integer"}
+		s.Type = "integer"
 	case nodeNumber:
-		return object{"type": "number"}
+		s.Type = "number"
 	case nodeTable:
 		return w.table(n)
 	case nodeMap:
-		plain := object{"type": "object", "additionalProperties": w.node(n.elem)}
-		if n.elem.field("source") != nil {
-			plain["properties"] = object{defaultsName: w.table(defaultsNode(n.elem))}
+		s.Type, s.AdditionalProperties = "object", w.node(n.elem)
+		if n.shared != nil {
+			s.Properties = map[string]*jsonschema.Schema{defaultsName: w.table(n.shared)}
 		}
 		if n.annotated {
-			return object{"anyOf": []any{plain, object{
-				"type": "object", "required": []string{"value", "strategy"}, "additionalProperties": false,
-				"properties": object{
-					"value": plain, "strategy": object{"enum": mapStrategies}, "discard_when_merged": object{"type": "boolean"},
-				},
-			}}}
+			return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{s, w.node(annotation(n))}}
 		}
-		return plain
 	case nodeRules:
-		return object{"anyOf": []any{
-			object{"type": "array", "items": w.node(n.elem)}, w.node(annotation(n)),
-		}}
+		list := &jsonschema.Schema{Type: "array", Items: w.node(n.elem)}
+		s.AnyOf = []*jsonschema.Schema{list, w.node(annotation(n))}
 	case nodeAdded, nodeList:
-		return object{"type": "array", "items": w.node(n.elem)}
+		s.Type, s.Items = "array", w.node(n.elem)
 	case nodeUnion:
-		var alts []any
 		for _, a := range n.alts {
-			alts = append(alts, w.node(a))
+			s.AnyOf = append(s.AnyOf, w.node(a))
 		}
-		return object{"anyOf": alts}
 	}
-	return object{}
+	return s
 }
 
-func (w schemaWriter) table(n *node) object {
-	properties := object{}
-	var required []string
+func (w schemaWriter) table(n *node) *jsonschema.Schema {
+	s := &jsonschema.Schema{
+		Type: "object", Properties: map[string]*jsonschema.Schema{},
+		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}, // false
+	}
 	for _, f := range n.fields {
 		if f.node.kind == nodeNever {
 			continue
 		}
 		p := w.node(f.node)
-		if f.doc != "" {
-			p["description"] = f.doc
-		}
-		properties[f.key] = p
+		p.Description = f.doc
+		s.Properties[f.key] = p
 		if f.required {
-			required = append(required, f.key)
+			s.Required = append(s.Required, f.key)
 		}
 	}
-	o := object{"type": "object", "properties": properties, "additionalProperties": false}
-	if required != nil {
-		o["required"] = required
-	}
-	return o
+	return s
 }

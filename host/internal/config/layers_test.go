@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jptools/jptools/host/internal/disk/disktest"
 )
 
 // Each layer beats the one before it; the deeper .jp.toml beats the higher.
@@ -284,7 +283,7 @@ access.fs = { value = [{ path = "z", write = true }], strategy = "prepend", dedu
 		if err := c.Render(&b, TOML, origins); err != nil {
 			t.Fatal(err)
 		}
-		again, err := Load(Options{FS: disktest.Memory(t, files{talkFile: b.String()}), Root: "/ws", Conversation: talkFile})
+		again, err := Load(Options{FS: files{talkFile: b.String()}.fs(t), BuiltIn: builtInLayer(""), Root: "/ws", Conversation: talkFile})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, b.String())
 		}

@@ -5,28 +5,36 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
 
-	"github.com/jptools/jptools/host/internal/disk"
+	"github.com/spf13/afero"
+
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
+// FS is a file system that configuration can be read from. Both the one of the operating
+// system (afero.OsFs) and the one in memory (afero.MemMapFs) are such.
+type FS interface {
+	afero.Fs
+	afero.Lstater
+}
+
 // Options says where the layers come from. A path that is empty stands for no layer.
 type Options struct {
-	// FS is what all files are read from; nil is the operating system's.
-	FS disk.FS
+	// FS is what all files are read from; nil is the file system of the operating system.
+	FS FS
 	// Root is the canonical path of the workspace, Cwd the canonical working directory.
 	// A Cwd outside of Root adds no file.
 	Root, Cwd string
 	// GivenRoot is the workspace as the user spelled it; absolute paths of rules may
 	// lie below either.
 	GivenRoot string
-	// Defaults is the built-in layer.
-	Defaults Frozen
+	// BuiltIn holds the built-in layer as files builtin/*.toml; nil is the one that jphost
+	// ships, the seven file tools.
+	BuiltIn fs.FS
 	// UserGlobal, UserWorkspace and Conversation are the files of these layers. They
 	// need not exist.
 	UserGlobal, UserWorkspace, Conversation string
@@ -74,11 +82,10 @@ func UserGlobalPath(environ []string) string {
 // exist is no layer; one that exists and cannot be read is an error.
 func Load(o Options) (*Config, error) {
 	if o.FS == nil {
-		o.FS = disk.OS
+		o.FS = &afero.OsFs{}
 	}
-	l := &loader{Options: o, merged: newTable(Origin{})}
-	l.defaults()
-	steps := []func() error{l.files, l.environment, l.conversation, l.arguments}
+	l := &loader{Options: o, merged: newTable(Origin{Layer: LayerDefault, File: builtIn})}
+	steps := []func() error{l.builtIn, l.files, l.environment, l.conversation, l.arguments}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, err
@@ -111,13 +118,6 @@ func (l *loader) add(info LayerInfo, tree *Value) error {
 		l.merged = newTable(Origin{})
 	}
 	return nil
-}
-
-// defaults is the first layer: there is nothing to merge it with, and it was checked when it was frozen.
-func (l *loader) defaults() {
-	tree := l.Defaults.tree()
-	l.layers = append(l.layers, LayerInfo{Layer: LayerDefault, Source: builtIn, State: Loaded, tree: tree})
-	l.merged.keys, l.merged.fields = tree.keys, tree.fields
 }
 
 type layerFile struct {
@@ -209,38 +209,55 @@ func (l *loader) file(layer Layer, path string, optional bool) error {
 
 var errOutside = errors.New("a link on its path leads out of the workspace")
 
-// read reads the file of a layer. That of a repository must lie in the workspace: a link could
-// otherwise make the host read and quote any file of the user's. It is opened where it was found to lie,
-// following nothing, so that who replaces it in between only makes the call fail.
+// read reads the file of a layer. A file of the repository must lie in the workspace: a link
+// could otherwise make the host read, and quote in messages, any file that the user may read.
 func (l *loader) read(layer Layer, path string) ([]byte, error) {
 	if !layer.Repository() {
-		return readFile(l.FS, path, func() (disk.File, error) { return l.FS.OpenFile(path, os.O_RDONLY, 0) })
+		return readFile(l.FS, path, func() (afero.File, error) { return l.FS.Open(path) })
 	}
 	if err := regular(l.FS, path); errors.Is(err, fs.ErrNotExist) {
-		return nil, err // as most are, with nothing on the way to be resolved
+		return nil, err // as most are; there is nothing to resolve
 	}
-	real, err := l.FS.EvalSymlinks(path)
+	if _, links, _ := l.FS.LstatIfPossible(path); !links {
+		// A file system without links, in memory: a path means the place that it names.
+		return readFile(l.FS, path, func() (afero.File, error) { return l.FS.Open(path) })
+	}
+	// The operating system's. Package afero can neither resolve a path nor open one without
+	// following links, so both are done by package wspath: the file is opened where it was
+	// found to lie. If somebody replaces it in between, the call fails.
+	real, err := wspath.EvalSymlinks(path)
 	if err != nil {
 		if serr := regular(l.FS, path); serr != nil {
-			err = serr // says it as for every other layer
+			err = serr // the same words as for every other layer
 		}
-		return nil, err
+		return nil, gone(err)
 	}
 	below, ok := wspath.WithinAbs(filepath.ToSlash(l.Root), filepath.ToSlash(real))
 	if !ok {
 		return nil, errOutside
 	}
-	return readFile(l.FS, real, func() (disk.File, error) { return l.FS.OpenBelow(l.Root, below) })
+	return readFile(l.FS, real, func() (afero.File, error) { return openBelow(l.Root, below) })
+}
+
+// openBelow opens the regular file at the slash path name below the directory dir, without
+// following a link, whatever has come to stand on the path in the meantime.
+func openBelow(dir, name string) (afero.File, error) {
+	d, err := wspath.OpenDir(filepath.ToSlash(dir))
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return d.Open(name)
 }
 
 var errDangling = errors.New("it is, or lies below, a link that leads to nothing")
 
 // dangling reports whether a path that does not exist, or a directory on the way to it, is
 // a link that leads to nothing.
-func dangling(fsys disk.FS, path string) bool {
+func dangling(fsys FS, path string) bool {
 	for {
-		if _, err := fsys.Lstat(path); err == nil {
-			_, err = fsys.Stat(path)
+		if _, _, err := fsys.LstatIfPossible(path); err == nil {
+			_, err := fsys.Stat(path)
 			return errors.Is(err, fs.ErrNotExist)
 		}
 		dir := filepath.Dir(path)
@@ -252,7 +269,7 @@ func dangling(fsys disk.FS, path string) bool {
 }
 
 // regular says why there is no regular file at a path.
-func regular(fsys disk.FS, path string) error {
+func regular(fsys FS, path string) error {
 	st, err := fsys.Stat(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) && dangling(fsys, path) {
@@ -267,9 +284,9 @@ func regular(fsys disk.FS, path string) error {
 }
 
 // readFile reads a regular file. Nothing else is opened: a FIFO in a repository would
-// hold the host for ever. Where a link leads to nothing there is no absent file: whoever
-// makes what it leads to would make the configuration.
-func readFile(fsys disk.FS, path string, open func() (disk.File, error)) ([]byte, error) {
+// block the host for ever. A link that leads to nothing is not an absent file: whoever
+// creates the file it names would write the configuration.
+func readFile(fsys FS, path string, open func() (afero.File, error)) ([]byte, error) {
 	if err := regular(fsys, path); err != nil {
 		return nil, err
 	}
@@ -285,7 +302,7 @@ func readFile(fsys disk.FS, path string, open func() (disk.File, error)) ([]byte
 	return data, gone(err)
 }
 
-// gone keeps a file that vanished after it was seen from counting as never there.
+// gone keeps a file that vanished after it was seen from counting as absent.
 func gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return errors.New("it vanished while it was read")

@@ -21,7 +21,9 @@ func merge(n *node, prev, next *Value) *Value {
 		if prev == nil || prev.Kind != Table || n.whole {
 			prev = nil
 		}
-		return mergeTable(prev, next, func(k string) *node { return alt.field(k).node })
+		return mergeTable(prev, next, "", func(k string, old, now *Value) *Value {
+			return merge(alt.field(k).node, old, now)
+		})
 	case nodeMap:
 		return mergeMap(alt, prev, next)
 	case nodeRules:
@@ -37,7 +39,9 @@ func merge(n *node, prev, next *Value) *Value {
 	return next
 }
 
-func mergeTable(prev, next *Value, of func(key string) *node) *Value {
+// mergeTable merges key by key with join. By the strategy "merge" each key of next is taken
+// whole, by "keep" only those that prev does not have. Null takes a key away by any.
+func mergeTable(prev, next *Value, strategy string, join func(key string, old, now *Value) *Value) *Value {
 	out := newTable(next.Origin)
 	if prev != nil {
 		out.Origin = prev.Origin
@@ -46,7 +50,14 @@ func mergeTable(prev, next *Value, of func(key string) *node) *Value {
 		}
 	}
 	for _, k := range next.keys {
-		if v := merge(of(k), out.fields[k], next.fields[k]); v != nil {
+		old, now := out.fields[k], next.fields[k]
+		if strategy == "keep" && old != nil && now.Kind != Null {
+			continue
+		}
+		if strategy == "merge" {
+			old = nil
+		}
+		if v := join(k, old, now); v != nil {
 			out.set(k, v)
 		} else {
 			out.remove(k)
@@ -63,18 +74,9 @@ func mergeMap(n *node, prev, next *Value) *Value {
 	if prev != nil && prev.how != nil && prev.how.discard || how.strategy == "replace" {
 		prev = nil
 	}
-	of := func(string) *node { return n.elem }
-	out := mergeTable(prev, next, of)
-	if prev != nil && (how.strategy == "merge" || how.strategy == "keep") {
-		alone := mergeTable(nil, next, of)
-		for _, k := range alone.keys {
-			if old := prev.fields[k]; old != nil && how.strategy == "keep" {
-				out.set(k, old)
-			} else {
-				out.set(k, alone.fields[k])
-			}
-		}
-	}
+	out := mergeTable(prev, next, how.strategy, func(_ string, old, now *Value) *Value {
+		return merge(n.elem, old, now)
+	})
 	if how.discard {
 		out.how = &howto{strategy: how.strategy, discard: true}
 	}
@@ -124,22 +126,28 @@ func mergeRules(prev, next *Value) *Value {
 	return out
 }
 
-func concat(at *Value, lists ...[]*Value) *Value {
-	return &Value{Kind: List, Origin: at.Origin, items: slices.Concat(lists...)}
+func concat(origin *Value, lists ...[]*Value) *Value {
+	return &Value{Kind: List, Origin: origin.Origin, items: slices.Concat(lists...)}
+}
+
+// keepFirst drops each item that follows an equal one.
+func keepFirst(items []*Value) []*Value {
+	seen := make(map[string]bool, len(items))
+	return slices.DeleteFunc(slices.Clone(items), func(item *Value) bool {
+		id := identity(item)
+		known := seen[id]
+		seen[id] = true
+		return known
+	})
 }
 
 // keepLast drops each item that is followed by an equal one.
 func keepLast(items []*Value) []*Value {
-	seen := make(map[string]bool, len(items))
-	var kept []*Value
-	for _, item := range slices.Backward(items) {
-		if id := identity(item); !seen[id] {
-			seen[id] = true
-			kept = append(kept, item)
-		}
-	}
-	slices.Reverse(kept)
-	return kept
+	items = slices.Clone(items)
+	slices.Reverse(items)
+	items = keepFirst(items)
+	slices.Reverse(items)
+	return items
 }
 
 // identity is the same for equal rules; it keeps long lists from costing their square.
@@ -153,21 +161,13 @@ func identity(v *Value) string {
 
 // mergeAdded only adds, and only what is new.
 func mergeAdded(prev, next *Value) *Value {
-	var items []*Value
+	var before []*Value
 	if prev != nil {
-		items = slices.Clone(prev.items)
+		before = prev.items
 	}
-	seen := map[string]bool{}
-	for _, item := range items {
-		seen[item.text] = true
-	}
-	for _, item := range next.items {
-		if !seen[item.text] {
-			seen[item.text] = true
-			items = append(items, item)
-		}
-	}
-	return &Value{Kind: List, Origin: next.Origin, items: items}
+	out := concat(next, before, next.items)
+	out.items = keepFirst(out.items)
+	return out
 }
 
 // annotatedFree takes {value, strategy} apart; anything else is the value itself.
@@ -205,26 +205,5 @@ func mergeFree(prev, next *Value) *Value {
 	case prev == nil || prev.Kind != Table || strategy == "replace" || strategy == "append" || strategy == "prepend":
 		prev = nil
 	}
-	out := newTable(value.Origin)
-	if prev != nil {
-		out.Origin = prev.Origin
-		for _, k := range prev.keys {
-			out.set(k, prev.fields[k])
-		}
-	}
-	for _, k := range value.keys {
-		old := out.fields[k]
-		if strategy == "keep" && old != nil {
-			continue
-		}
-		if strategy == "merge" {
-			old = nil
-		}
-		if v := mergeFree(old, value.fields[k]); v != nil {
-			out.set(k, v)
-		} else {
-			out.remove(k)
-		}
-	}
-	return out
+	return mergeTable(prev, value, strategy, func(_ string, old, now *Value) *Value { return mergeFree(old, now) })
 }

@@ -22,7 +22,7 @@ const (
 	nodeAdded  // a list of strings that layers only add to
 	nodeList   // a list of elem that a later layer replaces
 	nodeFree   // any value JSON can hold; merges deeply
-	nodeUnion  // one of alts, told apart by the kind of the value
+	nodeUnion  // the one of alts that takes the kind of the value
 	nodeNever  // a key that people may expect, but that is refused with its reason
 )
 
@@ -35,14 +35,14 @@ type node struct {
 	enum   []string
 	// whole says that a table is replaced by a later layer, not filled up.
 	whole bool
-	// check judges a value of the right kind; an empty message accepts.
-	check func(v *Value) (message, help string)
+	// check judges a value of the right kind.
+	check checkFunc
 	// normal brings a value of the right kind into the one form that merging knows.
 	normal func(v *Value)
-	// bare is the key that a plain string sets when KEY=VALUE adds an item to a list.
-	bare string
 	// keyCheck judges the keys of a map.
 	keyCheck func(key string) (message, help string)
+	// shared is, for the map of the tools, the schema of its table '*'.
+	shared *node
 	// annotated says that a map may be written {value, strategy}.
 	annotated bool
 	// name is what docs and the JSON Schema call the node; a named node may hold itself.
@@ -56,10 +56,11 @@ type field struct {
 	key      string
 	node     *node
 	required bool
-	// own says that only the user's own layers may set it, not the repository's.
-	own bool
-	def string // what holds when nobody sets it, for docs
-	doc string
+	shared   bool // the key may stand in the table '*' too
+	repo     Repository
+	initial  *Value // what counts when nobody sets it, nil for the zero value
+	def      string // the same in words, for docs
+	doc      string
 }
 
 func (n *node) field(key string) *field {
@@ -71,29 +72,30 @@ func (n *node) field(key string) *field {
 	return nil
 }
 
+// kinds is what each kind of node takes, and how it is called in messages.
+var kinds = [...]struct {
+	words, example string
+	takes          []Kind
+}{
+	nodeString: {"a string", `"…"`, []Kind{String}},
+	nodeBool:   {"a boolean", "true", []Kind{Bool}},
+	nodeInt:    {"an integer", "1", []Kind{Integer}},
+	nodeNumber: {"a number", "1", []Kind{Integer, Float}},
+	nodeTable:  {"a table", "{ … }", []Kind{Table}},
+	nodeMap:    {"a table", "{ … }", []Kind{Table}},
+	nodeRules:  {"a list", "[ … ]", []Kind{List, Table}}, // a table is the annotated form
+	nodeAdded:  {"a list", "[ … ]", []Kind{List}},
+	nodeList:   {"a list", "[ … ]", []Kind{List}},
+	nodeFree:   {"any value", "[ … ]", []Kind{Null, Bool, Integer, Float, String, DateTime, List, Table}},
+	nodeNever:  {"any value", "[ … ]", nil},
+}
+
 // takes reports whether the node accepts values of a kind.
 func (n *node) takes(k Kind) bool {
-	switch n.kind {
-	case nodeString:
-		return k == String
-	case nodeBool:
-		return k == Bool
-	case nodeInt:
-		return k == Integer
-	case nodeNumber:
-		return k == Integer || k == Float
-	case nodeTable, nodeMap:
-		return k == Table
-	case nodeRules:
-		return k == List || k == Table
-	case nodeAdded, nodeList:
-		return k == List
-	case nodeFree:
-		return true
-	case nodeUnion:
+	if n.kind == nodeUnion {
 		return n.alternative(k) != nil
 	}
-	return false
+	return slices.Contains(kinds[n.kind].takes, k)
 }
 
 // alternative is the member of a union that takes a kind, or n itself if it is none.
@@ -109,52 +111,30 @@ func (n *node) alternative(k Kind) *node {
 	return nil
 }
 
-// describe names what a node takes, for messages and docs.
+// describe names what a node takes, for messages.
 func (n *node) describe() string {
-	switch n.kind {
-	case nodeString:
-		if len(n.enum) > 0 {
-			return "one of " + quoteWords(n.enum)
-		}
-		return "a string"
-	case nodeBool:
-		return "a boolean"
-	case nodeInt:
-		return "an integer"
-	case nodeNumber:
-		return "a number"
-	case nodeTable, nodeMap:
-		return "a table"
-	case nodeRules, nodeAdded, nodeList:
-		return "a list"
-	case nodeUnion:
-		parts := make([]string, len(n.alts))
-		for i, a := range n.alts {
-			parts[i] = a.describe()
-		}
-		return strings.Join(parts, ", or ")
+	switch {
+	case len(n.enum) > 0:
+		return "one of " + quoteWords(n.enum)
+	case n.kind != nodeUnion:
+		return kinds[n.kind].words
 	}
-	return "any value"
+	parts := make([]string, len(n.alts))
+	for i, a := range n.alts {
+		parts[i] = a.describe()
+	}
+	return strings.Join(parts, ", or ")
 }
 
 // example is a value to write, for remedies.
 func (n *node) example() string {
-	switch n.kind {
-	case nodeString:
-		if len(n.enum) > 0 {
-			return quoteTOML(n.enum[0])
-		}
-		return `"…"`
-	case nodeBool:
-		return "true"
-	case nodeInt, nodeNumber:
-		return "1"
-	case nodeTable, nodeMap:
-		return "{ … }"
-	case nodeUnion:
+	switch {
+	case len(n.enum) > 0:
+		return quoteTOML(n.enum[0])
+	case n.kind == nodeUnion:
 		return n.alts[0].example()
 	}
-	return "[ … ]"
+	return kinds[n.kind].example
 }
 
 func quoteWords(words []string) string {

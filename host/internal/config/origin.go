@@ -119,15 +119,15 @@ func (e Errors) Unwrap() []error {
 	return list
 }
 
-// problems collects while a layer is checked.
+// problems collects what is wrong while a layer is checked.
 type problems struct {
 	list Errors
-	// count also has those that are not listed.
+	// count includes the problems that are not listed.
 	count int
 }
 
-// The most problems that are listed, and for which somebody looks what was probably meant: a file may
-// hold a hundred thousand, and a person mends the first ones first.
+// maxProblems are listed, and for maxGuesses of them a similar name is looked for. A file may
+// have a hundred thousand problems, and a person repairs the first ones first.
 const (
 	maxProblems = 100
 	maxGuesses  = 10

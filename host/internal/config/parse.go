@@ -13,19 +13,19 @@ import (
 // maxDepth bounds nesting: what walks a tree recurses, and nobody nests deeper.
 const maxDepth = 64
 
-// parseTOML reads one file into a tree whose nodes stand at their places in it. It
-// returns every problem it can find, not only the first; after a problem the tree is
-// nil. What the library refuses is refused here too: it reads every file a second time.
+// parseTOML reads one file into a tree whose nodes know their places in it. It returns
+// every problem it can find, not only the first; after a problem the tree is nil. What the
+// library refuses is refused here too, because it reads every file a second time.
 func parseTOML(data []byte, layer Layer, file string) (*Value, error) {
 	p := &tomlParser{
-		at:    Origin{Layer: layer, File: file},
-		index: newLineIndex(data),
-		born:  map[*Value]birth{},
+		file:     Origin{Layer: layer, File: file},
+		index:    newLineIndex(data),
+		implicit: map[*Value]bool{}, closed: map[*Value]bool{},
 	}
 	p.root = newTable(Origin{Layer: layer, File: file, Line: 1, Column: 1})
-	p.current, p.tableOK = p.root, true
-	if at := firstInvalid(data); at >= 0 {
-		p.add(at, "", "the file is not valid UTF-8", "save it as UTF-8")
+	p.current = p.root
+	if offset := firstInvalid(data); offset >= 0 {
+		p.add(offset, "", "the file is not valid UTF-8", "save it as UTF-8")
 		return nil, p.err()
 	}
 	p.src.Reset(data)
@@ -64,30 +64,22 @@ func (p *tomlParser) widest(v *Value) {
 	}
 }
 
-// birth is how a table or list came to be; TOML lets only some be added to.
-type birth uint8
-
-const (
-	byHeader  birth = iota // [a] itself
-	byPath                 // the a of [a.b]
-	byDots                 // the a of a.b = 1
-	byInline               // { … } or [ … ]: closed
-	byHeaders              // [[a]]
-)
-
 type tomlParser struct {
 	problems
-	src     unstable.Parser
-	at      Origin
-	index   lineIndex
-	root    *Value
+	src   unstable.Parser
+	file  Origin // the file, without a place in it
+	index lineIndex
+	root  *Value
+	// current is the table of the last header, nil if that was refused: its keys are not
+	// judged then.
 	current *Value
-	tableOK bool // false while the current header is refused: its keys are not judged
-	born    map[*Value]birth
+	// implicit are the tables that exist only as part of a longer header: one of their own
+	// may follow. closed are { … } and [ … ], which no header and no dotted key may add to.
+	implicit, closed map[*Value]bool
 }
 
 func (p *tomlParser) origin(offset int, key string) Origin {
-	o := p.at
+	o := p.file
 	o.Line, o.Column = p.index.position(offset)
 	o.Key = key
 	return o
@@ -106,8 +98,8 @@ func (p *tomlParser) syntax(err error) {
 	p.add(offset, "", "not valid TOML: "+printable(err.Error()), syntaxHelp(p.index.data, offset, err.Error()))
 }
 
-// syntaxHelps say what to do by what the library says, which its version fixes.
-var syntaxHelps = []struct{ said, help string }{
+// syntaxHelps say what to do about a message of the library, which holds one of the texts.
+var syntaxHelps = []struct{ text, help string }{
 	{"array is incomplete", "close the list with ]"},
 	{"array value", "separate the items of the list by commas, and close it with ]"},
 	{"to close table name", "close the header with ]"},
@@ -123,7 +115,7 @@ var syntaxHelps = []struct{ said, help string }{
 }
 
 // syntaxHelp guesses at the mistakes people make most often.
-func syntaxHelp(data []byte, offset int, said string) string {
+func syntaxHelp(data []byte, offset int, message string) string {
 	line := string(data[:min(offset, len(data))])
 	line = line[strings.LastIndexByte(line, '\n')+1:]
 	switch {
@@ -133,7 +125,7 @@ func syntaxHelp(data []byte, offset int, said string) string {
 		return "write [conversation.tools.'*']"
 	}
 	for _, h := range syntaxHelps {
-		if strings.Contains(said, h.said) {
+		if strings.Contains(message, h.text) {
 			return h.help
 		}
 	}
@@ -150,8 +142,8 @@ func syntaxHelp(data []byte, offset int, said string) string {
 	return "write a value after the =; text needs quotes"
 }
 
-// secondReading lets the library judge what this parser took: the finer rules of which
-// table may be reopened are its subject.
+// secondReading lets the library judge what this parser accepted: it knows the finer rules
+// of which table may be opened again.
 func (p *tomlParser) secondReading(data []byte) {
 	var sink map[string]any
 	err := toml.Unmarshal(data, &sink)
@@ -159,7 +151,7 @@ func (p *tomlParser) secondReading(data []byte) {
 		return
 	}
 	var de *toml.DecodeError
-	o := p.at
+	o := p.file
 	if errors.As(err, &de) {
 		o.Line, o.Column = de.Position()
 	}
@@ -169,10 +161,10 @@ func (p *tomlParser) secondReading(data []byte) {
 func (p *tomlParser) expression(n *unstable.Node) {
 	switch n.Kind {
 	case unstable.Table, unstable.ArrayTable:
-		p.header(n)
+		p.current = p.header(n)
 	case unstable.KeyValue:
-		if p.tableOK {
-			p.keyValue(p.current, n)
+		if p.current != nil {
+			p.keyValue(p.current, n, 0)
 		}
 	}
 }
@@ -182,124 +174,105 @@ type keyPart struct {
 	offset int
 }
 
-func keyParts(n *unstable.Node) []keyPart {
+// keyParts are the parts of a key, nil if depth and they are more than maxDepth.
+func (p *tomlParser) keyParts(n *unstable.Node, depth int) []keyPart {
 	var parts []keyPart
 	for it := n.Key(); it.Next(); {
 		parts = append(parts, keyPart{string(it.Node().Data), int(it.Node().Raw.Offset)})
 	}
+	if depth+len(parts) > maxDepth {
+		what := "values"
+		if depth == 0 {
+			what = "tables"
+		}
+		message := fmt.Sprintf("%s are nested deeper than %d", what, maxDepth)
+		p.add(parts[maxDepth-depth].offset, "", message, "write fewer levels")
+		return nil
+	}
 	return parts
 }
 
-// header moves to the table of [a.b] or a new item of [[a.b]].
-func (p *tomlParser) header(n *unstable.Node) {
-	parts := keyParts(n)
-	last := len(parts) - 1
-	t := p.root
-	p.tableOK = false
-	for i, part := range parts {
-		key := joinKey(t.Origin.Key, part.name)
-		if i == maxDepth {
-			p.add(part.offset, "", fmt.Sprintf("tables are nested deeper than %d", maxDepth), "write fewer levels")
-			return
-		}
-		old := t.fields[part.name]
-		if i < last {
-			if t = p.enter(t, old, part, key, byPath); t == nil {
-				return
-			}
-			continue
-		}
-		at := p.origin(part.offset, key)
-		if n.Kind == unstable.ArrayTable {
-			t = p.openItem(t, old, part.name, at)
-		} else {
-			t = p.openTable(t, old, part.name, at)
-		}
-	}
-	if t != nil {
-		p.current, p.tableOK = t, true
-	}
-}
-
-// enter goes through one table on the way to another, making it if need be.
-func (p *tomlParser) enter(t, old *Value, part keyPart, key string, how birth) *Value {
-	switch {
-	case old == nil:
-		next := newTable(p.origin(part.offset, key))
-		p.born[next] = how
-		t.set(part.name, next)
-		return next
-	case old.Kind == List && p.born[old] == byHeaders:
-		return old.items[len(old.items)-1]
-	case old.Kind == Table && p.born[old] != byInline:
-		return old
-	}
-	p.twice(p.origin(part.offset, key), old)
-	return nil
-}
-
-func (p *tomlParser) openTable(t, old *Value, name string, at Origin) *Value {
-	switch {
-	case old == nil:
-		next := newTable(at)
-		p.born[next] = byHeader
-		t.set(name, next)
-		return next
-	case old.Kind == Table && p.born[old] == byPath:
-		p.born[old] = byHeader
-		old.Origin = at
-		return old
-	}
-	p.twice(at, old)
-	return nil
-}
-
-func (p *tomlParser) openItem(t, old *Value, name string, at Origin) *Value {
-	if old == nil {
-		old = &Value{Kind: List, Origin: at}
-		p.born[old] = byHeaders
-		t.set(name, old)
-	} else if old.Kind != List || p.born[old] != byHeaders {
-		p.twice(at, old)
+// header returns the table of [a.b], or a new item of [[a.b]]; nil after a problem.
+func (p *tomlParser) header(n *unstable.Node) *Value {
+	t, name, origin := p.enter(p.root, p.keyParts(n, 0), true)
+	if t == nil {
 		return nil
 	}
-	at.Key += "[" + strconv.Itoa(len(old.items)) + "]"
-	item := newTable(at)
-	old.items = append(old.items, item)
-	return item
+	old := t.fields[name]
+	if n.Kind == unstable.ArrayTable {
+		if old == nil {
+			old = &Value{Kind: List, Origin: origin}
+			t.set(name, old)
+		}
+		if old.Kind != List || p.closed[old] {
+			p.twice(origin, old)
+			return nil
+		}
+		origin.Key += "[" + strconv.Itoa(len(old.items)) + "]"
+		item := newTable(origin)
+		old.items = append(old.items, item)
+		return item
+	}
+	switch {
+	case old == nil:
+		old = newTable(origin)
+		t.set(name, old)
+	case p.implicit[old]:
+		delete(p.implicit, old)
+		old.Origin = origin
+	default:
+		p.twice(origin, old)
+		return nil
+	}
+	return old
 }
 
-func (p *tomlParser) twice(at Origin, old *Value) {
+// keyValue stores `a.b = value` below t. depth counts the { and [ around it.
+func (p *tomlParser) keyValue(t *Value, n *unstable.Node, depth int) {
+	parts := p.keyParts(n, depth)
+	t, name, origin := p.enter(t, parts, false)
+	if t == nil {
+		return
+	}
+	if old := t.fields[name]; old != nil {
+		p.twice(origin, old)
+	} else if v := p.value(n.Value(), origin, depth+len(parts)-1); v != nil {
+		t.set(name, v)
+	}
+}
+
+// enter goes from t through all parts of a key but the last, and makes the tables that are
+// missing. It returns the last table with the name and the place of the last part. The table
+// is nil after a problem.
+func (p *tomlParser) enter(t *Value, parts []keyPart, implicit bool) (table *Value, name string, origin Origin) {
+	for i, part := range parts {
+		name, origin = part.name, p.origin(part.offset, joinKey(t.Origin.Key, part.name))
+		if i == len(parts)-1 {
+			return t, name, origin
+		}
+		next := t.fields[name]
+		switch {
+		case next == nil:
+			next = newTable(origin)
+			t.set(name, next)
+			if implicit {
+				p.implicit[next] = true
+			}
+		case p.closed[next], next.Kind != Table && next.Kind != List:
+			p.twice(origin, next)
+			return nil, "", origin
+		case next.Kind == List:
+			next = next.items[len(next.items)-1] // of [[a]]
+		}
+		t = next
+	}
+	return nil, "", origin
+}
+
+func (p *tomlParser) twice(origin Origin, old *Value) {
 	help := "keep one of them"
-	if old.Kind == Table && p.born[old] == byHeader {
+	if old.Kind == Table && !p.closed[old] {
 		help = "put the keys of both under one header"
 	}
-	p.problems.add(at, fmt.Sprintf("set twice in this file, first at line %d", old.Origin.Line), help)
-}
-
-// keyValue stores `a.b = value` below t.
-func (p *tomlParser) keyValue(t *Value, n *unstable.Node) {
-	parts := keyParts(n)
-	for i, part := range parts {
-		key := joinKey(t.Origin.Key, part.name)
-		old := t.fields[part.name]
-		if i < len(parts)-1 {
-			if i == maxDepth {
-				p.add(part.offset, "", fmt.Sprintf("tables are nested deeper than %d", maxDepth), "write fewer levels")
-				return
-			}
-			if t = p.enter(t, old, part, key, byDots); t == nil {
-				return
-			}
-			continue
-		}
-		at := p.origin(part.offset, key)
-		if old != nil {
-			p.twice(at, old)
-			return
-		}
-		if v := p.value(n.Value(), at, 0); v != nil {
-			t.set(part.name, v)
-		}
-	}
+	p.problems.add(origin, fmt.Sprintf("set twice in this file, first at line %d", old.Origin.Line), help)
 }

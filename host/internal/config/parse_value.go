@@ -11,12 +11,12 @@ import (
 )
 
 // value converts a node; nil after a problem.
-func (p *tomlParser) value(n *unstable.Node, at Origin, depth int) *Value {
+func (p *tomlParser) value(n *unstable.Node, origin Origin, depth int) *Value {
 	if depth >= maxDepth {
-		p.problems.add(at, fmt.Sprintf("values are nested deeper than %d", maxDepth), "write fewer levels")
+		p.problems.add(origin, fmt.Sprintf("values are nested deeper than %d", maxDepth), "write fewer levels")
 		return nil
 	}
-	v := &Value{Origin: at}
+	v := &Value{Origin: origin}
 	switch n.Kind {
 	case unstable.String:
 		v.Kind, v.text = String, string(n.Data)
@@ -30,55 +30,32 @@ func (p *tomlParser) value(n *unstable.Node, at Origin, depth int) *Value {
 		v.Kind, v.text = DateTime, string(n.Data)
 	case unstable.Array:
 		v.Kind = List
-		p.born[v] = byInline
+		p.closed[v] = true
 		for it := n.Children(); it.Next(); {
 			c := it.Node()
 			if c.Kind == unstable.Comment {
 				continue
 			}
-			here := at
+			here := origin
 			if c.Raw.Length > 0 {
 				here = p.origin(int(c.Raw.Offset), "")
 			}
-			here.Key = at.Key + "[" + strconv.Itoa(len(v.items)) + "]"
+			here.Key = origin.Key + "[" + strconv.Itoa(len(v.items)) + "]"
 			if item := p.value(c, here, depth+1); item != nil {
 				v.items = append(v.items, item)
 			}
 		}
 	case unstable.InlineTable:
-		t := newTable(at)
+		t := newTable(origin)
 		for it := n.Children(); it.Next(); {
 			if it.Node().Kind == unstable.KeyValue {
-				p.inlineKeyValue(t, it.Node(), depth+1)
+				p.keyValue(t, it.Node(), depth+1)
 			}
 		}
-		p.born[t] = byInline
+		p.closed[t] = true
 		return t
 	}
 	return v
-}
-
-// inlineKeyValue is keyValue inside { … }, which counts towards the depth.
-func (p *tomlParser) inlineKeyValue(t *Value, n *unstable.Node, depth int) {
-	parts := keyParts(n)
-	if depth+len(parts) > maxDepth {
-		p.add(parts[0].offset, "", fmt.Sprintf("values are nested deeper than %d", maxDepth), "write fewer levels")
-		return
-	}
-	for _, part := range parts[:len(parts)-1] {
-		if t = p.enter(t, t.fields[part.name], part, joinKey(t.Origin.Key, part.name), byDots); t == nil {
-			return
-		}
-	}
-	last := parts[len(parts)-1]
-	at := p.origin(last.offset, joinKey(t.Origin.Key, last.name))
-	if old := t.fields[last.name]; old != nil {
-		p.twice(at, old)
-		return
-	}
-	if v := p.value(n.Value(), at, depth+len(parts)-1); v != nil {
-		t.set(last.name, v)
-	}
 }
 
 func (p *tomlParser) integer(v *Value, text string) *Value {

@@ -1,9 +1,12 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,23 +42,34 @@ func TestReferenceIsCurrent(t *testing.T) {
 
 // reference returns the tables of all keys in Markdown; docs/config.md holds them.
 func reference() string {
-	const head = "| key | value | default | merging | |\n|---|---|---|---|---|\n"
+	const head = "| key | value | default | merging | from a repository | |\n|---|---|---|---|---|---|\n"
 	var b strings.Builder
 	b.WriteString("### A tool: `[conversation.tools.NAME]`\n\n" + head)
 	tools := schema().field("conversation").node.field("tools").node
-	referenceRows(&b, "", tools.elem, map[*node]bool{})
+	referenceRows(&b, "", tools.elem, Asked, map[*node]bool{})
+	var shared []string
+	for _, f := range tools.elem.fields {
+		if f.shared {
+			shared = append(shared, f.key)
+		}
+	}
 	b.WriteString("\nThe table `[conversation.tools.'*']` has the defaults of all tools: `" +
-		strings.Join(defaultsKeys, "`, `") + "`; of `access` only `sensitive_paths`.\n")
+		strings.Join(slices.Sorted(slices.Values(shared)), "`, `") + "`; of `access` only `sensitive_paths`.\n")
 	b.WriteString("\n### Elsewhere\n\n" + head)
 	for _, f := range schema().fields {
 		if f.key != "conversation" {
-			referenceRows(&b, "", table(f), map[*node]bool{})
+			referenceRows(&b, "", &node{kind: nodeTable, fields: []field{f}}, Asked, map[*node]bool{})
 		}
 	}
 	return b.String()
 }
 
-func referenceRows(b *strings.Builder, prefix string, n *node, inside map[*node]bool) {
+// repositoryWords say what becomes of a key in a file of a repository.
+var repositoryWords = map[Repository]string{
+	Asked: "asked for", Judged: "asked for if it widens", Own: "asked for, except for its own tools", Free: "free", Never: "refused",
+}
+
+func referenceRows(b *strings.Builder, prefix string, n *node, may Repository, inside map[*node]bool) {
 	if inside[n] {
 		return
 	}
@@ -64,7 +78,7 @@ func referenceRows(b *strings.Builder, prefix string, n *node, inside map[*node]
 	switch n.kind {
 	case nodeUnion:
 		for _, a := range n.alts {
-			referenceRows(b, prefix, a, inside)
+			referenceRows(b, prefix, a, may, inside)
 		}
 	case nodeTable:
 		for _, f := range n.fields {
@@ -80,17 +94,18 @@ func referenceRows(b *strings.Builder, prefix string, n *node, inside map[*node]
 			if strings.HasSuffix(prefix, "[]") || strings.HasPrefix(key, "command.") {
 				merging = ""
 			}
+			may := cmp.Or(f.repo, may)
 			if inside[f.node] || f.node.elem != nil && inside[f.node.elem] {
-				fmt.Fprintf(b, "| `%s` | %s | | %s | %s |\n", key, f.node.plainly(), merging, doc)
+				fmt.Fprintf(b, "| `%s` | %s | | %s | %s | %s |\n", key, f.node.plainly(), merging, repositoryWords[may], doc)
 				continue
 			}
-			fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", key, f.node.plainly(), f.def, merging, doc)
-			referenceRows(b, key, f.node, inside)
+			fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s |\n", key, f.node.plainly(), f.def, merging, repositoryWords[may], doc)
+			referenceRows(b, key, f.node, may, inside)
 		}
 	case nodeMap:
-		referenceRows(b, prefix+".NAME", n.elem, inside)
+		referenceRows(b, prefix+".NAME", n.elem, may, inside)
 	case nodeRules:
-		referenceRows(b, prefix+"[]", n.elem, inside)
+		referenceRows(b, prefix+"[]", n.elem, may, inside)
 	}
 }
 
@@ -144,6 +159,86 @@ func (n *node) merging() string {
 		}
 	}
 	return "replaced"
+}
+
+// What a repository may do with a key is what the key says, else what the one above it says;
+// what nobody says anything of is asked for.
+func TestRepositoryMay(t *testing.T) {
+	for key, want := range map[string]Repository{
+		"conversation.tools.x.command": Asked, "conversation.tools.x.command.args": Asked,
+		"conversation.tools.x.questions.q.answer": Asked, "sandbox.tier": Asked,
+		"nonsense": Asked, "conversation.tools.x.nonsense": Asked, "": Asked, "sandbox.mode.deeper": Asked,
+		"conversation.tools.x.run": Judged, "conversation.tools.'*'.run": Judged, "inherit": Judged,
+		"conversation.tools.x.access.fs.read": Judged, "conversation.tools.x.options.a.b.c": Judged,
+		"conversation.tools.x.parameters.a.items.properties.b.type": Judged,
+		"conversation.tools.x.questions.q.target":                   Judged, "conversation.tools.x.style.hidden": Judged,
+		"conversation.tools.x.summary": Own, "conversation.tools.x.cancellation_response": Own,
+		"conversation.tools.x.style.inline_results": Free, "conversation.tools.x.style.error": Free,
+		"conversation.tools.x.access.sensitive_paths": Free,
+		"sandbox.paths": Never, "sandbox.paths.read": Never,
+	} {
+		parts, err := SplitKey(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := RepositoryMay(parts...); got != want {
+			t.Errorf("%s: %s, want %s", key, got, want)
+		}
+	}
+}
+
+// Every default can be read, and what the tags say of a key is known.
+func TestTagsAreRead(t *testing.T) {
+	c := load(t, nil)
+	x := mustTool(t, c, "x")
+	if x.Run != "ask" || x.Format != "ask" || x.Result != "unattended" || x.Enable != (Enable{true, "any"}) || c.Sandbox().Mode != "auto" || c.Sandbox().Tier != "auto" {
+		t.Errorf("%+v %+v", x, c.Sandbox())
+	}
+	if want := (Style{InlineResults: 10, ResultsFileLink: "full", Parameters: "json", Error: ErrorStyle{10, "full"}}); x.Style != want {
+		t.Errorf("%+v", x.Style)
+	}
+	seen := map[reflect.Type]bool{}
+	var walk func(typ reflect.Type)
+	walk = func(typ reflect.Type) {
+		if keys := ruleKeys[typ]; keys != nil {
+			typ = keys
+		}
+		switch typ.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map:
+			walk(typ.Elem())
+		case reflect.Struct:
+			if seen[typ] {
+				return
+			}
+			seen[typ] = true
+			for sf := range typ.Fields() {
+				key := sf.Tag.Get("toml")
+				if key == "" && !sf.Anonymous {
+					continue
+				}
+				if _, known := repositoryWords[Repository(sf.Tag.Get("repo"))]; !known && sf.Tag.Get("repo") != "" {
+					t.Errorf("%s: repo:%q", key, sf.Tag.Get("repo"))
+				}
+				if def, ok := sf.Tag.Lookup("default"); ok {
+					n := tagReader{}.node(sf.Type, sf.Tag)
+					v, err := fromText(n, def, Origin{})
+					c := &checker{}
+					if err == nil {
+						c.value(n, v)
+						err = c.err()
+					}
+					if err != nil {
+						t.Errorf("%s: default:%q: %v", key, def, err)
+					}
+				}
+				walk(sf.Type)
+			}
+		}
+	}
+	walk(reflect.TypeFor[document]())
+	if len(seen) < 15 {
+		t.Fatalf("walked only %d structs", len(seen))
+	}
 }
 
 // Each key has a line for people.

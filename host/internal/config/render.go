@@ -81,10 +81,10 @@ type tomlWriter struct {
 	origins bool
 }
 
-func (w *tomlWriter) line(s string, at Origin) {
+func (w *tomlWriter) line(s string, origin Origin) {
 	w.b = append(w.b, s...)
-	if w.origins && !at.IsZero() {
-		w.b = append(w.b, "  # "+at.Layer.String()+" "+at.String()...)
+	if w.origins && !origin.IsZero() {
+		w.b = append(w.b, "  # "+origin.Layer.String()+" "+origin.String()...)
 	}
 	w.b = append(w.b, '\n')
 }

@@ -13,8 +13,10 @@ import (
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// judge checks what only the merged tool can show (RFD 076, "Configuration").
+// judge reports what can only be seen in the merged tool (RFD 076, "Configuration").
 func (d *decoder) judge(t *Tool) {
+	d.judgeParameters(t.Parameters, t.tree.Get("parameters"))
+	d.judgeAccess(t.Access, t.tree.Get("access"))
 	source := t.tree.Get("source")
 	if source == nil {
 		help := `add source = "local" and the command, or remove the table`
@@ -26,12 +28,11 @@ func (d *decoder) judge(t *Tool) {
 		d.add(t.tree.Origin, "no layer gives this tool a source", help)
 		return
 	}
-	t.Source, _ = parseSource(source.text)
 	if t.Source.Kind != SourceLocal {
 		t.Command = nil
 		for _, key := range []string{"access", "command"} {
-			// A command of a lower layer is no mistake of whoever gives the tool another
-			// source; an access is, because somebody counts on it.
+			// Whoever gives the tool another source need not remove the command of a lower
+			// layer. An access is an error in any layer, because somebody relies on it.
 			if v := t.tree.Get(key); v != nil && (key == "access" || v.Origin.Layer >= source.Origin.Layer) {
 				d.add(v.Origin, fmt.Sprintf("tool %s has source %s (%s), and only local tools have %s",
 					show(t.Name), quoteTOML(source.text), source.Origin, key), "remove "+key+`, or set source = "local"`)
@@ -44,68 +45,53 @@ func (d *decoder) judge(t *Tool) {
 	}
 }
 
-func (d *decoder) access(v *Value) *Access {
-	if v == nil {
-		return nil
+// judgeAccess checks each rule by itself, and brings paths into their normal form.
+func (d *decoder) judgeAccess(a *Access, v *Value) {
+	if a == nil {
+		return
 	}
-	a := &Access{Origin: v.Origin}
-	if list := v.Get("fs"); list != nil {
-		a.FS = []FsRule{}
-		for _, item := range list.items {
-			a.FS = append(a.FS, d.fsRule(item))
-		}
+	for i := range a.FS {
+		d.judgeFsRule(&a.FS[i], v.At("fs").items[i])
 	}
-	if list := v.Get("net"); list != nil {
-		a.Net = []NetRule{}
-		for _, item := range list.items {
-			a.Net = append(a.Net, d.netRule(item))
-		}
+	for i := range a.Net {
+		r := &a.Net[i]
+		_, err := jptool.CompileNet([]jptool.NetRule{r.NetRule})
+		d.compiled(r.At, err, "access.net[0]: ")
+		r.Origin = r.At.String()
 	}
-	if list := v.Get("env"); list != nil {
-		a.Env = []EnvRule{}
-		for _, item := range list.items {
-			r := jptool.EnvRule{Name: item.Get("name").str(), Read: item.Get("read").boolean(false)}
-			_, err := jptool.CompileEnv([]jptool.EnvRule{r})
-			d.compiled(item, err, "access.env[0]: ")
-			r.Origin = item.Origin.String()
-			a.Env = append(a.Env, EnvRule{r, item.Origin})
-		}
+	for i := range a.Env {
+		r := &a.Env[i]
+		_, err := jptool.CompileEnv([]jptool.EnvRule{r.EnvRule})
+		d.compiled(r.At, err, "access.env[0]: ")
+		r.Origin = r.At.String()
 	}
-	if m := v.Get("commands"); m != nil {
-		a.Commands = map[string]CommandRule{}
-		for _, name := range m.keys {
-			a.Commands[name] = d.commandRule(name, m.fields[name])
-		}
+	for _, name := range v.Get("commands").Keys() {
+		r := a.Commands[name]
+		_, err := jptool.CompileCommands(map[string]jptool.CommandRule{name: r.CommandRule})
+		d.compiled(r.At, err, fmt.Sprintf("access.commands[%q]: ", name))
 	}
-	return a
 }
 
-func (d *decoder) fsRule(v *Value) FsRule {
-	written := v.fields["path"].text
-	r := FsRule{At: v.Origin, Dir: strings.HasSuffix(filepath.ToSlash(written), "/")}
-	at := v.fields["path"].Origin
+func (d *decoder) judgeFsRule(r *FsRule, v *Value) {
+	written, origin := r.Path, v.fields["path"].Origin
 	rel, err := d.rel(written)
 	switch {
 	case errors.Is(err, wspath.ErrAbsolute):
-		d.add(at, show(written)+" is absolute and not below the workspace",
+		d.add(origin, show(written)+" is absolute and not below the workspace",
 			"write it relative to the workspace; for what lies outside, a rule with external = true on a link")
 	case errors.Is(err, wspath.ErrEscape):
-		d.add(at, show(written)+" leaves the workspace",
+		d.add(origin, show(written)+" leaves the workspace",
 			"write a path below it; for what lies outside, a rule with external = true on a link")
 	case err != nil:
-		d.add(at, show(written)+" is "+err.Error(), "write a path that a file can have")
+		d.add(origin, show(written)+" is "+err.Error(), "write a path that a file can have")
 	case written == "":
-		d.add(at, "is empty", `write path = "." for the whole workspace`)
-	case rel.IsRoot() && v.Get("external").boolean(false):
-		d.add(at, "the workspace itself cannot be external", "declare a rule on the link that leads outside instead, such as path = \"fork\"")
+		d.add(origin, "is empty", `write path = "." for the whole workspace`)
+	case rel.IsRoot() && r.External:
+		d.add(origin, "the workspace itself cannot be external",
+			"declare a rule on the link that leads outside instead, such as path = \"fork\"")
 	}
-	r.FsRule = jptool.FsRule{
-		Path: rel.Slash(), External: v.Get("external").boolean(false),
-		Read: v.Get("read").optionalBool(), Write: v.Get("write").optionalBool(), Create: v.Get("create").optionalBool(),
-		Update: v.Get("update").optionalBool(), Delete: v.Get("delete").optionalBool(), Execute: v.Get("execute").optionalBool(),
-		Origin: v.Origin.String(),
-	}
-	return r
+	r.Dir = strings.HasSuffix(filepath.ToSlash(written), "/")
+	r.Path, r.Origin = rel.Slash(), r.At.String()
 }
 
 // rel takes an absolute path below the workspace as relative to it.
@@ -124,48 +110,28 @@ func (d *decoder) rel(path string) (wspath.Rel, error) {
 	return wspath.Parse(path)
 }
 
-func (d *decoder) netRule(v *Value) NetRule {
-	r := jptool.NetRule{Host: v.Get("host").str(), Allow: v.Get("allow").boolean(false)}
-	if f := v.Get("scheme"); f != nil {
-		r.Scheme = new(f.text)
-	}
-	if f := v.Get("port"); f != nil {
-		r.Port = new(uint16(f.integer))
-	}
-	if f := v.Get("path_prefix"); f != nil {
-		r.PathPrefix = new(f.text)
-	}
-	_, err := jptool.CompileNet([]jptool.NetRule{r})
-	d.compiled(v, err, "access.net[0]: ")
-	r.Origin = v.Origin.String()
-	return NetRule{r, v.Origin}
-}
-
-func (d *decoder) commandRule(name string, v *Value) CommandRule {
-	r := jptool.CommandRule{Envs: v.Get("envs").strings()}
-	if args := v.Get("args"); args != nil {
-		r.Args = [][]string{}
-		for _, prefix := range args.items {
-			r.Args = append(r.Args, prefix.strings())
-		}
-	}
-	_, err := jptool.CompileCommands(map[string]jptool.CommandRule{name: r})
-	d.compiled(v, err, fmt.Sprintf("access.commands[%q]: ", name))
-	return CommandRule{r, v.Origin}
-}
-
 // compiled reports what the library says of one rule: the first line is what is wrong,
 // the next what to do.
-func (d *decoder) compiled(v *Value, err error, prefix string) {
+func (d *decoder) compiled(origin Origin, err error, prefix string) {
 	if err == nil {
 		return
 	}
 	message, help, _ := strings.Cut(strings.TrimPrefix(err.Error(), prefix), "\n")
-	d.add(v.Origin, message, help)
+	d.add(origin, message, help)
 }
 
-// judgeParameter checks a node of a schema against itself.
+func (d *decoder) judgeParameters(list []*Parameter, v *Value) {
+	for _, p := range list {
+		d.judgeParameter(p, v.Get(p.Name))
+	}
+}
+
+// judgeParameter checks a node of a schema, and those in it, against itself.
 func (d *decoder) judgeParameter(p *Parameter, v *Value) {
+	d.judgeParameters(p.Properties, v.Get("properties"))
+	if p.Items != nil {
+		d.judgeParameter(p.Items, v.Get("items"))
+	}
 	if len(p.Types) == 0 {
 		d.add(v.Origin, "has no type", `add type = "string", or another JSON type`)
 		return

@@ -77,7 +77,12 @@ func (v *Value) At(keys ...string) *Value {
 }
 
 // Keys returns the keys of a table in the order written.
-func (v *Value) Keys() []string { return slices.Clone(v.keys) }
+func (v *Value) Keys() []string {
+	if v == nil {
+		return nil
+	}
+	return slices.Clone(v.keys)
+}
 
 // Items returns the items of a list.
 func (v *Value) Items() []*Value { return slices.Clone(v.items) }
@@ -172,22 +177,7 @@ func (v *Value) Equal(w *Value) bool {
 	return true
 }
 
-// str, boolean and the like read an optional scalar whose kind the schema has checked.
-func (v *Value) str() string {
-	if v == nil {
-		return ""
-	}
-	return v.text
-}
-
-// given is nil where a boolean is absent.
-func (v *Value) given() *bool {
-	if v == nil || v.Kind != Bool {
-		return nil
-	}
-	return &v.flag
-}
-
+// boolean and the like read an optional value whose kind the schema has checked.
 func (v *Value) boolean(def bool) bool {
 	if v == nil || v.Kind != Bool {
 		return def

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,7 +28,8 @@ type Setting struct {
 	Line int `json:"line,omitempty"`
 }
 
-// id is what the setting is about, which no other key can be.
+// id names what the setting is about. That of a file which runs is no key, so that it cannot
+// be taken for one.
 func (s Setting) id() string {
 	if s.Runs == "" {
 		return s.Key
@@ -35,7 +37,7 @@ func (s Setting) id() string {
 	return s.Key + " runs " + s.Runs
 }
 
-// same compares what consent is about.
+// same reports whether consent to one setting is consent to the other.
 func (s Setting) same(o Setting) bool {
 	return s.id() == o.id() && s.Value == o.Value && s.File == o.File
 }
@@ -72,36 +74,25 @@ type Difference struct {
 
 // Diff compares two lists. It is empty exactly when their digests are equal.
 func Diff(was, now []Setting) Difference {
+	before, after := map[string][]Setting{}, map[string][]Setting{}
+	ids := map[string]bool{}
+	for _, s := range was {
+		before[s.id()] = append(before[s.id()], s)
+		ids[s.id()] = true
+	}
+	for _, s := range now {
+		after[s.id()] = append(after[s.id()], s)
+		ids[s.id()] = true
+	}
 	var d Difference
-	a, b := sorted(was), sorted(now)
-	for len(a) > 0 || len(b) > 0 {
-		key := ""
-		switch {
-		case len(a) == 0:
-			key = b[0].id()
-		case len(b) == 0 || a[0].id() <= b[0].id():
-			key = a[0].id()
-		default:
-			key = b[0].id()
-		}
-		var before, after []Setting
-		before, a = cutKey(a, key)
-		after, b = cutKey(b, key)
-		d.key(before, after)
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		d.key(before[id], after[id])
 	}
 	return d
 }
 
-func cutKey(list []Setting, key string) (of, rest []Setting) {
-	n := 0
-	for n < len(list) && list[n].id() == key {
-		n++
-	}
-	return list[:n], list[n:]
-}
-
-// key compares the settings of one key: what both begin and end with is unchanged,
-// between them it goes by position.
+// key compares the settings of one key. What both lists begin with and end with is unchanged;
+// between, settings in the same position are compared.
 func (d *Difference) key(was, now []Setting) {
 	for len(was) > 0 && len(now) > 0 && was[0].same(now[0]) {
 		was, now = was[1:], now[1:]
@@ -138,8 +129,8 @@ func (d Difference) String() string {
 	return b.String()
 }
 
-// Question asks a person to accept it: all of it is shown, and of a long one last, where it is still on the
-// screen, how much that is and every program in it.
+// Question asks a person to accept the difference. All of it is shown. At the end of a long one,
+// where it is still on the screen, stand the number of settings and every program in it.
 func (d Difference) Question() term.BoolQuestion {
 	now := slices.Clone(d.Added)
 	for _, c := range d.Changed {

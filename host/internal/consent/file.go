@@ -15,69 +15,137 @@ import (
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// file is one JSON file of consent.
-type file struct {
+// file is one JSON file of consent: an object that holds a list of records under one key.
+// Other keys of the object are kept as they are.
+type file[T any] struct {
 	dir  *state.Dir
-	name string
-	warn func(string)
+	name string // of the file
+	key  string // of the list
+	// only refuses an object with other keys than the list's, or without it.
+	only bool
+	// help says what to do about a file that cannot be used.
+	help string
+	// mend lets a file that cannot be used count as empty, if it returns nil. It is called
+	// with the lock held. Without it, such a file is an error.
+	mend func(*brokenError) error
 }
 
 // brokenError: the file is there but cannot be used.
-type brokenError struct{ err error }
+type brokenError struct {
+	err        error
+	file, help string
+}
 
-func (e *brokenError) Error() string { return e.err.Error() }
+func (e *brokenError) Error() string {
+	return fmt.Sprintf("%s cannot be used: %v\n%s", e.file, e.err, e.help)
+}
 
-// read returns the content, nil when there is none. Failures of the machine (I/O, no
-// descriptors left) are plain errors: they say nothing about the file, and
-// moving it away would lose what was consented to.
-func (f *file) read() ([]byte, error) {
+// setAside renames a broken file and warns of it.
+func (f *file[T]) setAside(warn func(string)) func(*brokenError) error {
+	return func(broken *brokenError) error {
+		to, err := f.dir.SetAside(f.name)
+		if err != nil {
+			return fmt.Errorf("%s cannot be used (%w), and cannot be set aside: %w\nmove it away",
+				broken.file, broken.err, err)
+		}
+		if warn != nil {
+			warn(fmt.Sprintf("%s cannot be used: %v\nit was set aside as %s; what it held must be approved again",
+				broken.file, broken.err, to))
+		}
+		return nil
+	}
+}
+
+// load returns the records.
+func (f *file[T]) load(ctx context.Context) (list []T, err error) {
+	if _, list, err = f.read(); f.mend == nil || !isBroken(err) {
+		return list, err
+	}
+	err = f.dir.Locked(ctx, f.name, func() error {
+		_, list, err = f.readLocked()
+		return err
+	})
+	return list, err
+}
+
+// update is a load-modify-save under the lock. Nothing is written if change reports no change.
+func (f *file[T]) update(ctx context.Context, change func([]T) (list []T, changed bool)) error {
+	return f.dir.Locked(ctx, f.name, func() error {
+		doc, list, err := f.readLocked()
+		if err != nil {
+			return err
+		}
+		list, changed := change(list)
+		if !changed {
+			return nil
+		}
+		if err := doc.set(f.key, append([]T{}, list...)); err != nil { // [], not null
+			return err
+		}
+		var b bytes.Buffer
+		if err := encode(&b, doc, "  "); err != nil {
+			return err
+		}
+		return f.dir.Write(f.name, b.Bytes())
+	})
+}
+
+// readLocked is read for who holds the lock: a file that cannot be used is mended.
+func (f *file[T]) readLocked() (object, []T, error) {
+	doc, list, err := f.read()
+	var broken *brokenError
+	if f.mend != nil && errors.As(err, &broken) {
+		return nil, nil, f.mend(broken)
+	}
+	return doc, list, err
+}
+
+// read returns the content, nothing when there is no file. A failure of the machine (I/O, no
+// descriptors left) is a plain error: it says nothing about the file, and to move the file
+// away would lose what was consented to.
+func (f *file[T]) read() (doc object, list []T, err error) {
+	path := f.dir.File(f.name)
 	data, err := f.dir.Read(f.name)
 	switch {
-	case err == nil:
-		return data, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
+		return nil, nil, nil
+	case err == nil:
+		doc, list, err = f.parse(data)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EISDIR), errors.Is(err, state.ErrTooLarge):
-		return nil, &brokenError{wspath.Bare(err)}
+		err = wspath.Bare(err)
+	default:
+		return nil, nil, fmt.Errorf("reading %s: %w", path, wspath.Bare(err))
 	}
-	return nil, fmt.Errorf("reading %s: %w", f.dir.File(f.name), wspath.Bare(err))
-}
-
-// load parses the content with parse, which gets nil when there is none. A broken file is
-// set aside, with a warning, and parse called again with nil.
-func (f *file) load(ctx context.Context, parse func([]byte) error) error {
-	err := f.parse(parse)
-	if !isBroken(err) {
-		return err
-	}
-	return f.dir.Locked(ctx, f.name, func() error { return f.loadLocked(parse) })
-}
-
-// loadLocked is load for who holds the lock.
-func (f *file) loadLocked(parse func([]byte) error) error {
-	err := f.parse(parse)
-	if !isBroken(err) {
-		return err
-	}
-	to, aside := f.dir.SetAside(f.name)
-	if aside != nil {
-		return fmt.Errorf("%s cannot be used (%w) and not be set aside: %w\nmove it away", f.dir.File(f.name), err, aside)
-	}
-	if f.warn != nil {
-		f.warn(fmt.Sprintf("%s cannot be used: %v\nit was set aside as %s; what it held must be approved again", f.dir.File(f.name), err, to))
-	}
-	return parse(nil)
-}
-
-func (f *file) parse(parse func([]byte) error) error {
-	data, err := f.read()
 	if err != nil {
-		return err
+		return nil, nil, &brokenError{err, path, f.help}
 	}
-	if err := parse(data); err != nil {
-		return &brokenError{err}
+	return doc, list, nil
+}
+
+func (f *file[T]) parse(data []byte) (doc object, list []T, err error) {
+	if err := decodeStrict(data, &doc); err != nil {
+		return nil, nil, err
 	}
-	return nil
+	if f.only {
+		if err := doc.only([]string{f.key}, nil); err != nil {
+			return nil, nil, err
+		}
+	}
+	raw := doc.get(f.key)
+	if raw == nil {
+		return doc, nil, nil
+	}
+	var items []json.RawMessage
+	if err := json.Unmarshal(raw, &items); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", f.key, err)
+	}
+	list = make([]T, len(items))
+	for i, item := range items {
+		if err := json.Unmarshal(item, &list[i]); err != nil {
+			return nil, nil, fmt.Errorf("%s[%d]: %w", f.key, i, err)
+		}
+	}
+	return doc, list, nil
 }
 
 func isBroken(err error) bool {
@@ -85,16 +153,12 @@ func isBroken(err error) bool {
 	return errors.As(err, &broken)
 }
 
-// save writes v, indented for people who look.
-func (f *file) save(v any) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
+// encode writes v as it is read again, without escapes for HTML.
+func encode(b *bytes.Buffer, v any, indent string) error {
+	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
-		return err
-	}
-	return f.dir.Write(f.name, b.Bytes())
+	enc.SetIndent("", indent)
+	return enc.Encode(v)
 }
 
 // object is a JSON object with its keys in order, so that what we do not know is
@@ -180,9 +244,7 @@ func (o object) only(must, may []string) error {
 
 func (o *object) set(key string, v any) error {
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	if err := encode(&b, v, ""); err != nil {
 		return err
 	}
 	for i := range *o {

@@ -11,8 +11,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/afero"
+
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/disk"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/state/statetest"
 )
@@ -31,7 +32,7 @@ type opened struct {
 	warn []string
 }
 
-func open(t testing.TB, base string, fsys disk.FS) *opened {
+func open(t testing.TB, base string, fsys state.FS) *opened {
 	t.Helper()
 	o := &opened{dir: statetest.Dir(t, base, fsys)}
 	o.Store = consent.OpenStore(o.dir, func(s string) { o.warn = append(o.warn, s) })
@@ -263,7 +264,7 @@ func TestReadErrorLeavesTheStore(t *testing.T) {
 	_, err := open(t, base, nil).Record(ctx, consent.Binding{RulePath: "fork", Target: fork})
 	must(t, err)
 	for at := 1; at <= 2; at++ {
-		s := open(t, base, &statetest.Faults{FS: disk.OS, At: at, Crash: true})
+		s := open(t, base, &statetest.Faults{FS: &afero.OsFs{}, At: at, Crash: true})
 		if d, err := s.Lookup(ctx, consent.Binding{RulePath: "fork", Target: fork}); !errors.Is(err, statetest.ErrFault) || d.Verdict == consent.Approved {
 			t.Errorf("fault %d: %+v, %v", at, d, err)
 		}
@@ -279,7 +280,7 @@ func TestCrashWhileRecording(t *testing.T) {
 			base := t.TempDir()
 			_, err := open(t, base, nil).Record(ctx, consent.Binding{RulePath: "old", Target: "/old"})
 			must(t, err)
-			faults := &statetest.Faults{FS: disk.OS, At: at, Crash: crash}
+			faults := &statetest.Faults{FS: &afero.OsFs{}, At: at, Crash: crash}
 			_, rerr := open(t, base, faults).Record(ctx, consent.Binding{RulePath: "new", Target: "/new"})
 			after := open(t, base, nil)
 			if got := after.lookup(t, "old", "/old"); got.Verdict != consent.Approved || len(after.warn) > 0 {

@@ -2,6 +2,7 @@ package consent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,11 +18,13 @@ import (
 const maxAccepted = 64
 
 // Trust remembers which widening settings of a workspace's own config a person accepted.
-type Trust struct{ f file }
+type Trust struct{ f file[Accepted] }
 
 // OpenTrust returns the trust store in dir.
 func OpenTrust(dir *state.Dir, warn func(string)) *Trust {
-	return &Trust{file{dir: dir, name: "trust.json", warn: warn}}
+	t := &Trust{file[Accepted]{dir: dir, name: "trust.json", key: "accepted"}}
+	t.f.mend = t.f.setAside(warn)
+	return t
 }
 
 // Accepted is one list of settings that was accepted.
@@ -31,44 +34,36 @@ type Accepted struct {
 	Settings   []Setting `json:"settings"`
 }
 
-type trustFile struct {
-	// Accepted is oldest first.
-	Accepted []Accepted `json:"accepted"`
-}
-
-func (t *trustFile) parse(data []byte) error {
-	*t = trustFile{}
-	if data == nil {
-		return nil
-	}
-	if err := decodeStrict(data, t); err != nil {
+// UnmarshalJSON refuses a list whose digest is another: the list is what a person sees as
+// accepted, the digest what counts.
+func (a *Accepted) UnmarshalJSON(data []byte) error {
+	type plain Accepted
+	if err := json.Unmarshal(data, (*plain)(a)); err != nil {
 		return err
 	}
-	for i, a := range t.Accepted {
-		// The list is what a person sees as accepted, the digest what counts: they must agree.
-		if a.Digest != Digest(a.Settings) {
-			return fmt.Errorf("accepted[%d]: the digest does not fit the settings", i)
-		}
+	if a.Digest != Digest(a.Settings) {
+		return errors.New("the digest does not fit the settings")
 	}
 	return nil
 }
 
-// Check reports whether exactly these settings were accepted, and otherwise how they
-// differ from what was accepted last. No settings need no trust. What concerns one tool is accepted by
-// itself, together with what concerns all: a change of one leaves the others as they were.
+// Check reports whether exactly these settings were accepted, and otherwise how they differ
+// from what was accepted last. No settings need no trust. The settings of each tool are
+// compared by themselves, beside those that concern all tools: if those of one tool change,
+// the other tools stay trusted.
 func (t *Trust) Check(ctx context.Context, now []Setting) (trusted bool, d Difference, err error) {
 	if len(now) == 0 {
 		return true, Difference{}, nil
 	}
-	var doc trustFile
-	if err := t.f.load(ctx, doc.parse); err != nil {
+	known, err := t.f.load(ctx) // oldest first
+	if err != nil {
 		return false, Diff(nil, now), err
 	}
 	mine := byTool(now)
 	var was []Setting
 	trusted = true
-	lists := make([]map[string][]Setting, len(doc.Accepted))
-	for i, a := range doc.Accepted {
+	lists := make([]map[string][]Setting, len(known))
+	for i, a := range known {
 		lists[i] = byTool(a.Settings)
 	}
 	all := Digest(mine[""])
@@ -103,18 +98,18 @@ func (t *Trust) Check(ctx context.Context, now []Setting) (trusted bool, d Diffe
 // Concerning are the settings that one tool goes by: its own, and those that concern all of them.
 func Concerning(list []Setting, tool string) []Setting {
 	return slices.DeleteFunc(slices.Clone(list), func(s Setting) bool {
-		of := s.tool()
-		return of != "" && of != tool
+		concerns := s.tool()
+		return concerns != "" && concerns != tool
 	})
 }
 
 func byTool(list []Setting) map[string][]Setting {
-	of := map[string][]Setting{}
+	lists := map[string][]Setting{}
 	for _, s := range list {
 		tool := s.tool()
-		of[tool] = append(of[tool], s)
+		lists[tool] = append(lists[tool], s)
 	}
-	return of
+	return lists
 }
 
 // tool is the one that a setting concerns; "" stands for all of them.
@@ -129,35 +124,21 @@ func (s Setting) tool() string {
 // Accept remembers exactly these settings: those that were shown, not what the files
 // hold by now.
 func (t *Trust) Accept(ctx context.Context, shown []Setting) error {
-	return t.update(ctx, func(doc *trustFile) {
-		a := Accepted{Digest: Digest(shown), AcceptedAt: t.f.dir.Now().UTC().Truncate(time.Second), Settings: sorted(shown)}
-		doc.Accepted = slices.DeleteFunc(doc.Accepted, func(o Accepted) bool { return o.Digest == a.Digest })
-		doc.Accepted = append(doc.Accepted, a)
-		if extra := len(doc.Accepted) - maxAccepted; extra > 0 {
-			doc.Accepted = doc.Accepted[extra:]
-		}
+	a := Accepted{Digest: Digest(shown), AcceptedAt: t.f.dir.Now().UTC().Truncate(time.Second), Settings: sorted(shown)}
+	return t.f.update(ctx, func(list []Accepted) ([]Accepted, bool) {
+		list = append(slices.DeleteFunc(list, func(o Accepted) bool { return o.Digest == a.Digest }), a)
+		return list[max(0, len(list)-maxAccepted):], true
 	})
 }
 
 // Revoke forgets everything that was accepted in this workspace, and reports whether there
 // was anything.
 func (t *Trust) Revoke(ctx context.Context) (revoked bool, err error) {
-	err = t.update(ctx, func(doc *trustFile) {
-		revoked = len(doc.Accepted) > 0
-		doc.Accepted = []Accepted{}
+	err = t.f.update(ctx, func(list []Accepted) ([]Accepted, bool) {
+		revoked = len(list) > 0
+		return nil, revoked
 	})
 	return revoked, err
-}
-
-func (t *Trust) update(ctx context.Context, change func(*trustFile)) error {
-	return t.f.dir.Locked(ctx, t.f.name, func() error {
-		var doc trustFile
-		if err := t.f.loadLocked(doc.parse); err != nil {
-			return err
-		}
-		change(&doc)
-		return t.f.save(doc)
-	})
 }
 
 // ErrNotTrusted: the repository's own config asks for more than was accepted.

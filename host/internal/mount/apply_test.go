@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/afero"
+
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/conversation"
-	"github.com/jptools/jptools/host/internal/disk"
 	"github.com/jptools/jptools/host/internal/state/statetest"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
@@ -172,7 +173,7 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 // Whatever operation on the store fails, there are both links and approvals, or neither.
 func TestStoreFaultsLeaveNoHalfMount(t *testing.T) {
 	for at := 1; ; at++ {
-		faults := &statetest.Faults{FS: disk.OS}
+		faults := &statetest.Faults{FS: &afero.OsFs{}}
 		w := newWorld(t, faults)
 		before := w.tree(t)
 		p := w.plan(t, "fs_read_file:one=~/code/x", "fs_read_file:two=~/code/y")

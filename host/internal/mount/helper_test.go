@@ -11,7 +11,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/conversation"
-	"github.com/jptools/jptools/host/internal/disk"
+	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/state/statetest"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -76,7 +76,7 @@ func (w *world) apply(p *Plan) error {
 	return p.Apply(ctx, w.env)
 }
 
-func newWorld(t testing.TB, fsys disk.FS) *world {
+func newWorld(t testing.TB, fsys state.FS) *world {
 	t.Helper()
 	w := &world{home: base(t)}
 	w.req = req(w.home)

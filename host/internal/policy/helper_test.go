@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
@@ -79,12 +80,8 @@ func (w *world) mine(text string) *world { return w.write(w.user, text) }
 
 func (w *world) config() *config.Config {
 	w.t.Helper()
-	layer, err := config.Freeze([]byte(base))
-	if err != nil {
-		w.t.Fatal(err)
-	}
 	c, err := config.Load(config.Options{
-		Root: w.root, Cwd: w.root, Defaults: layer, UserGlobal: w.user, UserWorkspace: w.userWorkspace,
+		Root: w.root, Cwd: w.root, BuiltIn: fstest.MapFS{"builtin/base.toml": &fstest.MapFile{Data: []byte(base)}}, UserGlobal: w.user, UserWorkspace: w.userWorkspace,
 		Conversation: w.talk, Environ: w.env, Args: w.args,
 	})
 	if err != nil {

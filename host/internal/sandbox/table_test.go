@@ -16,7 +16,6 @@ import (
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/defaults"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool"
@@ -152,7 +151,7 @@ func compile(t testing.TB, dir, tool, user string) *policy.Declared {
 	if err := os.WriteFile(mine, []byte(user), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load(config.Options{Root: root, Cwd: root, Defaults: defaults.Layer, UserGlobal: mine, Environ: []string{}})
+	cfg, err := config.Load(config.Options{Root: root, Cwd: root, UserGlobal: mine, Environ: []string{}})
 	if err != nil {
 		t.Fatal(err)
 	}

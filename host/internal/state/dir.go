@@ -7,71 +7,57 @@ import (
 	"io/fs"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
-	"github.com/jptools/jptools/host/internal/disk"
+	"github.com/spf13/afero"
+
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
+// FS is the file system that state lies on. Both the one of the operating system
+// (afero.OsFs) and the one in memory (afero.MemMapFs) are such.
+type FS interface {
+	afero.Fs
+	afero.Lstater
+}
+
 // System is what state is kept with. Tests put faults in here.
 type System struct {
-	// FS holds the state; the real one is disk.OS.
-	FS disk.FS
-	// Lock takes the exclusive lock file at path, between processes too, or fails
-	// when ctx ends first.
-	Lock func(ctx context.Context, path string) (unlock func(), err error)
+	FS FS
 	// Getenv reads the environment; nil is an empty one.
 	Getenv func(string) string
 	// Now is the clock.
 	Now func() time.Time
 }
 
-// lockPatience bounds the wait for other processes. Each holds a lock for milliseconds, but there may
-// be many on a busy machine.
-const lockPatience = 2 * time.Minute
-
 // OS is the real system with this environment.
 func OS(getenv func(string) string) System {
-	return System{FS: disk.OS, Lock: lockFile, Getenv: getenv, Now: time.Now}
+	return System{FS: &afero.OsFs{}, Getenv: getenv, Now: time.Now}
 }
 
-// lockFile waits in the operating system: who only tries again and again takes time from those that
-// hold the lock, and may never be the one who finds it free.
-func lockFile(ctx context.Context, path string) (func(), error) {
-	l := flock.New(path, flock.SetPermissions(0o600))
-	// The file stays: removing a lock file lets two processes hold "the" lock.
-	unlock := func() { _ = l.Unlock() }
-	ok, err := l.TryLock()
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("locking %s: %w", path, err)
-	case ok:
-		return unlock, nil
-	}
+// lockPatience bounds the wait for other processes. Each holds a lock for milliseconds,
+// but there may be many of them on a busy machine.
+const lockPatience = 2 * time.Minute
+
+// lockFile takes the exclusive lock file at path, between processes too. It fails when ctx
+// ends first, or when lockPatience is over. Locks are always on the real file system:
+// package afero has none.
+func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
-	locked := make(chan error, 1)
-	go func() { locked <- l.Lock() }()
-	select {
-	case err = <-locked:
-		if err != nil {
-			return nil, fmt.Errorf("locking %s: %w", path, err)
-		}
-		return unlock, nil
-	case <-ctx.Done():
-		// The wait itself cannot be ended: what it gets is given back.
-		go func() {
-			if <-locked == nil {
-				unlock()
-			}
-		}()
-	}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	l := flock.New(path, flock.SetPermissions(0o600))
+	_, err = l.TryLockContext(ctx, 5*time.Millisecond)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
 		return nil, fmt.Errorf("%s is locked by another process\nwait for it, or end it, and try again", path)
+	case err != nil:
+		return nil, fmt.Errorf("locking %s: %w", path, err)
 	}
-	return nil, fmt.Errorf("locking %s: %w", path, ctx.Err())
+	// The file stays: if it were removed, two processes could hold "the" lock.
+	return func() { _ = l.Unlock() }, nil
 }
 
 // Base is the directory that holds the state of every workspace:
@@ -159,24 +145,24 @@ func (d *Dir) Ensure() error {
 	return d.check()
 }
 
-// check examines every directory from the base down that exists.
+// check examines every directory from the base down, as far as they exist.
 func (d *Dir) check() error {
 	rel, err := filepath.Rel(d.base, d.path)
 	if err != nil {
 		return err
 	}
-	at := d.base
-	for _, name := range append([]string{"."}, splitPath(rel)...) {
-		at = filepath.Join(at, name)
-		if missing, err := d.checkOne(at); missing || err != nil {
+	path := d.base
+	for _, name := range append([]string{"."}, strings.Split(rel, string(filepath.Separator))...) {
+		path = filepath.Join(path, name)
+		if missing, err := d.checkOne(path); missing || err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// elsewhere is what to do where state cannot lie in its place: HOME is that of another user (as after
-// some ways to become one), not there, or not to be written.
+// elsewhere is what to do when state cannot be written to its usual place: HOME may be that
+// of another user (after su), missing, or read-only.
 func elsewhere(err error) string {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return "\nset XDG_DATA_HOME to a directory of your own, or HOME if it is not yours"
@@ -184,39 +170,32 @@ func elsewhere(err error) string {
 	return ""
 }
 
-func splitPath(rel string) []string {
-	var names []string
-	for rel != "." && rel != "" {
-		names = append([]string{filepath.Base(rel)}, names...)
-		rel = filepath.Dir(rel)
-	}
-	return names
-}
-
-func (d *Dir) checkOne(at string) (missing bool, err error) {
-	fi, err := d.sys.FS.Lstat(at)
+// checkOne refuses what is not a directory of this user alone, and closes one that others
+// may only read.
+func (d *Dir) checkOne(path string) (missing bool, err error) {
+	fi, _, err := d.sys.FS.LstatIfPossible(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("the state directory %s: %w%s", at, wspath.Bare(err), elsewhere(err))
+		return false, fmt.Errorf("the state directory %s: %w%s", path, wspath.Bare(err), elsewhere(err))
 	}
 	if !fi.IsDir() {
-		return false, fmt.Errorf("the state directory %s is not a directory\nmove it away; symlinks are not followed here", at)
+		return false, fmt.Errorf("the state directory %s is not a directory\nmove it away; symlinks are not followed here", path)
 	}
 	if uid, foreign := owner(fi); foreign {
-		return false, fmt.Errorf("the state directory %s belongs to another user (uid %d)\nrun as that user, or set XDG_DATA_HOME to a directory of your own", at, uid)
+		return false, fmt.Errorf("the state directory %s belongs to another user (uid %d)\nrun as that user, or set XDG_DATA_HOME to a directory of your own", path, uid)
 	}
 	if runtime.GOOS == "windows" {
 		return false, nil
 	}
 	switch perm := fi.Mode().Perm(); {
 	case perm&0o022 != 0:
-		// What is in there may already be somebody else's: tightening the mode would hide that.
-		return false, fmt.Errorf("the state directory %s can be written by other users (mode %04o)\nlook at what is in it, then: chmod 700 %s", at, perm, at)
+		// Others may have put files in it already. To tighten the mode would hide that.
+		return false, fmt.Errorf("the state directory %s can be written by other users (mode %04o)\nlook at what is in it, then: chmod 700 %s", path, perm, path)
 	case perm&0o077 != 0:
-		if err := d.sys.FS.Chmod(at, 0o700); err != nil {
-			return false, fmt.Errorf("closing the state directory %s to others: %w", at, wspath.Bare(err))
+		if err := d.sys.FS.Chmod(path, 0o700); err != nil {
+			return false, fmt.Errorf("closing the state directory %s to others: %w", path, wspath.Bare(err))
 		}
 	}
 	return false, nil

@@ -2,20 +2,19 @@ package state
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/jptools/jptools/host/internal/disk"
+	"github.com/spf13/afero"
+
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -39,7 +38,7 @@ func (d *Dir) File(name string) string { return filepath.Join(d.path, name) }
 // Read returns the content of a file. A missing file or directory gives an error wrapping
 // fs.ErrNotExist. Content is whole, also while another process replaces it.
 func (d *Dir) Read(name string) ([]byte, error) {
-	f, err := d.sys.FS.OpenFile(d.File(name), os.O_RDONLY, 0)
+	f, err := d.sys.FS.Open(d.File(name))
 	if err != nil {
 		return nil, err
 	}
@@ -67,39 +66,26 @@ func (d *Dir) Write(name string, data []byte) error {
 	return nil
 }
 
-// write is what renameio does, on a file system that tests can make fail.
+// write does what package renameio does, and syncs the directory too, on any file system:
+// renameio knows only the real one, where tests cannot make each step fail.
 func (d *Dir) write(name string, data []byte) error {
-	f, err := d.temp(name)
+	f, err := afero.TempFile(d.sys.FS, d.path, tempPrefix(name)+"*")
 	if err != nil {
 		return err
 	}
-	temp := f.Name()
 	_, err = f.Write(data)
 	if err == nil {
 		err = f.Sync()
 	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
+	err = cmp.Or(err, f.Close())
 	if err == nil {
-		err = d.sys.FS.Rename(temp, d.File(name))
+		err = d.sys.FS.Rename(f.Name(), d.File(name))
 	}
 	if err != nil {
-		_ = d.sys.FS.Remove(temp)
+		_ = d.sys.FS.Remove(f.Name())
 		return err
 	}
 	return d.syncDir()
-}
-
-// temp makes a new file of a name that nobody else has.
-func (d *Dir) temp(name string) (disk.File, error) {
-	for {
-		path := d.File(tempPrefix(name) + strconv.FormatUint(rand.Uint64(), 36))
-		f, err := d.sys.FS.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-		if !errors.Is(err, fs.ErrExist) {
-			return f, err
-		}
-	}
 }
 
 func tempPrefix(name string) string { return "." + name + ".tmp-" }
@@ -109,15 +95,12 @@ func (d *Dir) syncDir() error {
 	if runtime.GOOS == "windows" {
 		return nil // directories cannot be opened for this there; NTFS journals the rename
 	}
-	f, err := d.sys.FS.OpenFile(d.path, os.O_RDONLY, 0)
+	f, err := d.sys.FS.Open(d.path)
 	if err != nil {
 		return err
 	}
 	err = f.Sync()
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return cmp.Or(err, f.Close())
 }
 
 // Locked runs f while holding the lock of the file name, which excludes other
@@ -126,7 +109,7 @@ func (d *Dir) Locked(ctx context.Context, name string, f func() error) error {
 	if err := d.Ensure(); err != nil {
 		return err
 	}
-	unlock, err := d.sys.Lock(ctx, d.File(name+".lock"))
+	unlock, err := lockFile(ctx, d.File(name+".lock"))
 	if err != nil {
 		return err
 	}
@@ -160,7 +143,7 @@ func (d *Dir) SetAside(name string) (string, error) {
 		if n > 1 {
 			to = fmt.Sprintf("%s-%d", stamp, n)
 		}
-		_, err := d.sys.FS.Lstat(d.File(to))
+		_, _, err := d.sys.FS.LstatIfPossible(d.File(to))
 		if err == nil {
 			continue
 		}
@@ -177,16 +160,13 @@ func (d *Dir) SetAside(name string) (string, error) {
 // sweep removes files with this prefix that are older than before (any age when
 // zero). What cannot be removed stays.
 func (d *Dir) sweep(prefix string, before time.Time) {
-	list, err := d.sys.FS.ReadDir(d.path)
+	list, err := afero.ReadDir(d.sys.FS, d.path)
 	if err != nil {
 		return
 	}
-	for _, e := range list {
-		if !strings.HasPrefix(e.Name(), prefix) || e.IsDir() {
-			continue
-		}
-		if fi, err := e.Info(); err == nil && (before.IsZero() || fi.ModTime().Before(before)) {
-			_ = d.sys.FS.Remove(d.File(e.Name()))
+	for _, fi := range list {
+		if strings.HasPrefix(fi.Name(), prefix) && !fi.IsDir() && (before.IsZero() || fi.ModTime().Before(before)) {
+			_ = d.sys.FS.Remove(d.File(fi.Name()))
 		}
 	}
 }

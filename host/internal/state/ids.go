@@ -52,10 +52,9 @@ func checkID(id string) error {
 	return nil
 }
 
-// SessionID returns the id of the session, for what holds "once per session": JPHOST_SESSION, else
-// the terminal session (its leader's id and start time, so that an id used again
-// is another session). "" means that there is no session to speak of: nothing is
-// remembered then.
+// SessionID returns the id of the session, for what counts "once per session": JPHOST_SESSION,
+// else the terminal session (the id and the start time of its leader, because process ids are
+// used again). "" means that there is no session; then nothing is remembered.
 func SessionID(getenv func(string) string) (string, error) {
 	if id := getenv(EnvSession); id != "" {
 		if err := checkID(id); err != nil {

@@ -13,8 +13,8 @@ import (
 // sessionAge is how long what a session remembered is kept.
 const sessionAge = 30 * 24 * time.Hour
 
-// Session remembers, for one workspace and one session, which warnings were shown. It holds
-// comfort, not consent: whoever cannot read it warns again.
+// Session remembers, for one workspace and one session, which warnings were shown. If it
+// cannot be read, a warning is shown again; nothing else depends on it.
 type Session struct {
 	dir  *Dir
 	name string // "" remembers nothing
@@ -37,7 +37,7 @@ func (s *Session) Once(ctx context.Context, key string) (bool, error) {
 	if s.name == "" {
 		return true, nil
 	}
-	// Mostly it is known, and then nobody needs to wait for the lock.
+	// Usually the key is known. Then the lock is not needed.
 	if data, err := s.dir.Read(s.name); err == nil {
 		if _, had := parseSession(data)[key]; had {
 			return false, nil

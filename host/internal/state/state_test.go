@@ -15,7 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jptools/jptools/host/internal/disk"
+	"github.com/spf13/afero"
+
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/state/statetest"
 )
@@ -201,7 +202,7 @@ func TestWriteKeepsOldOrNewContent(t *testing.T) {
 		for at := 1; ; at++ {
 			base := t.TempDir()
 			must(t, statetest.Dir(t, base, nil).Write("f", []byte(old)))
-			faults := &statetest.Faults{FS: disk.OS, At: at, Crash: crash}
+			faults := &statetest.Faults{FS: &afero.OsFs{}, At: at, Crash: crash}
 			d := statetest.Dir(t, base, faults)
 			err := d.Update(context.Background(), "f", func([]byte) ([]byte, error) { return []byte(now), nil })
 			got, rerr := statetest.Dir(t, base, nil).Read("f")
@@ -345,15 +346,15 @@ func must(t testing.TB, err error) {
 
 // refusing is a file system where nothing can be looked at, or nothing made.
 type refusing struct {
-	disk.FS
+	state.FS
 	look, make error
 }
 
-func (r refusing) Lstat(name string) (fs.FileInfo, error) {
+func (r refusing) LstatIfPossible(name string) (fs.FileInfo, bool, error) {
 	if r.look != nil {
-		return nil, &fs.PathError{Op: "lstat", Path: name, Err: r.look}
+		return nil, true, &fs.PathError{Op: "lstat", Path: name, Err: r.look}
 	}
-	return r.FS.Lstat(name)
+	return r.FS.LstatIfPossible(name)
 }
 
 func (r refusing) MkdirAll(name string, _ fs.FileMode) error {
@@ -378,7 +379,7 @@ func TestStateElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		sys := statetest.System(dir)
-		sys.FS = refusing{disk.OS, c.look, c.make}
+		sys.FS = refusing{&afero.OsFs{}, c.look, c.make}
 		d, err := sys.Workspace(ws)
 		if err == nil {
 			err = d.Ensure()

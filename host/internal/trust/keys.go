@@ -28,7 +28,7 @@ func (w *widener) style(rest []string, s config.Setting) bool {
 	case rest[0] == "hidden":
 		return s.Value.Any() != false
 	}
-	return !slices.Contains([]string{"inline_results", "results_file_link", "error"}, rest[0])
+	return true
 }
 
 // questions widen when nobody is asked, or not the user.
@@ -88,8 +88,6 @@ func (w *widener) access(tool string, rest []string, s config.Setting) bool {
 	}
 	kind := rest[0]
 	switch kind {
-	case "sensitive_paths":
-		return false
 	case "commands":
 		if len(rest) == 1 {
 			return false // an empty table allows nothing

@@ -143,10 +143,6 @@ func mountRow(parts []string, s config.Setting) bool {
 	return rule["external"] == true || conversation.Preserves(ruleOf(rule))
 }
 
-// descriptive are keys of a tool that say something and grant nothing. What is said of a tool that is not the
-// repository's own is taken by the model for the word of whoever set the tool up.
-var descriptive = []string{"summary", "description", "examples", "cancellation_response"}
-
 func (w *widener) widens(s config.Setting) bool {
 	parts := splitKey(s.Key)
 	switch {
@@ -154,6 +150,18 @@ func (w *widener) widens(s config.Setting) bool {
 		return false // an empty table sets nothing, but that of a program allows any arguments
 	case len(parts) == 0:
 		return true
+	}
+	switch config.RepositoryMay(parts...) {
+	case config.Free:
+		return false
+	case config.Own:
+		// The model takes what is said of a tool for the word of whoever set the tool up.
+		return w.foreign(s, parts[2])
+	case config.Judged:
+	default:
+		return true
+	}
+	switch {
 	case parts[0] == "inherit":
 		return s.Value.Any() == false
 	case parts[0] == "sandbox":
@@ -161,11 +169,7 @@ func (w *widener) widens(s config.Setting) bool {
 	case len(parts) < 4 || parts[0] != "conversation" || parts[1] != "tools":
 		return true
 	}
-	tool, rest := parts[2], parts[3:]
-	if slices.Contains(descriptive, rest[0]) && len(rest) == 1 {
-		return w.foreign(s, tool)
-	}
-	return w.widensTool(tool, rest[0], rest[1:], s)
+	return w.widensTool(parts[2], parts[3], parts[4:], s)
 }
 
 // widensTool judges a key of a tool; rest is what follows it.
@@ -202,7 +206,7 @@ func (w *widener) widensTool(tool, key string, rest []string, s config.Setting) 
 	case "limits":
 		return w.limits(rest, s)
 	}
-	return true // also command: whatever the repository runs is asked for
+	return true
 }
 
 // runRank orders what may happen without a person; -1 for another word.

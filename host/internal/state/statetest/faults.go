@@ -11,7 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jptools/jptools/host/internal/disk"
+	"github.com/spf13/afero"
+
 	"github.com/jptools/jptools/host/internal/state"
 )
 
@@ -21,7 +22,7 @@ var ErrFault = errors.New("injected fault")
 // Faults is a file system whose n-th operation fails. With Crash set every later one
 // fails too, as if the process had died there.
 type Faults struct {
-	disk.FS
+	state.FS
 	// At is the operation to fail, counted from 1; 0 fails none.
 	At    int
 	Crash bool
@@ -47,16 +48,16 @@ func (f *Faults) fail() error {
 	return nil
 }
 
+// Open may fail.
+func (f *Faults) Open(name string) (afero.File, error) { return f.OpenFile(name, os.O_RDONLY, 0) }
+
 // OpenFile may fail.
-func (f *Faults) OpenFile(name string, flag int, perm fs.FileMode) (disk.File, error) {
+func (f *Faults) OpenFile(name string, flag int, perm fs.FileMode) (afero.File, error) {
 	if err := f.fail(); err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
 	file, err := f.FS.OpenFile(name, flag, perm)
-	if err != nil {
-		return nil, err
-	}
-	return &faultFile{file, f}, nil
+	return &faultFile{file, f}, err
 }
 
 // Rename may fail.
@@ -84,7 +85,7 @@ func (f *Faults) MkdirAll(name string, perm fs.FileMode) error {
 }
 
 type faultFile struct {
-	disk.File
+	afero.File
 	f *Faults
 }
 
@@ -127,7 +128,7 @@ func System(dir string) state.System {
 }
 
 // Dir is the state directory of a new workspace, on fs if that is not nil.
-func Dir(t testing.TB, dir string, fsys disk.FS) *state.Dir {
+func Dir(t testing.TB, dir string, fsys state.FS) *state.Dir {
 	t.Helper()
 	root := filepath.Join(dir, "ws")
 	if err := os.MkdirAll(root, 0o777); err != nil {

@@ -1,9 +1,7 @@
-package defaults_test
+package config_test
 
 import (
 	"encoding/json"
-	"flag"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,70 +12,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jptools/jptools/host/internal/config"
-	"github.com/jptools/jptools/host/internal/defaults"
 	"github.com/jptools/jptools/host/internal/schema"
 	"github.com/jptools/jptools/jptool"
 )
 
-var names = []string{"fs_create_file", "fs_delete_file", "fs_grep_files", "fs_list_files", "fs_modify_file", "fs_move_file", "fs_read_file"}
+var shippedTools = []string{"fs_create_file", "fs_delete_file", "fs_grep_files", "fs_list_files", "fs_modify_file", "fs_move_file", "fs_read_file"}
 
-func load(t *testing.T) *config.Config {
+func shipped(t *testing.T) *config.Config {
 	t.Helper()
-	cfg, err := config.Load(config.Options{Defaults: defaults.Layer})
+	cfg, err := config.Load(config.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return cfg
 }
 
-var update = flag.Bool("update", false, "write layer.go from defaults.toml")
-
-// What is built in is what the file says, at the places where it says it.
-func TestLayerIsTheFile(t *testing.T) {
-	toml, err := os.ReadFile("defaults.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := config.Freeze(toml)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if *update {
-		var b strings.Builder
-		b.WriteString("// Code generated from defaults.toml by go test . -update; DO NOT EDIT.\n\npackage defaults\n\nimport \"github.com/jptools/jptools/host/internal/config\"\n\n")
-		b.WriteString("// Layer is the built-in layer, as config.Options.Defaults takes it. It must not be changed.\nvar Layer = config.Frozen{\n")
-		for _, v := range want {
-			kind := map[config.Kind]string{config.Bool: "Bool", config.Integer: "Integer", config.String: "String", config.List: "List", config.Table: "Table"}[v.Kind]
-			fmt.Fprintf(&b, "\t{Kind: config.%s", kind)
-			for _, f := range []struct{ name, text string }{{"Name", v.Name}, {"Key", v.Key}, {"Text", v.Text}} {
-				if f.text != "" {
-					fmt.Fprintf(&b, ", %s: %q", f.name, f.text)
-				}
-			}
-			for _, f := range []struct {
-				name string
-				n    int64
-			}{{"Line", int64(v.Line)}, {"Column", int64(v.Column)}, {"Number", v.Number}} {
-				if f.n != 0 {
-					fmt.Fprintf(&b, ", %s: %d", f.name, f.n)
-				}
-			}
-			b.WriteString("},\n")
-		}
-		b.WriteString("}\n")
-		if err := os.WriteFile("layer.go", []byte(b.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(want, defaults.Layer); diff != "" {
-		t.Errorf("(- defaults.toml, + layer.go); go test . -update writes layer.go\n%s", diff)
-	}
-}
-
 func TestTheSevenTools(t *testing.T) {
 	var got []string
-	for _, tool := range load(t).Tools() {
+	for _, tool := range shipped(t).Tools() {
 		got = append(got, tool.Name)
 		reads := *tool.Needs == jptool.Read
 		if (tool.Run == "unattended") != reads || !reads && tool.Run != "ask" {
@@ -87,7 +39,7 @@ func TestTheSevenTools(t *testing.T) {
 			t.Errorf("%s: needs %s, access %v", tool.Name, tool.Needs, tool.Access)
 		}
 	}
-	if diff := cmp.Diff(names, got); diff != "" {
+	if diff := cmp.Diff(shippedTools, got); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -95,8 +47,8 @@ func TestTheSevenTools(t *testing.T) {
 // The parameters are those of the binaries, less what a configuration cannot say: bounds
 // of numbers and examples.
 func TestParametersAreThoseOfTheBinaries(t *testing.T) {
-	cfg, dir := load(t), t.TempDir()
-	for _, name := range names {
+	cfg, dir := shipped(t), t.TempDir()
+	for _, name := range shippedTools {
 		t.Run(name, func(t *testing.T) {
 			bin := filepath.Join(dir, name)
 			build := exec.Command("go", "build", "-o", bin, ".")
@@ -135,7 +87,7 @@ func TestParametersAreThoseOfTheBinaries(t *testing.T) {
 			}
 			reduce(got)
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("parameters (- binary, + defaults.toml):\n%s", diff)
+				t.Errorf("parameters (- binary, + configuration):\n%s", diff)
 			}
 		})
 	}

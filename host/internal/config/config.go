@@ -1,0 +1,109 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/nearest"
+)
+
+// Config is the merged configuration. It is immutable and safe for concurrent use.
+type Config struct {
+	tools   []*Tool
+	sandbox Sandbox
+	merged  *Value
+	layers  []LayerInfo
+}
+
+// Tools lists all tools by name, those too that are off.
+func (c *Config) Tools() []*Tool { return slices.Clone(c.tools) }
+
+// Tool finds a tool by the name that the model uses.
+func (c *Config) Tool(name string) (*Tool, bool) {
+	i, ok := slices.BinarySearchFunc(c.tools, name, func(t *Tool, name string) int {
+		return strings.Compare(t.Name, name)
+	})
+	if !ok {
+		return nil, false
+	}
+	return c.tools[i], true
+}
+
+// Nearest is the name of the tool that was probably meant, or "".
+func (c *Config) Nearest(name string) string {
+	names := make([]string, len(c.tools))
+	for i, t := range c.tools {
+		names[i] = t.Name
+	}
+	return nearest.Word(name, names)
+}
+
+// Sandbox returns the settings of the sandbox.
+func (c *Config) Sandbox() Sandbox {
+	s := c.sandbox
+	s.Paths = slices.Clone(s.Paths)
+	return s
+}
+
+// Origin says where a key of the tool was set, such as "run" or "access.fs"; for a key
+// that only the defaults set, where they do. It is zero for a key that nobody set.
+func (t *Tool) Origin(key string) Origin {
+	parts, err := SplitKey(key)
+	if err != nil {
+		return Origin{}
+	}
+	for _, from := range []*Value{t.tree, t.defaults} {
+		if v := from.At(parts...); v != nil && from != nil {
+			return v.Origin
+		}
+	}
+	return Origin{}
+}
+
+// Overridden is what a higher layer sets of a key for all tools ('*'), and what the tool sets otherwise: that
+// is what holds, however high the other stands. Both are nil where there is no such thing.
+func (t *Tool) Overridden(key string) (all, own *Value) {
+	all, own = t.defaults.Get(key), t.tree.Get(key)
+	if all == nil || own == nil || all.Origin.Layer <= own.Origin.Layer || all.Equal(own) {
+		return nil, nil
+	}
+	return all, own
+}
+
+// Policy returns the declared policy in the form of the library, each rule with its
+// Origin. A list that was declared without rules becomes a rule that denies all,
+// because an empty list means unrestricted there. Of types that are not declared
+// nothing is said: their defaults are the policy compiler's. A nil Access gives nil.
+func (a *Access) Policy() *jptool.AccessPolicy {
+	if a == nil {
+		return nil
+	}
+	p := &jptool.AccessPolicy{}
+	for _, r := range a.FS {
+		p.FS = append(p.FS, r.FsRule)
+	}
+	for _, r := range a.Net {
+		p.Net = append(p.Net, r.NetRule)
+	}
+	for _, r := range a.Env {
+		p.Env = append(p.Env, r.EnvRule)
+	}
+	where := a.Origin.String()
+	if a.FS != nil && len(a.FS) == 0 {
+		p.FS = []jptool.FsRule{{Path: "", Origin: where}}
+	}
+	if a.Net != nil && len(a.Net) == 0 {
+		p.Net = []jptool.NetRule{{Host: "*", Origin: where}}
+	}
+	if a.Env != nil && len(a.Env) == 0 {
+		p.Env = []jptool.EnvRule{{Name: "*", Origin: where}}
+	}
+	if a.Commands != nil {
+		p.Commands = make(map[string]jptool.CommandRule, len(a.Commands))
+		for name, r := range a.Commands {
+			p.Commands[name] = r.CommandRule
+		}
+	}
+	return p
+}

@@ -1,0 +1,182 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/jptools/jptools/jptool"
+)
+
+// form is a value that can be written in several ways, or whose Go type does not tell how.
+type form struct {
+	// node is what the value may be.
+	node func(tagReader) *node
+	// decode reads it; nil if the Go type tells how.
+	decode func(*Value) any
+}
+
+// formOf is the form that the tag `as` names; "" names one that the Go type tells all of.
+func formOf(as string) form {
+	switch as {
+	case "":
+		return form{}
+	case "source":
+		return form{
+			func(tagReader) *node { return text(checkSource) },
+			func(v *Value) any { s, _ := parseSource(v.text); return s },
+		}
+	case "switch":
+		return form{
+			func(tagReader) *node { return union(&node{kind: nodeBool}, enum("on", "off")) },
+			func(v *Value) any { return v.text == "on" },
+		}
+	case "enable":
+		return form{node: func(r tagReader) *node {
+			words := enum("on", "off", "always", "explicit")
+			n := union(&node{kind: nodeBool}, words, r.table(reflect.TypeFor[Enable]()))
+			n.normal = normalEnable
+			return n
+		}}
+	case "command":
+		return form{commandNode, func(v *Value) any { return decodeCommand(v) }}
+	case "presentation":
+		return form{commandNode, func(v *Value) any {
+			if v.Kind == String && slices.Contains([]string{"json", "function_call", "off"}, v.text) {
+				return v.text
+			}
+			return ""
+		}}
+	case "types":
+		return form{func(tagReader) *node {
+			types := enum("string", "number", "integer", "boolean", "array", "object", "null")
+			return union(types, &node{kind: nodeList, elem: types, check: checkTypes})
+		}, func(v *Value) any { return v.strings() }}
+	case "target":
+		return form{func(tagReader) *node {
+			return union(enum("user", "assistant"), &node{kind: nodeMap, elem: &node{kind: nodeFree}})
+		}, func(v *Value) any {
+			if v.Kind == Table {
+				return "assistant"
+			}
+			return v.text
+		}}
+	case "lines":
+		return form{func(tagReader) *node { return union(enum("off", "full"), whole("lines")) }, decodeLines}
+	case "needs":
+		return form{func(r tagReader) *node { return r.table(reflect.TypeFor[needs]()) }, decodeNeeds}
+	case "duration":
+		return form{func(tagReader) *node { return union(number(checkSeconds), text(checkDuration)) }, decodeDuration}
+	case "seconds":
+		return form{func(tagReader) *node { return number(checkSeconds) }, decodeDuration}
+	case "size":
+		return form{func(tagReader) *node { return union(whole("bytes"), text(checkSize)) }, decodeSize}
+	}
+	panic("config: no form is called " + as)
+}
+
+func text(check checkFunc) *node { return &node{kind: nodeString, check: check} }
+
+func number(check checkFunc) *node { return &node{kind: nodeNumber, check: check} }
+
+// whole is a positive number of something.
+func whole(what string) *node { return &node{kind: nodeInt, check: positive(what)} }
+
+func union(alts ...*node) *node { return &node{kind: nodeUnion, alts: alts} }
+
+func enum(words ...string) *node { return &node{kind: nodeString, enum: words} }
+
+func commandNode(r tagReader) *node {
+	n := union(text(checkCommandLine), r.table(reflect.TypeFor[Command]()))
+	n.whole = true
+	return n
+}
+
+func decodeCommand(v *Value) *Command {
+	if v.Kind == String {
+		words, err := splitWords(v.text)
+		if err != nil || len(words) == 0 {
+			return nil // cannot be: the layer's check refused it
+		}
+		return &Command{Program: words[0], Args: words[1:], Origin: v.Origin}
+	}
+	c := &Command{Args: v.Get("args").strings(), Shell: v.Get("shell").boolean(false), Origin: v.Origin}
+	if program := v.Get("program"); program != nil {
+		c.Program = program.text
+	}
+	return c
+}
+
+func decodeLines(v *Value) any {
+	switch {
+	case v.Kind == Integer:
+		return int(min(v.integer, 1<<30))
+	case v.text == "full":
+		return Full
+	}
+	return 0
+}
+
+func decodeNeeds(v *Value) any {
+	list := v.Get("fs")
+	if list == nil {
+		return (*jptool.Caps)(nil)
+	}
+	var caps jptool.Caps
+	for _, word := range list.strings() {
+		one, _ := jptool.ParseCapability(word)
+		caps |= one
+	}
+	return &caps
+}
+
+func decodeDuration(v *Value) any {
+	if v.Kind == String {
+		t, _ := time.ParseDuration(v.text)
+		return t
+	}
+	// Rounded up, because 0 means that there is no limit.
+	return max(1, time.Duration(v.number()*float64(time.Second)))
+}
+
+func decodeSize(v *Value) any {
+	if v.Kind == String {
+		n, _ := ParseSize(v.text)
+		return n
+	}
+	return v.integer
+}
+
+// normalEnable writes the short forms of enable as the table that they stand for. `on`
+// and `off` leave allow_toggle to lower layers.
+func normalEnable(v *Value) {
+	word := func(v *Value) string {
+		if v.Kind == Bool {
+			return map[bool]string{true: "on", false: "off"}[v.flag]
+		}
+		return v.text
+	}
+	if v.Kind == Table {
+		if s := v.fields["state"]; s != nil && s.Kind == Bool {
+			s.Kind, s.text = String, word(s)
+		}
+		return
+	}
+	short, origin := word(v), v.Origin
+	*v = *newTable(origin)
+	add := func(key, word string) {
+		o := origin
+		o.Key = joinKey(origin.Key, key)
+		v.set(key, &Value{Kind: String, Origin: o, text: word})
+	}
+	switch short {
+	case "always":
+		add("state", "on")
+		add("allow_toggle", "never")
+	case "explicit":
+		add("state", "off")
+		add("allow_toggle", "if_named")
+	default:
+		add("state", short)
+	}
+}
