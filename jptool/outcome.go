@@ -39,62 +39,28 @@ func (c Code) BadRequest() bool {
 	return c == CodeInvalidRequest || c == CodeInvalidPolicy || c == CodeInvalidArguments
 }
 
-// Outcome is the whole answer of a tool; exactly one of the three forms is set.
+// Outcome is the whole answer of a tool, for who writes it and for who reads it: an error if
+// Err is set, questions if there are any, else a success. The wire form is in docs/wire.md.
 type Outcome struct {
-	// Success. Data that is a json.RawMessage is written as it is, which saves a tool
-	// with long results from having them parsed again.
+	// Content is the text of a success.
 	Content string
-	Data    any
-	// Error, when not nil.
-	Err *Error
-	// Question, when not nil: the tool needs input and is called again with it.
-	Question *Question
-	// Notes go with each of the three: what of the request was ignored.
+	// Data is the machine-readable part of a success. A json.RawMessage is written as it is, which saves a
+	// tool with long results from having them parsed again; [DecodeOutcome] always returns one, or nil.
+	Data any
+	Err  *Error
+	// Questions are all that the tool needs to know. It is called again with the answers.
+	Questions []Question
+	// Answered are the ids of the questions that the answers in the request decided. A host that sends
+	// answers before it is asked learns here which of them were used.
+	Answered []string
+	// Notes go with each of the three forms: what of the request was ignored.
 	Notes []string
-}
-
-// Question asks the user one thing. The tool keeps no state: the host calls it
-// again with answers[ID] set, and answers[ID+".token"] = Token when there is one.
-type Question struct {
-	ID         string     `json:"id"`
-	Text       string     `json:"text"`
-	PreAmble   *string    `json:"pre_amble"`
-	AnswerType AnswerType `json:"answer_type"`
-	Default    any        `json:"default"`
-	// Token is a digest of what is being approved; empty when the question is
-	// not about content.
-	Token string `json:"token,omitempty"`
-}
-
-// AnswerType is "Boolean", "Text", or a selection from Options.
-type AnswerType struct {
-	name    string
-	options []string
-}
-
-// The two plain answer types.
-var (
-	Boolean = AnswerType{name: "Boolean"}
-	Text    = AnswerType{name: "Text"}
-)
-
-// Select is the answer type of a choice from options.
-func Select(options ...string) AnswerType {
-	return AnswerType{name: "Select", options: options}
-}
-
-// MarshalJSON writes the wire form.
-func (a AnswerType) MarshalJSON() ([]byte, error) {
-	if a.name != "Select" {
-		return json.Marshal(a.name)
-	}
-	return json.Marshal(map[string]any{"Select": map[string]any{"options": a.options}})
 }
 
 // MarshalJSON is Line for encoding/json.
 func (o Outcome) MarshalJSON() ([]byte, error) { return o.Line() }
 
-// Line returns the wire form of whichever answer is set: one line without its end.
+// Line returns the wire form: one line without its end.
 func (o Outcome) Line() ([]byte, error) {
 	switch {
 	case o.Err != nil:
@@ -109,14 +75,21 @@ func (o Outcome) Line() ([]byte, error) {
 			Transient bool     `json:"transient"`
 			Code      Code     `json:"code"`
 			Data      any      `json:"data,omitempty"`
+			Answered  []string `json:"answered,omitempty"`
 			Notes     []string `json:"notes,omitempty"`
-		}{"error", o.Err.Message, trace, o.Err.Transient, o.Err.Code, o.Err.Data, o.Notes})
-	case o.Question != nil:
+		}{"error", o.Err.Message, trace, o.Err.Transient, o.Err.Code, o.Err.Data, o.Answered, o.Notes})
+	case len(o.Questions) > 0:
+		several := o.Questions
+		if len(several) == 1 {
+			several = nil
+		}
 		return marshalPlain(struct {
-			Type     string    `json:"type"`
-			Question *Question `json:"question"`
-			Notes    []string  `json:"notes,omitempty"`
-		}{"needs_input", o.Question, o.Notes})
+			Type      string     `json:"type"`
+			Question  Question   `json:"question"`
+			Questions []Question `json:"questions,omitempty"`
+			Answered  []string   `json:"answered,omitempty"`
+			Notes     []string   `json:"notes,omitempty"`
+		}{"needs_input", o.Questions[0], several, o.Answered, o.Notes})
 	default:
 		return o.success()
 	}
@@ -139,6 +112,9 @@ func (o Outcome) success() ([]byte, error) {
 	line = AppendJSONString(line, o.Content)
 	if data != nil {
 		line = append(append(line, `,"data":`...), data...)
+	}
+	if len(o.Answered) > 0 {
+		line = appendList(append(line, `,"answered":`...), o.Answered, AppendJSONString)
 	}
 	if len(o.Notes) > 0 {
 		line = appendList(append(line, `,"notes":`...), o.Notes, AppendJSONString)

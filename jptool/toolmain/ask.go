@@ -10,10 +10,10 @@ import (
 // was given for something else (its token does not fit), asked is the Outcome to
 // return. An answer of another type is an error, so that nobody asks for ever.
 func (c *Call) AskBool(q jptool.Question) (yes bool, asked *jptool.Outcome, err error) {
-	q.AnswerType = jptool.Boolean
+	q.AnswerType = jptool.AnswerType{Name: jptool.Boolean}
 	raw, ok := c.answers[q.ID]
 	if !ok || string(raw) == "null" || !c.tokenFits(q) {
-		return false, &jptool.Outcome{Question: &q}, nil
+		return false, &jptool.Outcome{Questions: []jptool.Question{q}}, nil
 	}
 	if err := json.Unmarshal(raw, &yes); err != nil {
 		return false, nil, jptool.Errorf(jptool.CodeInvalidArguments, "the answer to question %q must be a boolean, true or false, got %s", q.ID, raw)

@@ -106,7 +106,7 @@ func Run[A, O any](ctx context.Context, t Tool[A, O], s Streams) (code int) {
 		return ExitError
 	}
 	switch {
-	case out.Question != nil && def.failOnQuestion:
+	case len(out.Questions) > 0 && def.failOnQuestion:
 		return ExitQuestion
 	case out.Err == nil:
 		return ExitOK

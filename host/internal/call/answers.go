@@ -11,9 +11,9 @@ import (
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/jptool"
 )
 
 // maxRounds bounds how often one call may ask: a tool that never is content must not
@@ -39,11 +39,11 @@ var (
 
 // answer returns the answer to q. Errors wrap errUnanswered or errAssistant, or say why an
 // answer that was given cannot be used.
-func (a *answerer) answer(ctx context.Context, q *launch.Question) (any, error) {
+func (a *answerer) answer(ctx context.Context, q *jptool.Question) (any, error) {
 	if q.ID == previewID {
 		v, err := a.prompt(ctx, q)
-		if v == true && term.Whole(q.PreAmble) {
-			a.shown = q.PreAmble
+		if v == true && term.Whole(q.Before()) {
+			a.shown = q.Before()
 		}
 		return v, err
 	}
@@ -53,9 +53,9 @@ func (a *answerer) answer(ctx context.Context, q *launch.Question) (any, error) 
 	conf, known := a.Tool.Questions[q.ID]
 	if known && conf.HasAnswer {
 		where := fmt.Sprintf("%s: questions.%s.answer", a.Tool.Origin(config.JoinKey("questions", q.ID, "answer")), show.Visible(q.ID))
-		if !q.Fits(conf.Answer) {
+		if !q.AnswerType.Fits(conf.Answer) {
 			help := "correct the answer there, or remove it to be asked"
-			if s, ok := conf.Answer.(string); ok && q.Answer == launch.Boolean && (s == "true" || s == "false") {
+			if s, ok := conf.Answer.(string); ok && q.AnswerType.Name == jptool.Boolean && (s == "true" || s == "false") {
 				help = "write answer:=" + s + " with --cfg, or answer = " + s + " without quotes in a file"
 			}
 			return nil, exit.Errorf(exit.Usage, "%s: the tool wants %s, not %s\n%s", where, wanted(q), shown(conf.Answer), help)
@@ -71,7 +71,7 @@ func (a *answerer) answer(ctx context.Context, q *launch.Question) (any, error) 
 		a.answered(OnQuestion, q.ID, ByPreview)
 		return true, nil
 	}
-	if q.Answer == launch.Boolean {
+	if q.AnswerType.Name == jptool.Boolean {
 		if old, ok := a.recall(a.slot(OnQuestion, q.ID)); ok {
 			return old.Yes, a.notTwice(q, "your answer for this session (jphost session list)")
 		}
@@ -80,7 +80,7 @@ func (a *answerer) answer(ctx context.Context, q *launch.Question) (any, error) 
 }
 
 // fromCall is an answer that came with the call.
-func (a *answerer) fromCall(q *launch.Question, raw string) (any, error) {
+func (a *answerer) fromCall(q *jptool.Question, raw string) (any, error) {
 	a.used[q.ID] = true
 	if token, bound := a.Answers[q.ID+".token"]; bound && token != a.token(q) {
 		return nil, exit.Errorf(exit.Refused, "--answer %s: what the tool asks about is no longer what the token stands for\nlook at its question again, and answer that", show.Visible(q.ID))
@@ -94,7 +94,7 @@ func (a *answerer) fromCall(q *launch.Question, raw string) (any, error) {
 }
 
 // notTwice fails when an answer was sent for the same question before.
-func (a *answerer) notTwice(q *launch.Question, where string) error {
+func (a *answerer) notTwice(q *jptool.Question, where string) error {
 	if token, ok := a.fixed[q.ID]; ok && token == q.Token {
 		return exit.Errorf(exit.Usage, "%s: the tool asks again although it has this answer\nremove the answer to be asked, or look into the tool", where)
 	}
@@ -112,10 +112,10 @@ func (a *answerer) notAsked() {
 }
 
 // prompt asks the person. A yes or no can be given for the rest of the session.
-func (a *answerer) prompt(ctx context.Context, q *launch.Question) (any, error) {
+func (a *answerer) prompt(ctx context.Context, q *jptool.Question) (any, error) {
 	quoted := q.Text
-	if q.PreAmble != "" {
-		quoted = strings.TrimRight(q.PreAmble, "\n") + "\n\n" + q.Text
+	if q.PreAmble != nil {
+		quoted = strings.TrimRight(*q.PreAmble, "\n") + "\n\n" + q.Text
 	}
 	m := term.Message{Body: "The tool " + show.Visible(a.Tool.Name) + " asks:\n", Quoted: quoted}
 	about := " to " + show.Name(a.Tool.Name)
@@ -124,8 +124,8 @@ func (a *answerer) prompt(ctx context.Context, q *launch.Question) (any, error) 
 	}
 	var v any
 	var err error
-	switch q.Answer {
-	case launch.Boolean:
+	switch q.AnswerType.Name {
+	case jptool.Boolean:
 		question := term.BoolQuestion{Message: m, Prompt: "Your answer" + about + "?", Remember: a.Memory.Remembers() && q.ID != previewID}
 		if d, ok := q.Default.(bool); ok {
 			question.Default = &d
@@ -135,14 +135,14 @@ func (a *answerer) prompt(ctx context.Context, q *launch.Question) (any, error) 
 			a.keep(ctx, a.slot(OnQuestion, q.ID), b.Yes)
 		}
 		v = b.Yes
-	case launch.Select:
-		question := term.SelectQuestion{Message: m, Prompt: "Your choice" + about + "?", Options: q.Options}
-		if i := slices.Index(q.Options, fmt.Sprint(q.Default)); i >= 0 {
+	case jptool.Select:
+		question := term.SelectQuestion{Message: m, Prompt: "Your choice" + about + "?", Options: q.AnswerType.Options}
+		if i := slices.Index(q.AnswerType.Options, fmt.Sprint(q.Default)); i >= 0 {
 			question.Default = &i
 		}
 		var i int
 		if i, err = a.Prompter.Select(ctx, question); err == nil {
-			v = q.Options[i]
+			v = q.AnswerType.Options[i]
 		}
 	default:
 		question := term.TextQuestion{Message: m, Prompt: "Your answer" + about + ":"}
@@ -159,27 +159,27 @@ func (a *answerer) prompt(ctx context.Context, q *launch.Question) (any, error) 
 }
 
 // typed reads an answer from the command line by the type that the question asks for.
-func typed(q *launch.Question, raw string) (any, error) {
-	if q.Answer == launch.Boolean {
+func typed(q *jptool.Question, raw string) (any, error) {
+	if q.AnswerType.Name == jptool.Boolean {
 		switch strings.ToLower(raw) {
 		case "true", "yes", "y":
 			return true, nil
 		case "false", "no", "n":
 			return false, nil
 		}
-	} else if q.Fits(raw) {
+	} else if q.AnswerType.Fits(raw) {
 		return raw, nil
 	}
 	return nil, fmt.Errorf("the tool wants %s", wanted(q))
 }
 
-func wanted(q *launch.Question) string {
-	switch q.Answer {
-	case launch.Boolean:
+func wanted(q *jptool.Question) string {
+	switch q.AnswerType.Name {
+	case jptool.Boolean:
 		return "true or false"
-	case launch.Select:
-		list := make([]string, len(q.Options))
-		for i, o := range q.Options {
+	case jptool.Select:
+		list := make([]string, len(q.AnswerType.Options))
+		for i, o := range q.AnswerType.Options {
 			list[i] = show.Visible(o)
 		}
 		return "one of " + strings.Join(list, ", ")

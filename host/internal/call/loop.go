@@ -93,7 +93,7 @@ func limits(l config.Limits) launch.Limits {
 }
 
 // loop starts the tool, answers its question, and starts it again, until it has an answer.
-func (k *call) loop(ctx context.Context, action jptool.Action) (out launch.Outcome, err error) {
+func (k *call) loop(ctx context.Context, action jptool.Action) (out output, err error) {
 	cmd, err := k.command(action)
 	if err != nil {
 		return out, err
@@ -111,13 +111,13 @@ func (k *call) loop(ctx context.Context, action jptool.Action) (out launch.Outco
 		if out, err = k.once(ctx, cmd); err != nil {
 			return out, err
 		}
-		if out.Kind != launch.NeedsInput {
+		if len(out.Questions) == 0 {
 			if action == k.action() {
 				a.notAsked()
 			}
 			return out, nil
 		}
-		q := out.Question
+		q := &out.Questions[0]
 		v, err := a.answer(ctx, q)
 		if errors.Is(err, errUnanswered) || errors.Is(err, errAssistant) {
 			a.notAsked() // it may be the answer, under a wrong name
@@ -139,7 +139,7 @@ func (k *call) loop(ctx context.Context, action jptool.Action) (out launch.Outco
 }
 
 // once starts the tool once.
-func (k *call) once(ctx context.Context, cmd *command) (launch.Outcome, error) {
+func (k *call) once(ctx context.Context, cmd *command) (output, error) {
 	res, err := k.start(ctx, cmd)
 	if res != nil { // else nothing was started
 		k.report.Starts++
@@ -158,34 +158,35 @@ func (k *call) once(ctx context.Context, cmd *command) (launch.Outcome, error) {
 		if k.report.Outcome.Type == "" {
 			err = fmt.Errorf("%s: %w", k.Tool.Name, err)
 		}
-		return launch.Outcome{}, exit.With(code, err)
+		return output{}, exit.With(code, err)
 	}
-	return launch.Parse(res.Stdout, res.Stderr, res.Exit), nil
+	return readOutput(res.Stdout, res.Stderr, res.Exit), nil
 }
 
 // settle takes over the final answer.
-func (k *call) settle(ctx context.Context, out launch.Outcome) error {
-	if out.Kind == launch.Success {
-		k.report.Outcome = Outcome{Type: "success", Content: &out.Content, Plain: out.Plain, Data: out.Data}
+func (k *call) settle(ctx context.Context, out output) error {
+	if out.success() {
+		k.report.Outcome = Outcome{Type: "success", Content: &out.Content, Plain: out.Plain, Data: rawData(out.Data)}
 		return nil
 	}
+	failed := out.Err
 	if out.Plain && len(k.report.Denials) > 0 {
-		out.Message += "\nrefused by the sandbox:\n" + strings.TrimRight(enclose.DenialText(k.report.Denials), "\n")
+		failed.Message += "\nrefused by the sandbox:\n" + strings.TrimRight(enclose.DenialText(k.report.Denials), "\n")
 	}
 	k.report.Outcome = Outcome{
-		Type: "error", Message: out.Message, Trace: out.Trace, Transient: out.Transient,
-		Code: string(out.Code), Plain: out.Plain, Data: out.Data,
+		Type: "error", Message: failed.Message, Trace: failed.Trace, Transient: failed.Transient,
+		Code: string(failed.Code), Plain: out.Plain, Data: rawData(failed.Data),
 	}
-	switch out.Code {
+	switch failed.Code {
 	case jptool.CodeNotFound:
 		k.elsewhere(ctx)
 	case jptool.CodePathEscape:
 		k.mountedForOthers()
 	}
 	code := exit.Refused
-	if out.Code.BadRequest() {
+	if failed.Code.BadRequest() {
 		code = exit.Usage
 	}
 	// What comes after the first line is shown further in, also what is indented by itself (a traceback, code).
-	return exit.Errorf(code, "%s: %s", k.Tool.Name, strings.ReplaceAll(out.Message, "\n", "\n  "))
+	return exit.Errorf(code, "%s: %s", k.Tool.Name, strings.ReplaceAll(failed.Message, "\n", "\n  "))
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
 )
@@ -51,7 +50,7 @@ func (k *call) consent(ctx context.Context, mode, key string, where *consent.Rem
 	if err != nil {
 		return err
 	}
-	prompt := "Let " + k.doing(preview.Data) + "?"
+	prompt := "Let " + k.doing(rawData(preview.Data)) + "?"
 	if k.Preview {
 		prompt = "Let it say what it would do (" + k.doing(nil) + ")?"
 	}
@@ -75,14 +74,14 @@ func (k *call) consent(ctx context.Context, mode, key string, where *consent.Rem
 		k.shown = preview.Content
 	}
 	if !answer.Remember {
-		k.bound = token(preview.Data)
+		k.bound = token(rawData(preview.Data))
 	}
 	return nil
 }
 
 // described is what the person is shown of the call: its arguments, and what the tool says that it would
 // do if previews are made without asking.
-func (k *call) described(ctx context.Context, mode string) (m term.Message, preview launch.Outcome, err error) {
+func (k *call) described(ctx context.Context, mode string) (m term.Message, preview output, err error) {
 	var args bytes.Buffer
 	enc := json.NewEncoder(&args)
 	enc.SetEscapeHTML(false)

@@ -5,16 +5,15 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/jptool"
 )
 
 // previewed asks the tool what the call would do, to show it with the question whether it may be
 // made (`format = "unattended"`). A preview goes by the same policy, answers and options as the
 // call. One that fails ends the call, since the call would fail too; the person is not asked.
-func (k *call) previewed(ctx context.Context) (launch.Outcome, error) {
+func (k *call) previewed(ctx context.Context) (output, error) {
 	out, err := k.loop(ctx, jptool.FormatArguments)
-	if err == nil && out.Kind != launch.Success {
+	if err == nil && !out.success() {
 		err = k.settle(ctx, out)
 	}
 	return out, err
@@ -39,9 +38,9 @@ func token(data json.RawMessage) string {
 // a yes-or-no question that expects yes, is bound to what it shows, and shows byte for byte what
 // stood in the blocks of the preview. Everything else (a file that changed meanwhile, the git
 // state, a change that is suspiciously broad) is asked.
-func (k *call) covers(q *launch.Question) bool {
+func (k *call) covers(q *jptool.Question) bool {
 	yes, _ := q.Default.(bool)
-	return k.shown != "" && yes && q.Answer == launch.Boolean && q.Token != "" && q.PreAmble != "" && q.PreAmble == blocks(k.shown)
+	return k.shown != "" && yes && q.AnswerType.Name == jptool.Boolean && q.Token != "" && q.Before() != "" && q.Before() == blocks(k.shown)
 }
 
 // blocks is what stands in the fenced code blocks of a text, one after the other.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/jptool"
 )
 
 // Report is what became of a call, and the result of `jphost run --format json`.
@@ -58,17 +59,11 @@ type Outcome struct {
 	Question  *Question       `json:"question,omitempty"`
 }
 
-// Question is a question of the tool that nobody answered, as the wire has it (docs/wire.md), and more.
+// Question is a question of the tool that nobody answered, as the wire has it (docs/wire.md), and who is to
+// answer it. Its token is the host's ("host:…"), covers the tool's own, and binds an answer to this question in this
+// call: --answer ID.token=TOKEN.
 type Question struct {
-	ID       string  `json:"id"`
-	Text     string  `json:"text"`
-	PreAmble *string `json:"pre_amble"`
-	// AnswerType has the shape of the wire: "Boolean", "Text" or {"Select":{"options":[…]}}.
-	AnswerType any `json:"answer_type"`
-	Default    any `json:"default"`
-	// Token binds an answer to this question in this call: --answer ID.token=TOKEN. It is the host's
-	// ("host:…") and covers the tool's own.
-	Token string `json:"token"`
+	jptool.Question
 	// Target says who is to answer: user or assistant. Assistant are settings of that one.
 	Target    string         `json:"target"`
 	Assistant map[string]any `json:"assistant,omitempty"`

@@ -6,22 +6,15 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/jptool"
 )
 
 // reportQuestion makes a question the outcome.
-func (k *call) reportQuestion(q *launch.Question) {
-	out := &Question{
-		ID: q.ID, Text: q.Text, AnswerType: q.Answer, Default: q.Default, Token: k.token(q), Target: "user",
-	}
-	if q.PreAmble != "" {
-		out.PreAmble = &q.PreAmble
-	}
-	if q.Answer == launch.Select {
-		out.AnswerType = map[string]any{"Select": map[string]any{"options": q.Options}}
-	}
+func (k *call) reportQuestion(q *jptool.Question) {
+	out := &Question{Question: *q, Target: "user"}
+	out.Token = k.token(q)
 	if k.forAssistant(q) {
 		out.Target, out.Assistant = "assistant", k.Tool.Questions[q.ID].Assistant
 	}
@@ -29,19 +22,19 @@ func (k *call) reportQuestion(q *launch.Question) {
 }
 
 // forAssistant reports whether a question is not for a person.
-func (k *call) forAssistant(q *launch.Question) bool {
+func (k *call) forAssistant(q *jptool.Question) bool {
 	return q.ID != previewID && k.Tool.Questions[q.ID].Target == "assistant"
 }
 
 // token is what an answer to q can be bound to: a digest of all that is asked, of the tool's own
 // token, and of the call it is asked in, so that it answers nothing in another workspace, conversation
 // or call. The tool gets its own token with the answer.
-func (k *call) token(q *launch.Question) string {
-	return "host:" + scope(k.Workspace.ID(), k.Conversation, k.Tool.Name, shown(k.args), q.Token, q.ID, q.Text, q.PreAmble, string(q.Answer), strings.Join(q.Options, "\x00"), fmt.Sprint(q.Default))
+func (k *call) token(q *jptool.Question) string {
+	return "host:" + scope(k.Workspace.ID(), k.Conversation, k.Tool.Name, shown(k.args), q.Token, q.ID, q.Text, q.Before(), q.AnswerType.Name, strings.Join(q.AnswerType.Options, "\x00"), fmt.Sprint(q.Default))
 }
 
 // unanswered reports the question and says how to answer it.
-func (k *call) unanswered(q *launch.Question, why error) error {
+func (k *call) unanswered(q *jptool.Question, why error) error {
 	k.reportQuestion(q)
 	var err error
 	switch {
@@ -57,15 +50,15 @@ func (k *call) unanswered(q *launch.Question, why error) error {
 }
 
 // how is the way to answer q without a terminal.
-func (k *call) how(q *launch.Question) string {
+func (k *call) how(q *jptool.Question) string {
 	if q.ID == previewID {
 		return "what was shown before the call no longer fits: only a person at a terminal can allow what is shown now"
 	}
 	example, others := "true", " (or false)"
 	switch {
-	case q.Answer == launch.Select && len(q.Options) > 0:
-		example, others = q.Options[0], " (one of: "+show.Line(strings.Join(q.Options, ", "))+")"
-	case q.Answer != launch.Boolean:
+	case q.AnswerType.Name == jptool.Select:
+		example, others = q.AnswerType.Options[0], " (one of: "+show.Line(strings.Join(q.AnswerType.Options, ", "))+")"
+	case q.AnswerType.Name != jptool.Boolean:
 		example, others = "TEXT", ""
 	}
 	return fmt.Sprintf("answer it with: --answer %s%s\nto answer only what was shown here, add: --answer %s",

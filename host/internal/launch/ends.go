@@ -6,9 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-// endsBytes is how much of each stream a failure shows.
-const endsBytes = 4096
-
 // Ends returns text as it is, or its beginning and its end with a note on what was left
 // out when it is longer than most bytes. The end is the longer part: that is where
 // programs say what went wrong. The result is valid UTF-8, with U+FFFD for what is not.

@@ -1,0 +1,77 @@
+package call
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/jptools/jptools/host/internal/launch"
+)
+
+func TestOutputOfText(t *testing.T) {
+	for _, text := range []string{
+		"", "hello\n", "{", "{}", "{ type: error }", "{\"a\":1}\n{\"type\":\"error\"}", `{"content":"a"}`, `{"type":"weather"}`, `{"type":["success"]}`, `{"data":{"type":"success"}}`,
+		`{"list":["type","success"]}`, `{"a":{"b":[1]},"type":null}`, `{"Type":"success"}`, `["type","success"]`, `"success"`,
+		"before\n" + `{"type":"success","content":"a"}`, `{'type':'success'}`, `{"key":"type","x":"success"}`, `{"half":"of something`,
+	} {
+		if got := readOutput([]byte(text), []byte("log"), launch.Exit{}); !got.success() || !got.Plain || got.Content != text {
+			t.Errorf("%q: got %+v", text, got)
+		}
+		got := readOutput([]byte(text), []byte("it broke\n"), launch.Exit{Code: 4})
+		if got.Err == nil || !got.Plain || !strings.HasPrefix(got.Err.Message, "the tool failed: exit status 4\nstandard error:\nit broke") ||
+			!strings.Contains(got.Err.Message, strings.TrimSpace(text)) || !json.Valid(rawData(got.Err.Data)) {
+			t.Errorf("%q: got %+v", text, got)
+		}
+	}
+	if got := readOutput([]byte("a\xffb"), nil, launch.Exit{}); got.Content != "a\ufffdb" {
+		t.Errorf("%q", got.Content)
+	}
+	if got := readOutput(nil, nil, launch.Exit{Code: -1, Signal: "SIGXCPU"}); !strings.Contains(got.Err.Message, "limits.cpu_seconds") {
+		t.Errorf("%+v", got)
+	}
+	if got := readOutput(nil, nil, launch.Exit{Code: -1, Signal: "SIGKILL"}); got.Err.Message != "the tool failed: killed by SIGKILL" {
+		t.Errorf("%q", got.Err.Message)
+	}
+}
+
+func TestOutputOfABrokenOutcome(t *testing.T) {
+	for _, ended := range []launch.Exit{{}, {Code: 3}} {
+		got := readOutput([]byte(`{"type":"error","message":"m"}`), []byte("log"), ended)
+		want := "the tool printed a broken result: `trace` is missing; `transient` is missing\nstandard error:\nlog\n"
+		if got.Err == nil || got.Plain || got.Err.Transient || got.Err.Code != "" || !strings.HasPrefix(got.Err.Message, want) {
+			t.Errorf("%+v", got.Err)
+		}
+	}
+}
+
+// A complete Outcome counts whatever the exit status is.
+func TestOutputOfAnOutcome(t *testing.T) {
+	for _, ended := range []launch.Exit{{}, {Code: 1}, {Code: -1, Signal: "SIGSEGV"}} {
+		if got := readOutput([]byte(`{"type":"success","content":"a"}`+"\n"), []byte("noise"), ended); !got.success() || got.Plain || got.Content != "a" {
+			t.Errorf("%v: %+v", ended, got)
+		}
+	}
+}
+
+// Whatever is printed, there is an answer, and a broken Outcome is never a success.
+func FuzzReadOutput(f *testing.F) {
+	for _, s := range []string{`{"type":"success","content":"a"}`, `{"type":"error","message":"m"}`, `{"type":"needs_input","question":{}}`, "text", "{\"type\":\"success\",\"content\":\"\xff\"}"} {
+		f.Add([]byte(s), 0)
+		f.Add([]byte(s+s), 1)
+		f.Add([]byte(s[:len(s)-1]), 1)
+	}
+	f.Fuzz(func(t *testing.T, stdout []byte, code int) {
+		got := readOutput(stdout, stdout, launch.Exit{Code: code})
+		if e := got.Err; !utf8.ValidString(got.Content) || e != nil && (!utf8.ValidString(e.Message) || e.Data != nil && !json.Valid(rawData(e.Data))) {
+			t.Fatalf("%+v", got)
+		}
+		var loose struct{ Type *string }
+		if json.Unmarshal(stdout, &loose) == nil && loose.Type != nil && *loose.Type == "error" && got.success() && strings.Contains(string(stdout), `"type"`) {
+			t.Fatalf("an error became a success: %q", stdout)
+		}
+		if got.success() && got.Plain && got.Content != strings.ToValidUTF8(string(stdout), "\ufffd") {
+			t.Fatalf("text was changed: %q", got.Content)
+		}
+	})
+}
