@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/jptools/jptools/jptool"
@@ -24,56 +25,71 @@ type Preview struct {
 	Seen []string
 }
 
-// Confirm ends a preview: the Outcome is what make returns, with its token. In a run it holds the tool to
-// what a person said yes to: if the answers name a preview and its token does not fit what make finds now, the
-// Outcome asks again. A nil Outcome without an error means: go on.
+// Confirm stands between everything that can refuse a call and its first change. A tool must return its error as
+// it is. With an action `run` that is nil if every question in ask is answered with yes; it holds the tool to what a
+// person allowed: if the answers name a preview that is not what preview finds now, the preview is asked about as well. All
+// open questions go into one Outcome. With an action `format_arguments` Confirm always ends the call: with the
+// text and data of the preview, its token, and the questions that the run would ask.
 //
-// Tools call it after everything that can refuse a call and before anything changes, and act on the very
-// targets and locked files that make looked at: resolving a path anew could lead elsewhere.
-// Without an answer on a preview make is not called: nobody was shown one.
-func (c *Call) Confirm(make func() (Preview, error)) (*jptool.Outcome, error) {
-	if !c.Preview && !c.answered(previewID) && !c.answered(previewID+".token") {
-		return nil, nil
+// Tools act on the very targets and locked files that preview looked at: resolving a path anew could lead
+// elsewhere. Without an answer on a preview it is not made: nobody was shown one. ask may be nil.
+func (c *Call) Confirm(preview func() (Preview, error), ask func() ([]Question, error)) error {
+	var questions []Question
+	if ask != nil {
+		var err error
+		if questions, err = ask(); err != nil {
+			return err
+		}
 	}
-	p, err := make()
-	if err != nil {
-		return nil, err
-	}
-	token := Token(append([]string{c.tool, p.Text}, p.Seen...)...)
 	if c.Preview {
-		data, err := withToken(p.Data, token)
-		return &jptool.Outcome{Content: p.Text, Data: data}, err
+		open, err := c.unanswered(questions)
+		if err != nil {
+			return err
+		}
+		p, err := preview()
+		if err != nil {
+			return err
+		}
+		data, err := previewData(p.Data, c.token(p), open)
+		if err != nil {
+			return err
+		}
+		return endedError{jptool.Outcome{Content: p.Text, Data: data}}
 	}
-	yes, asked, err := c.AskBool(jptool.Question{
-		ID: previewID, Text: fmt.Sprintf("What %s found has changed since it was shown. Let it do what is shown now?", c.tool),
-		PreAmble: &p.Text, Default: false, Token: token,
-	})
-	if err == nil && asked == nil && !yes {
-		err = Declined("the call was shown to the user and not allowed; nothing was done")
+	if c.has(previewID) || c.has(previewID+".token") {
+		p, err := preview()
+		if err != nil {
+			return err
+		}
+		questions = slices.Insert(questions, 0, Question{
+			ID: previewID, Text: fmt.Sprintf("What %s found has changed since it was shown. Let it do what is shown now?", c.tool),
+			Before: p.Text, Default: false, Token: c.token(p),
+			Declined: Declined("the call was shown to the user and not allowed; nothing was done"),
+		})
 	}
-	return asked, err
+	open, err := c.unanswered(questions)
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	return endedError{jptool.Outcome{Questions: open}}
 }
 
-// answered reports whether the host sent an answer with this key.
-func (c *Call) answered(key string) bool {
-	raw, ok := c.answers[key]
-	return ok && string(raw) != "null"
-}
+func (c *Call) token(p Preview) string { return Token(append([]string{c.tool, p.Text}, p.Seen...)...) }
 
-// withToken puts the token in front of the members of data, which is an object or nil.
-func withToken(data any, token string) (json.RawMessage, error) {
-	raw := append([]byte(`{"token":`), jsonString(token)...)
-	if data == nil {
-		return append(raw, '}'), nil
+// previewData puts the token and the questions in front of the members of data, which is an object or nil.
+func previewData(data any, token string, open []jptool.Question) (json.RawMessage, error) {
+	first, err := json.Marshal(struct {
+		Token     string            `json:"token"`
+		Questions []jptool.Question `json:"questions,omitempty"`
+	}{token, open})
+	if err != nil || data == nil {
+		return first, err
 	}
 	rest, err := json.Marshal(data)
-	if err != nil {
-		return nil, err
+	if err != nil || string(rest) == "{}" {
+		return first, err
 	}
-	if string(rest) != "{}" {
-		raw = append(raw, ',')
-	}
-	return append(raw, rest[1:]...), nil
+	return slices.Concat(first[:len(first)-1], []byte(","), rest[1:]), nil
 }
 
 // Token is a digest of the parts in their order, each with its length, so that no two lists have the same:

@@ -63,6 +63,8 @@ type Call struct {
 
 	tool    string
 	answers jptool.Object
+	// answered are the ids of the questions that the answers decided.
+	answered []string
 }
 
 // Streams are the surroundings of a run.
@@ -143,9 +145,17 @@ func answer[A, O any](ctx context.Context, t Tool[A, O], def *definition, s Stre
 	for _, n := range notes {
 		fmt.Fprintf(s.Stderr, "%s: %s\n", t.Name, n)
 	}
+	var call *Call
 	defer func() {
-		if err != nil {
+		var ended endedError
+		switch {
+		case errors.As(err, &ended):
+			out, err = ended.outcome, nil
+		case err != nil:
 			out, err = Failure(err), nil
+		}
+		if call != nil {
+			out.Answered = call.answered
 		}
 		out.Notes = append(out.Notes, notes...)
 	}()
@@ -164,7 +174,7 @@ func answer[A, O any](ctx context.Context, t Tool[A, O], def *definition, s Stre
 	for _, w := range ws.Policy().Warnings() {
 		fmt.Fprintf(s.Stderr, "%s: warning: %s\n", t.Name, w)
 	}
-	call := &Call{
+	call = &Call{
 		Context: ctx, Workspace: ws, Stderr: s.Stderr,
 		Preview: req.Context.Action == jptool.FormatArguments, answers: req.Tool.Answers, tool: t.Name,
 	}

@@ -51,13 +51,16 @@ func tool(got *call) Tool[testArgs, testOptions] {
 			switch a.Path {
 			case "panic":
 				panic("at the disco")
-			case "ask":
-				yes, asked, err := c.AskBool(jptool.Question{ID: "sure", Text: "Sure?", Token: "t1"})
-				if asked != nil || err != nil {
-					return deref(asked), err
-				}
-				if !yes {
-					return jptool.Outcome{}, Declined("not sure")
+			case "ask", "both":
+				found := func() (Preview, error) { return Preview{Text: "Would ask."}, nil }
+				if err := c.Confirm(found, func() ([]Question, error) {
+					list := []Question{{ID: "sure", Text: "Sure?", Token: "t1", Declined: Declined("not sure")}}
+					if a.Path == "both" {
+						list = append(list, Question{ID: "really", Text: "Really?", Before: "It is late.", Default: true, Token: "t2", Declined: Declined("not really")})
+					}
+					return list, nil
+				}); err != nil {
+					return jptool.Outcome{}, err
 				}
 			}
 			if _, err := c.Workspace.CheckRead(a.Path); err != nil {
@@ -66,13 +69,6 @@ func tool(got *call) Tool[testArgs, testOptions] {
 			return jptool.Outcome{Content: "<ok> & fine"}, nil
 		},
 	}
-}
-
-func deref(o *jptool.Outcome) jptool.Outcome {
-	if o == nil {
-		return jptool.Outcome{}
-	}
-	return *o
 }
 
 func run(t *testing.T, got *call, stdin io.Reader, args ...string) (code int, out, stderr string) {
@@ -301,6 +297,32 @@ func TestQuestions(t *testing.T) {
 	code, out, stderr := run(t, new(call), strings.NewReader(ctx), "--path", "panic")
 	if code != ExitError || !strings.Contains(out, "internal error") || !strings.Contains(stderr, "at the disco") {
 		t.Errorf("panic: exit %d, %s", code, out)
+	}
+}
+
+func TestSeveralQuestions(t *testing.T) {
+	ctx := jptooltest.Context(t, jptooltest.TempRoot(t))
+	const (
+		sure   = `{"id":"sure","text":"Sure?","pre_amble":null,"answer_type":"Boolean","default":null,"token":"t1"}`
+		really = `{"id":"really","text":"Really?","pre_amble":"It is late.","answer_type":"Boolean","default":true,"token":"t2"}`
+	)
+	for _, c := range []struct{ action, answers, want string }{
+		{"run", `{}`, `{"type":"needs_input","question":` + sure + `,"questions":[` + sure + `,` + really + `]}`},
+		{"run", `{"sure":true}`, `{"type":"needs_input","question":` + really + `,"answered":["sure"]}`},
+		{"run", `{"really":true,"really.token":"t2","other":1}`, `{"type":"needs_input","question":` + sure + `,"answered":["really"]}`},
+		{"run", `{"really":true,"sure":true,"sure.token":"t1","other":true}`, `{"type":"success","content":"<ok> & fine","answered":["sure","really"]}`},
+		{"run", `{"really":false}`, `{"type":"error","message":"not really","trace":[],"transient":false,"code":"declined","answered":["really"]}`},
+		{"run", `{"really":true,"sure":true,"preview":true,"preview.token":"x"}`, `"question":{"id":"preview","text":"What demo found has changed since it was shown. Let it do what is shown now?","pre_amble":"Would ask.",`},
+		{"run", `{"really":true,"preview":true,"preview.token":"x"}`, `"questions":[{"id":"preview",`},
+		{"format_arguments", `{}`, `"questions":[` + sure + `,` + really + `]}}`},
+		{"format_arguments", `{"sure":true}`, `"questions":[` + really + `]},"answered":["sure"]}`},
+		{"format_arguments", `{"sure":false}`, `"code":"declined"`},
+	} {
+		of := strings.Replace(ctx, `"run"`, `"`+c.action+`"`, 1)
+		_, out, _ := run(t, new(call), strings.NewReader(`{"context":`+of+`,"tool":{"arguments":{"path":"both"},"answers":`+c.answers+`}}`))
+		if c.action == "run" && strings.HasPrefix(c.want, "{") && out != c.want+"\n" || !strings.Contains(out, c.want) {
+			t.Errorf("%s with %s: %s; want %s", c.action, c.answers, out, c.want)
+		}
 	}
 }
 

@@ -120,8 +120,8 @@ func (c *creation) create() (jptool.Outcome, error) {
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
-	if out, err := c.Confirm(func() (toolmain.Preview, error) { return c.preview("Would create", missing, "nothing"), nil }); out != nil || err != nil {
-		return toolmain.Ended(out, err)
+	if err := c.Confirm(func() (toolmain.Preview, error) { return c.preview("Would create", missing, "nothing"), nil }, nil); err != nil {
+		return jptool.Outcome{}, err
 	}
 	made, err := safewrite.MakeParents(c.t)
 	if err != nil {
@@ -156,24 +156,26 @@ func (c *creation) overwrite(there fs.FileInfo) (jptool.Outcome, error) {
 		}
 	}
 	same := old == fskit.DigestBytes(content)
-	if out, err := c.Confirm(func() (toolmain.Preview, error) {
-		fi, err := f.Stat()
-		if err != nil {
-			return toolmain.Preview{}, err
-		}
-		version, err := f.Version()
-		return c.preview(fmt.Sprintf("Would overwrite (now %s)", fskit.Bytes(fi.Size())), nil, version), err
-	}); out != nil || err != nil {
-		return toolmain.Ended(out, err)
+	err = c.Confirm(
+		func() (toolmain.Preview, error) {
+			fi, err := f.Stat()
+			if err != nil {
+				return toolmain.Preview{}, err
+			}
+			version, err := f.Version()
+			return c.preview(fmt.Sprintf("Would overwrite (now %s)", fskit.Bytes(fi.Size())), nil, version), err
+		},
+		func() ([]toolmain.Question, error) {
+			if same {
+				return nil, nil
+			}
+			return c.questions(f)
+		})
+	if err != nil {
+		return jptool.Outcome{}, err
 	}
 	if same {
 		return c.done("unchanged", []string{}), nil
-	}
-	if old, err = f.Version(); err != nil {
-		return jptool.Outcome{}, err
-	}
-	if asked, err := c.ask(f, old); asked != nil || err != nil {
-		return toolmain.Ended(asked, err)
 	}
 	if err := f.Stage(content); err != nil {
 		return jptool.Outcome{}, err
@@ -185,10 +187,14 @@ func (c *creation) overwrite(there fs.FileInfo) (jptool.Outcome, error) {
 	return c.done(string(method), []string{}), nil
 }
 
-// ask asks whether the old content may go. It shows sizes, not the old content: that
+// questions asks whether the old content may go. It shows sizes, not the old content: that
 // is for fs_modify_file, which needs `read`.
-func (c *creation) ask(f *safewrite.File, old string) (*jptool.Outcome, error) {
+func (c *creation) questions(f *safewrite.File) ([]toolmain.Question, error) {
 	fi, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	old, err := f.Version()
 	if err != nil {
 		return nil, err
 	}
@@ -200,14 +206,11 @@ func (c *creation) ask(f *safewrite.File, old string) (*jptool.Outcome, error) {
 		text = fmt.Sprintf("File %s exists already, and git could not bring it back (%s). Overwrite it?", path, reason)
 	}
 	sizes := fmt.Sprintf("now: %s\nnew: %s", fskit.Bytes(fi.Size()), describe(c.args.Content))
-	yes, asked, err := c.AskBool(jptool.Question{
-		ID: "overwrite_file", Text: text, PreAmble: &sizes, Default: false,
-		Token: toolmain.Token("overwrite_file", c.t.Path(), old, fskit.DigestBytes([]byte(c.args.Content))),
-	})
-	if err == nil && asked == nil && !yes {
-		err = toolmain.Declined("%s exists already, and overwriting it was not allowed; nothing was written", path)
-	}
-	return asked, err
+	return []toolmain.Question{{
+		ID: "overwrite_file", Text: text, Before: sizes, Default: false,
+		Token:    toolmain.Token("overwrite_file", c.t.Path(), old, fskit.DigestBytes([]byte(c.args.Content))),
+		Declined: toolmain.Declined("%s exists already, and overwriting it was not allowed; nothing was written", path),
+	}}, nil
 }
 
 func (c *creation) done(method string, made []string) jptool.Outcome {

@@ -83,13 +83,11 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	ctx, cancel := gitguard.Bound(c)
 	defer cancel()
 	dirty, reason := gitguard.State(ctx, c.Workspace, t)
-	if out, err := c.Confirm(func() (toolmain.Preview, error) { return d.preview(dirty, reason) }); out != nil || err != nil {
-		return toolmain.Ended(out, err)
-	}
-	if dirty {
-		if asked, err := d.ask(reason); asked != nil || err != nil {
-			return toolmain.Ended(asked, err)
-		}
+	err = c.Confirm(
+		func() (toolmain.Preview, error) { return d.preview(dirty, reason) },
+		func() ([]toolmain.Question, error) { return d.questions(dirty, reason) })
+	if err != nil {
+		return jptool.Outcome{}, err
 	}
 	return d.remove()
 }
@@ -146,23 +144,23 @@ func (d *deletion) hold(expected string) (err error) {
 	return err
 }
 
-// ask asks because of what git does not have. The answer is for this content.
-func (d *deletion) ask(reason string) (*jptool.Outcome, error) {
+// questions asks before something goes that git does not have. The answer is for this content.
+func (d *deletion) questions(dirty bool, reason string) ([]toolmain.Question, error) {
+	if !dirty {
+		return nil, nil
+	}
 	content, err := safewrite.Seen(d, d.t, d.there, d.held)
 	if err != nil {
 		return nil, err
 	}
 	path := jptool.Quote(d.t.Path())
-	yes, asked, err := d.AskBool(jptool.Question{
-		ID:      "delete_dirty_file",
-		Text:    fmt.Sprintf("Git could not bring back the %s %s (%s). Delete it?", d.kind, path, reason),
-		Default: false,
-		Token:   toolmain.Token("delete_dirty_file", d.t.Path(), d.kind, content),
-	})
-	if err == nil && asked == nil && !yes {
-		err = toolmain.Declined("deleting %s was not allowed, because git could not bring it back (%s); it is still there", path, reason)
-	}
-	return asked, err
+	return []toolmain.Question{{
+		ID:       "delete_dirty_file",
+		Text:     fmt.Sprintf("Git could not bring back the %s %s (%s). Delete it?", d.kind, path, reason),
+		Default:  false,
+		Token:    toolmain.Token("delete_dirty_file", d.t.Path(), d.kind, content),
+		Declined: toolmain.Declined("deleting %s was not allowed, because git could not bring it back (%s); it is still there", path, reason),
+	}}, nil
 }
 
 func (d *deletion) remove() (jptool.Outcome, error) {

@@ -52,8 +52,8 @@ func run(c *toolmain.Call, args *arguments, opts *options) (jptool.Outcome, erro
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
-	if out, err := c.Confirm(func() (toolmain.Preview, error) { return g.preview(planned), nil }); out != nil || err != nil {
-		return toolmain.Ended(out, err)
+	if err := c.Confirm(func() (toolmain.Preview, error) { return g.preview(planned), nil }, nil); err != nil {
+		return jptool.Outcome{}, err
 	}
 	return g.search(c, planned)
 }

@@ -49,8 +49,8 @@ func run(c *toolmain.Call, args *arguments, opts *options) (jptool.Outcome, erro
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
-	if out, err := c.Confirm(func() (toolmain.Preview, error) { return preview(planned, args, o, most), nil }); out != nil || err != nil {
-		return toolmain.Ended(out, err)
+	if err := c.Confirm(func() (toolmain.Preview, error) { return preview(planned, args, o, most), nil }, nil); err != nil {
+		return jptool.Outcome{}, err
 	}
 	var found listing
 	got, err := planned.Walk(c, func(b *walk.Batch) error {

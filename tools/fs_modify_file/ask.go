@@ -23,8 +23,19 @@ const (
 // smallFile is the number of lines below which no ratio is looked at.
 const smallFile = 10
 
+// questions are all that a person is asked before the change is made.
+func (ch *change) questions(o *options) []toolmain.Question {
+	var list []toolmain.Question
+	for _, q := range []*toolmain.Question{ch.askBroadRegex(), ch.askBroadChange(), ch.askDirty(), ch.askApply(o)} {
+		if q != nil {
+			list = append(list, *q)
+		}
+	}
+	return list
+}
+
 // askBroadRegex asks about regexes that match anything.
-func (ch *change) askBroadRegex() (*jptool.Outcome, error) {
+func (ch *change) askBroadRegex() *toolmain.Question {
 	var broad, token []string
 	for _, p := range ch.patterns {
 		if !p.edit.Broad() {
@@ -37,21 +48,19 @@ func (ch *change) askBroadRegex() (*jptool.Outcome, error) {
 		}
 	}
 	if broad == nil {
-		return nil, nil
+		return nil
 	}
-	yes, asked, err := ch.call.AskBool(jptool.Question{
-		ID:   askBroadReplacement,
-		Text: fmt.Sprintf("The regex %s matches whatever is in the file. Replace with it?", strings.Join(broad, ", ")), Default: false,
-		Token: toolmain.Token(token...),
-	})
-	if err == nil && asked == nil && !yes {
-		err = toolmain.Declined("the regex %s is overly broad and was not allowed; use one that matches only the text to replace", strings.Join(broad, ", "))
+	list := strings.Join(broad, ", ")
+	return &toolmain.Question{
+		ID:    askBroadReplacement,
+		Text:  fmt.Sprintf("The regex %s matches whatever is in the file. Replace with it?", list),
+		Token: toolmain.Token(token...), Default: false,
+		Declined: toolmain.Declined("the regex %s is overly broad and was not allowed; use one that matches only the text to replace", list),
 	}
-	return asked, err
 }
 
 // askBroadChange asks when more than half of the lines of a file would go.
-func (ch *change) askBroadChange() (*jptool.Outcome, error) {
+func (ch *change) askBroadChange() *toolmain.Question {
 	var broad []string
 	for _, f := range ch.changed() {
 		if lines := f.lines(); lines >= smallFile && 2*f.diff.Removed > lines {
@@ -59,18 +68,16 @@ func (ch *change) askBroadChange() (*jptool.Outcome, error) {
 		}
 	}
 	if broad == nil {
-		return nil, nil
+		return nil
 	}
-	yes, asked, err := ch.ask(askBroadChange, false, "More than half of the lines would be changed or removed in %s. Go on?", strings.Join(broad, ", "))
-	if err == nil && asked == nil && !yes {
-		err = toolmain.Declined("changing more than half of the lines was not allowed in %s; make smaller edits", strings.Join(broad, ", "))
-	}
-	return asked, err
+	list := strings.Join(broad, ", ")
+	return ch.question(askBroadChange, false, "More than half of the lines would be changed or removed in "+list+". Go on?",
+		"changing more than half of the lines was not allowed in %s; make smaller edits", list)
 }
 
 // askDirty asks once for all files that git could not bring back. One question for all:
 // the answer is kept under one id, and a token for each file in turn would never fit all.
-func (ch *change) askDirty() (*jptool.Outcome, error) {
+func (ch *change) askDirty() *toolmain.Question {
 	ctx, cancel := gitguard.Bound(ch.call)
 	defer cancel()
 	var dirty []string
@@ -80,26 +87,19 @@ func (ch *change) askDirty() (*jptool.Outcome, error) {
 		}
 	}
 	if dirty == nil {
-		return nil, nil
+		return nil
 	}
-	text := strings.Join(dirty, ", ")
-	yes, asked, err := ch.ask(askDirtyFile, nil, "There are changes that git does not have in %s. Modify all the same?", text)
-	if err == nil && asked == nil && !yes {
-		err = toolmain.Declined("modifying was not allowed, because git does not have the content of %s", text)
-	}
-	return asked, err
+	list := strings.Join(dirty, ", ")
+	return ch.question(askDirtyFile, nil, "There are changes that git does not have in "+list+". Modify all the same?",
+		"modifying was not allowed, because git does not have the content of %s", list)
 }
 
 // askApply asks for the change itself, unless the options let it pass.
-func (ch *change) askApply(o *options) (*jptool.Outcome, error) {
+func (ch *change) askApply(o *options) *toolmain.Question {
 	if o.ApplyChangesTrigger == "heuristics" && ch.small(o) {
-		return nil, nil
+		return nil
 	}
-	yes, asked, err := ch.ask(askApplyChanges, true, "Apply the changes to %s?", ch.names())
-	if err == nil && asked == nil && !yes {
-		err = toolmain.Declined("the changes were reviewed and rejected; nothing was written")
-	}
-	return asked, err
+	return ch.question(askApplyChanges, true, "Apply the changes to "+ch.names()+"?", "the changes were reviewed and rejected; nothing was written")
 }
 
 // small reports whether the change is within the limits of the options; all inclusive.
@@ -115,17 +115,18 @@ func (ch *change) small(o *options) bool {
 	return files <= orDefault(o.MaxFiles, 2) && lines <= orDefault(o.MaxLines, 10)
 }
 
-// ask asks a question about the change, with the diff, bound to old and new content.
-func (ch *change) ask(id string, def any, format string, args ...any) (bool, *jptool.Outcome, error) {
+// question is one about the change: it shows the diff, and its answer is for the old and the new content.
+// declined and args are the error for a no.
+func (ch *change) question(id string, def any, text, declined string, args ...any) *toolmain.Question {
 	parts := []string{id}
 	for _, f := range ch.changed() {
 		parts = append(parts, f.path())
 		parts = append(parts, f.identity()...)
 	}
-	patch := ch.patch()
-	return ch.call.AskBool(jptool.Question{
-		ID: id, Text: fmt.Sprintf(format, args...), PreAmble: &patch, Default: def, Token: toolmain.Token(parts...),
-	})
+	return &toolmain.Question{
+		ID: id, Text: text, Before: ch.patch(), Default: def,
+		Token: toolmain.Token(parts...), Declined: toolmain.Declined(declined, args...),
+	}
 }
 
 // identity tells a change of the file from any other, by the old and the new content. Of

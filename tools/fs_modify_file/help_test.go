@@ -21,13 +21,25 @@ type answer struct {
 	Type, Content, Message string
 	Code                   jptool.Code
 	Transient              bool
-	Question               struct {
-		ID, Text, Token string
-		PreAmble        string `json:"pre_amble"`
-		Default         any
+	Question               question
+	Questions              []question
+	Data                   json.RawMessage
+	exit                   int
+}
+
+type question struct {
+	ID, Text, Token string
+	PreAmble        string `json:"pre_amble"`
+	Default         any
+}
+
+// ids are those of all questions in order, with blanks between them.
+func (a answer) ids() string {
+	ids := make([]string, len(a.Questions))
+	for i, q := range a.Questions {
+		ids[i] = q.ID
 	}
-	Data json.RawMessage
-	exit int
+	return strings.Join(ids, " ")
 }
 
 func (a answer) result(t *testing.T) result {

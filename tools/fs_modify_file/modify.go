@@ -2,12 +2,11 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"slices"
-	"time"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/toolmain"
+	"github.com/jptools/jptools/tools/fskit"
 )
 
 // arguments are what a model gives.
@@ -49,7 +48,7 @@ is exact: text that is only similar is never replaced. Bytes outside the matches
 are: line ends, byte order mark, invalid UTF-8. The result is a diff. If the process is killed (SIGKILL,
 power loss) while several files are put into place, some are old and some are new, each whole.
 
-It is asked for first: question apply_changes for any change; before that, where they apply, broad_replacement (a
+It is asked for first: question apply_changes for any change; with it, where they apply, broad_replacement (a
 regex that matches anything), broad_change (more than half of the lines of a file) and modify_dirty_file
 (content that git does not have; of ignored files it has none).`,
 	Example: `--path src/lib.rs --patterns '[{"old":"foo","new":"bar"}]'`,
@@ -58,30 +57,19 @@ regex that matches anything), broad_change (more than half of the lines of a fil
 
 // run goes through these steps, and changes something in the last one only:
 //
-//	form of the arguments · policy and suppression of every file · question
-//	broad_replacement · lock, read, expected_digest · match · (preview ends here) · is it what
-//	the preview showed? · (dry run ends here) · questions broad_change, modify_dirty_file, apply_changes · write
+//	form of the arguments · policy and suppression of every file · lock, read, expected_digest · match ·
+//	questions broad_replacement, broad_change, modify_dirty_file, apply_changes · (preview ends here) ·
+//	is it what the preview showed? · (dry run ends here) · write
 //
 // The locks are held from before reading until the end; a question gives them up, and
 // its token makes sure that the answer is for the same change.
 func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
-	if seconds := orDefault(o.Deadline, 60); seconds > 0 {
-		ctx, cancel := context.WithTimeout(c.Context, time.Duration(seconds)*time.Second)
-		defer cancel()
-		timed := *c
-		timed.Context = ctx
-		c = &timed
-	}
+	defer fskit.Bound(c, o.Deadline)()
 	ch, err := newChange(c, a, o)
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
 	defer ch.close()
-	if !c.Preview && !a.DryRun {
-		if asked, err := ch.askBroadRegex(); asked != nil || err != nil {
-			return toolmain.Ended(asked, err)
-		}
-	}
 	var mismatch error
 	err = ch.limited(func() error {
 		if err := ch.read(a.ExpectedDigest); err != nil {
@@ -95,18 +83,18 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	if err != nil || mismatch != nil {
 		return jptool.Outcome{}, cmp.Or(err, mismatch)
 	}
-	if out, err := c.Confirm(ch.preview); out != nil || err != nil {
-		return toolmain.Ended(out, err)
-	}
-	if len(ch.changed()) == 0 || a.DryRun {
-		return ch.wouldBe()
-	}
-	for _, ask := range []func() (*jptool.Outcome, error){
-		ch.askBroadChange, ch.askDirty, func() (*jptool.Outcome, error) { return ch.askApply(o) },
-	} {
-		if asked, err := ask(); asked != nil || err != nil {
-			return toolmain.Ended(asked, err)
+	nothing := len(ch.changed()) == 0 || a.DryRun
+	err = c.Confirm(ch.preview, func() ([]toolmain.Question, error) {
+		if nothing {
+			return nil, nil
 		}
+		return ch.questions(o), nil
+	})
+	if err != nil {
+		return jptool.Outcome{}, err
+	}
+	if nothing {
+		return ch.wouldBe()
 	}
 	if err := ch.timeUp(); err != nil {
 		return jptool.Outcome{}, err

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,26 +60,80 @@ func TestApprovalIsBoundToTheChange(t *testing.T) {
 }
 
 func TestBroadRegex(t *testing.T) {
-	r := newRig(t, "file f a")
+	r := newRig(t, "file f x a y")
 	r.answers = nil
-	broad := object{"patterns": []object{{"old": " .* ", "new": "x", "regex": true}, {"old": "a", "new": "b"}}}
+	broad := object{"patterns": []object{{"old": " .* ", "new": "-", "regex": true}, {"old": "y", "new": "b"}}}
 	a := r.call(broad)
 	r.wantQuestion(a, "broad_replacement")
-	if a.Question.Default != false || !strings.Contains(a.Question.Text, "#1 `.*`") {
-		t.Errorf("%+v", a.Question)
+	if a.Question.Default != false || !strings.Contains(a.Question.Text, "#1 `.*`") || a.ids() != "broad_replacement apply_changes" {
+		t.Errorf("%+v", a)
 	}
 	token := a.Question.Token
 	r.answers = object{"broad_replacement": false, "broad_replacement.token": token}
 	r.wantError(r.call(broad), jptool.CodeDeclined, "overly broad")
+	// Nobody is asked about a change that cannot be made.
+	r.wantError(r.call(object{"patterns": []object{{"old": ".*", "new": "-", "regex": true}, {"old": "z", "new": "b"}}}), jptool.CodeNoMatch, "#2")
 	r.answers = object{"broad_replacement": true, "broad_replacement.token": token, "apply_changes": true}
-	r.wantError(r.call(broad), jptool.CodeNoMatch, "#1") // " .* " with its spaces is not there
 	r.wantQuestion(r.call(object{"patterns": []object{{"old": ".+", "new": "x", "regex": true}}}), "broad_replacement")
-	r.wantFile("f", "a")
+	r.wantFile("f", "x a y")
+	r.wantOK(r.call(broad), "File modified")
+	r.wantFile("f", "x-b")
+	r.write("f", "a")
 
 	// The flag of the pattern counts, both ways; a specific regex asks nothing.
 	r.answers = object{"apply_changes": true}
 	r.wantError(r.call(object{"replace_using_regex": true, "patterns": []object{{"old": ".*", "new": "x", "regex": false}}}), jptool.CodeNoMatch, "`.*`")
 	r.wantOK(r.call(object{"replace_using_regex": true, "patterns": pairs("a.*", "x")}), "File modified")
+}
+
+// All that is to be asked comes in one Outcome, and its preview has the same questions with the same tokens.
+func TestAllQuestionsAtOnce(t *testing.T) {
+	text := strings.Repeat("a\n", 20)
+	r := newRig(t, "file f x", "dir .git") // a repository that cannot be read: unknown is dirty
+	r.write("f", text)
+	all := "broad_replacement broad_change modify_dirty_file apply_changes"
+	change := object{"patterns": []object{{"old": ".+", "new": "b", "regex": true}}}
+	r.answers = nil
+	a := r.call(change)
+	if a.ids() != all || a.Question != a.Questions[0] {
+		t.Fatalf("asked %s: %+v", a.ids(), a)
+	}
+	r.preview = true
+	var data struct{ Questions []question }
+	if err := json.Unmarshal(r.call(change).Data, &data); err != nil || !slices.Equal(data.Questions, a.Questions) {
+		t.Errorf("%v: the preview has\n%+v\nthe run asks\n%+v", err, data.Questions, a.Questions)
+	}
+	// What is answered is not asked, in both.
+	r.answers = object{"broad_change": true, "apply_changes": true}
+	if err := json.Unmarshal(r.call(change).Data, &data); err != nil || len(data.Questions) != 2 {
+		t.Errorf("%v %+v", err, data)
+	}
+	r.preview = false
+	if a := r.call(change); a.ids() != "broad_replacement modify_dirty_file" {
+		t.Errorf("asked %s", a.ids())
+	}
+	// One no ends the call, whatever else is open.
+	r.answers = object{"apply_changes": false}
+	r.wantError(r.call(change), jptool.CodeDeclined, "rejected")
+	r.wantFile("f", text)
+	r.answers = object{}
+	for _, q := range a.Questions {
+		r.answers[q.ID], r.answers[q.ID+".token"] = true, q.Token
+	}
+	r.wantOK(r.call(change), "File modified")
+
+	// A host that knows of `question` only answers one after the other.
+	r.write("f", text)
+	r.answers = object{}
+	var asked []string
+	for a = r.call(change); a.Type == "needs_input" && len(asked) < 10; a = r.call(change) {
+		asked = append(asked, a.Question.ID)
+		r.answers[a.Question.ID], r.answers[a.Question.ID+".token"] = true, a.Question.Token
+	}
+	r.wantOK(a, "File modified")
+	if strings.Join(asked, " ") != all {
+		t.Errorf("one after the other: %q", asked)
+	}
 }
 
 // The guard for what a change does has an id of its own.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 
@@ -12,9 +13,27 @@ import (
 // maxCounted bounds the count of entries in a question.
 const maxCounted = 1000
 
+// questions are all that a person is asked before the move: whether what is at the target may go, and whether
+// what git does not have may move.
+func (m *move) questions() ([]toolmain.Question, error) {
+	ctx, cancel := gitguard.Bound(m)
+	defer cancel()
+	var list []toolmain.Question
+	for _, ask := range []func(context.Context) (*toolmain.Question, error){m.askOverwrite, m.askDirty} {
+		q, err := ask(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if q != nil {
+			list = append(list, *q)
+		}
+	}
+	return list, nil
+}
+
 // askOverwrite asks whether what is at the target may go. The answer is for that content, and for what takes
 // its place.
-func (m *move) askOverwrite() (*jptool.Outcome, error) {
+func (m *move) askOverwrite(ctx context.Context) (*toolmain.Question, error) {
 	if m.onto == nil {
 		return nil, nil
 	}
@@ -28,28 +47,21 @@ func (m *move) askOverwrite() (*jptool.Outcome, error) {
 	}
 	path := jptool.Quote(m.target.Path())
 	text := fmt.Sprintf("The %s %s exists already. Overwrite it with %s?", what, path, jptool.Quote(m.source.Path()))
-	ctx, cancel := gitguard.Bound(m)
-	defer cancel()
 	if dirty, reason := gitguard.State(ctx, m.Workspace, m.target); dirty {
 		text = fmt.Sprintf("The %s %s exists already, and git could not bring it back (%s). Overwrite it with %s?", what, path, reason, jptool.Quote(m.source.Path()))
 	}
-	yes, asked, err := m.AskBool(jptool.Question{
+	return &toolmain.Question{
 		ID: "overwrite_file", Text: text, Default: false,
-		Token: toolmain.Token(append([]string{"overwrite_file", m.source.Path(), m.target.Path(), what}, seen...)...),
-	})
-	if err == nil && asked == nil && !yes {
-		err = toolmain.Declined("the target %s already exists, and overwriting it was not allowed; nothing was moved", path)
-	}
-	return asked, err
+		Token:    toolmain.Token(append([]string{"overwrite_file", m.source.Path(), m.target.Path(), what}, seen...)...),
+		Declined: toolmain.Declined("the target %s already exists, and overwriting it was not allowed; nothing was moved", path),
+	}, nil
 }
 
 // askDirty asks before moving what git does not have: history and a revert would not
 // follow it. The answer is for this content, and for these names.
-func (m *move) askDirty() (*jptool.Outcome, error) {
+func (m *move) askDirty(ctx context.Context) (*toolmain.Question, error) {
 	path := jptool.Quote(m.source.Path())
 	text, count := "", ""
-	ctx, cancel := gitguard.Bound(m)
-	defer cancel()
 	if m.from.IsDir() {
 		c := gitguard.Count(ctx, m.Workspace, m.source, maxCounted)
 		if !c.Any() {
@@ -77,14 +89,11 @@ func (m *move) askDirty() (*jptool.Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	yes, asked, err := m.AskBool(jptool.Question{
+	return &toolmain.Question{
 		ID: "move_dirty_source", Text: text, Default: false,
-		Token: toolmain.Token(append([]string{"move_dirty_source", m.source.Path(), m.target.Path(), m.kind, count}, seen...)...),
-	})
-	if err == nil && asked == nil && !yes {
-		err = toolmain.Declined("moving %s was not allowed, because git does not have it as it is; nothing was moved", path)
-	}
-	return asked, err
+		Token:    toolmain.Token(append([]string{"move_dirty_source", m.source.Path(), m.target.Path(), m.kind, count}, seen...)...),
+		Declined: toolmain.Declined("moving %s was not allowed, because git does not have it as it is; nothing was moved", path),
+	}, nil
 }
 
 func linkText(t *jptool.Target) (string, error) {

@@ -95,13 +95,8 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	if err := m.hold(a.ExpectedDigest); err != nil {
 		return jptool.Outcome{}, err
 	}
-	confirm := func() (*jptool.Outcome, error) {
-		return c.Confirm(func() (toolmain.Preview, error) { return m.preview(missing) })
-	}
-	for _, ask := range []func() (*jptool.Outcome, error){confirm, m.askOverwrite, m.askDirty} {
-		if asked, err := ask(); asked != nil || err != nil {
-			return toolmain.Ended(asked, err)
-		}
+	if err := c.Confirm(func() (toolmain.Preview, error) { return m.preview(missing) }, m.questions); err != nil {
+		return jptool.Outcome{}, err
 	}
 	return m.do()
 }

@@ -63,8 +63,8 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	if err != nil {
 		return jptool.Outcome{}, fskit.NotFound(globs, t, err)
 	}
-	if asked, err := c.Confirm(func() (toolmain.Preview, error) { return preview(t, a) }); asked != nil || err != nil {
-		return toolmain.Ended(asked, err)
+	if err := c.Confirm(func() (toolmain.Preview, error) { return preview(t, a) }, nil); err != nil {
+		return jptool.Outcome{}, err
 	}
 	return out, nil
 }

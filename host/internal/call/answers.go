@@ -24,10 +24,18 @@ const maxRounds = 16
 // of the configuration, those that hold for the session, and then a person's.
 type answerer struct {
 	*call
+	// answers are what the tool gets with its next start.
+	answers map[string]any
+	// ahead says by whom an answer was given that the tool got before it asked.
+	ahead map[string]string
 	// fixed has, by question, the token that an answer nobody typed was last sent for: to
 	// be asked the same again means that the tool does not accept it.
 	fixed map[string]string
 	used  map[string]bool
+}
+
+func (k *call) answerer(answers map[string]any) *answerer {
+	return &answerer{call: k, answers: answers, ahead: map[string]string{}, fixed: map[string]string{}, used: map[string]bool{}}
 }
 
 var (
@@ -37,15 +45,127 @@ var (
 	errAssistant = errors.New("it is for the assistant to answer")
 )
 
-// answer returns the answer to q. Errors wrap errUnanswered or errAssistant, or say why an
-// answer that was given cannot be used.
-func (a *answerer) answer(ctx context.Context, q *jptool.Question) (any, error) {
-	if q.ID == previewID {
-		v, err := a.prompt(ctx, q)
-		if v == true && term.Whole(q.Before()) {
-			a.shown = q.Before()
+// giveAhead gives the answers that need not wait for their questions, so that the tool starts once. The built-in
+// tools ask for yes or no only and take an answer without a token as it is. An answer that is bound to a token
+// waits, since only the question shows whether it still fits.
+func (a *answerer) giveAhead() {
+	if a.Tool.Command.Origin.Layer != config.LayerDefault {
+		return
+	}
+	for id, q := range a.Tool.Questions {
+		_, given := a.Answers[id]
+		if yes, ok := q.Answer.(bool); ok && q.HasAnswer && !given && id != previewID {
+			a.answers[id], a.ahead[id] = yes, ByConfig
 		}
-		return v, err
+	}
+	for id, raw := range a.Answers {
+		_, bound := a.Answers[id+".token"]
+		if yes, ok := yesOrNo(raw); ok && !bound && !strings.HasSuffix(id, ".token") {
+			a.answers[id], a.ahead[id] = yes, ByCall
+		}
+	}
+}
+
+// credit reports the answers given ahead that the tool needed.
+func (a *answerer) credit(ids []string) {
+	for _, id := range ids {
+		if by := a.ahead[id]; by != "" && !a.used[id] {
+			a.used[id] = true
+			a.answered(OnQuestion, id, by)
+		}
+	}
+}
+
+// allow gives the answers to the questions that a person allowed together with the call.
+func (a *answerer) allow(questions []jptool.Question) {
+	for i := range questions {
+		a.give(&questions[i], true)
+		a.answered(OnQuestion, questions[i].ID, ByPreview)
+	}
+}
+
+func (a *answerer) give(q *jptool.Question, v any) {
+	a.answers[q.ID] = v
+	delete(a.answers, q.ID+".token")
+	if q.Token != "" {
+		a.answers[q.ID+".token"] = q.Token
+	}
+}
+
+// round answers the questions that a tool asks together. A person is asked one after the other, and not any more
+// after a no, which may be all that the tool needs to know. If one is left unanswered, all open ones are reported, and
+// the error says how to answer them.
+func (a *answerer) round(ctx context.Context, questions []jptool.Question) error {
+	var open []jptool.Question
+	no := false
+	for i := range questions {
+		q := &questions[i]
+		v, err := a.known(q)
+		switch {
+		case err != nil:
+			a.reportQuestions(questions[i : i+1])
+			a.report.Outcome.Message = ForModel(err.Error(), a.Root, config.Lookup(a.Environ, "HOME"))
+			return err
+		case v == nil:
+			open = append(open, *q)
+		default:
+			a.give(q, v)
+			no = no || v == false
+		}
+	}
+	var failed error
+	if slices.ContainsFunc(open, func(q jptool.Question) bool { return a.forAssistant(&q) }) {
+		failed = errAssistant
+	} else if !no {
+		failed = a.ask(ctx, open)
+	}
+	if failed == nil {
+		return nil
+	}
+	a.notAsked() // one of them may be the answer, under a wrong name
+	return a.unanswered(open, failed)
+}
+
+// ask asks the person. The question on a preview that no longer fits comes with the others: a yes to what is
+// shown now answers them too.
+func (a *answerer) ask(ctx context.Context, open []jptool.Question) error {
+	var together []jptool.Question
+	before := ""
+	for i := range open {
+		q := open[i]
+		if slices.ContainsFunc(together, func(o jptool.Question) bool { return o.ID == q.ID }) {
+			continue
+		}
+		if q.Before() == before {
+			q.PreAmble = nil // it stands above
+		} else {
+			before = q.Before()
+		}
+		var also []jptool.Question
+		if q.ID == previewID {
+			also = a.coverable(open)
+		}
+		v, whole, err := a.prompt(ctx, &q, also)
+		if err != nil {
+			return err
+		}
+		a.give(&open[i], v)
+		if v == false {
+			return nil
+		}
+		if whole {
+			together = also
+			a.allow(also)
+		}
+	}
+	return nil
+}
+
+// known returns the answer to q that need not be asked for, nil for none. An error says why one that was given
+// cannot be used.
+func (a *answerer) known(q *jptool.Question) (any, error) {
+	if q.ID == previewID {
+		return nil, nil
 	}
 	if raw, ok := a.Answers[q.ID]; ok {
 		return a.fromCall(q, raw)
@@ -63,20 +183,12 @@ func (a *answerer) answer(ctx context.Context, q *jptool.Question) (any, error) 
 		a.answered(OnQuestion, q.ID, ByConfig)
 		return conf.Answer, a.notTwice(q, where)
 	}
-	if a.forAssistant(q) {
-		return nil, errAssistant
-	}
-	if _, asked := a.fixed[q.ID]; !asked && a.covers(q) {
-		a.fixed[q.ID] = q.Token
-		a.answered(OnQuestion, q.ID, ByPreview)
-		return true, nil
-	}
-	if q.AnswerType.Name == jptool.Boolean {
+	if q.AnswerType.Name == jptool.Boolean && !a.forAssistant(q) {
 		if old, ok := a.recall(a.slot(OnQuestion, q.ID)); ok {
 			return old.Yes, a.notTwice(q, "your answer for this session (jphost session list)")
 		}
 	}
-	return a.prompt(ctx, q)
+	return nil, nil
 }
 
 // fromCall is an answer that came with the call.
@@ -111,19 +223,18 @@ func (a *answerer) notAsked() {
 	}
 }
 
-// prompt asks the person. A yes or no can be given for the rest of the session.
-func (a *answerer) prompt(ctx context.Context, q *jptool.Question) (any, error) {
+// prompt asks the person. A yes or no can be given for the rest of the session. A yes also answers the
+// questions in also, if the person was shown everything.
+func (a *answerer) prompt(ctx context.Context, q *jptool.Question, also []jptool.Question) (v any, whole bool, err error) {
 	quoted := q.Text
 	if q.PreAmble != nil {
 		quoted = strings.TrimRight(*q.PreAmble, "\n") + "\n\n" + q.Text
 	}
-	m := term.Message{Body: "The tool " + show.Visible(a.Tool.Name) + " asks:\n", Quoted: quoted}
+	m := term.Message{Body: "The tool " + show.Visible(a.Tool.Name) + " asks:\n", Quoted: quoted, Then: asWell(also)}
 	about := " to " + show.Name(a.Tool.Name)
 	if path := paths(nil, a.args); path != "" {
 		about += " about " + path
 	}
-	var v any
-	var err error
 	switch q.AnswerType.Name {
 	case jptool.Boolean:
 		question := term.BoolQuestion{Message: m, Prompt: "Your answer" + about + "?", Remember: a.Memory.Remembers() && q.ID != previewID}
@@ -152,25 +263,32 @@ func (a *answerer) prompt(ctx context.Context, q *jptool.Question) (any, error) 
 		v, err = a.Prompter.Text(ctx, question)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errUnanswered, err)
+		return nil, false, fmt.Errorf("%w: %w", errUnanswered, err)
 	}
 	a.answered(OnQuestion, q.ID, ByPerson)
-	return v, nil
+	return v, m.Whole(), nil
 }
 
 // typed reads an answer from the command line by the type that the question asks for.
 func typed(q *jptool.Question, raw string) (any, error) {
 	if q.AnswerType.Name == jptool.Boolean {
-		switch strings.ToLower(raw) {
-		case "true", "yes", "y":
-			return true, nil
-		case "false", "no", "n":
-			return false, nil
+		if yes, ok := yesOrNo(raw); ok {
+			return yes, nil
 		}
 	} else if q.AnswerType.Fits(raw) {
 		return raw, nil
 	}
 	return nil, fmt.Errorf("the tool wants %s", wanted(q))
+}
+
+func yesOrNo(raw string) (yes, ok bool) {
+	switch strings.ToLower(raw) {
+	case "true", "yes", "y":
+		return true, true
+	case "false", "no", "n":
+		return false, true
+	}
+	return false, false
 }
 
 func wanted(q *jptool.Question) string {

@@ -113,6 +113,66 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// A tool that asks several questions together is started again once, with all answers.
+func TestRounds(t *testing.T) {
+	const all = `{"a":true,"a.token":"of a","b":true,"b.token":"of b","c":"text","c.token":"of c"}`
+	for _, c := range []struct {
+		name          string
+		config, given []string
+		person        []string // nil: nobody is there
+		want          string
+		starts        int
+		open          string // the ids in the report
+	}{
+		{"a person", nil, nil, []string{"y", "y", "text"}, all, 2, ""},
+		{"a no ends the questions", nil, nil, []string{"n", "y", "text"}, strings.Replace(all, "true", "false", 1), 3, ""},
+		{"given", nil, []string{"a=y", "b=y", "c=text"}, nil, all, 2, ""},
+		{"from everywhere", []string{`questions.a.answer = true`}, []string{"c=text"}, []string{"y"}, all, 2, ""},
+		{"nobody", nil, nil, nil, "needs_input", 1, "a b c"},
+		{"nobody for the rest", nil, []string{"b=y"}, nil, "needs_input", 1, "a c"},
+		{"cancelled", nil, []string{"a=y"}, []string{"y", "cancel"}, "needs_input", 1, "b c"},
+		{"the assistant", []string{`questions.b.target = "assistant"`}, []string{"c=text"}, []string{}, "needs_input", 1, "b a"},
+		{"one is wrong", nil, []string{"b=perhaps"}, []string{}, "needs_input", 1, "b"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, one("several", []string{"a", "b", "c?"}, append(c.config, unattended)...))
+			var p *person
+			if c.person != nil {
+				p = w.says(c.person...)
+			}
+			r := w.run("", answers(c.given...))
+			if got := content(r); got != c.want || r.Starts != c.starts {
+				t.Errorf("%s after %d starts, want %s after %d: %v", got, r.Starts, c.want, c.starts, w.lastErr)
+			}
+			var open []string
+			for _, q := range r.Outcome.asked() {
+				open = append(open, q.ID)
+			}
+			if got := strings.Join(open, " "); got != c.open {
+				t.Errorf("open are %s, want %s", got, c.open)
+			}
+			if p != nil && len(p.asked) > 1 && strings.Count(strings.Join(p.asked, ""), "The diff.") != max(1, c.starts-1) {
+				t.Errorf("the diff is shown again and again: %q", p.asked)
+			}
+		})
+	}
+	// The message has all that is needed for the next call.
+	w := newWorld(t, one("several", []string{"a", "b"}, unattended))
+	open := w.run("").Outcome.Questions
+	text := w.lastErr.Error()
+	for _, want := range []string{
+		"t asks:\nAbout a\nAbout b\n", "answer them with: --answer a=true --answer b=true (or false)\n",
+		"--answer a.token=" + open[0].Token + " --answer b.token=" + open[1].Token,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	if r := w.run("", answers("a=true", "b=true", "a.token="+open[0].Token, "b.token="+open[1].Token)); r.Outcome.Type != "success" || r.Starts != 2 {
+		t.Errorf("%+v", r)
+	}
+}
+
 // A question for the assistant says so, with the settings of that one.
 func TestAssistant(t *testing.T) {
 	w := newWorld(t, one("ask", nil, unattended, `questions.go.target = { model = "small" }`))

@@ -383,45 +383,65 @@ func (m *meanwhile) Bool(ctx context.Context, q term.BoolQuestion) (term.BoolAns
 	return m.person.Bool(ctx, q)
 }
 
-// Whoever sees the diff with the question whether to run is not asked about the same diff
-// again; about anything else they are.
+// Whoever is shown with the question whether to run what the tool asks is not asked that again, as its token tells;
+// about anything else they are.
 func TestOneConsent(t *testing.T) {
-	const diff = "--- a\n+++ a\n-x\n+y\n"
-	would := "Would modify a.\n\n```diff\n" + diff + "```\n\nA note."
+	const would = "Would modify a.\n"
 	for _, c := range []struct {
-		name, preview, preamble, def, format string
-		answers                              []string
-		want                                 string
+		name, preview, text, def, token, inPreview, format string
+		answers                                            []string
+		want                                               string
+		starts                                             int
 	}{
-		{"the same", would, diff, "true", "unattended", []string{"y"}, "applied: true"},
-		{"two blocks", "````diff\n--- a\n````\n\n```diff\n+++ a\n-x\n+y\n```\n", diff, "true", "unattended", []string{"y"}, "applied: true"},
-		{"declined", would, diff, "true", "unattended", []string{"n"}, "refused declined"},
-		{"another diff", would, diff + "+z\n", "true", "unattended", []string{"y", "n"}, "applied: false"},
-		{"part of it", would, "-x\n", "true", "unattended", []string{"y", "n"}, "applied: false"},
-		{"a warning that expects no", would, diff, "false", "unattended", []string{"y", "n"}, "applied: false"},
-		{"not bound", would, diff, "true", "unattended", []string{"y", "n"}, "applied: false"},
-		{"no preview", would, diff, "true", "ask", []string{"y", "n"}, "applied: false"},
-		{"cut", "```diff\n" + diff, diff, "true", "unattended", []string{"y", "n"}, "applied: false"},
-		{"too long to be shown", "```\nLONG```", "LONG", "true", "unattended", []string{"y", "n"}, "applied: false"},
+		{"the same", would, "Apply?", "true", "t", "t", "unattended", []string{"y"}, "applied: true", 2},
+		{"a warning that expects no", would, "Apply?", "false", "t", "t", "unattended", []string{"y"}, "applied: true", 2},
+		{"declined", would, "Apply?", "true", "t", "t", "unattended", []string{"n"}, "refused declined", 1},
+		{"another change", would, "Apply?", "true", "t", "t0", "unattended", []string{"y", "n"}, "applied: false", 3},
+		{"not bound", would, "Apply?", "true", "", "", "unattended", []string{"y", "n"}, "applied: false", 3},
+		{"no preview", would, "Apply?", "true", "t", "t", "ask", []string{"y", "n"}, "applied: false", 2},
+		{"too long to be shown", "LONG", "Apply?", "true", "t", "t", "unattended", []string{"y", "n"}, "applied: false", 3},
+		{"a question too long to be shown", would, "LONG", "true", "t", "t", "unattended", []string{"y", "n"}, "applied: false", 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			token := "t"
-			if c.name == "not bound" {
-				token = ""
-			}
-			w := newWorld(t, one("edit", []string{c.preview, c.preamble, c.def, token}, `format = "`+c.format+`"`))
+			w := newWorld(t, one("edit", []string{c.preview, c.text, c.def, c.token, c.inPreview}, `format = "`+c.format+`"`))
 			p := w.says(c.answers...)
 			r := w.run("")
-			if got := content(r); got != c.want {
-				t.Errorf("got %s: %v", got, w.lastErr)
+			if got := content(r); got != c.want || r.Starts != c.starts {
+				t.Errorf("got %s after %d starts, want %d: %v", got, r.Starts, c.starts, w.lastErr)
 			}
 			if shown := strings.Contains(p.asked[0], long(c.preview)); shown != (c.format == "unattended") {
 				t.Errorf("the preview was shown: %v", shown)
 			}
+			covered := c.format == "unattended" && c.inPreview != ""
+			if shown := strings.Contains(p.asked[0], "A yes also answers what it asks:\n"+long(c.text)); shown != covered {
+				t.Errorf("the question was shown: %v", shown)
+			}
 		})
 	}
+	// Who else has to answer is asked, or has answered.
+	const same = `format = "unattended"`
+	edit := []string{would, "Apply?", "true", "t", "t"}
+	for config, want := range map[string]string{
+		`questions.apply.answer = false`:       "applied: false",
+		`questions.apply.target = "assistant"`: "needs_input",
+	} {
+		w := newWorld(t, one("edit", edit, same, config))
+		p := w.says("y")
+		if r := w.run(""); content(r) != want || strings.Contains(p.asked[0], "Apply?") {
+			t.Errorf("%s: %s, asked %q", config, content(r), p.asked)
+		}
+	}
+	w := newWorld(t, one("edit", edit, same))
+	w.says("y")
+	if r := w.run("", answers("apply=no")); content(r) != "applied: false" {
+		t.Error(content(r))
+	}
+	w.says("y")
+	if r := w.run(""); !slices.Contains(r.Answers, Answered{OnQuestion, "apply", ByPreview}) {
+		t.Errorf("%+v", r.Answers)
+	}
 	// A yes that was remembered has seen nothing: the tool asks.
-	w := newWorld(t, one("edit", []string{would, diff, "true", "t"}, `format = "unattended"`))
+	w = newWorld(t, one("edit", edit, same))
 	w.says("Y")
 	w.run("")
 	w.says("n")
@@ -429,7 +449,7 @@ func TestOneConsent(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	// Without a terminal nothing is started for a preview.
-	w = newWorld(t, one("edit", []string{would, diff, "true", "t"}, `format = "unattended"`))
+	w = newWorld(t, one("edit", edit, same))
 	if r := w.run(""); r.Starts != 0 {
 		t.Errorf("started %d times", r.Starts)
 	}

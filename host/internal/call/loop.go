@@ -92,7 +92,7 @@ func limits(l config.Limits) launch.Limits {
 	return out
 }
 
-// loop starts the tool, answers its question, and starts it again, until it has an answer.
+// loop starts the tool, answers its questions, and starts it again, until it has a result.
 func (k *call) loop(ctx context.Context, action jptool.Action) (out output, err error) {
 	cmd, err := k.command(action)
 	if err != nil {
@@ -103,13 +103,20 @@ func (k *call) loop(ctx context.Context, action jptool.Action) (out output, err 
 			return out, exit.Errorf(exit.Usage, "--answer %s: only a person at a terminal answers that question\nleave it out", id)
 		}
 	}
-	a := &answerer{call: k, fixed: map[string]string{}, used: map[string]bool{}}
-	if action == jptool.Run && k.bound != "" {
-		cmd.req.answers[previewID], cmd.req.answers[previewID+".token"] = true, k.bound
+	a := k.answerer(cmd.req.answers)
+	a.giveAhead()
+	if action == jptool.Run {
+		if k.bound != "" {
+			a.answers[previewID], a.answers[previewID+".token"] = true, k.bound
+		}
+		a.allow(k.allowed)
 	}
 	for range maxRounds {
 		if out, err = k.once(ctx, cmd); err != nil {
 			return out, err
+		}
+		if action == k.action() {
+			a.credit(out.Answered)
 		}
 		if len(out.Questions) == 0 {
 			if action == k.action() {
@@ -117,22 +124,8 @@ func (k *call) loop(ctx context.Context, action jptool.Action) (out output, err 
 			}
 			return out, nil
 		}
-		q := &out.Questions[0]
-		v, err := a.answer(ctx, q)
-		if errors.Is(err, errUnanswered) || errors.Is(err, errAssistant) {
-			a.notAsked() // it may be the answer, under a wrong name
-			return out, k.unanswered(q, err)
-		}
-		if err != nil {
-			k.reportQuestion(q)
-			k.report.Outcome.Message = ForModel(err.Error(), k.Root, config.Lookup(k.Environ, "HOME"))
+		if err := a.round(ctx, out.Questions); err != nil {
 			return out, err
-		}
-		cmd.req.answers[q.ID] = v
-		if q.Token != "" {
-			cmd.req.answers[q.ID+".token"] = q.Token
-		} else {
-			delete(cmd.req.answers, q.ID+".token")
 		}
 	}
 	return out, exit.Errorf(exit.Refused, "%s asked %d times and still has no result; the call was given up\nmend the tool: with its questions answered it should come to an end", k.Tool.Name, maxRounds)

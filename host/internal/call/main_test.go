@@ -89,19 +89,35 @@ func tool(kind string, args []string) int {
 			return 0
 		}
 		answer(map[string]any{"type": "needs_input", "question": map[string]any{"id": "what", "text": "What?", "pre_amble": nil, "answer_type": kind, "default": nil}})
-	case "edit": // previews, and asks whether to apply; args: preview, preamble, default and token of the question
+	case "edit": // previews, and asks whether to apply; args: preview, text, default and token of the question, its token in the preview
+		def, _ := strconv.ParseBool(args[2])
+		question := func(token string) map[string]any {
+			return map[string]any{"id": "apply", "text": long(args[1]), "pre_amble": nil, "answer_type": "Boolean", "default": def, "token": token}
+		}
 		if req.Context.Action == "format_arguments" {
-			answer(map[string]any{"type": "success", "content": long(args[0])})
+			answer(map[string]any{"type": "success", "content": long(args[0]), "data": map[string]any{"questions": []any{question(args[4])}}})
 			return 0
 		}
-		def, _ := strconv.ParseBool(args[2])
-		if yes, ok := req.Tool.Answers["apply"].(bool); ok {
+		yes, ok := req.Tool.Answers["apply"].(bool)
+		if token := req.Tool.Answers["apply.token"]; ok && (token == nil || token == args[3]) {
 			answer(map[string]any{"type": "success", "content": fmt.Sprint("applied: ", yes)})
 			return 0
 		}
-		answer(map[string]any{"type": "needs_input", "question": map[string]any{
-			"id": "apply", "text": "Apply?", "pre_amble": long(args[1]), "answer_type": "Boolean", "default": def, "token": args[3],
-		}})
+		answer(map[string]any{"type": "needs_input", "question": question(args[3])})
+	case "several": // asks for all of its arguments, in one round
+		var open []any
+		for _, id := range args {
+			if id, text := strings.TrimSuffix(id, "?"), strings.HasSuffix(id, "?"); req.Tool.Answers[id] == nil {
+				kind := map[bool]string{true: "Text", false: "Boolean"}[text]
+				open = append(open, map[string]any{"id": id, "text": "About " + id, "pre_amble": "The diff.", "answer_type": kind, "default": nil, "token": "of " + id})
+			}
+		}
+		if len(open) > 0 {
+			answer(map[string]any{"type": "needs_input", "question": open[0], "questions": open})
+			return 0
+		}
+		raw, _ := json.Marshal(req.Tool.Answers)
+		answer(map[string]any{"type": "success", "content": string(raw)})
 	case "bound": // previews the file `state`, and does what was shown or asks again
 		found, _ := os.ReadFile("state")
 		token := "sha256:" + string(found)

@@ -50,6 +50,9 @@ func (k *call) consent(ctx context.Context, mode, key string, where *consent.Rem
 	if err != nil {
 		return err
 	}
+	token, questions := previewData(rawData(preview.Data))
+	questions = k.coverable(questions)
+	m.Then = append(m.Then, asWell(questions)...)
 	prompt := "Let " + k.doing(rawData(preview.Data)) + "?"
 	if k.Preview {
 		prompt = "Let it say what it would do (" + k.doing(nil) + ")?"
@@ -71,10 +74,10 @@ func (k *call) consent(ctx context.Context, mode, key string, where *consent.Rem
 		return k.report.refuse(ReasonDeclined, fmt.Errorf("%s was not run: declined", k.Tool.Name))
 	}
 	if m.Whole() {
-		k.shown = preview.Content
+		k.allowed = questions
 	}
 	if !answer.Remember {
-		k.bound = token(rawData(preview.Data))
+		k.bound = token
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -23,44 +24,43 @@ func (k *call) previewed(ctx context.Context) (output, error) {
 // whatever else is set, since what it is about was not there when anything was set.
 const previewID = "preview"
 
-// token is what the data of a preview has for the call to be bound to; "" when there is none.
-func token(data json.RawMessage) string {
+// previewData is what the data of a preview has for the host: the token that the call is bound to, "" for none, and
+// the questions that the call would ask.
+func previewData(data json.RawMessage) (token string, questions []jptool.Question) {
 	var of struct {
-		Token string `json:"token"`
+		Token     string          `json:"token"`
+		Questions json.RawMessage `json:"questions"`
 	}
 	if json.Unmarshal(data, &of) != nil {
-		return ""
+		return "", nil
 	}
-	return of.Token
+	if of.Questions != nil {
+		questions, _ = jptool.DecodeQuestions(of.Questions) // a tool may mean something else by that key
+	}
+	return of.Token, questions
 }
 
-// covers reports whether the person who allowed the call has seen what the tool now asks about:
-// a yes-or-no question that expects yes, is bound to what it shows, and shows byte for byte what
-// stood in the blocks of the preview. Everything else (a file that changed meanwhile, the git
-// state, a change that is suspiciously broad) is asked.
-func (k *call) covers(q *jptool.Question) bool {
-	yes, _ := q.Default.(bool)
-	return k.shown != "" && yes && q.AnswerType.Name == jptool.Boolean && q.Token != "" && q.Before() != "" && q.Before() == blocks(k.shown)
-}
-
-// blocks is what stands in the fenced code blocks of a text, one after the other.
-func blocks(text string) string {
-	var b strings.Builder
-	fence := ""
-	for line := range strings.Lines(text) {
-		bare := strings.TrimRight(line, "\r\n")
-		ticks := bare[:len(bare)-len(strings.TrimLeft(bare, "`"))]
-		switch {
-		case fence == "" && len(ticks) >= 3:
-			fence = ticks
-		case fence != "" && bare == fence:
-			fence = ""
-		case fence != "":
-			b.WriteString(line)
+// coverable returns the questions that a person may answer together with the call: yes-or-no questions that have a
+// token, so that the answer holds for what was shown, and that nothing and nobody else has to answer.
+func (k *call) coverable(questions []jptool.Question) []jptool.Question {
+	var list []jptool.Question
+	for _, q := range questions {
+		_, given := k.Answers[q.ID]
+		if q.ID != previewID && q.AnswerType.Name == jptool.Boolean && q.Token != "" && !given && !k.Tool.Questions[q.ID].HasAnswer && !k.forAssistant(&q) {
+			list = append(list, q)
 		}
 	}
-	if fence != "" {
-		return "" // it was cut
+	return list
+}
+
+// asWell shows the questions that a yes answers too.
+func asWell(questions []jptool.Question) []term.Message {
+	if len(questions) == 0 {
+		return nil
 	}
-	return b.String()
+	texts := make([]string, len(questions))
+	for i, q := range questions {
+		texts[i] = q.Text
+	}
+	return []term.Message{{Body: "A yes also answers what it asks:\n", Quoted: strings.Join(texts, "\n")}}
 }

@@ -16,7 +16,7 @@ type Report struct {
 	Status exit.Code `json:"status"`
 	// Exit is how the tool ended when it was last started; nil when it was not.
 	Exit *Ended `json:"exit,omitempty"`
-	// Starts counts how often the tool was started: once more for each question.
+	// Starts counts how often the tool was started: once more for each round of questions.
 	Starts     int      `json:"starts"`
 	DurationMS int64    `json:"duration_ms"`
 	Warnings   []string `json:"warnings"`
@@ -56,7 +56,9 @@ type Outcome struct {
 	Transient bool            `json:"transient,omitempty"`
 	Plain     bool            `json:"plain,omitempty"`
 	Data      json.RawMessage `json:"data,omitempty"`
-	Question  *Question       `json:"question,omitempty"`
+	// Question is the first of the questions that nobody answered; Questions are all of them if there are several.
+	Question  *Question  `json:"question,omitempty"`
+	Questions []Question `json:"questions,omitempty"`
 }
 
 // Question is a question of the tool that nobody answered, as the wire has it (docs/wire.md), and who is to
@@ -85,7 +87,7 @@ const (
 	// ByCall: a flag of the call; ByConfig: the configuration.
 	ByCall   = "call"
 	ByConfig = "config"
-	// ByPreview: whoever allowed the call saw exactly what the tool asked about.
+	// ByPreview: whoever allowed the call was shown with it what the tool asks.
 	ByPreview = "preview"
 )
 

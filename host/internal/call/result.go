@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/enclose"
@@ -110,6 +111,25 @@ func (k *call) silence() {
 	}
 }
 
+// asked are all questions that nobody answered.
+func (o *Outcome) asked() []Question {
+	if len(o.Questions) == 0 && o.Question != nil {
+		return []Question{*o.Question}
+	}
+	return o.Questions
+}
+
+// Before is what the questions that nobody answered show before their texts, each part once.
+func (o *Outcome) Before() string {
+	var parts []string
+	for _, q := range o.asked() {
+		if before := q.Before(); before != "" && !slices.Contains(parts, before) {
+			parts = append(parts, before)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
 // said is all of the tool's words that the report has, for a person to look at.
 func (k *call) said() string {
 	o := k.report.Outcome
@@ -127,17 +147,16 @@ func (k *call) said() string {
 	case o.Content != nil:
 		part("", *o.Content)
 	case o.Question != nil:
-		q := o.Question
-		part("a question", q.Text)
-		if q.PreAmble != nil {
-			part("before it", *q.PreAmble)
+		for _, q := range o.asked() {
+			part("a question", q.Text)
+			part("before it", q.Before())
+			part("answers", shown(q.AnswerType))
+			if q.Default != nil {
+				part("default", fmt.Sprint(q.Default))
+			}
+			part("id", q.ID)
+			part("token", q.Token)
 		}
-		part("answers", shown(q.AnswerType))
-		if q.Default != nil {
-			part("default", fmt.Sprint(q.Default))
-		}
-		part("id", q.ID)
-		part("token", q.Token)
 	default:
 		part("an error", o.Message)
 		part("code", o.Code)

@@ -79,9 +79,9 @@ type call struct {
 	args   map[string]any
 	schema *schema.Schema
 	policy *policyOf
-	// shown is the preview that a person saw, in full, when they allowed the call.
-	shown string
-	// bound is the token of that preview: the tool does what was shown, or asks again.
+	// allowed are the questions of the tool that a person answered with yes when they allowed the call.
+	allowed []jptool.Question
+	// bound is the token of the preview that they saw: the tool does what was shown, or asks again.
 	bound string
 }
 

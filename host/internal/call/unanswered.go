@@ -3,6 +3,7 @@ package call
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/exit"
@@ -11,14 +12,22 @@ import (
 	"github.com/jptools/jptools/jptool"
 )
 
-// reportQuestion makes a question the outcome.
-func (k *call) reportQuestion(q *jptool.Question) {
-	out := &Question{Question: *q, Target: "user"}
-	out.Token = k.token(q)
-	if k.forAssistant(q) {
-		out.Target, out.Assistant = "assistant", k.Tool.Questions[q.ID].Assistant
+// reportQuestions makes questions the outcome. Those for the assistant come first: a model that gets the report looks
+// for its own.
+func (k *call) reportQuestions(open []jptool.Question) {
+	list := make([]Question, len(open))
+	for i, q := range open {
+		list[i] = Question{Question: q, Target: "user"}
+		list[i].Token = k.token(&q)
+		if k.forAssistant(&q) {
+			list[i].Target, list[i].Assistant = "assistant", k.Tool.Questions[q.ID].Assistant
+		}
 	}
-	k.report.Outcome = Outcome{Type: "needs_input", Question: out}
+	slices.SortStableFunc(list, func(a, b Question) int { return strings.Compare(a.Target, b.Target) })
+	k.report.Outcome = Outcome{Type: "needs_input", Question: &list[0]}
+	if len(list) > 1 {
+		k.report.Outcome.Questions = list
+	}
 }
 
 // forAssistant reports whether a question is not for a person.
@@ -33,15 +42,22 @@ func (k *call) token(q *jptool.Question) string {
 	return "host:" + scope(k.Workspace.ID(), k.Conversation, k.Tool.Name, shown(k.args), q.Token, q.ID, q.Text, q.Before(), q.AnswerType.Name, strings.Join(q.AnswerType.Options, "\x00"), fmt.Sprint(q.Default))
 }
 
-// unanswered reports the question and says how to answer it.
-func (k *call) unanswered(q *jptool.Question, why error) error {
-	k.reportQuestion(q)
+// unanswered reports the questions and says how to answer them.
+func (k *call) unanswered(open []jptool.Question, why error) error {
+	k.reportQuestions(open)
+	asks := " " + show.Text(open[0].Text)
+	if len(open) > 1 {
+		asks = ""
+		for _, q := range open {
+			asks += "\n" + show.Text(q.Text)
+		}
+	}
 	var err error
 	switch {
 	case errors.Is(why, errAssistant):
-		err = exit.Errorf(exit.Refused, "%s asks the assistant: %s\n%s", k.Tool.Name, show.Text(q.Text), k.how(q))
+		err = exit.Errorf(exit.Refused, "%s asks the assistant:%s\n%s", k.Tool.Name, asks, k.how(open))
 	case errors.Is(why, term.ErrNoTerminal):
-		err = exit.Errorf(exit.Refused, "%s asks: %s\n%w\n%s", k.Tool.Name, show.Text(q.Text), noTerminal(why), k.how(q))
+		err = exit.Errorf(exit.Refused, "%s asks:%s\n%w\n%s", k.Tool.Name, asks, noTerminal(why), k.how(open))
 	default:
 		err = exit.Errorf(exit.Refused, "%s: its question was not answered: %w", k.Tool.Name, notAnswered(why))
 	}
@@ -49,20 +65,34 @@ func (k *call) unanswered(q *jptool.Question, why error) error {
 	return err
 }
 
-// how is the way to answer q without a terminal.
-func (k *call) how(q *jptool.Question) string {
-	if q.ID == previewID {
-		return "what was shown before the call no longer fits: only a person at a terminal can allow what is shown now"
+// how is the way to answer questions without a terminal.
+func (k *call) how(open []jptool.Question) string {
+	var examples, others, tokens []string
+	for _, q := range open {
+		if q.ID == previewID {
+			return "what was shown before the call no longer fits: only a person at a terminal can allow what is shown now"
+		}
+		example, other := "true", "or false"
+		switch {
+		case q.AnswerType.Name == jptool.Select:
+			example, other = q.AnswerType.Options[0], "one of: "+show.Line(strings.Join(q.AnswerType.Options, ", "))
+		case q.AnswerType.Name != jptool.Boolean:
+			example, other = "TEXT", ""
+		}
+		examples = append(examples, "--answer "+show.Word(q.ID+"="+example))
+		tokens = append(tokens, "--answer "+show.Word(q.ID+".token="+k.token(&q)))
+		if other != "" && !slices.Contains(others, other) {
+			others = append(others, other)
+		}
 	}
-	example, others := "true", " (or false)"
-	switch {
-	case q.AnswerType.Name == jptool.Select:
-		example, others = q.AnswerType.Options[0], " (one of: "+show.Line(strings.Join(q.AnswerType.Options, ", "))+")"
-	case q.AnswerType.Name != jptool.Boolean:
-		example, others = "TEXT", ""
+	what, note := "it", ""
+	if len(open) > 1 {
+		what = "them"
 	}
-	return fmt.Sprintf("answer it with: --answer %s%s\nto answer only what was shown here, add: --answer %s",
-		show.Word(q.ID+"="+example), others, show.Word(q.ID+".token="+k.token(q)))
+	if others != nil {
+		note = " (" + strings.Join(others, "; ") + ")"
+	}
+	return fmt.Sprintf("answer %s with: %s%s\nto answer only what was shown here, add: %s", what, strings.Join(examples, " "), note, strings.Join(tokens, " "))
 }
 
 // noTerminal is why there is nobody to ask, by itself.

@@ -174,8 +174,8 @@ func (c *runCmd) print(a *app, r *call.Report) {
 		a.out.text(*r.Outcome.Content)
 	case r.Plan != nil:
 		c.printPlan(a, r)
-	case r.Outcome.Question != nil && r.Outcome.Question.PreAmble != nil:
-		a.out.quote(*r.Outcome.Question.PreAmble)
+	case r.Outcome.Before() != "":
+		a.out.quote(r.Outcome.Before())
 	}
 	failed := r.Outcome.Type == "error" && r.Outcome.Plain
 	if !failed { // else the error message has both

@@ -17,11 +17,28 @@ type Answer struct {
 	Code      jptool.Code
 	Transient bool
 	Data      map[string]any
-	Question  *struct {
-		ID, Text, Token string
-		PreAmble        *string `json:"pre_amble"`
-		Default         any
+	Question  *Question
+	Questions []Question
+}
+
+// Question is a decoded question.
+type Question struct {
+	ID, Text, Token string
+	PreAmble        *string `json:"pre_amble"`
+	Default         any
+}
+
+// question returns the one with this id, or nil.
+func (a *Answer) question(id string) *Question {
+	if len(a.Questions) == 0 && a.Question != nil {
+		a.Questions = []Question{*a.Question}
 	}
+	for i := range a.Questions {
+		if a.Questions[i].ID == id {
+			return &a.Questions[i]
+		}
+	}
+	return nil
 }
 
 // last returns the answer of the last call, and fails when it is not one line of JSON or
@@ -82,7 +99,7 @@ func fails(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// asks wants a token of every question: without one, a yes would be for any change.
+// asks wants a question with this id among those that the tool asks, and a token of every one: without one, a yes would be for any change.
 func asks(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, neg, args, 1, 3)
 	text, def := "", "false"
@@ -93,8 +110,8 @@ func asks(ts *testscript.TestScript, neg bool, args []string) {
 		def = args[2]
 	}
 	a := last(ts)
-	q := a.Question
-	if a.Type != "needs_input" || q == nil || q.ID != args[0] || !strings.Contains(q.Text, text) || q.Token == "" {
+	q := a.question(args[0])
+	if a.Type != "needs_input" || q == nil || !strings.Contains(q.Text, text) || q.Token == "" {
 		ts.Fatalf("got %+v %+v", a, q)
 	}
 	if !sameJSON(ts, q.Default, def) {
