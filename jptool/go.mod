@@ -8,6 +8,7 @@ require (
 )
 
 require (
+	github.com/alecthomas/kong v1.17.0
 	github.com/google/go-cmp v0.7.0
 	golang.org/x/net v0.62.0
 	pgregory.net/rapid v1.3.0

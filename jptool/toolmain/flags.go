@@ -1,106 +1,199 @@
 package toolmain
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"reflect"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/cmdline"
 	"github.com/jptools/jptools/jptool/version"
 )
+
+// commandLine is what a command line holds, as the undecoded objects that a JSON request holds, so that there is one
+// way in from there on.
+type commandLine struct {
+	arguments, answers, options jptool.Object
+	// flags says that there are arguments, answers or options.
+	flags          bool
+	failOnQuestion bool
+	// words are the arguments without flags: none, or the Context and the tool object.
+	words []string
+}
+
+// commonFlags stand beside those of a tool's arguments.
+type commonFlags struct {
+	Answer         texts    `placeholder:"ID=VALUE" help:"Answer a question of the tool." group:"Common flags:"`
+	Option         texts    `placeholder:"NAME=VALUE" help:"Set an option." group:"Common flags:"`
+	FailOnQuestion bool     `help:"Exit with 3 when the tool asks something." group:"Common flags:"`
+	Schema         bool     `help:"Print the JSON Schema of the arguments." group:"Common flags:"`
+	Version        bool     `help:"Print the version, and what it was built from." group:"Common flags:"`
+	Help           bool     `short:"h" help:"Print this help." group:"Common flags:"`
+	JSON           []string `arg:"" optional:"" help:"CONTEXT and TOOL, in place of standard input and flags."`
+}
+
+// texts are the values of a flag that may be repeated.
+type texts []string
+
+// Decode takes the next word for the value unless it looks like a flag: then the value was probably forgotten.
+func (t *texts) Decode(ctx *kong.DecodeContext) error {
+	token := ctx.Scan.Pop()
+	value := token.String()
+	switch {
+	case token.IsEOL():
+		return errors.New("the value is missing")
+	case token.Type == kong.UntypedToken && looksLikeFlag(value):
+		return fmt.Errorf("the value is missing; if %s is the value, write --%s=%[1]s", jptool.Quote(value), ctx.Value.Name)
+	}
+	*t = append(*t, value)
+	return nil
+}
+
+// looksLikeFlag reports whether a word can be a flag. A dash alone cannot, and neither can a number below zero or a text
+// with blanks in front of any `=`, as lists in Markdown have.
+func looksLikeFlag(word string) bool {
+	name, _, _ := strings.Cut(word, "=")
+	return len(word) > 1 && word[0] == '-' && (word[1] < '0' || word[1] > '9') && !strings.ContainsAny(name, " \t\r\n")
+}
 
 // flagName is an argument's name on the command line.
 func flagName(arg string) string { return strings.ReplaceAll(arg, "_", "-") }
 
-// parseFlags turns the command line into the same undecoded objects that a JSON
-// request holds, so that there is one way in from there on.
-func (d *definition) parseFlags(args []string) (*flagValues, error) {
+// grammar returns a pointer to a struct that kong fills: a field for each argument in their order, and the common flags.
+func (d *definition) grammar() reflect.Value {
+	fields := make([]reflect.StructField, len(d.args), len(d.args)+1)
+	for i, a := range d.args {
+		// kong would put in variables for names behind a dollar sign.
+		help := strings.ReplaceAll(a.helpLine(), "$", "$$")
+		tag := fmt.Sprintf(`name:%q help:%q group:"Flags:"`, flagName(a.Name), help)
+		fields[i] = reflect.StructField{Name: fmt.Sprintf("Argument%d", i)}
+		if a.Kind == KindBool {
+			fields[i].Type, tag = reflect.TypeFor[*bool](), tag+` negatable:""`
+		} else {
+			fields[i].Type, tag = reflect.TypeFor[texts](), tag+fmt.Sprintf(` placeholder:%q`, a.shortType())
+		}
+		fields[i].Tag = reflect.StructTag(tag)
+	}
+	fields = append(fields, reflect.StructField{Name: "Common", Type: reflect.TypeFor[commonFlags](), Tag: `embed:""`})
+	return reflect.New(reflect.StructOf(fields))
+}
+
+// parseFlags reads the command line. The error is a helpText when that is what it asks for.
+func (d *definition) parseFlags(args []string) (*commandLine, error) {
 	for _, a := range args {
 		if !utf8.ValidString(a) {
 			return nil, jptool.Errorf(jptool.CodeInvalidArguments, "the command line holds invalid UTF-8: %q", a)
 		}
 	}
-	var answers, options []string
-	var schema, which, fail bool
-	form, given := cmdline.Form{}, make([]argFlag, len(d.args))
-	for i, a := range d.args {
-		if name := flagName(a.Name); a.Kind == KindBool {
-			form.Choice(&given[i].truth, name, a.Help)
-		} else {
-			form.List(&given[i].texts, name, a.shortType(), a.Help)
-		}
+	into := d.grammar()
+	var help bytes.Buffer
+	parser, err := kong.New(into.Interface(),
+		kong.Name(d.name), kong.NoDefaultHelp(), kong.Writers(&help, io.Discard), kong.ConfigureHelp(kong.HelpOptions{NoAppSummary: true}))
+	if err != nil {
+		return nil, fmt.Errorf("the arguments of %s make no command line: %w", d.name, err)
 	}
-	form.List(&answers, "answer", "ID=VALUE", "answer a question of the tool")
-	form.List(&options, "option", "NAME=VALUE", "set an option")
-	form.Switch(&fail, failOnQuestion, "exit with 3 when the tool asks something")
-	form.Switch(&schema, "schema", "print the JSON Schema of the arguments")
-	form.Switch(&which, "version", "print the version")
-	err := form.Parse(args)
-	var word *cmdline.UnexpectedError
-	switch {
-	case errors.Is(err, cmdline.ErrHelp):
-		return nil, helpText(d.help())
-	case errors.As(err, &word) && len(d.args) > 0:
-		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "%w: each has its flag; did you mean --%s %s? See %s --help", err, flagName(d.args[0].Name), cmdline.Shown(word.Word), d.name)
-	case err != nil:
+	parsed, err := parser.Parse(args)
+	if err != nil {
 		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "%w; see %s --help", err, d.name)
-	case schema:
+	}
+	common := into.Elem().Field(len(d.args)).Interface().(commonFlags)
+	switch {
+	case common.Help:
+		if err := parsed.PrintUsage(false); err != nil {
+			return nil, err
+		}
+		return nil, helpText(d.help(help.String()))
+	case common.Schema:
 		return nil, helpText(d.schemaText())
-	case which:
+	case common.Version:
 		return nil, helpText(version.Read().Line(d.name))
 	}
-	values := &flagValues{arguments: jptool.Object{}, failOnQuestion: fail}
+	line := &commandLine{arguments: jptool.Object{}, failOnQuestion: common.FailOnQuestion, words: common.JSON}
 	for i, a := range d.args {
-		raw, err := a.fromFlags(given[i])
+		raw, err := a.fromFlag(into.Elem().Field(i).Interface())
 		if err != nil {
 			return nil, err
 		}
 		if raw != nil {
-			values.arguments[a.Name] = raw
+			line.arguments[a.Name] = raw
 		}
 	}
-	if values.answers, err = keyValues("answer", answers); err != nil {
+	if line.answers, err = keyValues("answer", common.Answer); err != nil {
 		return nil, err
 	}
-	values.options, err = keyValues("option", options)
-	return values, err
+	line.options, err = keyValues("option", common.Option)
+	line.flags = len(line.arguments)+len(line.answers)+len(line.options) > 0
+	return line, err
 }
 
-// argFlag is what the flag of an argument was given: nothing, a truth value, or texts.
-type argFlag struct {
-	truth *bool
-	texts []string
-}
-
-// fromFlags makes the JSON value of an argument, nil when its flag was not given.
-func (a *Arg) fromFlags(f argFlag) (json.RawMessage, error) {
-	if f.truth != nil {
-		return json.Marshal(*f.truth)
+// fromFlag makes the JSON value of an argument, nil when its flag was not given.
+func (a *Arg) fromFlag(value any) (json.RawMessage, error) {
+	if truth, ok := value.(*bool); ok {
+		if truth == nil {
+			return nil, nil
+		}
+		return json.Marshal(*truth)
 	}
-	given := f.texts
-	if len(given) == 0 {
+	values := value.(texts)
+	if len(values) == 0 {
 		return nil, nil
 	}
 	many := a.Kind == KindStrings || a.Kind == KindObjects
-	if len(given) > 1 && !many {
-		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "--%s is given %d times; once is enough", flagName(a.Name), len(given))
+	if len(values) > 1 && !many {
+		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "--%s is given %d times; once is enough", flagName(a.Name), len(values))
 	}
 	switch {
 	case a.Kind == KindString:
-		return jsonString(given[0]), nil
+		return jsonString(values[0]), nil
 	case a.Kind == KindInt:
-		return jsonOrString(given[0]), nil
-	case len(given) == 1 && (a.Kind == KindObjects || strings.HasPrefix(given[0], "[")):
-		return jsonOrString(given[0]), nil
+		return jsonOrString(values[0]), nil
+	case len(values) == 1 && (a.Kind == KindObjects || strings.HasPrefix(values[0], "[")):
+		return jsonOrString(values[0]), nil
 	}
-	items := make([]json.RawMessage, len(given))
-	for i, g := range given {
-		items[i] = jsonString(g)
+	items := make([]json.RawMessage, len(values))
+	for i, v := range values {
+		items[i] = jsonString(v)
 		if a.Kind == KindObjects {
-			items[i] = jsonOrString(g)
+			items[i] = jsonOrString(v)
 		}
 	}
 	return json.Marshal(items)
+}
+
+// keyValues reads `key=value` pairs; a value that is JSON is taken as such, any other as a string.
+func keyValues(flag string, pairs []string) (jptool.Object, error) {
+	obj := jptool.Object{}
+	for _, pair := range pairs {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return nil, jptool.Errorf(jptool.CodeInvalidArguments, "--%s takes KEY=VALUE, got %q", flag, pair)
+		}
+		if _, twice := obj[key]; twice {
+			return nil, jptool.Errorf(jptool.CodeInvalidArguments, "--%s %s is given twice", flag, key)
+		}
+		obj[key] = jsonOrString(value)
+	}
+	return obj, nil
+}
+
+func jsonOrString(value string) json.RawMessage {
+	// As strict as the request on standard input.
+	if obj, err := jptool.ParseObject([]byte(`{"value":` + value + `}`)); err == nil && len(obj) == 1 {
+		return obj["value"]
+	}
+	return jsonString(value)
+}
+
+func jsonString(value string) json.RawMessage {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // no string fails
+	}
+	return raw
 }

@@ -7,8 +7,8 @@ import (
 	"text/tabwriter"
 )
 
-// help is the text of --help.
-func (d *definition) help() string {
+// help is the text of --help; flags is the part that kong writes.
+func (d *definition) help(flags string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", d.name, d.summary)
 	if d.description != "" {
@@ -23,34 +23,27 @@ Usage:
 Example:
   echo '{"root":"'"$PWD"'","action":"run"}' | %[1]s %[2]s
 `, d.name, d.example)
-	writeArgs(&b, "Arguments:", d.args, func(a Arg) string { return "--" + flagName(a.Name) })
-	writeArgs(&b, "Options (--option NAME=VALUE, or `options` in the request):", d.options, func(a Arg) string { return a.Name })
+	b.WriteString(flags)
+	for _, a := range d.args {
+		writeArgs(&b, "Each of --"+flagName(a.Name)+" is an object with:", ".", a.Items)
+	}
+	writeArgs(&b, "Options (--option NAME=VALUE, or `options` in the request):", "", d.options)
 	b.WriteString(`
-Common flags:
-  --answer ID=VALUE    answer a question of the tool
-  --option NAME=VALUE  set an option
-  --fail-on-question   exit with 3 when the tool asks something
-  --schema             print the JSON Schema of the arguments
-  --version            print the version, and what it was built from
-  -h, --help           print this help
-
 Standard output is one line of JSON: a success, an error with a code, or a question.
 Exit status: 0 success or question (3 with --fail-on-question), 1 error, 2 a request that cannot be used.
 `)
 	return b.String()
 }
 
-func writeArgs(b *strings.Builder, title string, list Args, name func(Arg) string) {
+// writeArgs lists what is not given by a flag of its own.
+func writeArgs(b *strings.Builder, title, prefix string, list Args) {
 	if len(list) == 0 {
 		return
 	}
 	fmt.Fprintf(b, "\n%s\n", title)
 	w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
 	for _, a := range list {
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", name(a), a.shortType(), a.helpLine())
-		for _, item := range a.Items {
-			fmt.Fprintf(w, "    .%s\t%s\t%s\n", item.Name, item.shortType(), item.helpLine())
-		}
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", prefix+a.Name, a.shortType(), a.helpLine())
 	}
 	w.Flush()
 }

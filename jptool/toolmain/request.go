@@ -2,11 +2,9 @@ package toolmain
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
@@ -34,19 +32,22 @@ func define[A, O any](t Tool[A, O]) *definition {
 // request takes the request from wherever it is: two JSON values on the command line,
 // one whole request on standard input, or a bare Context there and flags.
 func (d *definition) request(s Streams) (*jptool.Request, error) {
-	words := slices.DeleteFunc(slices.Clone(s.Args), func(a string) bool { return a == "--"+failOnQuestion })
-	only := len(words) == 0 // that flag goes with each form
-	if !only && strings.HasPrefix(strings.TrimLeft(words[0], " \t\r\n"), "{") {
-		d.failOnQuestion = len(words) < len(s.Args)
-		return d.positional(words)
-	}
-	var given *flagValues
+	line := &commandLine{}
 	if len(s.Args) > 0 {
 		var err error
-		if given, err = d.parseFlags(s.Args); err != nil {
+		if line, err = d.parseFlags(s.Args); err != nil {
 			return nil, err
 		}
-		d.failOnQuestion = given.failOnQuestion
+		d.failOnQuestion = line.failOnQuestion
+	}
+	switch {
+	case len(line.words) == 0:
+	case !strings.HasPrefix(strings.TrimLeft(line.words[0], " \t\r\n"), "{"):
+		return nil, d.unexpected(line.words[0])
+	case line.flags:
+		return nil, errArgumentsTwice("on the command line")
+	default:
+		return d.positional(line.words)
 	}
 	if s.Terminal {
 		return nil, d.usage("standard input is a terminal, so no request will come")
@@ -64,15 +65,26 @@ func (d *definition) request(s Streams) (*jptool.Request, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case whole && !only:
-		return nil, jptool.Errorf(jptool.CodeInvalidRequest, "the request on standard input has its arguments already; flags go with a bare Context (`{\"root\": …, \"action\": \"run\"}`)")
+	case whole && line.flags:
+		return nil, errArgumentsTwice("on standard input")
 	case whole:
 		return req, nil
-	case given == nil:
-		given = &flagValues{}
 	}
-	req.Tool = jptool.Call{Name: d.name, Arguments: given.arguments, Answers: given.answers, Options: given.options}
+	req.Tool = jptool.Call{Name: d.name, Arguments: line.arguments, Answers: line.answers, Options: line.options}
 	return req, nil
+}
+
+func errArgumentsTwice(where string) error {
+	return jptool.Errorf(jptool.CodeInvalidRequest, "the request %s has its arguments already; flags go with a bare Context (`{\"root\": …, \"action\": \"run\"}`) on standard input", where)
+}
+
+// unexpected is the error for a word that is neither a flag nor JSON.
+func (d *definition) unexpected(word string) error {
+	help := ""
+	if len(d.args) > 0 {
+		help = fmt.Sprintf(": each has its flag; did you mean --%s %s?", flagName(d.args[0].Name), jptool.Quote(word))
+	}
+	return jptool.Errorf(jptool.CodeInvalidArguments, "unexpected argument %s%s See %s --help", jptool.Quote(word), help, d.name)
 }
 
 func (d *definition) positional(args []string) (*jptool.Request, error) {
@@ -95,43 +107,4 @@ func (d *definition) usage(why string) error {
 	return jptool.Errorf(jptool.CodeInvalidRequest, `%s. Call it with a Context on standard input and flags:
   echo '{"root":"'"$PWD"'","action":"run"}' | %s %s
 or with one JSON object {"context": …, "tool": {"name": …, "arguments": …}} on standard input. See %s --help.`, why, d.name, d.example, d.name)
-}
-
-// flagValues are the arguments, answers and options given as flags.
-type flagValues struct {
-	arguments, answers, options jptool.Object
-	failOnQuestion              bool
-}
-
-// keyValues reads `key=value` pairs; a value that is JSON is taken as such, any other
-// as a string.
-func keyValues(flag string, pairs []string) (jptool.Object, error) {
-	obj := jptool.Object{}
-	for _, pair := range pairs {
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok || key == "" {
-			return nil, jptool.Errorf(jptool.CodeInvalidArguments, "--%s takes KEY=VALUE, got %q", flag, pair)
-		}
-		if _, twice := obj[key]; twice {
-			return nil, jptool.Errorf(jptool.CodeInvalidArguments, "--%s %s is given twice", flag, key)
-		}
-		obj[key] = jsonOrString(value)
-	}
-	return obj, nil
-}
-
-func jsonOrString(value string) json.RawMessage {
-	// As strict as the request on standard input.
-	if obj, err := jptool.ParseObject([]byte(`{"value":` + value + `}`)); err == nil && len(obj) == 1 {
-		return obj["value"]
-	}
-	return jsonString(value)
-}
-
-func jsonString(value string) json.RawMessage {
-	raw, err := json.Marshal(value)
-	if err != nil {
-		panic(err) // no string fails
-	}
-	return raw
 }

@@ -7,6 +7,8 @@ require (
 	github.com/jptools/jptools/tools/fskit v0.0.0
 )
 
+require github.com/alecthomas/kong v1.17.0 // indirect
+
 require (
 	github.com/rogpeppe/go-internal v1.16.0
 	golang.org/x/net v0.62.0 // indirect

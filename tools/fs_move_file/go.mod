@@ -8,6 +8,8 @@ require (
 	golang.org/x/sys v0.49.0
 )
 
+require github.com/alecthomas/kong v1.17.0 // indirect
+
 require (
 	github.com/rogpeppe/go-internal v1.16.0
 	golang.org/x/net v0.62.0 // indirect
