@@ -17,10 +17,10 @@ import (
 // one, embedded structs are flattened:
 //
 //	Path  string   `json:"path" required:"" help:"File to read." example:"src/lib.rs"`
-//	From  *int     `json:"start_line" min:"1" help:"First line, from 1."`
-//	Flat  bool     `json:"flat" help:"…"`             absent is false
-//	Safe  *bool    `json:"safe" default:"true" …`      absent is nil; default is for the help
-//	Mode  string   `json:"mode" enum:"a,b" default:"a"`  absent is the default
+//	Most  int      `json:"most" min:"1" default:"9" …`  absent is the default
+//	From  *int     `json:"start_line" min:"1" …`        absent is nil
+//	Flat  bool     `json:"flat" help:"…"`               absent is false
+//	Mode  string   `json:"mode" enum:"a,b" default:"a"` one of these
 //	Paths Strings  `json:"paths" …`                    one or many
 //	Edits []Edit   `json:"edits" …`                    objects, one or many
 //
@@ -193,6 +193,16 @@ func (list Args) decode(what, tool string, obj jptool.Object, into any) error {
 	}, obj, reflect.ValueOf(into).Elem())
 }
 
+// deadline is the value of the option `deadline` in the struct that options points to, 0 if there is none.
+func (list Args) deadline(options any) int64 {
+	for _, a := range list {
+		if a.Name == "deadline" && a.Kind == KindInt {
+			return reflect.ValueOf(options).Elem().FieldByIndex(a.index).Int()
+		}
+	}
+	return 0
+}
+
 type failFunc func(a *Arg, format string, args ...any) error
 
 func (list Args) fill(fail failFunc, obj jptool.Object, into reflect.Value) error {
@@ -204,10 +214,10 @@ func (list Args) fill(fail failFunc, obj jptool.Object, into reflect.Value) erro
 			if a.Required {
 				return fail(a, "is missing; it must be %s", a.typeName())
 			}
-			if len(a.Enum) > 0 && field.Kind() == reflect.String {
-				field.SetString(a.Default)
+			if a.Default == "" {
+				continue
 			}
-			continue
+			raw = a.literal(a.Default)
 		}
 		if err := a.set(fail, raw, field); err != nil {
 			return err

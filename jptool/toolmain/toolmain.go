@@ -17,6 +17,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"golang.org/x/term"
 
@@ -47,13 +48,12 @@ type Tool[A, O any] struct {
 	// Example is a command line without the program name.
 	Example string
 	// Run does the work, or previews it when c.Preview is set. A returned error becomes
-	// an error Outcome.
-	Run func(c *Call, args *A, options *O) (jptool.Outcome, error)
+	// an error Outcome. If O has an integer option `deadline`, ctx ends after so many seconds; 0 is no limit.
+	Run func(ctx context.Context, c *Call, args *A, options *O) (jptool.Outcome, error)
 }
 
 // Call is one call of a tool.
 type Call struct {
-	context.Context
 	// Workspace is the way to every file.
 	Workspace *jptool.Workspace
 	// Preview says that the host wants the arguments formatted: nothing may change.
@@ -175,10 +175,15 @@ func answer[A, O any](ctx context.Context, t Tool[A, O], def *definition, s Stre
 		fmt.Fprintf(s.Stderr, "%s: warning: %s\n", t.Name, w)
 	}
 	call = &Call{
-		Context: ctx, Workspace: ws, Stderr: s.Stderr,
+		Workspace: ws, Stderr: s.Stderr,
 		Preview: req.Context.Action == jptool.FormatArguments, answers: req.Tool.Answers, tool: t.Name,
 	}
-	return t.Run(call, args, options)
+	if seconds := def.options.deadline(options); seconds > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(seconds)*time.Second)
+		defer cancel()
+	}
+	return t.Run(ctx, call, args, options)
 }
 
 // ignoredNotes says what of the request nobody reads.

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
@@ -28,26 +29,31 @@ type testArgs struct {
 	Paths   Strings `json:"paths" help:"Where."`
 	Edits   []edit  `json:"patterns" help:"Edits."`
 	DryRun  bool    `json:"dry_run" help:"Do nothing."`
-	Careful *bool   `json:"careful" default:"true" help:"Take care."`
+	Careful bool    `json:"careful" default:"true" help:"Take care."`
 }
 
 type testOptions struct {
-	Gitignore *bool `json:"gitignore" default:"true" help:"Honour ignore files."`
-	Max       *int  `json:"max" help:"A number."`
+	Gitignore bool `json:"gitignore" default:"true" help:"Honour ignore files."`
+	Max       *int `json:"max" help:"A number."`
+	Deadline  int  `json:"deadline" min:"0" default:"60" help:"Seconds."`
 }
 
 type call struct {
 	args    testArgs
 	options testOptions
 	preview bool
+	left    time.Duration // until the deadline of the context, 0 for none
 }
 
 // tool records what it was called with; path "panic" panics, "ask" asks.
 func tool(got *call) Tool[testArgs, testOptions] {
 	return Tool[testArgs, testOptions]{
 		Name: "demo", Summary: "shows the frame.", Example: "--path README.md",
-		Run: func(c *Call, a *testArgs, o *testOptions) (jptool.Outcome, error) {
-			*got = call{*a, *o, c.Preview}
+		Run: func(ctx context.Context, c *Call, a *testArgs, o *testOptions) (jptool.Outcome, error) {
+			*got = call{args: *a, options: *o, preview: c.Preview}
+			if end, ok := ctx.Deadline(); ok {
+				got.left = time.Until(end).Round(time.Second)
+			}
 			switch a.Path {
 			case "panic":
 				panic("at the disco")
@@ -273,6 +279,20 @@ func TestIgnoredKeysAreNamedInNotes(t *testing.T) {
 	_, out, _ := run(t, new(call), strings.NewReader(`{"context":`+ctx+`,"tool":{"arguments":`+many+`}}}`))
 	if n := strings.Count(out, "was ignored"); n != maxRemarks+1 || !strings.Contains(out, "more of the request") {
 		t.Errorf("%d notes for 30 unknown arguments: %s", n, out)
+	}
+}
+
+func TestDeadline(t *testing.T) {
+	ctx := jptooltest.Context(t, jptooltest.TempRoot(t))
+	for option, want := range map[string]time.Duration{"": time.Minute, "deadline=5": 5 * time.Second, "deadline=0": 0} {
+		args := []string{"--path", "x"}
+		if option != "" {
+			args = append(args, "--option", option)
+		}
+		var got call
+		if code, out, _ := run(t, &got, strings.NewReader(ctx), args...); code != 0 || got.left != want {
+			t.Errorf("%q: %v until the deadline, want %v; %s", option, got.left, want, out)
+		}
 	}
 }
 

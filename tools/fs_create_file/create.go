@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,7 +24,7 @@ type arguments struct {
 // options are what a person configures.
 type options struct {
 	Suppress toolmain.Strings `json:"suppress" help:"Gitignore patterns, anchored at the workspace, of paths that this tool leaves alone." example:"[\".git/\"]"`
-	Deadline *int             `json:"deadline" min:"0" default:"60" help:"Seconds after which the call gives up, with nothing changed; 0 is no limit."`
+	Deadline int              `json:"deadline" min:"0" default:"60" help:"Seconds after which the call gives up, with nothing changed; 0 is no limit."`
 }
 
 var tool = toolmain.Tool[arguments, options]{
@@ -57,8 +58,7 @@ type creation struct {
 //
 //	path · create or update · the name · suppress · what is there · the one that is needed · expected_digest ·
 //	(preview ends here) · is it what the preview showed? · question overwrite_file · write
-func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
-	defer fskit.Bound(c, o.Deadline)()
+func run(ctx context.Context, c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	t, err := c.Workspace.CheckEntry(a.Path, jptool.Create|jptool.Update)
 	if err != nil {
 		return jptool.Outcome{}, err
@@ -77,7 +77,7 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	if there == nil {
 		return cr.create()
 	}
-	return cr.overwrite(there)
+	return cr.overwrite(ctx, there)
 }
 
 // look returns the regular file at the path, nil if nothing is there, and checks what
@@ -136,9 +136,9 @@ func (c *creation) create() (jptool.Outcome, error) {
 	return c.done("created", fskit.Paths(made)), nil
 }
 
-func (c *creation) overwrite(there fs.FileInfo) (jptool.Outcome, error) {
+func (c *creation) overwrite(ctx context.Context, there fs.FileInfo) (jptool.Outcome, error) {
 	content := []byte(c.args.Content)
-	f, err := safewrite.Lock(c, c.t)
+	f, err := safewrite.Lock(ctx, c.t)
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
@@ -169,7 +169,7 @@ func (c *creation) overwrite(there fs.FileInfo) (jptool.Outcome, error) {
 			if same {
 				return nil, nil
 			}
-			return c.questions(f)
+			return c.questions(ctx, f)
 		})
 	if err != nil {
 		return jptool.Outcome{}, err
@@ -189,7 +189,7 @@ func (c *creation) overwrite(there fs.FileInfo) (jptool.Outcome, error) {
 
 // questions asks whether the old content may go. It shows sizes, not the old content: that
 // is for fs_modify_file, which needs `read`.
-func (c *creation) questions(f *safewrite.File) ([]toolmain.Question, error) {
+func (c *creation) questions(ctx context.Context, f *safewrite.File) ([]toolmain.Question, error) {
 	fi, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -200,9 +200,9 @@ func (c *creation) questions(f *safewrite.File) ([]toolmain.Question, error) {
 	}
 	path := jptool.Quote(c.t.Path())
 	text := fmt.Sprintf("File %s exists already. Overwrite it?", path)
-	ctx, cancel := gitguard.Bound(c)
+	git, cancel := gitguard.Bound(ctx)
 	defer cancel()
-	if dirty, reason := gitguard.State(ctx, c.Workspace, c.t); dirty {
+	if dirty, reason := gitguard.State(git, c.Workspace, c.t); dirty {
 		text = fmt.Sprintf("File %s exists already, and git could not bring it back (%s). Overwrite it?", path, reason)
 	}
 	sizes := fmt.Sprintf("now: %s\nnew: %s", fskit.Bytes(fi.Size()), describe(c.args.Content))

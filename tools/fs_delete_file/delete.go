@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,7 +23,7 @@ type arguments struct {
 // options are what a person configures.
 type options struct {
 	Suppress toolmain.Strings `json:"suppress" help:"Gitignore patterns, anchored at the workspace, of paths that this tool leaves alone." example:"[\".git/\"]"`
-	Deadline *int             `json:"deadline" min:"0" default:"60" help:"Seconds after which the call gives up, with nothing changed; 0 is no limit."`
+	Deadline int              `json:"deadline" min:"0" default:"60" help:"Seconds after which the call gives up, with nothing changed; 0 is no limit."`
 }
 
 var tool = toolmain.Tool[arguments, options]{
@@ -44,7 +45,6 @@ type result struct {
 
 // deletion is one call.
 type deletion struct {
-	*toolmain.Call
 	t     *jptool.Target
 	there fs.FileInfo
 	kind  string
@@ -55,8 +55,7 @@ type deletion struct {
 //
 //	path · delete · suppress · what is there · expected_digest · (preview ends here) · is it what the preview
 //	showed? · question delete_dirty_file · remove · remove the parent if it is empty
-func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
-	defer fskit.Bound(c, o.Deadline)()
+func run(ctx context.Context, c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	t, err := c.Workspace.CheckDelete(a.Path)
 	if err != nil {
 		return jptool.Outcome{}, err
@@ -65,7 +64,7 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
-	d := &deletion{Call: c, t: t}
+	d := &deletion{t: t}
 	if err := d.look(); err != nil {
 		return jptool.Outcome{}, fskit.NotFound(globs, t, err)
 	}
@@ -74,18 +73,18 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 			return jptool.Outcome{}, err
 		}
 	}
-	if err := d.hold(a.ExpectedDigest); err != nil {
+	if err := d.hold(ctx, a.ExpectedDigest); err != nil {
 		return jptool.Outcome{}, err
 	}
 	if d.held != nil {
 		defer d.held.Close()
 	}
-	ctx, cancel := gitguard.Bound(c)
+	git, cancel := gitguard.Bound(ctx)
 	defer cancel()
-	dirty, reason := gitguard.State(ctx, c.Workspace, t)
+	dirty, reason := gitguard.State(git, c.Workspace, t)
 	err = c.Confirm(
-		func() (toolmain.Preview, error) { return d.preview(dirty, reason) },
-		func() ([]toolmain.Question, error) { return d.questions(dirty, reason) })
+		func() (toolmain.Preview, error) { return d.preview(ctx, dirty, reason) },
+		func() ([]toolmain.Question, error) { return d.questions(ctx, dirty, reason) })
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
@@ -115,7 +114,7 @@ func (d *deletion) look() (err error) {
 
 // hold locks the file against the other tools, so that no edit of theirs is lost, and
 // checks the digest. Where it may not be read there is no lock: nothing can be compared.
-func (d *deletion) hold(expected string) (err error) {
+func (d *deletion) hold(ctx context.Context, expected string) (err error) {
 	if expected != "" {
 		if err := d.t.Require(jptool.Read); err != nil {
 			return err
@@ -127,7 +126,7 @@ func (d *deletion) hold(expected string) (err error) {
 	if d.kind != "file" || !d.t.Granted().Has(jptool.Read) {
 		return nil
 	}
-	d.held, err = safewrite.Hold(d, d.t)
+	d.held, err = safewrite.Hold(ctx, d.t)
 	if errors.Is(err, fs.ErrPermission) && expected == "" {
 		return nil // a file that its owner cannot read can be deleted all the same
 	}
@@ -145,11 +144,11 @@ func (d *deletion) hold(expected string) (err error) {
 }
 
 // questions asks before something goes that git does not have. The answer is for this content.
-func (d *deletion) questions(dirty bool, reason string) ([]toolmain.Question, error) {
+func (d *deletion) questions(ctx context.Context, dirty bool, reason string) ([]toolmain.Question, error) {
 	if !dirty {
 		return nil, nil
 	}
-	content, err := safewrite.Seen(d, d.t, d.there, d.held)
+	content, err := safewrite.Seen(ctx, d.t, d.there, d.held)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +197,7 @@ func (d *deletion) remove() (jptool.Outcome, error) {
 	return jptool.Outcome{Content: text, Data: res}, nil
 }
 
-func (d *deletion) preview(dirty bool, reason string) (toolmain.Preview, error) {
+func (d *deletion) preview(ctx context.Context, dirty bool, reason string) (toolmain.Preview, error) {
 	text := fmt.Sprintf("Would delete the %s %s", d.kind, jptool.Quote(d.t.Path()))
 	if d.kind == "file" {
 		text += " (" + fskit.Bytes(d.there.Size()) + ")"
@@ -207,6 +206,6 @@ func (d *deletion) preview(dirty bool, reason string) (toolmain.Preview, error) 
 	if dirty {
 		text += fmt.Sprintf(" Git could not bring it back (%s).", reason)
 	}
-	content, err := safewrite.Seen(d, d.t, d.there, d.held)
+	content, err := safewrite.Seen(ctx, d.t, d.there, d.held)
 	return toolmain.Preview{Text: text + "\n", Seen: []string{d.t.Place(), d.kind, content}}, err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -23,13 +24,13 @@ type arguments struct {
 	CaseInsensitive bool             `json:"case_insensitive" help:"Upper and lower case count as the same."`
 	Multiline       bool             `json:"multiline" help:"Match the whole text of a file at once, so that a match can extend over lines."`
 	Output          string           `json:"output" enum:"content,files,count" default:"content" help:"Matching lines, the paths of files with a match, or the number of matching lines in each."`
-	MaxResults      *int             `json:"max_results" min:"1" default:"100" help:"How many matching lines (with content) or files to show. All are counted."`
+	MaxResults      int              `json:"max_results" min:"1" default:"100" help:"How many matching lines (with content) or files to show. All are counted."`
 }
 
 type options struct {
 	Suppress  toolmain.Strings `json:"suppress" help:"Gitignore patterns of paths that are not searched." example:"[\".env\", \"**/target/\"]"`
-	Gitignore *bool            `json:"gitignore" default:"true" help:"Leave out what .gitignore, .ignore and .git/info/exclude exclude."`
-	Deadline  *int             `json:"deadline" min:"0" default:"60" help:"Seconds after which the result is what was found until then; 0 is no limit."`
+	Gitignore bool             `json:"gitignore" default:"true" help:"Leave out what .gitignore, .ignore and .git/info/exclude exclude."`
+	Deadline  int              `json:"deadline" min:"0" default:"60" help:"Seconds after which the result is what was found until then; 0 is no limit."`
 }
 
 var tool = toolmain.Tool[arguments, options]{
@@ -42,20 +43,19 @@ named in paths is searched even if it is ignored. All matches are counted, also 
 	Run:     run,
 }
 
-func run(c *toolmain.Call, args *arguments, opts *options) (jptool.Outcome, error) {
+func run(ctx context.Context, c *toolmain.Call, args *arguments, opts *options) (jptool.Outcome, error) {
 	g, err := newGrep(c, args, opts)
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
-	defer fskit.Bound(c, opts.Deadline)()
-	planned, err := walk.Plan(c, c.Workspace, g.walk)
+	planned, err := walk.Plan(ctx, c.Workspace, g.walk)
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
 	if err := c.Confirm(func() (toolmain.Preview, error) { return g.preview(planned), nil }, nil); err != nil {
 		return jptool.Outcome{}, err
 	}
-	return g.search(c, planned)
+	return g.search(ctx, planned)
 }
 
 // grep is one call, ready to run.
@@ -69,10 +69,7 @@ type grep struct {
 }
 
 func newGrep(c *toolmain.Call, args *arguments, opts *options) (*grep, error) {
-	g := &grep{args: args, max: 100, stderr: c.Stderr}
-	if args.MaxResults != nil {
-		g.max = min(*args.MaxResults, mostResults)
-	}
+	g := &grep{args: args, max: min(args.MaxResults, mostResults), stderr: c.Stderr}
 	g.context = min(args.Context, mostContext)
 	if args.Pattern == "" {
 		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "argument `pattern` is empty; it would match every line of every file")
@@ -88,7 +85,7 @@ func newGrep(c *toolmain.Call, args *arguments, opts *options) (*grep, error) {
 	case err != nil:
 		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "argument `pattern` is not a regular expression in RE2 syntax: %w", fskit.RegexError(err))
 	}
-	g.walk = walk.Options{NoIgnore: opts.Gitignore != nil && !*opts.Gitignore, Open: true}
+	g.walk = walk.Options{NoIgnore: !opts.Gitignore, Open: true}
 	if args.Paths.Set {
 		g.walk.Starts = args.Paths.Items
 	}

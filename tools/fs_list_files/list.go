@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -10,22 +11,19 @@ import (
 	"github.com/jptools/jptools/tools/fskit/walk"
 )
 
-// defaultResults is how many paths are shown when the caller does not say.
-const defaultResults = 1000
-
 type arguments struct {
 	Prefixes   toolmain.Strings `json:"prefixes" help:"Directories, files, or beginnings of paths to list. Absent: the whole workspace." example:"[\"src\", \"docs/rfd-0\"]"`
 	Extensions toolmain.Strings `json:"extensions" help:"Only files with one of these extensions, with or without the dot." example:"[\"rs\", \"toml\"]"`
 	Glob       toolmain.Strings `json:"glob" help:"Only files that match one of these globs (**, {a,b}, [a-z]). Without a slash it is matched against the name, otherwise against the path." example:"src/**/*_test.go"`
-	MaxDepth   *int             `json:"max_depth" min:"1" help:"How many levels below each prefix; 1 is the files directly in it."`
-	MaxResults *int             `json:"max_results" min:"1" default:"1000" help:"How many paths to show."`
+	MaxDepth   int              `json:"max_depth" min:"1" help:"How many levels below each prefix; 1 is the files directly in it."`
+	MaxResults int              `json:"max_results" min:"1" default:"1000" help:"How many paths to show."`
 	After      string           `json:"after" help:"Go on after this path, the last one of a listing that was cut."`
 }
 
 type options struct {
 	Suppress  toolmain.Strings `json:"suppress" help:"Gitignore patterns of paths that are not shown." example:"[\".env\", \"**/target/\"]"`
-	Gitignore *bool            `json:"gitignore" default:"true" help:"Leave out what .gitignore, .ignore and .git/info/exclude exclude."`
-	Deadline  *int             `json:"deadline" min:"0" default:"60" help:"Seconds after which the result is what was found until then; 0 is no limit."`
+	Gitignore bool             `json:"gitignore" default:"true" help:"Leave out what .gitignore, .ignore and .git/info/exclude exclude."`
+	Deadline  int              `json:"deadline" min:"0" default:"60" help:"Seconds after which the result is what was found until then; 0 is no limit."`
 }
 
 var tool = toolmain.Tool[arguments, options]{
@@ -38,14 +36,13 @@ What was left out is counted at the end.`,
 	Run:     run,
 }
 
-func run(c *toolmain.Call, args *arguments, opts *options) (jptool.Outcome, error) {
+func run(ctx context.Context, c *toolmain.Call, args *arguments, opts *options) (jptool.Outcome, error) {
 	o, err := walkOptions(c, args, opts)
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
-	most := valueOr(args.MaxResults, defaultResults)
-	defer fskit.Bound(c, opts.Deadline)()
-	planned, err := walk.Plan(c, c.Workspace, o)
+	most := args.MaxResults
+	planned, err := walk.Plan(ctx, c.Workspace, o)
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
@@ -53,7 +50,7 @@ func run(c *toolmain.Call, args *arguments, opts *options) (jptool.Outcome, erro
 		return jptool.Outcome{}, err
 	}
 	var found listing
-	got, err := planned.Walk(c, func(b *walk.Batch) error {
+	got, err := planned.Walk(ctx, func(b *walk.Batch) error {
 		found.add(b.Paths, most)
 		return nil
 	})
@@ -64,7 +61,7 @@ func run(c *toolmain.Call, args *arguments, opts *options) (jptool.Outcome, erro
 }
 
 func walkOptions(c *toolmain.Call, args *arguments, opts *options) (walk.Options, error) {
-	o := walk.Options{NoIgnore: opts.Gitignore != nil && !*opts.Gitignore, After: args.After, MaxDepth: valueOr(args.MaxDepth, 0)}
+	o := walk.Options{NoIgnore: !opts.Gitignore, After: args.After, MaxDepth: args.MaxDepth}
 	if args.Prefixes.Set {
 		o.Starts = args.Prefixes.Items
 	}
@@ -116,11 +113,4 @@ func quoted(list []string) string {
 		shown = append(shown, jptool.Quote(s))
 	}
 	return strings.Join(shown, ", ")
-}
-
-func valueOr(v *int, def int) int {
-	if v == nil {
-		return def
-	}
-	return *v
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"strings"
 
@@ -24,9 +25,9 @@ const (
 const smallFile = 10
 
 // questions are all that a person is asked before the change is made.
-func (ch *change) questions(o *options) []toolmain.Question {
+func (ch *change) questions(ctx context.Context, o *options) []toolmain.Question {
 	var list []toolmain.Question
-	for _, q := range []*toolmain.Question{ch.askBroadRegex(), ch.askBroadChange(), ch.askDirty(), ch.askApply(o)} {
+	for _, q := range []*toolmain.Question{ch.askBroadRegex(), ch.askBroadChange(), ch.askDirty(ctx), ch.askApply(o)} {
 		if q != nil {
 			list = append(list, *q)
 		}
@@ -77,8 +78,8 @@ func (ch *change) askBroadChange() *toolmain.Question {
 
 // askDirty asks once for all files that git could not bring back. One question for all:
 // the answer is kept under one id, and a token for each file in turn would never fit all.
-func (ch *change) askDirty() *toolmain.Question {
-	ctx, cancel := gitguard.Bound(ch.call)
+func (ch *change) askDirty(ctx context.Context) *toolmain.Question {
+	ctx, cancel := gitguard.Bound(ctx)
 	defer cancel()
 	var dirty []string
 	for _, f := range ch.changed() {
@@ -108,11 +109,11 @@ func (ch *change) small(o *options) bool {
 	for _, f := range ch.changed() {
 		files++
 		lines += f.diff.Added + f.diff.Removed
-		if n := f.lines(); n >= smallFile && 100*f.diff.Removed > orDefault(o.MaxRatio, 20)*n {
+		if n := f.lines(); n >= smallFile && 100*f.diff.Removed > o.MaxRatio*n {
 			return false
 		}
 	}
-	return files <= orDefault(o.MaxFiles, 2) && lines <= orDefault(o.MaxLines, 10)
+	return files <= o.MaxFiles && lines <= o.MaxLines
 }
 
 // question is one about the change: it shows the diff, and its answer is for the old and the new content.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"io"
 	"sync"
 
@@ -39,7 +40,7 @@ const (
 )
 
 // read locks all files and reads them. A preview opens them for reading only, and sees what the run will see.
-func (ch *change) read(expectedDigest string) error {
+func (ch *change) read(ctx context.Context, expectedDigest string) error {
 	lock := safewrite.LockAll
 	if ch.call.Preview {
 		lock = safewrite.HoldAll
@@ -48,7 +49,7 @@ func (ch *change) read(expectedDigest string) error {
 	for i, f := range ch.files {
 		targets[i] = f.t
 	}
-	locks, err := lock(ch.call, targets)
+	locks, err := lock(ctx, targets)
 	if err != nil {
 		return err
 	}
@@ -56,10 +57,10 @@ func (ch *change) read(expectedDigest string) error {
 		f.lock = locks[i]
 	}
 	for _, f := range ch.files {
-		if err := ch.call.Err(); err != nil {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := ch.load(f, maxBytes-ch.held); err != nil {
+		if err := ch.load(ctx, f, maxBytes-ch.held); err != nil {
 			return err
 		}
 		ch.held += int64(len(f.content.Old()))
@@ -87,7 +88,7 @@ func (f *file) digestOld() (err error) {
 }
 
 // load reads one file, or as much of it as its patterns can touch.
-func (ch *change) load(f *file, most int64) error {
+func (ch *change) load(ctx context.Context, f *file, most int64) error {
 	// Before the rest is read: a binary file can have any size.
 	head := make([]byte, binaryLook)
 	n, err := f.lock.ReadAt(head, 0)
@@ -97,7 +98,7 @@ func (ch *change) load(f *file, most int64) error {
 	if err != nil {
 		return err
 	}
-	if done, err := ch.loadPart(f); err != nil || done && int64(len(f.content.Old())) <= most {
+	if done, err := ch.loadPart(ctx, f); err != nil || done && int64(len(f.content.Old())) <= most {
 		return err
 	}
 	f.part = nil

@@ -12,7 +12,7 @@ import (
 // limited runs work until the time is up. Not all work can be interrupted, a search by the
 // standard library least of all, so it runs on a goroutine of its own, which is left behind
 // then: nothing of the change may be touched after that. Work that writes has no place here.
-func (ch *change) limited(work func() error) error {
+func (ch *change) limited(ctx context.Context, work func() error) error {
 	type result struct {
 		err   error
 		fault any
@@ -34,18 +34,18 @@ func (ch *change) limited(work func() error) error {
 		case r.fault != nil:
 			panic(r.fault)
 		case ctxDone(r.err):
-			return ch.timeUp()
+			return timeUp(ctx)
 		}
 		return r.err
-	case <-ch.call.Done():
+	case <-ctx.Done():
 		ch.left = true
-		return ch.timeUp()
+		return timeUp(ctx)
 	}
 }
 
 // timeUp returns an error when the call has no time any more.
-func (ch *change) timeUp() error {
-	err := ch.call.Err()
+func timeUp(ctx context.Context) error {
+	err := ctx.Err()
 	switch {
 	case err == nil:
 		return nil

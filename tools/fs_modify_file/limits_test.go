@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/toolmain"
 )
 
 // A short call does not ask for more memory than there is.
@@ -132,13 +131,13 @@ func TestDeadline(t *testing.T) {
 
 // A fault in what runs on its own goroutine is the frame's to report.
 func TestFaultsAreNotLost(t *testing.T) {
-	ch := &change{call: &toolmain.Call{Context: t.Context()}}
+	ch := &change{}
 	defer func() {
 		if fault := fmt.Sprint(recover()); !strings.Contains(fault, "oops") || !strings.Contains(fault, "TestFaultsAreNotLost") {
 			t.Errorf("recovered %.200s", fault)
 		}
 	}()
-	ch.limited(func() error { panic("oops") })
+	ch.limited(t.Context(), func() error { panic("oops") })
 }
 
 // Long texts are told apart though only their ends are shown.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -50,10 +51,10 @@ type placeData struct {
 
 // match applies all patterns in memory. It returns one error for all that do not match
 // as they should; then nothing may be written.
-func (ch *change) match(all bool) error {
+func (ch *change) match(ctx context.Context, all bool) error {
 	var failed failures
 	for _, p := range ch.patterns {
-		if err := ch.matchOne(p, all, &failed); err != nil {
+		if err := ch.matchOne(ctx, p, all, &failed); err != nil {
 			return err
 		}
 	}
@@ -61,12 +62,12 @@ func (ch *change) match(all bool) error {
 }
 
 // matchOne applies one pattern to all its files, or adds to failed.
-func (ch *change) matchOne(p *pattern, all bool, failed *failures) error {
+func (ch *change) matchOne(ctx context.Context, p *pattern, all bool, failed *failures) error {
 	var where []lineData
 	ambiguous := false
 	made := newPending(ch)
 	for _, f := range p.files {
-		m, err := p.edit.Find(ch.call, f.content.View())
+		m, err := p.edit.Find(ctx, f.content.View())
 		if err != nil {
 			return findError(p, f, err)
 		}
@@ -85,7 +86,7 @@ func (ch *change) matchOne(p *pattern, all bool, failed *failures) error {
 		ambiguous = ambiguous || n > 1 && !all
 		// What is known of the matches can be much; only the edits are kept of each file.
 		if !ambiguous && (p.expected == 0 || p.matches() <= p.expected) {
-			if err := made.add(p, f, m); err != nil {
+			if err := made.add(ctx, p, f, m); err != nil {
 				return findError(p, f, err)
 			}
 		}

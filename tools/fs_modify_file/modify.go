@@ -2,11 +2,11 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/toolmain"
-	"github.com/jptools/jptools/tools/fskit"
 )
 
 // arguments are what a model gives.
@@ -14,9 +14,9 @@ type arguments struct {
 	Path              string       `json:"path" help:"File to modify, relative to the workspace; the target of every pattern without paths of its own." example:"src/lib.rs"`
 	Patterns          []patternArg `json:"patterns" required:"" help:"Replacements, made in order; later ones see the result of earlier ones." example:"[{\"old\":\"foo\",\"new\":\"bar\"}]"`
 	ReplaceUsingRegex bool         `json:"replace_using_regex" default:"false" help:"Take every old as a regex (RE2 syntax; ^ and $ match at lines) and every new as a template with $1, ${name} and $$."`
-	ReplaceAll        *bool        `json:"replace_all" default:"true" help:"Replace every match; if false, a pattern must match exactly once in a file."`
-	CaseSensitive     *bool        `json:"case_sensitive" default:"true" help:"If false, upper and lower case match each other."`
-	ExpectedMatches   *int         `json:"expected_matches" min:"1" help:"How often every pattern must match, over all its files together; another number is an error and nothing is changed."`
+	ReplaceAll        bool         `json:"replace_all" default:"true" help:"Replace every match; if false, a pattern must match exactly once in a file."`
+	CaseSensitive     bool         `json:"case_sensitive" default:"true" help:"If false, upper and lower case match each other."`
+	ExpectedMatches   int          `json:"expected_matches" min:"1" help:"How often every pattern must match, over all its files together; another number is an error and nothing is changed."`
 	DryRun            bool         `json:"dry_run" default:"false" help:"Show what would be changed; change nothing and ask nothing."`
 	ExpectedDigest    string       `json:"expected_digest" help:"Digest of the file as it was read; the call is refused when the file is another. For one file only."`
 }
@@ -27,17 +27,17 @@ type patternArg struct {
 	New             string           `json:"new" required:"" help:"Text to put in its place; gets the line ends of the place."`
 	Paths           toolmain.Strings `json:"paths" help:"Files for this pattern instead of path; it must match in at least one."`
 	Regex           *bool            `json:"regex" help:"Overrides replace_using_regex for this pattern."`
-	ExpectedMatches *int             `json:"expected_matches" min:"1" help:"Overrides expected_matches for this pattern."`
+	ExpectedMatches int              `json:"expected_matches" min:"1" help:"Overrides expected_matches for this pattern."`
 }
 
 // options are what a person configures.
 type options struct {
 	ApplyChangesTrigger string           `json:"apply_changes_trigger" enum:"always,heuristics" default:"always" help:"Whether to ask before every change, or only before one beyond the auto_approve limits."`
-	MaxFiles            *int             `json:"auto_approve_max_changed_files" min:"0" default:"2" help:"Most files changed without asking."`
-	MaxLines            *int             `json:"auto_approve_max_changed_lines" min:"0" default:"10" help:"Most lines added and removed, together, without asking."`
-	MaxRatio            *int             `json:"auto_approve_max_ratio_percent" min:"0" default:"20" help:"Most lines removed, in percent, of a file of 10 lines or more without asking."`
+	MaxFiles            int              `json:"auto_approve_max_changed_files" min:"0" default:"2" help:"Most files changed without asking."`
+	MaxLines            int              `json:"auto_approve_max_changed_lines" min:"0" default:"10" help:"Most lines added and removed, together, without asking."`
+	MaxRatio            int              `json:"auto_approve_max_ratio_percent" min:"0" default:"20" help:"Most lines removed, in percent, of a file of 10 lines or more without asking."`
 	Suppress            toolmain.Strings `json:"suppress" help:"Gitignore patterns, anchored at the workspace, of files not to show; a diff would show them, so they cannot be modified." example:"[\".git/\"]"`
-	Deadline            *int             `json:"deadline" min:"0" default:"60" help:"Seconds after which a call that is still reading or matching gives up, with nothing changed; 0 is no limit."`
+	Deadline            int              `json:"deadline" min:"0" default:"60" help:"Seconds after which a call that is still reading or matching gives up, with nothing changed; 0 is no limit."`
 }
 
 var tool = toolmain.Tool[arguments, options]{
@@ -63,19 +63,18 @@ regex that matches anything), broad_change (more than half of the lines of a fil
 //
 // The locks are held from before reading until the end; a question gives them up, and
 // its token makes sure that the answer is for the same change.
-func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
-	defer fskit.Bound(c, o.Deadline)()
-	ch, err := newChange(c, a, o)
+func run(ctx context.Context, c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
+	ch, err := newChange(ctx, c, a, o)
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
 	defer ch.close()
 	var mismatch error
-	err = ch.limited(func() error {
-		if err := ch.read(a.ExpectedDigest); err != nil {
+	err = ch.limited(ctx, func() error {
+		if err := ch.read(ctx, a.ExpectedDigest); err != nil {
 			return err
 		}
-		if mismatch = ch.match(orTrue(a.ReplaceAll)); mismatch == nil {
+		if mismatch = ch.match(ctx, a.ReplaceAll); mismatch == nil {
 			ch.makeDiffs()
 		}
 		return nil
@@ -84,22 +83,22 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 		return jptool.Outcome{}, cmp.Or(err, mismatch)
 	}
 	nothing := len(ch.changed()) == 0 || a.DryRun
-	err = c.Confirm(ch.preview, func() ([]toolmain.Question, error) {
+	err = c.Confirm(func() (toolmain.Preview, error) { return ch.preview(ctx) }, func() ([]toolmain.Question, error) {
 		if nothing {
 			return nil, nil
 		}
-		return ch.questions(o), nil
+		return ch.questions(ctx, o), nil
 	})
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
 	if nothing {
-		return ch.wouldBe()
+		return ch.wouldBe(ctx)
 	}
-	if err := ch.timeUp(); err != nil {
+	if err := timeUp(ctx); err != nil {
 		return jptool.Outcome{}, err
 	}
-	if err := ch.write(); err != nil {
+	if err := ch.write(ctx); err != nil {
 		return jptool.Outcome{}, err
 	}
 	title := "File modified: "
@@ -110,17 +109,17 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 }
 
 // wouldBe is the outcome of a call that writes nothing.
-func (ch *change) wouldBe() (jptool.Outcome, error) {
+func (ch *change) wouldBe(ctx context.Context) (jptool.Outcome, error) {
 	if len(ch.changed()) == 0 {
 		return ch.outcome("No change: all patterns matched, but the result is what is there already.")
 	}
-	if err := ch.limited(ch.digest); err != nil {
+	if err := ch.limited(ctx, ch.digest); err != nil {
 		return jptool.Outcome{}, err
 	}
 	return ch.outcome("Would modify " + ch.names() + "; nothing was written.")
 }
 
-func (ch *change) preview() (toolmain.Preview, error) {
+func (ch *change) preview(ctx context.Context) (toolmain.Preview, error) {
 	var seen []string
 	for _, f := range ch.files {
 		seen = append(seen, f.t.Place())
@@ -128,17 +127,8 @@ func (ch *change) preview() (toolmain.Preview, error) {
 			seen = append(seen, f.identity()...)
 		}
 	}
-	out, err := ch.wouldBe()
+	out, err := ch.wouldBe(ctx)
 	return toolmain.Preview{Text: out.Content, Data: out.Data, Seen: seen}, err
-}
-
-func orTrue(b *bool) bool { return b == nil || *b }
-
-func orDefault(n *int, def int) int {
-	if n == nil {
-		return def
-	}
-	return *n
 }
 
 // change is one call: what to do in which files.

@@ -44,7 +44,7 @@ func (f *file) linesBefore() int {
 
 // loadPart reads the part of a large file that matters. It reports false when there is no
 // such part: for regexes and matches far apart, and when nothing matches.
-func (ch *change) loadPart(f *file) (bool, error) {
+func (ch *change) loadPart(ctx context.Context, f *file) (bool, error) {
 	fi, err := f.lock.Stat()
 	if err != nil || fi.Size() < partFrom {
 		return false, err
@@ -64,7 +64,7 @@ func (ch *change) loadPart(f *file) (bool, error) {
 			around += 2 * int64(len(p.edit.Old)+len(p.edit.New))
 		}
 	}
-	s, err := scan(ch.call, f.lock, fi.Size(), needles)
+	s, err := scan(ctx, f.lock, fi.Size(), needles)
 	var content []byte
 	if err == nil && s != nil {
 		content, err = f.cutOut(s, fi.Size(), around)

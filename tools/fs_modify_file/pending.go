@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/jptools/jptools/tools/fs_modify_file/edit"
@@ -43,9 +44,9 @@ func newPending(ch *change) *pending {
 
 // add makes the edits of the matches in one file. The errors are those of
 // [edit.Matches.Edits].
-func (made *pending) add(p *pattern, f *file, m *edit.Matches) error {
+func (made *pending) add(ctx context.Context, p *pattern, f *file, m *edit.Matches) error {
 	others := made.grown - max(0, f.grown)
-	edits, err := m.Edits(made.ch.call, len(f.content.Old())+growMost-others)
+	edits, err := m.Edits(ctx, len(f.content.Old())+growMost-others)
 	if err != nil {
 		return err
 	}

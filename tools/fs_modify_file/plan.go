@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -38,7 +40,7 @@ func (p *pattern) matches() int {
 }
 
 // newChange checks the arguments, then policy and suppression of every path.
-func newChange(c *toolmain.Call, a *arguments, o *options) (*change, error) {
+func newChange(ctx context.Context, c *toolmain.Call, a *arguments, o *options) (*change, error) {
 	globs, err := fskit.Suppress(c.Workspace, o.Suppress)
 	if err != nil {
 		return nil, err
@@ -49,7 +51,7 @@ func newChange(c *toolmain.Call, a *arguments, o *options) (*change, error) {
 	}
 	for _, p := range ch.patterns {
 		for _, path := range p.paths {
-			if err := ch.timeUp(); err != nil {
+			if err := timeUp(ctx); err != nil {
 				return nil, err
 			}
 			t, err := fskit.CheckContent(c.Workspace, globs, path, jptool.Read|jptool.Update)
@@ -110,7 +112,7 @@ func compilePatterns(a *arguments) ([]*pattern, error) {
 	var wrong []string
 	size := 0
 	for i, arg := range a.Patterns {
-		p := &pattern{number: i + 1, paths: arg.Paths.Items, expected: orDefault(arg.ExpectedMatches, orDefault(a.ExpectedMatches, 0))}
+		p := &pattern{number: i + 1, paths: arg.Paths.Items, expected: cmp.Or(arg.ExpectedMatches, a.ExpectedMatches)}
 		list = append(list, p)
 		if len(wrong) == wrongMost {
 			wrong = append(wrong, "and more patterns may be wrong")
@@ -132,7 +134,7 @@ func compilePatterns(a *arguments) ([]*pattern, error) {
 			regex = *arg.Regex
 		}
 		var err error
-		p.edit, err = edit.Compile(edit.Pattern{Old: arg.Old, New: arg.New, Regex: regex, Fold: !orTrue(a.CaseSensitive)})
+		p.edit, err = edit.Compile(edit.Pattern{Old: arg.Old, New: arg.New, Regex: regex, Fold: !a.CaseSensitive})
 		if err != nil {
 			bad("%v", err)
 		} else if size += p.edit.Size(); size > patternsMost {

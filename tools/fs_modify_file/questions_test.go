@@ -286,24 +286,24 @@ func TestDiffIsSafeToShow(t *testing.T) {
 func TestStaleAndRolledBack(t *testing.T) {
 	r := newRig(t, "file a foo", "file b foo")
 	ws := jptooltest.Open(t, r.root)
-	ch, err := newChange(&toolmain.Call{Context: t.Context(), Workspace: ws}, &arguments{Patterns: []patternArg{
+	ch, err := newChange(t.Context(), &toolmain.Call{Workspace: ws}, &arguments{CaseSensitive: true, Patterns: []patternArg{
 		{Old: "foo", New: "x", Paths: toolmain.Strings{Items: []string{"a", "b"}, Set: true}},
 	}}, &options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer ch.close()
-	if err := ch.read(""); err != nil {
+	if err := ch.read(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := ch.match(true); err != nil {
+	if err := ch.match(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
 	ch.makeDiffs()
 	if err := os.WriteFile(filepath.Join(r.root, "b"), []byte("FOO"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := ch.write(); err == nil || jptool.CodeOf(err) != jptool.CodeStale {
+	if err := ch.write(t.Context()); err == nil || jptool.CodeOf(err) != jptool.CodeStale {
 		t.Errorf("got %v", err)
 	}
 	ch.close()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -12,7 +13,7 @@ import (
 
 // write stages all changed files, then puts all into place; when one cannot be, those
 // before it are put back.
-func (ch *change) write() error {
+func (ch *change) write(ctx context.Context) error {
 	changed := ch.changed()
 	for _, f := range changed {
 		if err := f.stage(); err != nil {
@@ -20,7 +21,7 @@ func (ch *change) write() error {
 		}
 	}
 	// All or nothing also holds for a signal that asks the process to end.
-	orderly, stop := safewrite.Orderly(ch.call)
+	orderly, stop := safewrite.Orderly(ctx)
 	defer stop()
 	for i, f := range changed {
 		if safewrite.Ended(orderly) {

@@ -15,12 +15,12 @@ const maxCounted = 1000
 
 // questions are all that a person is asked before the move: whether what is at the target may go, and whether
 // what git does not have may move.
-func (m *move) questions() ([]toolmain.Question, error) {
-	ctx, cancel := gitguard.Bound(m)
+func (m *move) questions(ctx context.Context) ([]toolmain.Question, error) {
+	git, cancel := gitguard.Bound(ctx)
 	defer cancel()
 	var list []toolmain.Question
-	for _, ask := range []func(context.Context) (*toolmain.Question, error){m.askOverwrite, m.askDirty} {
-		q, err := ask(ctx)
+	for _, ask := range []func(ctx, git context.Context) (*toolmain.Question, error){m.askOverwrite, m.askDirty} {
+		q, err := ask(ctx, git)
 		if err != nil {
 			return nil, err
 		}
@@ -33,7 +33,7 @@ func (m *move) questions() ([]toolmain.Question, error) {
 
 // askOverwrite asks whether what is at the target may go. The answer is for that content, and for what takes
 // its place.
-func (m *move) askOverwrite(ctx context.Context) (*toolmain.Question, error) {
+func (m *move) askOverwrite(ctx, git context.Context) (*toolmain.Question, error) {
 	if m.onto == nil {
 		return nil, nil
 	}
@@ -41,13 +41,13 @@ func (m *move) askOverwrite(ctx context.Context) (*toolmain.Question, error) {
 	if m.onto.Mode()&fs.ModeSymlink != 0 {
 		what = "symlink"
 	}
-	seen, err := m.seen()
+	seen, err := m.seen(ctx)
 	if err != nil {
 		return nil, err
 	}
 	path := jptool.Quote(m.target.Path())
 	text := fmt.Sprintf("The %s %s exists already. Overwrite it with %s?", what, path, jptool.Quote(m.source.Path()))
-	if dirty, reason := gitguard.State(ctx, m.Workspace, m.target); dirty {
+	if dirty, reason := gitguard.State(git, m.Workspace, m.target); dirty {
 		text = fmt.Sprintf("The %s %s exists already, and git could not bring it back (%s). Overwrite it with %s?", what, path, reason, jptool.Quote(m.source.Path()))
 	}
 	return &toolmain.Question{
@@ -59,11 +59,11 @@ func (m *move) askOverwrite(ctx context.Context) (*toolmain.Question, error) {
 
 // askDirty asks before moving what git does not have: history and a revert would not
 // follow it. The answer is for this content, and for these names.
-func (m *move) askDirty(ctx context.Context) (*toolmain.Question, error) {
+func (m *move) askDirty(ctx, git context.Context) (*toolmain.Question, error) {
 	path := jptool.Quote(m.source.Path())
 	text, count := "", ""
 	if m.from.IsDir() {
-		c := gitguard.Count(ctx, m.Workspace, m.source, maxCounted)
+		c := gitguard.Count(git, m.Workspace, m.source, maxCounted)
 		if !c.Any() {
 			return nil, nil
 		}
@@ -79,13 +79,13 @@ func (m *move) askDirty(ctx context.Context) (*toolmain.Question, error) {
 		}
 		count = fmt.Sprint(c.Dirty, c.More, c.Unknown)
 	} else {
-		dirty, reason := gitguard.State(ctx, m.Workspace, m.source)
+		dirty, reason := gitguard.State(git, m.Workspace, m.source)
 		if !dirty {
 			return nil, nil
 		}
 		text = fmt.Sprintf("Git does not have the %s %s as it is (%s). Move it?", m.kind, path, reason)
 	}
-	seen, err := m.seen()
+	seen, err := m.seen(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -22,18 +23,18 @@ type entry struct {
 // hard links become files of their own. When it fails before the removal has begun, the
 // source is whole and the copy is removed as far as `delete` is granted on it. A
 // process killed in the middle leaves the source whole and a part of the copy.
-func (m *move) copy(why error) error {
+func (m *move) copy(ctx context.Context, why error) error {
 	if err := m.source.Require(jptool.Read); err != nil {
 		if !errors.Is(why, fs.ErrPermission) {
 			return err
 		}
 		return m.source.Fail(why) // what the system refused, not what could be tried next
 	}
-	list, err := m.scan(nil, m.source, m.target, m.from)
+	list, err := m.scan(ctx, nil, m.source, m.target, m.from)
 	if err != nil {
 		return err
 	}
-	if err := m.copyAll(list); err != nil {
+	if err := m.copyAll(ctx, list); err != nil {
 		return err
 	}
 	if n, err := m.removeSource(list); err != nil {
@@ -50,8 +51,8 @@ const maxCopied = 500_000
 
 // scan lists the tree at source, each directory before what is in it, and refuses what
 // cannot be copied or may not be, before anything is.
-func (m *move) scan(list []entry, source, target *jptool.Target, fi fs.FileInfo) ([]entry, error) {
-	if err := m.Err(); err != nil {
+func (m *move) scan(ctx context.Context, list []entry, source, target *jptool.Target, fi fs.FileInfo) ([]entry, error) {
+	if err := ctx.Err(); err != nil {
 		return nil, jptool.Errorf(jptool.CodeDeadline, "there was no time left to copy %s; nothing was moved", jptool.Quote(m.source.Path()))
 	}
 	if err := source.Require(jptool.Read | jptool.Delete); err != nil {
@@ -89,7 +90,7 @@ func (m *move) scan(list []entry, source, target *jptool.Target, fi fs.FileInfo)
 		if err != nil {
 			return nil, err
 		}
-		if list, err = m.scan(list, child, target.Child(name), fi); err != nil {
+		if list, err = m.scan(ctx, list, child, target.Child(name), fi); err != nil {
 			return nil, err
 		}
 	}
@@ -97,13 +98,13 @@ func (m *move) scan(list []entry, source, target *jptool.Target, fi fs.FileInfo)
 }
 
 // copyAll makes the copy, or removes what it made.
-func (m *move) copyAll(list []entry) error {
+func (m *move) copyAll(ctx context.Context, list []entry) error {
 	for i, e := range list {
-		err := m.Err()
+		err := ctx.Err()
 		if err != nil {
 			err = jptool.Errorf(jptool.CodeDeadline, "there was no time left to copy %s; the source is as it was", jptool.Quote(m.source.Path()))
 		} else {
-			err = m.copyEntry(e)
+			err = m.copyEntry(ctx, e)
 		}
 		if err != nil {
 			return m.undo(list[:i], err)
@@ -126,7 +127,7 @@ func (m *move) copyAll(list []entry) error {
 	return nil
 }
 
-func (m *move) copyEntry(e entry) error {
+func (m *move) copyEntry(ctx context.Context, e entry) error {
 	to, path, err := e.target.Base()
 	if err != nil {
 		return err
@@ -152,9 +153,9 @@ func (m *move) copyEntry(e entry) error {
 	}
 	defer f.Close()
 	if m.onto != nil {
-		err = m.copyOver(e.target, f)
+		err = m.copyOver(ctx, e.target, f)
 	} else {
-		err = safewrite.Copy(m, e.target, f, m.from.IsDir())
+		err = safewrite.Copy(ctx, e.target, f, m.from.IsDir())
 	}
 	if err != nil {
 		return err
@@ -174,9 +175,9 @@ func (m *move) copyEntry(e entry) error {
 
 // copyOver puts the content of f into the existing file at t: as a new file where one may
 // take its place, else into the file itself.
-func (m *move) copyOver(t *jptool.Target, f *os.File) error {
+func (m *move) copyOver(ctx context.Context, t *jptool.Target, f *os.File) error {
 	if !m.inPlace() {
-		err := safewrite.CopyOver(m, t, f, m.unchanged)
+		err := safewrite.CopyOver(ctx, t, f, m.unchanged)
 		if jptool.CodeOf(err) != jptool.CodeAccessDenied && !errors.Is(err, fs.ErrPermission) {
 			return err
 		}
@@ -185,11 +186,11 @@ func (m *move) copyOver(t *jptool.Target, f *os.File) error {
 		m.heldTarget.Close()
 		m.heldTarget = nil
 	}
-	content, err := m.content(f)
+	content, err := m.content(ctx, f)
 	if err != nil {
 		return err
 	}
-	over, err := safewrite.Lock(m, t)
+	over, err := safewrite.Lock(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -205,9 +206,9 @@ func (m *move) copyOver(t *jptool.Target, f *os.File) error {
 const maxInPlace = 1 << 30
 
 // content reads what is to be written into the target.
-func (m *move) content(f *os.File) ([]byte, error) {
-	content, err := io.ReadAll(timed{m, io.LimitReader(f, maxInPlace+1)})
-	if m.Err() != nil {
+func (m *move) content(ctx context.Context, f *os.File) ([]byte, error) {
+	content, err := io.ReadAll(timed{ctx, io.LimitReader(f, maxInPlace+1)})
+	if ctx.Err() != nil {
 		return nil, jptool.Errorf(jptool.CodeDeadline, "there was no time left to copy %s; nothing was moved", jptool.Quote(m.source.Path()))
 	}
 	if err != nil {
@@ -221,12 +222,12 @@ func (m *move) content(f *os.File) ([]byte, error) {
 
 // timed reads until the time of the call is over.
 type timed struct {
-	m *move
-	r io.Reader
+	ctx context.Context
+	r   io.Reader
 }
 
 func (t timed) Read(p []byte) (int, error) {
-	if err := t.m.Err(); err != nil {
+	if err := t.ctx.Err(); err != nil {
 		return 0, err
 	}
 	return t.r.Read(p)

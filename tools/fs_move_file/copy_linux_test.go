@@ -238,7 +238,7 @@ func TestCopyInterrupted(t *testing.T) {
 	// A file in the way of the last entry: all before it is taken back, and it stays.
 	last := list[len(list)-1]
 	for _, e := range list[:len(list)-1] {
-		if err := m.copyEntry(e); err != nil {
+		if err := m.copyEntry(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -250,7 +250,7 @@ func TestCopyInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	jptooltest.Tree(t, root, "file new/"+strings.TrimPrefix(last.target.Path(), "new/")+" mine")
-	if err := m.copyAll(list); err == nil {
+	if err := m.copyAll(t.Context(), list); err == nil {
 		t.Error("copying over what is there succeeded")
 	}
 	if got, err := os.ReadFile(root + "/" + last.target.Path()); err != nil || string(got) != "mine" {
@@ -273,7 +273,7 @@ func TestSourceChangedMeanwhile(t *testing.T) {
 		root := jptooltest.TempRoot(t)
 		makeTree(t, root)
 		m, list := moveOf(t, root)
-		if err := m.copyAll(list); err != nil {
+		if err := m.copyAll(t.Context(), list); err != nil {
 			t.Fatal(err)
 		}
 		if err := change(root); err != nil {
@@ -302,7 +302,7 @@ func TestSourceChangedMeanwhile(t *testing.T) {
 func moveOf(t *testing.T, root string) (*move, []entry) {
 	t.Helper()
 	ws := jptooltest.Open(t, root)
-	m, err := locate(&toolmain.Call{Context: t.Context(), Workspace: ws}, &arguments{Source: "d", Target: "new/place"})
+	m, err := locate(&toolmain.Call{Workspace: ws}, &arguments{Source: "d", Target: "new/place"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +312,7 @@ func moveOf(t *testing.T, root string) (*move, []entry) {
 	if err := os.MkdirAll(root+"/new", 0o777); err != nil {
 		t.Fatal(err)
 	}
-	list, err := m.scan(nil, m.source, m.target, m.from)
+	list, err := m.scan(t.Context(), nil, m.source, m.target, m.from)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,7 +14,7 @@ import (
 )
 
 // do makes the parents and moves.
-func (m *move) do() (jptool.Outcome, error) {
+func (m *move) do(ctx context.Context) (jptool.Outcome, error) {
 	made, err := safewrite.MakeParents(m.target)
 	if err != nil {
 		return jptool.Outcome{}, err
@@ -21,7 +22,7 @@ func (m *move) do() (jptool.Outcome, error) {
 	safewrite.Sweep(m.target.Parent())
 	method, err := "rename", m.rename()
 	if errors.Is(err, errCopy) {
-		method, err = "copy", m.copy(err)
+		method, err = "copy", m.copy(ctx, err)
 	}
 	if err != nil {
 		if left := safewrite.RemoveMade(made); len(left) > 0 {

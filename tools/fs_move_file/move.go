@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,7 +23,7 @@ type arguments struct {
 // options are what a person configures.
 type options struct {
 	Suppress toolmain.Strings `json:"suppress" help:"Gitignore patterns, anchored at the workspace, of paths that this tool leaves alone; a directory that holds one cannot be moved." example:"[\".git/\"]"`
-	Deadline *int             `json:"deadline" min:"0" default:"60" help:"Seconds after which the call gives up, with nothing changed; 0 is no limit."`
+	Deadline int              `json:"deadline" min:"0" default:"60" help:"Seconds after which the call gives up, with nothing changed; 0 is no limit."`
 }
 
 var tool = toolmain.Tool[arguments, options]{
@@ -65,8 +66,7 @@ type move struct {
 //	the source · into itself · what is at the target and what is needed for it · rules in and below
 //	both ([jptool.Workspace.CheckMove]) · suppress of what is in a directory · parents · expected_digest ·
 //	(preview ends here) · is it what the preview showed? · questions overwrite_file, move_dirty_source · move
-func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
-	defer fskit.Bound(c, o.Deadline)()
+func run(ctx context.Context, c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	m, err := locate(c, a)
 	if err != nil {
 		return jptool.Outcome{}, err
@@ -84,7 +84,7 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	if err := c.Workspace.CheckMove(m.source, m.target, m.from.IsDir()); err != nil {
 		return jptool.Outcome{}, err
 	}
-	if err := fskit.CheckTreeUnsuppressed(c, c.Workspace, o.Suppress, m.source, m.target, m.from.IsDir()); err != nil {
+	if err := fskit.CheckTreeUnsuppressed(ctx, c.Workspace, o.Suppress, m.source, m.target, m.from.IsDir()); err != nil {
 		return jptool.Outcome{}, err
 	}
 	missing, err := safewrite.MissingParents(m.target)
@@ -92,13 +92,16 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 		return jptool.Outcome{}, err
 	}
 	defer m.release()
-	if err := m.hold(a.ExpectedDigest); err != nil {
+	if err := m.hold(ctx, a.ExpectedDigest); err != nil {
 		return jptool.Outcome{}, err
 	}
-	if err := c.Confirm(func() (toolmain.Preview, error) { return m.preview(missing) }, m.questions); err != nil {
+	err = c.Confirm(
+		func() (toolmain.Preview, error) { return m.preview(ctx, missing) },
+		func() ([]toolmain.Question, error) { return m.questions(ctx) })
+	if err != nil {
 		return jptool.Outcome{}, err
 	}
-	return m.do()
+	return m.do(ctx)
 }
 
 func locate(c *toolmain.Call, a *arguments) (*move, error) {
@@ -182,7 +185,7 @@ func (m *move) inPlace() bool {
 
 // hold locks what is a regular file and may be read, so that no edit of another tool is
 // lost, and checks the digest.
-func (m *move) hold(expected string) error {
+func (m *move) hold(ctx context.Context, expected string) error {
 	if expected != "" {
 		if m.kind != "file" {
 			return jptool.Errorf(jptool.CodeWrongType, "the source %s is a %s and has no digest; leave expected_digest out to move it", jptool.Quote(m.source.Path()), m.kind)
@@ -191,7 +194,7 @@ func (m *move) hold(expected string) error {
 			return err
 		}
 	}
-	if err := m.lock(); err != nil || expected == "" {
+	if err := m.lock(ctx); err != nil || expected == "" {
 		return err
 	}
 	if m.heldSource == nil {
@@ -205,7 +208,7 @@ func (m *move) hold(expected string) error {
 }
 
 // lock locks what can be. Whom the system does not let read a file, it lets move it all the same.
-func (m *move) lock() error {
+func (m *move) lock(ctx context.Context) error {
 	var targets []*jptool.Target
 	var held []**safewrite.File
 	add := func(t *jptool.Target, fi fs.FileInfo, into **safewrite.File) {
@@ -217,7 +220,7 @@ func (m *move) lock() error {
 	if !m.sameFile() && !m.inPlace() {
 		add(m.target, m.onto, &m.heldTarget)
 	}
-	files, err := safewrite.HoldAll(m, targets)
+	files, err := safewrite.HoldAll(ctx, targets)
 	for i, f := range files {
 		*held[i] = f
 	}
@@ -232,7 +235,7 @@ func (m *move) release() {
 	}
 }
 
-func (m *move) preview(missing []*jptool.Target) (toolmain.Preview, error) {
+func (m *move) preview(ctx context.Context, missing []*jptool.Target) (toolmain.Preview, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Would move %s %s to %s.", m.kind, jptool.Quote(m.source.Path()), jptool.Quote(m.target.Path()))
 	if m.onto != nil {
@@ -242,20 +245,20 @@ func (m *move) preview(missing []*jptool.Target) (toolmain.Preview, error) {
 		fmt.Fprintf(&b, " Directories to make: %s.", named(fskit.Paths(missing)))
 	}
 	b.WriteByte('\n')
-	seen, err := m.seen()
+	seen, err := m.seen(ctx)
 	return toolmain.Preview{Text: b.String(), Seen: append([]string{m.source.Place(), m.target.Place(), m.kind}, seen...)}, err
 }
 
 // seen is what a token takes of what moves and of what it replaces: all that is in a directory, too. It is looked at once.
-func (m *move) seen() ([]string, error) {
+func (m *move) seen(ctx context.Context) ([]string, error) {
 	if m.looked != nil {
 		return m.looked, nil
 	}
-	source, err := safewrite.Seen(m, m.source, m.from, m.heldSource)
+	source, err := safewrite.Seen(ctx, m.source, m.from, m.heldSource)
 	if err != nil {
 		return nil, err
 	}
-	onto, err := safewrite.Seen(m, m.target, m.onto, m.heldTarget)
+	onto, err := safewrite.Seen(ctx, m.target, m.onto, m.heldTarget)
 	if err != nil {
 		return nil, err
 	}

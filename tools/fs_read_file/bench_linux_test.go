@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -163,7 +162,7 @@ func BenchmarkRead(b *testing.B) {
 	jptooltest.Tree(b, root, "file small "+strings.Repeat(`a line of text\n`, 50))
 	b.Setenv("READ_BENCH_SIZE", "64")
 	lines := bigText(b, filepath.Join(root, "big"), 0)
-	c := &toolmain.Call{Context: context.Background(), Workspace: jptooltest.Open(b, root)}
+	c := &toolmain.Call{Workspace: jptooltest.Open(b, root)}
 	for _, bench := range []struct {
 		name string
 		args arguments
@@ -175,7 +174,7 @@ func BenchmarkRead(b *testing.B) {
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := run(c, &bench.args, &options{}); err != nil {
+				if _, err := run(b.Context(), c, &bench.args, &options{MaxLines: 2000, MaxBytes: 128 << 10, MaxLineBytes: 2000}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -2,12 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/toolmain"
 	"github.com/jptools/jptools/tools/fskit"
 )
 
@@ -33,7 +33,7 @@ type content struct {
 // kind of content it is. The digest of a big file is made only on request and before
 // any line is read: when the file changes in between, an edit based on it fails as
 // stale, and does not pass with lines nobody has seen.
-func load(c *toolmain.Call, f *os.File, digest bool) (*content, error) {
+func load(ctx context.Context, f *os.File, digest bool) (*content, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func load(c *toolmain.Call, f *os.File, digest bool) (*content, error) {
 	if t.size <= smallSize {
 		err = t.loadSmall(f)
 	} else if digest {
-		t.digest, err = fskit.Digest(t.bytes(c, 0))
+		t.digest, err = fskit.Digest(t.bytes(ctx, 0))
 	}
 	if err != nil {
 		return nil, err
@@ -95,16 +95,16 @@ func (t *content) loadSmall(f *os.File) error {
 }
 
 // text returns the text from a byte of the file on, as UTF-8.
-func (t *content) text(c *toolmain.Call, from int64) io.Reader {
+func (t *content) text(ctx context.Context, from int64) io.Reader {
 	if t.wide == nil {
-		return t.bytes(c, from)
+		return t.bytes(ctx, from)
 	}
-	return newUTF16Reader(t.bytes(c, from), t.wide)
+	return newUTF16Reader(t.bytes(ctx, from), t.wide)
 }
 
 // bytes returns the content from a byte on, until the deadline of the call.
-func (t *content) bytes(c *toolmain.Call, from int64) io.Reader {
-	return &reader{c: c, t: t, off: from}
+func (t *content) bytes(ctx context.Context, from int64) io.Reader {
+	return &reader{ctx: ctx, t: t, off: from}
 }
 
 const noteShrank = "the file became shorter while it was being read."
@@ -131,13 +131,13 @@ func (t *content) endsWithNewline() bool {
 
 // reader reads a content to its end as of the time it was opened.
 type reader struct {
-	c   *toolmain.Call
+	ctx context.Context
 	t   *content
 	off int64
 }
 
 func (r *reader) Read(p []byte) (int, error) {
-	if err := r.c.Err(); err != nil {
+	if err := r.ctx.Err(); err != nil {
 		return 0, jptool.Errorf(jptool.CodeDeadline, "the time for this call was over after %d of %d bytes; ask for lines nearer to the start, or for the tail, or leave out `digest`", r.off, r.t.size)
 	}
 	left := r.t.size - r.off

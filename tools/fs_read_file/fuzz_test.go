@@ -2,15 +2,12 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"github.com/jptools/jptools/jptool/toolmain"
 )
 
 // wantLines is the oracle: the lines of a whole file in memory, by the simplest means.
@@ -69,7 +66,6 @@ func FuzzRead(f *testing.F) {
 		scanBuffer = 4 + int(room)%13
 		n := 1 + int64(step)%7
 		// readPage is tested on what is text; whether it is has its own test.
-		c := &toolmain.Call{Context: context.Background()}
 		file := &content{at: bytes.NewReader(data), size: int64(len(data)), encoding: encodingOf(data)}
 		if file.name == "utf-32" || len(data) > 2048 {
 			return // reading in pieces takes the square of the length
@@ -77,7 +73,7 @@ func FuzzRead(f *testing.F) {
 		want := wantLines(data)
 		all := limits{lines: 1 << 30, bytes: 1 << 30, lineBytes: 1 << 30}
 		read := func(sel selection, lim limits) *page {
-			p, err := readPage(c, file, sel, lim)
+			p, err := readPage(t.Context(), file, sel, lim)
 			if err != nil {
 				t.Fatalf("%+v: %v", sel, err)
 			}

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"context"
 	"math"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/toolmain"
 )
 
 // page is what one call shows.
@@ -31,16 +31,16 @@ func (p *page) add(l line, lim limits) bool {
 }
 
 // readPage reads what was selected, within the limits.
-func readPage(c *toolmain.Call, t *content, sel selection, lim limits) (*page, error) {
+func readPage(ctx context.Context, t *content, sel selection, lim limits) (*page, error) {
 	p := &page{total: -1}
 	var s *scanner
 	var err error
 	if sel.tail > 0 {
-		if s, err = tailScanner(c, t, min(sel.tail, int64(lim.lines))); err == nil {
+		if s, err = tailScanner(ctx, t, min(sel.tail, int64(lim.lines))); err == nil {
 			err = p.readTail(s, lim)
 		}
 	} else {
-		s = newScanner(t.text(c, int64(t.bom)), 1, t.size)
+		s = newScanner(t.text(ctx, int64(t.bom)), 1, t.size)
 		err = p.readSpans(s, sel, lim)
 	}
 	if err == nil && t.whole {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"syscall"
@@ -30,10 +31,10 @@ type lineRange struct {
 // options are what a person configures.
 type options struct {
 	Suppress     toolmain.Strings `json:"suppress" help:"Gitignore patterns, anchored at the workspace, of files not to show." example:"[\".git/\"]"`
-	MaxLines     *int             `json:"max_lines" min:"1" default:"2000" help:"Most lines shown in one call; at most 200000."`
-	MaxBytes     *int             `json:"max_bytes" min:"1" default:"131072" help:"Most bytes of lines shown in one call; at most 16777216."`
-	MaxLineBytes *int             `json:"max_line_bytes" min:"1" default:"2000" help:"Most bytes shown of one line."`
-	Deadline     *int             `json:"deadline" min:"0" default:"60" help:"Seconds after which the call gives up; 0 is no limit."`
+	MaxLines     int              `json:"max_lines" min:"1" default:"2000" help:"Most lines shown in one call; at most 200000."`
+	MaxBytes     int              `json:"max_bytes" min:"1" default:"131072" help:"Most bytes of lines shown in one call; at most 16777216."`
+	MaxLineBytes int              `json:"max_line_bytes" min:"1" default:"2000" help:"Most bytes shown of one line."`
+	Deadline     int              `json:"deadline" min:"0" default:"60" help:"Seconds after which the call gives up; 0 is no limit."`
 }
 
 var tool = toolmain.Tool[arguments, options]{
@@ -49,8 +50,7 @@ that are not text. A binary file is named by its kind and size, and not shown.`,
 
 // run checks in this order, so that who may not read a path learns nothing about it:
 // form of the path, policy, suppression, existence and type, then the ranges.
-func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
-	defer fskit.Bound(c, o.Deadline)()
+func run(ctx context.Context, c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	globs, err := fskit.Suppress(c.Workspace, o.Suppress)
 	if err != nil {
 		return jptool.Outcome{}, err
@@ -59,7 +59,7 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
-	out, err := show(c, t, a, o)
+	out, err := show(ctx, t, a, o)
 	if err != nil {
 		return jptool.Outcome{}, fskit.NotFound(globs, t, err)
 	}
@@ -70,7 +70,7 @@ func run(c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 }
 
 // show reads the file. A preview does so too, to fail where the run would.
-func show(c *toolmain.Call, t *jptool.Target, a *arguments, o *options) (jptool.Outcome, error) {
+func show(ctx context.Context, t *jptool.Target, a *arguments, o *options) (jptool.Outcome, error) {
 	f, err := t.Open()
 	if err != nil {
 		return jptool.Outcome{}, openError(t, err)
@@ -80,14 +80,14 @@ func show(c *toolmain.Call, t *jptool.Target, a *arguments, o *options) (jptool.
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
-	content, err := load(c, f, a.Digest)
+	content, err := load(ctx, f, a.Digest)
 	if err != nil {
 		return jptool.Outcome{}, failed(t, err)
 	}
 	if content.kind != "" {
 		return binaryOutcome(t, a, content), nil
 	}
-	page, err := readPage(c, content, sel, limitsOf(o))
+	page, err := readPage(ctx, content, sel, limitsOf(o))
 	if err != nil {
 		return jptool.Outcome{}, failed(t, err)
 	}
@@ -130,14 +130,7 @@ type limits struct {
 }
 
 func limitsOf(o *options) limits {
-	or := func(v *int, def int) int {
-		if v == nil {
-			return def
-		}
-		return *v
-	}
-	l := limits{lines: or(o.MaxLines, 2000), bytes: or(o.MaxBytes, 128<<10), lineBytes: or(o.MaxLineBytes, 2000)}
-	l.lines, l.bytes = min(l.lines, mostLines), min(l.bytes, mostBytes)
+	l := limits{lines: min(o.MaxLines, mostLines), bytes: min(o.MaxBytes, mostBytes), lineBytes: o.MaxLineBytes}
 	// One line always fits, or reading on would never get past it.
 	l.lineBytes = min(l.lineBytes, l.bytes)
 	return l

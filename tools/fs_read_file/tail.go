@@ -2,9 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"math"
-
-	"github.com/jptools/jptools/jptool/toolmain"
 )
 
 // countLimit is the most bytes that are read only to number the lines of a tail; behind
@@ -13,18 +12,18 @@ var countLimit int64 = 8 << 30
 
 // tailScanner returns a scanner that stands before the last n lines. Their text is
 // found from the end; their numbers cost a count of the newlines before.
-func tailScanner(c *toolmain.Call, t *content, n int64) (*scanner, error) {
+func tailScanner(ctx context.Context, t *content, n int64) (*scanner, error) {
 	if t.wide != nil {
-		return wideTail(c, t, n)
+		return wideTail(ctx, t, n)
 	}
-	from, found, err := tailStart(c, t, n)
+	from, found, err := tailStart(ctx, t, n)
 	if err != nil {
 		return nil, err
 	}
 	if from-int64(t.bom) > countLimit {
-		return newScanner(t.text(c, from), -found, t.size), nil
+		return newScanner(t.text(ctx, from), -found, t.size), nil
 	}
-	s := newScanner(t.text(c, int64(t.bom)), 1, t.size)
+	s := newScanner(t.text(ctx, int64(t.bom)), 1, t.size)
 	if err := s.skipBytes(from - int64(t.bom)); err != nil {
 		return nil, err
 	}
@@ -43,7 +42,7 @@ func (s *scanner) skipBytes(n int64) error {
 }
 
 // tailStart returns where the last n lines start, and how many they are.
-func tailStart(c *toolmain.Call, t *content, n int64) (from, found int64, err error) {
+func tailStart(ctx context.Context, t *content, n int64) (from, found int64, err error) {
 	buf := make([]byte, min(int64(scanBuffer), t.size))
 	end := t.size
 	if t.endsWithNewline() {
@@ -54,7 +53,7 @@ func tailStart(c *toolmain.Call, t *content, n int64) (from, found int64, err er
 	}
 	for end > int64(t.bom) {
 		start := max(end-int64(len(buf)), int64(t.bom))
-		r := reader{c: c, t: t, off: start}
+		r := reader{ctx: ctx, t: t, off: start}
 		chunk := buf[:end-start]
 		read, err := r.Read(chunk)
 		if err != nil && read == 0 {
@@ -76,11 +75,11 @@ func tailStart(c *toolmain.Call, t *content, n int64) (from, found int64, err er
 }
 
 // wideTail is tailScanner for a text that can be decoded from its start only.
-func wideTail(c *toolmain.Call, t *content, n int64) (*scanner, error) {
-	count := newScanner(t.text(c, int64(t.bom)), 1, t.size)
+func wideTail(ctx context.Context, t *content, n int64) (*scanner, error) {
+	count := newScanner(t.text(ctx, int64(t.bom)), 1, t.size)
 	if err := count.skip(math.MaxInt64); err != nil {
 		return nil, err
 	}
-	s := newScanner(t.text(c, int64(t.bom)), 1, t.size)
+	s := newScanner(t.text(ctx, int64(t.bom)), 1, t.size)
 	return s, s.skip(count.line - 1 - n)
 }
