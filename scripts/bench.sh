@@ -24,17 +24,16 @@ bench() { # module, pattern, further flags
 	measure "$module" -run '^$' -bench "$pattern" "$@"
 }
 
-peers() { # module
+peers() { # test
 	echo "== $1 against its peers, medians of $rounds rounds in turn"
-	measure "$1" -run '^TestPeers$' -count=1 -timeout=60m -v -peers "$corpora" -rounds "$rounds"
+	measure e2e/peers -run "^Test$1\$" -count=1 -timeout=60m -v -peers "$corpora" -rounds "$rounds"
 }
 
 bench jptool 'CheckRead|Evaluate' -benchtime=0.5s -count=3
-bench tools/fs_read_file 'AgainstSed|StartAgainstCat' -benchtime=1x
-bench tools/fs_modify_file 'AgainstSed' -benchtime=1x
+bench e2e/peers 'AgainstSed|StartAgainstCat' -benchtime=1x
 bench host 'RunAgainstTool' -benchtime=1x
 bench host 'SandboxExec' -benchtime=1x
 bench host/internal/sandbox/confine '^BenchmarkStart$' -benchtime=300x
-peers tools/fs_list_files
-peers tools/fs_grep_files
+peers List
+peers Grep
 [ ! -e "$failed" ] || { echo "not all of it ran to its end" >&2; exit 1; }

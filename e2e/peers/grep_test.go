@@ -1,4 +1,4 @@
-package main
+package peers
 
 import (
 	"flag"
@@ -7,21 +7,16 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/jptools/jptools/tools/fskit/peerbench"
 )
 
-var (
-	suite = peerbench.NewSuite("fs_grep_files", 5)
-	only  = flag.String("query", "", "run only the queries whose name contains this")
-)
+var only = flag.String("query", "", "run only the queries whose name contains this")
 
-// TestPeers measures the whole process against rg on the same trees, with the limits on
+// TestGrep measures the whole process against rg on the same trees, with the limits on
 // results lifted:
 //
-//	go test -run Peers -count=1 -peers /tmp/corpora -v .
-func TestPeers(t *testing.T) {
-	suite.Open(t, os.Stdout)
+//	go test -run Grep -count=1 -peers /tmp/corpora -v .
+func TestGrep(t *testing.T) {
+	suite := Open(t, os.Stdout, "fs_grep_files", 5)
 	for _, q := range []struct {
 		name, corpus, pattern string
 		fold                  bool
@@ -56,7 +51,7 @@ func TestPeers(t *testing.T) {
 		}
 		// ASCII classes on both sides, and the path that makes rg walk.
 		flags = append(flags, "-e", "(?-u)"+q.pattern, ".")
-		commands := append([]peerbench.Command{suite.Ours(dir, arguments, outcomeLines)}, suite.Rg(dir, "", plainLines, flags...)...)
+		commands := append([]Command{suite.Ours(dir, arguments, outcomeLines)}, suite.Rg(dir, "", plainLines, flags...)...)
 		suite.Compare(t, fmt.Sprintf("grep %s: %s `%s`", q.corpus, q.name, q.pattern), commands)
 	}
 }
@@ -75,7 +70,7 @@ func plainLines(out []byte) ([]string, error) {
 }
 
 func outcomeLines(out []byte) ([]string, error) {
-	content, _, err := peerbench.Success(out)
+	content, _, err := Success(out)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package peerbench
+package peers
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ import (
 // ratios of ours to each of the others, and what they found differently. On a machine that
 // does other work the processor time tells most.
 func Compare(out io.Writer, title string, rounds int, commands []Command) error {
-	dir, err := os.MkdirTemp("", "peerbench")
+	dir, err := os.MkdirTemp("", "peers")
 	if err != nil {
 		return err
 	}

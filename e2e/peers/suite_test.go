@@ -1,6 +1,7 @@
-package peerbench
+package peers
 
 import (
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -18,33 +19,26 @@ type Suite struct {
 
 	tool   string
 	out    io.Writer
-	dir    *string
-	rounds *int
+	rounds int
 	binary string
 	rgs    []Command
 }
 
-// NewSuite registers the flags -peers and -rounds for the tool, so it has to be called
-// before flags are parsed.
-func NewSuite(tool string, rounds int) *Suite {
-	return &Suite{
-		tool:   tool,
-		dir:    flag.String("peers", "", "directory for the trees: measure against other programs there"),
-		rounds: flag.Int("rounds", rounds, "how often -peers runs each program"),
-	}
-}
+var (
+	peersDir = flag.String("peers", "", "directory for the trees: measure against other programs there")
+	rounds   = flag.Int("rounds", 0, "how often -peers runs each program; 0 is what each test takes for enough")
+)
 
-// Open makes the trees, builds the tool in the current directory and looks for rg. It
-// skips the test when there is no -peers. What is measured, and what is missing, goes to
-// out.
-func (s *Suite) Open(t *testing.T, out io.Writer) {
+// Open makes the trees, builds the tool and looks for rg. It skips the test when there is no -peers. What is
+// measured, and what is missing, goes to out.
+func Open(t *testing.T, out io.Writer, tool string, enough int) *Suite {
 	t.Helper()
-	s.out = out
-	if *s.dir == "" {
+	if *peersDir == "" {
 		t.Skip("no -peers directory given")
 	}
+	s := &Suite{tool: tool, out: out, rounds: cmp.Or(*rounds, enough)}
 	var err error
-	if s.Corpora, err = Corpora(*s.dir); err != nil {
+	if s.Corpora, err = Corpora(*peersDir); err != nil {
 		t.Fatal(err)
 	}
 	s.binary = Build(t, s.tool)
@@ -53,6 +47,7 @@ func (s *Suite) Open(t *testing.T, out io.Writer) {
 			s.rgs = append(s.rgs, Command{Name: name, Args: []string{path}})
 		}
 	}
+	return s
 }
 
 // Ours is a call of the tool without rules.
@@ -86,7 +81,7 @@ func (s *Suite) Rg(dir, mode string, lines func(output []byte) ([]string, error)
 // Compare is the function of that name, with the rounds of the flag.
 func (s *Suite) Compare(t *testing.T, title string, commands []Command) {
 	t.Helper()
-	if err := Compare(s.out, title, *s.rounds, commands); err != nil {
+	if err := Compare(s.out, title, s.rounds, commands); err != nil {
 		t.Error(err)
 	}
 }

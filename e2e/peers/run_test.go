@@ -1,4 +1,7 @@
-package peerbench
+// Package peers measures the tools against other programs that do the same, side by
+// side in one run: it makes the trees to work on, runs the commands in turns and prints
+// medians and ratios.
+package peers
 
 import (
 	"bytes"
@@ -52,13 +55,12 @@ func (list Samples) sorted() (wall, cpu []time.Duration) {
 	return wall, cpu
 }
 
-// Build builds the program in the current directory as it is shipped, and returns its
-// path.
+// Build builds a tool as it is shipped, and returns its path.
 func Build(t testing.TB, name string) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), name)
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", bin, ".")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Dir, cmd.Env = filepath.Join("..", "..", "tools", name), append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}

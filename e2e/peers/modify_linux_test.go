@@ -1,4 +1,4 @@
-package main
+package peers
 
 import (
 	"bytes"
@@ -10,16 +10,15 @@ import (
 	"time"
 
 	"github.com/jptools/jptools/jptool/jptooltest"
-	"github.com/jptools/jptools/tools/fskit/peerbench"
 )
 
-// BenchmarkAgainstSed changes one line in the middle of 100 MiB and back, as whole
+// BenchmarkModifyAgainstSed changes one line in the middle of 100 MiB and back, as whole
 // processes in turn. The aim is a ratio of at most 1.0, though sed does not wait for the
 // disk and compares nothing.
 //
-//	go test -run=NONE -bench=AgainstSed -benchtime=1x
-func BenchmarkAgainstSed(b *testing.B) {
-	bin := peerbench.Build(b, "fs_modify_file")
+//	go test -run=NONE -bench=ModifyAgainstSed -benchtime=1x
+func BenchmarkModifyAgainstSed(b *testing.B) {
+	bin := Build(b, "fs_modify_file")
 	root := jptooltest.TempRoot(b)
 	lines := bytes.Repeat([]byte("    let value = compute(some, arguments) + 1; // x\n"), 50<<20/51)
 	content := slices.Concat(lines, []byte("the needle\n"), lines)
@@ -34,14 +33,14 @@ func BenchmarkAgainstSed(b *testing.B) {
 	b.ResetTimer()
 	for range b.N {
 		// An even number of rounds, the one to warm up included, ends with the first text.
-		took, err := peerbench.InTurns(11, 2, func(round, i int) (peerbench.Sample, error) {
+		took, err := InTurns(11, 2, func(round, i int) (Sample, error) {
 			from, to := texts[round%2], texts[1-round%2]
-			c := peerbench.Command{Name: "ours", Stdin: ctx, Args: []string{
+			c := Command{Name: "ours", Stdin: ctx, Args: []string{
 				bin, "--path", "ours", "--answer", "apply_changes=true",
 				"--patterns", `[{"old":"` + from + `","new":"` + to + `"}]`,
 			}}
 			if i == 1 {
-				c = peerbench.Command{Name: "sed", Args: []string{"sed", "-i", "s/" + from + "/" + to + "/", filepath.Join(root, "sed")}}
+				c = Command{Name: "sed", Args: []string{"sed", "-i", "s/" + from + "/" + to + "/", filepath.Join(root, "sed")}}
 			}
 			var out bytes.Buffer
 			t, err := c.Run(&out)
