@@ -17,7 +17,7 @@ import (
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
 	"github.com/jptools/jptools/jptool/toolmain"
-	"github.com/jptools/jptools/tools/fskit/fstest"
+	"github.com/jptools/jptools/tools/fskit/testdata/fstest"
 )
 
 // call runs the tool on a whole request.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/jptools/jptools/tools/fskit/fstest"
+	"github.com/jptools/jptools/tools/fskit/testdata/fstest"
 )
 
 func TestMain(m *testing.M) {
