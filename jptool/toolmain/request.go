@@ -15,12 +15,9 @@ type definition struct {
 	name, summary, description, example string
 	args, options                       Args
 
-	// failOnQuestion is the flag, once the request was taken.
+	// failOnQuestion is the flag: in a script, `tool && next` must not go on if the tool only asked.
 	failOnQuestion bool
 }
-
-// failOnQuestion is for scripts: `tool && next` must not go on when the tool only asked.
-const failOnQuestion = "fail-on-question"
 
 func define[A, O any](t Tool[A, O]) *definition {
 	return &definition{

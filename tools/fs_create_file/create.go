@@ -227,20 +227,12 @@ func (c *creation) done(method string, made []string) jptool.Outcome {
 	}
 	fmt.Fprintf(&b, " File size: %s.", fskit.Bytes(int64(len(content))))
 	if len(made) > 0 {
-		fmt.Fprintf(&b, " Directories made: %s.", named(made))
+		fmt.Fprintf(&b, " Directories made: %s.", fskit.Quoted(made))
 	}
 	return jptool.Outcome{Content: b.String(), Data: result{
 		Path: c.t.Path(), Created: method == "created", Size: len(content), Digest: fskit.DigestBytes([]byte(content)),
 		Method: method, ParentsMade: made,
 	}}
-}
-
-func named(paths []string) string {
-	var list []string
-	for _, p := range paths {
-		list = append(list, jptool.Quote(p))
-	}
-	return strings.Join(list, ", ")
 }
 
 // maxPreview bounds the content in a preview, in bytes.
@@ -252,7 +244,7 @@ func (c *creation) preview(what string, missing []*jptool.Target, old string) to
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s file %s: %s.", what, jptool.Quote(c.t.Path()), describe(c.args.Content))
 	if len(missing) > 0 {
-		fmt.Fprintf(&b, " Directories to make: %s.", named(fskit.Paths(missing)))
+		fmt.Fprintf(&b, " Directories to make: %s.", fskit.Quoted(fskit.Paths(missing)))
 	}
 	if shown := c.args.Content; shown != "" {
 		note := ""

@@ -126,28 +126,16 @@ func (g *grep) preview(planned *walk.Planned) toolmain.Preview {
 func (g *grep) where() string {
 	text := "in the whole workspace"
 	if g.walk.Starts != nil {
-		text = "in " + quoted(g.walk.Starts)
+		text = "in " + fskit.Quoted(g.walk.Starts)
 		if len(g.walk.Starts) == 0 {
 			text = "nowhere (`paths` is empty)"
 		}
 	}
 	if len(g.args.Extensions.Items) > 0 {
-		text += ", files with extension " + quoted(g.args.Extensions.Items)
+		text += ", files with extension " + fskit.Quoted(g.args.Extensions.Items)
 	}
 	if len(g.args.Glob.Items) > 0 {
-		text += ", files matching " + quoted(g.args.Glob.Items)
+		text += ", files matching " + fskit.Quoted(g.args.Glob.Items)
 	}
 	return text
-}
-
-func quoted(list []string) string {
-	var shown []string
-	for i, s := range list {
-		if i == 20 {
-			shown = append(shown, fmt.Sprintf("… (%d in all)", len(list)))
-			break
-		}
-		shown = append(shown, jptool.Quote(s))
-	}
-	return strings.Join(shown, ", ")
 }

@@ -15,6 +15,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
 	"github.com/jptools/jptools/jptool/toolmain"
 	"github.com/jptools/jptools/tools/fskit/walk"
@@ -162,7 +163,7 @@ func TestDeadlineWhileSearching(t *testing.T) {
 	defer cancel()
 	j := &job{to: 2, done: make(chan struct{})}
 	var b budget
-	_, err := walk.Walk(ctx, jptooltest.Open(t, root), g.walk, func(batch *walk.Batch) error {
+	_, err := walked(ctx, jptooltest.Open(t, root), g.walk, func(batch *walk.Batch) error {
 		j.batch = *batch
 		batch.Hold()
 		cancel()
@@ -197,4 +198,13 @@ func TestDeadline(t *testing.T) {
 	if err != nil || !out.Data.(*data).Partial || !strings.Contains(out.Content, "the time limit was reached") {
 		t.Errorf("got %+v, %v", out, err)
 	}
+}
+
+// walked plans a walk and makes it.
+func walked(ctx context.Context, ws *jptool.Workspace, o walk.Options, emit func(*walk.Batch) error) (*walk.Result, error) {
+	pl, err := walk.Plan(ctx, ws, o)
+	if err != nil {
+		return nil, err
+	}
+	return pl.Walk(ctx, emit)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/tools/fskit"
 	"github.com/jptools/jptools/tools/fskit/walk"
 )
 
@@ -56,7 +57,7 @@ func (p *paths) String() string {
 	if p.n > int64(len(p.first)) {
 		more = ", …"
 	}
-	return fmt.Sprintf("%s (%s%s)", text, quoted(p.first), more)
+	return fmt.Sprintf("%s (%s%s)", text, fskit.Quoted(p.first), more)
 }
 
 // data is the machine-readable result.

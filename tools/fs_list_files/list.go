@@ -82,13 +82,13 @@ func preview(planned *walk.Planned, args *arguments, o walk.Options, most int) t
 	case len(o.Starts) == 0:
 		b.WriteString(" nowhere: `prefixes` is empty")
 	default:
-		b.WriteString(" below " + quoted(o.Starts))
+		b.WriteString(" below " + fskit.Quoted(o.Starts))
 	}
 	if len(args.Extensions.Items) > 0 {
-		b.WriteString(", with extension " + quoted(args.Extensions.Items))
+		b.WriteString(", with extension " + fskit.Quoted(args.Extensions.Items))
 	}
 	if len(args.Glob.Items) > 0 {
-		b.WriteString(", matching " + quoted(args.Glob.Items))
+		b.WriteString(", matching " + fskit.Quoted(args.Glob.Items))
 	}
 	if o.MaxDepth > 0 {
 		fmt.Fprintf(&b, ", at most %d levels deep", o.MaxDepth)
@@ -101,16 +101,4 @@ func preview(planned *walk.Planned, args *arguments, o walk.Options, most int) t
 		b.WriteString("\nNote: " + n)
 	}
 	return toolmain.Preview{Text: b.String(), Seen: planned.Places()}
-}
-
-func quoted(list []string) string {
-	var shown []string
-	for i, s := range list {
-		if i == 20 {
-			shown = append(shown, fmt.Sprintf("… (%d in all)", len(list)))
-			break
-		}
-		shown = append(shown, jptool.Quote(s))
-	}
-	return strings.Join(shown, ", ")
 }

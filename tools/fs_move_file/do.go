@@ -40,7 +40,7 @@ func (m *move) do(ctx context.Context) (jptool.Outcome, error) {
 		text += " The target was overwritten."
 	}
 	if len(made) > 0 {
-		text += fmt.Sprintf(" Directories made: %s.", named(res.ParentsMade))
+		text += fmt.Sprintf(" Directories made: %s.", fskit.Quoted(res.ParentsMade))
 	}
 	if parent, ok := safewrite.RemoveEmptyParent(m.source); ok {
 		res.RemovedParents = append(res.RemovedParents, parent.Path())

@@ -242,7 +242,7 @@ func (m *move) preview(ctx context.Context, missing []*jptool.Target) (toolmain.
 		fmt.Fprintf(&b, " What is there (%s) would be overwritten.", fskit.Bytes(m.onto.Size()))
 	}
 	if len(missing) > 0 {
-		fmt.Fprintf(&b, " Directories to make: %s.", named(fskit.Paths(missing)))
+		fmt.Fprintf(&b, " Directories to make: %s.", fskit.Quoted(fskit.Paths(missing)))
 	}
 	b.WriteByte('\n')
 	seen, err := m.seen(ctx)
@@ -264,12 +264,4 @@ func (m *move) seen(ctx context.Context) ([]string, error) {
 	}
 	m.looked = []string{source, onto}
 	return m.looked, nil
-}
-
-func named(paths []string) string {
-	var list []string
-	for _, p := range paths {
-		list = append(list, jptool.Quote(p))
-	}
-	return strings.Join(list, ", ")
 }

@@ -1,6 +1,7 @@
 package fskit
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -15,6 +16,19 @@ func Paths(targets []*jptool.Target) []string {
 		list = append(list, t.Path())
 	}
 	return list
+}
+
+// Quoted lists names for a message, at most 20 of them, as [jptool.Quote] shows each.
+func Quoted(names []string) string {
+	shown := make([]string, 0, len(names))
+	for i, s := range names {
+		if i == 20 {
+			shown = append(shown, fmt.Sprintf("… (%d in all)", len(names)))
+			break
+		}
+		shown = append(shown, jptool.Quote(s))
+	}
+	return strings.Join(shown, ", ")
 }
 
 // Bytes says a size: "1 byte", "12 bytes".

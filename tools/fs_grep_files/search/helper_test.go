@@ -165,3 +165,27 @@ func randomText(r *rand.Rand, pieces int) []byte {
 	}
 	return []byte(b.String())
 }
+
+// SearchBytes searches a text in memory, without a copy of it and without a
+// limit to its size or the length of its lines. It is as Search otherwise.
+func (s *Searcher) SearchBytes(text []byte, m *Matcher, sink Sink) Result {
+	encoding, bom := detect(text)
+	if encoding.isUTF16() {
+		result, _ := s.Search(bytes.NewReader(text), m, sink)
+		return result
+	}
+	s.begin(m, sink)
+	own := s.buf
+	s.buf, s.eof = text[bom:], true
+	s.report.result.Encoding = encoding
+	s.accept(len(s.buf))
+	if s.headDone(); !s.report.result.Binary {
+		if m.multiline {
+			s.scanText()
+		} else {
+			s.scanLines(s.n)
+		}
+	}
+	s.buf = own
+	return s.finish()
+}

@@ -375,3 +375,6 @@ func FuzzReplace(f *testing.F) {
 		}
 	})
 }
+
+// Backtracks reports whether the pattern runs on the backtracking engine.
+func (c *Compiled) Backtracks() bool { return c.back != nil }

@@ -191,9 +191,6 @@ func (c *Compiled) Needle() []byte {
 	return best
 }
 
-// Backtracks reports whether the pattern runs on the backtracking engine.
-func (c *Compiled) Backtracks() bool { return c.back != nil }
-
 // Matches are the places of one pattern in one content, in order; they do not overlap.
 type Matches struct {
 	pattern *Compiled

@@ -67,9 +67,6 @@ func (v *View) hasEnds() bool {
 	return v.ends > 0
 }
 
-// Line returns the number, from 1, of the line that an offset into the content is on.
-func (v *View) Line(offset int) int { return 1 + bytes.Count(v.raw[:offset], lf) }
-
 // cursor translates offsets of the view into offsets of the content. An offset at a
 // line end that is CRLF there is the one before the CR. It is cheap for offsets that
 // mostly grow.

@@ -61,22 +61,6 @@ const (
 	Untracked
 )
 
-// String gives the state as one lower-case word.
-func (s State) String() string {
-	switch s {
-	case Clean:
-		return "clean"
-	case Modified:
-		return "modified"
-	case Staged:
-		return "staged"
-	case Untracked:
-		return "untracked"
-	default:
-		return "unknown"
-	}
-}
-
 // Verdict is the answer about one path.
 type Verdict struct {
 	State State
@@ -84,9 +68,6 @@ type Verdict struct {
 	// relative to the FS root and is empty for every other state.
 	Reason string
 }
-
-// Dirty reports whether the caller should ask before the path is lost: every state but Clean.
-func (v Verdict) Dirty() bool { return v.State != Clean }
 
 // Count is the answer about everything below a directory.
 type Count struct {

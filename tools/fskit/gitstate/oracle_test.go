@@ -217,3 +217,22 @@ func (o *oracle) compare() bool {
 	}
 	return ok
 }
+
+// String gives the state as one lower-case word.
+func (s State) String() string {
+	switch s {
+	case Clean:
+		return "clean"
+	case Modified:
+		return "modified"
+	case Staged:
+		return "staged"
+	case Untracked:
+		return "untracked"
+	default:
+		return "unknown"
+	}
+}
+
+// Dirty reports whether the caller should ask before the path is lost: every state but Clean.
+func (v Verdict) Dirty() bool { return v.State != Clean }

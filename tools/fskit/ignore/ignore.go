@@ -32,17 +32,6 @@ const (
 	Include
 )
 
-// String returns "none", "ignore" or "include".
-func (d Decision) String() string {
-	switch d {
-	case Ignore:
-		return "ignore"
-	case Include:
-		return "include"
-	}
-	return "none"
-}
-
 // File holds the compiled patterns of one ignore file. It is immutable and safe
 // for concurrent use; the zero value and nil hold no pattern.
 type File struct {

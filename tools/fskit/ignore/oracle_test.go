@@ -258,3 +258,29 @@ func symmetricDifference(a, b []string) []string {
 	slices.Sort(diff)
 	return diff
 }
+
+// MatchWithParents reports whether path is ignored, be it by a pattern of its own
+// or because one of its parent directories is: nothing in an ignored directory
+// can be included again. The stack holds the files of all parent directories.
+func (s *Stack) MatchWithParents(path string, isDir bool) bool {
+	if s == nil {
+		return false
+	}
+	for parent := range parents(path) {
+		if s.Match(parent, true) == Ignore {
+			return true
+		}
+	}
+	return s.Match(path, isDir) == Ignore
+}
+
+// String returns "none", "ignore" or "include".
+func (d Decision) String() string {
+	switch d {
+	case Ignore:
+		return "ignore"
+	case Include:
+		return "include"
+	}
+	return "none"
+}

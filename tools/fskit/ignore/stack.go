@@ -46,21 +46,6 @@ func (s *Stack) Match(path string, isDir bool) Decision {
 	return None
 }
 
-// MatchWithParents reports whether path is ignored, be it by a pattern of its own
-// or because one of its parent directories is: nothing in an ignored directory
-// can be included again. The stack holds the files of all parent directories.
-func (s *Stack) MatchWithParents(path string, isDir bool) bool {
-	if s == nil {
-		return false
-	}
-	for parent := range parents(path) {
-		if s.Match(parent, true) == Ignore {
-			return true
-		}
-	}
-	return s.Match(path, isDir) == Ignore
-}
-
 // below returns path relative to dir, or false if path is not below dir.
 func below(dir, path string) (string, bool) {
 	if dir == "" {

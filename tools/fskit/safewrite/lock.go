@@ -1,12 +1,14 @@
 package safewrite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jptools/jptools/jptool"
@@ -148,4 +150,11 @@ func lockAll(limit *limit, targets []*jptool.Target, open opener) (files []*File
 		}
 	}
 	return files, false, nil
+}
+
+// compareFiles orders by what the lock is on, not by name: the same file may have several.
+func compareFiles(a *File, ai fs.FileInfo, b *File, bi fs.FileInfo) int {
+	deviceA, inodeA := fileID(a.f, ai)
+	deviceB, inodeB := fileID(b.f, bi)
+	return cmp.Or(cmp.Compare(deviceA, deviceB), cmp.Compare(inodeA, inodeB), strings.Compare(a.t.Path(), b.t.Path()))
 }

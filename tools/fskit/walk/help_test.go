@@ -94,3 +94,12 @@ func tree(t testing.TB, lines string) string {
 	}
 	return root
 }
+
+// Walk is Plan and [Planned.Walk] in one.
+func Walk(ctx context.Context, ws *jptool.Workspace, o Options, emit func(*Batch) error) (*Result, error) {
+	pl, err := Plan(ctx, ws, o)
+	if err != nil {
+		return &pl.p.result, err
+	}
+	return pl.Walk(ctx, emit)
+}

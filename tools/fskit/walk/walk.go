@@ -144,15 +144,6 @@ func Plan(ctx context.Context, ws *jptool.Workspace, o Options) (*Planned, error
 // Starts says what will become of each of Options.Starts.
 func (pl *Planned) Starts() []Start { return pl.p.result.Starts }
 
-// Walk is Plan and [Planned.Walk] in one.
-func Walk(ctx context.Context, ws *jptool.Workspace, o Options, emit func(*Batch) error) (*Result, error) {
-	pl, err := Plan(ctx, ws, o)
-	if err != nil {
-		return &pl.p.result, err
-	}
-	return pl.Walk(ctx, emit)
-}
-
 // Walk visits the files and calls emit with one batch after the other, in order and
 // never at the same time. An error of emit ends the walk and is returned as it is. When
 // ctx ends, Result.Ended is set and what was emitted until then is right. It is called once.

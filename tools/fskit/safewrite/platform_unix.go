@@ -1,16 +1,32 @@
-//go:build unix && !solaris && !aix
+//go:build unix
 
 package safewrite
 
 import (
-	"cmp"
 	"io/fs"
 	"os"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
+
+// fileID returns the numbers by which the system knows the file.
+func fileID(_ *os.File, fi fs.FileInfo) (device, inode uint64) {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return uint64(st.Dev), uint64(st.Ino)
+	}
+	return 0, 0
+}
+
+// linked reports whether the file has a name.
+func linked(f *os.File) bool {
+	fi, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	return ok && st.Nlink > 0
+}
 
 // tryLock takes the exclusive lock of f's file until f is closed, or returns errLocked.
 // flock belongs to the open file, so that two goroutines exclude each other as well.
@@ -35,14 +51,4 @@ func tryLock(f *os.File) error {
 		return errLocked
 	}
 	return err
-}
-
-// compareFiles orders by what the lock is on, not by name: the same file may have several.
-func compareFiles(a *File, ai fs.FileInfo, b *File, bi fs.FileInfo) int {
-	x, okX := ai.Sys().(*syscall.Stat_t)
-	y, okY := bi.Sys().(*syscall.Stat_t)
-	if !okX || !okY {
-		return strings.Compare(a.t.Path(), b.t.Path())
-	}
-	return cmp.Or(cmp.Compare(x.Dev, y.Dev), cmp.Compare(x.Ino, y.Ino))
 }

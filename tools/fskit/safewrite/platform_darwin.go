@@ -42,3 +42,21 @@ func changeTime(fi fs.FileInfo) int64 {
 	}
 	return 0
 }
+
+// copyMeta is CopyAttributes, without extended attributes.
+func copyMeta(from, to *os.File) error {
+	fi, err := from.Stat()
+	if err != nil {
+		return err
+	}
+	mode := fi.Mode()
+	if st, ok := fi.Sys().(*syscall.Stat_t); !ok || to.Chown(int(st.Uid), int(st.Gid)) != nil {
+		mode &^= fs.ModeSetuid | fs.ModeSetgid
+	}
+	if err := to.Chmod(mode); err != nil {
+		return err
+	}
+	at := unix.NsecToTimeval(fi.ModTime().UnixNano())
+	_ = unix.Futimes(int(to.Fd()), []unix.Timeval{at, at})
+	return nil
+}
