@@ -6,6 +6,7 @@ require (
 	github.com/jptools/jptools/jptool v0.0.0
 	github.com/jptools/jptools/tools/fskit v0.0.0
 	github.com/rogpeppe/go-internal v1.16.0
+	golang.org/x/text v0.43.0
 	pgregory.net/rapid v1.3.0
 )
 
@@ -15,7 +16,6 @@ require (
 	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/term v0.47.0 // indirect
-	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/tools v0.51.0 // indirect
 )
 

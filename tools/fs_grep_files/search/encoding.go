@@ -2,10 +2,9 @@ package search
 
 import (
 	"bytes"
-	"encoding/binary"
 	"io"
-	"unicode/utf16"
-	"unicode/utf8"
+
+	"golang.org/x/text/encoding/unicode"
 )
 
 // Encoding is what a text is written in, as far as its byte order mark tells.
@@ -51,84 +50,11 @@ func detect(head []byte) (e Encoding, bom int) {
 	return UTF8, 0
 }
 
-// utf16Reader yields UTF-16 as UTF-8. What is no valid UTF-16 becomes U+FFFD.
-type utf16Reader struct {
-	src   io.Reader
-	order binary.ByteOrder
-	buf   []byte
-	r, w  int   // buf[r:w] is to be decoded
-	err   error // of src, after that
-}
-
-func (u *utf16Reader) begin(src io.Reader, e Encoding, head []byte) {
-	u.src, u.err = src, nil
-	u.order = binary.LittleEndian
+// fromUTF16 yields the UTF-16 of head and then src as UTF-8. What is no valid UTF-16 becomes U+FFFD.
+func fromUTF16(e Encoding, head []byte, src io.Reader) io.Reader {
+	order := unicode.LittleEndian
 	if e == UTF16BE {
-		u.order = binary.BigEndian
+		order = unicode.BigEndian
 	}
-	if u.buf == nil {
-		u.buf = make([]byte, bufSize/4)
-	}
-	if len(u.buf) < len(head) {
-		u.buf = make([]byte, len(head))
-	}
-	u.r, u.w = 0, copy(u.buf, head)
-}
-
-// Read implements [io.Reader]. It yields nothing if p is shorter than a rune
-// can be.
-func (u *utf16Reader) Read(p []byte) (n int, err error) {
-	for {
-		if n = u.decode(p); n > 0 || u.r == u.w && u.err != nil || len(p) < utf8.UTFMax {
-			if n == 0 && u.r == u.w {
-				err = u.err
-			}
-			return n, err
-		}
-		u.w = copy(u.buf, u.buf[u.r:u.w])
-		u.r = 0
-		var k int
-		k, u.err = u.src.Read(u.buf[u.w:])
-		u.w += k
-		if k == 0 && u.err == nil {
-			return 0, nil
-		}
-	}
-}
-
-// decode decodes whole runes as long as there is room for any.
-func (u *utf16Reader) decode(p []byte) (n int) {
-	for u.r < u.w && len(p)-n >= utf8.UTFMax {
-		if u.w-u.r == 1 {
-			if u.err == nil {
-				break
-			}
-			u.r = u.w
-			return n + utf8.EncodeRune(p[n:], utf8.RuneError)
-		}
-		r := rune(u.order.Uint16(u.buf[u.r:]))
-		w := 2
-		switch {
-		case r < utf8.RuneSelf:
-			p[n] = byte(r)
-			n++
-			u.r += w
-			continue
-		case 0xd800 <= r && r < 0xdc00:
-			if u.w-u.r < 4 {
-				if u.err == nil {
-					return n
-				}
-				r = utf8.RuneError
-				break
-			}
-			r = utf16.DecodeRune(r, rune(u.order.Uint16(u.buf[u.r+2:])))
-			if r != utf8.RuneError {
-				w = 4
-			}
-		}
-		u.r += w
-		n += utf8.EncodeRune(p[n:], r) // a lone low half is encoded as U+FFFD
-	}
-	return n
+	return unicode.UTF16(order, unicode.IgnoreBOM).NewDecoder().Reader(io.MultiReader(bytes.NewReader(head), src))
 }

@@ -40,8 +40,7 @@ func (s *Searcher) head() error {
 	s.report.result.Encoding = encoding
 	rest := s.buf[bom:s.n]
 	if encoding.isUTF16() {
-		s.utf16.begin(s.src, encoding, rest)
-		s.src = &s.utf16
+		s.src = fromUTF16(encoding, bytes.Clone(rest), s.src)
 		s.n, s.eof = 0, false
 	} else {
 		s.n = 0

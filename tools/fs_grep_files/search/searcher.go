@@ -101,7 +101,6 @@ type Searcher struct {
 	Text bool
 
 	cursor cursor
-	utf16  utf16Reader
 
 	src    io.Reader
 	buf    []byte
@@ -142,7 +141,6 @@ func (s *Searcher) begin(m *Matcher, sink Sink) {
 func (s *Searcher) finish() Result {
 	result := s.report.result
 	s.src = nil
-	s.utf16.src = nil
 	s.report = report{}
 	return result
 }
