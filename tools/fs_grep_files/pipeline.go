@@ -159,7 +159,7 @@ func (w *worker) one(j *job, i int) {
 	w.begin(j, path)
 	result, err := w.read(&j.batch, i)
 	if err == nil && result.Binary && j.batch.Named {
-		// Who names a binary file wants to know at least whether it matches.
+		// A caller that names a binary file learns at least whether it matches.
 		w.begin(j, path)
 		w.searcher.Text, w.searcher.Mode = true, search.Exists
 		result, err = w.read(&j.batch, i)

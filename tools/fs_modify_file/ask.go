@@ -130,7 +130,7 @@ func (ch *change) question(id string, def any, text, declined string, args ...an
 	}
 }
 
-// identity tells a change of the file from any other, by the old and the new content. Of
+// identity distinguishes a change of the file from any other, by the old and the new content. Of
 // a large file it is the part that the change is in, with its place: everything that the
 // diff shows. What stands elsewhere in it neither matters to the change nor is touched.
 func (f *file) identity() []string {

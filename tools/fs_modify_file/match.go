@@ -18,7 +18,7 @@ const (
 	messageMost  = 24 << 10 // bytes of an error message
 )
 
-// failures collects what is wrong with the patterns, to be told in one error.
+// failures collects what is wrong with the patterns, for one error.
 type failures struct {
 	code    jptool.Code
 	text    []string

@@ -207,7 +207,7 @@ func (m *move) hold(ctx context.Context, expected string) error {
 	return fskit.CheckDigest(m.source.Path(), expected, digest)
 }
 
-// lock locks what can be. Whom the system does not let read a file, it lets move it all the same.
+// lock locks what can be locked. A file that the system does not let this user read can still be moved.
 func (m *move) lock(ctx context.Context) error {
 	var targets []*jptool.Target
 	var held []**safewrite.File

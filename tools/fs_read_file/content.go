@@ -16,7 +16,7 @@ import (
 const smallSize = 16 << 20
 
 // content is an open file, bounded by what was there when it was opened, so that
-// reading a file that somebody appends to ends.
+// reading ends even if another process keeps appending to the file.
 type content struct {
 	at     io.ReaderAt
 	size   int64 // bytes, the byte order mark included
@@ -32,7 +32,7 @@ type content struct {
 // load reads the start of the file, or all of it when it is small, and finds out what
 // kind of content it is. The digest of a big file is made only on request and before
 // any line is read: when the file changes in between, an edit based on it fails as
-// stale, and does not pass with lines nobody has seen.
+// stale, and does not pass with lines that were never shown.
 func load(ctx context.Context, f *os.File, digest bool) (*content, error) {
 	info, err := f.Stat()
 	if err != nil {

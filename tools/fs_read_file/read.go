@@ -48,7 +48,7 @@ that are not text. A binary file is named by its kind and size, and not shown.`,
 	Run:     run,
 }
 
-// run checks in this order, so that who may not read a path learns nothing about it:
+// run checks in this order, so that a caller who may not read a path learns nothing about it:
 // form of the path, policy, suppression, existence and type, then the ranges.
 func run(ctx context.Context, c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	globs, err := fskit.Suppress(c.Workspace, o.Suppress)

@@ -14,9 +14,9 @@ import (
 // maxNear is how many names of a directory are looked through for one that may have been meant.
 const maxNear = 5000
 
-// NotFound adds to err, which says that nothing is at t, the path that was probably meant. It tells no more
-// than the caller could list: the directory must grant `read`, and the name too, and g must not cover it. Symlinks are never
-// named, as in listings. Any other error is returned as it is.
+// NotFound adds the path that was probably meant to err, which says that nothing is at t. It names only what
+// the caller could list: the directory and the name must grant `read`, and g must not cover the name. Symlinks are
+// never named, as in listings. Any other error is returned as it is.
 func NotFound(g *ignore.Globs, t *jptool.Target, err error) error {
 	if jptool.CodeOf(err) != jptool.CodeNotFound || errors.Is(err, wspath.ErrDangling) {
 		return err

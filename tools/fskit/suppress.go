@@ -92,7 +92,7 @@ func Suppressed(g *ignore.Globs, t *jptool.Target) bool {
 }
 
 // CheckSuppressed returns an error with CodeSuppressed when g covers the target. The
-// message has the caller's spelling only, so that it does not tell where a link leads.
+// message has the caller's spelling only, so that it does not reveal where a link leads.
 func CheckSuppressed(g *ignore.Globs, t *jptool.Target) error {
 	if Suppressed(g, t) {
 		return errSuppressed(t.Lexical())
@@ -100,9 +100,9 @@ func CheckSuppressed(g *ignore.Globs, t *jptool.Target) error {
 	return nil
 }
 
-// CheckContent is [jptool.Workspace.CheckContent] with suppression in its place: after
-// the form of the path and the policy, before anything that only the file system knows.
-// A caller who may not see a path does not learn what stands there.
+// CheckContent is [jptool.Workspace.CheckContent] with a check of suppression: after
+// the form of the path and the policy, before the file system is asked. So a caller who may
+// not see a path does not learn whether it exists.
 func CheckContent(ws *jptool.Workspace, g *ignore.Globs, unsafePath string, need jptool.Caps) (*jptool.Target, error) {
 	t, err := ws.CheckContent(unsafePath, need)
 	if err == nil {

@@ -16,8 +16,7 @@ import (
 	"github.com/jptools/jptools/jptool"
 )
 
-// maxRounds bounds how often one call may ask: a tool that never is content must not
-// go on for ever.
+// maxRounds bounds how often one call may ask, so that a tool that always asks again does not run for ever.
 const maxRounds = 16
 
 // answerer finds the answers to the questions of one call: those given with the call, those
@@ -26,10 +25,10 @@ type answerer struct {
 	*call
 	// answers are what the tool gets with its next start.
 	answers map[string]any
-	// ahead says by whom an answer was given that the tool got before it asked.
+	// ahead has, by question, who gave an answer that the tool got before it asked.
 	ahead map[string]string
-	// fixed has, by question, the token that an answer nobody typed was last sent for: to
-	// be asked the same again means that the tool does not accept it.
+	// fixed has, by question, the token for which an answer was last sent that no person typed. If the tool
+	// asks for the same token again, it does not accept that answer.
 	fixed map[string]string
 	used  map[string]bool
 }
@@ -214,7 +213,7 @@ func (a *answerer) notTwice(q *jptool.Question, where string) error {
 	return nil
 }
 
-// notAsked warns of given answers that nobody asked for.
+// notAsked warns of answers of the call that the tool did not ask for.
 func (a *answerer) notAsked() {
 	for _, id := range slices.Sorted(maps.Keys(a.Answers)) {
 		if !a.used[strings.TrimSuffix(id, ".token")] && !a.used[id] {

@@ -21,9 +21,8 @@ const mostStderr = 8 << 10
 // command is how the tool is started.
 type command struct {
 	tmpl *template.Template
-	// stdin: the request goes over standard input. A command with placeholders gets what
-	// it asks for there, and nothing on standard input, as hosts did that such commands
-	// were written for.
+	// stdin: the request goes over standard input. A command with placeholders gets the request in them, and
+	// nothing on standard input: such commands were written for hosts that do so.
 	stdin   bool
 	context jptool.Context
 	req     *request

@@ -28,7 +28,7 @@ func (k *call) permitted(ctx context.Context) error {
 		if err := k.edit(ctx); err != nil {
 			return err
 		}
-		// That an editor was closed says nothing: some return at once, and nobody saw the arguments.
+		// A closed editor is no consent: some return at once, and the person has not seen the arguments.
 		return k.consent(ctx, mode, key, nil)
 	}
 	where := k.slot(key, "")
@@ -124,7 +124,7 @@ func (k *call) given() (args map[string]any, defaulted string) {
 	return args, defaulted
 }
 
-// nobody is the refusal where a person would have to be asked.
+// nobody is the refusal when there is no person to ask.
 func (k *call) nobody(mode string, why error) error {
 	key := "run"
 	if k.Preview {

@@ -40,8 +40,9 @@ func previewData(data json.RawMessage) (token string, questions []jptool.Questio
 	return of.Token, questions
 }
 
-// coverable returns the questions that a person may answer together with the call: yes-or-no questions that have a
-// token, so that the answer holds for what was shown, and that nothing and nobody else has to answer.
+// coverable returns the questions that a person may answer together with the call: yes-or-no questions with a
+// token, so that the answer applies only to what was shown, that neither the call nor the configuration answers and
+// that are not for the assistant.
 func (k *call) coverable(questions []jptool.Question) []jptool.Question {
 	var list []jptool.Question
 	for _, q := range questions {

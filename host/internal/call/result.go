@@ -13,13 +13,13 @@ import (
 	"github.com/jptools/jptools/host/internal/term"
 )
 
-// holdsBack reports whether what the tool says waits for a person, or for nobody.
+// holdsBack reports whether the tool's result needs a person's consent, or is never handed on.
 func (k *call) holdsBack() bool { return k.Tool.Result != "" && k.Tool.Result != "unattended" }
 
-// deliver goes by the mode of result, once the tool was started: for every outcome, previews
-// and questions too, since a model can be told as much by an error or a question as by a result. What is
-// not handed on leaves nothing of the tool's words: neither text nor data, standard error, nor
-// the names of its questions. err is what became of the call, and so is what it returns.
+// deliver applies the mode of `result` once the tool was started, to every outcome: an error, a preview or a question
+// can disclose as much to a model as a result. If the result is not handed on, nothing that the tool
+// said remains: no text, no data, no standard error, no names of its questions. err is how the call ended; the
+// returned error is how it ends after this.
 func (k *call) deliver(ctx context.Context, err error) error {
 	if !k.holdsBack() || k.report.Starts == 0 {
 		return err

@@ -55,7 +55,7 @@ func (c *counter) run(dir string) error {
 	return c.repo(r, dir)
 }
 
-// unknown notes what could not be judged; the count goes on, as what else is found is worth knowing.
+// unknown records what could not be judged. Counting continues, so that the question can name a number.
 func (c *counter) unknown(err error) {
 	if !c.Unknown {
 		c.Unknown, c.Reason = true, reason(err)

@@ -85,7 +85,8 @@ type Count struct {
 // Any reports whether the caller should ask.
 func (c Count) Any() bool { return c.Dirty > 0 || c.Unknown }
 
-// Options is what an [FS] cannot tell. The zero value is a FS root of unknown place that lies in no repository.
+// Options is what an [FS] does not know. The zero value means that the place of the FS root is unknown and that
+// the root lies in no repository.
 type Options struct {
 	// Root is the absolute path of the FS root, without symbolic links. It serves to follow an absolute
 	// "gitdir:" of a linked worktree whose repository is inside the root; without it such a file is Unknown.

@@ -221,7 +221,7 @@ func (s *indexScanner) entry() error {
 	return nil
 }
 
-// noEnd tells a truncated file from a name that is longer than we allow.
+// noEnd returns the error for a name without an end: the file is truncated, or the name is longer than allowed.
 func (s *indexScanner) noEnd() error {
 	if s.eof {
 		return errIndex

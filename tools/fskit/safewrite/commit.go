@@ -109,8 +109,8 @@ func (f *File) Commit() (Method, error) {
 	return InPlace, nil
 }
 
-// rename is swap where entries cannot be exchanged: the old file is lost as a name, and so
-// is what somebody else put there after it was looked at.
+// rename is swap for file systems that cannot exchange entries. The old file loses its name, and so does
+// a file that another process put there after the comparison.
 func (f *File) rename() error {
 	if err := f.dir.Rename(f.temp.name, f.dir, f.name); err != nil {
 		return err
@@ -129,7 +129,7 @@ func (f *File) rename() error {
 }
 
 // Rollback puts the old content back after Commit, for a call that changes several
-// files or none. It fails with CodeStale when somebody has replaced the new file meanwhile.
+// files or none. It fails with CodeStale if another process has replaced the new file.
 func (f *File) Rollback() error {
 	if f.state != committed {
 		return errors.New("safewrite: Rollback without Commit")

@@ -36,7 +36,7 @@ func (f *File) Unchanged() error { return f.unchanged() }
 // maxCompared bounds how often a file that is written to while it is compared is compared again.
 const maxCompared = 3
 
-// unchanged compares content; times, which tell little, only say whether to compare again.
+// unchanged compares content. Times prove little; they only decide whether to compare again.
 func (f *File) unchanged() error {
 	for range maxCompared {
 		before, err := stampOf(f.f)

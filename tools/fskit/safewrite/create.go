@@ -36,8 +36,8 @@ func Copy(ctx context.Context, t *jptool.Target, from *os.File, lazy bool) error
 }
 
 // CopyOver is Copy onto an existing file or symlink, which is replaced in one step. It
-// takes no lock, and is for callers who hold one: still asks them, right before that step,
-// whether what is to be replaced is what they think. t and its directory must grant create,
+// takes no lock, and is for callers that hold one. Right before that step it calls still, which returns an
+// error unless the file to be replaced is the one that the caller looked at. t and its directory must grant create,
 // update and delete.
 func CopyOver(ctx context.Context, t *jptool.Target, from *os.File, still func() error) error {
 	src, err := copyOf(ctx, t, from, false)

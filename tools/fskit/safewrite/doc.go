@@ -1,4 +1,4 @@
-// Package safewrite makes and replaces the content of files so that nobody ever finds
+// Package safewrite makes and replaces the content of files so that no process ever reads
 // half of it.
 //
 // A file is replaced by a temporary beside it and a rename wherever the policy grants
@@ -10,14 +10,13 @@
 // (SIGKILL, power loss) leaves a mix, and the copy as jptool-*.old in the directory for temporary files. Which
 // of the two happened is the [Method].
 //
-// Cooperating calls exclude each other by a lock on the file. Others do not ask for it: they
-// may write to the file or put another one there at any moment. Content is compared just
-// before it is replaced and, since old and new exchange their names, once more when nobody
-// reaches the old file by its name any longer; then what is theirs goes back, or gets a name
-// that can be seen where that is not possible, and the error says so. What is lost all the same:
-// what is written later through a descriptor or a mapping opened before, and, where names cannot
-// be exchanged or the file is written in place, what happens within microseconds after the
-// comparison.
+// Cooperating calls exclude each other by a lock on the file. Other programs do not take it: they
+// may write to the file or put another one there at any moment. So content is compared just
+// before it is replaced and, because old and new exchange their names, once more when the old
+// file can no longer be reached by its name. If another program changed it, its version goes back or, where
+// that is impossible, gets a visible name, and the error says so. This does not save what a program writes later
+// through a descriptor or mapping that it opened before. Where names cannot be exchanged, or the file is written
+// in place, it does not save what is written within microseconds after the comparison either.
 //
 // A killed process can leave a temporary, which the next writing call in the directory removes if it
 // can tell that it is one, see [Sweep].

@@ -9,9 +9,9 @@ import (
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// swap exchanges old and new in one step, so that the old file can be had back, and
-// looks afterwards at what it took away: what somebody else put there, or wrote into the old
-// file, up to that step, goes back.
+// swap exchanges old and new in one step, so that the old file can be put back. Afterwards it
+// looks at what it took away: if another program replaced or changed the old file before that step, its version goes
+// back.
 func (f *File) swap() error {
 	if err := f.temp.link(); err != nil {
 		return err

@@ -33,18 +33,18 @@ type File struct {
 	name   string
 	parent *jptool.Target // nil for a root: no entry of it may be touched
 	// readable and writable say how f is open. It is not readable without the grant,
-	// and not writable while somebody executes the file.
+	// and not writable while a process executes the file.
 	readable, writable bool
 	held               bool // by Hold: never written
 
-	// seen is the digest of what was read, "" for nothing; content the bytes if kept.
+	// seen is the digest of what was read, "" if nothing was; content is the bytes, if they are kept.
 	seen    string
 	content []byte
 	known   bool
 	// asked is what Version took in place of a digest.
 	asked *stamp
-	// compared is what the file was when unchanged found it to be what was read, and quiet that
-	// any write since shows in it.
+	// compared is the stamp of the file when unchanged last found that it has the content that was read; quiet
+	// says that any later write changes the stamp.
 	compared stamp
 	quiet    bool
 
@@ -72,7 +72,7 @@ const (
 // grant update. It waits for the lock as long as ctx allows and at most ten seconds; then
 // the error has CodeBusy and is transient. The caller must Close the File. When ctx ends
 // later, everything that still has to read the file fails with CodeDeadline, and nothing is
-// written; Rollback and Close go on all the same.
+// written; Rollback and Close still work.
 //
 // The lock is advisory: programs that do not ask for it are not stopped.
 func Lock(ctx context.Context, t *jptool.Target) (*File, error) {
@@ -97,7 +97,7 @@ func lockOpened(ctx context.Context, t *jptool.Target, open opener) (*File, erro
 			f.Close()
 			return nil, err
 		}
-		// Who held the lock may have put another file in its place.
+		// The call that held the lock before may have put another file in its place.
 		same, err := f.stillThere()
 		if err == nil && same {
 			return f, nil

@@ -16,7 +16,7 @@ import (
 
 // backup is a copy of the old content in the directory for temporary files. While the file holds a mix its
 // name is jptool-*.old: if the process is killed then, a person or the host can put the content
-// back. Otherwise its name is jptool-*.copy and nobody needs it.
+// back. Otherwise its name is jptool-*.copy and it may be removed.
 type backup struct {
 	f    *os.File
 	name string // now
@@ -198,7 +198,7 @@ func (f *File) restore() error {
 	return nil
 }
 
-// writerAt writes from the start of a file whose position nobody minds.
+// writerAt writes from the start of a file and leaves its position alone.
 type writerAt struct {
 	f  *os.File
 	at int64

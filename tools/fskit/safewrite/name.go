@@ -26,8 +26,8 @@ var errNoName = errors.New("no name for a temporary file is free")
 
 // tempName is `.jptool-RANDOM-NEW-OLD.tmp`. NEW is the inode number of the temporary
 // itself, and OLD the [stamp.id] of the file it is to replace, which has this name for a
-// moment too; 0 is none. So a file that has such a name can be told from one that only looks
-// like it: nobody who chooses a name knows the number that the file will get.
+// moment too; 0 is none. The numbers prove that this package chose the name: a process that
+// chooses a name cannot know the inode number that the file will get.
 func tempName(self, old uint64) string {
 	return fmt.Sprintf("%s%016x-%016x-%016x%s", tempPrefix, rand.Uint64(), self, old, tempSuffix)
 }
@@ -61,10 +61,9 @@ func isTemp(name string) bool {
 	return ok
 }
 
-// ours reports whether the file with the temporary's name is one that this package gave
-// the name to: the new file, or the old one as it was when it was to be replaced. What
-// somebody else put there is neither, nor is an old file that was written to since. One that has no
-// numbers yet is when it is empty: nothing is lost with it.
+// ours reports whether this package gave the file its temporary name: to a new file, or to an old one as it was
+// when it was to be replaced. It is false for a file of another program, and for an old file that was written to
+// since. A file whose name has no numbers yet is ours if it is empty: nothing is lost with it.
 func ours(name string, f *os.File) bool {
 	self, old, ok := parseTemp(name)
 	s, err := stampOf(f)
@@ -77,8 +76,7 @@ func ours(name string, f *os.File) bool {
 	return s.inode != 0 && (s.inode == self || s.id() == old)
 }
 
-// savedName is a name that nobody takes for a temporary, for what somebody else put where
-// name is.
+// savedName is a visible name, not that of a temporary, for what another program put at name.
 func savedName(name string) string {
 	suffix := fmt.Sprintf(".saved-%08x", rand.Uint32())
 	n := min(len(name), maxName-len(suffix))

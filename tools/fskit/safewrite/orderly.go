@@ -9,11 +9,11 @@ import (
 )
 
 // Orderly keeps the signals that ask the process to end (SIGTERM, SIGINT, SIGHUP) from ending it until stop
-// is called: then what is half done can be finished or undone. [Ended] says whether there was one. Who
-// calls it must be done in a moment: whoever sent the signal kills the process soon after.
+// is called, so that the caller can finish or undo what is half done. [Ended] reports whether there was
+// one. The caller must be done quickly: the sender of the signal usually kills the process soon after.
 func Orderly(ctx context.Context) (_ context.Context, stop func()) {
 	signals := []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}
-	signals = slices.DeleteFunc(signals, signal.Ignored) // by who started the process (nohup)
+	signals = slices.DeleteFunc(signals, signal.Ignored) // as nohup has it
 	ctx = context.WithoutCancel(ctx)
 	if len(signals) == 0 { // none would mean all
 		return ctx, func() {}

@@ -84,10 +84,10 @@ func RemoveMade(made []*jptool.Target) (left []*jptool.Target) {
 	return nil
 }
 
-// RemoveEmptyParent removes the directory that held t when it is empty now and may go: with
-// `delete` on it, never the root, the target of a mount, a pinned directory, or one that a rule is
-// on or below: whether it goes would tell what is left where a rule withholds it, and a rule on something missing
-// in it may have come there by a link, which would lead nowhere without the directory. It reports whether it did.
+// RemoveEmptyParent removes the directory that held t if it is empty now and `delete` is granted on it, and
+// reports whether it did. It never removes the root, the target of a mount or a pinned directory. Nor does it
+// remove a directory that has a rule on it or below it: removing it would reveal that nothing withheld is left in it,
+// and a rule on a missing entry may have been written by way of a link, which would then lead nowhere.
 func RemoveEmptyParent(t *jptool.Target) (*jptool.Target, bool) {
 	p := t.Parent()
 	if p.IsRoot() || p.HasRule() || p.Cursor().Leads() || !p.Granted().Has(jptool.Delete) {

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// stamp tells without reading whether a file was written to. It does not see what is
+// stamp shows, without reading the file, whether it was written to. It does not see what is
 // written through a memory mapping that was dirty already.
 type stamp struct {
 	device, inode uint64 // 0 where they cannot be had
@@ -48,8 +48,8 @@ func (s stamp) settled(now int64) bool {
 	return now-s.mtime > tick
 }
 
-// id is what the old file is known by in a temporary's name, never 0. That size and time are in it
-// keeps what somebody wrote to it meanwhile from being swept.
+// id identifies the old file in a temporary's name; it is never 0. It covers size and time, so that [Sweep] does
+// not remove an old file that was written to since.
 func (s stamp) id() uint64 {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d-%d-%d", s.inode, s.size, s.mtime))
 	return max(1, binary.BigEndian.Uint64(sum[:]))

@@ -89,7 +89,7 @@ func namedTemp(dir *wspath.Dir, old uint64, perm fs.FileMode) (*temp, error) {
 	return nil, errNoName
 }
 
-// rename gives a file with any name one by which it can be told to be ours.
+// rename gives the file a name that proves it to be a temporary of this package.
 func (t *temp) rename() error {
 	s, err := stampOf(t.f)
 	if err != nil || s.inode == 0 {
@@ -219,12 +219,12 @@ func syncDir(dir *wspath.Dir, renamed *os.File) error {
 	return nil
 }
 
-// Sweep removes the temporaries that killed calls left in a directory: files with a temporary's
-// name that are known by it to be ours (see tempName), whose lock can be had, with `delete`
-// granted on them. Every tool that writes in a directory calls it, most of them through
-// this package. It never fails. What cannot be removed stays, and so does what somebody else put under
-// such a name, what changed since, and all of them on file systems without stable inode
-// numbers. Without `read` on the directory, or behind its first 20 000 entries, they are not found.
+// Sweep removes the temporaries that killed calls left in a directory: files whose name proves that they
+// are ours (see tempName), that nobody has locked, and on which `delete` is granted. Every tool
+// that writes in a directory calls it, most of them through this package. It never fails. What cannot be
+// removed stays. So do files of others with such a name, files that changed since, and all of them
+// on file systems without stable inode numbers. Without `read` on the directory, or behind its first 20,000
+// entries, temporaries are not found.
 func Sweep(dir *jptool.Target) {
 	base, path, err := dir.Base()
 	if err != nil {

@@ -32,17 +32,17 @@ func (r *reader) ignored(path string, isDir bool) bool {
 	return r.n.git.Match(path, isDir) == ignore.Ignore
 }
 
-// withheld adds to the number of denied or suppressed entries, if e is wanted with all of
-// its directory. Were it counted where its name decides that it is wanted, the number would
-// tell whoever tries names which of them there are.
+// withheld adds to the number of denied or suppressed entries, but only if the whole directory of e is
+// visited. If it counted e because its name was asked for, a caller could try names and learn from the number
+// which of them exist.
 func (r *reader) withheld(number *int64, e *entry) {
 	if r.counts && e.all {
 		*number++
 	}
 }
 
-// denied counts what rules withhold in a directory that is visited as a whole. Only the rules are asked: were
-// it what is there that counts, the number would tell whether anything is.
+// denied counts what rules withhold in a directory that is visited as a whole. It counts rules, not
+// entries: a number of entries would reveal whether anything is there.
 func (r *reader) denied() {
 	n := r.n
 	if !r.counts || r.plain || !n.cursor.Caps().Has(jptool.Read) {

@@ -4,14 +4,14 @@
 //
 // It is free of races by construction: it starts at a directory that the workspace
 // holds and reaches every entry by its name in a held directory, without following any
-// symlink. A tree that somebody rearranges meanwhile can make it miss files, never make
-// it leave. Only an approved mount leads outside, to its approved target.
+// symlink. If another process rearranges the tree meanwhile, the walk can miss files, but it
+// never leaves the workspace. Only an approved mount leads outside, to its approved target.
 //
 // Files come in one order, component by component and byte by byte, however many
 // goroutines read ahead, and what is read ahead is bounded: no listing but that of a
 // single directory is ever held as a whole.
 //
-// What it does not stop: whoever may rename a directory out of the workspace while it is
-// being walked can have the walk see what is put there afterwards, and a hard link in
-// the workspace shows a file by this name whatever another name of it may be denied.
+// What it does not stop: a process that may rename a directory out of the workspace during
+// the walk can make the walk see what is put into that directory later. A hard link in the workspace
+// shows its file, even if a rule denies another name of that file.
 package walk

@@ -27,15 +27,15 @@ type glob struct {
 	pattern string
 	// base is the directory that everything the pattern matches lies in.
 	base string
-	// onName: the pattern has no slash and is held against the last component.
+	// onName: the pattern has no slash and is compared with the last component.
 	onName bool
 }
 
 // NewFilter makes a filter of extensions, with or without their dot, and of globs in the
 // syntax of doublestar (`**`, `{a,b}`, `[a-z]`); braces are replaced by their alternatives
 // first, as in a shell. A file must have one of the extensions and match one of the globs;
-// an empty list asks for nothing. A name without a dot in it, or with only a leading one,
-// has no extension. A glob is held against the workspace-relative path, or against the name
+// an empty list selects every file. A name without a dot in it, or with only a leading one,
+// has no extension. A glob is compared with the workspace-relative path, or with the name
 // alone if it has no slash. Globs that stand for more than 256 alternatives or for 64 KiB
 // together are refused. Errors carry CodeInvalidArguments.
 func NewFilter(extensions, globs []string) (*Filter, error) {

@@ -56,7 +56,7 @@ func (s *sel) insert(path string) *sel {
 	return s
 }
 
-// child is what is wanted of an entry: nil and false for nothing.
+// child is what of an entry is visited: nil and false for nothing.
 func (s *sel) child(name string) (c *sel, all bool) {
 	if s == nil {
 		return nil, false
@@ -149,8 +149,8 @@ func (p *planner) noneUsable() error {
 	return jptool.Errorf(jptool.CodeOf(list[0].Err), "none of the paths can be used:\n%s", strings.Join(text, "\n"))
 }
 
-// add puts one start into the tree. Nothing that only the file system knows is told of a
-// path that may not be read.
+// add puts one start into the tree. For a path that may not be read, no error reveals what is in the file
+// system.
 func (p *planner) add(s *Start) error {
 	t, err := fskit.CheckContent(p.ws, p.o.Suppress, s.Given, jptool.Read)
 	var denied *jptool.DeniedError

@@ -26,8 +26,8 @@ var (
 const maxHelpers = 15
 
 // walker runs a walk. The caller's goroutine goes through the tree in order; helpers
-// read directories ahead of it, always the next ones in order. Nobody waits for a
-// directory that nobody reads: who needs one that is not claimed reads it himself.
+// read directories ahead of it, always the next ones in order. Waiting cannot deadlock: a
+// goroutine waits only for a directory that another one has claimed, and reads an unclaimed one itself.
 type walker struct {
 	ctx context.Context
 	ws  *jptool.Workspace
@@ -122,7 +122,7 @@ func (w *walker) run(emit func(*Batch) error) error {
 	return err
 }
 
-// claim takes the next directory in order that nobody reads, nil if there is none.
+// claim takes the next directory in order that no goroutine has claimed, nil if there is none.
 func (w *walker) claim() *node {
 	for n := w.front.next; n != &w.front; n = n.next {
 		if n.state == waiting {

@@ -16,12 +16,12 @@ type Options struct {
 	Filter *Filter
 	// Suppress leaves out files and directories that are not to be shown.
 	Suppress *ignore.Globs
-	// NoIgnore turns ignore files off. `.git` is skipped all the same, unless named.
+	// NoIgnore turns ignore files off. `.git` is still skipped, unless a start names it.
 	NoIgnore bool
 	// MaxDepth, if positive, is how many levels below a start are visited; 1 is the
 	// files in it.
 	MaxDepth int
-	// After, if not "", is the path after which the walk goes on.
+	// After, if not "", is the path after which the walk continues.
 	After string
 	// Open says that files will be opened with [Batch.Open].
 	Open bool
@@ -56,10 +56,10 @@ type Start struct {
 // Skipped counts what a walk left out. What lies in a directory that was left out is
 // not counted.
 //
-// What is suppressed, and the rules that withhold something, are counted by directory: all in every
-// directory that is visited as a whole, whatever the filter takes there, and nothing where
-// only certain names are wanted or the walk goes on after a path. So the numbers tell how
-// much is withheld and nothing of its names. Files that the filter leaves out are not in
+// What is suppressed, and the rules that withhold something, are counted by directory: in a directory
+// that is visited as a whole, all of them, whatever the filter selects; where only certain names are
+// visited, or the walk continues after a path, none. So the numbers say how much is withheld, and
+// reveal no names. Files that the filter leaves out are not in
 // any of the other numbers.
 type Skipped struct {
 	// Ignored counts files, IgnoredDirs directories that ignore files exclude.
@@ -67,9 +67,9 @@ type Skipped struct {
 	IgnoredDirs int64 `json:"ignored_dirs"`
 	// Suppressed counts files and directories that suppress patterns cover.
 	Suppressed int64 `json:"suppressed"`
-	// Denied counts the places in directories that may be read which rules withhold, whether anything is
-	// there or not. Of a directory that is withheld, places below it can be granted all the same; a start of this
-	// kind is counted for itself.
+	// Denied counts the places that rules withhold in directories that may be read, whether or not anything is
+	// there. Places below a directory that is withheld may be granted; a start of this
+	// kind is counted by itself.
 	Denied int64 `json:"denied"`
 	// Unreadable counts directories and mounts that could not be opened or read.
 	Unreadable int64 `json:"unreadable"`
@@ -108,8 +108,8 @@ func (b *Batch) Release() { b.dir.unref() }
 
 // Open opens the i-th file for reading into f. It follows no symlink, and does not block
 // where something else has taken the file's place; reading that gives an error or nothing.
-// It does not look before it opens: a device that somebody puts there meanwhile, which
-// takes the rights to make one, is opened.
+// It does not check the kind of the file before it opens it: a device that a process with the right to
+// make one puts there during the walk is opened.
 // The walk must have been started with Options.Open. It may be called by several
 // goroutines.
 func (b *Batch) Open(i int, f *File) error {
