@@ -5,6 +5,7 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -162,7 +163,8 @@ func TestHelpAndSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range schemaProperties(t, schema) {
-			if !strings.Contains(string(help), "--"+strings.ReplaceAll(name, "_", "-")+" ") {
+			flag := regexp.MustCompile(`--(\[no-\])?` + strings.ReplaceAll(name, "_", "-") + `[ =]`)
+			if !flag.Match(help) {
 				t.Errorf("%s --help does not name --%s", tool, name)
 			}
 		}
