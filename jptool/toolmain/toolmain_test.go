@@ -282,6 +282,25 @@ func TestIgnoredKeysAreNamedInNotes(t *testing.T) {
 	}
 }
 
+// After a flag, what cannot be a flag is its value; with = anything is.
+func TestValuesThatBeginWithADash(t *testing.T) {
+	ctx := jptooltest.Context(t, jptooltest.TempRoot(t))
+	var got call
+	code, out, _ := run(t, &got, strings.NewReader(ctx), "--path=--path", "--paths", "- item", "--paths=-x", "--paths", "-", "--paths", "-7", "--paths", "", "--option", "max=-5")
+	want := Strings{Items: []string{"- item", "-x", "-", "-7", ""}, Set: true}
+	if code != 0 || got.args.Path != "--path" || !reflect.DeepEqual(got.args.Paths, want) || got.options.Max == nil || *got.options.Max != -5 {
+		t.Errorf("exit %d, %+v, %s", code, got, out)
+	}
+	for _, value := range []string{"-x", "--paths", "-x=1", "--"} {
+		if code, out, _ := run(t, new(call), strings.NewReader(ctx), "--path", value); code != ExitBadRequest || !strings.Contains(out, "the value is missing; if "+value+" is the value, write --path="+value) {
+			t.Errorf("%s: exit %d, %s", value, code, out)
+		}
+	}
+	if code, out, _ := run(t, new(call), strings.NewReader(ctx), "--path", "x", "--start-line", "-5"); code != ExitBadRequest || !strings.Contains(out, "at least 1, got -5") {
+		t.Errorf("exit %d, %s", code, out)
+	}
+}
+
 func TestDeadline(t *testing.T) {
 	ctx := jptooltest.Context(t, jptooltest.TempRoot(t))
 	for option, want := range map[string]time.Duration{"": time.Minute, "deadline=5": 5 * time.Second, "deadline=0": 0} {
