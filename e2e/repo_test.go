@@ -41,7 +41,6 @@ var layers = []struct {
 }{
 	{"jptool/wspath", `^jptool/wspath$|^jptool/internal/testhook$`, "paths know nothing of policy"},
 	{"jptool/toolmain", `^jptool$|^jptool/`, "the frame serves any tool"},
-	{"jptool/cmdline", `^jptool/nearest$`, "a command line has no policy"},
 	{"jptool/jptooltest", `^jptool$`, "test helpers of the library see the library only"},
 	{"jptool", `^jptool/wspath$|^jptool/internal/`, "the library must not depend on the frame, whose dependencies are for binaries"},
 	{"tools/fskit", `^jptool|^tools/fskit`, "what tools share knows no tool"},
