@@ -16,11 +16,9 @@ const maxCounted = 1000
 // questions are all that a person is asked before the move: whether what is at the target may go, and whether
 // what git does not have may move.
 func (m *move) questions(ctx context.Context) ([]toolmain.Question, error) {
-	git, cancel := gitguard.Bound(ctx)
-	defer cancel()
 	var list []toolmain.Question
-	for _, ask := range []func(ctx, git context.Context) (*toolmain.Question, error){m.askOverwrite, m.askDirty} {
-		q, err := ask(ctx, git)
+	for _, ask := range []func(context.Context) (*toolmain.Question, error){m.askOverwrite, m.askDirty} {
+		q, err := ask(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -33,7 +31,7 @@ func (m *move) questions(ctx context.Context) ([]toolmain.Question, error) {
 
 // askOverwrite asks whether what is at the target may go. The answer is for that content, and for what takes
 // its place.
-func (m *move) askOverwrite(ctx, git context.Context) (*toolmain.Question, error) {
+func (m *move) askOverwrite(ctx context.Context) (*toolmain.Question, error) {
 	if m.onto == nil {
 		return nil, nil
 	}
@@ -47,6 +45,8 @@ func (m *move) askOverwrite(ctx, git context.Context) (*toolmain.Question, error
 	}
 	path := jptool.Quote(m.target.Path())
 	text := fmt.Sprintf("The %s %s exists already. Overwrite it with %s?", what, path, jptool.Quote(m.source.Path()))
+	git, cancel := gitguard.Bound(ctx)
+	defer cancel()
 	if dirty, reason := gitguard.State(git, m.Workspace, m.target); dirty {
 		text = fmt.Sprintf("The %s %s exists already, and git could not bring it back (%s). Overwrite it with %s?", what, path, reason, jptool.Quote(m.source.Path()))
 	}
@@ -59,9 +59,11 @@ func (m *move) askOverwrite(ctx, git context.Context) (*toolmain.Question, error
 
 // askDirty asks before moving what git does not have: history and a revert would not
 // follow it. The answer is for this content, and for these names.
-func (m *move) askDirty(ctx, git context.Context) (*toolmain.Question, error) {
+func (m *move) askDirty(ctx context.Context) (*toolmain.Question, error) {
 	path := jptool.Quote(m.source.Path())
 	text, count := "", ""
+	git, cancel := gitguard.Bound(ctx)
+	defer cancel()
 	if m.from.IsDir() {
 		c := gitguard.Count(git, m.Workspace, m.source, maxCounted)
 		if !c.Any() {
