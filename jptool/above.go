@@ -15,12 +15,12 @@ import (
 // be one component. An error says that it could not be found out.
 func (t *Target) EntryAbove(name string) (bool, error) {
 	at := t.w.root
-	if t.at.outside {
-		m := t.w.policy.mountOf(t.at.path)
+	if t.at.Outside {
+		m := t.w.rules.mountOf(t.at.Path)
 		if m == nil {
 			return false, t.Fail(errOutside)
 		}
-		at = m.target
+		at = m.Target
 	}
 	for dir := filepath.FromSlash(at); ; {
 		parent := filepath.Dir(dir)

@@ -3,8 +3,6 @@ package jptool
 import (
 	"errors"
 	"io/fs"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/jptools/jptools/jptool/wspath"
@@ -17,6 +15,7 @@ type Workspace struct {
 	root   string // canonical absolute path
 	dir    *wspath.Dir
 	policy *Policy
+	rules  *Rules // of policy
 
 	mu     sync.Mutex
 	mounts map[string]mountDir // by target
@@ -44,7 +43,7 @@ func (c *Context) Open() (*Workspace, error) {
 		dir.Close()
 		return nil, err
 	}
-	return &Workspace{root: root, dir: dir, policy: policy, mounts: map[string]mountDir{}}, nil
+	return &Workspace{root: root, dir: dir, policy: policy, rules: policy.rules, mounts: map[string]mountDir{}}, nil
 }
 
 // Close releases the held directories.
@@ -119,11 +118,11 @@ func (w *Workspace) check(unsafePath string, entry bool, need Caps, any bool) (*
 	if err != nil {
 		return nil, &PathError{Path: unsafePath, Err: err}
 	}
-	r, err := resolve(w.dir, w.root, rel, entry)
-	if err == nil && w.unknown(r.at) {
+	r, err := w.rules.Resolve(rel, entry)
+	if err == nil && !w.rules.Known(r.At) {
 		err = errOutside
 	}
-	t := &Target{w: w, rel: rel, at: r.at, kind: r.kind, entry: entry}
+	t := &Target{w: w, rel: rel, at: r.At, kind: r.Kind, entry: entry}
 	if err == nil && t.grants(need, any) {
 		return t, nil
 	}
@@ -141,17 +140,12 @@ func (t *Target) grants(need Caps, any bool) bool {
 // broken reports whether the rule on the target would grant all of need, or with any something of it, if
 // the link that the rule is on led anywhere.
 func (t *Target) broken(need Caps, any bool) bool {
-	rule, _ := t.w.policy.trie(t.at).find(t.at.path)
-	if rule < 0 {
+	rule := t.w.rules.Governing(t.at)
+	if rule == nil {
 		return false
 	}
-	caps := t.w.policy.rules[rule].broken
+	caps := rule.broken
 	return caps != 0 && (caps.Has(need) || any && caps&need != 0)
-}
-
-// unknown reports whether a place is outside the workspace and every approved target.
-func (w *Workspace) unknown(at place) bool {
-	return at.outside && w.policy.mountOf(at.path) == nil
 }
 
 // refuse says why a path may not be used: denied, or err when everything on the way is
@@ -159,25 +153,22 @@ func (w *Workspace) unknown(at place) bool {
 // where it leads, or that it leads nowhere: he is told what he would be told of a
 // missing file. So the way is judged step by step, as written, then at each symlink as if it
 // were none, then where it ends.
-func (w *Workspace) refuse(t *Target, r resolved, err error, need Caps, any bool) error {
-	way := []place{w.policy.lexicalPlace(t.rel.Slash())}
-	for _, hop := range r.hops {
-		at := placeOf(w.root, hop.Path)
+func (w *Workspace) refuse(t *Target, r Resolved, err error, need Caps, any bool) error {
+	way := []Place{w.rules.Lexical(t.rel.Slash())}
+	for _, hop := range r.Hops {
+		at := w.rules.Place(hop.Path)
 		// The link of a mount is no secret, also of one that stands below another.
-		switch {
-		case !at.outside:
-			at = w.policy.lexicalPlace(at.path)
-		case !w.unknown(at):
-			at = w.policy.lexicalPlace(w.policy.display(at))
+		if w.rules.Known(at) {
+			at = w.rules.Lexical(w.rules.Name(at))
 		}
 		way = append(way, at)
 	}
-	way = append(way, r.at)
+	way = append(way, r.At)
 	// A mount whose link leads to nothing is no denial: the rule would grant this, and who wrote it
 	// has to hear what is wrong (RFD D43 "broken symlinks").
 	lost := false
 	for _, at := range way {
-		if w.unknown(at) {
+		if !w.rules.Known(at) {
 			if lost {
 				break
 			}
@@ -192,44 +183,6 @@ func (w *Workspace) refuse(t *Target, r resolved, err error, need Caps, any bool
 		}
 	}
 	return &PathError{Path: t.rel.String(), Err: err}
-}
-
-// resolved is what resolve finds out.
-type resolved struct {
-	at   place
-	kind Kind
-	hops []wspath.Hop
-}
-
-// onLink reports whether the path itself is a symlink.
-func (r *resolved) onLink() bool {
-	return slices.ContainsFunc(r.hops, func(h wspath.Hop) bool { return h.Entry == h.Path })
-}
-
-// resolve finds the place of rel below the root held as dir. Where no symlink is on the
-// way, and be it that something is missing, this costs one system call. After an error
-// the place is where the resolution was heading.
-func resolve(dir *wspath.Dir, root string, rel wspath.Rel, entry bool) (resolved, error) {
-	probe := rel.Slash()
-	if entry {
-		probe = wspath.ParentOf(probe)
-	}
-	mode, err := dir.Probe(probe)
-	switch {
-	case err == nil && !entry:
-		return resolved{at: place{path: rel.Slash()}, kind: kindOfMode(mode)}, nil
-	case err == nil && mode.IsDir():
-		return resolved{at: place{path: rel.Slash()}}, nil
-	case errors.Is(err, fs.ErrNotExist):
-		// A symlink would have been met before what is missing.
-		return resolved{at: place{path: rel.Slash()}, kind: KindMissing}, nil
-	}
-	c, err := wspath.Canonicalize(root, rel, entry, nil)
-	r := resolved{at: placeOf(root, c.Abs), hops: c.Hops}
-	if err == nil && c.Missing {
-		r.kind = KindMissing
-	}
-	return r, err
 }
 
 // Kind says what stood at a path when it was checked. It is a hint for messages and
@@ -255,40 +208,25 @@ func kindOfMode(mode fs.FileMode) Kind {
 	return KindOther
 }
 
-// lexicalPlace is where a path below the workspace would be if no link but a mount's
-// stood on the way.
-func (p *Policy) lexicalPlace(path string) place {
-	var best *mount
-	at := place{path: path}
-	for i := range p.mounts {
-		m := &p.mounts[i]
-		// Of nested mounts the deepest holds the path, as it does when the path is resolved.
-		if rest, ok := wspath.Within(m.path, path); ok && rest != "" && (best == nil || len(m.path) > len(best.path)) {
-			best, at = m, place{outside: true, path: strings.TrimSuffix(m.target, "/") + "/" + rest}
-		}
-	}
-	return at
-}
-
 // base returns the held directory that a place is reached through, and the path below it.
-func (w *Workspace) base(at place) (*wspath.Dir, string, error) {
-	if !at.outside {
-		return w.dir, at.path, nil
+func (w *Workspace) base(at Place) (*wspath.Dir, string, error) {
+	if !at.Outside {
+		return w.dir, at.Path, nil
 	}
-	m := w.policy.mountOf(at.path)
+	m := w.rules.mountOf(at.Path)
 	if m == nil {
 		return nil, "", errOutside
 	}
-	below, _ := wspath.WithinAbs(m.target, at.path)
+	below, _ := wspath.WithinAbs(m.Target, at.Path)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	held, ok := w.mounts[m.target]
+	held, ok := w.mounts[m.Target]
 	if !ok {
 		var err error
-		if held, err = openMount(m.target); err != nil {
+		if held, err = openMount(m.Target); err != nil {
 			return nil, "", err
 		}
-		w.mounts[m.target] = held
+		w.mounts[m.Target] = held
 	}
 	if held.file != "" {
 		return held.dir, wspath.JoinSlash(held.file, below), nil

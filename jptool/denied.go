@@ -1,7 +1,9 @@
 package jptool
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -31,27 +33,49 @@ type DeniedError struct {
 	grants []grant
 }
 
+// grant describes an effective rule for messages and for `data`.
+type grant struct {
+	Path string   `json:"path"`
+	Caps []string `json:"capabilities"`
+	caps Caps
+}
+
+// grants lists the effective rules that grant something, sorted by path.
+func (r *Rules) grants() []grant {
+	var list []grant
+	for _, root := range []*node{r.inside, r.outside} {
+		root.below("", func(_ string, n *node) {
+			if n.rule >= 0 && r.Placed[n.rule].Caps != 0 {
+				p := &r.Placed[n.rule]
+				list = append(list, grant{p.rel.String(), p.Caps.Names(), p.Caps})
+			}
+		})
+	}
+	slices.SortStableFunc(list, func(a, b grant) int { return cmp.Compare(a.Path, b.Path) })
+	return list
+}
+
 // maxGrants bounds the list in a message.
 const maxGrants = 20
 
 // denied builds the error for a target where need is not granted.
 func (t *Target) denied(need Caps, any bool) *DeniedError {
-	p := t.w.policy
-	rule, n := p.trie(t.at).find(t.at.path)
-	e := &DeniedError{Need: need, Any: any, Path: p.display(t.at), NoRule: rule < 0, grants: p.grants()}
+	r := t.w.rules
+	rule, n := r.find(t.at)
+	e := &DeniedError{Need: need, Any: any, Path: r.display(t.at), NoRule: rule < 0, grants: r.grants()}
 	if rule >= 0 {
-		e.Rule, e.RuleCaps = p.rules[rule].path, p.rules[rule].caps
+		e.Rule, e.RuleCaps = r.Placed[rule].Written(), r.Placed[rule].Caps
 	}
 	entry := need&(Create|Delete) != 0
 	if e.Pinned = entry && n != nil && n.pinned; e.Pinned {
-		e.pinnedFor, e.pinnedOnly = p.dependsOn(n), p.capsOf(rule, nil).Has(need)
+		e.pinnedFor, e.pinnedOnly = r.dependsOn(n), r.capsOf(rule, nil).Has(need)
 	}
 	e.Root = entry && t.IsRoot()
 	return e
 }
 
 // dependsOn says why an entry is pinned, as far as the rules tell.
-func (p *Policy) dependsOn(n *node) string {
+func (r *Rules) dependsOn(n *node) string {
 	switch {
 	case n.mount >= 0:
 		return "it is the link of a mount"
@@ -61,7 +85,7 @@ func (p *Policy) dependsOn(n *node) string {
 	below := ""
 	n.below("", func(_ string, n *node) {
 		if below == "" && n.rule >= 0 {
-			below = p.rules[n.rule].path
+			below = r.Placed[n.rule].Written()
 		}
 	})
 	if below != "" {
@@ -189,36 +213,24 @@ type Explanation struct {
 
 // Explain says which rule decides need on the target, and which rules nearly would.
 func (t *Target) Explain(need Caps) Explanation {
-	p := t.w.policy
-	rule, n := p.trie(t.at).find(t.at.path)
-	e := Explanation{Path: p.display(t.at), Need: need, Granted: p.capsOf(rule, n), Matched: rule >= 0, Index: -1}
+	r := t.w.rules
+	rule, n := r.find(t.at)
+	e := Explanation{Path: r.display(t.at), Need: need, Granted: r.capsOf(rule, n), Matched: rule >= 0, Index: -1}
 	e.Allowed = e.Granted.Has(need)
 	e.Pinned = n != nil && n.pinned
 	if rule >= 0 {
-		r := &p.rules[rule]
-		e.Rule, e.Origin, e.Index = dotted(r.path), r.origin, r.index
+		by := &r.Placed[rule]
+		e.Rule, e.Origin, e.Index = by.rel.String(), by.Rule.Origin, by.Index
 	}
-	root := p.trie(t.at)
-	root.below("", func(path string, n *node) {
-		if n.rule < 0 || n.rule == rule || !p.rules[n.rule].caps.Has(need) {
+	r.trie(t.at).below("", func(_ string, n *node) {
+		if n.rule < 0 || n.rule == rule || !r.Placed[n.rule].Caps.Has(need) {
 			return
 		}
-		if _, above := cutPrefix(path, t.at.path); above {
-			e.Shadowed = append(e.Shadowed, dotted(p.rules[n.rule].path))
+		if p := &r.Placed[n.rule]; p.At.Holds(t.at) {
+			e.Shadowed = append(e.Shadowed, p.rel.String())
 		} else {
-			e.Elsewhere = append(e.Elsewhere, dotted(p.rules[n.rule].path))
+			e.Elsewhere = append(e.Elsewhere, p.rel.String())
 		}
 	})
 	return e
-}
-
-// cutPrefix reports whether the trie path dir is path or above it; absolute paths have
-// their leading slash ignored, as in the trie.
-func cutPrefix(dir, path string) (string, bool) {
-	path = foldKey(strings.TrimPrefix(path, "/"))
-	if dir == "" {
-		return path, true
-	}
-	rest, ok := strings.CutPrefix(path, dir)
-	return rest, ok && (rest == "" || rest[0] == '/')
 }

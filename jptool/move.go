@@ -16,7 +16,7 @@ const contentCaps = Read | Update | Execute
 // come to stand on a path that leads to a rule: the next call would find the rule's
 // rights where the link leads.
 func (w *Workspace) CheckMove(source, target *Target, dir bool) error {
-	p := w.policy
+	r := w.rules
 	if !dir {
 		if err := source.mayStandAt(target); err != nil {
 			return err
@@ -65,7 +65,7 @@ func (w *Workspace) CheckMove(source, target *Target, dir bool) error {
 		return err
 	}
 	for path := range suffixes {
-		have, would := p.along(from, path), p.along(to, path)
+		have, would := r.along(from, path), r.along(to, path)
 		if would&^have != 0 && !have.Has(Read) {
 			at := source
 			if path != "" {
@@ -94,7 +94,7 @@ func (t *Target) mayStandAt(target *Target) error {
 }
 
 // along returns what is granted at path below a cursor.
-func (p *Policy) along(c Cursor, path string) Caps {
+func (r *Rules) along(c Cursor, path string) Caps {
 	for path != "" {
 		var name string
 		name, path = cutComponent(path)

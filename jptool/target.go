@@ -21,7 +21,7 @@ var errOutside = errors.New("it resolves outside the workspace")
 type Target struct {
 	w     *Workspace
 	rel   wspath.Rel
-	at    place
+	at    Place
 	kind  Kind
 	entry bool
 }
@@ -35,35 +35,25 @@ func (t *Target) Lexical() string { return t.rel.String() }
 // Place returns the canonical absolute path. It is for comparing and for digests, and never shown to a
 // model: below a mount it names a place outside of the workspace.
 func (t *Target) Place() string {
-	switch {
-	case t.at.outside:
-		return t.at.path
-	case t.at.path == "":
-		return t.w.root
-	}
-	return strings.TrimSuffix(t.w.root, "/") + "/" + t.at.path
+	return t.w.rules.Abs(t.at)
 }
 
 // Path returns the canonical workspace-relative path, for messages and results: "."
 // for the root; below a mount the mount's path goes before.
-func (t *Target) Path() string { return t.w.policy.display(t.at) }
+func (t *Target) Path() string { return t.w.rules.display(t.at) }
 
 // Same reports whether both targets are the same place.
 func (t *Target) Same(other *Target) bool {
-	return t.at.outside == other.at.outside && foldKey(t.at.path) == foldKey(other.at.path)
+	return t.at.Same(other.at)
 }
 
 // Within reports whether t is other or below it.
 func (t *Target) Within(other *Target) bool {
-	if t.at.outside != other.at.outside {
-		return false
-	}
-	_, ok := wspath.Within(foldKey(other.at.path), foldKey(t.at.path))
-	return ok
+	return other.at.Holds(t.at)
 }
 
 // External reports whether the target lies below an approved mount, outside the workspace.
-func (t *Target) External() bool { return t.at.outside }
+func (t *Target) External() bool { return t.at.Outside }
 
 // Base returns the held directory the target is reached through and its path below
 // that directory, for operations that involve two paths.
@@ -82,8 +72,8 @@ func (t *Target) Granted() Caps { return t.Cursor().Caps() }
 // GrantedInside returns what the policy gives on new entries of the directory at the
 // target: that the directory itself is pinned does not pin what is in it.
 func (t *Target) GrantedInside() Caps {
-	rule, _ := t.w.policy.trie(t.at).find(t.at.path)
-	return t.w.policy.capsOf(rule, nil)
+	rule, _ := t.w.rules.find(t.at)
+	return t.w.rules.capsOf(rule, nil)
 }
 
 // Pinned reports whether the entry has to stay where it is.
@@ -94,22 +84,8 @@ func (t *Target) Pinned() bool {
 
 // Cursor returns the position of the target among the rules.
 func (t *Target) Cursor() Cursor {
-	rule, n := t.w.policy.trie(t.at).find(t.at.path)
-	return Cursor{t.w.policy, n, rule}
-}
-
-func (p *Policy) capsOf(rule int32, n *node) Caps {
-	caps := AllCaps
-	if p.declared {
-		caps = 0
-		if rule >= 0 {
-			caps = p.rules[rule].caps
-		}
-	}
-	if n != nil && n.pinned {
-		caps &^= Create | Delete
-	}
-	return caps
+	rule, n := t.w.rules.find(t.at)
+	return Cursor{t.w.rules, n, rule}
 }
 
 // Require returns a *DeniedError unless all of need is granted at the target. The
@@ -124,11 +100,11 @@ func (t *Target) Require(need Caps) error {
 // IsRoot reports whether the target is the workspace root or the target of a mount:
 // places that are never removed.
 func (t *Target) IsRoot() bool {
-	if !t.at.outside {
-		return t.at.path == ""
+	if !t.at.Outside {
+		return t.at.Path == ""
 	}
-	m := t.w.policy.mountOf(t.at.path)
-	return m != nil && m.target == t.at.path
+	m := t.w.rules.mountOf(t.at.Path)
+	return m != nil && m.Target == t.at.Path
 }
 
 // HasRule reports whether a rule, pin or mount stands at the target's own path.
@@ -140,7 +116,7 @@ func (t *Target) HasRule() bool {
 // Parent returns the directory that holds the target, unchecked: ask it with Require
 // or Granted. It must not be called on a root.
 func (t *Target) Parent() *Target {
-	return &Target{w: t.w, rel: t.rel.Parent(), at: place{t.at.outside, wspath.ParentOf(t.at.path)}, kind: KindUnknown, entry: t.entry}
+	return &Target{w: t.w, rel: t.rel.Parent(), at: Place{t.at.Outside, wspath.ParentOf(t.at.Path)}, kind: KindUnknown, entry: t.entry}
 }
 
 // Child returns the entry called name, unchecked. name must be one component.
@@ -149,12 +125,12 @@ func (t *Target) Child(name string) *Target {
 	if err != nil {
 		rel = t.rel // only the name for messages about the lexical path is affected
 	}
-	return &Target{w: t.w, rel: rel, at: place{t.at.outside, wspath.JoinSlash(t.at.path, name)}, entry: true}
+	return &Target{w: t.w, rel: rel, at: t.at.Join(name), entry: true}
 }
 
 // Name returns the last component of the canonical path.
 func (t *Target) Name() string {
-	return t.at.path[strings.LastIndexByte(t.at.path, '/')+1:]
+	return t.at.Path[strings.LastIndexByte(t.at.Path, '/')+1:]
 }
 
 // Open opens the regular file for reading.
@@ -218,9 +194,8 @@ func (t *Target) Fail(err error) error {
 func (t *Target) StagedFile() (fd int, ok bool) {
 	best := -1
 	for _, s := range t.w.policy.staged {
-		_, below := wspath.Within(s.at.path, t.at.path)
-		if below && s.at.outside == t.at.outside && len(s.at.path) > best {
-			best, fd, ok = len(s.at.path), s.fd, true
+		if s.at.Holds(t.at) && len(s.at.Path) > best {
+			best, fd, ok = len(s.at.Path), s.fd, true
 		}
 	}
 	return fd, ok

@@ -1,0 +1,387 @@
+package jptool
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// Compiler finds the places of the fs rules of one workspace (RFD 076 "Rule path canonicalization", RFD D43 "Rule-path
+// canonicalisation"). It is the only code that does: a tool compiles with it what is on the wire, a host what people
+// declared.
+//
+// Compiling only ever takes away. An external rule whose link does not lead to an approved target denies, and so
+// does a rule on a path that leads nowhere; no rule is dropped to a wider one.
+type Compiler struct {
+	// Site is the workspace; its mounts are found by compiling. Given is the root as somebody wrote it: absolute rule paths
+	// below either are taken as relative.
+	Site  Site
+	Given string
+	// Approve says why the link of an external rule may not lead to p.Target; "" approves. An error ends the
+	// compilation. If it is nil, the rule's own ApprovedTarget decides.
+	Approve func(p *Placed) (refusal string, err error)
+	// Follow reports whether a rule may grant, where a symlink of the workspace leads, more than have, which holds there without
+	// it; otherwise it is narrowed to have. An error ends the compilation. If it is nil, every rule may: who wrote the
+	// rules vouches for the links. A rule that takes away follows a link always.
+	Follow func(p *Placed, have Caps) (ok bool, err error)
+}
+
+// Problem is a rule that cannot be used.
+type Problem struct {
+	Placed *Placed
+	// Message continues "the rule on PATH"; Help says what to write instead.
+	Message, Help string
+}
+
+// Error names the rule, what is wrong with it and what to do.
+func (p *Problem) Error() string {
+	return fmt.Sprintf("%s: it %s; %s", p.Placed.where(), p.Message, p.Help)
+}
+
+// Problems are all rules of a list that cannot be used. Then none may be.
+type Problems []*Problem
+
+// Error returns the first problem.
+func (p Problems) Error() string { return p[0].Error() }
+
+// where names a rule for messages.
+func (p *Placed) where() string {
+	if p.Rule.Origin != "" {
+		return fmt.Sprintf("%s: rule on %q", p.Rule.Origin, p.Rule.Path)
+	}
+	return fmt.Sprintf("access.fs[%d] (path %q)", p.Index, p.Rule.Path)
+}
+
+// compilation is one run of a Compiler.
+type compilation struct {
+	*Compiler
+	*Rules
+	problems Problems
+	lost     []*Placed // external rules that grant nothing now
+	ahead    []Placed
+	hops     []wspath.Hop
+}
+
+// FS places a list of rules; an empty list restricts nothing. The error is [Problems], or that of Approve or Follow.
+func (c *Compiler) FS(list []FsRule) (*Rules, error) {
+	r := &Rules{Site: c.Site, Restricted: len(list) > 0, inside: newNode(), outside: newNode()}
+	k := &compilation{Compiler: c, Rules: r}
+	var external, ordinary []*Placed
+	r.Placed = make([]Placed, len(list))
+	for i := range list {
+		p := &r.Placed[i]
+		*p = Placed{Rule: list[i], Index: i, Caps: list[i].Caps()}
+		switch {
+		case !k.parse(p):
+		case list[i].External:
+			external = append(external, p)
+		default:
+			ordinary = append(ordinary, p)
+		}
+	}
+	// External rules first, outer before inner: they say which places outside exist.
+	slices.SortStableFunc(external, func(a, b *Placed) int { return cmp.Compare(depth(a.rel.Slash()), depth(b.rel.Slash())) })
+	for _, p := range external {
+		if err := k.external(p); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range ordinary {
+		k.ordinary(p)
+	}
+	k.pinHops(k.hops) // now that all mounts are known
+	k.problems = append(k.problems, r.overlaps()...)
+	if len(k.problems) > 0 {
+		return nil, k.problems
+	}
+	if err := k.follow(); err != nil {
+		return nil, err
+	}
+	// Last, so that they decide over rules that are written at the same place.
+	for _, p := range k.ahead {
+		r.Add(p)
+	}
+	for i := range r.Mounts {
+		r.keyMount(i)
+	}
+	for i := range r.Placed {
+		p := &r.Placed[i]
+		p.Gone = p.Lost != "" && p.leads != nil && p.leads.Outside && r.Known(*p.leads) && (p.below || !p.leads.Same(p.At))
+	}
+	return r, nil
+}
+
+func depth(path string) int { return strings.Count(path, "/") }
+
+func (k *compilation) problem(p *Placed, message, help string) {
+	k.problems = append(k.problems, &Problem{p, message, help})
+}
+
+// parse reads the path and the approved target as they are written.
+func (k *compilation) parse(p *Placed) bool {
+	var err error
+	p.rel, err = RulePath(p.Rule.Path, k.Root, k.Given)
+	switch {
+	case errors.Is(err, wspath.ErrAbsolute):
+		k.problem(p, "is absolute and not below the workspace", "write it relative to the workspace; for what lies outside, a rule with external = true on a link")
+	case errors.Is(err, wspath.ErrEscape):
+		k.problem(p, "leaves the workspace", "write a path below it; for what lies outside, a rule with external = true on a link")
+	case err != nil:
+		k.problem(p, "is "+err.Error(), "write a path that a file can have")
+	}
+	t := p.Rule.ApprovedTarget
+	if err != nil || !p.Rule.External || t == nil {
+		return err == nil
+	}
+	switch {
+	case !filepath.IsAbs(*t) || filepath.Clean(*t) != *t:
+		k.problem(p, "has an approved_target that is not a canonical absolute path", "write the path that the link resolves to")
+	case !k.Place(filepath.ToSlash(*t)).Outside:
+		k.problem(p, "has an approved_target inside the workspace", "approve only what lies outside")
+	default:
+		return true
+	}
+	return false
+}
+
+// resolve finds what the path of a rule leads to, and pins the symlinks on the way: the rule holds for what they
+// lead to only while they stay.
+func (k *compilation) resolve(p *Placed) (Resolved, error) {
+	to, err := k.Resolve(p.rel, false)
+	k.hops = append(k.hops, to.Hops...)
+	if err == nil {
+		p.leads, p.Missing = &to.At, to.Missing()
+	}
+	return to, err
+}
+
+// external keys an external rule at its approved target, if its link leads there; otherwise nothing below its
+// path is granted.
+func (k *compilation) external(p *Placed) error {
+	to, err := k.resolve(p)
+	if err == nil && !to.Missing() && !to.At.Outside {
+		k.problem(p, "is external but lies in the workspace", "declare a rule on the link itself that leads outside, or remove external = true")
+		return nil
+	}
+	var own Place
+	own, p.Name = k.entry(p.rel)
+	p.At = own
+	switch {
+	case p.Caps == 0 && err != nil:
+		k.heading(p, to)
+	case p.Caps == 0 && to.At.Outside:
+		p.At = to.At // a rule that takes away needs no approval
+	case p.Caps == 0:
+	case err != nil || to.Missing():
+		p.broken = p.Caps
+		k.lose(p, "its link is missing or leads nowhere", "make the link, or remove the rule")
+	default:
+		p.Target = to.At.Path
+		refusal, err := k.approve(p)
+		if err != nil {
+			return err
+		}
+		if refusal != "" {
+			k.lose(p, refusal, "")
+			break
+		}
+		p.At = to.At
+		k.mount(p, own)
+	}
+	return nil
+}
+
+func (k *compilation) approve(p *Placed) (refusal string, err error) {
+	switch t := p.Rule.ApprovedTarget; {
+	case k.Approve != nil:
+		return k.Approve(p)
+	case t == nil:
+		return "its target is not approved", nil
+	case filepath.ToSlash(*t) != p.Target:
+		return "its link no longer leads to its approved target", nil
+	}
+	return "", nil
+}
+
+// mount notes where an approved link leads; of several rules on one link the last counts.
+func (k *compilation) mount(p *Placed, link Place) {
+	for i := range k.Mounts {
+		if m := &k.Mounts[i]; m.Path == p.Name {
+			m.Rule = max(m.Rule, p.Index)
+			return
+		}
+	}
+	k.Mounts = append(k.Mounts, Mount{Path: p.Name, Link: link, Target: p.Target, Rule: p.Index})
+}
+
+// lose makes a rule deny: without it, its path could be left to a wider rule.
+func (k *compilation) lose(p *Placed, why, help string) {
+	p.Caps, p.Lost, p.Help = 0, why, help
+	if p.Rule.External {
+		k.lost = append(k.lost, p)
+	}
+}
+
+// ordinary keys a rule without external: at what it resolves to inside the workspace or below an approved
+// target. What resolves elsewhere, or nowhere, can still be denied, at its own path.
+func (k *compilation) ordinary(p *Placed) {
+	to, err := k.resolve(p)
+	if err == nil && !k.Known(to.At) {
+		err = errOutside
+	}
+	if l := k.lostAbove(p, to, err); l != nil {
+		// It was meant for what that one was approved for.
+		p.At, p.Name, p.below = l.At, k.Entry(p.rel), true
+		k.lose(p, fmt.Sprintf("it lies below %q, which grants nothing", l.rel.String()), "")
+		return
+	}
+	dangling, notDir := errors.Is(err, wspath.ErrDangling), errors.Is(err, syscall.ENOTDIR)
+	switch {
+	case err == nil:
+		p.At, p.Name, p.Linked = to.At, k.Name(to.At), k.leadsOn(to.Hops)
+	case p.Caps == 0:
+		k.deny(p, to)
+	case dangling && !to.onLink():
+		// A tool's own calls can bring this about and the next case: it must not make every later call fail.
+		p.broken = p.Caps
+		k.lose(p, "a link on the way leads to nothing", "make what it leads to, or remove the rule")
+		k.deny(p, to)
+	case notDir && !to.onLink():
+		p.broken = p.Caps
+		k.lose(p, "something on the way is no directory", "repair the path, or remove the rule")
+		k.deny(p, to)
+	case errors.Is(err, errOutside):
+		k.problem(p, "leads outside the workspace", "if that is meant, add external = true to a rule on the link itself")
+	case dangling:
+		k.problem(p, "is on a link that leads nowhere", "repair the link, or remove the rule")
+	default:
+		k.problem(p, "cannot be resolved ("+err.Error()+")", "remove the rule, or repair the path")
+	}
+}
+
+// deny keys a rule that grants nothing on a path that cannot be resolved: at its own entry, and where the
+// resolution was heading.
+func (k *compilation) deny(p *Placed, to Resolved) {
+	p.At, p.Name = k.entry(p.rel)
+	k.heading(p, to)
+}
+
+// heading keys a rule that denies a second time, where the resolution of its path was heading. With one key
+// only, removing the directory that a link leads to, and making it again, would lift the rule in between.
+func (k *compilation) heading(p *Placed, to Resolved) {
+	if !k.Known(to.At) || to.At.Same(p.At) {
+		return
+	}
+	second := *p
+	second.At, second.Name, second.Ahead, second.leads = to.At, k.Name(to.At), true, nil
+	k.ahead = append(k.ahead, second)
+}
+
+// leadsOn reports whether one of these links is another than that of a mount, whose target was approved.
+func (k *compilation) leadsOn(hops []wspath.Hop) bool {
+	return slices.ContainsFunc(hops, func(h wspath.Hop) bool {
+		link := k.Place(h.Entry)
+		return !slices.ContainsFunc(k.Mounts, func(m Mount) bool { return m.Link.Same(link) })
+	})
+}
+
+// lostAbove is the lost external rule that a rule which grants something lies below: by its name, wherever the link leads
+// now; or by what it leads to, where nothing else says what holds there.
+func (k *compilation) lostAbove(p *Placed, to Resolved, err error) *Placed {
+	if p.Caps == 0 {
+		return nil
+	}
+	elsewhere := err != nil || !k.Known(to.At)
+	path := foldKey(p.rel.Slash())
+	for _, l := range k.lost {
+		_, written := wspath.Within(foldKey(l.rel.Slash()), path)
+		_, named := wspath.Within(foldKey(l.Name), path)
+		if written || named || elsewhere && l.Target != "" && (Place{true, l.Target}).Holds(to.At) {
+			return l
+		}
+	}
+	return nil
+}
+
+// overlaps finds mounts that reach the same files with different rights: what holds would depend on the
+// name. A rule below a mount is not a second mount.
+func (r *Rules) overlaps() (list Problems) {
+	for _, outer := range r.Mounts {
+		for _, inner := range r.Mounts {
+			below, ok := wspath.WithinAbs(outer.Target, inner.Target)
+			a, b := &r.Placed[outer.Rule], &r.Placed[inner.Rule]
+			if !ok || below == "" && outer.Rule >= inner.Rule || a.Caps == b.Caps || wspath.JoinSlash(outer.Path, below) == inner.Path {
+				continue
+			}
+			where := ""
+			if a.Rule.Origin != "" {
+				where = " (" + a.Rule.Origin + ")"
+			}
+			list = append(list, &Problem{
+				b, fmt.Sprintf("reaches the same files as the one on %q%s with other rights", a.rel.String(), where),
+				"give both the same rights, or remove one",
+			})
+		}
+	}
+	return list
+}
+
+// Check reports what a tool would refuse of rules whose Caps were narrowed after they were placed.
+func (r *Rules) Check() error {
+	if list := r.overlaps(); len(list) > 0 {
+		return list
+	}
+	return nil
+}
+
+// follow enters all rules into the trie, and narrows each that a symlink leads to its place to what holds there without it,
+// unless Follow lets it be.
+//
+// A repository, or a tool in an earlier call, can make any path of the workspace a link. Without this, a rule on
+// `build` would become a rule on whatever `build` leads to, such as `.git/hooks`.
+func (k *compilation) follow() error {
+	var linked []int
+	for i := range k.Placed {
+		if p := &k.Placed[i]; p.Linked && k.Follow != nil {
+			linked = append(linked, i)
+		} else {
+			k.key(i)
+		}
+	}
+	// The outer ones first: what such a rule takes away counts for one that lies deeper.
+	slices.SortStableFunc(linked, func(a, b int) int { return cmp.Compare(depth(k.Placed[a].At.Path), depth(k.Placed[b].At.Path)) })
+	for _, i := range linked {
+		p := &k.Placed[i]
+		have := Caps(0)
+		if g := k.Governing(p.At); g != nil {
+			have = g.Caps
+		}
+		if p.Caps&^have != 0 {
+			ok, err := k.Follow(p, have)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				p.Caps &= have
+			}
+		}
+		k.key(i)
+	}
+	return nil
+}
+
+// keyMount pins the link of a mount, and the workspace if it lies in the mount.
+func (r *Rules) keyMount(i int) {
+	m := &r.Mounts[i]
+	n := r.node(m.Link)
+	n.pinned, n.mount = true, int32(i)
+	if _, below := wspath.WithinAbs(m.Target, r.Root); below {
+		r.outside.insert(r.Root).pinned = true
+	}
+}

@@ -1,0 +1,276 @@
+package jptool
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// Placed is a rule with the place that it holds at, as [Compiler] finds it.
+type Placed struct {
+	// Rule is the rule as it was written, and Index its position in the list; -1 for one that was added later.
+	Rule  FsRule
+	Index int
+	// At is where the rule holds, and Name the path that leads there without links but those of mounts.
+	At   Place
+	Name string
+	// Caps is what the rule grants there. It is never more than the rule says.
+	Caps Caps
+	// Linked says that a symlink other than a mount's leads from the path as written to the place, and Missing
+	// that nothing is there.
+	Linked, Missing bool
+	// Target is where the link of an external rule that grants something leads, absolute; "" when it leads nowhere.
+	Target string
+	// Lost says in a phrase why the rule grants nothing of what it says, "" for one that is in force; Help is what
+	// a person can do, if anything is known.
+	Lost, Help string
+	// Ahead marks the second place of a rule whose path cannot be resolved: where the resolution was heading.
+	Ahead bool
+	// Gone marks a lost rule that no path of the wire can express: what its path leads to is another rule's now. Its own
+	// entry denies, and is pinned.
+	Gone bool
+
+	rel wspath.Rel // the path as written
+	// broken is what the rule would grant if the link that it is on or below led anywhere.
+	broken Caps
+	// leads is what the path resolves to, if it does; below says that the rule was lost because it lies below a lost one.
+	leads *Place
+	below bool
+}
+
+// Written returns the path of the rule as it was written, normalised; "" for the root.
+func (p *Placed) Written() string { return p.rel.Slash() }
+
+// Rules are the fs rules of one workspace, each at its place, and the evaluator of what holds at a path.
+//
+// Rules on paths inside the workspace and rules on what lies outside of it are kept in two tries, both keyed by what a
+// path resolves to: a link, also one below a mount, cannot dodge a rule. The rule with the most components on a path
+// decides there, alone; of several at the same place the last one. Once no rule is added or changed any more, Rules are safe
+// for concurrent use.
+type Rules struct {
+	Site
+	// Restricted says that there are rules, so that what no rule matches is denied. Without it, all is granted in the
+	// workspace.
+	Restricted bool
+	// Placed are the rules in the order written, then those that were added. Their Caps may be narrowed; At must stay.
+	Placed []Placed
+	// Pins are the entries that have to stay where they are.
+	Pins []Place
+
+	inside, outside *node
+}
+
+// Add appends a rule and keys it at its place. There it decides over all rules before it.
+func (r *Rules) Add(p Placed) {
+	r.Placed = append(r.Placed, p)
+	r.key(len(r.Placed) - 1)
+}
+
+// key enters the i-th rule into the trie. Rules may be keyed in any order.
+func (r *Rules) key(i int) {
+	n := r.node(r.Placed[i].At)
+	n.rule = max(n.rule, int32(i))
+}
+
+// Pin keeps an entry in its place: it may be neither created, removed, renamed nor replaced.
+func (r *Rules) Pin(at Place) {
+	if r.Known(at) {
+		r.Pins = append(r.Pins, at)
+		r.node(at).pinned = true
+	}
+}
+
+func (r *Rules) pinHops(hops []wspath.Hop) {
+	for _, hop := range hops {
+		r.Pin(r.Place(hop.Entry))
+	}
+}
+
+// PinPaths pins the entries that a list of paths names, as `pinned` of the wire does, and the symlinks on the way to them. given is
+// as in [Compiler]. The error carries CodeInvalidPolicy and names the path.
+func (r *Rules) PinPaths(list []string, given string) error {
+	for i, path := range list {
+		rel, err := RulePath(path, r.Root, given)
+		if err != nil {
+			return Errorf(CodeInvalidPolicy, "access.pinned[%d]: path %q: %w", i, path, err)
+		}
+		to, err := r.Resolve(rel, true)
+		r.pinHops(to.Hops)
+		if err != nil {
+			to.At = r.Lexical(rel.Slash())
+		}
+		r.Pin(to.At)
+	}
+	return nil
+}
+
+// display names a place for a sentence; never by an absolute path outside.
+func (r *Rules) display(at Place) string { return dotted(r.Name(at)) }
+
+// Governing returns the rule that decides at a place, or nil.
+func (r *Rules) Governing(at Place) *Placed {
+	if rule, _ := r.find(at); rule >= 0 {
+		return &r.Placed[rule]
+	}
+	return nil
+}
+
+// At returns the rule that decides at a canonical absolute path, nil for none, and what is granted there: a
+// pinned entry has neither create nor delete.
+func (r *Rules) At(abs string) (*Placed, Caps) {
+	rule, n := r.find(r.Place(abs))
+	caps := r.capsOf(rule, n)
+	if rule < 0 {
+		return nil, caps
+	}
+	return &r.Placed[rule], caps
+}
+
+func (r *Rules) capsOf(rule int32, n *node) Caps {
+	caps := AllCaps
+	if r.Restricted {
+		caps = 0
+		if rule >= 0 {
+			caps = r.Placed[rule].Caps
+		}
+	}
+	if n != nil && n.pinned {
+		caps &^= Create | Delete
+	}
+	return caps
+}
+
+func (r *Rules) trie(at Place) *node {
+	if at.Outside {
+		return r.outside
+	}
+	return r.inside
+}
+
+// node returns the node of a place, making what is missing.
+func (r *Rules) node(at Place) *node { return r.trie(at).insert(at.Path) }
+
+// find returns the index of the rule that decides at a place, -1 for none, and the node of the place itself, nil when
+// the trie does not reach that far.
+func (r *Rules) find(at Place) (rule int32, n *node) { return r.trie(at).find(at.Path) }
+
+// node is one component of a trie over canonical paths. Lookups cost the depth of the
+// path and allocate nothing, however many rules there are.
+type node struct {
+	children map[string]*node
+	rule     int32 // index into Rules.Placed, -1 for none
+	mount    int32 // index into Site.Mounts, -1 for none
+	pinned   bool
+}
+
+func newNode() *node { return &node{rule: -1, mount: -1} }
+
+// insert returns the node at a slash path, making what is missing.
+func (n *node) insert(path string) *node {
+	for rest := foldKey(path); rest != ""; {
+		var name string
+		name, rest = cutComponent(rest)
+		if name == "" {
+			continue
+		}
+		next := n.children[name]
+		if next == nil {
+			next = newNode()
+			if n.children == nil {
+				n.children = map[string]*node{}
+			}
+			n.children[name] = next
+		}
+		n = next
+	}
+	return n
+}
+
+// find walks to path. rule is the deepest rule on the way, -1 for none; at is the
+// node of the path itself, nil when the trie does not reach that far.
+func (n *node) find(path string) (rule int32, at *node) {
+	rule = n.rule
+	for rest := foldKey(path); rest != ""; {
+		var name string
+		name, rest = cutComponent(rest)
+		if name == "" {
+			continue
+		}
+		if n = n.children[name]; n == nil {
+			return rule, nil
+		}
+		if n.rule >= 0 {
+			rule = n.rule
+		}
+	}
+	return rule, n
+}
+
+func cutComponent(path string) (name, rest string) {
+	if i := strings.IndexByte(path, '/'); i >= 0 {
+		return path[:i], path[i+1:]
+	}
+	return path, ""
+}
+
+// below visits n and every node below it with its path relative to n.
+func (n *node) below(prefix string, visit func(path string, n *node)) {
+	visit(prefix, n)
+	for _, name := range slices.Sorted(maps.Keys(n.children)) {
+		n.children[name].below(wspath.JoinSlash(prefix, name), visit)
+	}
+}
+
+// Cursor is a position of a walk: the rules on a directory and, for each name in it,
+// the next position, without looking the whole path up again.
+type Cursor struct {
+	r    *Rules
+	n    *node // nil: no rule, pin or mount below here
+	rule int32
+}
+
+// Child is the position of an entry of the directory at c. It allocates nothing.
+func (c Cursor) Child(name string) Cursor {
+	if c.n == nil {
+		return c
+	}
+	c.n = c.n.children[foldKey(name)]
+	if c.n != nil && c.n.rule >= 0 {
+		c.rule = c.n.rule
+	}
+	return c
+}
+
+// Caps returns what is granted at c.
+func (c Cursor) Caps() Caps { return c.r.capsOf(c.rule, c.n) }
+
+// Leads reports whether a rule or mount below c may grant something, so that a walk
+// has to go on although c itself may not be read.
+func (c Cursor) Leads() bool { return c.n != nil && len(c.n.children) > 0 }
+
+// Names yields, in order, the names below c that rules or mounts lie on: the only
+// ones to try where the directory may not be listed. On systems that ignore case they
+// are folded.
+func (c Cursor) Names() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if c.n == nil {
+			return
+		}
+		for _, name := range slices.Sorted(maps.Keys(c.n.children)) {
+			if !yield(name) {
+				return
+			}
+		}
+	}
+}
+
+// Mount returns the workspace-relative path of the mount whose link stands at c.
+func (c Cursor) Mount() (path string, ok bool) {
+	if c.n == nil || c.n.mount < 0 {
+		return "", false
+	}
+	return c.r.Mounts[c.n.mount].Path, true
+}
