@@ -141,10 +141,10 @@ func (t *Target) grants(need Caps, any bool) bool {
 // the link that the rule is on led anywhere.
 func (t *Target) broken(need Caps, any bool) bool {
 	rule := t.w.rules.Governing(t.at)
-	if rule == nil {
+	if rule < 0 {
 		return false
 	}
-	caps := rule.broken
+	caps := t.w.rules.Placed[rule].broken
 	return caps != 0 && (caps.Has(need) || any && caps&need != 0)
 }
 

@@ -70,7 +70,8 @@ type compilation struct {
 
 // FS places a list of rules; an empty list restricts nothing. The error is [Problems], or that of Approve or Follow.
 func (c *Compiler) FS(list []FsRule) (*Rules, error) {
-	r := &Rules{Site: c.Site, Restricted: len(list) > 0, inside: newNode(), outside: newNode()}
+	r := NewRules(c.Site)
+	r.Restricted = len(list) > 0
 	k := &compilation{Compiler: c, Rules: r}
 	var external, ordinary []*Placed
 	r.Placed = make([]Placed, len(list))
@@ -298,10 +299,10 @@ func (k *compilation) lostAbove(p *Placed, to Resolved, err error) *Placed {
 		return nil
 	}
 	elsewhere := err != nil || !k.Known(to.At)
-	path := foldKey(p.rel.Slash())
+	path := Fold(p.rel.Slash())
 	for _, l := range k.lost {
-		_, written := wspath.Within(foldKey(l.rel.Slash()), path)
-		_, named := wspath.Within(foldKey(l.Name), path)
+		_, written := wspath.Within(Fold(l.rel.Slash()), path)
+		_, named := wspath.Within(Fold(l.Name), path)
 		if written || named || elsewhere && l.Target != "" && (Place{true, l.Target}).Holds(to.At) {
 			return l
 		}
@@ -359,8 +360,8 @@ func (k *compilation) follow() error {
 	for _, i := range linked {
 		p := &k.Placed[i]
 		have := Caps(0)
-		if g := k.Governing(p.At); g != nil {
-			have = g.Caps
+		if g := k.Governing(p.At); g >= 0 {
+			have = k.Placed[g].Caps
 		}
 		if p.Caps&^have != 0 {
 			ok, err := k.Follow(p, have)

@@ -2,5 +2,5 @@
 
 package jptool
 
-// foldKey: names that differ in case are different here.
-func foldKey(path string) string { return path }
+// Fold returns a path in the form in which rules and targets are compared. Names that differ in case are different here.
+func Fold(path string) string { return path }

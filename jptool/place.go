@@ -19,7 +19,7 @@ type Place struct {
 
 // Same reports whether both are one place.
 func (p Place) Same(q Place) bool {
-	return p.Outside == q.Outside && foldKey(p.Path) == foldKey(q.Path)
+	return p.Outside == q.Outside && Fold(p.Path) == Fold(q.Path)
 }
 
 // Holds reports whether q is p or below it.
@@ -27,7 +27,7 @@ func (p Place) Holds(q Place) bool {
 	if p.Outside != q.Outside {
 		return false
 	}
-	_, ok := wspath.WithinAbs(foldKey(p.Path), foldKey(q.Path))
+	_, ok := wspath.WithinAbs(Fold(p.Path), Fold(q.Path))
 	return ok
 }
 

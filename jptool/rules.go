@@ -63,6 +63,11 @@ type Rules struct {
 	inside, outside *node
 }
 
+// NewRules returns rules that deny everything, to be added to.
+func NewRules(s Site) *Rules {
+	return &Rules{Site: s, Restricted: true, inside: newNode(), outside: newNode()}
+}
+
 // Add appends a rule and keys it at its place. There it decides over all rules before it.
 func (r *Rules) Add(p Placed) {
 	r.Placed = append(r.Placed, p)
@@ -110,12 +115,10 @@ func (r *Rules) PinPaths(list []string, given string) error {
 // display names a place for a sentence; never by an absolute path outside.
 func (r *Rules) display(at Place) string { return dotted(r.Name(at)) }
 
-// Governing returns the rule that decides at a place, or nil.
-func (r *Rules) Governing(at Place) *Placed {
-	if rule, _ := r.find(at); rule >= 0 {
-		return &r.Placed[rule]
-	}
-	return nil
+// Governing returns the index in Placed of the rule that decides at a place, or -1.
+func (r *Rules) Governing(at Place) int {
+	rule, _ := r.find(at)
+	return int(rule)
 }
 
 // At returns the rule that decides at a canonical absolute path, nil for none, and what is granted there: a
@@ -170,7 +173,7 @@ func newNode() *node { return &node{rule: -1, mount: -1} }
 
 // insert returns the node at a slash path, making what is missing.
 func (n *node) insert(path string) *node {
-	for rest := foldKey(path); rest != ""; {
+	for rest := Fold(path); rest != ""; {
 		var name string
 		name, rest = cutComponent(rest)
 		if name == "" {
@@ -193,7 +196,7 @@ func (n *node) insert(path string) *node {
 // node of the path itself, nil when the trie does not reach that far.
 func (n *node) find(path string) (rule int32, at *node) {
 	rule = n.rule
-	for rest := foldKey(path); rest != ""; {
+	for rest := Fold(path); rest != ""; {
 		var name string
 		name, rest = cutComponent(rest)
 		if name == "" {
@@ -237,7 +240,7 @@ func (c Cursor) Child(name string) Cursor {
 	if c.n == nil {
 		return c
 	}
-	c.n = c.n.children[foldKey(name)]
+	c.n = c.n.children[Fold(name)]
 	if c.n != nil && c.n.rule >= 0 {
 		c.rule = c.n.rule
 	}

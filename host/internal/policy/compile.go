@@ -2,7 +2,6 @@ package policy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -24,60 +23,56 @@ func Compile(ctx context.Context, r Request) (*Declared, error) {
 	if r.Tool.Source.Kind != config.SourceLocal {
 		return nil, fmt.Errorf("tool %q is not local, and only local tools have a policy", r.Tool.Name)
 	}
-	m := &model{site: site{root: r.Workspace.Root()}, tool: r.Tool.Name, access: true}
-	a := r.Tool.Access
-	if a == nil || a.FS == nil && a.Net == nil && a.Env == nil && a.Commands == nil {
-		a = nil
-		m.access = r.OSSandbox
-	}
+	d := &Declared{Tool: r.Tool.Name, Root: r.Workspace.Root(), rules: jptool.NewRules(jptool.Site{Root: r.Workspace.Root()})}
 	if r.Tool.Needs != nil {
 		needs := *r.Tool.Needs
-		m.needs, m.needsOrigin = &needs, r.Tool.Origin("needs.fs").String()
+		d.Needs, d.needsOrigin = &needs, r.Tool.Origin("needs.fs").String()
 	}
-	if m.access {
-		if a != nil && a.FS != nil {
-			m.declared, m.listAt = true, a.Origin.String()
-			c := &fsCompiler{model: m, lookup: r.lookup(ctx)}
-			for _, rule := range effectiveRules(r.Config, r.Tool) {
-				c.add(rule.At, rule.FsRule, rule.Dir)
-			}
-			if err := c.compile(); err != nil {
-				return nil, err
-			}
-		} else {
-			m.fs = []fsRule{defaultFS()}
+	a := r.Tool.Access
+	if a == nil || a.FS == nil && a.Net == nil && a.Env == nil && a.Commands == nil {
+		if a = nil; !r.OSSandbox {
+			d.rules.Restricted = false
+			r.OSSandbox = true
+			var err error
+			d.without, err = Compile(ctx, r)
+			return d, err
 		}
-		m.materialize(a)
-		defer m.once()()
-		if err := m.guard(r); err != nil {
+	}
+	if a == nil || a.FS == nil {
+		d.addDefault()
+	} else {
+		d.listAt = a.Origin.String()
+		p := &placer{d: d, lookup: r.lookup(ctx)}
+		for _, rule := range effectiveRules(r.Config, r.Tool) {
+			at := rule.At
+			rule.FsRule.Origin = at.String()
+			p.add(rule.FsRule, source{
+				Rule:  Rule{Origin: at.String(), Layer: at.Layer.String(), Key: at.Key, Dir: rule.Dir},
+				layer: at.Layer, people: true,
+			}, at)
+		}
+		if err := p.place(d.Root); err != nil {
 			return nil, err
 		}
 	}
-	d := m.build()
-	if d.Access != nil {
-		if err := d.verify(); err != nil {
-			return nil, err
-		}
-		d.Sensitive = findSensitive(d, r)
-		return d, nil
+	d.Access = &jptool.AccessPolicy{}
+	d.materialize(a)
+	look := d.rules.Frozen()
+	if err := d.finish(r, &look); err != nil {
+		return nil, err
 	}
-	r.OSSandbox = true
-	var err error
-	d.without, err = Compile(ctx, r)
-	return d, err
+	d.Sensitive = findSensitive(d, r, &look)
+	return d, nil
 }
 
-// verify opens the policy as the tools will: what they would refuse is refused here, and
-// what the library says of the rules is a warning.
-func (d *Declared) verify() error {
-	ws, err := d.Open()
-	if err != nil {
+// finish protects what is the host's own and writes the policy down. What is guarded lies close together, and is looked
+// at again and again: look sees one state of the tree.
+func (d *Declared) finish(r Request, look *jptool.Site) error {
+	if err := d.guard(r, look); err != nil {
 		return err
 	}
-	for _, w := range ws.Policy().Warnings() {
-		d.Warnings = append(d.Warnings, Warning{Message: w})
-	}
-	return ws.Close()
+	d.write()
+	return d.check()
 }
 
 // effectiveRules are the fs rules of a tool without the row that a mount added to keep
@@ -193,7 +188,7 @@ func (r Request) grants(path string) []consent.Grant {
 	if r.Config == nil {
 		return nil
 	}
-	s := site{root: r.Workspace.Root()}
+	s := jptool.Site{Root: r.Workspace.Root()}
 	var list []consent.Grant
 	for _, t := range r.Config.Tools() {
 		if t.Source.Kind != config.SourceLocal || !t.Enable.On && t.Name != r.Tool.Name {
@@ -206,8 +201,7 @@ func (r Request) grants(path string) []consent.Grant {
 			if err != nil {
 				continue
 			}
-			_, at := s.entry(rel)
-			_, below := wspath.Within(path, at)
+			_, below := wspath.Within(path, s.Entry(rel))
 			_, lexical := wspath.Within(path, rel.Slash())
 			if below || lexical {
 				concerned = concerned || rule.External
@@ -232,17 +226,14 @@ func FromWire(access []byte, root string) (*Declared, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := fromAccess(a, root, false)
-	if err != nil {
-		return nil, err
+	d, err := fromAccess(a, root, false)
+	if err != nil || a == nil {
+		return d, err
 	}
-	if a == nil {
-		return m.build(), nil
-	}
-	m.net, m.env, m.commands = a.Net, a.Env, a.Commands
-	m.describe(nil)
-	d := m.build()
-	return d, d.verify()
+	d.Access = &jptool.AccessPolicy{Net: a.Net, Env: a.Env, Commands: a.Commands, Staged: a.Staged}
+	d.describe(nil)
+	d.write()
+	return d, d.check()
 }
 
 // Decode reads the access object of the wire; null is nil.
@@ -257,71 +248,56 @@ func Decode(access []byte) (*jptool.AccessPolicy, error) {
 // nothing): types without rules get their defaults, and what is to be protected is, as in Compile.
 // The rules count as the user's own. Of r it uses Config, Home, StateDir, ConfigFile, Programs, Reach and RefuseLinks.
 func Given(a *jptool.AccessPolicy, root string, r Request) (*Declared, error) {
-	m, err := fromAccess(a, root, r.RefuseLinks)
+	d, err := fromAccess(a, root, r.RefuseLinks)
 	if err != nil {
 		return nil, err
 	}
 	if a == nil {
 		a = &jptool.AccessPolicy{}
 	}
-	m.access = true
-	if !m.declared {
-		m.fs = []fsRule{defaultFS()}
+	for i := range d.sources {
+		d.sources[i].people, d.sources[i].layer = true, config.LayerFlag
 	}
-	for i := range m.fs {
-		m.fs[i].people, m.fs[i].layer = m.fs[i].rule.Origin != BuiltIn, config.LayerFlag
+	if !d.rules.Restricted {
+		d.rules.Restricted = true
+		d.addDefault()
 	}
-	m.net, m.env, m.commands = a.Net, a.Env, a.Commands
-	m.materialize(nil)
-	defer m.once()()
-	if err := m.guard(r); err != nil {
-		return nil, err
-	}
-	d := m.build()
-	return d, d.verify()
+	d.Access = &jptool.AccessPolicy{Net: a.Net, Env: a.Env, Commands: a.Commands, Staged: a.Staged}
+	d.materialize(nil)
+	look := d.rules.Frozen()
+	return d, d.finish(r, &look)
 }
 
-// fromAccess makes the model of a policy on the wire; nil is null.
-func fromAccess(a *jptool.AccessPolicy, root string, refuseLinks bool) (*model, error) {
+// fromAccess places the rules of a policy on the wire; nil is null.
+func fromAccess(a *jptool.AccessPolicy, root string, refuseLinks bool) (*Declared, error) {
 	canonical, err := wspath.CanonicalRoot(root)
 	if err != nil {
 		return nil, fmt.Errorf("the workspace %q cannot be opened: %w\nname an existing directory", root, wspath.Bare(err))
 	}
-	m := &model{site: site{root: canonical}}
+	d := &Declared{Root: canonical, rules: jptool.NewRules(jptool.Site{Root: canonical}), listAt: Wire}
+	d.rules.Restricted = false
 	if a == nil {
-		return m, nil
+		return d, nil
 	}
-	m.access, m.declared, m.staged, m.listAt = true, len(a.FS) > 0, a.Staged, Wire
-	if m.declared {
-		c := &fsCompiler{model: m, given: root, refuseLinks: refuseLinks}
+	if len(a.FS) > 0 {
+		p := &placer{d: d, refuseLinks: refuseLinks}
 		for i, r := range a.FS {
-			c.addWire(i, r)
+			key := fmt.Sprintf("access.fs[%d]", i)
+			dir := len(r.Path) > 1 && strings.HasSuffix(r.Path, "/")
+			p.add(r, source{Rule: Rule{Origin: Wire, Key: key, Dir: dir}}, config.Origin{Key: key})
 		}
-		if err := c.compile(); err != nil {
+		if err := p.place(root); err != nil {
 			return nil, err
 		}
 	}
-	for _, path := range a.Pinned {
-		rel, err := parseRule(path, canonical, root)
+	for i, s := range a.Staged {
+		rel, err := jptool.RulePath(s.Path, canonical, root)
+		if err == nil {
+			_, err = d.rules.Resolve(rel, false)
+		}
 		if err != nil {
-			return nil, jptool.Errorf(jptool.CodeInvalidPolicy, "access.pinned: path %q: %w", path, err)
-		}
-		at, _ := m.entry(rel)
-		m.pins = append(m.pins, at)
-	}
-	return m, nil
-}
-
-// parseRule takes the path of a rule; an absolute one below the root is relative to it.
-func parseRule(path string, roots ...string) (wspath.Rel, error) {
-	rel, err := wspath.Parse(path)
-	if !errors.Is(err, wspath.ErrAbsolute) {
-		return rel, err
-	}
-	for _, root := range roots {
-		if rest, ok := wspath.WithinAbs(slashed(root), slashed(path)); ok {
-			return wspath.Parse(rest)
+			return nil, jptool.Errorf(jptool.CodeInvalidPolicy, "access.staged[%d]: path %q: %w", i, s.Path, err)
 		}
 	}
-	return rel, err
+	return d, d.rules.PinPaths(a.Pinned, root)
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"maps"
 	"runtime"
 	"slices"
@@ -11,24 +12,25 @@ import (
 	"github.com/jptools/jptools/jptool"
 )
 
-// defaultFS is the default of access.fs: all of the workspace, with execute, because scripts
+// defaultCaps are the default of access.fs: all of the workspace, with execute, because scripts
 // and built programs must keep working.
-func defaultFS() fsRule {
-	const caps = jptool.Read | jptool.Write | jptool.Execute
-	return fsRule{rule: Rule{Origin: BuiltIn, Caps: caps, Stated: caps}}
+const defaultCaps = jptool.Read | jptool.Write | jptool.Execute
+
+func (d *Declared) addDefault() {
+	d.add(jptool.Placed{Caps: defaultCaps}, source{Rule: Rule{Origin: BuiltIn}})
 }
 
 // materialize writes down the other types: what is declared, or the default. Adding
 // a rule of one type must not open another, so none is left empty.
-func (m *model) materialize(a *config.Access) {
+func (d *Declared) materialize(a *config.Access) {
 	if declared := a.Policy(); declared != nil {
-		m.net, m.env, m.commands = declared.Net, declared.Env, declared.Commands
+		d.Access.Net, d.Access.Env, d.Access.Commands = declared.Net, declared.Env, declared.Commands
 	}
-	if m.net == nil {
-		m.net = []jptool.NetRule{{Host: "*", Origin: BuiltIn}}
+	if d.Access.Net == nil {
+		d.Access.Net = []jptool.NetRule{{Host: "*", Origin: BuiltIn}}
 	}
-	m.env = append(m.env, minimal(m.env, runtime.GOOS == "windows")...)
-	m.describe(a)
+	d.Access.Env = slices.Concat(d.Access.Env, minimal(d.Access.Env, runtime.GOOS == "windows"))
+	d.describe(a)
 }
 
 // minimal is the minimal set as rules, for the names that no declared rule decides: a rule
@@ -55,41 +57,36 @@ func minimal(declared []jptool.EnvRule, windows bool) []jptool.EnvRule {
 }
 
 // describe says of each rule of net, env and commands where it comes from.
-func (m *model) describe(a *config.Access) {
+func (d *Declared) describe(a *config.Access) {
 	if a == nil {
 		a = &config.Access{}
 	}
-	place := func(r *Rule, at config.Origin, wire string) {
+	add := func(r Rule, at config.Origin, wire string) {
 		switch {
 		case !at.IsZero():
 			r.Origin, r.Layer, r.Key = at.String(), at.Layer.String(), at.Key
-		case wire != "":
-			r.Origin = wire
 		default:
-			r.Origin = Wire
+			r.Origin = cmp.Or(wire, Wire)
 		}
+		d.others = append(d.others, r)
 	}
-	for i := range m.net {
-		r := Rule{Type: "net", Index: i, Name: m.net[i].Host, Text: netText(&m.net[i])}
+	for i := range d.Access.Net {
 		var at config.Origin
 		if i < len(a.Net) {
 			at = a.Net[i].At
 		}
-		place(&r, at, m.net[i].Origin)
-		m.others = append(m.others, r)
+		n := &d.Access.Net[i]
+		add(Rule{Type: "net", Index: i, Name: n.Host, Text: netText(n)}, at, n.Origin)
 	}
-	for i := range m.env {
-		r := Rule{Type: "env", Index: i, Name: m.env[i].Name, Text: envText(&m.env[i])}
+	for i := range d.Access.Env {
 		var at config.Origin
 		if i < len(a.Env) {
 			at = a.Env[i].At
 		}
-		place(&r, at, m.env[i].Origin)
-		m.others = append(m.others, r)
+		e := &d.Access.Env[i]
+		add(Rule{Type: "env", Index: i, Name: e.Name, Text: envText(e)}, at, e.Origin)
 	}
-	for i, name := range slices.Sorted(maps.Keys(m.commands)) {
-		r := Rule{Type: "command", Index: i, Name: name, Text: commandText(m.commands[name])}
-		place(&r, a.Commands[name].At, "")
-		m.others = append(m.others, r)
+	for i, name := range slices.Sorted(maps.Keys(d.Access.Commands)) {
+		add(Rule{Type: "command", Index: i, Name: name, Text: commandText(d.Access.Commands[name])}, a.Commands[name].At, "")
 	}
 }

@@ -96,11 +96,7 @@ func (d *Declared) list(kind string) string {
 // is no URL.
 func (d *Declared) ExplainNet(url string) (Explanation, error) {
 	e := Explanation{Type: "net", Target: url}
-	ws, err := d.workspace()
-	if err != nil {
-		return e, err
-	}
-	decision, err := ws.Policy().Net.Evaluate(url)
+	decision, err := d.net.Evaluate(url)
 	if err != nil {
 		return e, err
 	}
@@ -122,11 +118,7 @@ func (d *Declared) ExplainEnv(name string) (Explanation, error) {
 	if name == "" || strings.ContainsAny(name, "=\x00") {
 		return e, jptool.Errorf(jptool.CodeInvalidArguments, "no environment variable is named %q\nwrite the name without the value", name)
 	}
-	ws, err := d.workspace()
-	if err != nil {
-		return e, err
-	}
-	decision := ws.Policy().Env.Evaluate(name)
+	decision := d.env.Evaluate(name)
 	e.Allowed = decision.Allowed
 	e.decidedBy(d.rule("env", decision.Rule))
 	e.sentence(decision.Explain(), d.list("env"))
@@ -140,11 +132,7 @@ func (d *Declared) ExplainCommand(argv []string) (Explanation, error) {
 	if len(argv) == 0 || argv[0] == "" {
 		return e, jptool.Errorf(jptool.CodeInvalidArguments, "the command line names no program\nwrite the program and its arguments")
 	}
-	ws, err := d.workspace()
-	if err != nil {
-		return e, err
-	}
-	decision := ws.Policy().Commands.Evaluate(argv[0], argv[1:])
+	decision := d.commands.Evaluate(argv[0], argv[1:])
 	e.Allowed = decision.Allowed
 	for i := range d.Rules {
 		if r := &d.Rules[i]; r.Type == "command" && r.Name == argv[0] {

@@ -117,16 +117,13 @@ func (d *Declared) hiddenLink(h *Held, rel wspath.Rel, need jptool.Caps) (string
 	if h.Hidden == nil {
 		return "", false
 	}
-	to, err := d.model.resolve(rel, need&^(jptool.Create|jptool.Delete) == 0)
+	to, err := d.rules.Resolve(rel, need&^(jptool.Create|jptool.Delete) == 0)
 	if err != nil {
 		return "", false
 	}
-	for _, link := range to.links {
-		if h.Hidden(d.model.abs(link)) {
-			if d.model.known(link) {
-				return d.model.wire(link), true
-			}
-			return "(outside the workspace)", true
+	for _, link := range to.Hops {
+		if h.Hidden(link.Entry) {
+			return d.rules.Name(d.rules.Place(link.Entry)), true
 		}
 	}
 	return "", false
@@ -321,8 +318,8 @@ func (d *Declared) Keeper(path string) (keeper Rule, ok bool) {
 // unreachable answers for a path that resolves to nothing that a rule could grant.
 func (d *Declared) unreachable(e *Explanation, rel wspath.Rel, err error) {
 	e.Allowed, e.Code, e.Reason = false, jptool.CodeOf(err), err.Error()
-	if i, lost := d.lostAt(rel); lost != nil {
-		e.decidedBy(d.fsRuleOf(i))
+	if r, lost := d.lostAt(rel); lost != nil {
+		e.decidedBy(r)
 		e.Reason = fmt.Sprintf("the rule on %q grants nothing: %s", lost.Path, lost.Reason)
 		e.Remedy = "make the link lead somewhere, or remove the rule"
 		if lost.Command != "" {
@@ -341,38 +338,19 @@ func (d *Declared) unreachable(e *Explanation, rel wspath.Rel, err error) {
 }
 
 // lostAt finds the dropped external rule whose link a path goes through.
-func (d *Declared) lostAt(rel wspath.Rel) (int, *Dropped) {
-	for i := range d.fs {
-		r := &d.fs[i]
-		if r.lost == 0 {
+func (d *Declared) lostAt(rel wspath.Rel) (*Rule, *Dropped) {
+	for i := range d.sources {
+		if d.sources[i].dropped == 0 {
 			continue
 		}
-		written, err := wspath.Parse(d.Dropped[r.lost-1].Path)
-		if err != nil {
-			continue
-		}
-		_, a := wspath.Within(fold(written.Slash()), fold(rel.Slash()))
-		_, b := wspath.Within(fold(r.path), fold(rel.Slash()))
+		r := &d.rules.Placed[i]
+		_, a := wspath.Within(jptool.Fold(r.Written()), jptool.Fold(rel.Slash()))
+		_, b := wspath.Within(jptool.Fold(r.Name), jptool.Fold(rel.Slash()))
 		if a || b {
-			return i, &d.Dropped[r.lost-1]
+			return &d.sources[i].Rule, &d.Dropped[d.sources[i].dropped-1]
 		}
 	}
-	return -1, nil
-}
-
-// fsRuleOf is the rule of Access that the i-th rule became.
-func (d *Declared) fsRuleOf(i int) *Rule {
-	if d.fs[i].gone {
-		r := d.fs[i].rule
-		return &r
-	}
-	index := 0
-	for j := range i {
-		if !d.fs[j].gone {
-			index++
-		}
-	}
-	return d.rule("fs", index)
+	return nil, nil
 }
 
 // advice is what a remedy is written for: a path, and what is granted there.
@@ -428,10 +406,10 @@ func (d *Declared) decide(e *Explanation, t *jptool.Target, need, asked jptool.C
 		e.Remedy = d.remedy(e, x, at, missing)
 	}
 	if needs := d.Needs; needs != nil && !needs.Has(lacking) && !x.Pinned && !root {
-		e.Reason += fmt.Sprintf("; besides, the tool states that it needs only %s (needs.fs, %s)", *needs, d.model.needsOrigin)
+		e.Reason += fmt.Sprintf("; besides, the tool states that it needs only %s (needs.fs, %s)", *needs, d.needsOrigin)
 		add := fmt.Sprintf("add %s to needs.fs of the tool", quoted((asked &^ *needs).Names()))
 		if e.Rule != nil && e.Rule.Stated.Has(need) && e.Rule.Origin != SelfProtection {
-			e.Reason = fmt.Sprintf("the rule on %q would grant it, but the tool states that it needs only %s (needs.fs, %s)", e.Rule.Name, *needs, d.model.needsOrigin)
+			e.Reason = fmt.Sprintf("the rule on %q would grant it, but the tool states that it needs only %s (needs.fs, %s)", e.Rule.Name, *needs, d.needsOrigin)
 			e.Remedy = add
 		} else {
 			e.Remedy += "; and " + add
@@ -441,9 +419,10 @@ func (d *Declared) decide(e *Explanation, t *jptool.Target, need, asked jptool.C
 
 // remedy says what would have to change in or beside the rule that decided.
 func (d *Declared) remedy(e *Explanation, x jptool.Explanation, at advice, missing jptool.Caps) string {
-	for i := range d.fs {
-		if d.fs[i].lost > 0 && d.fsRuleOf(i) == e.Rule && d.Dropped[d.fs[i].lost-1].Command != "" {
-			return "approve its target: " + d.Dropped[d.fs[i].lost-1].Command
+	for i := range d.sources {
+		s := &d.sources[i]
+		if s.dropped > 0 && !d.rules.Placed[i].Gone && s.Index == e.Rule.Index && d.Dropped[s.dropped-1].Command != "" {
+			return "approve its target: " + d.Dropped[s.dropped-1].Command
 		}
 	}
 	add := suggestion(at.path, at.granted|missing)
@@ -466,9 +445,9 @@ const unmatched = "no rule matches it"
 
 // noDefault says why the default for the workspace does not hold, for a tool that has rules.
 func (d *Declared) noDefault() string {
-	for i := range d.fs {
-		if r := &d.fs[i]; r.people {
-			return fmt.Sprintf("; the built-in default for \".\" was dropped, because there are rules (the first at %s)", r.rule.Origin)
+	for i := range d.sources {
+		if s := &d.sources[i]; s.people {
+			return fmt.Sprintf("; the built-in default for \".\" was dropped, because there are rules (the first at %s)", s.Origin)
 		}
 	}
 	return ""

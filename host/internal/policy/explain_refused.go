@@ -34,7 +34,7 @@ func (d *Declared) ExplainRefusal(abs string, need jptool.Caps, entry bool) (Exp
 	}
 	d.decide(&e, target, need, need)
 	// A model may read it: the file of a configuration may be a path outside.
-	e.Reason = strings.ReplaceAll(e.Reason, ", "+d.model.needsOrigin+")", ")")
+	e.Reason = strings.ReplaceAll(e.Reason, ", "+d.needsOrigin+")", ")")
 	return e, true
 }
 

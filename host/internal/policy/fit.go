@@ -18,8 +18,8 @@ func (d *Declared) ForFit() *fit.Policy {
 		r := &d.Rules[i]
 		p.Rules = append(p.Rules, fit.Rule{Type: r.Type, Index: r.Index, Text: r.Text, Origin: r.Origin})
 	}
-	for _, m := range d.model.mounts {
-		p.Links = append(p.Links, fit.ExternalLink{Path: m.path, Target: m.target})
+	for _, m := range d.rules.Mounts {
+		p.Links = append(p.Links, fit.ExternalLink{Path: m.Path, Target: m.Target})
 	}
 	return p
 }

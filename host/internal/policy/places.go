@@ -3,9 +3,6 @@ package policy
 import (
 	"cmp"
 	"slices"
-	"strings"
-
-	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // Places are the places of all fs rules, each once, by path. It is empty where the type is not
@@ -15,33 +12,27 @@ func (d *Declared) Places() []Place {
 		return nil
 	}
 	byPath := map[string]*Place{}
-	add := func(at place, r *Rule) {
-		abs := d.model.abs(at)
+	for i := range d.rules.Placed {
+		r, s := &d.rules.Placed[i], &d.sources[i]
+		if r.Gone {
+			continue
+		}
+		abs := d.rules.Abs(r.At)
 		p := byPath[abs]
 		if p == nil {
-			p = &Place{Abs: abs, Outside: at.outside}
-			p.Guarded = slices.ContainsFunc(d.model.guards, func(g guard) bool { return g.at.holds(at) })
+			p = &Place{Abs: abs, Outside: r.At.Outside}
+			p.Guarded = slices.ContainsFunc(d.guards, func(g guard) bool { return g.at.Holds(r.At) })
 			byPath[abs] = p
 		}
-		p.All = append(p.All, r.Index)
-		p.Caps, p.Index, p.Dir = r.Caps, r.Index, r.Dir
-		p.SelfProtection = r.Origin == SelfProtection
-	}
-	any := false
-	for i := range d.fs {
-		if r := &d.fs[i]; !r.gone {
-			any = true
-			add(r.at, &r.rule)
-		}
-	}
-	if !any && len(d.Access.FS) > 0 {
-		add(place{}, &d.Rules[0]) // the rule that denies all
+		p.All = append(p.All, s.Index)
+		p.Caps, p.Index, p.Dir = r.Caps, s.Index, s.Dir
+		p.SelfProtection = s.Origin == SelfProtection
 	}
 	list := make([]Place, 0, len(byPath))
 	for _, p := range byPath {
 		list = append(list, *p)
 	}
-	for _, p := range d.model.beyond {
+	for _, p := range d.beyond {
 		if byPath[p.Abs] == nil {
 			list = append(list, p)
 		}
@@ -53,12 +44,9 @@ func (d *Declared) Places() []Place {
 // Mounts are the mounts of the policy, by the order of their rules.
 func (d *Declared) Mounts() []Mount {
 	var list []Mount
-	for _, m := range d.model.mounts {
-		if m.rule >= len(d.fs) {
-			continue
-		}
-		if r := &d.fs[m.rule]; !r.gone && r.rule.Caps != 0 && r.target != nil {
-			list = append(list, Mount{Link: d.model.absOf(m.path), Target: m.target, Index: r.rule.Index})
+	for _, m := range d.rules.Mounts {
+		if r := &d.rules.Placed[m.Rule]; r.Caps != 0 {
+			list = append(list, Mount{Link: d.rules.Abs(m.Link), Target: m.Target, Index: d.sources[m.Rule].Index})
 		}
 	}
 	slices.SortFunc(list, func(a, b Mount) int { return cmp.Compare(a.Index, b.Index) })
@@ -72,41 +60,17 @@ func (d *Declared) Pins() []string {
 	}
 	list := make([]string, len(d.Access.Pinned))
 	for i, path := range d.Access.Pinned {
-		list[i] = d.model.absOf(path)
+		list[i] = d.rules.Abs(d.rules.Lexical(path))
 	}
-	return append(list, d.model.beyondLinks...)
+	return append(list, d.beyondLinks...)
 }
 
 // WirePath is the path of the wire for a canonical absolute path in the workspace or in
 // a mount. It is false for any other.
 func (d *Declared) WirePath(abs string) (string, bool) {
-	at := d.model.placeOf(abs)
-	if !d.model.known(at) {
+	at := d.rules.Place(abs)
+	if !d.rules.Known(at) {
 		return "", false
 	}
-	return d.model.wire(at), true
-}
-
-// absOf is the absolute path of a canonical path of the wire, as [site.wire] makes it: the
-// last link on it may only be that of a mount.
-func (s *site) absOf(path string) string {
-	var best *mounted
-	rest := ""
-	for i := range s.mounts {
-		m := &s.mounts[i]
-		if below, ok := wspath.Within(m.path, path); ok && below != "" && (best == nil || len(m.path) > len(best.path)) {
-			best, rest = m, below
-		}
-	}
-	if best == nil {
-		return joinAbs(s.root, path)
-	}
-	return joinAbs(best.target, rest)
-}
-
-func joinAbs(dir, rest string) string {
-	if rest == "" {
-		return dir
-	}
-	return strings.TrimSuffix(dir, "/") + "/" + rest
+	return d.rules.Name(at), true
 }

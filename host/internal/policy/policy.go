@@ -67,8 +67,23 @@ type Declared struct {
 	// them once per session.
 	Sensitive []Sensitive
 
-	model *model
-	fs    []fsRule
+	// rules are the fs rules at their places, and sources where each comes from.
+	rules   *jptool.Rules
+	sources []source
+	others  []Rule // of net, env and commands
+	net     *jptool.NetPolicy
+	env     *jptool.EnvPolicy
+	// commands is compiled as net and env are.
+	commands *jptool.CommandPolicy
+	// listAt is where the list of fs rules stands, needsOrigin where needs.fs does.
+	listAt, needsOrigin string
+
+	// guards are the places that are protected, guardLinks the links of the workspace that lead to them.
+	guards     []guard
+	guardLinks []jptool.Place
+	// beyond and beyondLinks are what is protected outside of all that rules name.
+	beyond      []Place
+	beyondLinks []string
 	// without is what would hold if a sandbox could be had, where Access is nil.
 	without *Declared
 

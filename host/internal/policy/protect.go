@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,7 +20,7 @@ import (
 
 // guard is a place that tools may read and execute only (docs/decisions.md).
 type guard struct {
-	at place
+	at jptool.Place
 	// own: it is the host's own configuration or state, which no rule opens.
 	own bool
 }
@@ -29,10 +30,10 @@ var gitNames = []string{"config", "config.worktree", "commondir", "hooks", "modu
 
 // guardFinder looks for what is protected and where links lead on the way.
 type guardFinder struct {
-	*site
+	*jptool.Site
 	reach  []Reach
 	guards []guard
-	links  []place
+	links  []jptool.Place
 	// beyond are protected places that no path of the wire names, and beyondLinks the links that lead to them.
 	beyond      []Place
 	beyondLinks []string
@@ -45,11 +46,11 @@ type guardFinder struct {
 // repository is content like any other, and so is whatever a protected file names (a
 // hook that is a link, core.hooksPath). A file of the host's whose place cannot be told is an
 // error: it could not be protected.
-func (m *model) guard(r Request) error {
-	f := &guardFinder{site: &m.site, reach: r.Reach}
-	f.directory(f.root)
-	for _, mt := range m.mounts {
-		f.around(mt.target)
+func (d *Declared) guard(r Request, look *jptool.Site) error {
+	f := &guardFinder{Site: look, reach: r.Reach}
+	f.directory(f.Root)
+	for _, m := range d.rules.Mounts {
+		f.around(m.Target)
 	}
 	for _, g := range r.Reach {
 		f.around(g.Abs)
@@ -83,7 +84,7 @@ func (m *model) guard(r Request) error {
 	if f.refused != nil {
 		return f.refused
 	}
-	m.guards, m.guarded, m.beyond, m.beyondLinks = f.guards, f.links, f.beyond, f.beyondLinks
+	d.guards, d.guardLinks, d.beyond, d.beyondLinks = f.guards, f.links, f.beyond, f.beyondLinks
 	return nil
 }
 
@@ -95,8 +96,8 @@ func (f *guardFinder) around(dir string) {
 		return
 	}
 	f.directory(dir)
-	if below, ok := wspath.WithinAbs(dir, f.root); ok && below != "" {
-		for d := wspath.ParentOf(f.root); d != dir; d = wspath.ParentOf(d) {
+	if below, ok := wspath.WithinAbs(dir, f.Root); ok && below != "" {
+		for d := wspath.ParentOf(f.Root); d != dir; d = wspath.ParentOf(d) {
 			f.directory(d)
 		}
 	}
@@ -106,7 +107,7 @@ func (f *guardFinder) around(dir string) {
 // which stays as it is.
 func (f *guardFinder) directory(dir string) {
 	for _, name := range []string{".jp", config.WorkspaceFile, config.DirectoryFile} {
-		_ = f.abs(joinAbs(dir, name), false)
+		_ = f.abs(path.Join(dir, name), false)
 	}
 	f.git(dir)
 	f.bare(dir)
@@ -115,10 +116,10 @@ func (f *guardFinder) directory(dir string) {
 // abs guards an absolute path if tools can reach it: what it leads to, or will once it is made,
 // and by pins the links on the way. After an error it has guarded where that was heading.
 func (f *guardFinder) abs(file string, own bool) error {
-	to, err := wspath.CanonicalizeAbs(file, f.readlink)
+	to, err := f.ResolveAbs(file)
 	f.keep(to.Hops)
-	if to.Abs != "" {
-		f.at(guard{f.placeOf(to.Abs), own})
+	if !errors.Is(err, wspath.ErrInvalid) {
+		f.at(guard{to.At, own})
 	}
 	return err
 }
@@ -126,7 +127,7 @@ func (f *guardFinder) abs(file string, own bool) error {
 // keep pins the links that lead to what is guarded.
 func (f *guardFinder) keep(hops []wspath.Hop) {
 	for _, hop := range hops {
-		if at := f.placeOf(hop.Entry); f.known(at) {
+		if at := f.Place(hop.Entry); f.Known(at) {
 			f.links = append(f.links, at)
 		} else if f.reached(hop.Entry) != 0 {
 			f.beyondLinks = append(f.beyondLinks, hop.Entry)
@@ -138,7 +139,7 @@ func (f *guardFinder) keep(hops []wspath.Hop) {
 // that cannot be followed there is nothing to protect, and the link itself is pinned. What is the
 // host's own is guarded too where only something in it can be reached.
 func (f *guardFinder) at(g guard) {
-	same := func(o guard) bool { return o.at.same(g.at) }
+	same := func(o guard) bool { return o.at.Same(g.at) }
 	if i := slices.IndexFunc(f.guards, same); i >= 0 {
 		f.guards[i].own = f.guards[i].own || g.own
 		return
@@ -146,18 +147,18 @@ func (f *guardFinder) at(g guard) {
 	if g.own {
 		f.refuse(g)
 	}
-	if !f.known(g.at) {
+	if !f.Known(g.at) {
 		if g.own {
 			f.guards = append(f.guards, g)
 		}
 		f.outside(g)
 		return
 	}
-	rel, err := wspath.Parse(f.wire(g.at))
+	rel, err := wspath.Parse(f.Name(g.at))
 	if err != nil {
 		return
 	}
-	if to, err := f.content(rel); err != nil || !to.at.same(g.at) {
+	if to, err := f.Resolve(rel, false); err != nil || !to.At.Same(g.at) {
 		return
 	}
 	f.guards = append(f.guards, g)
@@ -166,7 +167,7 @@ func (f *guardFinder) at(g guard) {
 // refuse notes a grant on the host's own configuration or state, or on something in it.
 func (f *guardFinder) refuse(own guard) {
 	for _, r := range f.reach {
-		if r.Caps&jptool.Write != 0 && own.at.holds(place{true, r.Abs}) && f.refused == nil {
+		if r.Caps&jptool.Write != 0 && own.at.Holds(jptool.Place{Outside: true, Path: r.Abs}) && f.refused == nil {
 			f.refused = exit.Errorf(exit.Usage, "%s belongs to the configuration and state of jphost, where no program may write\ntake it out of the flags or of sandbox.paths, or grant it for reading only", show.Visible(r.Abs))
 		}
 	}
@@ -175,7 +176,7 @@ func (f *guardFinder) refuse(own guard) {
 // outside guards a place that no path of the wire names, against the grants that reach it. One that names the
 // place itself lifts that, unless it is the host's own.
 func (f *guardFinder) outside(g guard) {
-	abs := g.at.path
+	abs := g.at.Path
 	caps := f.reached(abs)
 	if caps&jptool.Write == 0 || slices.ContainsFunc(f.beyond, func(p Place) bool { return p.Abs == abs }) {
 		return
@@ -201,32 +202,33 @@ func (f *guardFinder) reached(abs string) (caps jptool.Caps) {
 // workspace by the next call: what was written for this one would not hold there. A
 // repository that is there is content.
 func (f *guardFinder) marks(dir string) {
-	at := f.placeOf(slashed(dir))
-	if at.outside || at.path == "" {
+	at := f.Place(slashed(dir))
+	if at.Outside || at.Path == "" {
 		return
 	}
-	_ = f.abs(joinAbs(f.root, at.path+"/.jp"), false)
+	_ = f.abs(f.Abs(at.Join(".jp")), false)
 	if _, err := os.Lstat(filepath.Join(dir, ".git")); err != nil {
-		_ = f.abs(joinAbs(f.root, at.path+"/.git"), false)
+		_ = f.abs(f.Abs(at.Join(".git")), false)
 	}
 }
 
 // git guards the repository at a directory. Where there is none, all of `.git` is guarded: making one
 // would run programs as well.
 func (f *guardFinder) git(dir string) {
-	name := joinAbs(dir, ".git")
-	to, err := wspath.CanonicalizeAbs(name, f.readlink)
-	if err == nil && !to.Missing && isDir(to.Abs) {
+	name := path.Join(dir, ".git")
+	to, err := f.ResolveAbs(name)
+	there := f.Abs(to.At)
+	if err == nil && !to.Missing() && isDir(there) {
 		f.keep(to.Hops)
-		f.gitDir(to.Abs)
+		f.gitDir(there)
 		return
 	}
 	_ = f.abs(name, false)
-	if err != nil || to.Missing {
+	if err != nil || to.Missing() {
 		return
 	}
 	// A file that says where the git directory is, for git from where its name is, which may be a link to it.
-	if where, ok := strings.CutPrefix(smallFile(to.Abs), "gitdir:"); ok {
+	if where, ok := strings.CutPrefix(smallFile(there), "gitdir:"); ok {
 		f.gitDir(besides(dir, where))
 	}
 }
@@ -235,10 +237,10 @@ func (f *guardFinder) git(dir string) {
 // another: git takes any directory for one that has HEAD, objects and refs, and obeys its config. Outside of the
 // workspace a HEAD that is there may change: who grants a git directory means to commit.
 func (f *guardFinder) bare(dir string) {
-	head := joinAbs(dir, "HEAD")
+	head := path.Join(dir, "HEAD")
 	// Also a link that leads nowhere is one: git reads its text.
 	_, err := os.Lstat(filepath.FromSlash(head))
-	if err != nil || dir == f.root {
+	if err != nil || dir == f.Root {
 		_ = f.abs(head, false)
 	}
 	if err == nil {
@@ -249,17 +251,17 @@ func (f *guardFinder) bare(dir string) {
 // gitDir guards a git directory and the one that it shares with others. Neither need be
 // there yet: a file may name the git directory that a tool would make.
 func (f *guardFinder) gitDir(dir string) {
-	if to, err := wspath.CanonicalizeAbs(dir, f.readlink); err == nil {
-		dir = to.Abs
+	if to, err := f.ResolveAbs(dir); err == nil {
+		dir = f.Abs(to.At)
 	}
 	dirs := []string{dir}
-	if common := smallFile(joinAbs(dir, "commondir")); common != "" {
+	if common := smallFile(path.Join(dir, "commondir")); common != "" {
 		dirs = append(dirs, besides(dir, common))
 	}
 	for _, d := range dirs {
 		for _, name := range gitNames {
 			// A link there that leads nowhere is git's concern.
-			_ = f.abs(joinAbs(d, name), false)
+			_ = f.abs(path.Join(d, name), false)
 		}
 	}
 }
@@ -276,6 +278,8 @@ func besides(dir, name string) string {
 	}
 	return slashed(name)
 }
+
+func slashed(name string) string { return filepath.ToSlash(filepath.Clean(name)) }
 
 func isDir(abs string) bool {
 	d, err := wspath.OpenDir(abs)
@@ -307,39 +311,33 @@ func smallFile(abs string) string {
 	return strings.TrimSpace(line)
 }
 
-// named reports whether a rule of the user's own configuration names the guarded place itself.
-// One on the whole workspace names nothing in particular, and nothing opens what is the host's own.
-func (g guard) named(r *fsRule) bool {
-	return r.lifts() && !g.own && r.at.same(g.at) && g.at.path != ""
-}
-
 // kept is what protected places may be used for.
 const kept = jptool.Read | jptool.Execute
 
-// protect narrows rules so that no guarded place may be written to, but by a rule of the
-// user's own configuration on that place or below it. It never grants anything.
-func protect(s *site, rules []fsRule, guards []guard) []fsRule {
-	guards = slices.Clone(guards)
-	slices.SortStableFunc(guards, func(a, b guard) int { return cmp.Compare(len(a.at.path), len(b.at.path)) })
+// protect narrows rules so that no guarded place may be written to, but by a rule of the user's own configuration on that
+// place or below it. Nothing opens what is the host's own, and a rule on the whole workspace names no place in
+// particular. It never grants anything.
+func (d *Declared) protect() {
+	guards := slices.Clone(d.guards)
+	slices.SortStableFunc(guards, func(a, b guard) int { return cmp.Compare(len(a.at.Path), len(b.at.Path)) })
 	for _, g := range guards {
-		for i := range rules {
-			r := &rules[i]
-			if r.people && (g.own || !r.lifts()) && g.at.holds(r.at) && r.rule.Caps&jptool.Write != 0 {
-				r.rule.Caps &= kept
-				r.note("narrowed by self-protection")
+		for i := range d.rules.Placed {
+			r := &d.rules.Placed[i]
+			if d.sources[i].people && (g.own || !d.lifts(i)) && g.at.Holds(r.At) && r.Caps&jptool.Write != 0 {
+				r.Caps &= kept
+				d.sources[i].note("narrowed by self-protection")
 			}
 		}
-		i := governing(rules, g.at)
-		if i < 0 || rules[i].rule.Caps&jptool.Write == 0 || g.named(&rules[i]) || !s.known(g.at) {
+		i := d.rules.Governing(g.at)
+		if i < 0 || d.rules.Placed[i].Caps&jptool.Write == 0 || !d.rules.Known(g.at) {
 			continue
 		}
-		above := rules[i].rule
-		rules = append(rules, fsRule{
-			rule: Rule{Origin: SelfProtection, Caps: above.Caps & kept, Stated: above.Caps & kept},
-			at:   g.at, path: s.wire(g.at),
-		})
+		above := &d.rules.Placed[i]
+		if d.lifts(i) && !g.own && above.At.Same(g.at) && g.at.Path != "" {
+			continue
+		}
+		d.add(jptool.Placed{At: g.at, Name: d.rules.Name(g.at), Caps: above.Caps & kept}, source{Rule: Rule{Origin: SelfProtection}})
 	}
-	return rules
 }
 
 // names lists a directory at a canonical path, up to a limit.

@@ -56,22 +56,22 @@ func (d *Declared) unreadable(t *config.Tool) (list []Warning) {
 		return nil
 	}
 	for _, arg := range t.Command.Args {
-		rel, err := parseRule(arg, d.Root)
+		rel, err := jptool.RulePath(arg, d.Root)
 		if err != nil || rel.IsRoot() {
 			continue
 		}
-		to, err := d.model.content(rel)
-		if err != nil || to.missing || to.at.outside {
+		to, err := d.rules.Resolve(rel, false)
+		if err != nil || to.Missing() || to.At.Outside {
 			continue
 		}
-		if fi, err := os.Lstat(to.abs); err != nil || !fi.Mode().IsRegular() {
+		if fi, err := os.Lstat(d.rules.Abs(to.At)); err != nil || !fi.Mode().IsRegular() {
 			continue
 		}
 		if _, err := ws.CheckRead(rel.Slash()); jptool.CodeOf(err) == jptool.CodeAccessDenied {
 			list = append(list, Warning{
 				Origin:  t.Command.Origin.String(),
 				Message: fmt.Sprintf("the command of %s names %q, which no rule lets it read", t.Name, arg),
-				Help:    fmt.Sprintf("if it is its script: add %s to %s.access.fs", suggestion(to.at.path, jptool.Read), toolKey(t.Name)),
+				Help:    fmt.Sprintf("if it is its script: add %s to %s.access.fs", suggestion(to.At.Path, jptool.Read), toolKey(t.Name)),
 			})
 		}
 	}
@@ -154,7 +154,7 @@ func withholding(t *config.Tool, rules []config.FsRule) []Warning {
 
 // usual is what the default for the workspace grants the tool.
 func usual(t *config.Tool) jptool.Caps {
-	caps := defaultFS().rule.Caps
+	caps := jptool.Caps(defaultCaps)
 	if t.Needs != nil {
 		caps &= *t.Needs
 	}
@@ -163,13 +163,13 @@ func usual(t *config.Tool) jptool.Caps {
 
 // absent tells of a rule on a path that is not there and looks like a slip: something there
 // has nearly its name, a directory on the way is missing, or the rule grants what can
-// only be done with what is there. [fsCompiler.literal] tells of patterns.
+// only be done with what is there. [literal] tells of patterns.
 func (d *Declared) absent(r config.FsRule) []Warning {
-	rel, err := parseRule(r.Path, d.Root)
+	rel, err := jptool.RulePath(r.Path, d.Root)
 	if err != nil || rel.IsRoot() || strings.ContainsAny(r.Path, "*?[") || strings.HasPrefix(r.Path, "~") {
 		return nil
 	}
-	if to, err := d.model.content(rel); err != nil || !to.missing {
+	if to, err := d.rules.Resolve(rel, false); err != nil || !to.Missing() {
 		return nil
 	}
 	parts := strings.Split(rel.Slash(), "/")
@@ -179,14 +179,14 @@ func (d *Declared) absent(r config.FsRule) []Warning {
 		if err != nil {
 			return nil
 		}
-		to, err := d.model.content(at)
+		to, err := d.rules.Resolve(at, false)
 		if err != nil {
 			return nil
 		}
-		if to.missing {
+		if to.Missing() {
 			break
 		}
-		dir, first = to.abs, i
+		dir, first = d.rules.Abs(to.At), i
 	}
 	w := Warning{Origin: r.At.String(), Message: fmt.Sprintf("the rule of %s on %q is on what is not there", d.Tool, r.Path)}
 	caps := r.Caps()

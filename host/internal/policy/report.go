@@ -61,7 +61,7 @@ func (d *Declared) WriteText(w io.Writer) error {
 		return b.Flush()
 	}
 	if d.Needs != nil {
-		fmt.Fprintf(b, "needs: %s (%s)\n", *d.Needs, show.Line(d.model.needsOrigin))
+		fmt.Fprintf(b, "needs: %s (%s)\n", *d.Needs, show.Line(d.needsOrigin))
 	}
 	for _, t := range types {
 		fmt.Fprintf(b, "\n%s:\n", t.title)

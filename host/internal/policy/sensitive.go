@@ -31,6 +31,7 @@ const sensitiveEntries = 4096
 // sensitiveFinder looks for places of secrets among those that the rules grant.
 type sensitiveFinder struct {
 	d     *Declared
+	look  *jptool.Site
 	home  string
 	found []Sensitive
 }
@@ -39,8 +40,8 @@ type sensitiveFinder struct {
 // the list names is found wherever it lies. What a pattern matches is found where a
 // person's own rule names it or the directory it stands in; deeper files are not looked
 // for, because that would walk the tree before each call. It warns; it does not protect.
-func findSensitive(d *Declared, r Request) []Sensitive {
-	f := &sensitiveFinder{d: d, home: homeOf(r.Home, d.model.readlink)}
+func findSensitive(d *Declared, r Request, look *jptool.Site) []Sensitive {
+	f := &sensitiveFinder{d: d, look: look, home: homeOf(r.Home, look)}
 	patterns := slices.Concat(sensitivePlaces, sensitiveNames, r.Tool.SensitivePaths)
 	candidates := f.candidates()
 	for _, written := range patterns {
@@ -62,96 +63,81 @@ func findSensitive(d *Declared, r Request) []Sensitive {
 }
 
 // homeOf is the home directory without links, "" when there is none.
-func homeOf(dir string, readlink wspath.Readlink) string {
+func homeOf(dir string, look *jptool.Site) string {
 	if !filepath.IsAbs(dir) {
 		return ""
 	}
-	to, err := wspath.CanonicalizeAbs(dir, readlink)
+	to, err := look.ResolveAbs(dir)
 	if err != nil {
 		return ""
 	}
-	return strings.TrimSuffix(to.Abs, "/")
+	return strings.TrimSuffix(look.Abs(to.At), "/")
 }
 
 // literal reports a place if it can be reached, and rules on what lies in it.
 func (f *sensitiveFinder) literal(written, name string) {
-	m := f.d.model
-	var at place
+	var to jptool.Resolved
+	var err error
 	if filepath.IsAbs(filepath.FromSlash(name)) {
-		to, err := wspath.CanonicalizeAbs(name, m.readlink)
-		if err != nil || to.Missing {
-			return // nothing is there
-		}
-		at = m.placeOf(to.Abs)
+		to, err = f.look.ResolveAbs(name)
 	} else {
-		rel, err := wspath.Parse(name)
-		if err != nil {
-			return
+		var rel wspath.Rel
+		if rel, err = wspath.Parse(name); err == nil {
+			to, err = f.look.Resolve(rel, false)
 		}
-		to, err := m.content(rel)
-		if err != nil || to.missing {
-			return
-		}
-		at = to.at
 	}
-	if m.known(at) && f.report(written, at) {
+	if err != nil || to.Missing() {
+		return // nothing is there
+	}
+	rules := f.d.rules
+	if rules.Known(to.At) && f.report(written, to.At) {
 		return
 	}
-	for i := range f.d.fs {
-		if r := &f.d.fs[i]; !r.gone && at.holds(r.at) && m.known(r.at) && f.report(written, r.at) {
+	for i := range rules.Placed {
+		if r := &rules.Placed[i]; !r.Gone && to.At.Holds(r.At) && rules.Known(r.At) && f.report(written, r.At) {
 			return
 		}
 	}
 }
 
 // candidates are the places of the rules that people wrote and what stands in them.
-func (f *sensitiveFinder) candidates() []place {
-	m := f.d.model
-	var list []place
-	for i := range f.d.fs {
-		r := &f.d.fs[i]
-		if !r.people || r.gone || r.rule.Caps == 0 || !m.known(r.at) {
+func (f *sensitiveFinder) candidates() []jptool.Place {
+	var list []jptool.Place
+	for i := range f.d.rules.Placed {
+		r := &f.d.rules.Placed[i]
+		if !f.d.sources[i].people || r.Gone || r.Caps == 0 || !f.d.rules.Known(r.At) {
 			continue
 		}
-		list = append(list, r.at)
-		for _, name := range names(m.abs(r.at), sensitiveEntries) {
-			list = append(list, place{r.at.outside, wspath.JoinSlash(r.at.path, name)})
+		list = append(list, r.At)
+		for _, name := range names(f.d.rules.Abs(r.At), sensitiveEntries) {
+			list = append(list, r.At.Join(name))
 		}
 	}
 	return list
 }
 
-// abs is the absolute path of a place.
-func (s *site) abs(at place) string {
-	if at.outside {
-		return at.path
-	}
-	return joinAbs(s.root, at.path)
-}
-
-func (f *sensitiveFinder) glob(written, pattern string, candidates []place) {
-	m := f.d.model
+func (f *sensitiveFinder) glob(written, pattern string, candidates []jptool.Place) {
 	for _, at := range candidates {
-		name := m.wire(at)
+		name := f.d.rules.Name(at)
 		if filepath.IsAbs(filepath.FromSlash(pattern)) {
-			name = m.abs(at)
+			name = f.d.rules.Abs(at)
 		}
-		if ok, err := doublestar.Match(fold(pattern), fold(name)); ok && err == nil {
+		if ok, err := doublestar.Match(jptool.Fold(pattern), jptool.Fold(name)); ok && err == nil {
 			f.report(written, at)
 		}
 	}
 }
 
 // report adds a place where something is granted.
-func (f *sensitiveFinder) report(written string, at place) bool {
-	i := governing(f.d.fs, at)
-	if i < 0 || f.d.fs[i].rule.Caps&(jptool.Read|jptool.Write) == 0 {
+func (f *sensitiveFinder) report(written string, at jptool.Place) bool {
+	i := f.d.rules.Governing(at)
+	if i < 0 || f.d.rules.Placed[i].Caps&(jptool.Read|jptool.Write) == 0 {
 		return false
 	}
-	r := &f.d.fs[i]
+	r := &f.d.rules.Placed[i]
 	f.found = append(f.found, Sensitive{
-		Path: dotted(f.d.model.wire(at)), Pattern: written, Rule: dotted(r.path), Origin: r.rule.Origin,
-		Capabilities: r.rule.Caps.Names(),
+		Path: dotted(f.d.rules.Name(at)), Pattern: written, Rule: dotted(r.Name), Origin: f.d.sources[i].Origin,
+		Capabilities: r.Caps.Names(),
 	})
 	return true
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -29,7 +30,7 @@ const (
 // word for word: whoever accepts `sh lint.sh` means the lint.sh of the time. It does not
 // know what else a program reads, such as what those files name in turn.
 func namedFiles(ctx context.Context, root string, repository []config.Setting) ([]consent.Setting, error) {
-	f := &fileNamer{site: site{root: root}, seen: map[string]bool{}, ids: map[string]string{}}
+	f := &fileNamer{site: jptool.Site{Root: root}, seen: map[string]bool{}, ids: map[string]string{}}
 	for _, s := range repository {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -50,7 +51,7 @@ func namedFiles(ctx context.Context, root string, repository []config.Setting) (
 }
 
 type fileNamer struct {
-	site  site
+	site  jptool.Site
 	words int
 	seen  map[string]bool
 	// ids are what is known of files, by canonical path; digested counts those that were read.
@@ -99,21 +100,21 @@ func (f *fileNamer) word(s config.Setting, key, text string) {
 		if f.words++; f.words > maxWords {
 			return
 		}
-		rel, err := f.site.parse(name)
+		rel, err := jptool.RulePath(name, f.site.Root)
 		if err != nil || rel.IsRoot() {
 			continue
 		}
-		to, err := f.site.content(rel)
-		if err != nil || to.missing || to.outside {
+		to, err := f.site.Resolve(rel, false)
+		if err != nil || to.Missing() || to.At.Outside {
 			continue
 		}
-		id := s.Origin.File + "\x00" + key + "\x00" + to.path
+		id := s.Origin.File + "\x00" + key + "\x00" + to.At.Path
 		if f.seen[id] {
 			continue
 		}
 		f.seen[id] = true
-		if value := f.identity(to.abs); value != "" {
-			f.found = append(f.found, consent.Setting{Key: key, Value: value, File: within(f.site.root, s.Origin.File), Line: s.Origin.Line, Runs: to.path})
+		if value := f.identity(f.site.Abs(to.At)); value != "" {
+			f.found = append(f.found, consent.Setting{Key: key, Value: value, File: within(f.site.Root, s.Origin.File), Line: s.Origin.Line, Runs: to.At.Path})
 		}
 	}
 }

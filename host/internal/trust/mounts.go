@@ -14,15 +14,18 @@ import (
 // target: a rule of the repository on the same path would take over what was approved for
 // another tool, or for less.
 type userMounts struct {
-	site  site
+	site  jptool.Site
 	links []userMount
 	// mine are the user's rules of each tool, theirs the repository's, by where they stand.
-	mine   map[string][]grant
+	mine   map[string]*jptool.Rules
 	theirs map[config.Origin]repositoryRule
 }
 
 // userMount is a link that the user granted to some tool, and where it leads.
-type userMount struct{ path, target string }
+type userMount struct {
+	path string
+	to   jptool.Place
+}
 
 type repositoryRule struct {
 	tool string
@@ -30,7 +33,7 @@ type repositoryRule struct {
 }
 
 func newUserMounts(cfg *config.Config, root string) *userMounts {
-	u := &userMounts{site: site{root: root}, mine: map[string][]grant{}, theirs: map[config.Origin]repositoryRule{}}
+	u := &userMounts{site: jptool.Site{Root: root}, mine: map[string]*jptool.Rules{}, theirs: map[config.Origin]repositoryRule{}}
 	for _, t := range cfg.Tools() {
 		if t.Access == nil {
 			continue
@@ -55,8 +58,11 @@ func newUserMounts(cfg *config.Config, root string) *userMounts {
 				continue
 			}
 			if rel, err := wspath.Parse(r.Path); err == nil {
-				if to, err := u.site.content(rel); err == nil && to.outside {
-					u.mine[t.Name] = append(u.mine[t.Name], grant{to.abs, r.Caps()})
+				if to, err := u.site.Resolve(rel, false); err == nil {
+					if u.mine[t.Name] == nil {
+						u.mine[t.Name] = jptool.NewRules(u.site)
+					}
+					u.mine[t.Name].Add(jptool.Placed{At: to.At, Caps: r.Caps()})
 				}
 			}
 		}
@@ -69,8 +75,8 @@ func (u *userMounts) mount(r jptool.FsRule) {
 	if err != nil {
 		return
 	}
-	if to, err := u.site.content(rel); err == nil && to.outside {
-		u.links = append(u.links, userMount{u.site.entry(rel), to.abs})
+	if to, err := u.site.Resolve(rel, false); err == nil && to.At.Outside {
+		u.links = append(u.links, userMount{u.site.Entry(rel), to.At})
 	}
 }
 
@@ -86,21 +92,26 @@ func (u *userMounts) widens(at config.Origin) bool {
 	if err != nil {
 		return false // it will not compile
 	}
-	to, err := u.site.content(rel)
-	if err != nil || !to.outside {
+	to, err := u.site.Resolve(rel, false)
+	if err != nil || !to.At.Outside {
 		return false // it grants nothing outside
 	}
-	path := u.site.entry(rel)
+	path := u.site.Entry(rel)
 	if !slices.ContainsFunc(u.links, func(m userMount) bool {
 		if their.rule.External {
-			return fold(m.path) == fold(path)
+			return jptool.Fold(m.path) == jptool.Fold(path)
 		}
-		return holds(m.target, to.abs)
+		return m.to.Holds(to.At)
 	}) {
 		return false
 	}
-	mine := u.mine[their.tool]
-	return caps&^granted(mine, to.abs) != 0
+	have := jptool.Caps(0)
+	if mine := u.mine[their.tool]; mine != nil {
+		if i := mine.Governing(to.At); i >= 0 {
+			have = mine.Placed[i].Caps
+		}
+	}
+	return caps&^have != 0
 }
 
 // RepositoryRule is a rule of the repository's layers that grants something.
@@ -114,7 +125,7 @@ type RepositoryRule struct {
 // below them, whether the links exist or not: what a person should know who mounts something
 // there. links are paths without further links, root is the canonical workspace.
 func RepositoryRules(cfg *config.Config, root string, links []string) []RepositoryRule {
-	s := site{root: filepath.ToSlash(root)}
+	s := jptool.Site{Root: filepath.ToSlash(root)}
 	var list []RepositoryRule
 	for _, t := range cfg.Tools() {
 		if t.Access == nil {
@@ -125,8 +136,8 @@ func RepositoryRules(cfg *config.Config, root string, links []string) []Reposito
 			if err != nil || !r.At.Layer.Repository() || r.Caps() == 0 {
 				continue
 			}
-			path := s.entry(rel)
-			if atOrBelow(links, path) {
+			path := s.Entry(rel)
+			if slices.ContainsFunc(links, func(link string) bool { return (jptool.Place{Path: link}).Holds(jptool.Place{Path: path}) }) {
 				list = append(list, RepositoryRule{t.Name, r.Caps(), r.At})
 			}
 		}
