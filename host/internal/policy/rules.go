@@ -72,7 +72,7 @@ func (p *placer) place(given string) error {
 		c.Follow = p.refuse
 	}
 	rules, err := c.FS(p.list)
-	if list := (jptool.Problems)(nil); errors.As(err, &list) {
+	if list := jptool.Problems(nil); errors.As(err, &list) {
 		for _, x := range list {
 			p.problem(x.Placed, x.Message, x.Help)
 		}
