@@ -1,6 +1,10 @@
 package jptool
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/jptools/jptools/jptool/netrule"
+)
 
 // Caps is a set of filesystem capabilities (RFD 076, "Capabilities").
 type Caps uint8
@@ -118,17 +122,7 @@ func (r *FsRule) Caps() Caps {
 }
 
 // NetRule allows or denies requests to one host (RFD 076, "Network rules").
-// Host "*" matches any host; a rule naming the host always beats it.
-type NetRule struct {
-	Host       string  `json:"host"`
-	Scheme     *string `json:"scheme"`
-	Port       *uint16 `json:"port"`
-	PathPrefix *string `json:"path_prefix"`
-	Allow      bool    `json:"allow"`
-
-	// Origin is where a person wrote the rule; it never crosses the wire.
-	Origin string `json:"-"`
-}
+type NetRule = netrule.Rule
 
 // EnvRule allows or withholds environment variables by exact name, or by prefix
 // with a trailing `*` (RFD 076, "Environment variable rules").

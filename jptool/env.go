@@ -47,7 +47,7 @@ func compileEnv(rules []EnvRule, fold bool) (*EnvPolicy, error) {
 	for i := range rules {
 		name, isPrefix := strings.CutSuffix(p.key(rules[i].Name), "*")
 		if err := checkEnvName(rules[i].Name, name); err != nil {
-			return nil, ruleError("env", i, rules[i].Origin, err)
+			return nil, Errorf(CodeInvalidPolicy, "%s: %w", envRuleName(i, rules[i].Origin), err)
 		}
 		// Equal names are equally specific, and then the last rule wins.
 		if !isPrefix {
@@ -170,5 +170,13 @@ func (d EnvDecision) nearMiss() string {
 
 func (p *EnvPolicy) describe(i int) string {
 	r := p.rules[i]
-	return fmt.Sprintf("%s { name = %q, read = %t }", ruleName("env", i, r.Origin), r.Name, r.Read)
+	return fmt.Sprintf("%s { name = %q, read = %t }", envRuleName(i, r.Origin), r.Name, r.Read)
+}
+
+func envRuleName(index int, origin string) string {
+	name := fmt.Sprintf("access.env[%d]", index)
+	if origin != "" {
+		name += " (" + origin + ")"
+	}
+	return name
 }

@@ -1,6 +1,7 @@
 package jptool
 
 import (
+	"github.com/jptools/jptools/jptool/netrule"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -10,7 +11,7 @@ type Policy struct {
 	staged []stagedAt
 
 	// Net, Env and Commands are the other resource types of the policy.
-	Net      *NetPolicy
+	Net      *netrule.Policy
 	Env      *EnvPolicy
 	Commands *CommandPolicy
 }
@@ -73,3 +74,12 @@ func (p *Policy) Warnings() []string {
 
 // Declared reports whether filesystem access is restricted by rules at all.
 func (p *Policy) Declared() bool { return p.rules.Restricted }
+
+// CompileNet is [netrule.Compile]; the error carries CodeInvalidPolicy.
+func CompileNet(rules []NetRule) (*netrule.Policy, error) {
+	p, err := netrule.Compile(rules)
+	if err != nil {
+		return nil, Errorf(CodeInvalidPolicy, "%w", err)
+	}
+	return p, nil
+}

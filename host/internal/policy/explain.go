@@ -98,7 +98,7 @@ func (d *Declared) ExplainNet(url string) (Explanation, error) {
 	e := Explanation{Type: "net", Target: url}
 	decision, err := d.net.Evaluate(url)
 	if err != nil {
-		return e, err
+		return e, jptool.Errorf(jptool.CodeInvalidArguments, "%w", err)
 	}
 	e.Canonical, e.Allowed = decision.Target.URL, decision.Allowed
 	e.decidedBy(d.rule("net", decision.Rule))

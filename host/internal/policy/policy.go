@@ -10,6 +10,7 @@ import (
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/netrule"
 )
 
 // Request is what a policy is compiled from.
@@ -71,7 +72,7 @@ type Declared struct {
 	rules   *jptool.Rules
 	sources []source
 	others  []Rule // of net, env and commands
-	net     *jptool.NetPolicy
+	net     *netrule.Policy
 	env     *jptool.EnvPolicy
 	// commands is compiled as net and env are.
 	commands *jptool.CommandPolicy

@@ -1,44 +1,42 @@
-package jptool
+package netrule
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/jptools/jptools/jptool/internal/weburl"
+	"github.com/jptools/jptools/jptool/netrule/weburl"
 )
 
-// NetPolicy is a compiled list of net rules (RFD 076, "Network rules"). It is
+// Policy is a compiled list of net rules (RFD 076, "Network rules"). It is
 // immutable and safe for concurrent use. The zero value denies everything.
 //
 // It judges names, not machines: it does not stop a request to an allowed name that
 // resolves to some other address, to localhost or 0.0.0.0 when 127.0.0.1 is denied,
 // or one that an allowed server redirects. Whoever follows a redirect asks again.
-type NetPolicy struct {
+type Policy struct {
 	unrestricted bool
-	rules        []netRule
+	rules        []compiled
 	// hosts maps a host to its root node; node 0 is the root of `*`. A child is a
 	// node one path segment deeper. entries holds the last rule of each node,
 	// scheme and port, so that a lookup costs the depth of the path.
 	hosts    map[string]int32
-	children map[netEdge]int32
-	entries  map[netKey]int32
+	children map[edge]int32
+	entries  map[key]int32
 }
 
-type netRule struct {
-	wire  NetRule
+type compiled struct {
+	wire  Rule
 	host  string // canonical, or "*"
-	depth int
 	allow bool
 }
 
-type netEdge struct {
+type edge struct {
 	node    int32
 	segment string
 }
 
-// netKey finds a rule; scheme "" and port noPort stand for fields that are absent.
-type netKey struct {
+// key finds a rule; scheme "" and port noPort stand for fields that are absent.
+type key struct {
 	node   int32
 	scheme string
 	port   int32
@@ -49,72 +47,53 @@ const (
 	noPort  = int32(-1)
 )
 
-// CompileNet checks and indexes rules. An empty list is a policy that restricts
+// Compile checks and indexes rules. An empty list is a policy that restricts
 // nothing (RFD 076, "Configuration"). Rules are not kept: changing them later changes
-// nothing. The error has code invalid_policy, names the first bad rule by its index
-// and says what to write instead; then there is no policy, and nothing may run.
-func CompileNet(rules []NetRule) (*NetPolicy, error) {
-	p := &NetPolicy{
+// nothing. The error names the first bad rule by its index and says what to write
+// instead; then there is no policy, and nothing may run.
+func Compile(rules []Rule) (*Policy, error) {
+	p := &Policy{
 		unrestricted: len(rules) == 0,
-		rules:        make([]netRule, 0, len(rules)),
+		rules:        make([]compiled, 0, len(rules)),
 		hosts:        make(map[string]int32),
-		children:     make(map[netEdge]int32),
-		entries:      make(map[netKey]int32, len(rules)),
+		children:     make(map[edge]int32),
+		entries:      make(map[key]int32, len(rules)),
 	}
 	nodes := int32(1)
 	for i := range rules {
 		r := &rules[i]
-		host, err := ruleHost(r.Host)
+		host, k, segments, err := read(r)
 		if err != nil {
-			return nil, ruleError("net", i, r.Origin, err)
+			return nil, fmt.Errorf("%s: %w", name(i, r.Origin), err)
 		}
-		key := netKey{port: noPort}
-		if r.Scheme != nil {
-			if key.scheme, err = ruleScheme(*r.Scheme); err != nil {
-				return nil, ruleError("net", i, r.Origin, err)
-			}
-		}
-		if r.Port != nil {
-			if key.port = int32(*r.Port); key.port == 0 {
-				return nil, ruleError("net", i, r.Origin, errors.New("port 0 cannot be connected to\n"+
-					"leave port out for the default port of the scheme, or write one rule per port"))
-			}
-		}
-		var segments []string
-		if r.PathPrefix != nil {
-			if segments, err = rulePath(*r.PathPrefix); err != nil {
-				return nil, ruleError("net", i, r.Origin, err)
-			}
-		}
-
 		if host != anyHost {
 			var ok bool
-			if key.node, ok = p.hosts[host]; !ok {
-				key.node = nodes
+			if k.node, ok = p.hosts[host]; !ok {
+				k.node = nodes
 				p.hosts[host] = nodes
 				nodes++
 			}
 		}
 		for _, s := range segments {
-			edge := netEdge{key.node, s}
+			edge := edge{k.node, s}
 			next, ok := p.children[edge]
 			if !ok {
 				next = nodes
 				p.children[edge] = next
 				nodes++
 			}
-			key.node = next
+			k.node = next
 		}
 		// Equal keys are equally specific, and then the last rule wins.
-		p.entries[key] = int32(i)
-		p.rules = append(p.rules, netRule{wire: cloneNetRule(r), host: host, depth: len(segments), allow: r.Allow})
+		p.entries[k] = int32(i)
+		p.rules = append(p.rules, compiled{wire: clone(r), host: host, allow: r.Allow})
 	}
 	return p, nil
 }
 
 // Declared reports whether there are rules, and so whether what no rule matches is
 // denied.
-func (p *NetPolicy) Declared() bool { return p == nil || !p.unrestricted }
+func (p *Policy) Declared() bool { return p == nil || !p.unrestricted }
 
 // Evaluate decides whether a request to an absolute URL is allowed (RFD 076, "Rule
 // evaluation"). Among the rules that match, one that names the host beats `*`, then
@@ -129,16 +108,16 @@ func (p *NetPolicy) Declared() bool { return p == nil || !p.unrestricted }
 //     servers read a path in more than one way, all readings must be allowed
 //     (weburl.PathReadings has the list, and what it does not cover).
 //
-// A URL that cannot be read is an error with code invalid_arguments, also when nothing
+// A URL that cannot be read is an error, also when nothing
 // is declared, and is not allowed. To be sure that what was checked is what is
 // requested, request Target.URL of the decision.
-func (p *NetPolicy) Evaluate(unsafeURL string) (NetDecision, error) {
-	d := NetDecision{Rule: -1, policy: p}
+func (p *Policy) Evaluate(unsafeURL string) (Decision, error) {
+	d := Decision{Rule: -1, policy: p}
 	u, err := weburl.Parse(unsafeURL)
 	if err != nil {
-		return d, Errorf(CodeInvalidArguments, "this URL cannot be used: %w", err)
+		return d, fmt.Errorf("this URL cannot be used: %w", err)
 	}
-	d.Target = NetTarget{
+	d.Target = Target{
 		Scheme: u.Scheme, Host: comparableHost(u.Host), Port: int(u.Port),
 		Path: u.Path, URL: u.String(), origin: u.Origin(),
 	}
@@ -162,14 +141,14 @@ func (p *NetPolicy) Evaluate(unsafeURL string) (NetDecision, error) {
 	})
 	if err != nil {
 		d.Rule, d.Allowed, d.OtherReading = -1, false, ""
-		return d, Errorf(CodeInvalidArguments, "this URL cannot be used: %w", err)
+		return d, fmt.Errorf("this URL cannot be used: %w", err)
 	}
 	return d, nil
 }
 
-// netQuery is a target with everything resolved that does not depend on the path.
-type netQuery struct {
-	p       *NetPolicy
+// query is a target with everything resolved that does not depend on the path.
+type query struct {
+	p       *Policy
 	root    int32
 	named   bool
 	schemes [2]string
@@ -177,8 +156,8 @@ type netQuery struct {
 	buf     [2]int32
 }
 
-func (p *NetPolicy) query(u weburl.URL, host string) *netQuery {
-	q := &netQuery{p: p, schemes: [2]string{"", u.Scheme}}
+func (p *Policy) query(u weburl.URL, host string) *query {
+	q := &query{p: p, schemes: [2]string{"", u.Scheme}}
 	if p != nil {
 		q.root, q.named = p.hosts[host]
 	}
@@ -193,7 +172,7 @@ func (p *NetPolicy) query(u weburl.URL, host string) *netQuery {
 }
 
 // winner returns the index of the rule that decides for these segments, or -1.
-func (q *netQuery) winner(segments []string) int32 {
+func (q *query) winner(segments []string) int32 {
 	if q.named {
 		if rule := q.below(q.root, segments); rule >= 0 {
 			return rule
@@ -202,7 +181,7 @@ func (q *netQuery) winner(segments []string) int32 {
 	return q.below(0, segments)
 }
 
-func (q *netQuery) below(node int32, segments []string) int32 {
+func (q *query) below(node int32, segments []string) int32 {
 	if q.p == nil {
 		return -1
 	}
@@ -210,7 +189,7 @@ func (q *netQuery) below(node int32, segments []string) int32 {
 	for depth := 0; ; depth++ {
 		for _, scheme := range q.schemes {
 			for _, port := range q.ports {
-				i, ok := q.p.entries[netKey{node, scheme, port}]
+				i, ok := q.p.entries[key{node, scheme, port}]
 				if !ok {
 					continue
 				}
@@ -229,7 +208,7 @@ func (q *netQuery) below(node int32, segments []string) int32 {
 		if depth == len(segments) {
 			return rule
 		}
-		next, ok := q.p.children[netEdge{node, segments[depth]}]
+		next, ok := q.p.children[edge{node, segments[depth]}]
 		if !ok {
 			return rule
 		}
@@ -242,13 +221,9 @@ func comparableHost(host string) string {
 	return strings.TrimSuffix(weburl.Unmapped(host), ".")
 }
 
-// ruleError is what all compilers of rules answer with.
-func ruleError(list string, index int, origin string, err error) error {
-	return Errorf(CodeInvalidPolicy, "%s: %w", ruleName(list, index, origin), err)
-}
-
-func ruleName(list string, index int, origin string) string {
-	name := fmt.Sprintf("access.%s[%d]", list, index)
+// name is what messages call a rule.
+func name(index int, origin string) string {
+	name := fmt.Sprintf("access.net[%d]", index)
 	if origin != "" {
 		name += " (" + origin + ")"
 	}

@@ -1,4 +1,4 @@
-package jptool
+package netrule
 
 import (
 	"errors"
@@ -6,8 +6,45 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/jptool/internal/weburl"
+	"github.com/jptools/jptools/jptool/netrule/weburl"
 )
+
+// Rule allows or denies requests to one host (RFD 076, "Network rules").
+// Host "*" matches any host; a rule naming the host always beats it.
+type Rule struct {
+	Host       string  `json:"host"`
+	Scheme     *string `json:"scheme"`
+	Port       *uint16 `json:"port"`
+	PathPrefix *string `json:"path_prefix"`
+	Allow      bool    `json:"allow"`
+
+	// Origin is where a person wrote the rule; it never crosses the wire.
+	Origin string `json:"-"`
+}
+
+// read checks a rule and returns its parts in the form that targets are compared in. The second line of an error
+// says what to write.
+func read(r *Rule) (host string, k key, segments []string, err error) {
+	k.port = noPort
+	if host, err = ruleHost(r.Host); err != nil {
+		return host, k, nil, err
+	}
+	if r.Scheme != nil {
+		if k.scheme, err = ruleScheme(*r.Scheme); err != nil {
+			return host, k, nil, err
+		}
+	}
+	if r.Port != nil {
+		if k.port = int32(*r.Port); k.port == 0 {
+			return host, k, nil, errors.New("port 0 cannot be connected to\n" +
+				"leave port out for the default port of the scheme, or write one rule per port")
+		}
+	}
+	if r.PathPrefix != nil {
+		segments, err = rulePath(*r.PathPrefix)
+	}
+	return host, k, segments, err
+}
 
 // ruleHost returns the host of a rule in the form that targets are compared in, or
 // an error whose second line says what to write. What a person could mean as a
@@ -114,9 +151,9 @@ func rulePath(s string) ([]string, error) {
 	return first, nil
 }
 
-// cloneNetRule copies what the pointers point to, so that a compiled policy cannot be
+// clone copies what the pointers point to, so that a compiled policy cannot be
 // changed from outside.
-func cloneNetRule(r *NetRule) NetRule {
+func clone(r *Rule) Rule {
 	c := *r
 	if r.Scheme != nil {
 		c.Scheme = new(*r.Scheme)

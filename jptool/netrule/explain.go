@@ -1,15 +1,15 @@
-package jptool
+package netrule
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/jptool/internal/weburl"
+	"github.com/jptools/jptools/jptool/netrule/weburl"
 )
 
-// NetTarget is a URL as net rules see it.
-type NetTarget struct {
+// Target is a URL as net rules see it.
+type Target struct {
 	// Scheme is in lower case.
 	Scheme string `json:"scheme"`
 	// Host is what rules are compared with: ASCII, no root dot, IPv6 in brackets.
@@ -25,28 +25,28 @@ type NetTarget struct {
 	origin string
 }
 
-// NetDecision is what the net rules say about one target. The zero value denies.
-type NetDecision struct {
+// Decision is what the net rules say about one target. The zero value denies.
+type Decision struct {
 	Allowed bool `json:"allowed"`
 	// Rule is the index of the rule that decided, or -1 when none matched.
-	Rule   int       `json:"rule"`
-	Target NetTarget `json:"target"`
+	Rule   int    `json:"rule"`
+	Target Target `json:"target"`
 	// OtherReading is the path as some servers would read it, when that reading
 	// is denied and the plain one is not; else it is empty.
 	OtherReading string `json:"other_reading,omitempty"`
 
-	policy *NetPolicy
+	policy *Policy
 }
 
-// NetNearMiss is a rule that did not decide, and why.
-type NetNearMiss struct {
+// NearMiss is a rule that did not decide, and why.
+type NearMiss struct {
 	Rule int    `json:"rule"`
 	Why  string `json:"why"`
 }
 
 // Explain says in one sentence which rule decided and, for a denial, what would have
 // to change. It holds no query and no userinfo of the target.
-func (d NetDecision) Explain() string {
+func (d Decision) Explain() string {
 	if d.Target.Scheme == "" {
 		return "the target is denied because it is not a URL that names a host"
 	}
@@ -68,7 +68,7 @@ func (d NetDecision) Explain() string {
 	}
 	if misses := d.NearMisses(); len(misses) > 0 {
 		// A rule for this very host says more than one for its parent domain.
-		i := max(slices.IndexFunc(misses, func(m NetNearMiss) bool { return d.policy.rules[m.Rule].host == d.Target.Host }), 0)
+		i := max(slices.IndexFunc(misses, func(m NearMiss) bool { return d.policy.rules[m.Rule].host == d.Target.Host }), 0)
 		target += " is denied: no rule matches, " + d.policy.name(misses[i].Rule) + " " + misses[i].Why
 	} else {
 		target += " is denied: no rule of access.net names this host"
@@ -76,7 +76,7 @@ func (d NetDecision) Explain() string {
 	return target + "; to allow it, " + d.remedy()
 }
 
-func (d NetDecision) remedy() string {
+func (d Decision) remedy() string {
 	switch {
 	case d.zeroPort():
 		return "write another port than 0, or none"
@@ -87,12 +87,12 @@ func (d NetDecision) remedy() string {
 }
 
 // zeroPort reports whether the target names port 0, other than by naming none.
-func (d NetDecision) zeroPort() bool {
+func (d Decision) zeroPort() bool {
 	return d.Target.Port == 0 && strings.HasSuffix(d.Target.origin, ":0")
 }
 
 // suggestion is a rule, in the form of the config file, that would match the target.
-func (d NetDecision) suggestion() string {
+func (d Decision) suggestion() string {
 	s := fmt.Sprintf("{ host = %q", d.Target.Host)
 	if def, ok := weburl.DefaultPort(d.Target.Scheme); !ok || int(def) != d.Target.Port {
 		s += fmt.Sprintf(", port = %d", d.Target.Port)
@@ -102,8 +102,8 @@ func (d NetDecision) suggestion() string {
 
 // NearMisses lists, in order, the rules for the target's host that did not decide, and
 // rules for a parent or child domain of it, which people take for matches.
-func (d NetDecision) NearMisses() []NetNearMiss {
-	var misses []NetNearMiss
+func (d Decision) NearMisses() []NearMiss {
+	var misses []NearMiss
 	if d.policy == nil || d.Target.Scheme == "" {
 		return nil
 	}
@@ -112,14 +112,14 @@ func (d NetDecision) NearMisses() []NetNearMiss {
 			continue
 		}
 		if why := d.missed(&d.policy.rules[i]); why != "" {
-			misses = append(misses, NetNearMiss{Rule: i, Why: why})
+			misses = append(misses, NearMiss{Rule: i, Why: why})
 		}
 	}
 	return misses
 }
 
 // missed says why r did not decide, or "" for a rule about another host.
-func (d NetDecision) missed(r *netRule) string {
+func (d Decision) missed(r *compiled) string {
 	def, special := weburl.DefaultPort(d.Target.Scheme)
 	switch {
 	case strings.HasSuffix(d.Target.Host, "."+r.host) || strings.HasSuffix(r.host, "."+d.Target.Host):
@@ -162,7 +162,7 @@ func (d NetDecision) missed(r *netRule) string {
 }
 
 // describe writes a rule as the config file has it.
-func (p *NetPolicy) describe(i int) string {
+func (p *Policy) describe(i int) string {
 	r := &p.rules[i].wire
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s { host = %q", p.name(i), r.Host)
@@ -179,4 +179,4 @@ func (p *NetPolicy) describe(i int) string {
 	return b.String()
 }
 
-func (p *NetPolicy) name(i int) string { return ruleName("net", i, p.rules[i].wire.Origin) }
+func (p *Policy) name(i int) string { return name(i, p.rules[i].wire.Origin) }

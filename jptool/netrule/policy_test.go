@@ -1,30 +1,29 @@
-package jptool
+package netrule
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/jptools/jptools/jptool/internal/weburl"
+	"github.com/jptools/jptools/jptool/netrule/weburl"
 )
 
-func mustNet(t testing.TB, rules ...NetRule) *NetPolicy {
+func mustCompile(t testing.TB, rules ...Rule) *Policy {
 	t.Helper()
-	p, err := CompileNet(rules)
+	p, err := Compile(rules)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-// netRuleOf reads "allow|deny host [scheme=…] [port=…] [path=…]".
-func netRuleOf(t testing.TB, s string) NetRule {
+// ruleOf reads "allow|deny host [scheme=…] [port=…] [path=…]".
+func ruleOf(t testing.TB, s string) Rule {
 	t.Helper()
 	words := strings.Fields(s)
-	r := NetRule{Host: words[1], Allow: words[0] == "allow"}
+	r := Rule{Host: words[1], Allow: words[0] == "allow"}
 	for _, w := range words[2:] {
 		k, v, _ := strings.Cut(w, "=")
 		switch k {
@@ -43,16 +42,16 @@ func netRuleOf(t testing.TB, s string) NetRule {
 	return r
 }
 
-func netPolicyOf(t testing.TB, rules string) *NetPolicy {
+func policyOf(t testing.TB, rules string) *Policy {
 	t.Helper()
-	var list []NetRule
+	var list []Rule
 	for _, s := range strings.Split(rules, "; ") {
-		list = append(list, netRuleOf(t, s))
+		list = append(list, ruleOf(t, s))
 	}
-	return mustNet(t, list...)
+	return mustCompile(t, list...)
 }
 
-func TestNetEvaluate(t *testing.T) {
+func TestEvaluate(t *testing.T) {
 	const rfd = "allow api.github.com; deny api.github.com path=/admin"
 	const local = "allow *; deny 127.0.0.1"
 	for _, c := range []struct {
@@ -170,22 +169,22 @@ func TestNetEvaluate(t *testing.T) {
 		{"allow [::1]", "http://[0:0::1]/", true, 0},
 		{"allow [::1]", "http://127.0.0.1/", false, -1},
 	} {
-		d, err := netPolicyOf(t, c.rules).Evaluate(c.target)
+		d, err := policyOf(t, c.rules).Evaluate(c.target)
 		if err != nil || d.Allowed != c.allowed || d.Rule != c.rule {
 			t.Errorf("[%s] %q: allowed %t by %d (%v), want %t by %d", c.rules, c.target, d.Allowed, d.Rule, err, c.allowed, c.rule)
 		}
 	}
 }
 
-func TestNetUnreadableTargetsAreDenied(t *testing.T) {
-	for _, p := range []*NetPolicy{mustNet(t), netPolicyOf(t, "allow *"), {}, nil} {
+func TestUnreadableTargetsAreDenied(t *testing.T) {
+	for _, p := range []*Policy{mustCompile(t), policyOf(t, "allow *"), {}, nil} {
 		for _, target := range []string{
 			"", "api.github.com", "//api.github.com/", "/path", "file:///etc/passwd", "data:,x", "https://", "https://a b/",
 			"https://h:65536/", "https://1.2.3.4.5/", "https://[::1%25lo]/", "https://h/\xff", "https://example.com.xn--/",
 			`git://evil.com\@github.com/`,
 		} {
 			d, err := p.Evaluate(target)
-			if err == nil || d.Allowed || CodeOf(err) != CodeInvalidArguments {
+			if err == nil || d.Allowed {
 				t.Errorf("%q: allowed %t, %v", target, d.Allowed, err)
 			}
 			if d.Explain() == "" {
@@ -193,30 +192,30 @@ func TestNetUnreadableTargetsAreDenied(t *testing.T) {
 			}
 		}
 	}
-	if d, err := netPolicyOf(t, "allow *").Evaluate("https://h/%" + strings.Repeat("25", 9) + "41"); err == nil || d.Allowed {
+	if d, err := policyOf(t, "allow *").Evaluate("https://h/%" + strings.Repeat("25", 9) + "41"); err == nil || d.Allowed {
 		t.Errorf("a path encoded nine times over: allowed %t, %v", d.Allowed, err)
 	}
 }
 
-func TestNetUndeclared(t *testing.T) {
-	for _, rules := range [][]NetRule{nil, {}} {
-		p := mustNet(t, rules...)
+func TestUndeclared(t *testing.T) {
+	for _, rules := range [][]Rule{nil, {}} {
+		p := mustCompile(t, rules...)
 		d, err := p.Evaluate("https://h:8443/")
 		if err != nil || !d.Allowed || d.Rule != -1 || p.Declared() {
 			t.Errorf("allowed %t by %d (%v), declared %t", d.Allowed, d.Rule, err, p.Declared())
 		}
 	}
-	for _, p := range []*NetPolicy{nil, {}} {
+	for _, p := range []*Policy{nil, {}} {
 		if d, err := p.Evaluate("https://h/"); err != nil || d.Allowed || d.Rule != -1 || !p.Declared() {
 			t.Errorf("a policy nobody compiled allows: %t (%v)", d.Allowed, err)
 		}
 	}
-	if (NetDecision{}).Explain() == "" || (NetDecision{}).Allowed {
+	if (Decision{}).Explain() == "" || (Decision{}).Allowed {
 		t.Error("the zero decision")
 	}
 }
 
-func TestCompileNetErrors(t *testing.T) {
+func TestCompileErrors(t *testing.T) {
 	for _, c := range []struct{ rule, want string }{
 		{"allow https://h/p", `write host = "h", scheme = "https"`},
 		{"allow https://u:p@1.1/p", `write host = "1.0.0.1"`},
@@ -261,28 +260,27 @@ func TestCompileNetErrors(t *testing.T) {
 		{"allow h path=/100%", "write %25"},
 		{"allow h path=/a\x01", "control character"},
 	} {
-		bad := netRuleOf(t, c.rule)
+		bad := ruleOf(t, c.rule)
 		bad.Origin = "x.toml:7"
-		_, err := CompileNet([]NetRule{{Host: "ok"}, bad})
-		var e *Error
-		if !errors.As(err, &e) || e.Code != CodeInvalidPolicy {
-			t.Errorf("%q: %v", c.rule, err)
+		_, err := Compile([]Rule{{Host: "ok"}, bad})
+		if err == nil {
+			t.Errorf("%q is accepted", c.rule)
 			continue
 		}
-		what, help, ok := strings.Cut(e.Message, "\n")
-		if !strings.HasPrefix(what, "access.net[1] (x.toml:7): ") || !strings.Contains(e.Message, c.want) || !ok || help == "" {
-			t.Errorf("%q: %q lacks %q", c.rule, e.Message, c.want)
+		what, help, ok := strings.Cut(err.Error(), "\n")
+		if !strings.HasPrefix(what, "access.net[1] (x.toml:7): ") || !strings.Contains(err.Error(), c.want) || !ok || help == "" {
+			t.Errorf("%q: %q lacks %q", c.rule, err, c.want)
 		}
 	}
-	if _, err := CompileNet([]NetRule{{}}); err == nil || !strings.Contains(err.Error(), "host is empty") {
+	if _, err := Compile([]Rule{{}}); err == nil || !strings.Contains(err.Error(), "host is empty") {
 		t.Errorf("empty host: %v", err)
 	}
 }
 
-func TestCompileNetCopies(t *testing.T) {
+func TestCompileCopies(t *testing.T) {
 	path := "/a"
-	rules := []NetRule{{Host: "h", PathPrefix: &path, Allow: true}}
-	p := mustNet(t, rules...)
+	rules := []Rule{{Host: "h", PathPrefix: &path, Allow: true}}
+	p := mustCompile(t, rules...)
 	path, rules[0].Host = "/b", "other"
 	d, err := p.Evaluate("https://h/a")
 	if err != nil || !d.Allowed || !strings.Contains(d.Explain(), `"/a"`) {
@@ -290,7 +288,7 @@ func TestCompileNetCopies(t *testing.T) {
 	}
 }
 
-func TestNetExplain(t *testing.T) {
+func TestExplain(t *testing.T) {
 	const rules = "allow api.github.com; deny api.github.com path=/admin; deny *"
 	for _, c := range []struct{ rules, target, want string }{
 		{rules, "https://api.github.com/x?secret#f", `https://api.github.com/x is allowed by access.net[0] { host = "api.github.com", allow = true }`},
@@ -311,33 +309,33 @@ func TestNetExplain(t *testing.T) {
 		{"allow github.com", "https://github.com.evil.com/", "no rule of access.net names this host"},
 		{"allow github.com; allow api.github.com port=1", "https://api.github.com/", "access.net[1] is for port 1 only"},
 	} {
-		d, err := netPolicyOf(t, c.rules).Evaluate(c.target)
+		d, err := policyOf(t, c.rules).Evaluate(c.target)
 		if got := d.Explain(); err != nil || !strings.Contains(got, c.want) || strings.Contains(got, "secret") {
 			t.Errorf("[%s] %q: %s (%v); want %q", c.rules, c.target, got, err, c.want)
 		}
 	}
-	d, _ := netPolicyOf(t, rules).Evaluate("https://api.github.com/admin")
-	want := []NetNearMiss{{0, "matches too, and is less specific or comes earlier"}, {2, "matches too, and is less specific or comes earlier"}}
+	d, _ := policyOf(t, rules).Evaluate("https://api.github.com/admin")
+	want := []NearMiss{{0, "matches too, and is less specific or comes earlier"}, {2, "matches too, and is less specific or comes earlier"}}
 	if got := d.NearMisses(); !slices.Equal(got, want) {
 		t.Errorf("near misses: %v", got)
 	}
-	d, _ = mustNet(t).Evaluate("https://h/")
+	d, _ = mustCompile(t).Evaluate("https://h/")
 	if !strings.Contains(d.Explain(), "has no rules") || d.NearMisses() != nil {
 		t.Error(d.Explain())
 	}
 }
 
 // What the decision tells the caller to request has the same verdict, and no userinfo.
-func TestNetTargetURL(t *testing.T) {
-	d, err := netPolicyOf(t, "allow h").Evaluate("https://u:p@H.:443/a/../b?q#f")
-	want := NetTarget{Scheme: "https", Host: "h", Port: 443, Path: "/b", URL: "https://h./b?q", origin: "https://h."}
+func TestTargetURL(t *testing.T) {
+	d, err := policyOf(t, "allow h").Evaluate("https://u:p@H.:443/a/../b?q#f")
+	want := Target{Scheme: "https", Host: "h", Port: 443, Path: "/b", URL: "https://h./b?q", origin: "https://h."}
 	if err != nil || d.Target != want {
 		t.Errorf("%+v, %v", d.Target, err)
 	}
 }
 
 // netOracle decides by reading the rules one after the other, as RFD 076 has it.
-func netOracle(t testing.TB, rules []NetRule, target string) (bool, bool) {
+func netOracle(t testing.TB, rules []Rule, target string) (bool, bool) {
 	t.Helper()
 	u, err := weburl.Parse(target)
 	if err != nil {
@@ -385,16 +383,16 @@ func netOracle(t testing.TB, rules []NetRule, target string) (bool, bool) {
 
 // Random rules against the oracle, and: one more deny rule, anywhere, never opens
 // anything.
-func TestNetProperties(t *testing.T) {
+func TestProperties(t *testing.T) {
 	const seed, runs = 10, 4000
 	r := rand.New(rand.NewPCG(seed, seed))
 	pick := func(words ...string) string { return words[r.IntN(len(words))] }
-	rule := func() NetRule {
+	rule := func() Rule {
 		s := pick("allow", "deny") + " " + pick("a", "b", "a", "*", "127.0.0.1")
 		for _, opt := range []string{pick("", " scheme=https", " scheme=ssh"), pick("", "", " port=443", " port=22"), pick("", " path=/x", " path=/x/y", " path=/y")} {
 			s += opt
 		}
-		return netRuleOf(t, s)
+		return ruleOf(t, s)
 	}
 	target := func() string {
 		s := pick("https://", "https://", "http://", "ssh://", "wss:\\\\") + pick("a", "a", "B", "c", "b.", "0x7f.1", "[::ffff:127.0.0.1]", "a@b")
@@ -409,14 +407,14 @@ func TestNetProperties(t *testing.T) {
 	}
 	allowed := 0
 	for range runs {
-		var rules []NetRule
+		var rules []Rule
 		for range 1 + r.IntN(8) {
 			rules = append(rules, rule())
 		}
-		p := mustNet(t, rules...)
+		p := mustCompile(t, rules...)
 		deny := rule()
 		deny.Allow = false
-		stricter := mustNet(t, slices.Insert(slices.Clone(rules), r.IntN(len(rules)+1), deny)...)
+		stricter := mustCompile(t, slices.Insert(slices.Clone(rules), r.IntN(len(rules)+1), deny)...)
 		for range 8 {
 			url := target()
 			d, err := p.Evaluate(url)
@@ -442,21 +440,21 @@ func TestNetProperties(t *testing.T) {
 	}
 }
 
-func TestNetEvaluateAllocates(t *testing.T) {
-	p := netPolicyOf(t, "allow api.github.com; deny api.github.com path=/admin")
+func TestEvaluateAllocates(t *testing.T) {
+	p := policyOf(t, "allow api.github.com; deny api.github.com path=/admin")
 	n := testing.AllocsPerRun(100, func() { _, _ = p.Evaluate("https://api.github.com/repos/x/y") })
 	if n > 10 {
 		t.Errorf("%v allocations", n)
 	}
 }
 
-func BenchmarkNetEvaluate(b *testing.B) {
+func BenchmarkEvaluate(b *testing.B) {
 	for _, n := range []int{10, 10_000} {
-		rules := make([]NetRule, n)
+		rules := make([]Rule, n)
 		for i := range rules {
-			rules[i] = netRuleOf(b, fmt.Sprintf("allow h path=/%d/x", i))
+			rules[i] = ruleOf(b, fmt.Sprintf("allow h path=/%d/x", i))
 		}
-		p := mustNet(b, rules...)
+		p := mustCompile(b, rules...)
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
