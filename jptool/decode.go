@@ -9,7 +9,14 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/jptool/nearest"
+	"github.com/jptools/jptools/jptool/strictjson"
 )
+
+// Object is a JSON object whose values are not decoded yet.
+type Object = strictjson.Object
+
+// ParseObject reads one JSON object as strictly as a request is read; see [strictjson.ParseObject].
+func ParseObject(data []byte) (Object, error) { return strictjson.ParseObject(data) }
 
 // maxTypo is how many edits away from a known key an unknown one is taken for a slip.
 const maxTypo = 2
@@ -33,7 +40,7 @@ func decodeRequest(obj Object) (*Request, error) {
 		return nil, d.err
 	}
 	rawCtx, ok := obj["context"]
-	if !ok || isNull(rawCtx) {
+	if !ok || strictjson.IsNull(rawCtx) {
 		return nil, Errorf(CodeInvalidRequest, "the request has no `context` object")
 	}
 	ctxObj, err := ParseObject(rawCtx)
@@ -45,7 +52,7 @@ func decodeRequest(obj Object) (*Request, error) {
 		return nil, err
 	}
 	rawTool, ok := obj["tool"]
-	if !ok || isNull(rawTool) {
+	if !ok || strictjson.IsNull(rawTool) {
 		return nil, Errorf(CodeInvalidRequest, "the request has no `tool` object")
 	}
 	toolObj, err := ParseObject(rawTool)
@@ -120,7 +127,7 @@ func decodeContext(obj Object) (*Context, error) {
 	case c.Action != Run && c.Action != FormatArguments:
 		return nil, Errorf(CodeInvalidRequest, "context: `action` is %q; want %q or %q", c.Action, Run, FormatArguments)
 	}
-	if raw, ok := obj["access"]; ok && !isNull(raw) {
+	if raw, ok := obj["access"]; ok && !strictjson.IsNull(raw) {
 		access, err := DecodeAccess(raw)
 		if err != nil {
 			return nil, err
@@ -240,7 +247,7 @@ func Misspelt(unknown string, known []string) string { return nearest.Within(unk
 
 func (d *decoder) raw(key string) (json.RawMessage, bool) {
 	raw, ok := d.obj[key]
-	return raw, ok && !isNull(raw) && d.err == nil
+	return raw, ok && !strictjson.IsNull(raw) && d.err == nil
 }
 
 func (d *decoder) typed(key string, into any, want string) bool {
@@ -249,7 +256,7 @@ func (d *decoder) typed(key string, into any, want string) bool {
 		return false
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
-		d.fail("`%s` must be %s, got %s", key, want, kindOf(raw))
+		d.fail("`%s` must be %s, got %s", key, want, strictjson.KindOf(raw))
 		return false
 	}
 	return true
@@ -309,7 +316,7 @@ func (d *decoder) array(key string) []json.RawMessage {
 	if !ok {
 		return nil
 	}
-	items, err := parseArray(raw)
+	items, err := strictjson.ParseArray(raw)
 	if err != nil {
 		d.fail("`%s`: %s", key, err)
 	}
@@ -340,8 +347,8 @@ func (d *decoder) strings(key string) []string {
 	list := []string{} // present and empty is not absent
 	for i, raw := range d.array(key) {
 		var s string
-		if isNull(raw) || json.Unmarshal(raw, &s) != nil {
-			d.fail("`%s[%d]` must be a string, got %s", key, i, kindOf(raw))
+		if strictjson.IsNull(raw) || json.Unmarshal(raw, &s) != nil {
+			d.fail("`%s[%d]` must be a string, got %s", key, i, strictjson.KindOf(raw))
 			return nil
 		}
 		list = append(list, s)
@@ -388,7 +395,7 @@ func (d *decoder) commands() map[string]CommandRule {
 			rule.Args = [][]string{}
 			for i, item := range sub.array("args") {
 				line := decoder{obj: Object{"args": item}, where: fmt.Sprintf("%s.args[%d]", sub.where, i), code: d.code}
-				if isNull(item) {
+				if strictjson.IsNull(item) {
 					line.fail("must be an array of strings, got null")
 				}
 				rule.Args = append(rule.Args, line.strings("args"))

@@ -120,31 +120,6 @@ func TestDecodeAccess(t *testing.T) {
 	}
 }
 
-// FuzzParseObject: what is accepted is JSON, and says the same to encoding/json.
-func FuzzParseObject(f *testing.F) {
-	for _, s := range []string{`{}`, `{"a":[1,2.5e3,-0,"x\u00e9\ud83d\ude00",null,true]}`, `{"a":1,"a":2}`, `{"\ud800":1}`, `{"a":tru}`} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		obj, err := jptool.ParseObject(data)
-		if err != nil {
-			return
-		}
-		var want map[string]json.RawMessage
-		if err := json.Unmarshal(data, &want); err != nil {
-			t.Fatalf("accepted what is no JSON object: %q: %v", data, err)
-		}
-		if len(want) != len(obj) {
-			t.Fatalf("%q: %d keys, encoding/json has %d", data, len(obj), len(want))
-		}
-		for k, v := range want {
-			if string(obj[k]) != string(v) {
-				t.Fatalf("%q: key %q is %q, want %q", data, k, obj[k], v)
-			}
-		}
-	})
-}
-
 // FuzzDecodeAccess: no panic, and what is accepted survives a round trip unchanged.
 func FuzzDecodeAccess(f *testing.F) {
 	f.Add([]byte(`{"commands":{"a":{"args":[[]]},"b":{"args":[],"envs":[]}}}`))

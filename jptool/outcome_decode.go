@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/jptools/jptools/jptool/strictjson"
 )
 
 const (
@@ -90,7 +92,7 @@ func claimsOutcome(text []byte) bool {
 		}
 		if delim, ok := token.(json.Delim); ok {
 			if delim == '{' || delim == '[' {
-				if depth++; depth > maxDepth {
+				if depth++; depth > strictjson.MaxDepth {
 					return hasType(text) // too deep to be an Outcome; reading on would only cost memory
 				}
 			} else {

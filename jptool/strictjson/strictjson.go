@@ -1,86 +1,127 @@
-package jptool
+// Package strictjson reads JSON that two readers could take for two different things in one way only: it refuses
+// it.
+//
+// Beyond what the grammar forbids, it refuses duplicate keys at any level, bytes that are not
+// UTF-8, unpaired surrogates and deep nesting, and keys are compared exactly. encoding/json would take the last of
+// two equal keys, `ACCESS` for `access`, and U+FFFD for what is not UTF-8: another text than was sent, and so
+// perhaps than was checked.
+package strictjson
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// Object is a decoded JSON object whose values are not decoded yet. Its keys are
-// compared exactly; encoding/json would also take `ACCESS` for `access`, and the
-// last of two equal keys, and U+FFFD for bytes that are not UTF-8.
+// MaxDepth bounds how deep a text may nest.
+const MaxDepth = 64
+
+// Object is a decoded JSON object whose values are not decoded yet.
 type Object map[string]json.RawMessage
 
-// maxDepth bounds how deep a request may nest.
-const maxDepth = 64
+// Member is a key of an object and its value.
+type Member struct {
+	Key   string
+	Value json.RawMessage
+}
 
-// ParseObject reads one JSON object and nothing after it. Everything inside is
-// validated: grammar, UTF-8, unpaired surrogates, duplicate keys at any level, and
-// nesting. The values alias data.
+// ParseObject reads one JSON object and nothing after it. Everything inside is checked too. The values alias data.
 func ParseObject(data []byte) (Object, error) {
-	s := scanner{data: data}
-	s.space()
-	if s.pos == len(data) {
-		return nil, errors.New("it is empty")
-	}
-	if data[s.pos] != '{' {
-		return nil, fmt.Errorf("want a JSON object, got %s", kindOf(data[s.pos:]))
-	}
 	obj := Object{}
-	if err := s.object(1, func(key string, value []byte) { obj[key] = value }); err != nil {
+	err := members(data, func(key string, value []byte) { obj[key] = value })
+	if err != nil {
 		return nil, err
-	}
-	s.space()
-	if s.pos != len(data) {
-		return nil, s.errorf("there is something after the end of the object")
 	}
 	return obj, nil
 }
 
-// parseArray is ParseObject for the elements of an array.
-func parseArray(data []byte) ([]json.RawMessage, error) {
-	s := scanner{data: data}
-	s.space()
-	if s.pos == len(data) || data[s.pos] != '[' {
-		return nil, fmt.Errorf("want an array, got %s", kindOf(data))
+// ParseMembers is ParseObject for a reader that keeps the order of the keys.
+func ParseMembers(data []byte) (list []Member, err error) {
+	err = members(data, func(key string, value []byte) { list = append(list, Member{key, value}) })
+	return list, err
+}
+
+func members(data []byte, member func(key string, value []byte)) error {
+	if kind := KindOf(data); kind == "nothing" {
+		return errors.New("it is empty")
+	} else if kind != "an object" {
+		return fmt.Errorf("want a JSON object, got %s", kind)
+	}
+	return parse(data, member, nil)
+}
+
+// ParseArray is ParseObject for the elements of an array.
+func ParseArray(data []byte) ([]json.RawMessage, error) {
+	if kind := KindOf(data); kind != "an array" {
+		return nil, fmt.Errorf("want an array, got %s", kind)
 	}
 	items := []json.RawMessage{}
-	err := s.array(1, func(value []byte) { items = append(items, value) })
+	err := parse(data, nil, func(value []byte) { items = append(items, value) })
 	return items, err
 }
 
-// kindOf names the JSON type of a value for error messages.
-func kindOf(raw []byte) string {
-	for len(raw) > 0 && isSpace(raw[0]) {
-		raw = raw[1:]
+// Check reads one JSON value of any kind and nothing after it.
+func Check(data []byte) error {
+	if KindOf(data) == "nothing" {
+		return errors.New("it is empty")
 	}
-	if len(raw) == 0 {
+	return parse(data, nil, nil)
+}
+
+const blank = " \n\t\r"
+
+// KindOf names the JSON type of a value for messages.
+func KindOf(raw []byte) string {
+	raw = bytes.TrimLeft(raw, blank)
+	switch {
+	case len(raw) == 0:
 		return "nothing"
-	}
-	switch raw[0] {
-	case '{':
+	case raw[0] == '{':
 		return "an object"
-	case '[':
+	case raw[0] == '[':
 		return "an array"
-	case '"':
+	case raw[0] == '"':
 		return "a string"
-	case 't', 'f':
+	case raw[0] == 't' || raw[0] == 'f':
 		return "a boolean"
-	case 'n':
+	case raw[0] == 'n':
 		return "null"
-	}
-	if raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9' {
+	case raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9':
 		return "a number"
 	}
 	return "something that is not JSON"
 }
 
-func isNull(raw json.RawMessage) bool { return string(raw) == "null" }
+// IsNull reports whether a value of an object or array is null.
+func IsNull(raw json.RawMessage) bool { return string(raw) == "null" }
 
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+// parse checks data, which is not empty, and calls member or item for what the outermost value holds.
+func parse(data []byte, member func(key string, value []byte), item func(value []byte)) error {
+	s := scanner{data: data}
+	var err error
+	switch s.next() {
+	case '{':
+		err = s.object(1, member)
+	case '[':
+		err = s.array(1, item)
+	default:
+		err = s.value(0)
+	}
+	if err != nil {
+		return err
+	}
+	s.space()
+	if s.pos != len(data) {
+		kind := KindOf(data)
+		return s.errorf("there is something after the end of the %s", kind[strings.IndexByte(kind, ' ')+1:])
+	}
+	return nil
+}
 
 // scanner checks JSON in one pass without building it.
 type scanner struct {
@@ -93,7 +134,7 @@ func (s *scanner) errorf(format string, args ...any) error {
 }
 
 func (s *scanner) space() {
-	for s.pos < len(s.data) && isSpace(s.data[s.pos]) {
+	for s.pos < len(s.data) && strings.IndexByte(blank, s.data[s.pos]) >= 0 {
 		s.pos++
 	}
 }
@@ -137,8 +178,8 @@ func (s *scanner) word(w string) error {
 }
 
 func (s *scanner) object(depth int, member func(key string, value []byte)) error {
-	if depth > maxDepth {
-		return s.errorf("nested more than %d deep", maxDepth)
+	if depth > MaxDepth {
+		return s.errorf("nested more than %d deep", MaxDepth)
 	}
 	s.pos++ // {
 	if s.next() == '}' {
@@ -187,8 +228,8 @@ func (s *scanner) object(depth int, member func(key string, value []byte)) error
 }
 
 func (s *scanner) array(depth int, item func(value []byte)) error {
-	if depth > maxDepth {
-		return s.errorf("nested more than %d deep", maxDepth)
+	if depth > MaxDepth {
+		return s.errorf("nested more than %d deep", MaxDepth)
 	}
 	s.pos++ // [
 	if s.next() == ']' {
