@@ -328,6 +328,6 @@ func (k *call) changed(ctx context.Context, held *enclose.Call, changes []fit.Ch
 // effective writes the request for another policy than the declared one.
 func (c *command) effective(k *call, access *jptool.AccessPolicy) {
 	c.context.Access = access
-	c.req.context = c.context.AppendJSON(nil)
+	c.req.context = c.context.JSON()
 	k.report.Policy.Effective, _ = digest(access)
 }

@@ -32,7 +32,7 @@ func newRequest(ctx jptool.Context, tool *config.Tool, args map[string]any) (*re
 	if options == nil {
 		options = map[string]any{}
 	}
-	r.context = ctx.AppendJSON(nil)
+	r.context = ctx.JSON()
 	var err error
 	if r.args, err = marshal(args); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func marshal(v map[string]any) (json.RawMessage, error) {
 
 // digest names a policy by its wire form.
 func digest(access *jptool.AccessPolicy) (string, json.RawMessage) {
-	data := access.AppendJSON(nil)
+	data := access.JSON()
 	sum := sha256.Sum256(data)
 	return "sha256:" + hex.EncodeToString(sum[:]), data
 }
