@@ -14,15 +14,15 @@ import (
 // its existence, which is no secret there: no rule speaks of those directories. name must
 // be one component. An error says that it could not be found out.
 func (t *Target) EntryAbove(name string) (bool, error) {
-	at := t.w.root
-	if t.at.Outside {
-		m := t.w.rules.mountOf(t.at.Path)
+	top := t.w.root
+	if t.place.Outside {
+		m := t.w.rules.mountOf(t.place.Path)
 		if m == nil {
 			return false, t.Fail(errOutside)
 		}
-		at = m.Target
+		top = m.Target
 	}
-	for dir := filepath.FromSlash(at); ; {
+	for dir := filepath.FromSlash(top); ; {
 		parent := filepath.Dir(dir)
 		if parent == dir {
 			return false, nil

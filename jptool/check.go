@@ -119,10 +119,10 @@ func (w *Workspace) check(unsafePath string, entry bool, need Caps, any bool) (*
 		return nil, &PathError{Path: unsafePath, Err: err}
 	}
 	r, err := w.rules.Resolve(rel, entry)
-	if err == nil && !w.rules.Known(r.At) {
+	if err == nil && !w.rules.Known(r.Place) {
 		err = errOutside
 	}
-	t := &Target{w: w, rel: rel, at: r.At, kind: r.Kind, entry: entry}
+	t := &Target{w: w, rel: rel, place: r.Place, kind: r.Kind, entry: entry}
 	if err == nil && t.grants(need, any) {
 		return t, nil
 	}
@@ -140,11 +140,11 @@ func (t *Target) grants(need Caps, any bool) bool {
 // broken reports whether the rule on the target would grant all of need, or with any something of it, if
 // the link that the rule is on led anywhere.
 func (t *Target) broken(need Caps, any bool) bool {
-	rule := t.w.rules.Governing(t.at)
-	if rule < 0 {
+	rule := t.Cursor().placed()
+	if rule == nil {
 		return false
 	}
-	caps := t.w.rules.Placed[rule].broken
+	caps := rule.broken
 	return caps != 0 && (caps.Has(need) || any && caps&need != 0)
 }
 
@@ -156,25 +156,25 @@ func (t *Target) broken(need Caps, any bool) bool {
 func (w *Workspace) refuse(t *Target, r Resolved, err error, need Caps, any bool) error {
 	way := []Place{w.rules.Lexical(t.rel.Slash())}
 	for _, hop := range r.Hops {
-		at := w.rules.Place(hop.Path)
+		p := w.rules.PlaceOf(hop.Path)
 		// The link of a mount is no secret, also of one that stands below another.
-		if w.rules.Known(at) {
-			at = w.rules.Lexical(w.rules.Name(at))
+		if w.rules.Known(p) {
+			p = w.rules.Lexical(w.rules.Name(p))
 		}
-		way = append(way, at)
+		way = append(way, p)
 	}
-	way = append(way, r.At)
+	way = append(way, r.Place)
 	// A mount whose link leads to nothing is no denial: the rule would grant this, and who wrote it
 	// has to hear what is wrong (RFD D43 "broken symlinks").
 	lost := false
-	for _, at := range way {
-		if !w.rules.Known(at) {
+	for _, p := range way {
+		if !w.rules.Known(p) {
 			if lost {
 				break
 			}
 			return &PathError{Path: t.rel.String(), Err: errOutside}
 		}
-		step := &Target{w: w, rel: t.rel, at: at, entry: t.entry}
+		step := &Target{w: w, rel: t.rel, place: p, entry: t.entry}
 		if step.grants(need, any) {
 			continue
 		}
@@ -209,15 +209,15 @@ func kindOfMode(mode fs.FileMode) Kind {
 }
 
 // base returns the held directory that a place is reached through, and the path below it.
-func (w *Workspace) base(at Place) (*wspath.Dir, string, error) {
-	if !at.Outside {
-		return w.dir, at.Path, nil
+func (w *Workspace) base(p Place) (*wspath.Dir, string, error) {
+	if !p.Outside {
+		return w.dir, p.Path, nil
 	}
-	m := w.rules.mountOf(at.Path)
+	m := w.rules.mountOf(p.Path)
 	if m == nil {
 		return nil, "", errOutside
 	}
-	below, _ := wspath.WithinAbs(m.Target, at.Path)
+	below, _ := wspath.WithinAbs(m.Target, p.Path)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	held, ok := w.mounts[m.Target]

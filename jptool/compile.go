@@ -19,10 +19,10 @@ import (
 // Compiling only ever takes away. An external rule whose link does not lead to an approved target denies, and so
 // does a rule on a path that leads nowhere; no rule is dropped to a wider one.
 type Compiler struct {
-	// Site is the workspace; its mounts are found by compiling. Given is the root as somebody wrote it: absolute rule paths
+	// Site is the workspace; its mounts are found by compiling. Written is the root as somebody wrote it: absolute rule paths
 	// below either are taken as relative.
-	Site  Site
-	Given string
+	Site    Site
+	Written string
 	// Approve says why the link of an external rule may not lead to p.Target; "" approves. An error ends the
 	// compilation. If it is nil, the rule's own ApprovedTarget decides.
 	Approve func(p *Placed) (refusal string, err error)
@@ -113,7 +113,7 @@ func (c *Compiler) FS(list []FsRule) (*Rules, error) {
 	}
 	for i := range r.Placed {
 		p := &r.Placed[i]
-		p.Gone = p.Lost != "" && p.leads != nil && p.leads.Outside && r.Known(*p.leads) && (p.below || !p.leads.Same(p.At))
+		p.Gone = p.Lost != "" && p.leads != nil && p.leads.Outside && r.Known(*p.leads) && (p.below || !p.leads.Same(p.Place))
 	}
 	return r, nil
 }
@@ -127,7 +127,7 @@ func (k *compilation) problem(p *Placed, message, help string) {
 // parse reads the path and the approved target as they are written.
 func (k *compilation) parse(p *Placed) bool {
 	var err error
-	p.rel, err = RulePath(p.Rule.Path, k.Root, k.Given)
+	p.rel, err = RulePath(p.Rule.Path, k.Root, k.Compiler.Written)
 	switch {
 	case errors.Is(err, wspath.ErrAbsolute):
 		k.problem(p, "is absolute and not below the workspace", "write it relative to the workspace; for what lies outside, a rule with external = true on a link")
@@ -143,7 +143,7 @@ func (k *compilation) parse(p *Placed) bool {
 	switch {
 	case !filepath.IsAbs(*t) || filepath.Clean(*t) != *t:
 		k.problem(p, "has an approved_target that is not a canonical absolute path", "write the path that the link resolves to")
-	case !k.Place(filepath.ToSlash(*t)).Outside:
+	case !k.PlaceOf(filepath.ToSlash(*t)).Outside:
 		k.problem(p, "has an approved_target inside the workspace", "approve only what lies outside")
 	default:
 		return true
@@ -157,7 +157,7 @@ func (k *compilation) resolve(p *Placed) (Resolved, error) {
 	to, err := k.Resolve(p.rel, false)
 	k.hops = append(k.hops, to.Hops...)
 	if err == nil {
-		p.leads, p.Missing = &to.At, to.Missing()
+		p.leads, p.Missing = &to.Place, to.Missing()
 	}
 	return to, err
 }
@@ -166,24 +166,24 @@ func (k *compilation) resolve(p *Placed) (Resolved, error) {
 // path is granted.
 func (k *compilation) external(p *Placed) error {
 	to, err := k.resolve(p)
-	if err == nil && !to.Missing() && !to.At.Outside {
+	if err == nil && !to.Missing() && !to.Place.Outside {
 		k.problem(p, "is external but lies in the workspace", "declare a rule on the link itself that leads outside, or remove external = true")
 		return nil
 	}
 	var own Place
 	own, p.Name = k.entry(p.rel)
-	p.At = own
+	p.Place = own
 	switch {
 	case p.Caps == 0 && err != nil:
 		k.heading(p, to)
-	case p.Caps == 0 && to.At.Outside:
-		p.At = to.At // a rule that takes away needs no approval
+	case p.Caps == 0 && to.Place.Outside:
+		p.Place = to.Place // a rule that takes away needs no approval
 	case p.Caps == 0:
 	case err != nil || to.Missing():
 		p.broken = p.Caps
 		k.lose(p, "its link is missing or leads nowhere", "make the link, or remove the rule")
 	default:
-		p.Target = to.At.Path
+		p.Target = to.Place.Path
 		refusal, err := k.approve(p)
 		if err != nil {
 			return err
@@ -192,7 +192,7 @@ func (k *compilation) external(p *Placed) error {
 			k.lose(p, refusal, "")
 			break
 		}
-		p.At = to.At
+		p.Place = to.Place
 		k.mount(p, own)
 	}
 	return nil
@@ -233,19 +233,19 @@ func (k *compilation) lose(p *Placed, why, help string) {
 // target. What resolves elsewhere, or nowhere, can still be denied, at its own path.
 func (k *compilation) ordinary(p *Placed) {
 	to, err := k.resolve(p)
-	if err == nil && !k.Known(to.At) {
+	if err == nil && !k.Known(to.Place) {
 		err = errOutside
 	}
 	if l := k.lostAbove(p, to, err); l != nil {
 		// It was meant for what that one was approved for.
-		p.At, p.Name, p.below = l.At, k.Entry(p.rel), true
+		p.Place, p.Name, p.below = l.Place, k.Entry(p.rel), true
 		k.lose(p, fmt.Sprintf("it lies below %q, which grants nothing", l.rel.String()), "")
 		return
 	}
 	dangling, notDir := errors.Is(err, wspath.ErrDangling), errors.Is(err, syscall.ENOTDIR)
 	switch {
 	case err == nil:
-		p.At, p.Name, p.Linked = to.At, k.Name(to.At), k.leadsOn(to.Hops)
+		p.Place, p.Name, p.Linked = to.Place, k.Name(to.Place), k.leadsOn(to.Hops)
 	case p.Caps == 0:
 		k.deny(p, to)
 	case dangling && !to.onLink():
@@ -269,25 +269,25 @@ func (k *compilation) ordinary(p *Placed) {
 // deny keys a rule that grants nothing on a path that cannot be resolved: at its own entry, and where the
 // resolution was heading.
 func (k *compilation) deny(p *Placed, to Resolved) {
-	p.At, p.Name = k.entry(p.rel)
+	p.Place, p.Name = k.entry(p.rel)
 	k.heading(p, to)
 }
 
 // heading keys a rule that denies a second time, where the resolution of its path was heading. With one key
 // only, removing the directory that a link leads to, and making it again, would lift the rule in between.
 func (k *compilation) heading(p *Placed, to Resolved) {
-	if !k.Known(to.At) || to.At.Same(p.At) {
+	if !k.Known(to.Place) || to.Place.Same(p.Place) {
 		return
 	}
 	second := *p
-	second.At, second.Name, second.Ahead, second.leads = to.At, k.Name(to.At), true, nil
+	second.Place, second.Name, second.Ahead, second.leads = to.Place, k.Name(to.Place), true, nil
 	k.ahead = append(k.ahead, second)
 }
 
 // leadsOn reports whether one of these links is another than that of a mount, whose target was approved.
 func (k *compilation) leadsOn(hops []wspath.Hop) bool {
 	return slices.ContainsFunc(hops, func(h wspath.Hop) bool {
-		link := k.Place(h.Entry)
+		link := k.PlaceOf(h.Entry)
 		return !slices.ContainsFunc(k.Mounts, func(m Mount) bool { return m.Link.Same(link) })
 	})
 }
@@ -298,12 +298,12 @@ func (k *compilation) lostAbove(p *Placed, to Resolved, err error) *Placed {
 	if p.Caps == 0 {
 		return nil
 	}
-	elsewhere := err != nil || !k.Known(to.At)
+	elsewhere := err != nil || !k.Known(to.Place)
 	path := Fold(p.rel.Slash())
 	for _, l := range k.lost {
 		_, written := wspath.Within(Fold(l.rel.Slash()), path)
 		_, named := wspath.Within(Fold(l.Name), path)
-		if written || named || elsewhere && l.Target != "" && (Place{true, l.Target}).Holds(to.At) {
+		if written || named || elsewhere && l.Target != "" && (Place{true, l.Target}).Holds(to.Place) {
 			return l
 		}
 	}
@@ -356,12 +356,12 @@ func (k *compilation) follow() error {
 		}
 	}
 	// The outer ones first: what such a rule takes away counts for one that lies deeper.
-	slices.SortStableFunc(linked, func(a, b int) int { return cmp.Compare(depth(k.Placed[a].At.Path), depth(k.Placed[b].At.Path)) })
+	slices.SortStableFunc(linked, func(a, b int) int { return cmp.Compare(depth(k.Placed[a].Place.Path), depth(k.Placed[b].Place.Path)) })
 	for _, i := range linked {
 		p := &k.Placed[i]
 		have := Caps(0)
-		if g := k.Governing(p.At); g >= 0 {
-			have = k.Placed[g].Caps
+		if rule := k.At(p.Place).placed(); rule != nil {
+			have = rule.Caps
 		}
 		if p.Caps&^have != 0 {
 			ok, err := k.Follow(p, have)

@@ -61,14 +61,15 @@ const maxGrants = 20
 // denied builds the error for a target where need is not granted.
 func (t *Target) denied(need Caps, any bool) *DeniedError {
 	r := t.w.rules
-	rule, n := r.find(t.at)
-	e := &DeniedError{Need: need, Any: any, Path: r.display(t.at), NoRule: rule < 0, grants: r.grants()}
-	if rule >= 0 {
-		e.Rule, e.RuleCaps = r.Placed[rule].Written(), r.Placed[rule].Caps
+	c := r.At(t.place)
+	rule := c.placed()
+	e := &DeniedError{Need: need, Any: any, Path: r.display(t.place), NoRule: rule == nil, grants: r.grants()}
+	if rule != nil {
+		e.Rule, e.RuleCaps = rule.Written(), rule.Caps
 	}
 	entry := need&(Create|Delete) != 0
-	if e.Pinned = entry && n != nil && n.pinned; e.Pinned {
-		e.pinnedFor, e.pinnedOnly = r.dependsOn(n), r.capsOf(rule, nil).Has(need)
+	if e.Pinned = entry && c.Pinned(); e.Pinned {
+		e.pinnedFor, e.pinnedOnly = r.dependsOn(c.n), t.GrantedInside().Has(need)
 	}
 	e.Root = entry && t.IsRoot()
 	return e
@@ -213,20 +214,17 @@ type Explanation struct {
 
 // Explain says which rule decides need on the target, and which rules nearly would.
 func (t *Target) Explain(need Caps) Explanation {
-	r := t.w.rules
-	rule, n := r.find(t.at)
-	e := Explanation{Path: r.display(t.at), Need: need, Granted: r.capsOf(rule, n), Matched: rule >= 0, Index: -1}
+	r, c := t.w.rules, t.Cursor()
+	e := Explanation{Path: t.Path(), Need: need, Granted: c.Caps(), Pinned: c.Pinned(), Index: -1}
 	e.Allowed = e.Granted.Has(need)
-	e.Pinned = n != nil && n.pinned
-	if rule >= 0 {
-		by := &r.Placed[rule]
-		e.Rule, e.Origin, e.Index = by.rel.String(), by.Rule.Origin, by.Index
+	if rule := c.placed(); rule != nil {
+		e.Matched, e.Rule, e.Origin, e.Index = true, rule.rel.String(), rule.Rule.Origin, rule.Index
 	}
-	r.trie(t.at).below("", func(_ string, n *node) {
-		if n.rule < 0 || n.rule == rule || !r.Placed[n.rule].Caps.Has(need) {
+	r.trie(t.place).below("", func(_ string, n *node) {
+		if n.rule < 0 || n.rule == c.rule || !r.Placed[n.rule].Caps.Has(need) {
 			return
 		}
-		if p := &r.Placed[n.rule]; p.At.Holds(t.at) {
+		if p := &r.Placed[n.rule]; p.Place.Holds(t.place) {
 			e.Shadowed = append(e.Shadowed, p.rel.String())
 		} else {
 			e.Elsewhere = append(e.Elsewhere, p.rel.String())

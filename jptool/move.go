@@ -43,11 +43,11 @@ func (w *Workspace) CheckMove(source, target *Target, dir bool) error {
 			if path == "" {
 				return
 			}
-			at := side.below(path)
+			entry := side.below(path)
 			// Pinned entries lack both capabilities; on the target's side nothing
 			// of the moved tree may take a pinned place either.
 			if n.rule >= 0 || n.pinned || n.mount >= 0 {
-				keep(at.Require(need))
+				keep(entry.Require(need))
 			}
 		})
 	}
@@ -67,11 +67,11 @@ func (w *Workspace) CheckMove(source, target *Target, dir bool) error {
 	for path := range suffixes {
 		have, would := r.along(from, path), r.along(to, path)
 		if would&^have != 0 && !have.Has(Read) {
-			at := source
+			entry := source
 			if path != "" {
-				at = source.below(path)
+				entry = source.below(path)
 			}
-			keep(at.denied(Read, false))
+			keep(entry.denied(Read, false))
 		}
 	}
 	return err

@@ -69,7 +69,7 @@ type Mount struct {
 }
 
 // Place returns the place of a canonical absolute path.
-func (s *Site) Place(abs string) Place {
+func (s *Site) PlaceOf(abs string) Place {
 	if rest, ok := wspath.WithinAbs(s.Root, abs); ok {
 		return Place{Path: rest}
 	}
@@ -77,11 +77,11 @@ func (s *Site) Place(abs string) Place {
 }
 
 // Abs returns the absolute path of a place.
-func (s *Site) Abs(at Place) string {
-	if at.Outside {
-		return at.Path
+func (s *Site) Abs(p Place) string {
+	if p.Outside {
+		return p.Path
 	}
-	return joinAbs(s.Root, at.Path)
+	return joinAbs(s.Root, p.Path)
 }
 
 // mountOf returns the mount with the deepest target that holds the absolute path, or nil.
@@ -96,17 +96,17 @@ func (s *Site) mountOf(abs string) *Mount {
 	return best
 }
 
-// Known reports whether a tool can name the place at all: it lies in the workspace or below a mount's target.
-func (s *Site) Known(at Place) bool { return !at.Outside || s.mountOf(at.Path) != nil }
+// Known reports whether a tool can name the place p all: it lies in the workspace or below a mount's target.
+func (s *Site) Known(p Place) bool { return !p.Outside || s.mountOf(p.Path) != nil }
 
 // Name returns the workspace-relative path of a place, "" for the root. No link but a mount's stands on it. What is not
 // known has no name: the absolute path of such a place is never shown to a model.
-func (s *Site) Name(at Place) string {
-	if !at.Outside {
-		return at.Path
+func (s *Site) Name(p Place) string {
+	if !p.Outside {
+		return p.Path
 	}
-	if m := s.mountOf(at.Path); m != nil {
-		rest, _ := wspath.WithinAbs(m.Target, at.Path)
+	if m := s.mountOf(p.Path); m != nil {
+		rest, _ := wspath.WithinAbs(m.Target, p.Path)
 		return wspath.JoinSlash(m.Path, rest)
 	}
 	return "(outside the workspace)"
@@ -115,21 +115,21 @@ func (s *Site) Name(at Place) string {
 // Lexical returns where a workspace-relative path would be if no link but a mount's stood on the way.
 func (s *Site) Lexical(path string) Place {
 	var best *Mount
-	at := Place{Path: path}
+	p := Place{Path: path}
 	for i := range s.Mounts {
 		m := &s.Mounts[i]
 		// Of nested mounts the deepest holds the path, as it does when the path is resolved.
 		if rest, ok := wspath.Within(m.Path, path); ok && rest != "" && (best == nil || len(m.Path) > len(best.Path)) {
-			best, at = m, Place{true, joinAbs(m.Target, rest)}
+			best, p = m, Place{true, joinAbs(m.Target, rest)}
 		}
 	}
-	return at
+	return p
 }
 
 // Resolved is what a path of the workspace leads to.
 type Resolved struct {
-	At   Place
-	Kind Kind
+	Place Place
+	Kind  Kind
 	// Hops are the symlinks that were followed, in order.
 	Hops []wspath.Hop
 }
@@ -152,7 +152,7 @@ func (s *Site) Resolve(rel wspath.Rel, entry bool) (Resolved, error) {
 		}
 	}
 	c, err := wspath.Canonicalize(s.Root, rel, entry, s.readlink)
-	r := Resolved{At: s.Place(c.Abs), Hops: c.Hops}
+	r := Resolved{Place: s.PlaceOf(c.Abs), Hops: c.Hops}
 	if err == nil && c.Missing {
 		r.Kind = KindMissing
 	}
@@ -167,12 +167,12 @@ func (s *Site) probe(rel wspath.Rel, entry bool) (Resolved, bool) {
 	mode, err := s.dir.Probe(probe)
 	switch {
 	case err == nil && !entry:
-		return Resolved{At: Place{Path: rel.Slash()}, Kind: kindOfMode(mode)}, true
+		return Resolved{Place: Place{Path: rel.Slash()}, Kind: kindOfMode(mode)}, true
 	case err == nil && mode.IsDir():
-		return Resolved{At: Place{Path: rel.Slash()}}, true
+		return Resolved{Place: Place{Path: rel.Slash()}}, true
 	case errors.Is(err, fs.ErrNotExist):
 		// A symlink would have been met before what is missing.
-		return Resolved{At: Place{Path: rel.Slash()}, Kind: KindMissing}, true
+		return Resolved{Place: Place{Path: rel.Slash()}, Kind: KindMissing}, true
 	}
 	return Resolved{}, false
 }
@@ -183,7 +183,7 @@ func (s *Site) ResolveAbs(abs string) (Resolved, error) {
 	if c.Abs == "" {
 		return Resolved{}, err // not a usable path
 	}
-	r := Resolved{At: s.Place(c.Abs), Hops: c.Hops}
+	r := Resolved{Place: s.PlaceOf(c.Abs), Hops: c.Hops}
 	if err == nil && c.Missing {
 		r.Kind = KindMissing
 	}
@@ -197,10 +197,10 @@ func (s *Site) entry(rel wspath.Rel) (Place, string) {
 	switch {
 	case err != nil:
 		return s.Lexical(rel.Slash()), rel.Slash()
-	case !s.Known(r.At):
-		return r.At, rel.Slash()
+	case !s.Known(r.Place):
+		return r.Place, rel.Slash()
 	}
-	return r.At, s.Name(r.At)
+	return r.Place, s.Name(r.Place)
 }
 
 // Entry returns the name of the directory entry that a path names, without links on the way; a path that cannot be

@@ -17,28 +17,28 @@ type Policy struct {
 }
 
 type stagedAt struct {
-	at Place
-	fd int
+	place Place
+	fd    int
 }
 
 // compilePolicy compiles access for the workspace at the canonical path root, held as
-// dir. givenRoot is the root as the host wrote it. A nil access gives the policy that is unrestricted inside the
+// dir. writtenRoot is the root as the host wrote it. A nil access gives the policy that is unrestricted inside the
 // workspace. Errors carry CodeInvalidPolicy and name the rule.
-func compilePolicy(access *AccessPolicy, dir *wspath.Dir, root, givenRoot string) (*Policy, error) {
+func compilePolicy(access *AccessPolicy, dir *wspath.Dir, root, writtenRoot string) (*Policy, error) {
 	if access == nil {
 		access = &AccessPolicy{}
 	}
-	c := Compiler{Site: Site{Root: root, dir: dir}, Given: givenRoot}
+	c := Compiler{Site: Site{Root: root, dir: dir}, Written: writtenRoot}
 	rules, err := c.FS(access.FS)
 	if err != nil {
 		return nil, Errorf(CodeInvalidPolicy, "%w", err)
 	}
 	p := &Policy{rules: rules}
-	if err := rules.PinPaths(access.Pinned, givenRoot); err != nil {
+	if err := rules.PinPaths(access.Pinned, writtenRoot); err != nil {
 		return nil, err
 	}
 	for i, s := range access.Staged {
-		rel, err := RulePath(s.Path, root, givenRoot)
+		rel, err := RulePath(s.Path, root, writtenRoot)
 		if err != nil {
 			return nil, Errorf(CodeInvalidPolicy, "access.staged[%d]: path %q: %w", i, s.Path, err)
 		}
@@ -47,7 +47,7 @@ func compilePolicy(access *AccessPolicy, dir *wspath.Dir, root, givenRoot string
 			return nil, Errorf(CodeInvalidPolicy, "access.staged[%d]: path %q: %w", i, s.Path, err)
 		}
 		rules.pinHops(to.Hops)
-		p.staged = append(p.staged, stagedAt{to.At, s.FD})
+		p.staged = append(p.staged, stagedAt{to.Place, s.FD})
 	}
 	if p.Net, err = CompileNet(access.Net); err != nil {
 		return nil, err

@@ -14,9 +14,9 @@ type Placed struct {
 	// Rule is the rule as it was written, and Index its position in the list; -1 for one that was added later.
 	Rule  FsRule
 	Index int
-	// At is where the rule holds, and Name the path that leads there without links but those of mounts.
-	At   Place
-	Name string
+	// Place is where the rule holds, and Name the path that leads there without links but those of mounts.
+	Place Place
+	Name  string
 	// Caps is what the rule grants there. It is never more than the rule says.
 	Caps Caps
 	// Linked says that a symlink other than a mount's leads from the path as written to the place, and Missing
@@ -55,7 +55,7 @@ type Rules struct {
 	// Restricted says that there are rules, so that what no rule matches is denied. Without it, all is granted in the
 	// workspace.
 	Restricted bool
-	// Placed are the rules in the order written, then those that were added. Their Caps may be narrowed; At must stay.
+	// Placed are the rules in the order written, then those that were added. Their Caps may be narrowed; Place must stay.
 	Placed []Placed
 	// Pins are the entries that have to stay where they are.
 	Pins []Place
@@ -76,60 +76,49 @@ func (r *Rules) Add(p Placed) {
 
 // key enters the i-th rule into the trie. Rules may be keyed in any order.
 func (r *Rules) key(i int) {
-	n := r.node(r.Placed[i].At)
+	n := r.node(r.Placed[i].Place)
 	n.rule = max(n.rule, int32(i))
 }
 
 // Pin keeps an entry in its place: it may be neither created, removed, renamed nor replaced.
-func (r *Rules) Pin(at Place) {
-	if r.Known(at) {
-		r.Pins = append(r.Pins, at)
-		r.node(at).pinned = true
+func (r *Rules) Pin(p Place) {
+	if r.Known(p) {
+		r.Pins = append(r.Pins, p)
+		r.node(p).pinned = true
 	}
 }
 
 func (r *Rules) pinHops(hops []wspath.Hop) {
 	for _, hop := range hops {
-		r.Pin(r.Place(hop.Entry))
+		r.Pin(r.PlaceOf(hop.Entry))
 	}
 }
 
-// PinPaths pins the entries that a list of paths names, as `pinned` of the wire does, and the symlinks on the way to them. given is
+// PinPaths pins the entries that a list of paths names, as `pinned` of the wire does, and the symlinks on the way to them. written is the root
 // as in [Compiler]. The error carries CodeInvalidPolicy and names the path.
-func (r *Rules) PinPaths(list []string, given string) error {
+func (r *Rules) PinPaths(list []string, written string) error {
 	for i, path := range list {
-		rel, err := RulePath(path, r.Root, given)
+		rel, err := RulePath(path, r.Root, written)
 		if err != nil {
 			return Errorf(CodeInvalidPolicy, "access.pinned[%d]: path %q: %w", i, path, err)
 		}
 		to, err := r.Resolve(rel, true)
 		r.pinHops(to.Hops)
 		if err != nil {
-			to.At = r.Lexical(rel.Slash())
+			to.Place = r.Lexical(rel.Slash())
 		}
-		r.Pin(to.At)
+		r.Pin(to.Place)
 	}
 	return nil
 }
 
 // display names a place for a sentence; never by an absolute path outside.
-func (r *Rules) display(at Place) string { return dotted(r.Name(at)) }
+func (r *Rules) display(p Place) string { return dotted(r.Name(p)) }
 
-// Governing returns the index in Placed of the rule that decides at a place, or -1.
-func (r *Rules) Governing(at Place) int {
-	rule, _ := r.find(at)
-	return int(rule)
-}
-
-// At returns the rule that decides at a canonical absolute path, nil for none, and what is granted there: a
-// pinned entry has neither create nor delete.
-func (r *Rules) At(abs string) (*Placed, Caps) {
-	rule, n := r.find(r.Place(abs))
-	caps := r.capsOf(rule, n)
-	if rule < 0 {
-		return nil, caps
-	}
-	return &r.Placed[rule], caps
+// At returns the position of a place among the rules: what decides there, and what is granted.
+func (r *Rules) At(p Place) Cursor {
+	rule, n := r.trie(p).find(p.Path)
+	return Cursor{r, n, rule}
 }
 
 func (r *Rules) capsOf(rule int32, n *node) Caps {
@@ -146,19 +135,15 @@ func (r *Rules) capsOf(rule int32, n *node) Caps {
 	return caps
 }
 
-func (r *Rules) trie(at Place) *node {
-	if at.Outside {
+func (r *Rules) trie(p Place) *node {
+	if p.Outside {
 		return r.outside
 	}
 	return r.inside
 }
 
 // node returns the node of a place, making what is missing.
-func (r *Rules) node(at Place) *node { return r.trie(at).insert(at.Path) }
-
-// find returns the index of the rule that decides at a place, -1 for none, and the node of the place itself, nil when
-// the trie does not reach that far.
-func (r *Rules) find(at Place) (rule int32, n *node) { return r.trie(at).find(at.Path) }
+func (r *Rules) node(p Place) *node { return r.trie(p).insert(p.Path) }
 
 // node is one component of a trie over canonical paths. Lookups cost the depth of the
 // path and allocate nothing, however many rules there are.
@@ -192,9 +177,9 @@ func (n *node) insert(path string) *node {
 	return n
 }
 
-// find walks to path. rule is the deepest rule on the way, -1 for none; at is the
+// find walks to path. rule is the deepest rule on the way, -1 for none; last is the
 // node of the path itself, nil when the trie does not reach that far.
-func (n *node) find(path string) (rule int32, at *node) {
+func (n *node) find(path string) (rule int32, last *node) {
 	rule = n.rule
 	for rest := Fold(path); rest != ""; {
 		var name string
@@ -227,12 +212,29 @@ func (n *node) below(prefix string, visit func(path string, n *node)) {
 	}
 }
 
-// Cursor is a position of a walk: the rules on a directory and, for each name in it,
-// the next position, without looking the whole path up again.
+// Cursor is a position among the rules: a place, or one on a walk, which goes on to the names in a directory
+// without looking the whole path up for each.
 type Cursor struct {
 	r    *Rules
-	n    *node // nil: no rule, pin or mount below here
+	n    *node // nil: no rule, pin or mount is there or below
 	rule int32
+}
+
+// Rule returns the index in Rules.Placed of the rule that decides at c, -1 for none.
+func (c Cursor) Rule() int { return int(c.rule) }
+
+// Caps returns what is granted at c. A pinned entry has neither create nor delete.
+func (c Cursor) Caps() Caps { return c.r.capsOf(c.rule, c.n) }
+
+// Pinned reports whether the entry at c has to stay where it is.
+func (c Cursor) Pinned() bool { return c.n != nil && c.n.pinned }
+
+// placed returns the rule that decides at c, or nil.
+func (c Cursor) placed() *Placed {
+	if c.rule < 0 {
+		return nil
+	}
+	return &c.r.Placed[c.rule]
 }
 
 // Child is the position of an entry of the directory at c. It allocates nothing.
@@ -246,9 +248,6 @@ func (c Cursor) Child(name string) Cursor {
 	}
 	return c
 }
-
-// Caps returns what is granted at c.
-func (c Cursor) Caps() Caps { return c.r.capsOf(c.rule, c.n) }
 
 // Leads reports whether a rule or mount below c may grant something, so that a walk
 // has to go on although c itself may not be read.

@@ -21,7 +21,7 @@ var errOutside = errors.New("it resolves outside the workspace")
 type Target struct {
 	w     *Workspace
 	rel   wspath.Rel
-	at    Place
+	place Place
 	kind  Kind
 	entry bool
 }
@@ -35,30 +35,30 @@ func (t *Target) Lexical() string { return t.rel.String() }
 // Place returns the canonical absolute path. It is for comparing and for digests, and never shown to a
 // model: below a mount it names a place outside of the workspace.
 func (t *Target) Place() string {
-	return t.w.rules.Abs(t.at)
+	return t.w.rules.Abs(t.place)
 }
 
 // Path returns the canonical workspace-relative path, for messages and results: "."
 // for the root; below a mount the mount's path goes before.
-func (t *Target) Path() string { return t.w.rules.display(t.at) }
+func (t *Target) Path() string { return t.w.rules.display(t.place) }
 
 // Same reports whether both targets are the same place.
 func (t *Target) Same(other *Target) bool {
-	return t.at.Same(other.at)
+	return t.place.Same(other.place)
 }
 
 // Within reports whether t is other or below it.
 func (t *Target) Within(other *Target) bool {
-	return other.at.Holds(t.at)
+	return other.place.Holds(t.place)
 }
 
 // External reports whether the target lies below an approved mount, outside the workspace.
-func (t *Target) External() bool { return t.at.Outside }
+func (t *Target) External() bool { return t.place.Outside }
 
 // Base returns the held directory the target is reached through and its path below
 // that directory, for operations that involve two paths.
 func (t *Target) Base() (*wspath.Dir, string, error) {
-	dir, path, err := t.w.base(t.at)
+	dir, path, err := t.w.base(t.place)
 	if err != nil {
 		return nil, "", t.Fail(err)
 	}
@@ -72,21 +72,14 @@ func (t *Target) Granted() Caps { return t.Cursor().Caps() }
 // GrantedInside returns what the policy gives on new entries of the directory at the
 // target: that the directory itself is pinned does not pin what is in it.
 func (t *Target) GrantedInside() Caps {
-	rule, _ := t.w.rules.find(t.at)
-	return t.w.rules.capsOf(rule, nil)
+	return t.w.rules.capsOf(t.Cursor().rule, nil)
 }
 
 // Pinned reports whether the entry has to stay where it is.
-func (t *Target) Pinned() bool {
-	c := t.Cursor()
-	return c.n != nil && c.n.pinned
-}
+func (t *Target) Pinned() bool { return t.Cursor().Pinned() }
 
 // Cursor returns the position of the target among the rules.
-func (t *Target) Cursor() Cursor {
-	rule, n := t.w.rules.find(t.at)
-	return Cursor{t.w.rules, n, rule}
-}
+func (t *Target) Cursor() Cursor { return t.w.rules.At(t.place) }
 
 // Require returns a *DeniedError unless all of need is granted at the target. The
 // workspace root itself can be neither created nor deleted.
@@ -100,11 +93,11 @@ func (t *Target) Require(need Caps) error {
 // IsRoot reports whether the target is the workspace root or the target of a mount:
 // places that are never removed.
 func (t *Target) IsRoot() bool {
-	if !t.at.Outside {
-		return t.at.Path == ""
+	if !t.place.Outside {
+		return t.place.Path == ""
 	}
-	m := t.w.rules.mountOf(t.at.Path)
-	return m != nil && m.Target == t.at.Path
+	m := t.w.rules.mountOf(t.place.Path)
+	return m != nil && m.Target == t.place.Path
 }
 
 // HasRule reports whether a rule, pin or mount stands at the target's own path.
@@ -116,7 +109,7 @@ func (t *Target) HasRule() bool {
 // Parent returns the directory that holds the target, unchecked: ask it with Require
 // or Granted. It must not be called on a root.
 func (t *Target) Parent() *Target {
-	return &Target{w: t.w, rel: t.rel.Parent(), at: Place{t.at.Outside, wspath.ParentOf(t.at.Path)}, kind: KindUnknown, entry: t.entry}
+	return &Target{w: t.w, rel: t.rel.Parent(), place: Place{t.place.Outside, wspath.ParentOf(t.place.Path)}, kind: KindUnknown, entry: t.entry}
 }
 
 // Child returns the entry called name, unchecked. name must be one component.
@@ -125,12 +118,12 @@ func (t *Target) Child(name string) *Target {
 	if err != nil {
 		rel = t.rel // only the name for messages about the lexical path is affected
 	}
-	return &Target{w: t.w, rel: rel, at: t.at.Join(name), entry: true}
+	return &Target{w: t.w, rel: rel, place: t.place.Join(name), entry: true}
 }
 
 // Name returns the last component of the canonical path.
 func (t *Target) Name() string {
-	return t.at.Path[strings.LastIndexByte(t.at.Path, '/')+1:]
+	return t.place.Path[strings.LastIndexByte(t.place.Path, '/')+1:]
 }
 
 // Open opens the regular file for reading.
@@ -139,7 +132,7 @@ func (t *Target) Open() (*os.File, error) { return t.OpenFile(os.O_RDONLY, 0) }
 // OpenFile opens or creates the regular file; flag and perm are those of os.OpenFile.
 // It checks no capability: the caller asked for what flag needs.
 func (t *Target) OpenFile(flag int, perm fs.FileMode) (*os.File, error) {
-	dir, path, err := t.w.base(t.at)
+	dir, path, err := t.w.base(t.place)
 	if err != nil {
 		return nil, t.Fail(err)
 	}
@@ -152,7 +145,7 @@ func (t *Target) OpenFile(flag int, perm fs.FileMode) (*os.File, error) {
 
 // OpenDir opens the directory for listing.
 func (t *Target) OpenDir() (*os.File, error) {
-	dir, path, err := t.w.base(t.at)
+	dir, path, err := t.w.base(t.place)
 	if err != nil {
 		return nil, t.Fail(err)
 	}
@@ -165,7 +158,7 @@ func (t *Target) OpenDir() (*os.File, error) {
 
 // Lstat describes the entry; a symlink is described itself.
 func (t *Target) Lstat() (fs.FileInfo, error) {
-	dir, path, err := t.w.base(t.at)
+	dir, path, err := t.w.base(t.place)
 	if err != nil {
 		return nil, t.Fail(err)
 	}
@@ -194,8 +187,8 @@ func (t *Target) Fail(err error) error {
 func (t *Target) StagedFile() (fd int, ok bool) {
 	best := -1
 	for _, s := range t.w.policy.staged {
-		if s.at.Holds(t.at) && len(s.at.Path) > best {
-			best, fd, ok = len(s.at.Path), s.fd, true
+		if s.place.Holds(t.place) && len(s.place.Path) > best {
+			best, fd, ok = len(s.place.Path), s.fd, true
 		}
 	}
 	return fd, ok

@@ -44,12 +44,12 @@ func Compile(ctx context.Context, r Request) (*Declared, error) {
 		d.listAt = a.Origin.String()
 		p := &placer{d: d, lookup: r.lookup(ctx)}
 		for _, rule := range effectiveRules(r.Config, r.Tool) {
-			at := rule.At
-			rule.FsRule.Origin = at.String()
+			origin := rule.At
+			rule.FsRule.Origin = origin.String()
 			p.add(rule.FsRule, source{
-				Rule:  Rule{Origin: at.String(), Layer: at.Layer.String(), Key: at.Key, Dir: rule.Dir},
-				layer: at.Layer, people: true,
-			}, at)
+				Rule:  Rule{Origin: origin.String(), Layer: origin.Layer.String(), Key: origin.Key, Dir: rule.Dir},
+				layer: origin.Layer, people: true,
+			}, origin)
 		}
 		if err := p.place(d.Root); err != nil {
 			return nil, err

@@ -61,30 +61,30 @@ func (d *Declared) describe(a *config.Access) {
 	if a == nil {
 		a = &config.Access{}
 	}
-	add := func(r Rule, at config.Origin, wire string) {
+	add := func(r Rule, origin config.Origin, wire string) {
 		switch {
-		case !at.IsZero():
-			r.Origin, r.Layer, r.Key = at.String(), at.Layer.String(), at.Key
+		case !origin.IsZero():
+			r.Origin, r.Layer, r.Key = origin.String(), origin.Layer.String(), origin.Key
 		default:
 			r.Origin = cmp.Or(wire, Wire)
 		}
 		d.others = append(d.others, r)
 	}
 	for i := range d.Access.Net {
-		var at config.Origin
+		var origin config.Origin
 		if i < len(a.Net) {
-			at = a.Net[i].At
+			origin = a.Net[i].At
 		}
 		n := &d.Access.Net[i]
-		add(Rule{Type: "net", Index: i, Name: n.Host, Text: netText(n)}, at, n.Origin)
+		add(Rule{Type: "net", Index: i, Name: n.Host, Text: netText(n)}, origin, n.Origin)
 	}
 	for i := range d.Access.Env {
-		var at config.Origin
+		var origin config.Origin
 		if i < len(a.Env) {
-			at = a.Env[i].At
+			origin = a.Env[i].At
 		}
 		e := &d.Access.Env[i]
-		add(Rule{Type: "env", Index: i, Name: e.Name, Text: envText(e)}, at, e.Origin)
+		add(Rule{Type: "env", Index: i, Name: e.Name, Text: envText(e)}, origin, e.Origin)
 	}
 	for i, name := range slices.Sorted(maps.Keys(d.Access.Commands)) {
 		add(Rule{Type: "command", Index: i, Name: name, Text: commandText(d.Access.Commands[name])}, a.Commands[name].At, "")

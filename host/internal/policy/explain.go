@@ -180,12 +180,12 @@ func (e Explanation) String() string {
 		line("judged as", e.Canonical)
 	}
 	if e.Rule != nil {
-		at := e.Origin
+		origin := e.Origin
 		if e.Rule.Layer != "" {
-			at += " (" + e.Rule.Layer + ")"
+			origin += " (" + e.Rule.Layer + ")"
 		}
 		line("rule", e.Rule.Text)
-		line("origin", at)
+		line("origin", origin)
 		line("note", e.Rule.Note)
 	}
 	if e.Declared != nil {

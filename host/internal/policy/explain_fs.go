@@ -123,7 +123,7 @@ func (d *Declared) hiddenLink(h *Held, rel wspath.Rel, need jptool.Caps) (string
 	}
 	for _, link := range to.Hops {
 		if h.Hidden(link.Entry) {
-			return d.rules.Name(d.rules.Place(link.Entry)), true
+			return d.rules.Name(d.rules.PlaceOf(link.Entry)), true
 		}
 	}
 	return "", false
@@ -364,10 +364,10 @@ type advice struct {
 func (d *Declared) decide(e *Explanation, t *jptool.Target, need, asked jptool.Caps) {
 	x := t.Explain(need)
 	e.Canonical, e.Granted = x.Path, x.Granted.Names()
-	at := advice{x.Path, x.Granted}
+	on := advice{x.Path, x.Granted}
 	if entry := asked & (jptool.Create | jptool.Delete); entry != 0 && !t.IsRoot() && !(entry.Has(jptool.Create) && isDirectory(t)) {
 		dir := t.Parent()
-		at = advice{dir.Path(), dir.GrantedInside()}
+		on = advice{dir.Path(), dir.GrantedInside()}
 	}
 	e.Rule, e.Origin, e.NearMisses = nil, "", nil
 	if x.Matched {
@@ -400,10 +400,10 @@ func (d *Declared) decide(e *Explanation, t *jptool.Target, need, asked jptool.C
 		e.Remedy = "remove the rule that leads through it, or act on what it leads to"
 	case e.Rule == nil:
 		e.Reason = unmatched
-		e.Remedy = fmt.Sprintf("add %s to %s", suggestion(at.path, at.granted|missing), d.list("fs"))
+		e.Remedy = fmt.Sprintf("add %s to %s", suggestion(on.path, on.granted|missing), d.list("fs"))
 	default:
 		e.Reason = fmt.Sprintf("the rule on %q decides, and grants %s", e.Rule.Name, onlyCaps(e.Rule.Caps))
-		e.Remedy = d.remedy(e, x, at, missing)
+		e.Remedy = d.remedy(e, x, on, missing)
 	}
 	if needs := d.Needs; needs != nil && !needs.Has(lacking) && !x.Pinned && !root {
 		e.Reason += fmt.Sprintf("; besides, the tool states that it needs only %s (needs.fs, %s)", *needs, d.needsOrigin)
@@ -418,25 +418,25 @@ func (d *Declared) decide(e *Explanation, t *jptool.Target, need, asked jptool.C
 }
 
 // remedy says what would have to change in or beside the rule that decided.
-func (d *Declared) remedy(e *Explanation, x jptool.Explanation, at advice, missing jptool.Caps) string {
+func (d *Declared) remedy(e *Explanation, x jptool.Explanation, on advice, missing jptool.Caps) string {
 	for i := range d.sources {
 		s := &d.sources[i]
 		if s.dropped > 0 && !d.rules.Placed[i].Gone && s.Index == e.Rule.Index && d.Dropped[s.dropped-1].Command != "" {
 			return "approve its target: " + d.Dropped[s.dropped-1].Command
 		}
 	}
-	add := suggestion(at.path, at.granted|missing)
+	add := suggestion(on.path, on.granted|missing)
 	switch here := e.Rule.Name == x.Path; {
 	case e.Rule.Origin == SelfProtection || strings.Contains(e.Rule.Note, "self-protection"):
 		return fmt.Sprintf("add %s to %s in your own configuration (the user's file, or the one for this workspace); a rule of the repository does not count here", suggestion(x.Path, x.Granted|missing), d.list("fs"))
 	case e.Rule.Origin == BuiltIn:
 		return fmt.Sprintf("add %s to %s; the default then no longer applies", add, d.list("fs"))
-	case here && at.path != x.Path && !at.granted.Has(missing):
+	case here && on.path != x.Path && !on.granted.Has(missing):
 		return fmt.Sprintf("change that rule: add %s, and add %s to %s", fit.GrantText(missing&^x.Granted), add, d.list("fs"))
 	case here:
 		return "change that rule: add " + fit.GrantText(missing&^x.Granted)
-	case e.Rule.Name == at.path:
-		return "change that rule: add " + fit.GrantText(missing&^at.granted)
+	case e.Rule.Name == on.path:
+		return "change that rule: add " + fit.GrantText(missing&^on.granted)
 	}
 	return fmt.Sprintf("change that rule, or add a more specific one to %s: %s", d.list("fs"), add)
 }

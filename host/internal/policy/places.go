@@ -17,11 +17,11 @@ func (d *Declared) Places() []Place {
 		if r.Gone {
 			continue
 		}
-		abs := d.rules.Abs(r.At)
+		abs := d.rules.Abs(r.Place)
 		p := byPath[abs]
 		if p == nil {
-			p = &Place{Abs: abs, Outside: r.At.Outside}
-			p.Guarded = slices.ContainsFunc(d.guards, func(g guard) bool { return g.at.Holds(r.At) })
+			p = &Place{Abs: abs, Outside: r.Place.Outside}
+			p.Guarded = slices.ContainsFunc(d.guards, func(g guard) bool { return g.place.Holds(r.Place) })
 			byPath[abs] = p
 		}
 		p.All = append(p.All, s.Index)
@@ -68,9 +68,9 @@ func (d *Declared) Pins() []string {
 // WirePath is the path of the wire for a canonical absolute path in the workspace or in
 // a mount. It is false for any other.
 func (d *Declared) WirePath(abs string) (string, bool) {
-	at := d.rules.Place(abs)
-	if !d.rules.Known(at) {
+	place := d.rules.PlaceOf(abs)
+	if !d.rules.Known(place) {
 		return "", false
 	}
-	return d.rules.Name(at), true
+	return d.rules.Name(place), true
 }

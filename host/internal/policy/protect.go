@@ -20,7 +20,7 @@ import (
 
 // guard is a place that tools may read and execute only (docs/decisions.md).
 type guard struct {
-	at jptool.Place
+	place jptool.Place
 	// own: it is the host's own configuration or state, which no rule opens.
 	own bool
 }
@@ -119,7 +119,7 @@ func (f *guardFinder) abs(file string, own bool) error {
 	to, err := f.ResolveAbs(file)
 	f.keep(to.Hops)
 	if !errors.Is(err, wspath.ErrInvalid) {
-		f.at(guard{to.At, own})
+		f.add(guard{to.Place, own})
 	}
 	return err
 }
@@ -127,19 +127,19 @@ func (f *guardFinder) abs(file string, own bool) error {
 // keep pins the links that lead to what is guarded.
 func (f *guardFinder) keep(hops []wspath.Hop) {
 	for _, hop := range hops {
-		if at := f.Place(hop.Entry); f.Known(at) {
-			f.links = append(f.links, at)
+		if place := f.PlaceOf(hop.Entry); f.Known(place) {
+			f.links = append(f.links, place)
 		} else if f.reached(hop.Entry) != 0 {
 			f.beyondLinks = append(f.beyondLinks, hop.Entry)
 		}
 	}
 }
 
-// at guards a place if a rule can be written on it, or a grant outside of the workspace reaches it: below a link
+// add guards a place if a rule can be written on it, or a grant outside of the workspace reaches it: below a link
 // that cannot be followed there is nothing to protect, and the link itself is pinned. What is the
 // host's own is guarded too where only something in it can be reached.
-func (f *guardFinder) at(g guard) {
-	same := func(o guard) bool { return o.at.Same(g.at) }
+func (f *guardFinder) add(g guard) {
+	same := func(o guard) bool { return o.place.Same(g.place) }
 	if i := slices.IndexFunc(f.guards, same); i >= 0 {
 		f.guards[i].own = f.guards[i].own || g.own
 		return
@@ -147,18 +147,18 @@ func (f *guardFinder) at(g guard) {
 	if g.own {
 		f.refuse(g)
 	}
-	if !f.Known(g.at) {
+	if !f.Known(g.place) {
 		if g.own {
 			f.guards = append(f.guards, g)
 		}
 		f.outside(g)
 		return
 	}
-	rel, err := wspath.Parse(f.Name(g.at))
+	rel, err := wspath.Parse(f.Name(g.place))
 	if err != nil {
 		return
 	}
-	if to, err := f.Resolve(rel, false); err != nil || !to.At.Same(g.at) {
+	if to, err := f.Resolve(rel, false); err != nil || !to.Place.Same(g.place) {
 		return
 	}
 	f.guards = append(f.guards, g)
@@ -167,7 +167,7 @@ func (f *guardFinder) at(g guard) {
 // refuse notes a grant on the host's own configuration or state, or on something in it.
 func (f *guardFinder) refuse(own guard) {
 	for _, r := range f.reach {
-		if r.Caps&jptool.Write != 0 && own.at.Holds(jptool.Place{Outside: true, Path: r.Abs}) && f.refused == nil {
+		if r.Caps&jptool.Write != 0 && own.place.Holds(jptool.Place{Outside: true, Path: r.Abs}) && f.refused == nil {
 			f.refused = exit.Errorf(exit.Usage, "%s belongs to the configuration and state of jphost, where no program may write\ntake it out of the flags or of sandbox.paths, or grant it for reading only", show.Visible(r.Abs))
 		}
 	}
@@ -176,7 +176,7 @@ func (f *guardFinder) refuse(own guard) {
 // outside guards a place that no path of the wire names, against the grants that reach it. One that names the
 // place itself lifts that, unless it is the host's own.
 func (f *guardFinder) outside(g guard) {
-	abs := g.at.Path
+	abs := g.place.Path
 	caps := f.reached(abs)
 	if caps&jptool.Write == 0 || slices.ContainsFunc(f.beyond, func(p Place) bool { return p.Abs == abs }) {
 		return
@@ -202,13 +202,13 @@ func (f *guardFinder) reached(abs string) (caps jptool.Caps) {
 // workspace by the next call: what was written for this one would not hold there. A
 // repository that is there is content.
 func (f *guardFinder) marks(dir string) {
-	at := f.Place(slashed(dir))
-	if at.Outside || at.Path == "" {
+	place := f.PlaceOf(slashed(dir))
+	if place.Outside || place.Path == "" {
 		return
 	}
-	_ = f.abs(f.Abs(at.Join(".jp")), false)
+	_ = f.abs(f.Abs(place.Join(".jp")), false)
 	if _, err := os.Lstat(filepath.Join(dir, ".git")); err != nil {
-		_ = f.abs(f.Abs(at.Join(".git")), false)
+		_ = f.abs(f.Abs(place.Join(".git")), false)
 	}
 }
 
@@ -217,7 +217,7 @@ func (f *guardFinder) marks(dir string) {
 func (f *guardFinder) git(dir string) {
 	name := path.Join(dir, ".git")
 	to, err := f.ResolveAbs(name)
-	there := f.Abs(to.At)
+	there := f.Abs(to.Place)
 	if err == nil && !to.Missing() && isDir(there) {
 		f.keep(to.Hops)
 		f.gitDir(there)
@@ -252,7 +252,7 @@ func (f *guardFinder) bare(dir string) {
 // there yet: a file may name the git directory that a tool would make.
 func (f *guardFinder) gitDir(dir string) {
 	if to, err := f.ResolveAbs(dir); err == nil {
-		dir = f.Abs(to.At)
+		dir = f.Abs(to.Place)
 	}
 	dirs := []string{dir}
 	if common := smallFile(path.Join(dir, "commondir")); common != "" {
@@ -319,24 +319,24 @@ const kept = jptool.Read | jptool.Execute
 // particular. It never grants anything.
 func (d *Declared) protect() {
 	guards := slices.Clone(d.guards)
-	slices.SortStableFunc(guards, func(a, b guard) int { return cmp.Compare(len(a.at.Path), len(b.at.Path)) })
+	slices.SortStableFunc(guards, func(a, b guard) int { return cmp.Compare(len(a.place.Path), len(b.place.Path)) })
 	for _, g := range guards {
 		for i := range d.rules.Placed {
 			r := &d.rules.Placed[i]
-			if d.sources[i].people && (g.own || !d.lifts(i)) && g.at.Holds(r.At) && r.Caps&jptool.Write != 0 {
+			if d.sources[i].people && (g.own || !d.lifts(i)) && g.place.Holds(r.Place) && r.Caps&jptool.Write != 0 {
 				r.Caps &= kept
 				d.sources[i].note("narrowed by self-protection")
 			}
 		}
-		i := d.rules.Governing(g.at)
-		if i < 0 || d.rules.Placed[i].Caps&jptool.Write == 0 || !d.rules.Known(g.at) {
+		i := d.rules.At(g.place).Rule()
+		if i < 0 || d.rules.Placed[i].Caps&jptool.Write == 0 || !d.rules.Known(g.place) {
 			continue
 		}
 		above := &d.rules.Placed[i]
-		if d.lifts(i) && !g.own && above.At.Same(g.at) && g.at.Path != "" {
+		if d.lifts(i) && !g.own && above.Place.Same(g.place) && g.place.Path != "" {
 			continue
 		}
-		d.add(jptool.Placed{At: g.at, Name: d.rules.Name(g.at), Caps: above.Caps & kept}, source{Rule: Rule{Origin: SelfProtection}})
+		d.add(jptool.Placed{Place: g.place, Name: d.rules.Name(g.place), Caps: above.Caps & kept}, source{Rule: Rule{Origin: SelfProtection}})
 	}
 }
 

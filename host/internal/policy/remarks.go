@@ -61,17 +61,17 @@ func (d *Declared) unreadable(t *config.Tool) (list []Warning) {
 			continue
 		}
 		to, err := d.rules.Resolve(rel, false)
-		if err != nil || to.Missing() || to.At.Outside {
+		if err != nil || to.Missing() || to.Place.Outside {
 			continue
 		}
-		if fi, err := os.Lstat(d.rules.Abs(to.At)); err != nil || !fi.Mode().IsRegular() {
+		if fi, err := os.Lstat(d.rules.Abs(to.Place)); err != nil || !fi.Mode().IsRegular() {
 			continue
 		}
 		if _, err := ws.CheckRead(rel.Slash()); jptool.CodeOf(err) == jptool.CodeAccessDenied {
 			list = append(list, Warning{
 				Origin:  t.Command.Origin.String(),
 				Message: fmt.Sprintf("the command of %s names %q, which no rule lets it read", t.Name, arg),
-				Help:    fmt.Sprintf("if it is its script: add %s to %s.access.fs", suggestion(to.At.Path, jptool.Read), toolKey(t.Name)),
+				Help:    fmt.Sprintf("if it is its script: add %s to %s.access.fs", suggestion(to.Place.Path, jptool.Read), toolKey(t.Name)),
 			})
 		}
 	}
@@ -122,12 +122,12 @@ func replaced(cfg *config.Config, t *config.Tool) []Warning {
 	if !conversation || len(places) == 0 {
 		return nil
 	}
-	at := strings.Join(places, ", ")
+	where := strings.Join(places, ", ")
 	if more := len(places) - maxOrigins; more > 0 {
-		at = fmt.Sprintf("%s and %d more", strings.Join(places[:maxOrigins], ", "), more)
+		where = fmt.Sprintf("%s and %d more", strings.Join(places[:maxOrigins], ", "), more)
 	}
 	return []Warning{{
-		Message: fmt.Sprintf("the rules of %s at %s are replaced by the conversation", t.Name, at),
+		Message: fmt.Sprintf("the rules of %s at %s are replaced by the conversation", t.Name, where),
 		Help:    fmt.Sprintf("see both with: jphost config show %s; another conversation (--conversation ID) goes by the files, and so does this one without the access of %s in %s", key, t.Name, file),
 	}}
 }
@@ -175,18 +175,18 @@ func (d *Declared) absent(r config.FsRule) []Warning {
 	parts := strings.Split(rel.Slash(), "/")
 	dir, first := d.Root, 0
 	for i := 1; i <= len(parts); i++ {
-		at, err := wspath.Parse(strings.Join(parts[:i], "/"))
+		part, err := wspath.Parse(strings.Join(parts[:i], "/"))
 		if err != nil {
 			return nil
 		}
-		to, err := d.rules.Resolve(at, false)
+		to, err := d.rules.Resolve(part, false)
 		if err != nil {
 			return nil
 		}
 		if to.Missing() {
 			break
 		}
-		dir, first = d.rules.Abs(to.At), i
+		dir, first = d.rules.Abs(to.Place), i
 	}
 	w := Warning{Origin: r.At.String(), Message: fmt.Sprintf("the rule of %s on %q is on what is not there", d.Tool, r.Path)}
 	caps := r.Caps()

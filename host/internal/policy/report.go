@@ -109,11 +109,11 @@ func (r *Rule) write(w io.Writer) {
 	if r.Type == "command" {
 		text = r.Name + " = " + text
 	}
-	at := r.Origin
+	origin := r.Origin
 	if r.Layer != "" {
-		at += ", " + r.Layer
+		origin += ", " + r.Layer
 	}
-	fmt.Fprintf(w, "  %s   (%s)\n", show.Line(text), show.Line(at))
+	fmt.Fprintf(w, "  %s   (%s)\n", show.Line(text), show.Line(origin))
 	if r.Written != "" {
 		fmt.Fprintf(w, "    written as %s\n", show.Visible(r.Written))
 	}

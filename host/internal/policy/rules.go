@@ -56,15 +56,15 @@ type placer struct {
 	narrowed map[int]string
 }
 
-func (p *placer) add(r jptool.FsRule, s source, at config.Origin) {
+func (p *placer) add(r jptool.FsRule, s source, origin config.Origin) {
 	s.Written = dotted(r.Path)
-	p.list, p.sources, p.origins = append(p.list, r), append(p.sources, s), append(p.origins, at)
+	p.list, p.sources, p.origins = append(p.list, r), append(p.sources, s), append(p.origins, origin)
 }
 
 // place finds the places of all rules and reports everything that is wrong with any of them.
-func (p *placer) place(given string) error {
+func (p *placer) place(written string) error {
 	d := p.d
-	c := jptool.Compiler{Site: jptool.Site{Root: d.Root}, Given: given}
+	c := jptool.Compiler{Site: jptool.Site{Root: d.Root}, Written: written}
 	switch {
 	case p.lookup != nil:
 		c.Approve, c.Follow = p.approve, p.follow
@@ -176,7 +176,7 @@ func (p *placer) follow(r *jptool.Placed, have jptool.Caps) (bool, error) {
 	if gain == 0 {
 		return true, nil
 	}
-	res, err := p.lookup(consent.Binding{RulePath: r.Written(), Target: p.d.rules.Abs(r.At)})
+	res, err := p.lookup(consent.Binding{RulePath: r.Written(), Target: p.d.rules.Abs(r.Place)})
 	if cancelled(err) {
 		return false, err
 	}
@@ -251,8 +251,8 @@ func (d *Declared) write() {
 		d.Access.FS = append(d.Access.FS, w)
 		d.Rules = append(d.Rules, s.Rule)
 	}
-	for _, at := range d.rules.Pins {
-		if name := d.rules.Name(at); name != "" {
+	for _, pin := range d.rules.Pins {
+		if name := d.rules.Name(pin); name != "" {
 			d.Access.Pinned = append(d.Access.Pinned, name)
 		}
 	}
@@ -274,11 +274,11 @@ func (d *Declared) add(r jptool.Placed, s source) {
 func (d *Declared) strand() {
 	for i := range d.rules.Placed {
 		r := &d.rules.Placed[i]
-		if r.Caps == 0 || !r.At.Outside || r.Target != "" {
+		if r.Caps == 0 || !r.Place.Outside || r.Target != "" {
 			continue
 		}
 		if !slices.ContainsFunc(d.rules.Mounts, func(m jptool.Mount) bool {
-			return d.rules.Placed[m.Rule].Caps != 0 && d.rules.Place(m.Target).Holds(r.At)
+			return d.rules.Placed[m.Rule].Caps != 0 && d.rules.PlaceOf(m.Target).Holds(r.Place)
 		}) {
 			r.Caps = 0
 			d.sources[i].note("lies below a mount that grants nothing")

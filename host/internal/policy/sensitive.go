@@ -25,7 +25,7 @@ var (
 // SensitiveNames are the built-in patterns of places of secrets that can lie in a workspace.
 func SensitiveNames() []string { return slices.Clone(sensitiveNames) }
 
-// sensitiveEntries bounds how many names of a directory are looked at.
+// sensitiveEntries bounds how many names of a directory are looked place.
 const sensitiveEntries = 4096
 
 // sensitiveFinder looks for places of secrets among those that the rules grant.
@@ -71,7 +71,7 @@ func homeOf(dir string, look *jptool.Site) string {
 	if err != nil {
 		return ""
 	}
-	return strings.TrimSuffix(look.Abs(to.At), "/")
+	return strings.TrimSuffix(look.Abs(to.Place), "/")
 }
 
 // literal reports a place if it can be reached, and rules on what lies in it.
@@ -90,11 +90,11 @@ func (f *sensitiveFinder) literal(written, name string) {
 		return // nothing is there
 	}
 	rules := f.d.rules
-	if rules.Known(to.At) && f.report(written, to.At) {
+	if rules.Known(to.Place) && f.report(written, to.Place) {
 		return
 	}
 	for i := range rules.Placed {
-		if r := &rules.Placed[i]; !r.Gone && to.At.Holds(r.At) && rules.Known(r.At) && f.report(written, r.At) {
+		if r := &rules.Placed[i]; !r.Gone && to.Place.Holds(r.Place) && rules.Known(r.Place) && f.report(written, r.Place) {
 			return
 		}
 	}
@@ -105,38 +105,38 @@ func (f *sensitiveFinder) candidates() []jptool.Place {
 	var list []jptool.Place
 	for i := range f.d.rules.Placed {
 		r := &f.d.rules.Placed[i]
-		if !f.d.sources[i].people || r.Gone || r.Caps == 0 || !f.d.rules.Known(r.At) {
+		if !f.d.sources[i].people || r.Gone || r.Caps == 0 || !f.d.rules.Known(r.Place) {
 			continue
 		}
-		list = append(list, r.At)
-		for _, name := range names(f.d.rules.Abs(r.At), sensitiveEntries) {
-			list = append(list, r.At.Join(name))
+		list = append(list, r.Place)
+		for _, name := range names(f.d.rules.Abs(r.Place), sensitiveEntries) {
+			list = append(list, r.Place.Join(name))
 		}
 	}
 	return list
 }
 
 func (f *sensitiveFinder) glob(written, pattern string, candidates []jptool.Place) {
-	for _, at := range candidates {
-		name := f.d.rules.Name(at)
+	for _, place := range candidates {
+		name := f.d.rules.Name(place)
 		if filepath.IsAbs(filepath.FromSlash(pattern)) {
-			name = f.d.rules.Abs(at)
+			name = f.d.rules.Abs(place)
 		}
 		if ok, err := doublestar.Match(jptool.Fold(pattern), jptool.Fold(name)); ok && err == nil {
-			f.report(written, at)
+			f.report(written, place)
 		}
 	}
 }
 
 // report adds a place where something is granted.
-func (f *sensitiveFinder) report(written string, at jptool.Place) bool {
-	i := f.d.rules.Governing(at)
+func (f *sensitiveFinder) report(written string, place jptool.Place) bool {
+	i := f.d.rules.At(place).Rule()
 	if i < 0 || f.d.rules.Placed[i].Caps&(jptool.Read|jptool.Write) == 0 {
 		return false
 	}
 	r := &f.d.rules.Placed[i]
 	f.found = append(f.found, Sensitive{
-		Path: dotted(f.d.rules.Name(at)), Pattern: written, Rule: dotted(r.Name), Origin: f.d.sources[i].Origin,
+		Path: dotted(f.d.rules.Name(place)), Pattern: written, Rule: dotted(r.Name), Origin: f.d.sources[i].Origin,
 		Capabilities: r.Caps.Names(),
 	})
 	return true

@@ -105,16 +105,16 @@ func (f *fileNamer) word(s config.Setting, key, text string) {
 			continue
 		}
 		to, err := f.site.Resolve(rel, false)
-		if err != nil || to.Missing() || to.At.Outside {
+		if err != nil || to.Missing() || to.Place.Outside {
 			continue
 		}
-		id := s.Origin.File + "\x00" + key + "\x00" + to.At.Path
+		id := s.Origin.File + "\x00" + key + "\x00" + to.Place.Path
 		if f.seen[id] {
 			continue
 		}
 		f.seen[id] = true
-		if value := f.identity(f.site.Abs(to.At)); value != "" {
-			f.found = append(f.found, consent.Setting{Key: key, Value: value, File: within(f.site.Root, s.Origin.File), Line: s.Origin.Line, Runs: to.At.Path})
+		if value := f.identity(f.site.Abs(to.Place)); value != "" {
+			f.found = append(f.found, consent.Setting{Key: key, Value: value, File: within(f.site.Root, s.Origin.File), Line: s.Origin.Line, Runs: to.Place.Path})
 		}
 	}
 }

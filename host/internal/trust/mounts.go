@@ -62,7 +62,7 @@ func newUserMounts(cfg *config.Config, root string) *userMounts {
 					if u.mine[t.Name] == nil {
 						u.mine[t.Name] = jptool.NewRules(u.site)
 					}
-					u.mine[t.Name].Add(jptool.Placed{At: to.At, Caps: r.Caps()})
+					u.mine[t.Name].Add(jptool.Placed{Place: to.Place, Caps: r.Caps()})
 				}
 			}
 		}
@@ -75,8 +75,8 @@ func (u *userMounts) mount(r jptool.FsRule) {
 	if err != nil {
 		return
 	}
-	if to, err := u.site.Resolve(rel, false); err == nil && to.At.Outside {
-		u.links = append(u.links, userMount{u.site.Entry(rel), to.At})
+	if to, err := u.site.Resolve(rel, false); err == nil && to.Place.Outside {
+		u.links = append(u.links, userMount{u.site.Entry(rel), to.Place})
 	}
 }
 
@@ -93,7 +93,7 @@ func (u *userMounts) widens(at config.Origin) bool {
 		return false // it will not compile
 	}
 	to, err := u.site.Resolve(rel, false)
-	if err != nil || !to.At.Outside {
+	if err != nil || !to.Place.Outside {
 		return false // it grants nothing outside
 	}
 	path := u.site.Entry(rel)
@@ -101,17 +101,12 @@ func (u *userMounts) widens(at config.Origin) bool {
 		if their.rule.External {
 			return jptool.Fold(m.path) == jptool.Fold(path)
 		}
-		return m.to.Holds(to.At)
+		return m.to.Holds(to.Place)
 	}) {
 		return false
 	}
-	have := jptool.Caps(0)
-	if mine := u.mine[their.tool]; mine != nil {
-		if i := mine.Governing(to.At); i >= 0 {
-			have = mine.Placed[i].Caps
-		}
-	}
-	return caps&^have != 0
+	mine := u.mine[their.tool]
+	return mine == nil || caps&^mine.At(to.Place).Caps() != 0
 }
 
 // RepositoryRule is a rule of the repository's layers that grants something.
