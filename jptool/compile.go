@@ -12,23 +12,23 @@ import (
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// Compiler finds the places of the fs rules of one workspace (RFD 076 "Rule path canonicalization", RFD D43 "Rule-path
-// canonicalisation"). It is the only code that does: a tool compiles with it what is on the wire, a host what people
-// declared.
+// Compiler finds the places of the fs rules of one workspace (RFD 076 "Rule path canonicalization", RFD D43
+// "Rule-path canonicalisation"). It is the only code that does: a tool compiles with it what is on the wire, a
+// host what people declared.
 //
 // Compiling only ever takes away. An external rule whose link does not lead to an approved target denies, and so
 // does a rule on a path that leads nowhere; no rule is dropped to a wider one.
 type Compiler struct {
-	// Site is the workspace; its mounts are found by compiling. Written is the root as somebody wrote it: absolute rule paths
-	// below either are taken as relative.
+	// Site is the workspace; its mounts are found by compiling. Written is the root as somebody wrote it: absolute
+	// rule paths below either are taken as relative.
 	Site    Site
 	Written string
 	// Approve says why the link of an external rule may not lead to p.Target; "" approves. An error ends the
 	// compilation. If it is nil, the rule's own ApprovedTarget decides.
 	Approve func(p *Placed) (refusal string, err error)
-	// Follow reports whether a rule may grant, where a symlink of the workspace leads, more than have, which holds there without
-	// it; otherwise it is narrowed to have. An error ends the compilation. If it is nil, every rule may: who wrote the
-	// rules vouches for the links. A rule that takes away follows a link always.
+	// Follow reports whether a rule may grant, where a symlink of the workspace leads, more than have, which holds
+	// there without it; otherwise it is narrowed to have. An error ends the compilation. If it is nil, every rule
+	// may: who wrote the rules vouches for the links. A rule that takes away follows a link always.
 	Follow func(p *Placed, have Caps) (ok bool, err error)
 }
 
@@ -68,7 +68,8 @@ type compilation struct {
 	hops     []wspath.Hop
 }
 
-// FS places a list of rules; an empty list restricts nothing. The error is [Problems], or that of Approve or Follow.
+// FS places a list of rules; an empty list restricts nothing. The error is [Problems], or that of Approve or
+// Follow.
 func (c *Compiler) FS(list []FsRule) (*Rules, error) {
 	r := NewRules(c.Site)
 	r.Restricted = len(list) > 0
@@ -292,8 +293,8 @@ func (k *compilation) leadsOn(hops []wspath.Hop) bool {
 	})
 }
 
-// lostAbove is the lost external rule that a rule which grants something lies below: by its name, wherever the link leads
-// now; or by what it leads to, where nothing else says what holds there.
+// lostAbove is the lost external rule that a rule which grants something lies below: by its name, wherever the
+// link leads now; or by what it leads to, where nothing else says what holds there.
 func (k *compilation) lostAbove(p *Placed, to Resolved, err error) *Placed {
 	if p.Caps == 0 {
 		return nil
@@ -341,8 +342,8 @@ func (r *Rules) Check() error {
 	return nil
 }
 
-// follow enters all rules into the trie, and narrows each that a symlink leads to its place to what holds there without it,
-// unless Follow lets it be.
+// follow enters all rules into the trie, and narrows each that a symlink leads to its place to what holds there
+// without it, unless Follow lets it be.
 //
 // A repository, or a tool in an earlier call, can make any path of the workspace a link. Without this, a rule on
 // `build` would become a rule on whatever `build` leads to, such as `.git/hooks`.

@@ -10,8 +10,8 @@ import (
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// Place is a canonical path: below the root of the workspace ("" is the root itself), or absolute outside of it. Rules
-// and targets are compared by place, so that no spelling and no link can dodge a rule.
+// Place is a canonical path: below the root of the workspace ("" is the root itself), or absolute outside of it.
+// Rules and targets are compared by place, so that no spelling and no link can dodge a rule.
 type Place struct {
 	Outside bool
 	Path    string
@@ -99,8 +99,8 @@ func (s *Site) mountOf(abs string) *Mount {
 // Known reports whether a tool can name the place p all: it lies in the workspace or below a mount's target.
 func (s *Site) Known(p Place) bool { return !p.Outside || s.mountOf(p.Path) != nil }
 
-// Name returns the workspace-relative path of a place, "" for the root. No link but a mount's stands on it. What is not
-// known has no name: the absolute path of such a place is never shown to a model.
+// Name returns the workspace-relative path of a place, "" for the root. No link but a mount's stands on it. What
+// is not known has no name: the absolute path of such a place is never shown to a model.
 func (s *Site) Name(p Place) string {
 	if !p.Outside {
 		return p.Path

@@ -5,7 +5,8 @@ import (
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// Policy is an AccessPolicy compiled for one workspace, ready to be asked. It is immutable and safe for concurrent use.
+// Policy is an AccessPolicy compiled for one workspace, ready to be asked. It is immutable and safe for concurrent
+// use.
 type Policy struct {
 	rules  *Rules
 	staged []stagedAt

@@ -29,14 +29,15 @@ type Placed struct {
 	Lost, Help string
 	// Ahead marks the second place of a rule whose path cannot be resolved: where the resolution was heading.
 	Ahead bool
-	// Gone marks a lost rule that no path of the wire can express: what its path leads to is another rule's now. Its own
-	// entry denies, and is pinned.
+	// Gone marks a lost rule that no path of the wire can express: what its path leads to is another rule's now.
+	// Its own entry denies, and is pinned.
 	Gone bool
 
 	rel wspath.Rel // the path as written
 	// broken is what the rule would grant if the link that it is on or below led anywhere.
 	broken Caps
-	// leads is what the path resolves to, if it does; below says that the rule was lost because it lies below a lost one.
+	// leads is what the path resolves to, if it does; below says that the rule was lost because it lies below a
+	// lost one.
 	leads *Place
 	below bool
 }
@@ -46,16 +47,17 @@ func (p *Placed) Written() string { return p.rel.Slash() }
 
 // Rules are the fs rules of one workspace, each at its place, and the evaluator of what holds at a path.
 //
-// Rules on paths inside the workspace and rules on what lies outside of it are kept in two tries, both keyed by what a
-// path resolves to: a link, also one below a mount, cannot dodge a rule. The rule with the most components on a path
-// decides there, alone; of several at the same place the last one. Once no rule is added or changed any more, Rules are safe
-// for concurrent use.
+// Rules on paths inside the workspace and rules on what lies outside of it are kept in two tries, both keyed by
+// what a path resolves to: a link, also one below a mount, cannot dodge a rule. The rule with the most components
+// on a path decides there, alone; of several at the same place the last one. Once no rule is added or changed any
+// more, Rules are safe for concurrent use.
 type Rules struct {
 	Site
 	// Restricted says that there are rules, so that what no rule matches is denied. Without it, all is granted in the
 	// workspace.
 	Restricted bool
-	// Placed are the rules in the order written, then those that were added. Their Caps may be narrowed; Place must stay.
+	// Placed are the rules in the order written, then those that were added. Their Caps may be narrowed; Place
+	// must stay.
 	Placed []Placed
 	// Pins are the entries that have to stay where they are.
 	Pins []Place
@@ -94,8 +96,8 @@ func (r *Rules) pinHops(hops []wspath.Hop) {
 	}
 }
 
-// PinPaths pins the entries that a list of paths names, as `pinned` of the wire does, and the symlinks on the way to them. written is the root
-// as in [Compiler]. The error carries CodeInvalidPolicy and names the path.
+// PinPaths pins the entries that a list of paths names, as `pinned` of the wire does, and the symlinks on the way
+// to them. written is the root as in [Compiler]. The error carries CodeInvalidPolicy and names the path.
 func (r *Rules) PinPaths(list []string, written string) error {
 	for i, path := range list {
 		rel, err := RulePath(path, r.Root, written)

@@ -41,7 +41,7 @@ func Compile(ctx context.Context, r Request) (*Declared, error) {
 	if a == nil || a.FS == nil {
 		d.addDefault()
 	} else {
-		d.listAt = a.Origin.String()
+		d.listOrigin = a.Origin.String()
 		p := &placer{d: d, lookup: r.lookup(ctx)}
 		for _, rule := range effectiveRules(r.Config, r.Tool) {
 			origin := rule.At
@@ -65,8 +65,8 @@ func Compile(ctx context.Context, r Request) (*Declared, error) {
 	return d, nil
 }
 
-// finish protects what is the host's own and writes the policy down. What is guarded lies close together, and is looked
-// at again and again: look sees one state of the tree.
+// finish protects what is the host's own and writes the policy down. What is guarded lies close together, and is
+// looked at again and again: look sees one state of the tree.
 func (d *Declared) finish(r Request, look *jptool.Site) error {
 	if err := d.guard(r, look); err != nil {
 		return err
@@ -75,8 +75,8 @@ func (d *Declared) finish(r Request, look *jptool.Site) error {
 	return d.check()
 }
 
-// effectiveRules are the fs rules of a tool without the row that a mount added to keep
-// the access of the time (see [conversation.Tightened]).
+// effectiveRules returns the fs rules of a tool, without the rule that a mount added to keep the access that the
+// tool had then (see [conversation.Tightened]).
 func effectiveRules(cfg *config.Config, t *config.Tool) []config.FsRule {
 	if t.Access == nil {
 		return nil
@@ -101,8 +101,8 @@ func effectiveRules(cfg *config.Config, t *config.Tool) []config.FsRule {
 	return out
 }
 
-// FsRules are the fs rules of a tool as Compile reads them, for planning mounts: none where no
-// layer declares them, and a rule that denies all where they are declared and none is left.
+// FsRules returns the fs rules of a tool as Compile reads them, for planning mounts: none if no layer declares
+// any, and one that denies everything if they are declared and none is left.
 func FsRules(cfg *config.Config, t *config.Tool) []jptool.FsRule {
 	if t.Access == nil || t.Access.FS == nil {
 		return nil
@@ -143,7 +143,7 @@ func declaredEmpty(cfg *config.Config, tool string) bool {
 
 func toolKey(name string) string { return config.JoinKey("conversation", "tools", name) }
 
-// lookup asks about each path and target once.
+// lookup returns a function that asks about each path and target once.
 func (r Request) lookup(ctx context.Context) func(consent.Binding) (consent.Result, error) {
 	asked := map[consent.Binding]consent.Result{}
 	return func(b consent.Binding) (consent.Result, error) {
@@ -182,8 +182,7 @@ func (r Request) caution(target string) string {
 	return places.Caution(target)
 }
 
-// grants lists every enabled local tool with what it may do at or below an external path,
-// by name.
+// grants lists every enabled local tool by name, with what it may do at or below an external path.
 func (r Request) grants(path string) []consent.Grant {
 	if r.Config == nil {
 		return nil
@@ -218,9 +217,8 @@ func (r Request) grants(path string) []consent.Grant {
 	return list
 }
 
-// FromWire reads the access object of the wire, or null, for the workspace at root: the
-// policy as a tool would hold it, without defaults or self-protection. The error is for
-// what a tool would refuse.
+// FromWire reads the access object of the wire, or null, for the workspace at root: the policy as a tool would
+// apply it, without defaults and self-protection. It returns an error for what a tool would refuse.
 func FromWire(access []byte, root string) (*Declared, error) {
 	a, err := Decode(access)
 	if err != nil {
@@ -244,9 +242,9 @@ func Decode(access []byte) (*jptool.AccessPolicy, error) {
 	return jptool.DecodeAccess(access)
 }
 
-// Given is the policy for a program that a person starts, from access (nil is one that declares
-// nothing): types without rules get their defaults, and what is to be protected is, as in Compile.
-// The rules count as the user's own. Of r it uses Config, Home, StateDir, ConfigFile, Programs, Reach and RefuseLinks.
+// Given compiles the policy for a program that a person starts, from a, which may be nil. Types without rules get
+// their defaults, and the same places are protected as in Compile. The rules count as the user's own. Of r it uses
+// Config, Home, StateDir, ConfigFile, Programs, Reach and RefuseLinks.
 func Given(a *jptool.AccessPolicy, root string, r Request) (*Declared, error) {
 	d, err := fromAccess(a, root, r.RefuseLinks)
 	if err != nil {
@@ -274,7 +272,7 @@ func fromAccess(a *jptool.AccessPolicy, root string, refuseLinks bool) (*Declare
 	if err != nil {
 		return nil, fmt.Errorf("the workspace %q cannot be opened: %w\nname an existing directory", root, wspath.Bare(err))
 	}
-	d := &Declared{Root: canonical, rules: jptool.NewRules(jptool.Site{Root: canonical}), listAt: Wire}
+	d := &Declared{Root: canonical, rules: jptool.NewRules(jptool.Site{Root: canonical}), listOrigin: Wire}
 	d.rules.Restricted = false
 	if a == nil {
 		return d, nil

@@ -20,8 +20,8 @@ func (d *Declared) addDefault() {
 	d.add(jptool.Placed{Caps: defaultCaps}, source{Rule: Rule{Origin: BuiltIn}})
 }
 
-// materialize writes down the other types: what is declared, or the default. Adding
-// a rule of one type must not open another, so none is left empty.
+// materialize writes the rules of the other types: the declared ones, or the default. An empty list would open the
+// type when a rule of another type is added.
 func (d *Declared) materialize(a *config.Access) {
 	if declared := a.Policy(); declared != nil {
 		d.Access.Net, d.Access.Env, d.Access.Commands = declared.Net, declared.Env, declared.Commands
@@ -33,8 +33,8 @@ func (d *Declared) materialize(a *config.Access) {
 	d.describe(a)
 }
 
-// minimal is the minimal set as rules, for the names that no declared rule decides: a rule
-// with read = false also takes them away.
+// minimal returns the minimal set of variables as rules, without the names that a declared rule decides: a rule
+// with read = false takes away a variable of the minimal set too.
 func minimal(declared []jptool.EnvRule, windows bool) []jptool.EnvRule {
 	key := func(s string) string {
 		if windows {

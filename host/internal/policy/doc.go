@@ -1,15 +1,12 @@
-// Package policy compiles what people declared for a tool into the policy of one call:
-// the declared policy, ready for the wire, every rule with the place where it was written. It
-// implements RFD 076 "Rule path canonicalization", the approval lifecycle of RFD D43, the
-// defaults of RFD 075, and what docs/decisions.md says beyond them.
+// Package policy compiles the access rules that people declared for a tool into the policy of one call. The result
+// is ready for the wire, and each rule knows where it was written. Package jptool finds the place of each rule;
+// this package adds configuration layers, approvals (RFD D43), the defaults of RFD 075, self-protection, what a
+// tool needs, and explanations.
 //
-// Compiling only ever takes away from what the rules say: rules whose targets are not
-// approved grant nothing, the host's own files are protected, and what a tool never
-// needs is not handed on. What a type of resource does not declare gets a written
-// default, so that an empty list never opens anything.
+// Compiling only takes away from what the rules say. A rule whose target is not approved grants nothing, the
+// host's own files are protected, and a capability that the tool never needs is not granted. A type of resource
+// without rules gets its default as written rules, because an empty list on the wire would open everything.
 //
-// A Declared also answers why ([Declared.ExplainFS] and the others).
-//
-// It holds nothing by itself: that is done by the tools' own checks and by the sandbox.
-// It states facts of the file system at one moment; the tools resolve every rule again.
+// The package enforces nothing: the tools' own checks and the sandbox do. It describes the file system at one
+// moment, and the tools resolve every rule again.
 package policy

@@ -3,7 +3,6 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -12,29 +11,13 @@ import (
 	"github.com/jptools/jptools/sandbox/fit"
 )
 
-// Held is what of a declared policy holds for one call, here and now.
-type Held struct {
-	// Access is the effective policy.
-	Access *jptool.AccessPolicy
-	// Less says why a rule grants less here than it says, and what to do: by its index in the declared
-	// list, -1 for the default of the workspace.
-	Less func(rule int) (why, remedy string)
-	// Hidden reports whether a symlink is not there for the tool; nil for none. It is asked by the canonical
-	// absolute path.
-	Hidden func(string) bool
-	// Made are directories that are missing and that are made for the call, as the tool names them.
-	Made []string
-	// Refused says why the call would not be made at all, "" for one that would; Remedy what to do.
-	Refused, Remedy string
-}
-
-// Question is a question about a path.
+// Question asks about capabilities on a path.
 type Question struct {
 	// Capability is read, create, update, delete, execute, or write for create, update and delete.
 	Capability string
 	// Path is workspace-relative.
 	Path string
-	// Also is what the tool needs besides to do it.
+	// Also are further capabilities that the tool needs to do it.
 	Also jptool.Caps
 }
 
@@ -43,11 +26,10 @@ func (d *Declared) ExplainFS(capability, path string) (Explanation, error) {
 	return d.ExplainHeld(nil, Question{Capability: capability, Path: path})
 }
 
-// ExplainHeld says whether a capability is granted on a workspace-relative path, and why: by the declared
-// policy and, with h, by what of it holds. The error is for input that is no capability or no
-// usable path, or for a workspace that cannot be opened; everything else is an answer. It reads
-// the file system for where links lead and, with h, for directories that would have to be made first; it
-// says nothing about whether the path exists.
+// ExplainHeld says whether a capability is granted on a workspace-relative path, and why: by the declared policy
+// and, with h, by the part of it that is enforced. It returns an error only if the question names no capability or
+// no usable path, or the workspace cannot be opened. It reads the file system to resolve links and, with h, to
+// find directories that would have to be created first; it does not say whether the path exists.
 func (d *Declared) ExplainHeld(h *Held, q Question) (Explanation, error) {
 	e := Explanation{Type: "fs", Target: q.Path, Capability: q.Capability}
 	need, ok := jptool.ParseCapability(q.Capability)
@@ -64,8 +46,10 @@ func (d *Declared) ExplainHeld(h *Held, q Question) (Explanation, error) {
 		return e, &jptool.PathError{Path: q.Path, Err: err}
 	}
 	// Creating and deleting are about the entry, all else about what it leads to.
-	parts := slices.DeleteFunc([]jptool.Caps{need &^ (jptool.Create | jptool.Delete), need & (jptool.Create | jptool.Delete)}, func(c jptool.Caps) bool { return c == 0 })
-	for _, part := range parts {
+	const entry = jptool.Create | jptool.Delete
+	parts := slices.DeleteFunc([]part{{need: need &^ entry}, {need: need & entry}}, func(p part) bool { return p.need == 0 })
+	for i := range parts {
+		part := parts[i].need
 		target, err := checkFor(part)(ws, q.Path, 0)
 		if err != nil {
 			d.unreachable(&e, rel, err)
@@ -77,6 +61,7 @@ func (d *Declared) ExplainHeld(h *Held, q Question) (Explanation, error) {
 			}
 			return e, d.weaker(&e, h, q.Path, part)
 		}
+		parts[i].rule = e.Rule
 		if h == nil {
 			continue
 		}
@@ -112,24 +97,13 @@ func (d *Declared) ExplainHeld(h *Held, q Question) (Explanation, error) {
 	return e, nil
 }
 
-// hiddenLink is the first symlink on the way to a path that is not there for the tool.
-func (d *Declared) hiddenLink(h *Held, rel wspath.Rel, need jptool.Caps) (string, bool) {
-	if h.Hidden == nil {
-		return "", false
-	}
-	to, err := d.rules.Resolve(rel, need&^(jptool.Create|jptool.Delete) == 0)
-	if err != nil {
-		return "", false
-	}
-	for _, link := range to.Hops {
-		if h.Hidden(link.Entry) {
-			return d.rules.Name(d.rules.PlaceOf(link.Entry)), true
-		}
-	}
-	return "", false
+// part are capabilities of one question that are judged together, and the rule that grants them.
+type part struct {
+	need jptool.Caps
+	rule *Rule
 }
 
-// checkFor is how capabilities are judged: on the content of a path, or on its entry.
+// checkFor returns the check for capabilities: on the content of a path, or on its entry.
 func checkFor(need jptool.Caps) func(*jptool.Workspace, string, jptool.Caps) (*jptool.Target, error) {
 	if need&(jptool.Create|jptool.Delete) != 0 {
 		return (*jptool.Workspace).CheckEntry
@@ -137,185 +111,14 @@ func checkFor(need jptool.Caps) func(*jptool.Workspace, string, jptool.Caps) (*j
 	return (*jptool.Workspace).CheckContent
 }
 
-// isDirectory reports whether a directory is at the target: who asks about creating one that is there means
-// what is in it.
+// isDirectory reports whether the target is a directory. A question about creating a directory that exists means
+// creating something in it.
 func isDirectory(t *jptool.Target) bool {
 	fi, err := t.Lstat()
 	return err == nil && fi.IsDir()
 }
 
-// missingParent is the directory that would have to be made first, and may not be, before something
-// can be created at a target; nil if there is none. Those in made are there by then.
-func missingParent(t *jptool.Target, need jptool.Caps, made []string) *jptool.Target {
-	if !need.Has(jptool.Create) || t.IsRoot() {
-		return nil
-	}
-	for dir := t.Parent(); !dir.IsRoot() && !slices.Contains(made, dir.Path()); dir = dir.Parent() {
-		if _, err := dir.Lstat(); !errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if !dir.Granted().Has(jptool.Create) {
-			return dir
-		}
-	}
-	return nil
-}
-
-// orphaned answers for what cannot be created because its directory is missing, and may not be made.
-func (d *Declared) orphaned(e *Explanation, t, dir *jptool.Target) {
-	e.Allowed, e.Code = false, jptool.CodeAccessDenied
-	e.Reason = fmt.Sprintf("its directory %q is missing, and no rule lets it be made", dir.Path())
-	e.Remedy = fmt.Sprintf("add %s to %s", suggestion(t.Parent().Path(), t.Parent().Explain(jptool.Create).Granted|jptool.Create), d.list("fs"))
-}
-
-// weaker says what else of the rules does not hold where something is denied by them already.
-func (d *Declared) weaker(e *Explanation, h *Held, path string, part jptool.Caps) error {
-	if h == nil || h.Access == nil {
-		return nil
-	}
-	ws, err := d.opened(h)
-	if err != nil {
-		return err
-	}
-	defer ws.Close()
-	var granted []string
-	if target, err := checkFor(part)(ws, path, 0); err == nil {
-		granted = target.Granted().Names()
-	}
-	if !slices.Equal(granted, e.Granted) {
-		e.Granted, e.Declared = granted, e.Granted
-	}
-	return nil
-}
-
-// opened is the workspace with the effective policy.
-func (d *Declared) opened(h *Held) (*jptool.Workspace, error) {
-	c := jptool.Context{Root: d.Root, Action: jptool.Run, Access: h.Access}
-	ws, err := c.Open()
-	if err != nil {
-		return nil, fmt.Errorf("the effective policy cannot be opened: %w", err)
-	}
-	return ws, nil
-}
-
-// less takes back what is declared and does not hold.
-func (d *Declared) less(e *Explanation, h *Held, path string, parts []jptool.Caps) error {
-	ws, err := d.opened(h)
-	if err != nil {
-		return err
-	}
-	defer ws.Close()
-	declared := e.Granted
-	refuse := func(granted jptool.Caps, code jptool.Code, reason, remedy string) {
-		e.Allowed, e.Code, e.Granted, e.Declared, e.Reason, e.Remedy = false, code, granted.Names(), declared, reason, remedy
-	}
-	for _, part := range parts {
-		target, err := checkFor(part)(ws, path, 0)
-		if err != nil {
-			if caps := h.below(path); caps.Has(part) {
-				e.Granted = caps.Names()
-				continue
-			}
-			why, remedy := d.why(e.Rule, h)
-			refuse(0, jptool.CodeOf(err), why, remedy)
-			return nil
-		}
-		x := target.Explain(part)
-		dir := missingParent(target, part, h.Made)
-		if x.Allowed && dir == nil {
-			e.Granted = x.Granted.Names()
-			continue
-		}
-		// The rule that decides by what is declared may be another one than decides what holds.
-		by := d.declaredRule(path, part)
-		why, remedy := d.why(by, h)
-		if x.Pinned && target.GrantedInside().Has(part) {
-			why, remedy = d.whyPinned(x.Path), "act on what is in it, or move what the rule is on yourself"
-		} else if dir != nil && x.Allowed {
-			why = fmt.Sprintf("its directory %q is missing, and is not made for the call", dir.Path())
-			remedy = "create the directory before the call"
-		}
-		refuse(x.Granted, jptool.CodeAccessDenied, why, remedy)
-		e.decidedBy(by)
-		return nil
-	}
-	return nil
-}
-
-// below is what holds in a directory that is made for the call. Below a mount that grants nothing else it is a mount of
-// its own, and its target is not there yet, so that the library cannot say.
-func (h *Held) below(name string) (caps jptool.Caps) {
-	deepest := 0
-	for i := range h.Access.FS {
-		r := &h.Access.FS[i]
-		if rest, ok := wspath.Within(r.Path, name); ok && rest != "" && r.External && slices.Contains(h.Made, r.Path) && len(r.Path) > deepest {
-			deepest, caps = len(r.Path), r.Caps()
-		}
-	}
-	return caps
-}
-
-// declaredRule is the rule that decides at a path by the declared policy.
-func (d *Declared) declaredRule(path string, need jptool.Caps) *Rule {
-	ws, err := d.workspace()
-	if err != nil {
-		return nil
-	}
-	target, err := checkFor(need)(ws, path, 0)
-	if err != nil {
-		return nil
-	}
-	x := target.Explain(need)
-	if !x.Matched {
-		return nil
-	}
-	return d.rule("fs", x.Index)
-}
-
-// why says why a rule grants less here than it says.
-func (d *Declared) why(r *Rule, h *Held) (why, remedy string) {
-	index, text := -1, "file access is not restricted"
-	if r != nil {
-		index, text = r.Index, fmt.Sprintf("the rule on %q grants %s", r.Name, r.Caps)
-	}
-	if h.Less != nil {
-		why, remedy = h.Less(index)
-	}
-	if why == "" {
-		why, remedy = "not all that the rules grant can be enforced together", "see what was narrowed: jphost policy "+shellWord(d.Tool)
-	}
-	return text + ", but not here: " + why, remedy
-}
-
-// whyPinned says which rule depends on an entry.
-func (d *Declared) whyPinned(path string) string {
-	const pinned = "the entry is pinned: it may be neither created, removed, renamed nor replaced, because "
-	r, ok := d.Keeper(path)
-	if !ok {
-		return pinned + "a rule leads through it"
-	}
-	return pinned + fmt.Sprintf("the rule on %q depends on it (%s)", r.Name, r.Origin)
-}
-
-// Keeper is the rule that an entry has to stay in its place for: the one on it, or the first on what is in it.
-func (d *Declared) Keeper(path string) (keeper Rule, ok bool) {
-	for i := range d.Rules {
-		r := &d.Rules[i]
-		if r.Type != "fs" {
-			continue
-		}
-		below, in := wspath.Within(path, r.Name)
-		if in && below == "" {
-			return *r, true
-		}
-		if in && !ok {
-			keeper, ok = *r, true
-		}
-	}
-	return keeper, ok
-}
-
-// unreachable answers for a path that resolves to nothing that a rule could grant.
+// unreachable explains a path that resolves to nothing that a rule could grant.
 func (d *Declared) unreachable(e *Explanation, rel wspath.Rel, err error) {
 	e.Allowed, e.Code, e.Reason = false, jptool.CodeOf(err), err.Error()
 	if r, lost := d.lostAt(rel); lost != nil {
@@ -353,14 +156,15 @@ func (d *Declared) lostAt(rel wspath.Rel) (*Rule, *Dropped) {
 	return nil, nil
 }
 
-// advice is what a remedy is written for: a path, and what is granted there.
+// advice is the path that a remedy proposes a rule for, and what is granted there now.
 type advice struct {
 	path    string
 	granted jptool.Caps
 }
 
-// decide judges the capabilities in need; asked are all that the question is about. To create and to delete
-// are rights on the directory for the kernel, so that a remedy is for that; of the target itself otherwise.
+// decide judges the capabilities in need; asked are all capabilities of the question. For the kernel, creating and
+// deleting are rights on the directory, so that the remedy for them names the directory; otherwise it names the
+// target.
 func (d *Declared) decide(e *Explanation, t *jptool.Target, need, asked jptool.Caps) {
 	x := t.Explain(need)
 	e.Canonical, e.Granted = x.Path, x.Granted.Names()
@@ -465,7 +269,7 @@ func onlyCaps(c jptool.Caps) string {
 	return "only " + c.String()
 }
 
-// misses are the rules that would grant it: above the one that decided, or elsewhere.
+// misses adds the rules that would grant it: less specific ones above the path, or ones for other paths.
 func (d *Declared) misses(e *Explanation, x jptool.Explanation) {
 	add := func(path, why string) {
 		i := slices.IndexFunc(d.Rules, func(r Rule) bool { return r.Type == "fs" && r.Name == path && r.Caps.Has(x.Need) })

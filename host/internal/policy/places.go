@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Places are the places of all fs rules, each once, by path. It is empty where the type is not
+// Places returns the places of all fs rules, each once, sorted by path. It is empty if file access is not
 // restricted.
 func (d *Declared) Places() []Place {
 	if d.Access == nil {
@@ -41,7 +41,7 @@ func (d *Declared) Places() []Place {
 	return list
 }
 
-// Mounts are the mounts of the policy, by the order of their rules.
+// Mounts returns the mounts that grant something, in the order of their rules.
 func (d *Declared) Mounts() []Mount {
 	var list []Mount
 	for _, m := range d.rules.Mounts {
@@ -53,7 +53,7 @@ func (d *Declared) Mounts() []Mount {
 	return list
 }
 
-// Pins are the absolute paths of the entries that Access pins, and of links that lead to what is protected.
+// Pins returns the absolute paths of the entries that Access pins, and of the links that lead to protected places.
 func (d *Declared) Pins() []string {
 	if d.Access == nil {
 		return nil
@@ -65,8 +65,8 @@ func (d *Declared) Pins() []string {
 	return append(list, d.beyondLinks...)
 }
 
-// WirePath is the path of the wire for a canonical absolute path in the workspace or in
-// a mount. It is false for any other.
+// WirePath returns the path of the wire for a canonical absolute path in the workspace or in a mount, and false
+// for any other path.
 func (d *Declared) WirePath(abs string) (string, bool) {
 	place := d.rules.PlaceOf(abs)
 	if !d.rules.Known(place) {

@@ -19,49 +19,48 @@ type Request struct {
 	Config    *config.Config
 	// Tool is a local tool of Config.
 	Tool *config.Tool
-	// Approve runs the approval lifecycle of one external path; [consent.Store.Resolve]
-	// is meant. It is asked once per path and target. Nil approves nothing.
+	// Approve runs the approval lifecycle of one external path, as [consent.Store.Resolve] does. Compile calls it
+	// once per path and target. Nil approves nothing.
 	Approve func(context.Context, consent.Request) (consent.Result, error)
 	// Home is the user's home directory, StateDir the directory of all state of the host;
 	// both absolute, "" when there is none. StateDir need not exist yet.
 	Home, StateDir string
-	// ConfigFile is the user's own configuration file, absolute, "" for none. Its directory is the
-	// host's own, also where it does not exist yet.
+	// ConfigFile is the user's own configuration file, absolute, "" for none. Its directory belongs to the
+	// host even if it does not exist yet.
 	ConfigFile string
 	// Programs are the host's own programs, absolute: jphost and the tools beside it.
 	Programs []string
-	// Reach are what is granted outside of the workspace besides the rules (sandbox.paths, flags) and
-	// lets something be written.
+	// Reach are the writable places outside the workspace that are granted besides the rules, by sandbox.paths or
+	// flags.
 	Reach []Reach
-	// OSSandbox says that this machine can hold a tool at all, also when it is switched
-	// off. Without it a tool that declares nothing gets no policy (RFD 075), but see [Declared.Guarded].
+	// OSSandbox says that this machine can sandbox a tool, even if the sandbox is switched off. Without it, a tool
+	// that declares nothing gets no policy (RFD 075), but see [Declared.Guarded].
 	OSSandbox bool
-	// RefuseLinks makes it an error for a rule of [Given] to grant, through a symlink of the workspace, what
-	// would not hold at the link's target without that rule.
+	// RefuseLinks makes it an error if a rule of [Given] grants, through a symlink of the workspace, something
+	// that is not granted at the link's target without that rule.
 	RefuseLinks bool
 }
 
-// Reach is a place outside of the workspace, canonical and absolute, and what is granted there.
+// Reach is a canonical absolute path outside the workspace, and what is granted there.
 type Reach struct {
 	Abs  string
 	Caps jptool.Caps
 }
 
-// Declared is the compiled policy of one tool. It is not changed once made, and safe for
-// concurrent use.
+// Declared is the compiled policy of one tool. It is immutable and safe for concurrent use.
 type Declared struct {
 	// Tool is the tool's name; "" when the policy came from the wire.
 	Tool string
 	// Root is the canonical path of the workspace.
 	Root string
-	// Access is what is put on the wire. It is nil, which means unrestricted inside the
-	// workspace, only where no sandbox can be had and nothing is declared.
+	// Access is the policy on the wire. It is nil, which means unrestricted inside the workspace, only if nothing is
+	// declared and the machine has no sandbox.
 	Access *jptool.AccessPolicy
 	// Rules are all rules of Access in its order, fs, net, env, then commands by name.
 	Rules []Rule
-	// Needs is the most that the tool says it uses, when it says so; Access holds it.
+	// Needs are all capabilities that the tool says it uses, nil if it does not say. Access grants no other.
 	Needs *jptool.Caps
-	// Warnings are for people, Dropped the external rules that grant nothing now.
+	// Warnings are for people. Dropped are the rules that grant nothing, or less, until a target is approved.
 	Warnings []Warning
 	Dropped  []Dropped
 	// Sensitive are the places of RFD 075 that the tool may reach: the caller asks about
@@ -76,16 +75,16 @@ type Declared struct {
 	env     *jptool.EnvPolicy
 	// commands is compiled as net and env are.
 	commands *jptool.CommandPolicy
-	// listAt is where the list of fs rules stands, needsOrigin where needs.fs does.
-	listAt, needsOrigin string
+	// listOrigin is where the list of fs rules is written, needsOrigin where needs.fs is.
+	listOrigin, needsOrigin string
 
 	// guards are the places that are protected, guardLinks the links of the workspace that lead to them.
 	guards     []guard
 	guardLinks []jptool.Place
-	// beyond and beyondLinks are what is protected outside of all that rules name.
+	// beyond and beyondLinks are protected too, in places that no rule can name.
 	beyond      []Place
 	beyondLinks []string
-	// without is what would hold if a sandbox could be had, where Access is nil.
+	// without is, if Access is nil, the policy that a machine with a sandbox would have.
 	without *Declared
 
 	mu     sync.Mutex
@@ -98,24 +97,23 @@ type Rule struct {
 	// Type is fs, net, env or command; Index counts within the type.
 	Type  string `json:"type"`
 	Index int    `json:"index"`
-	// Name is what the rule is about in its effective form: the canonical path ("." for
-	// the workspace), host, name of a variable or program.
+	// Name is the subject of the effective rule: the canonical path ("." for the workspace), the host, or the name of
+	// the variable or program.
 	Name string `json:"name"`
-	// Written is the path as it was written where that is another one than Name.
+	// Written is the path as it was written, "" if that is Name.
 	Written string `json:"written,omitempty"`
 	// Text is the effective rule as an inline table of TOML.
 	Text string `json:"text"`
 	// Origin is the place `file:line:column`, or BuiltIn, SelfProtection or Wire.
 	Origin string `json:"origin"`
-	// Layer is the layer that wrote it, "" for rules that nobody wrote. Key is the full key.
+	// Layer is the configuration layer that wrote it, "" for rules that nobody wrote. Key is the full key.
 	Layer string `json:"layer,omitempty"`
 	Key   string `json:"key,omitempty"`
-	// Note says what became of it on the way, such as that it was narrowed.
+	// Note says what compiling changed, such as that the rule was narrowed.
 	Note string `json:"note,omitempty"`
 	// Dir says that the path was written with a slash at its end.
 	Dir bool `json:"dir,omitempty"`
-	// Caps is what an fs rule grants; Stated what it granted before needs and
-	// self-protection took from it.
+	// Caps is what an fs rule grants; Stated is what it says, before it was narrowed.
 	Caps   jptool.Caps `json:"-"`
 	Stated jptool.Caps `json:"-"`
 }
@@ -124,7 +122,7 @@ type Rule struct {
 const (
 	// BuiltIn: the default of a type that is not declared.
 	BuiltIn = "built-in default"
-	// SelfProtection: what the host made of rules on its own files and on what makes git run programs.
+	// SelfProtection: the host added it for its own files, or for what makes git run programs.
 	SelfProtection = "self-protection"
 	// Wire: the policy was read by FromWire.
 	Wire = "the given policy"
@@ -172,8 +170,9 @@ func (w Warning) String() string {
 	return s
 }
 
-// Guarded is the policy by which a call is prepared and looked at afterwards: d itself, but where nothing is
-// declared and no sandbox can be had, the defaults, whose self-protection holds there too (by comparing).
+// Guarded returns the policy by which a call is prepared and checked afterwards. That is d itself, unless nothing
+// is declared and the machine has no sandbox: then it is the default policy, because its protected files are still
+// compared after the call.
 func (d *Declared) Guarded() *Declared {
 	if d.without != nil {
 		return d.without
@@ -191,8 +190,8 @@ func (d *Declared) Open() (*jptool.Workspace, error) {
 	return ws, nil
 }
 
-// Close releases what explaining holds open; explaining fails afterwards. It must not
-// run while an explanation is being made.
+// Close releases the workspace that explanations keep open. Explaining paths fails afterwards. Close must not run
+// during an explanation.
 func (d *Declared) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

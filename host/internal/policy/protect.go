@@ -18,34 +18,34 @@ import (
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// guard is a place that tools may read and execute only (docs/decisions.md).
+// guard is a place that tools may only read and execute.
 type guard struct {
 	place jptool.Place
-	// own: it is the host's own configuration or state, which no rule opens.
+	// own says that it is the host's own configuration or state, which no rule opens for writing.
 	own bool
 }
 
-// gitNames are what makes git run programs, in a git directory.
+// gitNames are the entries of a git directory that can make git run programs.
 var gitNames = []string{"config", "config.worktree", "commondir", "hooks", "modules", "worktrees"}
 
-// guardFinder looks for what is protected and where links lead on the way.
+// guardFinder looks for the protected places and the links that lead to them.
 type guardFinder struct {
 	*jptool.Site
 	reach  []Reach
 	guards []guard
 	links  []jptool.Place
-	// beyond are protected places that no path of the wire names, and beyondLinks the links that lead to them.
+	// beyond are protected places that no path of the wire can name, and beyondLinks the links that lead to them.
 	beyond      []Place
 	beyondLinks []string
-	// refused is the first grant outside of the workspace that would write to what is the host's own.
+	// refused reports the first grant outside the workspace that would allow writing to the host's own files.
 	refused error
 }
 
-// guard finds the host's own files and what makes git run programs: in the workspace, in every directory that a
-// grant outside of it is on, and in the directories between such a one and the workspace. A nested
-// repository is content like any other, and so is whatever a protected file names (a
-// hook that is a link, core.hooksPath). A file of the host's whose place cannot be told is an
-// error: it could not be protected.
+// guard finds the host's own files and what makes git run programs: in the workspace, in every directory outside
+// it that is granted, and in the directories between such a directory and the workspace. Nested repositories are
+// content like any other, and so are the files that a protected file names (a hook that is a link,
+// core.hooksPath). It is an error if one of the host's own files cannot be resolved, because it could not be
+// protected.
 func (d *Declared) guard(r Request, look *jptool.Site) error {
 	f := &guardFinder{Site: look, reach: r.Reach}
 	f.directory(f.Root)
@@ -64,7 +64,7 @@ func (d *Declared) guard(r Request, look *jptool.Site) error {
 		for _, l := range r.Config.Layers() {
 			switch l.Layer {
 			case config.LayerUserGlobal, config.LayerUserWorkspace, config.LayerConversation:
-				own = append(own, l.File) // also what is not there: the next call would obey it
+				own = append(own, l.File) // even if it is missing: the next call would obey it
 			default:
 				named = append(named, l.File)
 			}
@@ -88,9 +88,8 @@ func (d *Declared) guard(r Request, look *jptool.Site) error {
 	return nil
 }
 
-// around guards a directory outside of the workspace that a grant is on, and those between it and the
-// workspace: they may be repositories and workspaces themselves, whose programs and
-// configuration the person runs.
+// around guards a granted directory outside the workspace, and the directories between it and the workspace. They
+// may be repositories and workspaces themselves, whose programs and configuration the person runs.
 func (f *guardFinder) around(dir string) {
 	if !isDir(dir) {
 		return
@@ -103,8 +102,8 @@ func (f *guardFinder) around(dir string) {
 	}
 }
 
-// directory guards what jphost and git obey in a directory. It is no error that a link there leads nowhere,
-// which stays as it is.
+// directory guards what jphost and git obey in a directory. A link there that leads nowhere is not an error: the
+// link is pinned.
 func (f *guardFinder) directory(dir string) {
 	for _, name := range []string{".jp", config.WorkspaceFile, config.DirectoryFile} {
 		_ = f.abs(path.Join(dir, name), false)
@@ -113,8 +112,9 @@ func (f *guardFinder) directory(dir string) {
 	f.bare(dir)
 }
 
-// abs guards an absolute path if tools can reach it: what it leads to, or will once it is made,
-// and by pins the links on the way. After an error it has guarded where that was heading.
+// abs guards an absolute path if tools can reach it: the place that it leads to, even if nothing is there yet, and
+// the links on the way, which are pinned. If the path cannot be resolved, it guards where the resolution was
+// heading and returns the error.
 func (f *guardFinder) abs(file string, own bool) error {
 	to, err := f.ResolveAbs(file)
 	f.keep(to.Hops)
@@ -135,9 +135,9 @@ func (f *guardFinder) keep(hops []wspath.Hop) {
 	}
 }
 
-// add guards a place if a rule can be written on it, or a grant outside of the workspace reaches it: below a link
-// that cannot be followed there is nothing to protect, and the link itself is pinned. What is the
-// host's own is guarded too where only something in it can be reached.
+// add guards a place if a rule can name it or a grant outside the workspace reaches it. Below a link that cannot
+// be followed there is nothing to protect, and the link itself is pinned. The host's own directories are guarded
+// even if only something in them can be reached.
 func (f *guardFinder) add(g guard) {
 	same := func(o guard) bool { return o.place.Same(g.place) }
 	if i := slices.IndexFunc(f.guards, same); i >= 0 {
@@ -164,7 +164,7 @@ func (f *guardFinder) add(g guard) {
 	f.guards = append(f.guards, g)
 }
 
-// refuse notes a grant on the host's own configuration or state, or on something in it.
+// refuse records a grant to write to the host's own configuration or state, or to something in it.
 func (f *guardFinder) refuse(own guard) {
 	for _, r := range f.reach {
 		if r.Caps&jptool.Write != 0 && own.place.Holds(jptool.Place{Outside: true, Path: r.Abs}) && f.refused == nil {
@@ -173,8 +173,8 @@ func (f *guardFinder) refuse(own guard) {
 	}
 }
 
-// outside guards a place that no path of the wire names, against the grants that reach it. One that names the
-// place itself lifts that, unless it is the host's own.
+// outside guards a place that no path of the wire can name against the grants that reach it. A grant that names
+// the place itself lifts the protection, unless the place is the host's own.
 func (f *guardFinder) outside(g guard) {
 	abs := g.place.Path
 	caps := f.reached(abs)
@@ -188,7 +188,7 @@ func (f *guardFinder) outside(g guard) {
 	f.beyond = append(f.beyond, Place{Abs: abs, Outside: true, Caps: caps & kept, Index: -1, SelfProtection: true, Unnamed: true})
 }
 
-// reached is what grants outside of the workspace grant at a path together.
+// reached returns what all grants outside the workspace together grant at a path.
 func (f *guardFinder) reached(abs string) (caps jptool.Caps) {
 	for _, r := range f.reach {
 		if _, ok := wspath.WithinAbs(r.Abs, abs); ok {
@@ -198,9 +198,9 @@ func (f *guardFinder) reached(abs string) (caps jptool.Caps) {
 	return caps
 }
 
-// marks guards a directory between the root and the working directory against being taken for the
-// workspace by the next call: what was written for this one would not hold there. A
-// repository that is there is content.
+// marks guards a directory between the root and the working directory, so that a tool cannot make the next call
+// take it for the workspace: the rules of this workspace would not apply there. A repository that exists there is
+// content.
 func (f *guardFinder) marks(dir string) {
 	place := f.PlaceOf(slashed(dir))
 	if place.Outside || place.Path == "" {
@@ -212,8 +212,8 @@ func (f *guardFinder) marks(dir string) {
 	}
 }
 
-// git guards the repository at a directory. Where there is none, all of `.git` is guarded: making one
-// would run programs as well.
+// git guards the repository at a directory. If there is none, all of `.git` is guarded, because a tool that
+// creates one can make git run programs too.
 func (f *guardFinder) git(dir string) {
 	name := path.Join(dir, ".git")
 	to, err := f.ResolveAbs(name)
@@ -233,9 +233,9 @@ func (f *guardFinder) git(dir string) {
 	}
 }
 
-// bare guards a directory against becoming a bare repository, and its parts if it is one, or the git directory of
-// another: git takes any directory for one that has HEAD, objects and refs, and obeys its config. Outside of the
-// workspace a HEAD that is there may change: who grants a git directory means to commit.
+// bare guards a directory against becoming a bare repository, and the parts of one that is a repository already:
+// git takes any directory with HEAD, objects and refs for a repository, and obeys its config. Outside the
+// workspace an existing HEAD may change: a person who grants a git directory wants commits.
 func (f *guardFinder) bare(dir string) {
 	head := path.Join(dir, "HEAD")
 	// Also a link that leads nowhere is one: git reads its text.
@@ -248,8 +248,8 @@ func (f *guardFinder) bare(dir string) {
 	}
 }
 
-// gitDir guards a git directory and the one that it shares with others. Neither need be
-// there yet: a file may name the git directory that a tool would make.
+// gitDir guards a git directory and the one that it shares with others. Neither needs to exist: a file may name a
+// git directory that a tool could create.
 func (f *guardFinder) gitDir(dir string) {
 	if to, err := f.ResolveAbs(dir); err == nil {
 		dir = f.Abs(to.Place)
@@ -266,8 +266,8 @@ func (f *guardFinder) gitDir(dir string) {
 	}
 }
 
-// besides takes a path that may be relative to dir. Where it exists, `..` after a link goes to
-// the parent of where the link leads, as git has it.
+// besides returns the path of a name that may be relative to dir. If it exists, `..` after a link means the parent
+// of the link's target, as in git.
 func besides(dir, name string) string {
 	name = filepath.FromSlash(strings.TrimSpace(name))
 	if !filepath.IsAbs(name) {
@@ -290,8 +290,8 @@ func isDir(abs string) bool {
 	return true
 }
 
-// smallFile is the beginning of a regular file at a canonical path, "" when there is none.
-// Nothing else is opened: a FIFO in a repository would hold the host for ever.
+// smallFile returns the first line of a regular file at a canonical path, "" if there is none. It opens nothing
+// else: a FIFO in a repository would block the host forever.
 func smallFile(abs string) string {
 	d, err := wspath.OpenDir(wspath.ParentOf(abs))
 	if err != nil {
@@ -311,12 +311,12 @@ func smallFile(abs string) string {
 	return strings.TrimSpace(line)
 }
 
-// kept is what protected places may be used for.
+// kept are the capabilities that remain on protected places.
 const kept = jptool.Read | jptool.Execute
 
-// protect narrows rules so that no guarded place may be written to, but by a rule of the user's own configuration on that
-// place or below it. Nothing opens what is the host's own, and a rule on the whole workspace names no place in
-// particular. It never grants anything.
+// protect narrows rules so that no guarded place may be written to, but by a rule of the user's own configuration
+// on that place or below it. Nothing opens what is the host's own, and a rule on the whole workspace names no
+// place in particular. It never grants anything.
 func (d *Declared) protect() {
 	guards := slices.Clone(d.guards)
 	slices.SortStableFunc(guards, func(a, b guard) int { return cmp.Compare(len(a.place.Path), len(b.place.Path)) })

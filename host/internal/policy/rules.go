@@ -14,7 +14,8 @@ import (
 	"github.com/jptools/jptools/jptool"
 )
 
-// source is where a placed rule comes from, and what became of it on the way; by the index of the rule in Rules.Placed.
+// source is where a placed rule comes from, and what became of it on the way; by the index of the rule in
+// Rules.Placed.
 type source struct {
 	// Rule is what is reported. Its Index, Name, Text and Caps are set when the policy is written down.
 	Rule
@@ -206,8 +207,8 @@ func cancelled(err error) bool {
 	return errors.Is(err, term.ErrCancelled) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// write narrows the rules to what the tool needs, protects what is the host's own, and writes them down for the wire. It does
-// not look at the file system.
+// write narrows the rules to what the tool needs, protects what is the host's own, and writes them down for the
+// wire. It does not look at the file system.
 func (d *Declared) write() {
 	var union jptool.Caps
 	for i := range d.rules.Placed {
@@ -227,7 +228,7 @@ func (d *Declared) write() {
 	}
 	if d.rules.Restricted && !slices.ContainsFunc(d.rules.Placed, func(r jptool.Placed) bool { return !r.Gone }) {
 		// An empty list would open everything.
-		d.add(jptool.Placed{}, source{Rule: Rule{Origin: d.listAt, Note: "no rule of this type grants anything"}})
+		d.add(jptool.Placed{}, source{Rule: Rule{Origin: d.listOrigin, Note: "no rule of this type grants anything"}})
 	}
 	for i := range d.rules.Placed {
 		r, s := &d.rules.Placed[i], &d.sources[i]

@@ -36,10 +36,9 @@ type sensitiveFinder struct {
 	found []Sensitive
 }
 
-// findSensitive lists the sensitive places that the policy lets the tool reach. A place that
-// the list names is found wherever it lies. What a pattern matches is found where a
-// person's own rule names it or the directory it stands in; deeper files are not looked
-// for, because that would walk the tree before each call. It warns; it does not protect.
+// findSensitive lists the sensitive places that the policy lets the tool reach. A path of the list is found
+// wherever it is. A file that matches a pattern is found if a rule names it or its directory; deeper files are not
+// searched, because that would walk the tree before each call. The list warns; it does not protect.
 func findSensitive(d *Declared, r Request, look *jptool.Site) []Sensitive {
 	f := &sensitiveFinder{d: d, look: look, home: homeOf(r.Home, look)}
 	patterns := slices.Concat(sensitivePlaces, sensitiveNames, r.Tool.SensitivePaths)
@@ -74,7 +73,7 @@ func homeOf(dir string, look *jptool.Site) string {
 	return strings.TrimSuffix(look.Abs(to.Place), "/")
 }
 
-// literal reports a place if it can be reached, and rules on what lies in it.
+// literal reports a place if a rule grants something on it or in it.
 func (f *sensitiveFinder) literal(written, name string) {
 	var to jptool.Resolved
 	var err error
@@ -100,7 +99,7 @@ func (f *sensitiveFinder) literal(written, name string) {
 	}
 }
 
-// candidates are the places of the rules that people wrote and what stands in them.
+// candidates returns the places of the rules that people wrote, and the entries of these directories.
 func (f *sensitiveFinder) candidates() []jptool.Place {
 	var list []jptool.Place
 	for i := range f.d.rules.Placed {
@@ -128,7 +127,7 @@ func (f *sensitiveFinder) glob(written, pattern string, candidates []jptool.Plac
 	}
 }
 
-// report adds a place where something is granted.
+// report adds a place if something is granted there.
 func (f *sensitiveFinder) report(written string, place jptool.Place) bool {
 	i := f.d.rules.At(place).Rule()
 	if i < 0 || f.d.rules.Placed[i].Caps&(jptool.Read|jptool.Write) == 0 {
