@@ -9,10 +9,10 @@ import (
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// EntryAbove reports whether an entry called name stands in any directory above the
-// workspace root or, below a mount, above the mount's target. It looks at nothing but
-// its existence, which is no secret there: no rule speaks of those directories. name must
-// be one component. An error says that it could not be found out.
+// EntryAbove reports whether any directory above the workspace root, or below a mount above the
+// mount's target, has an entry called name, which must be one component. It looks only at its
+// existence, which is not secret: no rule applies to those directories. An error says that the
+// existence of an entry could not be determined.
 func (t *Target) EntryAbove(name string) (bool, error) {
 	top := t.w.root
 	if t.place.Outside {

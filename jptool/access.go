@@ -64,8 +64,8 @@ func ParseCapability(name string) (Caps, bool) {
 
 // AccessPolicy is the finished policy of one call as it crosses the wire (RFD 076,
 // "Runtime types"; RFD 075 adds commands). A nil *AccessPolicy means unrestricted
-// inside the workspace. Per type, an empty list means unrestricted for that type;
-// whoever writes a policy that grants nothing writes a rule that denies all.
+// inside the workspace. An empty list of a type means unrestricted for that type; a policy
+// that grants nothing needs a rule that denies everything.
 type AccessPolicy struct {
 	FS       []FsRule               `json:"fs"`
 	Net      []NetRule              `json:"net"`
@@ -137,13 +137,13 @@ type EnvRule struct {
 // CommandRule restricts how one program may be started (RFD 075).
 type CommandRule struct {
 	// Args lists the argument prefixes that are allowed; nil allows any.
-	// A last `**` stands for any rest, also none; without it a list matches exactly.
+	// A last `**` stands for any further arguments, or none; without it a list matches exactly.
 	Args [][]string `json:"args"`
 	// Envs names the variables, of those the tool may read, that the program gets.
 	Envs []string `json:"envs"`
 }
 
-// StagedFile is an open, empty, unnamed file handed down for creating a file
+// StagedFile is an open, empty, unnamed file that the launcher hands to the tool for creating a file
 // below Path, where only create is granted and the kernel would refuse to write.
 type StagedFile struct {
 	Path string `json:"path"`

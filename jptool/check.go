@@ -21,7 +21,7 @@ type Workspace struct {
 	mounts map[string]mountDir // by target
 }
 
-// mountDir is an approved target held open; for a file it is the directory above.
+// mountDir is the open directory of an approved target; for a file it is the parent directory.
 type mountDir struct {
 	dir  *wspath.Dir
 	file string // name of the target in dir when it is a file, else ""
@@ -79,7 +79,7 @@ func (w *Workspace) CheckExecute(unsafePath string) (*Target, error) {
 }
 
 // CheckCreate checks `create` on a directory entry: only its parent is resolved.
-// Whether something is there already is for the operation to find out.
+// The operation itself finds out whether something is there already.
 func (w *Workspace) CheckCreate(unsafePath string) (*Target, error) {
 	t, err := w.CheckEntry(unsafePath, Create)
 	if err != nil {
@@ -105,14 +105,14 @@ func (w *Workspace) CheckContent(unsafePath string, need Caps) (*Target, error) 
 }
 
 // CheckEntry checks that at least one of anyOf is granted on a directory entry, so
-// that a caller who may do nothing there does not learn whether it exists. The
-// operation's own capability is then asked for with [Target.Require].
+// that a caller without any right there does not learn whether it exists. The caller
+// then asks for the capability of its operation with [Target.Require].
 func (w *Workspace) CheckEntry(unsafePath string, anyOf Caps) (*Target, error) {
 	return w.check(unsafePath, true, anyOf, true)
 }
 
-// check implements docs/wire.md, "Steps of evaluation (fs)". The order matters: nothing
-// that only the file system knows is told before the policy has allowed it.
+// check implements docs/wire.md, "Steps of evaluation (fs)". The order matters: an error
+// must not reveal a fact of the file system before the policy has granted the path.
 func (w *Workspace) check(unsafePath string, entry bool, need Caps, any bool) (*Target, error) {
 	rel, err := wspath.Parse(unsafePath)
 	if err != nil {
@@ -129,7 +129,7 @@ func (w *Workspace) check(unsafePath string, entry bool, need Caps, any bool) (*
 	return nil, w.refuse(t, r, err, need, any)
 }
 
-// grants reports whether all of need, or with any something of it, is granted.
+// grants reports whether all of need is granted, or with any at least a part of it.
 func (t *Target) grants(need Caps, any bool) bool {
 	if any {
 		return need == 0 || t.Granted()&need != 0
@@ -137,8 +137,8 @@ func (t *Target) grants(need Caps, any bool) bool {
 	return t.Granted().Has(need)
 }
 
-// broken reports whether the rule on the target would grant all of need, or with any something of it, if
-// the link that the rule is on led anywhere.
+// broken reports whether the rule on the target would grant all of need, or with any a part of it, if the
+// link that the rule is on led anywhere.
 func (t *Target) broken(need Caps, any bool) bool {
 	rule := t.Cursor().placed()
 	if rule == nil {
@@ -148,24 +148,24 @@ func (t *Target) broken(need Caps, any bool) bool {
 	return caps != 0 && (caps.Has(need) || any && caps&need != 0)
 }
 
-// refuse says why a path may not be used: denied, or err when everything on the way is
-// granted. Whoever may not act on a place does not learn whether a link stands there,
-// where it leads, or that it leads nowhere: he is told what he would be told of a
-// missing file. So the way is judged step by step, as written, then at each symlink as if it
-// were none, then where it ends.
+// refuse returns the error for a path that may not be used: a denial, or err if everything on
+// the way is granted. A caller without rights on a place must not learn whether a link is
+// there, where it leads, or that it leads nowhere: the error is the one for a missing file. So
+// the path is judged in steps: as it is written, then at each symlink as if that were an
+// ordinary directory, then at the end. The first step that is not granted names the denial.
 func (w *Workspace) refuse(t *Target, r Resolved, err error, need Caps, any bool) error {
 	way := []Place{w.rules.Lexical(t.rel.Slash())}
 	for _, hop := range r.Hops {
 		p := w.rules.PlaceOf(hop.Path)
-		// The link of a mount is no secret, also of one that stands below another.
+		// The link of a mount is no secret, even if it is below another mount.
 		if w.rules.Known(p) {
 			p = w.rules.Lexical(w.rules.Name(p))
 		}
 		way = append(way, p)
 	}
 	way = append(way, r.Place)
-	// A mount whose link leads to nothing is no denial: the rule would grant this, and who wrote it
-	// has to hear what is wrong (RFD D43 "broken symlinks").
+	// A mount whose link leads to nothing is not a denial: its rule would grant this, and the person
+	// who wrote it has to learn what is wrong (RFD D43 "broken symlinks").
 	lost := false
 	for _, p := range way {
 		if !w.rules.Known(p) {
@@ -185,8 +185,8 @@ func (w *Workspace) refuse(t *Target, r Resolved, err error, need Caps, any bool
 	return &PathError{Path: t.rel.String(), Err: err}
 }
 
-// Kind says what stood at a path when it was checked. It is a hint for messages and
-// order of work; the operation finds out for itself.
+// Kind says what was at a path when it was checked. It is a hint for messages and for the
+// order of work; the operation itself finds out what is there by then.
 type Kind uint8
 
 // The kinds. KindUnknown means that the check had no need to look.

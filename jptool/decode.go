@@ -18,12 +18,12 @@ type Object = strictjson.Object
 // ParseObject reads one JSON object as strictly as a request is read; see [strictjson.ParseObject].
 func ParseObject(data []byte) (Object, error) { return strictjson.ParseObject(data) }
 
-// maxTypo is how many edits away from a known key an unknown one is taken for a slip.
+// maxTypo is the number of edits up to which an unknown key counts as a misspelt known one.
 const maxTypo = 2
 
 // DecodeRequest reads the two-part request `{"context": …, "tool": …}`. Unknown keys
-// are ignored and listed in Ignored, except inside access, and except for one that is
-// nearly a known key: a misspelt `access` would be a policy that nobody enforces. Errors
+// are ignored and listed in Ignored, except inside access, and except for a key that is
+// nearly a known one: a misspelt `access` would be a policy that nobody enforces. Errors
 // carry CodeInvalidRequest, or CodeInvalidPolicy for what is wrong inside access.
 func DecodeRequest(data []byte) (*Request, error) {
 	obj, err := ParseObject(data)
@@ -209,7 +209,7 @@ func (d *decoder) fail(format string, args ...any) {
 	}
 }
 
-// unknown lists the keys of the object that are none of keys, sorted.
+// unknown lists the keys of the object that are not in keys, sorted.
 func (d *decoder) unknown(keys []string) []string {
 	var unknown []string
 	for k := range d.obj {
@@ -221,15 +221,15 @@ func (d *decoder) unknown(keys []string) []string {
 	return unknown
 }
 
-// known fails for the first key, in order, that is none of keys.
+// known fails for the first key, in order, that is not in keys.
 func (d *decoder) known(keys ...string) {
 	if unknown := d.unknown(keys); len(unknown) > 0 {
 		d.fail("unknown key %q: it would be a restriction that is not enforced; the keys are %s", unknown[0], strings.Join(keys, ", "))
 	}
 }
 
-// ignored lists the keys that are none of keys, with prefix before each. It fails for one that is nearly
-// a known key: whoever wrote it meant that one, and would not see that it is without effect.
+// ignored lists the keys that are not in keys, each with prefix before it. It fails for a key that is nearly
+// a known one: its author meant that one, and would not notice that it has no effect.
 func (d *decoder) ignored(prefix string, keys ...string) []string {
 	var list []string
 	for _, k := range d.unknown(keys) {
@@ -241,7 +241,7 @@ func (d *decoder) ignored(prefix string, keys ...string) []string {
 	return list
 }
 
-// Misspelt returns the known key that an unknown one of a request is taken for, "" when
+// Misspelt returns the known key that an unknown key of a request probably means, "" if
 // it resembles none. docs/wire.md has the rule.
 func Misspelt(unknown string, known []string) string { return nearest.Within(unknown, known, maxTypo) }
 

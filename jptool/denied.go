@@ -9,7 +9,7 @@ import (
 
 // DeniedError says that no rule grants a capability on a path. It is never transient.
 type DeniedError struct {
-	// Need is what was asked for; with Any, one of them would have done.
+	// Need is what was asked for; with Any, one of these capabilities would have been enough.
 	Need Caps
 	Any  bool
 	// Path is workspace-relative.
@@ -21,11 +21,11 @@ type DeniedError struct {
 	NoRule   bool
 	// Pinned says that the entry must stay where it is, whatever the rules grant.
 	Pinned bool
-	// pinnedFor is what depends on it, for the message, and pinnedOnly says that without the pin it would be granted.
+	// pinnedFor says in the message what depends on the pin; pinnedOnly says that the rules would grant Need.
 	pinnedFor  string
 	pinnedOnly bool
-	// Link says that a symlink may not come to stand there, because an access rule
-	// names the path or one below it.
+	// Link says that a symlink may not be moved there, because an access rule names the path or
+	// one below it.
 	Link bool
 	// Root says that the path is the workspace root or the target of a mount.
 	Root bool
@@ -75,7 +75,7 @@ func (t *Target) denied(need Caps, any bool) *DeniedError {
 	return e
 }
 
-// dependsOn says why an entry is pinned, as far as the rules tell.
+// dependsOn says why an entry is pinned, as far as the rules show it.
 func (r *Rules) dependsOn(n *node) string {
 	switch {
 	case n.mount >= 0:
@@ -212,7 +212,7 @@ type Explanation struct {
 	Elsewhere []string
 }
 
-// Explain says which rule decides need on the target, and which rules nearly would.
+// Explain says which rule decides need on the target, and which other rules grant it.
 func (t *Target) Explain(need Caps) Explanation {
 	r, c := t.w.rules, t.Cursor()
 	e := Explanation{Path: t.Path(), Need: need, Granted: c.Caps(), Pinned: c.Pinned(), Index: -1}

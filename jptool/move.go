@@ -2,19 +2,19 @@ package jptool
 
 import "io/fs"
 
-// contentCaps are the rights on a file's content, as opposed to its entry: what a move
-// may not add to. The kernel compares the same ones when it moves a file.
+// contentCaps are the rights on a file's content, as opposed to its entry. A move may not
+// add to them. The kernel compares the same rights when it moves a file.
 const contentCaps = Read | Update | Execute
 
-// CheckMove checks what moving the entry source to the entry target needs beyond
-// delete on the source and create or update on the target, which the caller has
-// asked for. dir says that the source is a directory: then it is
-// everything in it that moves, so that rules and pins below either side count.
+// CheckMove checks what moving the entry source to the entry target needs besides
+// delete on the source and create or update on the target, which the caller has checked.
+// dir says that the source is a directory: then everything in it moves, and rules and pins
+// below both sides count.
 //
-// If the target would grant a capability on the content that the source does not, the
-// move is only allowed with `read` on the source, as copying would be. No symlink may
-// come to stand on a path that leads to a rule: the next call would find the rule's
-// rights where the link leads.
+// If the target grants a capability on the content that the source does not grant, the
+// move needs `read` on the source, as a copy would. No symlink may be moved to a path that
+// a rule names or that leads to a rule: in the next call the rule would apply where the link
+// leads.
 func (w *Workspace) CheckMove(source, target *Target, dir bool) error {
 	r := w.rules
 	if !dir {
@@ -44,8 +44,8 @@ func (w *Workspace) CheckMove(source, target *Target, dir bool) error {
 				return
 			}
 			entry := side.below(path)
-			// Pinned entries lack both capabilities; on the target's side nothing
-			// of the moved tree may take a pinned place either.
+			// Pinned entries lack both capabilities: the moved tree may neither contain
+			// nor replace one.
 			if n.rule >= 0 || n.pinned || n.mount >= 0 {
 				keep(entry.Require(need))
 			}
@@ -77,8 +77,8 @@ func (w *Workspace) CheckMove(source, target *Target, dir bool) error {
 	return err
 }
 
-// mayStandAt refuses that a symlink takes the place of a path that is a rule's or leads
-// to one.
+// mayStandAt returns an error if t is a symlink and target is a path that a rule names or
+// that leads to a rule.
 func (t *Target) mayStandAt(target *Target) error {
 	c := target.Cursor()
 	if c.n == nil || c.n.rule < 0 && c.n.mount < 0 && len(c.n.children) == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// errOutside: a path resolves to a place outside that no approved mount covers.
+// errOutside says that a path resolves outside the workspace and every approved mount.
 var errOutside = errors.New("it resolves outside the workspace")
 
 // Target is a checked path together with the means to act on it: every operation goes
@@ -26,14 +26,14 @@ type Target struct {
 	entry bool
 }
 
-// Kind returns what stood there when the path was checked, if the check looked.
+// Kind returns what was there when the path was checked, if the check looked.
 func (t *Target) Kind() Kind { return t.kind }
 
 // Lexical returns the path as the caller named it, normalised.
 func (t *Target) Lexical() string { return t.rel.String() }
 
-// Place returns the canonical absolute path. It is for comparing and for digests, and never shown to a
-// model: below a mount it names a place outside of the workspace.
+// Place returns the canonical absolute path. It is for comparisons and digests. Never show it to a
+// model: below a mount it names a place outside the workspace.
 func (t *Target) Place() string {
 	return t.w.rules.Abs(t.place)
 }
@@ -69,8 +69,8 @@ func (t *Target) Base() (*wspath.Dir, string, error) {
 // neither create nor delete.
 func (t *Target) Granted() Caps { return t.Cursor().Caps() }
 
-// GrantedInside returns what the policy gives on new entries of the directory at the
-// target: that the directory itself is pinned does not pin what is in it.
+// GrantedInside returns what the policy grants on new entries of the directory at the
+// target. If the directory itself is pinned, its entries are not.
 func (t *Target) GrantedInside() Caps {
 	return t.w.rules.capsOf(t.Cursor().rule, nil)
 }
@@ -100,7 +100,7 @@ func (t *Target) IsRoot() bool {
 	return m != nil && m.Target == t.place.Path
 }
 
-// HasRule reports whether a rule, pin or mount stands at the target's own path.
+// HasRule reports whether there is a rule, pin or mount for exactly this path.
 func (t *Target) HasRule() bool {
 	c := t.Cursor()
 	return c.n != nil && (c.n.rule >= 0 || c.n.pinned || c.n.mount >= 0)
@@ -260,9 +260,9 @@ func (e *PathError) Temporary() bool {
 	return errors.Is(e.Err, wspath.ErrChanged) || errors.Is(e.Err, syscall.ENOSPC) || errors.Is(e.Err, syscall.EIO)
 }
 
-// Quote returns a name for a sentence: as it is when it is one word that a terminal shows as itself, else as a
-// Go string. A name cannot pass for two, nor for a part of the sentence, and no two names look the same. All
-// tools and errors show names so.
+// Quote returns a name for a sentence: unchanged if it is one word that a terminal shows as it is, else as a
+// Go string. So no name looks like two names, like a part of the sentence, or like another name. All tools and
+// errors show names in this form.
 func Quote(name string) string {
 	if name == "" || strings.ContainsAny(name, " \"'`") {
 		return strconv.Quote(name)
@@ -270,8 +270,8 @@ func Quote(name string) string {
 	return Visible(name)
 }
 
-// Visible returns a name for a line of its own, or for its beginning: as it is, or as a Go string when it
-// holds anything that a terminal would not show as itself, or looks like one.
+// Visible returns a name for a line of its own, or for the beginning of one: unchanged, or as a Go string if it
+// looks like one or contains anything that a terminal does not show as it is.
 func Visible(name string) string {
 	if strings.HasPrefix(name, `"`) {
 		return strconv.Quote(name)
