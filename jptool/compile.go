@@ -183,6 +183,9 @@ func (k *compilation) external(p *Placed) error {
 	case err != nil || to.Missing():
 		p.broken = p.Caps
 		k.lose(p, "its link is missing or leads nowhere", "make the link, or remove the rule")
+		if err != nil {
+			k.heading(p, to)
+		}
 	default:
 		p.Target = to.Place.Path
 		refusal, err := k.approve(p)

@@ -166,6 +166,14 @@ func TestNeverMore(t *testing.T) {
 		}
 		for range 40 {
 			path := propPaths.Draw(rt, "question")
+			// What a tool compiles from the wire decides as the rules do that the sandbox is made from.
+			for _, check := range []func(string, jptool.Caps) (*jptool.Target, error){ws.CheckContent, ws.CheckEntry} {
+				if target, err := check(path, 0); err == nil {
+					if placed := d.rules.At(d.rules.PlaceOf(target.Place())).Caps(); placed != target.Granted() {
+						rt.Fatalf("%s (%s): placed rules grant %s, those of the wire %s\n%s\n%s", path, target.Place(), placed, target.Granted(), wire, w.text())
+					}
+				}
+			}
 			for _, c := range allCaps {
 				got := grants(ws, c, path)
 				if got {

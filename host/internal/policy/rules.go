@@ -119,7 +119,7 @@ func (p *placer) source(r *jptool.Placed) source {
 			help = "approve it with: " + command
 		}
 		warn("grants nothing: "+r.Lost, help)
-		if r.Rule.External {
+		if r.Rule.External && !r.Ahead {
 			d.Dropped = append(d.Dropped, Dropped{Path: s.Written, Origin: s.Origin, Reason: r.Lost, Command: command})
 			s.dropped = len(d.Dropped)
 		}
