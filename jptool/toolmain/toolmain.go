@@ -207,6 +207,11 @@ func ignoredNotes(keys, arguments []string) []string {
 func Failure(err error) jptool.Outcome {
 	var e *jptool.Error
 	if errors.As(err, &e) {
+		if text := err.Error(); text != e.Message {
+			wrapped := *e
+			wrapped.Message = text
+			e = &wrapped
+		}
 		return jptool.Outcome{Err: e}
 	}
 	e = &jptool.Error{Code: jptool.CodeOf(err), Message: err.Error()}

@@ -168,6 +168,23 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// What a wrapper adds to an error is part of the message; code, trace and data stay.
+func TestFailureKeepsTheTextOfWrappers(t *testing.T) {
+	inner := &jptool.Error{Code: jptool.CodeBusy, Message: "busy", Trace: []string{"a"}, Transient: true, Data: 1}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{{inner, "busy"}, {fmt.Errorf("file 2 of 3: %w", inner), "file 2 of 3: busy"}} {
+		got := Failure(c.err).Err
+		if got.Message != c.want || got.Code != inner.Code || !got.Transient || got.Data != 1 || len(got.Trace) != 1 {
+			t.Errorf("%v: %+v", c.err, got)
+		}
+	}
+	if inner.Message != "busy" {
+		t.Errorf("the error was changed: %q", inner.Message)
+	}
+}
+
 func TestRequestLimit(t *testing.T) {
 	body := &endless{}
 	code, out, _ := run(t, new(call), body)
