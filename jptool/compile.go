@@ -321,7 +321,12 @@ func (r *Rules) overlaps() (list Problems) {
 		for _, inner := range r.Mounts {
 			below, ok := wspath.WithinAbs(outer.Target, inner.Target)
 			a, b := &r.Placed[outer.Rule], &r.Placed[inner.Rule]
-			if !ok || below == "" && outer.Rule >= inner.Rule || a.Caps == b.Caps || wspath.JoinSlash(outer.Path, below) == inner.Path {
+			switch {
+			case !ok || below == "" && outer.Rule >= inner.Rule: // apart, or reported already
+				continue
+			case a.Caps == b.Caps || a.Caps == 0 || b.Caps == 0: // what grants nothing is no mount
+				continue
+			case wspath.JoinSlash(outer.Path, below) == inner.Path:
 				continue
 			}
 			where := ""

@@ -106,6 +106,15 @@ func TestSelfProtection(t *testing.T) {
 	}
 }
 
+// Self-protection may leave one of two nested mounts with nothing. That is no mount any more, and so no overlap.
+func TestProtectedMountInAnother(t *testing.T) {
+	w := newWorld(t, "symlink fork $OUT", "symlink sub $OUT/state").write("../out/state/f", "").mine(`
+conversation.tools.t.access.fs = [{ path = "fork", external = true, write = true }, { path = "sub", external = true, write = true }]`)
+	w.approved[w.outside], w.approved[w.outside+"/state"] = true, true
+	w.state = w.outside + "/state"
+	w.check(w.compile("t"), "write fork/x", "write sub/x\nwrite fork/state/x\ndelete sub")
+}
+
 // The host's own files are protected wherever a tool could reach them.
 func TestHostFilesInReach(t *testing.T) {
 	w := newWorld(t, "symlink fork $OUT").mine(`
