@@ -23,9 +23,9 @@ type Compiler struct {
 	// rule paths below either are taken as relative.
 	Site    Site
 	Written string
-	// Approve says why the link of an external rule may not lead to p.Target; "" approves. An error ends the
-	// compilation. If it is nil, the rule's own ApprovedTarget decides.
-	Approve func(p *Placed) (refusal string, err error)
+	// Approve reports whether the link of an external rule may lead to p.Target, and why not. An error ends the
+	// compilation. If Approve is nil, the rule's own ApprovedTarget decides.
+	Approve func(p *Placed) (ok bool, why string, err error)
 	// Follow reports whether a rule may grant, where a symlink of the workspace leads, more than have, which holds
 	// there without it; otherwise it is narrowed to have. An error ends the compilation. If it is nil, every rule
 	// may: who wrote the rules vouches for the links. A rule that takes away follows a link always.
@@ -188,12 +188,12 @@ func (k *compilation) external(p *Placed) error {
 		}
 	default:
 		p.Target = to.Place.Path
-		refusal, err := k.approve(p)
+		ok, why, err := k.approve(p)
 		if err != nil {
 			return err
 		}
-		if refusal != "" {
-			k.lose(p, refusal, "")
+		if !ok {
+			k.lose(p, cmp.Or(why, "its target is not approved"), "")
 			break
 		}
 		p.Place = to.Place
@@ -202,16 +202,16 @@ func (k *compilation) external(p *Placed) error {
 	return nil
 }
 
-func (k *compilation) approve(p *Placed) (refusal string, err error) {
+func (k *compilation) approve(p *Placed) (ok bool, why string, err error) {
 	switch t := p.Rule.ApprovedTarget; {
 	case k.Approve != nil:
 		return k.Approve(p)
 	case t == nil:
-		return "its target is not approved", nil
+		return false, "its target is not approved", nil
 	case filepath.ToSlash(*t) != p.Target:
-		return "its link no longer leads to its approved target", nil
+		return false, "its link no longer leads to its approved target", nil
 	}
-	return "", nil
+	return true, "", nil
 }
 
 // mount notes where an approved link leads; of several rules on one link the last counts.

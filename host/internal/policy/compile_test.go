@@ -346,6 +346,14 @@ access.fs = [{ path = "fork", external = true, read = true, write = true }]
 			t.Error(d, err)
 		}
 	})
+	t.Run("refused without a reason", func(t *testing.T) {
+		r := fork(t).request("t")
+		r.Approve = func(context.Context, consent.Request) (consent.Result, error) { return consent.Result{}, nil }
+		d, err := Compile(context.Background(), r)
+		if err != nil || len(d.Dropped) != 1 || d.Dropped[0].Reason == "" || len(d.Mounts()) != 0 {
+			t.Fatal(d, err)
+		}
+	})
 	t.Run("store fails", func(t *testing.T) {
 		r := fork(t).request("t")
 		r.Approve = func(context.Context, consent.Request) (consent.Result, error) {

@@ -154,18 +154,16 @@ func literal(written string) string {
 }
 
 // approve asks for the target of an external rule.
-func (p *placer) approve(r *jptool.Placed) (refusal string, err error) {
+func (p *placer) approve(r *jptool.Placed) (ok bool, why string, err error) {
 	res, err := p.lookup(consent.Binding{RulePath: r.Name, Target: r.Target})
 	switch {
 	case cancelled(err):
-		return "", err
+		return false, "", err
 	case err != nil:
-		return "its approval cannot be looked up: " + err.Error(), nil
-	case !res.Approved:
-		reason, _, _ := strings.Cut(res.Reason, "\n")
-		return reason, nil
+		return false, "its approval cannot be looked up: " + err.Error(), nil
 	}
-	return "", nil
+	why, _, _ = strings.Cut(res.Reason, "\n")
+	return res.Approved, why, nil
 }
 
 // follow asks whether a rule may grant more than have where a symlink leads.
