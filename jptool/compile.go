@@ -19,16 +19,17 @@ import (
 // Compiling only ever takes away. An external rule whose link does not lead to an approved target denies, and so
 // does a rule on a path that leads nowhere; no rule is dropped to a wider one.
 type Compiler struct {
-	// Site is the workspace; its mounts are found by compiling. Written is the root as somebody wrote it: absolute
-	// rule paths below either are taken as relative.
+	// Site is the workspace; compiling finds its mounts. Written is the root as the host wrote it: an absolute rule
+	// path below either form of the root is taken as relative.
 	Site    Site
 	Written string
 	// Approve reports whether the link of an external rule may lead to p.Target, and why not. An error ends the
 	// compilation. If Approve is nil, the rule's own ApprovedTarget decides.
 	Approve func(p *Placed) (ok bool, why string, err error)
-	// Follow reports whether a rule may grant, where a symlink of the workspace leads, more than have, which holds
-	// there without it; otherwise it is narrowed to have. An error ends the compilation. If it is nil, every rule
-	// may: who wrote the rules vouches for the links. A rule that takes away follows a link always.
+	// Follow decides about a rule that a symlink of the workspace leads to p.Place, and that would grant more there
+	// than have, which the other rules grant. If it returns false, the rule is narrowed to have. An error ends the
+	// compilation. If Follow is nil, no rule is narrowed: the author of the rules vouches for the links. What a rule
+	// takes away, it takes away at the link's target in any case.
 	Follow func(p *Placed, have Caps) (ok bool, err error)
 }
 
@@ -152,7 +153,7 @@ func (k *compilation) parse(p *Placed) bool {
 	return false
 }
 
-// resolve finds what the path of a rule leads to, and pins the symlinks on the way: the rule holds for what they
+// resolve finds what the path of a rule leads to, and pins the symlinks on the way: the rule applies to what they
 // lead to only while they stay.
 func (k *compilation) resolve(p *Placed) (Resolved, error) {
 	to, err := k.Resolve(p.rel, false)
@@ -296,8 +297,8 @@ func (k *compilation) leadsOn(hops []wspath.Hop) bool {
 	})
 }
 
-// lostAbove is the lost external rule that a rule which grants something lies below: by its name, wherever the
-// link leads now; or by what it leads to, where nothing else says what holds there.
+// lostAbove returns the lost external rule that a granting rule lies below, or nil. It lies below by its name,
+// wherever the link leads now, or because it resolves into the target of the lost rule and no mount contains that.
 func (k *compilation) lostAbove(p *Placed, to Resolved, err error) *Placed {
 	if p.Caps == 0 {
 		return nil
@@ -307,14 +308,14 @@ func (k *compilation) lostAbove(p *Placed, to Resolved, err error) *Placed {
 	for _, l := range k.lost {
 		_, written := wspath.Within(Fold(l.rel.Slash()), path)
 		_, named := wspath.Within(Fold(l.Name), path)
-		if written || named || elsewhere && l.Target != "" && (Place{true, l.Target}).Holds(to.Place) {
+		if written || named || elsewhere && l.Target != "" && (Place{true, l.Target}).Contains(to.Place) {
 			return l
 		}
 	}
 	return nil
 }
 
-// overlaps finds mounts that reach the same files with different rights: what holds would depend on the
+// overlaps finds mounts that reach the same files with different rights: what is granted would depend on the
 // name. A rule below a mount is not a second mount.
 func (r *Rules) overlaps() (list Problems) {
 	for _, outer := range r.Mounts {
@@ -322,7 +323,7 @@ func (r *Rules) overlaps() (list Problems) {
 			below, ok := wspath.WithinAbs(outer.Target, inner.Target)
 			a, b := &r.Placed[outer.Rule], &r.Placed[inner.Rule]
 			switch {
-			case !ok || below == "" && outer.Rule >= inner.Rule: // apart, or reported already
+			case !ok || below == "" && outer.Rule >= inner.Rule: // not nested, or reported already
 				continue
 			case a.Caps == b.Caps || a.Caps == 0 || b.Caps == 0: // what grants nothing is no mount
 				continue
@@ -342,7 +343,7 @@ func (r *Rules) overlaps() (list Problems) {
 	return list
 }
 
-// Check reports what a tool would refuse of rules whose Caps were narrowed after they were placed.
+// Check returns the error that a tool would return for rules whose Caps were narrowed after they were placed.
 func (r *Rules) Check() error {
 	if list := r.overlaps(); len(list) > 0 {
 		return list
@@ -350,8 +351,8 @@ func (r *Rules) Check() error {
 	return nil
 }
 
-// follow enters all rules into the trie, and narrows each that a symlink leads to its place to what holds there
-// without it, unless Follow lets it be.
+// follow enters all rules into the trie. A rule that a symlink leads to its place is narrowed to what the other
+// rules grant there, unless Follow allows more.
 //
 // A repository, or a tool in an earlier call, can make any path of the workspace a link. Without this, a rule on
 // `build` would become a rule on whatever `build` leads to, such as `.git/hooks`.
@@ -364,7 +365,7 @@ func (k *compilation) follow() error {
 			k.key(i)
 		}
 	}
-	// The outer ones first: what such a rule takes away counts for one that lies deeper.
+	// The outer rules first: what such a rule takes away limits a rule that is deeper.
 	slices.SortStableFunc(linked, func(a, b int) int { return cmp.Compare(depth(k.Placed[a].Place.Path), depth(k.Placed[b].Place.Path)) })
 	for _, i := range linked {
 		p := &k.Placed[i]

@@ -224,7 +224,7 @@ func (t *Target) Explain(need Caps) Explanation {
 		if n.rule < 0 || n.rule == c.rule || !r.Placed[n.rule].Caps.Has(need) {
 			return
 		}
-		if p := &r.Placed[n.rule]; p.Place.Holds(t.place) {
+		if p := &r.Placed[n.rule]; p.Place.Contains(t.place) {
 			e.Shadowed = append(e.Shadowed, p.rel.String())
 		} else {
 			e.Elsewhere = append(e.Elsewhere, p.rel.String())

@@ -22,8 +22,8 @@ func (p Place) Same(q Place) bool {
 	return p.Outside == q.Outside && Fold(p.Path) == Fold(q.Path)
 }
 
-// Holds reports whether q is p or below it.
-func (p Place) Holds(q Place) bool {
+// Contains reports whether q is p or below it.
+func (p Place) Contains(q Place) bool {
 	if p.Outside != q.Outside {
 		return false
 	}
@@ -84,7 +84,7 @@ func (s *Site) Abs(p Place) string {
 	return joinAbs(s.Root, p.Path)
 }
 
-// mountOf returns the mount with the deepest target that holds the absolute path, or nil.
+// mountOf returns the mount with the deepest target that contains the absolute path, or nil.
 func (s *Site) mountOf(abs string) *Mount {
 	var best *Mount
 	for i := range s.Mounts {
@@ -118,7 +118,7 @@ func (s *Site) Lexical(path string) Place {
 	p := Place{Path: path}
 	for i := range s.Mounts {
 		m := &s.Mounts[i]
-		// Of nested mounts the deepest holds the path, as it does when the path is resolved.
+		// Of nested mounts the deepest contains the path, as it does when the path is resolved.
 		if rest, ok := wspath.Within(m.Path, path); ok && rest != "" && (best == nil || len(m.Path) > len(best.Path)) {
 			best, p = m, Place{true, joinAbs(m.Target, rest)}
 		}

@@ -9,12 +9,12 @@ import (
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// Placed is a rule with the place that it holds at, as [Compiler] finds it.
+// Placed is a rule with the place that it applies to, as [Compiler] finds it.
 type Placed struct {
 	// Rule is the rule as it was written, and Index its position in the list; -1 for one that was added later.
 	Rule  FsRule
 	Index int
-	// Place is where the rule holds, and Name the path that leads there without links but those of mounts.
+	// Place is where the rule applies, and Name the path that leads there without links but those of mounts.
 	Place Place
 	Name  string
 	// Caps is what the rule grants there. It is never more than the rule says.
@@ -45,7 +45,7 @@ type Placed struct {
 // Written returns the path of the rule as it was written, normalised; "" for the root.
 func (p *Placed) Written() string { return p.rel.Slash() }
 
-// Rules are the fs rules of one workspace, each at its place, and the evaluator of what holds at a path.
+// Rules are the fs rules of one workspace, each at its place, and the evaluator of what is granted at a path.
 //
 // Rules on paths inside the workspace and rules on what lies outside of it are kept in two tries, both keyed by
 // what a path resolves to: a link, also one below a mount, cannot dodge a rule. The rule with the most components

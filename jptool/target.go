@@ -49,7 +49,7 @@ func (t *Target) Same(other *Target) bool {
 
 // Within reports whether t is other or below it.
 func (t *Target) Within(other *Target) bool {
-	return other.place.Holds(t.place)
+	return other.place.Contains(t.place)
 }
 
 // External reports whether the target lies below an approved mount, outside the workspace.
@@ -187,7 +187,7 @@ func (t *Target) Fail(err error) error {
 func (t *Target) StagedFile() (fd int, ok bool) {
 	best := -1
 	for _, s := range t.w.policy.staged {
-		if s.place.Holds(t.place) && len(s.place.Path) > best {
+		if s.place.Contains(t.place) && len(s.place.Path) > best {
 			best, fd, ok = len(s.place.Path), s.fd, true
 		}
 	}

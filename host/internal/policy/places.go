@@ -21,7 +21,7 @@ func (d *Declared) Places() []Place {
 		p := byPath[abs]
 		if p == nil {
 			p = &Place{Abs: abs, Outside: r.Place.Outside}
-			p.Guarded = slices.ContainsFunc(d.guards, func(g guard) bool { return g.place.Holds(r.Place) })
+			p.Guarded = slices.ContainsFunc(d.guards, func(g guard) bool { return g.place.Contains(r.Place) })
 			byPath[abs] = p
 		}
 		p.All = append(p.All, s.Index)

@@ -167,7 +167,7 @@ func (f *guardFinder) add(g guard) {
 // refuse records a grant to write to the host's own configuration or state, or to something in it.
 func (f *guardFinder) refuse(own guard) {
 	for _, r := range f.reach {
-		if r.Caps&jptool.Write != 0 && own.place.Holds(jptool.Place{Outside: true, Path: r.Abs}) && f.refused == nil {
+		if r.Caps&jptool.Write != 0 && own.place.Contains(jptool.Place{Outside: true, Path: r.Abs}) && f.refused == nil {
 			f.refused = exit.Errorf(exit.Usage, "%s belongs to the configuration and state of jphost, where no program may write\ntake it out of the flags or of sandbox.paths, or grant it for reading only", show.Visible(r.Abs))
 		}
 	}
@@ -323,7 +323,7 @@ func (d *Declared) protect() {
 	for _, g := range guards {
 		for i := range d.rules.Placed {
 			r := &d.rules.Placed[i]
-			if d.sources[i].people && (g.own || !d.lifts(i)) && g.place.Holds(r.Place) && r.Caps&jptool.Write != 0 {
+			if d.sources[i].people && (g.own || !d.lifts(i)) && g.place.Contains(r.Place) && r.Caps&jptool.Write != 0 {
 				r.Caps &= kept
 				d.sources[i].note("narrowed by self-protection")
 			}

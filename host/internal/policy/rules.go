@@ -40,7 +40,7 @@ func (d *Declared) lifts(i int) bool {
 	return s.people && !s.layer.Repository() && !d.rules.Placed[i].Linked
 }
 
-// placer has the library find the places of rules, and answers what it asks on the way.
+// placer lets the library find the places of rules, and answers its questions about approvals and links.
 type placer struct {
 	d *Declared
 	// list are the rules, and sources where each comes from.
@@ -49,11 +49,11 @@ type placer struct {
 	origins []config.Origin
 	// lookup runs the approval lifecycle; nil for a policy of the wire, which names the approved targets itself.
 	lookup func(consent.Binding) (consent.Result, error)
-	// refuseLinks makes it an error that a rule gains through a link; it is only asked for without lookup.
+	// refuseLinks makes it an error if a rule grants more through a link; it is used only without lookup.
 	refuseLinks bool
 
 	problems config.Errors
-	// narrowed says of rules by their index why they do not hold where a link leads.
+	// narrowed says why rules, by their index, are narrowed at the target of a link.
 	narrowed map[int]string
 }
 
@@ -97,7 +97,7 @@ func (p *placer) problem(r *jptool.Placed, message, help string) {
 	})
 }
 
-// source says what became of a rule, and warns of what a person should know of it.
+// source returns where a rule comes from and what compiling changed, and records warnings about it.
 func (p *placer) source(r *jptool.Placed) source {
 	d, s := p.d, p.sources[r.Index]
 	s.Stated = r.Rule.Caps()
@@ -141,8 +141,8 @@ func (p *placer) source(r *jptool.Placed) source {
 	return s
 }
 
-// literal is for a path that is written as if it were read by a shell, when nothing has
-// that name: RFD 076 takes rule paths literally, so a deny on a pattern protects nothing.
+// literal returns advice for a path that is written as if a shell read it, if nothing has that name. RFD 076 takes
+// rule paths literally, so that a deny on a pattern protects nothing.
 func literal(written string) string {
 	switch {
 	case strings.ContainsAny(written, "*?["):
@@ -193,20 +193,20 @@ func (p *placer) follow(r *jptool.Placed, have jptool.Caps) (bool, error) {
 	return false, nil
 }
 
-// refuse is for a policy file that a person names on a command line, who vouches for no link.
+// refuse is follow for a policy file on a command line: the person who names it vouches for no link.
 func (p *placer) refuse(r *jptool.Placed, _ jptool.Caps) (bool, error) {
-	p.problem(r, fmt.Sprintf("leads through a symlink to %q, where it would grant what does not hold there without it", dotted(r.Name)),
+	p.problem(r, fmt.Sprintf("leads through a symlink to %q, where it would grant what is not granted there without it", dotted(r.Name)),
 		"name the target in the rule, or remove the link")
 	return false, nil
 }
 
-// cancelled reports whether a person, or who started the call, wants no answer any more.
+// cancelled reports whether the person, or the program that started the call, gave up.
 func cancelled(err error) bool {
 	return errors.Is(err, term.ErrCancelled) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// write narrows the rules to what the tool needs, protects what is the host's own, and writes them down for the
-// wire. It does not look at the file system.
+// write narrows the rules to what the tool needs, protects the host's own files, and writes the wire form. It does
+// not look at the file system.
 func (d *Declared) write() {
 	var union jptool.Caps
 	for i := range d.rules.Placed {
@@ -277,7 +277,7 @@ func (d *Declared) strand() {
 			continue
 		}
 		if !slices.ContainsFunc(d.rules.Mounts, func(m jptool.Mount) bool {
-			return d.rules.Placed[m.Rule].Caps != 0 && d.rules.PlaceOf(m.Target).Holds(r.Place)
+			return d.rules.Placed[m.Rule].Caps != 0 && d.rules.PlaceOf(m.Target).Contains(r.Place)
 		}) {
 			r.Caps = 0
 			d.sources[i].note("lies below a mount that grants nothing")

@@ -93,7 +93,7 @@ func (f *sensitiveFinder) literal(written, name string) {
 		return
 	}
 	for i := range rules.Placed {
-		if r := &rules.Placed[i]; !r.Gone && to.Place.Holds(r.Place) && rules.Known(r.Place) && f.report(written, r.Place) {
+		if r := &rules.Placed[i]; !r.Gone && to.Place.Contains(r.Place) && rules.Known(r.Place) && f.report(written, r.Place) {
 			return
 		}
 	}

@@ -101,7 +101,7 @@ func (u *userMounts) widens(at config.Origin) bool {
 		if their.rule.External {
 			return jptool.Fold(m.path) == jptool.Fold(path)
 		}
-		return m.to.Holds(to.Place)
+		return m.to.Contains(to.Place)
 	}) {
 		return false
 	}
@@ -132,7 +132,7 @@ func RepositoryRules(cfg *config.Config, root string, links []string) []Reposito
 				continue
 			}
 			path := s.Entry(rel)
-			if slices.ContainsFunc(links, func(link string) bool { return (jptool.Place{Path: link}).Holds(jptool.Place{Path: path}) }) {
+			if slices.ContainsFunc(links, func(link string) bool { return (jptool.Place{Path: link}).Contains(jptool.Place{Path: path}) }) {
 				list = append(list, RepositoryRule{t.Name, r.Caps(), r.At})
 			}
 		}
