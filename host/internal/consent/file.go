@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 	"syscall"
 
 	"github.com/jptools/jptools/host/internal/state"
+	"github.com/jptools/jptools/jptool/strictjson"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -163,39 +163,13 @@ func encode(b *bytes.Buffer, v any, indent string) error {
 
 // object is a JSON object with its keys in order, so that what we do not know is
 // written back as it was.
-type object []member
-
-type member struct {
-	key   string
-	value json.RawMessage
-}
+type object []strictjson.Member
 
 // UnmarshalJSON refuses duplicate keys: which of the two counts would depend on the reader.
 func (o *object) UnmarshalJSON(data []byte) error {
-	*o = nil
-	dec := json.NewDecoder(bytes.NewReader(data))
-	open, err := dec.Token()
-	if err != nil {
-		return err
-	}
-	if open != json.Delim('{') {
-		return errors.New("an object is expected")
-	}
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return err
-		}
-		m := member{key: key.(string)}
-		if err := dec.Decode(&m.value); err != nil {
-			return err
-		}
-		if o.get(m.key) != nil {
-			return fmt.Errorf("the key %q is there twice", m.key)
-		}
-		*o = append(*o, m)
-	}
-	return nil
+	list, err := strictjson.ParseMembers(bytes.Clone(data))
+	*o = list
+	return err
 }
 
 // MarshalJSON writes the members in order.
@@ -206,13 +180,13 @@ func (o object) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		key, err := json.Marshal(m.key)
+		key, err := json.Marshal(m.Key)
 		if err != nil {
 			return nil, err
 		}
 		b.Write(key)
 		b.WriteByte(':')
-		b.Write(m.value)
+		b.Write(m.Value)
 	}
 	b.WriteByte('}')
 	return b.Bytes(), nil
@@ -220,8 +194,8 @@ func (o object) MarshalJSON() ([]byte, error) {
 
 func (o object) get(key string) json.RawMessage {
 	for _, m := range o {
-		if m.key == key {
-			return m.value
+		if m.Key == key {
+			return m.Value
 		}
 	}
 	return nil
@@ -235,8 +209,8 @@ func (o object) only(must, may []string) error {
 		}
 	}
 	for _, m := range o {
-		if !slices.Contains(must, m.key) && !slices.Contains(may, m.key) {
-			return fmt.Errorf("the key %q is not known", m.key)
+		if !slices.Contains(must, m.Key) && !slices.Contains(may, m.Key) {
+			return fmt.Errorf("the key %q is not known", m.Key)
 		}
 	}
 	return nil
@@ -248,26 +222,19 @@ func (o *object) set(key string, v any) error {
 		return err
 	}
 	for i := range *o {
-		if (*o)[i].key == key {
-			(*o)[i].value = b.Bytes()
+		if (*o)[i].Key == key {
+			(*o)[i].Value = b.Bytes()
 			return nil
 		}
 	}
-	*o = append(*o, member{key, b.Bytes()})
+	*o = append(*o, strictjson.Member{Key: key, Value: b.Bytes()})
 	return nil
 }
 
-// decodeStrict decodes one JSON value with nothing after it.
+// decodeStrict decodes one JSON value with nothing after it, and no key twice.
 func decodeStrict(data []byte, v any) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	if err := dec.Decode(v); err != nil {
-		if errors.Is(err, io.EOF) {
-			return errors.New("it is empty")
-		}
+	if err := strictjson.Check(data); err != nil {
 		return err
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows the JSON value")
-	}
-	return nil
+	return json.Unmarshal(data, v)
 }

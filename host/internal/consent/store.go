@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jptools/jptools/host/internal/state"
+	"github.com/jptools/jptools/jptool/strictjson"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -138,18 +139,18 @@ func (m *Mount) UnmarshalJSON(data []byte) error {
 	}
 	for _, field := range m.raw {
 		var err error
-		switch field.key {
+		switch field.Key {
 		case "rule_path":
-			err = json.Unmarshal(field.value, &m.RulePath)
+			err = json.Unmarshal(field.Value, &m.RulePath)
 		case "canonical_target":
-			err = json.Unmarshal(field.value, &m.Target)
+			err = json.Unmarshal(field.Value, &m.Target)
 		case "approved_at":
-			err = json.Unmarshal(field.value, &m.ApprovedAt)
+			err = json.Unmarshal(field.Value, &m.ApprovedAt)
 		default:
-			m.Unknown = append(m.Unknown, field.key)
+			m.Unknown = append(m.Unknown, field.Key)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", field.key, err)
+			return fmt.Errorf("%s: %w", field.Key, err)
 		}
 	}
 	if m.RulePath == "" || m.Target == "" {
@@ -181,8 +182,8 @@ func newMount(b Binding, now time.Time) (Mount, error) {
 
 // same reports whether two entries are written alike, but for the white space.
 func (m Mount) same(o Mount) bool {
-	return slices.EqualFunc(m.raw, o.raw, func(a, b member) bool {
-		return a.key == b.key && bytes.Equal(bytes.TrimSpace(a.value), bytes.TrimSpace(b.value))
+	return slices.EqualFunc(m.raw, o.raw, func(a, b strictjson.Member) bool {
+		return a.Key == b.Key && bytes.Equal(bytes.TrimSpace(a.Value), bytes.TrimSpace(b.Value))
 	})
 }
 
