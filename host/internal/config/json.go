@@ -1,13 +1,13 @@
 package config
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
-	"unicode/utf8"
+	"strings"
+
+	"github.com/jptools/jptools/jptool/strictjson"
 )
 
 // parseJSON reads the JSON of an argument or variable. All its nodes get the same origin, but
@@ -15,40 +15,32 @@ import (
 // of them counts.
 func parseJSON(text string, origin Origin) (*Value, error) {
 	fail := func(err error) error {
-		if errors.Is(err, io.EOF) {
-			err = errors.New("it ends too early")
-		}
 		return &Problem{origin, "not valid JSON: " + printable(err.Error()), "mind that the shell takes quotes away: put the whole argument into single quotes"}
 	}
-	if !utf8.ValidString(text) {
-		return nil, fail(errors.New("it is not valid UTF-8"))
-	}
-	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
-	dec.UseNumber()
-	v, err := jsonValue(dec, origin, 0)
-	if err != nil {
+	if err := strictjson.Check([]byte(text)); err != nil {
 		return nil, fail(err)
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, fail(errors.New("something follows the value"))
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	v, err := jsonValue(dec, origin)
+	if err != nil {
+		return nil, fail(err)
 	}
 	return v, nil
 }
 
-func jsonValue(dec *json.Decoder, origin Origin, depth int) (*Value, error) {
+// jsonValue reads the next value of a text that was checked.
+func jsonValue(dec *json.Decoder, origin Origin) (*Value, error) {
 	tok, err := dec.Token()
 	if err != nil {
 		return nil, err
 	}
-	if depth >= maxDepth {
-		return nil, fmt.Errorf("it is nested deeper than %d", maxDepth)
-	}
 	switch tok := tok.(type) {
 	case json.Delim:
 		if tok == '[' {
-			return jsonList(dec, origin, depth)
+			return jsonList(dec, origin)
 		}
-		return jsonTable(dec, origin, depth)
+		return jsonTable(dec, origin)
 	case json.Number:
 		return jsonNumber(tok, origin)
 	case bool:
@@ -59,12 +51,12 @@ func jsonValue(dec *json.Decoder, origin Origin, depth int) (*Value, error) {
 	return &Value{Origin: origin}, nil // null
 }
 
-func jsonList(dec *json.Decoder, origin Origin, depth int) (*Value, error) {
+func jsonList(dec *json.Decoder, origin Origin) (*Value, error) {
 	v := &Value{Kind: List, Origin: origin}
 	for dec.More() {
 		here := origin
 		here.Key += "[" + strconv.Itoa(len(v.items)) + "]"
-		item, err := jsonValue(dec, here, depth+1)
+		item, err := jsonValue(dec, here)
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +66,7 @@ func jsonList(dec *json.Decoder, origin Origin, depth int) (*Value, error) {
 	return v, err
 }
 
-func jsonTable(dec *json.Decoder, origin Origin, depth int) (*Value, error) {
+func jsonTable(dec *json.Decoder, origin Origin) (*Value, error) {
 	v := newTable(origin)
 	for dec.More() {
 		tok, err := dec.Token()
@@ -85,12 +77,9 @@ func jsonTable(dec *json.Decoder, origin Origin, depth int) (*Value, error) {
 		if !ok {
 			return nil, errors.New("a key is not a string")
 		}
-		if v.fields[key] != nil {
-			return nil, fmt.Errorf("the key %s is there twice", show(key))
-		}
 		here := origin
 		here.Key = joinKey(origin.Key, key)
-		child, err := jsonValue(dec, here, depth+1)
+		child, err := jsonValue(dec, here)
 		if err != nil {
 			return nil, err
 		}
