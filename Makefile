@@ -50,7 +50,7 @@ test-race: ## the tests of packages (PACKAGES, default all) under the race detec
 
 .PHONY: agreement
 agreement: ## compare the check of the tools with the kernel on N random cases for each tier (default 100000)
-	go test -count=1 -timeout=6h -v -run '^TestAgreement$$' $(MODULE)/host/internal/sandbox/agreement -agreement.n=$(or $(N),100000)
+	go test -count=1 -timeout=6h -v -run '^TestAgreement$$' $(MODULE)/sandbox/internal/agreement -agreement.n=$(or $(N),100000)
 
 .PHONY: explain
 explain: ## compare what explain says with what run does, on N random calls (default 2000; SEED repeats a run)

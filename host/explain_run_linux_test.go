@@ -20,9 +20,9 @@ import (
 	"time"
 
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/sandbox"
 	"github.com/jptools/jptools/sandbox/machine"
 )
 
@@ -267,7 +267,7 @@ func TestExplainEqualsRun(t *testing.T) {
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())
 	}
-	found := machine.Look().Settle(confine.Try(t.Context()))
+	found := machine.Look().Settle(sandbox.Try(t.Context()))
 	tiers := []string{}
 	if found.Landlock > 0 {
 		tiers = append(tiers, "sandbox.tier = \"landlock\"", "sandbox.tier = \"auto\"")

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/jptools/jptools/host/internal/enclose"
+	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/sandbox/fit"
 	"github.com/jptools/jptools/sandbox/machine"
@@ -205,7 +205,7 @@ func (l *lesserBench) try(t *testing.T, session, limit string, want held, call .
 	stdout, stderr, code := l.run(t, session, limit, append(call, "--json")...)
 	var r struct {
 		Warnings []string
-		Sandbox  *enclose.Report
+		Sandbox  *enforcement.Report
 	}
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil || r.Sandbox == nil || code != 0 {
 		t.Fatalf("%s: %d, %v\n%s%s", where, code, err, stdout, stderr)

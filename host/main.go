@@ -7,15 +7,12 @@ import (
 
 	"github.com/jptools/jptools/host/internal/cli"
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/launch"
-	"github.com/jptools/jptools/host/internal/sandbox/confine"
+	"github.com/jptools/jptools/sandbox"
 )
 
 func main() { os.Exit(jphost()) }
 
 func jphost() int {
-	if launch.IsSupervisor(os.Args) {
-		return launch.Supervise(confine.Start)
-	}
+	sandbox.Main()
 	return int(exit.Of(cli.Process(os.Environ(), os.Stdin, os.Stdout, os.Stderr, os.Args)))
 }

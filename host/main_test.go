@@ -11,12 +11,13 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/jptools/jptools/sandbox"
 )
 
 func TestMain(m *testing.M) {
-	run := func() { os.Exit(jphost()) }
-	// The others are names that the host starts itself by (launch.IsSupervisor, observe.Inherit).
-	testscript.Main(m, map[string]func(){"jphost": run, "jphost-supervisor": run, "jphost-observed": run})
+	sandbox.Main()
+	testscript.Main(m, map[string]func(){"jphost": func() { os.Exit(jphost()) }})
 }
 
 var tools = []string{"fs_create_file", "fs_delete_file", "fs_grep_files", "fs_list_files", "fs_modify_file", "fs_move_file", "fs_read_file"}

@@ -33,7 +33,7 @@ bench jptool 'CheckRead|Evaluate' -benchtime=0.5s -count=3
 bench e2e/peers 'AgainstSed|StartAgainstCat' -benchtime=1x
 bench host 'RunAgainstTool' -benchtime=1x
 bench host 'SandboxExec' -benchtime=1x
-bench host/internal/sandbox/confine '^BenchmarkStart$' -benchtime=300x
+bench sandbox/internal/engine '^BenchmarkStart$' -benchtime=300x
 peers List
 peers Grep
 [ ! -e "$failed" ] || { echo "not all of it ran to its end" >&2; exit 1; }

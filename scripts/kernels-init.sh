@@ -59,7 +59,7 @@ for user in root user; do
 done
 echo "-- without user namespaces"
 echo 0 >/proc/sys/user/max_user_namespaces
-run user host/internal/sandbox/confine
+run user sandbox/internal/engine
 run user host -test.run='^TestLesserMachines$' -tools=/jptools/bin
 [ $bad = 1 ] || echo "-- all passed"
 busybox poweroff -f

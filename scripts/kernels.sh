@@ -84,6 +84,7 @@ tests() { # architecture
 		go test -c -ldflags='-s -w' -o "$to/$p/test" "./$p"
 	done
 	cp scripts/kernels-packages "$to/packages"
+	mkdir -p "$to/host"
 	go test -c -ldflags='-s -w' -o "$to/host/test" ./host
 	unset GOARCH
 	: >"$dir/tests-$1/done"

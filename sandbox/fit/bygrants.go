@@ -9,10 +9,10 @@ import (
 	"github.com/jptools/jptools/jptool"
 )
 
-// without is for machines that hold nothing: the policy stays as declared, and what is
+// unenforced fits the policy on a machine that enforces nothing: it stays as declared, and what is
 // protected is compared after the call.
-func (h *holding) without() {
-	for _, s := range h.spots {
+func (h *fitting) unenforced() {
+	for _, s := range h.zones {
 		s.e = s.most
 		if s.SelfProtection {
 			h.compare(s)
@@ -24,20 +24,20 @@ func (h *holding) without() {
 	h.open()
 }
 
-// open leaves out of what is compared what a rule lets be changed within.
-func (h *holding) open() {
+// open excludes from the comparison after the call what a rule allows to be changed within it.
+func (h *fitting) open() {
 	below := func(p string, w Want) bool {
 		return slices.ContainsFunc(h.after, func(c Check) bool { return c.Want == w && c.Path != p && Holds(c.Path, p) })
 	}
-	for _, s := range h.spots {
+	for _, s := range h.zones {
 		if s.e&jptool.Write != 0 && !s.SelfProtection && !s.bare && !s.missing() && below(s.Abs, Unchanged) && !below(s.Abs, Opened) {
 			h.after = append(h.after, Check{Path: s.Abs, Want: Opened, Node: s.node})
 		}
 	}
 }
 
-// compare has a protected place looked at after the call.
-func (h *holding) compare(s *spot) {
+// compare adds a check after the call that a protected place has not changed.
+func (h *fitting) compare(s *zone) {
 	if s.missing() {
 		h.after = append(h.after, Check{Path: s.Abs, Want: StillMissing})
 		s.by = append(s.by, "watched")
@@ -50,7 +50,7 @@ func (h *holding) compare(s *spot) {
 // byGrants holds the policy with Landlock alone: a grant above a
 // rule that takes away is replaced by grants on the entries around it. Self-protection is
 // not worth that price.
-func (h *holding) byGrants() {
+func (h *fitting) byGrants() {
 	limit, fixed := map[string]jptool.Caps{}, map[string]jptool.Caps{}
 	for {
 		h.reset()
@@ -63,7 +63,7 @@ func (h *holding) byGrants() {
 	}
 	h.entries()
 	h.open()
-	for _, s := range h.spots {
+	for _, s := range h.zones {
 		// It need not stay, but the next call must not find its rights behind a link.
 		if s.from == nil && !s.bare && !s.missing() && s.top != "" && h.idle(s) && s.most != 0 && h.replaceable(s.Abs) {
 			h.after = append(h.after, Check{Path: s.Abs, Want: NoLink})
@@ -81,8 +81,8 @@ func (h *holding) byGrants() {
 }
 
 // place grants what Landlock is to grant, and finds what it grants besides.
-func (h *holding) place() {
-	for _, s := range h.spots {
+func (h *fitting) place() {
+	for _, s := range h.zones {
 		switch {
 		case s.top == "":
 			h.outside(s)
@@ -128,9 +128,9 @@ func (h *holding) place() {
 
 // unpinned narrows the rules whose rights would move with an entry that cannot be kept
 // in its place, and reports whether there were any.
-func (h *holding) unpinned(limit map[string]jptool.Caps) bool {
+func (h *fitting) unpinned(limit map[string]jptool.Caps) bool {
 	again := false
-	for _, s := range h.spots {
+	for _, s := range h.zones {
 		before := h.above(s.Abs)
 		if s.bare || s.from != nil || s.top == "" || s.e&^before == 0 || h.grants[s.Abs] == 0 {
 			continue
@@ -146,15 +146,15 @@ func (h *holding) unpinned(limit map[string]jptool.Caps) bool {
 	return again
 }
 
-// idle reports whether a rule grants no more and no less than what lies around it, so that
-// nothing depends on its place.
-func (h *holding) idle(s *spot) bool {
+// idle reports whether a rule grants exactly what its directory grants, so that nothing depends on where its entry
+// is.
+func (h *fitting) idle(s *zone) bool {
 	return s.Abs != s.top && s.e == h.allows(path.Dir(s.Abs)) && h.grants[s.Abs] == 0
 }
 
 // replaceable reports whether an entry, or a directory on the way to it, can be moved away
 // and another put there.
-func (h *holding) replaceable(p string) bool {
+func (h *fitting) replaceable(p string) bool {
 	for top := h.topOf(p); p != top; p = path.Dir(p) {
 		if h.does(path.Dir(p)).Has(entryCaps) {
 			return true
@@ -163,12 +163,11 @@ func (h *holding) replaceable(p string) bool {
 	return false
 }
 
-// fix notes the rights that would let an entry be moved that has to stay, and reports whether
-// there are any that were not noted before. What only self-protection pins is compared
-// after the call.
-func (h *holding) fix(fixed map[string]jptool.Caps) bool {
+// fix notes the rights by which a pinned entry could be moved, and reports whether some are new. What only
+// self-protection pins is compared after the call instead.
+func (h *fitting) fix(fixed map[string]jptool.Caps) bool {
 	again := false
-	h.ways(func(s *spot) bool { return s.SelfProtection || h.idle(s) }, func(x string, caps jptool.Caps) {
+	h.eachMovable(func(s *zone) bool { return s.SelfProtection || h.idle(s) }, func(x string, caps jptool.Caps) {
 		dir := path.Dir(x)
 		if more := caps &^ fixed[dir]; h.pins[x] && more != 0 {
 			fixed[dir] |= more

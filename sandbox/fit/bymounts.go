@@ -9,10 +9,10 @@ import (
 	"github.com/jptools/jptools/jptool"
 )
 
-// byMounts holds the policy with Landlock grants, and mounts over what they cannot say. Without
-// covers and pins in the result, Landlock alone holds it.
-func (h *holding) byMounts() {
-	for _, s := range h.spots {
+// byMounts enforces the policy with Landlock rules, and with mounts where rules cannot express it. If the result has
+// neither covers nor pins, Landlock alone enforces it.
+func (h *fitting) byMounts() {
+	for _, s := range h.zones {
 		switch {
 		case s.top == "":
 			h.outside(s)
@@ -26,27 +26,26 @@ func (h *holding) byMounts() {
 		}
 	}
 	h.reveal()
-	h.pinAll(func(*spot) bool { return false })
+	h.pinAll(func(*zone) bool { return false })
 	h.entries()
-	for _, s := range h.spots {
+	for _, s := range h.zones {
 		if !s.bare && !s.missing() && !s.dir() && !h.isRoot(s.Abs) && (h.kept[s.Abs] || h.covers[s.Abs] != nil) {
-			s.stays(s.e & entryCaps)
-			h.forgo(s)
+			s.keepInPlace(s.e & entryCaps)
+			h.leaveHidden(s)
 		}
 	}
 }
 
-// forgo leaves a file in what is hidden above it when nothing is left of its rule.
-func (h *holding) forgo(s *spot) {
+// leaveHidden drops the mount that would show a file below a mask, if its rule grants nothing any more.
+func (h *fitting) leaveHidden(s *zone) {
 	if c := h.covers[s.Abs]; s.e == 0 && c != nil && c.Again && h.mounted(s.Abs).hide {
 		delete(h.covers, s.Abs)
 		s.k = 0
 	}
 }
 
-// reveal mounts again the links that rules and mounts lead through, where they lie in what is
-// hidden: it is their names that people use.
-func (h *holding) reveal() {
+// reveal shows the links that rules and mounts lead through even below a mask: people use their names.
+func (h *fitting) reveal() {
 	links := h.d.Pins
 	for _, m := range h.mounts {
 		if h.allows(m.Target) != 0 {
@@ -60,8 +59,8 @@ func (h *holding) reveal() {
 	}
 }
 
-// stays takes creating and deleting from a file that must stay where it is.
-func (s *spot) stays(caps jptool.Caps) {
+// keepInPlace removes create and delete from the rule of a file: its entry must stay where it is.
+func (s *zone) keepInPlace(caps jptool.Caps) {
 	s.e &^= caps
 	if caps != 0 && s.why == "" {
 		s.why = "creating and deleting an entry is a right on its directory, and this one must stay where its rule is"
@@ -69,8 +68,9 @@ func (s *spot) stays(caps jptool.Caps) {
 	}
 }
 
-// cover fits one place under what is held above it.
-func (h *holding) cover(s *spot) {
+// cover fits one zone under the grants and mounts above it: by a Landlock rule if it grants more, by a mount if
+// it grants less.
+func (h *fitting) cover(s *zone) {
 	if s.bare {
 		s.most = h.allows(s.Abs)
 	}
@@ -116,15 +116,13 @@ func (h *holding) cover(s *spot) {
 	}
 }
 
-// itself reports whether what a program may do beyond its rules is no more than to execute, once again, a
-// file that it was started with.
-func (s *spot) itself(left jptool.Caps) bool {
+// itself reports whether all that is granted beyond the rules is to execute a file that the program was started with.
+func (s *zone) itself(left jptool.Caps) bool {
 	return left == jptool.Execute && s.extra.Has(left) && !s.dir()
 }
 
-// mount puts a cover over a place where Landlock grants more than keep, or the mount above
-// leaves less.
-func (h *holding) mount(s *spot, keep, granted jptool.Caps) {
+// mount adds a mount on a zone if Landlock grants more there than keep, or if the mount above it leaves less.
+func (h *fitting) mount(s *zone, keep, granted jptool.Caps) {
 	on, surplus, write := h.mounted(s.Abs), granted&^keep, jptool.Write
 	if !s.dir() {
 		surplus, write = surplus&fileCaps, jptool.Update
@@ -154,8 +152,8 @@ func (h *holding) mount(s *spot, keep, granted jptool.Caps) {
 
 // freeze mounts read-only what no rule lets be written, and again what lies below it and may
 // be: Landlock has no right for modes, owners, times and attributes, mounts have.
-func (h *holding) freeze() {
-	for _, s := range h.spots {
+func (h *fitting) freeze() {
+	for _, s := range h.zones {
 		write := jptool.Write
 		switch {
 		case s.top == "" || s.missing() || s.node.Kind != Dir && s.node.Kind != File:
@@ -183,18 +181,18 @@ func (h *holding) freeze() {
 	}
 }
 
-// because says why a spot keeps less than its rule grants, if it does.
-func (s *spot) because(h *holding, taken jptool.Caps, why, remedy string) {
+// because notes why a zone keeps less than its rule grants.
+func (s *zone) because(h *fitting, taken jptool.Caps, why, remedy string) {
 	s.why = fmt.Sprintf("%s grants %s above it, and %s", h.grantor(s.Abs, taken), taken, why)
 	s.remedy = remedy
 }
 
-// denied names a refusal that is not held.
+// denied names a denial that is not enforced.
 func denied(caps jptool.Caps, name string) string {
 	return fmt.Sprintf("that %s is denied on %q", caps, name)
 }
 
-// otherwise is why something is granted whatever the rules of the workspace say.
+// otherwise is the reason why something is granted although the rules of the workspace do not grant it.
 func otherwise(caps jptool.Caps) string {
 	if caps&jptool.Write != 0 { // no program needs that to start
 		return "a path that sandbox.paths or a flag grants holds it"
@@ -202,17 +200,17 @@ func otherwise(caps jptool.Caps) string {
 	return "programs need it to start, or a path that sandbox.paths or a flag grants holds it"
 }
 
-// outside is for rules on what lies in no tree: they can only deny.
-func (h *holding) outside(s *spot) {
+// outside fits a rule on a path in no tree. Such a rule can only deny.
+func (h *fitting) outside(s *zone) {
 	s.e = 0
 	if left := h.above(s.Abs) | s.extra | h.runtime[s.Abs]; left != 0 && !s.missing() {
 		h.lacking(s, denied(left, h.name(s.Abs)), otherwise(left), "", false)
 	}
 }
 
-// nothingThere fits a rule on a path that does not exist: a grant becomes what applies above
-// it, what takes away is checked after the call.
-func (h *holding) nothingThere(s *spot) {
+// nothingThere fits a rule on a path that does not exist: a grant becomes what is granted above it; what takes
+// away is watched for and checked after the call.
+func (h *fitting) nothingThere(s *zone) {
 	parent := path.Dir(s.Abs)
 	above := h.allows(parent)
 	if s.Unnamed {
@@ -253,7 +251,7 @@ func (h *holding) nothingThere(s *spot) {
 const watchedFor = "nothing is there to mount anything on; the call is ended when something appears"
 
 // named reports whether an argument of the call names something below a path.
-func (h *holding) named(p string) bool {
+func (h *fitting) named(p string) bool {
 	return slices.ContainsFunc(h.options.Named, func(q string) bool { return q != p && Holds(p, q) })
 }
 
@@ -261,7 +259,7 @@ func (h *holding) named(p string) bool {
 // parents, if its rule asks for that: by a slash at the end of its path, or by granting create where an
 // argument names something below it. No other rule need grant the parents, since the path of this one
 // is written. The error says why they cannot be made.
-func (h *holding) toMake(s *spot) error {
+func (h *fitting) toMake(s *zone) error {
 	if s.top == "" || s.most == 0 || !s.Dir && !(s.most.Has(jptool.Create) && h.named(s.Abs)) {
 		return nil
 	}
@@ -290,7 +288,7 @@ func (h *holding) toMake(s *spot) error {
 }
 
 // whyMissing says why a rule on a missing path grants less than it says, and what to do.
-func (h *holding) whyMissing(s *spot, failed error) (why, remedy string) {
+func (h *fitting) whyMissing(s *zone, failed error) (why, remedy string) {
 	name := h.name(s.Abs)
 	file, dir := fmt.Sprintf("as a file, create it before the call (touch %s)", name), fmt.Sprintf("as a directory, write its path %q", name+"/")
 	switch {
@@ -309,7 +307,7 @@ func (h *holding) whyMissing(s *spot, failed error) (why, remedy string) {
 }
 
 // creatable reports whether the tool may make the first of the missing components of a path.
-func (h *holding) creatable(p string) bool {
+func (h *fitting) creatable(p string) bool {
 	for top := h.topOf(p); top != "" && p != top; {
 		p = path.Dir(p)
 		if n := h.facts.node(p); n.Kind != Missing {
@@ -319,11 +317,10 @@ func (h *holding) creatable(p string) bool {
 	return false
 }
 
-// pinAll finds the entries that must keep their place: those of the places of rules, of links
-// that rules lead through, and of the directories on the way to them, wherever the
-// directory that holds one grants delete. skip leaves places out.
-func (h *holding) pinAll(skip func(*spot) bool) {
-	h.ways(skip, func(x string, _ jptool.Caps) {
+// pinAll pins the entries that must not be moved: those of zones, of the links that rules lead through, and of
+// the directories on the way to them, if their directory grants delete. skip excludes zones.
+func (h *fitting) pinAll(skip func(*zone) bool) {
+	h.eachMovable(skip, func(x string, _ jptool.Caps) {
 		h.kept[x] = true
 		if h.covers[x] == nil {
 			h.pins[x] = true
@@ -338,25 +335,25 @@ func (h *holding) pinAll(skip func(*spot) bool) {
 	}
 }
 
-// ways visits the entries that could be moved away and must not be, with the rights on their
+// eachMovable visits the entries that could be moved away and must not be, with the rights on their
 // directories that would do it.
-func (h *holding) ways(skip func(*spot) bool, visit func(string, jptool.Caps)) {
-	for _, s := range h.spots {
+func (h *fitting) eachMovable(skip func(*zone) bool, visit func(string, jptool.Caps)) {
+	for _, s := range h.zones {
 		if s.from == nil && (!s.bare || h.grants[s.Abs] != 0) && !skip(s) {
-			h.way(s.Abs, !s.dir() && h.grants[s.Abs] != 0, visit)
+			h.eachOnWay(s.Abs, !s.dir() && h.grants[s.Abs] != 0, visit)
 		}
 	}
 	for _, m := range h.mounts {
-		h.way(m.Link, false, visit)
+		h.eachOnWay(m.Link, false, visit)
 	}
 	for _, p := range h.d.Pins {
-		h.way(p, false, visit)
+		h.eachOnWay(p, false, visit)
 	}
 }
 
-// way visits an entry and the directories on the way to it. A file that is granted more
+// eachOnWay visits an entry and the directories on the way to it. A file that is granted more
 // than its directory must not get a second name either.
-func (h *holding) way(p string, file bool, visit func(string, jptool.Caps)) {
+func (h *fitting) eachOnWay(p string, file bool, visit func(string, jptool.Caps)) {
 	top := h.topOf(p)
 	if top == "" {
 		return
@@ -375,16 +372,17 @@ func (h *holding) way(p string, file bool, visit func(string, jptool.Caps)) {
 	}
 }
 
-// entries keeps the place of what a rule lets be created or deleted and its directory does not.
-func (h *holding) entries() {
-	for _, s := range h.spots {
+// entries pins what its own rule grants create or delete on and its directory does not: nobody can enforce those
+// rights on one entry.
+func (h *fitting) entries() {
+	for _, s := range h.zones {
 		if s.bare || s.missing() || s.top == "" || h.isRoot(s.Abs) {
 			continue
 		}
 		if more := s.e & entryCaps &^ h.allows(path.Dir(s.Abs)); more != 0 {
 			h.kept[s.Abs] = true
 			if !s.dir() {
-				s.stays(more)
+				s.keepInPlace(more)
 			}
 		}
 	}

@@ -53,7 +53,7 @@ func Survey(ctx context.Context, d *Policy, o Options) (*Facts, error) {
 func survey(ctx context.Context, d *Policy, o Options, supposed []Node) (*Facts, error) {
 	f := &Facts{Nodes: map[string]Node{}, Listings: map[string]Listing{}}
 	tops := roots(d, o)
-	paths := append(slices.Clone(tops), d.Root)
+	paths := append(slices.Clone(tops), d.Site.Root)
 	for _, m := range d.Mounts {
 		paths = append(paths, m.Link, m.Target)
 	}
@@ -180,7 +180,7 @@ func (f *Facts) node(p string) Node {
 // roots are the trees of a policy: the workspace, the targets of its mounts and what else
 // programs may write, without those that lie in another.
 func roots(d *Policy, o Options) []string {
-	all := []string{d.Root}
+	all := []string{d.Site.Root}
 	for _, m := range d.Mounts {
 		all = append(all, m.Target)
 	}

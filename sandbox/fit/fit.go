@@ -126,8 +126,8 @@ func (e *RefusedError) Error() string {
 	return b.String()
 }
 
-// errNoPolicy: where there is a sandbox, every call has a policy.
-var errNoPolicy = errors.New("there is no access policy to hold; declare one, or run without the sandbox")
+// ErrNoPolicy: where there is a sandbox, every call has a policy.
+var ErrNoPolicy = errors.New("there is no access policy to hold; declare one, or run without the sandbox")
 
 // Lacks says why the machine does not have something ("landlock", "namespaces" or "seccomp"), and
 // what to change.
@@ -166,7 +166,7 @@ func (m Machine) Tiers() (have []Tier, why map[Tier]string) {
 // call must not run; after any other error there is none.
 func Fit(d *Policy, facts *Facts, m Machine, o Options) (*Fitted, error) {
 	if d.Access == nil {
-		return nil, errNoPolicy
+		return nil, ErrNoPolicy
 	}
 	in, err := newInput(d, facts, m, o)
 	if err != nil {
@@ -189,13 +189,13 @@ func Fit(d *Policy, facts *Facts, m Machine, o Options) (*Fitted, error) {
 // choose fits for the cheapest tier that is exact and holds metadata, or the one that is forced. Landlock
 // has no right for modes, owners, times and attributes: where nothing may be written the system call filter
 // refuses to change them altogether, else only a private tree keeps those of everything else.
-func (in *input) choose() (*holding, Tier) {
+func (in *input) choose() (*fitting, Tier) {
 	if in.machine.Landlock == 0 {
-		h := in.holding()
-		h.without()
+		h := in.fitting()
+		h.unenforced()
 		return h, TierNone
 	}
-	h := in.holding()
+	h := in.fitting()
 	h.byMounts()
 	switch plain := len(h.covers) == 0 && len(h.pins) == 0; {
 	case in.noPrivateTree() == "" && (!plain || h.writes() || !in.machine.Alone() || in.options.Tier == TierNamespace):
@@ -204,14 +204,14 @@ func (in *input) choose() (*holding, Tier) {
 	case plain:
 		return h, TierLandlock
 	}
-	h = in.holding()
+	h = in.fitting()
 	h.byGrants()
 	return h, TierLandlock
 }
 
 // writes reports whether something may be written anywhere. The private directory of the call does not
 // count, nor does what is handed down: neither is a grant.
-func (h *holding) writes() bool {
+func (h *fitting) writes() bool {
 	for _, caps := range h.grants {
 		if caps&jptool.Write != 0 {
 			return true

@@ -9,7 +9,7 @@ import (
 )
 
 // fitted writes down what was worked out.
-func (h *holding) fitted(tier Tier) *Fitted {
+func (h *fitting) fitted(tier Tier) *Fitted {
 	f := &Fitted{
 		Narrowed: []Narrowing{}, Rules: []Enforced{}, NotEnforced: []NotEnforced{}, After: []Check{},
 		Make: h.make, Want: h.want,
@@ -27,7 +27,7 @@ func (h *holding) fitted(tier Tier) *Fitted {
 	return f
 }
 
-func (h *holding) plan(tier Tier) *Plan {
+func (h *fitting) plan(tier Tier) *Plan {
 	p := &Plan{
 		Tier: tier, ABI: h.machine.Landlock, Devices: h.options.Devices, Temp: h.options.Temp, Limits: h.options.Limits,
 		Runtime: []Grant{}, Grants: []Grant{}, Frozen: tier == TierLandlock,
@@ -51,7 +51,7 @@ func (h *holding) plan(tier Tier) *Plan {
 	if tier == TierNamespace {
 		p.Temp = h.privateTemp()
 	}
-	for _, s := range h.spots {
+	for _, s := range h.zones {
 		if c := h.grants[s.Abs]; c != 0 {
 			p.Grants = append(p.Grants, Grant{s.node, c})
 			p.Frozen = p.Frozen && c&jptool.Write == 0
@@ -71,7 +71,7 @@ func (h *holding) plan(tier Tier) *Plan {
 
 // privateTemp is where the private temporary directory is: rights on it would add to those
 // of a tree below it, and a tree above would hide it.
-func (h *holding) privateTemp() string {
+func (h *fitting) privateTemp() string {
 	for _, dir := range []string{"/tmp", "/run/jphost", "/jphost"} {
 		if !slices.ContainsFunc(h.tops, func(t string) bool { return Holds(dir, t) || Holds(t, dir) }) {
 			return dir
@@ -81,19 +81,19 @@ func (h *holding) privateTemp() string {
 }
 
 // access is the effective policy.
-func (h *holding) access(tier Tier) *jptool.AccessPolicy {
+func (h *fitting) access(tier Tier) *jptool.AccessPolicy {
 	a := *h.d.Access
 	a.FS, a.Staged = slices.Clone(a.FS), nil
 	if tier == TierNone {
 		return &a
 	}
 	// An ordinary rule outside of the workspace lies below one that grants something.
-	alive := func(s *spot) bool {
-		return slices.ContainsFunc(h.spots, func(o *spot) bool {
+	alive := func(s *zone) bool {
+		return slices.ContainsFunc(h.zones, func(o *zone) bool {
 			return o != s && !o.bare && !o.Unnamed && o.Outside && o.e != 0 && Holds(o.Abs, s.Abs)
 		})
 	}
-	wire := func(s *spot, r jptool.FsRule) jptool.FsRule {
+	wire := func(s *zone, r jptool.FsRule) jptool.FsRule {
 		n := FsRule(r.Path, s.e)
 		n.Origin, n.External, n.ApprovedTarget = r.Origin, r.External, r.ApprovedTarget
 		if s.e != 0 && s.Outside && !n.External && (s.from != nil || !alive(s)) {
@@ -104,7 +104,7 @@ func (h *holding) access(tier Tier) *jptool.AccessPolicy {
 		}
 		return n
 	}
-	for _, s := range h.spots {
+	for _, s := range h.zones {
 		switch {
 		case s.bare || s.Unnamed:
 		case s.Index >= 0:
@@ -125,7 +125,7 @@ func (h *holding) access(tier Tier) *jptool.AccessPolicy {
 			a.FS = append(a.FS, wire(s, r))
 		}
 	}
-	a.FS = apart(a.FS)
+	a.FS = separateMounts(a.FS)
 	pinned := slices.Clone(a.Pinned)
 	for x := range h.kept {
 		if p := h.wire(x); p != "" {
@@ -137,10 +137,10 @@ func (h *holding) access(tier Tier) *jptool.AccessPolicy {
 	return &a
 }
 
-// apart lets mounts that overlap be left different rights. Tools refuse such mounts (wire.md, step R4),
+// separateMounts lets mounts that overlap be left different rights. Tools refuse such mounts (wire.md, step R4),
 // as what people write of them would depend on the name; so all mounts say the same, and
 // after them a rule on each target, which decides alone, says what is left there.
-func apart(rules []jptool.FsRule) []jptool.FsRule {
+func separateMounts(rules []jptool.FsRule) []jptool.FsRule {
 	var mounts []int
 	var all jptool.Caps
 	for i := range rules {
@@ -170,19 +170,19 @@ func apart(rules []jptool.FsRule) []jptool.FsRule {
 	return rules
 }
 
-func (h *holding) wire(abs string) string {
+func (h *fitting) wire(abs string) string {
 	p, _ := h.d.WirePath(abs)
 	return p
 }
 
 // stage plans an unnamed file for each directory where new files may be made but not written:
 // one per rule and per mount, as a file cannot be linked across mounts.
-func (h *holding) stage(f *Fitted) {
+func (h *fitting) stage(f *Fitted) {
 	if f.Plan.Tier == TierNone {
 		return
 	}
 	var at []Node
-	for _, s := range h.spots {
+	for _, s := range h.zones {
 		if !s.bare && s.top != "" {
 			at = append(at, s.node)
 		}
@@ -202,18 +202,18 @@ func (h *holding) stage(f *Fitted) {
 }
 
 // rules says what became of each rule, and what holds it.
-func (h *holding) rules(f *Fitted, tier Tier) {
-	spots := map[int]*spot{}
-	for _, s := range h.spots {
+func (h *fitting) rules(f *Fitted, tier Tier) {
+	zones := map[int]*zone{}
+	for _, s := range h.zones {
 		for _, i := range s.All {
-			spots[i] = s
+			zones[i] = s
 		}
 	}
 	nets := h.netBy(f.Plan)
 	for i := range h.d.Rules {
 		r := &h.d.Rules[i]
 		e := Enforced{Rule: r.Text, Origin: r.Origin}
-		switch s := spots[r.Index]; {
+		switch s := zones[r.Index]; {
 		case r.Type == "net":
 			e.EnforcedBy = nets
 		case r.Type == "env":
@@ -243,7 +243,7 @@ func (h *holding) rules(f *Fitted, tier Tier) {
 		}
 		f.Rules = append(f.Rules, e)
 	}
-	if s := h.at[h.d.Root]; s.Index < 0 && s.e != s.most && tier != TierNone {
+	if s := h.at[h.d.Site.Root]; s.Index < 0 && s.e != s.most && tier != TierNone {
 		f.Narrowed = append(f.Narrowed, Narrowing{
 			Rule: h.text(s, s.most), Origin: builtIn, Became: h.text(s, s.e), Why: s.why, Remedy: s.remedy, Index: -1,
 		})

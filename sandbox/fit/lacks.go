@@ -4,7 +4,7 @@ import (
 	"github.com/jptools/jptools/jptool"
 )
 
-// leaks are what Landlock leaves open on every file that a program can see.
+// leaks returns what the machine's Landlock cannot deny on any file that a program can see.
 func (m Machine) leaks() jptool.Caps {
 	if m.Landlock < TruncateABI {
 		return jptool.Update
@@ -12,8 +12,8 @@ func (m Machine) leaks() jptool.Caps {
 	return 0
 }
 
-// machineLacks says what is not held because of the machine.
-func (h *holding) machineLacks(p *Plan) {
+// machineLacks notes what is not enforced because the machine cannot.
+func (h *fitting) machineLacks(p *Plan) {
 	if p.Tier == TierNone {
 		why, remedy := h.machine.Lacks("landlock")
 		h.lacking(nil, Nothing, why, remedy, false)
@@ -45,7 +45,7 @@ const Nothing = "anything: neither files nor network are held by the operating s
 
 // landlockLacks is for old versions of Landlock. That of TCP ports is told with the rules for
 // the network.
-func (h *holding) landlockLacks(p *Plan) {
+func (h *fitting) landlockLacks(p *Plan) {
 	// With namespaces too it is better than nothing that another kernel would do more.
 	lacking := func(abi int, what string, known bool) {
 		if p.ABI < abi {
@@ -62,7 +62,7 @@ func (h *holding) landlockLacks(p *Plan) {
 }
 
 // filterLacks is for machines without system call filters.
-func (h *holding) filterLacks(p *Plan) {
+func (h *fitting) filterLacks(p *Plan) {
 	if !p.NoFilter {
 		return
 	}

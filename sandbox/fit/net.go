@@ -13,7 +13,7 @@ var schemePorts = []struct {
 }{{"http", 80}, {"ws", 80}, {"https", 443}, {"wss", 443}, {"ftp", 21}}
 
 // net opens the network as far as some rule allows anything, and says what is not held.
-func (h *holding) net(p *Plan) {
+func (h *fitting) net(p *Plan) {
 	rules := h.d.Access.Net
 	if len(rules) == 0 {
 		p.Net = Net{Open: true}
@@ -70,7 +70,7 @@ func (h *holding) net(p *Plan) {
 }
 
 // netBy says what holds the net rules.
-func (h *holding) netBy(p *Plan) string {
+func (h *fitting) netBy(p *Plan) string {
 	switch {
 	case p.Tier == TierNone:
 	case p.Net.Open && p.Net.Ports != nil:

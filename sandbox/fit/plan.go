@@ -76,9 +76,8 @@ type Machine struct {
 	Why map[string]string `json:"why,omitempty"`
 }
 
-// Plan is all that a back end needs for one start. It names no more than paths, numbers and
-// capabilities, and crosses to the process that starts the tool by Encode and DecodePlan. As JSON it
-// is for people.
+// Plan is all that a back end needs for one start: paths, numbers and capabilities. As JSON it crosses to the
+// process that starts the program, and is shown to people.
 type Plan struct {
 	Tier Tier `json:"tier"`
 	// ABI is the Landlock version to use: never more than the machine has.
@@ -177,7 +176,7 @@ type Net struct {
 	// Open: sockets of the internet families can be made at all. Without it there are none.
 	Open bool `json:"open,omitempty"`
 	// Ports are the TCP ports that can be connected to; nil means any (only with Open).
-	Ports []uint16 `json:"ports,omitempty"`
+	Ports []uint16 `json:"ports,omitzero"`
 }
 
 // Limits bound resources; 0 is no limit.

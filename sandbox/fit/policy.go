@@ -11,10 +11,12 @@ import (
 // Policy is a declared policy in the form that fitting needs: which place each rule is about, and what
 // holds there. It is not changed here.
 type Policy struct {
-	// Root is the canonical path of the workspace.
-	Root string
-	// Access is what a tool would be sent without a sandbox; nil if it would be sent no policy.
+	// Site is the workspace, with its approved external rules, also those that grant nothing now.
+	Site jptool.Site
+	// Access is the declared policy; nil, which cannot be fitted, if there is none.
 	Access *jptool.AccessPolicy
+	// Unsent says that the tool is sent no policy although Access, which protects the workspace, is enforced.
+	Unsent bool
 	// Needs is the most that the tool says it uses, nil if it does not say.
 	Needs *jptool.Caps
 	// Rules describe the rules of Access in its order: fs, net, env, then commands by name.
@@ -23,8 +25,6 @@ type Policy struct {
 	Places []Place
 	// Mounts are the external rules that grant something, in the order of their rules.
 	Mounts []Mount
-	// Links are all approved external rules, also those that grant nothing now.
-	Links []ExternalLink
 	// Pins are the absolute paths of the entries that must stay in place.
 	Pins []string
 }
@@ -66,27 +66,14 @@ type Mount struct {
 	Index int
 }
 
-// ExternalLink is the path of an external rule on the wire, and the absolute path that it leads to.
-type ExternalLink struct{ Path, Target string }
-
 // WirePath returns the path that the wire has for a canonical absolute path in the workspace or in
 // the target of an external rule. It is false for any other.
 func (p *Policy) WirePath(abs string) (string, bool) {
-	if rest, ok := wspath.WithinAbs(p.Root, abs); ok {
-		return rest, true
-	}
-	var deepest *ExternalLink
-	for i := range p.Links {
-		l := &p.Links[i]
-		if _, ok := wspath.WithinAbs(l.Target, abs); ok && (deepest == nil || len(l.Target) > len(deepest.Target)) {
-			deepest = l
-		}
-	}
-	if deepest == nil {
+	place := p.Site.PlaceOf(abs)
+	if !p.Site.Known(place) {
 		return "", false
 	}
-	rest, _ := wspath.WithinAbs(deepest.Target, abs)
-	return wspath.JoinSlash(deepest.Path, rest), true
+	return p.Site.Name(place), true
 }
 
 // named returns the canonical absolute paths that texts name, as the tool would resolve them. Texts
@@ -97,12 +84,8 @@ func (p *Policy) named(texts []string) (list []string) {
 		if err != nil {
 			continue
 		}
-		to, err := wspath.Canonicalize(p.Root, rel, false, nil)
-		if err != nil {
-			continue
-		}
-		if _, reachable := p.WirePath(to.Abs); reachable {
-			list = append(list, to.Abs)
+		if to, err := p.Site.Resolve(rel, false); err == nil && p.Site.Known(to.Place) {
+			list = append(list, p.Site.Abs(to.Place))
 		}
 	}
 	return list

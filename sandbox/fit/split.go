@@ -10,9 +10,9 @@ import (
 
 // splitting is one round of taking from grants what rules below them take away.
 type splitting struct {
-	*holding
+	*fitting
 	// whole are the places with grants to be split, outer before inner.
-	whole []*spot
+	whole []*zone
 	// fixed is what must not be done with entries, by directory: one of them has to stay.
 	fixed map[string]jptool.Caps
 }
@@ -20,7 +20,7 @@ type splitting struct {
 // split takes from each grant what rules below it take away, and what would let an entry be
 // moved that has to stay (fixed, by directory), and gives the whole to the entries on which
 // no such rule lies.
-func (h *holding) split(limit, fixed map[string]jptool.Caps) {
+func (h *fitting) split(limit, fixed map[string]jptool.Caps) {
 	sp := splitting{h, h.limited(limit), fixed}
 	// Inner before outer: what an inner place loses is taken from the outer ones too.
 	for _, s := range slices.Backward(sp.whole) {
@@ -28,7 +28,7 @@ func (h *holding) split(limit, fixed map[string]jptool.Caps) {
 		if taken == 0 || !s.dir() {
 			continue
 		}
-		var made []*spot
+		var made []*zone
 		tangled, complete := h.tangled(s), false
 		if !tangled {
 			made, complete = sp.spread(s, taken, s.Abs)
@@ -58,8 +58,8 @@ func (h *holding) split(limit, fixed map[string]jptool.Caps) {
 }
 
 // limited are the places that grant something of their own, with all of it but what is over their limit.
-func (h *holding) limited(limit map[string]jptool.Caps) (whole []*spot) {
-	for _, s := range h.spots {
+func (h *fitting) limited(limit map[string]jptool.Caps) (whole []*zone) {
+	for _, s := range h.zones {
 		if s.bare || s.top == "" || s.missing() {
 			continue
 		}
@@ -74,7 +74,8 @@ func (h *holding) limited(limit map[string]jptool.Caps) (whole []*spot) {
 	return whole
 }
 
-// lost is what of caps cannot be granted on all of a directory, and what takes it away.
+// lost returns what of caps cannot be granted on all of a directory because rules below it take it away, and which
+// rules do.
 func (sp *splitting) lost(dir string, caps jptool.Caps) (taken jptool.Caps, why string) {
 	for d, move := range sp.fixed {
 		if Holds(dir, d) {
@@ -120,7 +121,7 @@ func first(text, _ string) string { return text }
 
 // spread makes grants for the entries in dir, which is s or lies below it, of what s loses and they do
 // not. complete is false if not all of them are known.
-func (sp *splitting) spread(s *spot, taken jptool.Caps, dir string) (made []*spot, complete bool) {
+func (sp *splitting) spread(s *zone, taken jptool.Caps, dir string) (made []*zone, complete bool) {
 	list, known := sp.facts.Listings[dir]
 	if !known {
 		sp.want = append(sp.want, dir)
@@ -136,7 +137,7 @@ func (sp *splitting) spread(s *spot, taken jptool.Caps, dir string) (made []*spo
 			caps &= fileCaps
 		}
 		if caps&taken != 0 {
-			made = append(made, &spot{Place: Place{Abs: n.Path, Outside: s.Outside, Caps: caps, Index: -1}, most: caps, e: caps, from: s})
+			made = append(made, &zone{Place: Place{Abs: n.Path, Outside: s.Outside, Caps: caps, Index: -1}, most: caps, e: caps, from: s})
 		}
 		if below != 0 {
 			inner, all := sp.spread(s, taken, n.Path)
@@ -148,7 +149,7 @@ func (sp *splitting) spread(s *spot, taken jptool.Caps, dir string) (made []*spo
 
 // tangled reports whether the place can be reached by several mounts, so that a rule on what
 // is in it would hold under one name only.
-func (h *holding) tangled(s *spot) bool {
+func (h *fitting) tangled(s *zone) bool {
 	n := 0
 	for _, m := range h.mounts {
 		if s.Outside && (Holds(m.Target, s.Abs) || Holds(s.Abs, m.Target)) {

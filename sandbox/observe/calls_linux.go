@@ -152,9 +152,9 @@ func (c *caller) at(dir, name int, follow, empty bool) (found, error) {
 	return c.resolve(base, text, follow)
 }
 
-// wishes are what the call wants of which paths. Nothing is wanted of what the call fails at for
+// demands are what the call wants of which paths. Nothing is wanted of what the call fails at for
 // another reason: what is missing, or in the way.
-func (c *caller) wishes() ([]wish, error) {
+func (c *caller) demands() ([]demand, error) {
 	flags := c.arg(c.flags)
 	switch c.kind {
 	case opening, openingHow, creating:
@@ -165,13 +165,13 @@ func (c *caller) wishes() ([]wish, error) {
 			return nil, err
 		}
 		kind := flags & unix.S_IFMT
-		return []wish{{op: OpCreate, path: f.path, entry: jptool.Create, special: c.kind == makingNode && kind != 0 && kind != unix.S_IFREG}}, nil
+		return []demand{{op: OpCreate, path: f.path, entry: jptool.Create, special: c.kind == makingNode && kind != 0 && kind != unix.S_IFREG}}, nil
 	case removing:
 		f, err := c.at(c.dir, c.path, false, false)
 		if err != nil || f.path == "" || f.beyond {
 			return nil, err
 		}
-		return []wish{{op: OpDelete, path: f.path, entry: jptool.Delete, move: true, missing: !f.exists}}, nil
+		return []demand{{op: OpDelete, path: f.path, entry: jptool.Delete, move: true, missing: !f.exists}}, nil
 	case moving:
 		return c.move(flags)
 	case linking:
@@ -180,37 +180,37 @@ func (c *caller) wishes() ([]wish, error) {
 		if err != nil || err2 != nil || from.path == "" || to.path == "" || to.exists {
 			return nil, cmp.Or(err, err2)
 		}
-		return []wish{{op: OpCreate, path: to.path, entry: jptool.Create}}, nil
+		return []demand{{op: OpCreate, path: to.path, entry: jptool.Create}}, nil
 	case cutting:
 		f, err := c.at(none, c.path, true, false)
-		return some(f, wish{op: OpWrite, content: jptool.Update, cut: true}), err
+		return some(f, demand{op: OpWrite, content: jptool.Update, cut: true}), err
 	case executing:
 		f, err := c.at(c.dir, c.path, flags&unix.AT_SYMLINK_NOFOLLOW == 0, false)
 		if f.mode.IsDir() {
 			return nil, err
 		}
-		return some(f, wish{op: OpExecute, content: jptool.Execute}), err
+		return some(f, demand{op: OpExecute, content: jptool.Execute}), err
 	case changing:
 		if c.args[c.path] == 0 { // by descriptor
 			return nil, nil
 		}
 		f, err := c.at(c.dir, c.path, flags&unix.AT_SYMLINK_NOFOLLOW == 0, false)
-		return some(f, wish{op: OpChange}), err
+		return some(f, demand{op: OpChange}), err
 	}
 	f, err := c.at(c.dir, c.path, flags&unix.AT_SYMLINK_NOFOLLOW == 0, false)
-	return some(f, wish{op: OpSee}), err
+	return some(f, demand{op: OpSee}), err
 }
 
-// some is a wish for something that is there.
-func some(f found, w wish) []wish {
+// some is a demand for something that is there.
+func some(f found, w demand) []demand {
 	if !f.exists || f.beyond {
 		return nil
 	}
 	w.path = f.path
-	return []wish{w}
+	return []demand{w}
 }
 
-func (c *caller) open(flags uint64) ([]wish, error) {
+func (c *caller) open(flags uint64) ([]demand, error) {
 	switch c.kind {
 	case creating:
 		flags = unix.O_CREAT | unix.O_WRONLY | unix.O_TRUNC
@@ -227,9 +227,9 @@ func (c *caller) open(flags uint64) ([]wish, error) {
 		return nil, err
 	}
 	if flags&unix.O_PATH != 0 {
-		return []wish{{op: OpSee, path: f.path}}, nil
+		return []demand{{op: OpSee, path: f.path}}, nil
 	}
-	w := wish{op: OpRead, path: f.path}
+	w := demand{op: OpRead, path: f.path}
 	switch flags & unix.O_ACCMODE {
 	case unix.O_RDONLY:
 		w.content = jptool.Read
@@ -243,7 +243,7 @@ func (c *caller) open(flags uint64) ([]wish, error) {
 		w.content |= jptool.Update
 	}
 	if flags&unix.O_TMPFILE == unix.O_TMPFILE {
-		return []wish{w}, nil
+		return []demand{w}, nil
 	}
 	switch {
 	case f.mode.IsDir() && w.op == OpRead:
@@ -256,25 +256,25 @@ func (c *caller) open(flags uint64) ([]wish, error) {
 			w.content = 0
 		}
 	}
-	return []wish{w}, nil
+	return []demand{w}, nil
 }
 
-func (c *caller) move(flags uint64) ([]wish, error) {
+func (c *caller) move(flags uint64) ([]demand, error) {
 	from, err := c.at(c.dir, c.path, false, false)
 	to, err2 := c.at(c.dir2, c.path2, false, false)
 	if err := cmp.Or(err, err2); err != nil || from.path == "" || to.path == "" || to.exists && flags&unix.RENAME_NOREPLACE != 0 {
 		return nil, err
 	}
-	var list []wish
+	var list []demand
 	if !from.beyond {
-		w := wish{op: OpDelete, path: from.path, entry: jptool.Delete, move: true, missing: !from.exists}
+		w := demand{op: OpDelete, path: from.path, entry: jptool.Delete, move: true, missing: !from.exists}
 		if flags&unix.RENAME_EXCHANGE != 0 {
 			w.entry |= jptool.Create
 		}
 		list = append(list, w)
 	}
 	if !to.beyond && from.exists {
-		w := wish{op: OpCreate, path: to.path, entry: jptool.Create, move: to.exists}
+		w := demand{op: OpCreate, path: to.path, entry: jptool.Create, move: to.exists}
 		if to.exists {
 			w.entry |= jptool.Delete
 		}

@@ -58,8 +58,8 @@ func newJudge(p *fit.Plan) *judge {
 	return j
 }
 
-// wish is what a call wants of one path.
-type wish struct {
+// demand is what a call wants of one path.
+type demand struct {
 	op   Operation
 	path string // canonical
 	// content is needed on what is there, entry on the directory that it is in.
@@ -75,7 +75,7 @@ type wish struct {
 }
 
 // refusal returns what the kernel is going to refuse, or false.
-func (j *judge) refusal(w wish) (Refusal, bool) {
+func (j *judge) refusal(w demand) (Refusal, bool) {
 	r := Refusal{Operation: w.op, Path: w.path, Need: w.content | w.entry, Why: Lacks}
 	content, seen := j.granted(w.path)
 	if w.cut && j.plan.ABI < fit.TruncateABI {

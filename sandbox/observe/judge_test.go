@@ -40,36 +40,36 @@ func testPlan(tier fit.Tier) *fit.Plan {
 func TestJudge(t *testing.T) {
 	const ok = "ok"
 	for _, tt := range []struct {
-		w                   wish
+		w                   demand
 		landlock, namespace string
 	}{
-		{wish{op: OpRead, path: "/ws/a", content: r}, ok, ok},
-		{wish{op: OpWrite, path: "/ws/a", content: u}, "not_granted update", "not_granted update"},
-		{wish{op: OpWrite, path: "/ws/a", content: r | u}, "not_granted update", "not_granted update"},
-		{wish{op: OpCreate, path: "/ws/a", entry: c, content: u}, "not_granted create, update", "not_granted create, update"},
-		{wish{op: OpCreate, path: "/ws/src/a", entry: c, content: u}, ok, ok},
+		{demand{op: OpRead, path: "/ws/a", content: r}, ok, ok},
+		{demand{op: OpWrite, path: "/ws/a", content: u}, "not_granted update", "not_granted update"},
+		{demand{op: OpWrite, path: "/ws/a", content: r | u}, "not_granted update", "not_granted update"},
+		{demand{op: OpCreate, path: "/ws/a", entry: c, content: u}, "not_granted create, update", "not_granted create, update"},
+		{demand{op: OpCreate, path: "/ws/src/a", entry: c, content: u}, ok, ok},
 		// A grant on a directory is none on its own entry.
-		{wish{op: OpDelete, path: "/ws/src", entry: d, move: true}, "not_granted delete", "not_granted delete"},
-		{wish{op: OpDelete, path: "/ws/src/pin", entry: d, move: true}, ok, "kept "},
-		{wish{op: OpCreate, path: "/ws/src/fifo", entry: c, special: true}, "special ", "special "},
-		{wish{op: OpRead, path: "/ws/src/hidden/x", content: r}, ok, "hidden read"},
-		{wish{op: OpRead, path: "/ws/src/hidden/open/x", content: r}, ok, ok},
-		{wish{op: OpSee, path: "/ws/src/hidden"}, ok, ok},
-		{wish{op: OpSee, path: "/ws/src/hidden/x"}, ok, "hidden nothing"},
-		{wish{op: OpWrite, path: "/ws/src/ro/x", content: u}, ok, "not_granted update"},
-		{wish{op: OpChange, path: "/ws/src/ro/x"}, ok, "not_granted update"},
-		{wish{op: OpChange, path: "/ws/src/x"}, ok, ok},
-		{wish{op: OpDelete, path: "/ws/src/ro/none", entry: d, missing: true}, ok, "not_granted delete"},
-		{wish{op: OpDelete, path: "/ws/none", entry: d, missing: true}, ok, ok},
-		{wish{op: OpExecute, path: "/ws/src/data/x", content: x}, ok, "not_granted execute"},
-		{wish{op: OpExecute, path: "/usr/bin/env", content: x}, ok, ok},
-		{wish{op: OpWrite, path: "/usr/x", content: u}, "not_granted update", "not_granted update"},
-		{wish{op: OpRead, path: "/home/me/key", content: r}, "not_granted read", "hidden read"},
-		{wish{op: OpSee, path: "/home/me"}, ok, "hidden nothing"},
-		{wish{op: OpList, path: "/", content: r}, "not_granted read", "not_granted read"},
-		{wish{op: OpWrite, path: "/dev/null", content: r | u}, ok, ok},
-		{wish{op: OpRead, path: "/dev/tty", content: r}, "not_granted read", "hidden read"},
-		{wish{op: OpWrite, path: "/wsx/a", content: u}, "not_granted update", "hidden update"},
+		{demand{op: OpDelete, path: "/ws/src", entry: d, move: true}, "not_granted delete", "not_granted delete"},
+		{demand{op: OpDelete, path: "/ws/src/pin", entry: d, move: true}, ok, "kept "},
+		{demand{op: OpCreate, path: "/ws/src/fifo", entry: c, special: true}, "special ", "special "},
+		{demand{op: OpRead, path: "/ws/src/hidden/x", content: r}, ok, "hidden read"},
+		{demand{op: OpRead, path: "/ws/src/hidden/open/x", content: r}, ok, ok},
+		{demand{op: OpSee, path: "/ws/src/hidden"}, ok, ok},
+		{demand{op: OpSee, path: "/ws/src/hidden/x"}, ok, "hidden nothing"},
+		{demand{op: OpWrite, path: "/ws/src/ro/x", content: u}, ok, "not_granted update"},
+		{demand{op: OpChange, path: "/ws/src/ro/x"}, ok, "not_granted update"},
+		{demand{op: OpChange, path: "/ws/src/x"}, ok, ok},
+		{demand{op: OpDelete, path: "/ws/src/ro/none", entry: d, missing: true}, ok, "not_granted delete"},
+		{demand{op: OpDelete, path: "/ws/none", entry: d, missing: true}, ok, ok},
+		{demand{op: OpExecute, path: "/ws/src/data/x", content: x}, ok, "not_granted execute"},
+		{demand{op: OpExecute, path: "/usr/bin/env", content: x}, ok, ok},
+		{demand{op: OpWrite, path: "/usr/x", content: u}, "not_granted update", "not_granted update"},
+		{demand{op: OpRead, path: "/home/me/key", content: r}, "not_granted read", "hidden read"},
+		{demand{op: OpSee, path: "/home/me"}, ok, "hidden nothing"},
+		{demand{op: OpList, path: "/", content: r}, "not_granted read", "not_granted read"},
+		{demand{op: OpWrite, path: "/dev/null", content: r | u}, ok, ok},
+		{demand{op: OpRead, path: "/dev/tty", content: r}, "not_granted read", "hidden read"},
+		{demand{op: OpWrite, path: "/wsx/a", content: u}, "not_granted update", "hidden update"},
 	} {
 		for tier, want := range map[fit.Tier]string{fit.TierLandlock: tt.landlock, fit.TierNamespace: tt.namespace} {
 			got := ok
@@ -89,16 +89,16 @@ func TestJudge(t *testing.T) {
 // Older kernels do not hold what only cuts a file off, but for read-only mounts.
 func TestCuttingOnOldKernels(t *testing.T) {
 	for _, tt := range []struct {
-		w       wish
+		w       demand
 		abi     int
 		refused bool
 	}{
-		{wish{op: OpWrite, path: "/ws/a", content: u, cut: true}, fit.TruncateABI, true},
-		{wish{op: OpWrite, path: "/ws/a", content: u, cut: true}, fit.TruncateABI - 1, false},
-		{wish{op: OpWrite, path: "/ws/a", content: r | u, cut: true}, fit.TruncateABI - 1, false},
-		{wish{op: OpWrite, path: "/ws/a", content: u}, fit.TruncateABI - 1, true},
-		{wish{op: OpWrite, path: "/ws/src/ro/a", content: u, cut: true}, fit.TruncateABI - 1, true},
-		{wish{op: OpWrite, path: "/home/a", content: u, cut: true}, fit.TruncateABI - 1, true},
+		{demand{op: OpWrite, path: "/ws/a", content: u, cut: true}, fit.TruncateABI, true},
+		{demand{op: OpWrite, path: "/ws/a", content: u, cut: true}, fit.TruncateABI - 1, false},
+		{demand{op: OpWrite, path: "/ws/a", content: r | u, cut: true}, fit.TruncateABI - 1, false},
+		{demand{op: OpWrite, path: "/ws/a", content: u}, fit.TruncateABI - 1, true},
+		{demand{op: OpWrite, path: "/ws/src/ro/a", content: u, cut: true}, fit.TruncateABI - 1, true},
+		{demand{op: OpWrite, path: "/home/a", content: u, cut: true}, fit.TruncateABI - 1, true},
 	} {
 		p := testPlan(fit.TierNamespace)
 		p.ABI = tt.abi

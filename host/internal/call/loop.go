@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
-	"github.com/jptools/jptools/host/internal/enclose"
+	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/template"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/sandbox"
 )
 
 // mostStderr is how much of what a tool says on standard error is kept in the report.
@@ -43,7 +44,7 @@ func (k *call) command(action jptool.Action) (*command, error) {
 	if err != nil {
 		return nil, err
 	}
-	env, withheld := launch.Environment(k.Environ, k.policy.env)
+	env, withheld := sandbox.Environment(k.Environ, k.policy.env)
 	k.report.Withheld = withheld
 	return &command{tmpl: tmpl, stdin: !placeholders(c), context: ctx, req: req, env: env}, nil
 }
@@ -57,38 +58,44 @@ func placeholders(c *config.Command) bool {
 	return false
 }
 
-// spec is one start of the tool, with the answers there are so far.
-func (k *call) spec(c *command) (launch.Spec, error) { return k.specOf(c, "") }
-
-// specOf is spec for a program that was looked up already.
-func (k *call) specOf(c *command, program string) (launch.Spec, error) {
-	data, err := c.req.data()
-	if err != nil {
-		return launch.Spec{}, err
-	}
-	argv, err := c.tmpl.Render(data)
-	if err != nil {
-		return launch.Spec{}, exit.Errorf(exit.Usage, "%s: command of %s: %w", k.Tool.Command.Origin, k.Tool.Name, err)
-	}
-	if program == "" {
-		program, err = k.Program(k.Tool, argv[0])
-	}
-	if err != nil {
-		return launch.Spec{}, exit.Errorf(exit.Host, "%s: command of %s: %s: %w", k.Tool.Command.Origin, k.Tool.Name, show.Visible(argv[0]), err)
-	}
-	s := launch.Spec{Argv: argv, Program: program, Dir: k.Root, Env: c.env, Limits: limits(k.Tool.Limits)}
-	if c.stdin {
-		s.Stdin = line(data)
-	}
-	return s, nil
+// spec is a start of the tool before its effective policy is known.
+type spec struct {
+	program string
+	argv    []string
+	dir     string
 }
 
-func limits(l config.Limits) launch.Limits {
-	out := launch.Limits{Time: l.Time}
-	if l.Output > 0 {
-		out.Stdout = int(min(l.Output, 1<<31-1))
+// command returns the command of the start under a policy.
+func (s *spec) command(ctx context.Context, p *sandbox.Prepared) *sandbox.Cmd {
+	c := p.Command(ctx, s.argv[0], s.argv[1:]...)
+	c.Path, c.Dir, c.Err = s.program, s.dir, nil
+	return c
+}
+
+// spec finds the program, with the answers there are so far.
+func (k *call) spec(c *command) (*spec, error) {
+	data, err := c.req.data()
+	if err != nil {
+		return nil, err
 	}
-	return out
+	argv, err := k.render(c, data)
+	if err != nil {
+		return nil, err
+	}
+	program, err := k.Program(k.Tool, argv[0])
+	if err != nil {
+		return nil, exit.Errorf(exit.Host, "%s: command of %s: %s: %w", k.Tool.Command.Origin, k.Tool.Name, show.Visible(argv[0]), err)
+	}
+	return &spec{program: program, argv: argv, dir: k.Root}, nil
+}
+
+// render fills the placeholders of the command line.
+func (k *call) render(c *command, data template.Data) ([]string, error) {
+	argv, err := c.tmpl.Render(data)
+	if err != nil {
+		return nil, exit.Errorf(exit.Usage, "%s: command of %s: %w", k.Tool.Command.Origin, k.Tool.Name, err)
+	}
+	return argv, nil
 }
 
 // loop starts the tool, answers its questions, and starts it again, until it has a result.
@@ -135,16 +142,16 @@ func (k *call) once(ctx context.Context, cmd *command) (output, error) {
 	res, err := k.start(ctx, cmd)
 	if res != nil { // else nothing was started
 		k.report.Starts++
-		k.report.Exit = &Ended{Code: res.Exit.Code, Signal: res.Exit.Signal, Leftover: res.Leftover}
-		k.report.Stderr = launch.Ends(res.Stderr, mostStderr)
-		k.mentioned(ctx, string(res.Stderr))
+		k.report.Exit = &Ended{Code: res.exit.Code, Signal: res.exit.Signal, Leftover: res.leftover}
+		k.report.Stderr = launch.Ends(res.stderr, mostStderr)
+		k.mentioned(ctx, string(res.stderr))
 	}
 	if err != nil {
 		if res != nil {
-			k.report.Output = launch.Ends(res.Stdout, mostStderr)
+			k.report.Output = launch.Ends(res.stdout, mostStderr)
 		}
 		code := exit.Host
-		if stop := (*launch.StopError)(nil); errors.As(err, &stop) && stop.Reason != launch.Cancelled {
+		if stop := (*StopError)(nil); errors.As(err, &stop) && stop.reason != cancelled {
 			code = exit.Refused
 		}
 		if k.report.Outcome.Type == "" {
@@ -152,7 +159,7 @@ func (k *call) once(ctx context.Context, cmd *command) (output, error) {
 		}
 		return output{}, exit.With(code, err)
 	}
-	return readOutput(res.Stdout, res.Stderr, res.Exit), nil
+	return readOutput(res.stdout, res.stderr, res.exit), nil
 }
 
 // settle takes over the final answer.
@@ -163,7 +170,7 @@ func (k *call) settle(ctx context.Context, out output) error {
 	}
 	failed := out.Err
 	if out.Plain && len(k.report.Denials) > 0 {
-		failed.Message += "\nrefused by the sandbox:\n" + strings.TrimRight(enclose.DenialText(k.report.Denials), "\n")
+		failed.Message += "\nrefused by the sandbox:\n" + strings.TrimRight(enforcement.DenialText(k.report.Denials), "\n")
 	}
 	k.report.Outcome = Outcome{
 		Type: "error", Message: failed.Message, Trace: failed.Trace, Transient: failed.Transient,

@@ -15,17 +15,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jptools/jptools/host/internal/launch"
-	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/sandbox"
 )
 
 // The test binary is the host, its supervisor, and the tools. The latter do not end by os.Exit, which
 // takes a second under the race detector.
 func TestMain(m *testing.M) {
-	if launch.IsSupervisor(os.Args) {
-		syscall.Exit(launch.Supervise(confine.Start))
-	}
+	sandbox.Main()
 	if len(os.Args) > 2 && os.Args[1] == "tool" {
 		syscall.Exit(tool(os.Args[2], os.Args[3:]))
 	}

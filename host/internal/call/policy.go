@@ -146,7 +146,7 @@ func (k *call) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.Arguments, p.Program, p.Argv, p.Stdin = cmd.req.args, spec.Program, spec.Argv, cmd.stdin
+	p.Arguments, p.Program, p.Argv, p.Stdin = cmd.req.args, spec.program, spec.argv, cmd.stdin
 	for _, kv := range cmd.env {
 		name, _, _ := strings.Cut(kv, "=")
 		p.Environment = append(p.Environment, name)

@@ -3,7 +3,7 @@ package call
 import (
 	"encoding/json"
 
-	"github.com/jptools/jptools/host/internal/enclose"
+	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/jptool"
 )
@@ -30,10 +30,10 @@ type Report struct {
 	Output string  `json:"output,omitempty"`
 	Policy *Policy `json:"policy,omitempty"`
 	// Sandbox is what held the last start, never nil; of a dry run what would hold it.
-	Sandbox *enclose.Report `json:"sandbox"`
+	Sandbox *enforcement.Report `json:"sandbox"`
 	// Denials are what the sandbox refused in the workspace and its mounts during the last
 	// start; nil without --explain-denials.
-	Denials []enclose.Denial `json:"denials,omitzero"`
+	Denials []enforcement.Denial `json:"denials,omitzero"`
 	// Plan is set by a dry run instead of an outcome of the tool.
 	Plan *Plan `json:"plan,omitempty"`
 }

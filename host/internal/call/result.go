@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/enclose"
+	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
@@ -164,7 +164,7 @@ func (k *call) said() string {
 	}
 	part("data", string(o.Data))
 	part("standard error", k.report.Stderr)
-	part("refused by the sandbox", enclose.DenialText(k.report.Denials))
+	part("refused by the sandbox", enforcement.DenialText(k.report.Denials))
 	var ids []string
 	for _, a := range k.report.Answers {
 		if a.Question != "" {

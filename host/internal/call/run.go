@@ -13,9 +13,8 @@ import (
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/enclose"
+	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/schema"
 	"github.com/jptools/jptools/host/internal/show"
@@ -23,8 +22,8 @@ import (
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox"
 	"github.com/jptools/jptools/sandbox/fit"
-	"github.com/jptools/jptools/sandbox/observe"
 )
 
 // Host is what calls are made with.
@@ -48,10 +47,11 @@ type Host struct {
 	Session  *state.Session
 	Memory   *consent.Memory
 	Prompter term.Prompter
-	Launcher *launch.Launcher
-	// Observer finds out what the sandbox refuses; nil for nobody.
-	Observer *observe.Link
-	Warn     func(string)
+	// Helpers start the tools.
+	Helpers *sandbox.Helpers
+	// Explain finds out what the sandbox refuses.
+	Explain bool
+	Warn    func(string)
 
 	looked  sync.Once
 	found   fit.Machine
@@ -93,7 +93,7 @@ func (h *Host) Run(ctx context.Context, c Call) (*Report, error) {
 	err := k.deliver(ctx, k.run(ctx))
 	k.report.DurationMS = time.Since(start).Milliseconds()
 	if k.report.Sandbox == nil {
-		k.report.Sandbox = enclose.Unused(h.Config.Sandbox().Mode)
+		k.report.Sandbox = enforcement.Unused(h.Config.Sandbox().Mode)
 	}
 	if err != nil && k.report.Outcome.Type == "" {
 		k.report.Outcome = Outcome{Type: "failed", Message: err.Error()}
@@ -296,9 +296,9 @@ func (k *call) unused(ctx context.Context) {
 // Program is what the command line of a tool starts: the built-in tools lie beside the host.
 func (h *Host) Program(t *config.Tool, name string) (string, error) {
 	if t.Command.Origin.Layer == config.LayerDefault && h.Beside != "" && filepath.Base(name) == name {
-		if p, err := launch.Resolve(filepath.Join(h.Beside, name), h.Root, ""); err == nil {
+		if p, err := sandbox.LookPath(filepath.Join(h.Beside, name), h.Root, ""); err == nil {
 			return p, nil
 		}
 	}
-	return launch.Resolve(name, h.Root, config.Lookup(h.Environ, "PATH"))
+	return sandbox.LookPath(name, h.Root, config.Lookup(h.Environ, "PATH"))
 }

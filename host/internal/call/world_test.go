@@ -12,10 +12,9 @@ import (
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/launch"
-	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/sandbox"
 )
 
 // world is a workspace with its user.
@@ -25,7 +24,7 @@ type world struct {
 	session          string
 	prompter         term.Prompter
 	cfg              []string
-	launcher         *launch.Launcher
+	helpers          *sandbox.Helpers
 	lastErr          error
 	userConfig, repo string
 	conversation     string
@@ -41,8 +40,8 @@ func newWorld(t *testing.T, userConfig string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, top: top, root: filepath.Join(top, "ws"), session: "test", talk: "default", tool: "t", prompter: term.None{}, userConfig: userConfig, launcher: launch.New(confine.Start)}
-	t.Cleanup(func() { w.launcher.Close() })
+	w := &world{t: t, top: top, root: filepath.Join(top, "ws"), session: "test", talk: "default", tool: "t", prompter: term.None{}, userConfig: userConfig, helpers: sandbox.NewHelpers(sandbox.HelperOptions{})}
+	t.Cleanup(func() { w.helpers.Close() })
 	for _, dir := range []string{"ws/.jp", "home", "conf"} {
 		if err := os.MkdirAll(filepath.Join(top, filepath.FromSlash(dir)), 0o755); err != nil {
 			t.Fatal(err)
@@ -109,7 +108,7 @@ func (w *world) host() *Host {
 	return &Host{
 		Config: cfg, Workspace: ws, Root: w.root, Conversation: w.talk, Environ: environ, State: dir, TempBase: w.top,
 		Approvals: consent.OpenStore(dir, quiet), Trust: consent.OpenTrust(dir, quiet), Holds: consent.OpenHolds(dir),
-		Session: session, Memory: consent.OpenMemory(dir, w.session), Prompter: w.prompter, Launcher: w.launcher, Warn: quiet,
+		Session: session, Memory: consent.OpenMemory(dir, w.session), Prompter: w.prompter, Helpers: w.helpers, Warn: quiet,
 	}
 }
 

@@ -13,11 +13,11 @@ import (
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/conversation"
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox"
 )
 
 // userFile is the user's own configuration file of one workspace, in its state directory.
@@ -32,7 +32,7 @@ type app struct {
 	out     *output
 	global  *globals
 
-	launcher *launch.Launcher
+	helpers  *sandbox.Helpers
 	place    *place
 	prompter term.Prompter
 }

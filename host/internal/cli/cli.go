@@ -6,8 +6,8 @@ import (
 	"io"
 
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/sandbox"
 )
 
 // Run runs one command line; args do not include the program. It says on stderr why a command failed before it
@@ -17,10 +17,10 @@ func Run(ctx context.Context, environ []string, stdin io.Reader, stdout, stderr 
 	return l.start(ctx, err, nil, environ, stdin, stdout, stderr, args)
 }
 
-// start runs the command of a line, or says what is wrong with the line. The launcher starts the tools; nil means a new
-// one.
+// start runs the command of a line, or says what is wrong with the line. The helpers start programs; nil means
+// new ones.
 func (l *line) start(
-	ctx context.Context, wrong error, launcher *launch.Launcher,
+	ctx context.Context, wrong error, helpers *sandbox.Helpers,
 	environ []string, stdin io.Reader, stdout, stderr io.Writer, args []string,
 ) (err error) {
 	out := newOutput(environ, stdout, stderr)
@@ -37,7 +37,7 @@ func (l *line) start(
 	case wrong != nil:
 		return wrong
 	}
-	a := &app{ctx: ctx, args: args, environ: environ, stdin: stdin, out: out, global: l.globals, launcher: launcher}
+	a := &app{ctx: ctx, args: args, environ: environ, stdin: stdin, out: out, global: l.globals, helpers: helpers}
 	err = l.run.Run(a)
 	if lost := out.flush(); lost != nil && !errors.Is(err, lost) {
 		err = errors.Join(err, lost)

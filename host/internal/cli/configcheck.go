@@ -74,7 +74,7 @@ func (c *configCheckCmd) check(a *app) (*checked, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := a.host(p, cfg, nil)
+	h, err := a.host(p, cfg)
 	if err != nil {
 		return nil, err
 	}

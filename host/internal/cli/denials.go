@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/enclose"
+	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/sandbox/observe"
 )
@@ -15,38 +13,22 @@ import (
 // explainDenials is the flag of `run` and `sandbox exec`.
 const explainDenials = "--explain-denials"
 
-// observed runs this command line in a second jphost, and observes what the sandbox refuses there.
-func (a *app) observed() error {
-	err := a.again(func(streams [3]*os.File) (int, error) { return observe.Under(a.environ, a.args, streams) })
-	if errors.Is(err, errors.ErrUnsupported) {
+// explainable refuses the flag where nothing can observe what is refused.
+func explainable(flag bool) error {
+	if flag && !observe.Supported {
 		return exit.Errorf(exit.Usage, "%s: nothing can observe what is refused on %s/%s (Linux on amd64 or arm64 can)\nleave it out", explainDenials, runtime.GOOS, runtime.GOARCH)
-	}
-	return err
-}
-
-// again lets start run this command line in a second jphost, and ends with the status of that one.
-func (a *app) again(start func(streams [3]*os.File) (int, error)) error {
-	stdin, _ := a.stdin.(*os.File)
-	stdout, _ := a.out.stdout.(*os.File)
-	stderr, _ := a.out.stderr.(*os.File)
-	code, err := start([3]*os.File{stdin, stdout, stderr})
-	if err != nil {
-		return exit.With(exit.Host, err)
-	}
-	if a.out.answered = true; code != 0 { // the other one said why
-		return &exit.Error{Code: exit.Code(code)}
 	}
 	return nil
 }
 
 // denials tells a person what the sandbox refused, and what it refuses unobserved. It leaves out the denials inside the
 // workspace if the error of the tool names them already.
-func (a *app) denials(inside []enclose.Denial, o *enclose.Observed, named bool) {
+func (a *app) denials(inside []enforcement.Denial, o *enforcement.Observed, named bool) {
 	_ = a.out.flush()
 	if len(inside)+len(o.Outside) == 0 {
 		a.out.note("no refused call was seen")
 	}
-	for i, list := range [][]enclose.Denial{inside, o.Outside} {
+	for i, list := range [][]enforcement.Denial{inside, o.Outside} {
 		if i == 0 && named {
 			continue
 		}

@@ -6,9 +6,8 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/launch"
-	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/sandbox"
 	"github.com/jptools/jptools/sandbox/machine"
 )
 
@@ -35,13 +34,13 @@ func (c *doctorCmd) Run(a *app) error {
 	m := info.Machine
 	var tried *machine.Attempt
 	if m.Namespaces {
-		attempt := confine.Try(a.ctx)
+		attempt := sandbox.Try(a.ctx)
 		tried, m = &attempt, info.Settle(attempt)
 		if err := a.ctx.Err(); err != nil {
 			return err
 		}
 	}
-	d := diagnose(limit.Apply(m), machine.Describe(a.getenv), tried, launch.TreeControl())
+	d := diagnose(limit.Apply(m), machine.Describe(a.getenv), tried, sandbox.TreeControl())
 	d.Simulated = limit.Simulated()
 	if a.out.json {
 		err = a.out.value(d)

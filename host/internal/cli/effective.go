@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,13 +12,12 @@ import (
 
 	"github.com/jptools/jptools/host/internal/call"
 	"github.com/jptools/jptools/host/internal/config"
-	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox"
 	"github.com/jptools/jptools/sandbox/fit"
 )
 
@@ -30,15 +28,17 @@ type effective struct {
 	tool     *config.Tool
 	declared *policy.Declared
 	host     *call.Host
-	settings enclose.Settings
-	program  enclose.Program
+	options  sandbox.Options
+	// program is what is started, argv its command line.
+	program string
+	argv    []string
 	// missing says why the program of the tool cannot be started. This one then stands in for it, because the
 	// rules do not depend on it.
 	missing error
 	// off says why the operating system enforces nothing, "" if it does.
 	off string
 	// base is the call without arguments, once it was prepared.
-	base *enclose.Call
+	base *sandbox.Attempt
 }
 
 // effective compiles a tool. The caller closes the declared policy.
@@ -60,7 +60,7 @@ func (f *effective) look(cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	if f.host, err = f.app.host(p, cfg, nil); err != nil {
+	if f.host, err = f.app.host(p, cfg); err != nil {
 		return err
 	}
 	if cfg.Sandbox().Mode == "off" {
@@ -68,52 +68,59 @@ func (f *effective) look(cfg *config.Config) error {
 	} else if runtime.GOOS != "linux" {
 		f.off = "there is no sandbox for this system"
 	}
-	if f.settings, err = f.host.Enclosure(f.app.ctx, f.tool); err != nil {
+	if f.options, err = f.host.Sandbox(f.app.ctx, f.tool); err != nil {
 		return err
 	}
-	f.settings.Dry, f.settings.Keep = true, call.Keeps(f.tool)
-	f.program.Argv = append([]string{f.tool.Command.Program}, f.tool.Command.Args...)
-	f.program.Path, f.missing = f.host.Program(f.tool, f.tool.Command.Program)
+	f.argv = append([]string{f.tool.Command.Program}, f.tool.Command.Args...)
+	f.program, f.missing = f.host.Program(f.tool, f.tool.Command.Program)
 	if f.missing != nil {
-		if f.program.Path, err = os.Executable(); err != nil {
+		if f.program, err = os.Executable(); err != nil {
 			return exit.With(exit.Host, err)
 		}
 	}
-	f.program.Path = filepath.ToSlash(f.program.Path)
-	var env *jptool.EnvPolicy
-	if access := f.declared.Access; access != nil {
-		if env, err = jptool.CompileEnv(access.Env); err != nil {
-			return exit.With(exit.Usage, err)
-		}
-	}
-	f.program.Env, _ = launch.Environment(f.app.environ, env)
+	f.program = filepath.ToSlash(f.program)
 	return nil
 }
 
-// call prepares a call with these texts among its arguments. It is nil if the operating system enforces nothing; if
-// refused is not nil, the call would not be made, and is what would have been enforced.
-func (f *effective) call(texts ...string) (c *enclose.Call, refused *fit.RefusedError, err error) {
-	if f.off != "" || len(texts) == 0 && f.base != nil {
-		return f.base, nil, nil
+// command is the start of the tool under its policy.
+func (f *effective) command(o sandbox.Options) (*sandbox.Cmd, error) {
+	p, err := sandbox.PreparePolicy(f.app.ctx, f.declared.ForFit(), o)
+	if err != nil {
+		return nil, err
 	}
-	s := f.settings
-	s.Arguments = texts
-	c, refused, err = prepared(f.app.ctx, f.declared, f.program, s)
-	if len(texts) == 0 && err == nil && refused == nil {
-		f.base = c
-	}
-	return c, refused, err
+	cmd := p.Command(f.app.ctx, f.argv[0], f.argv[1:]...)
+	cmd.Path, cmd.Err = f.program, nil
+	return cmd, nil
 }
 
-// prepared is [enclose.Prepare] with a refusal apart from other errors: then there is a call as well.
-func prepared(
-	ctx context.Context, d *policy.Declared, p enclose.Program, s enclose.Settings,
-) (c *enclose.Call, refused *fit.RefusedError, err error) {
-	c, err = enclose.Prepare(ctx, d, p, s)
-	if c != nil && errors.As(err, &refused) {
-		err = nil
+// preview prepares a call with these texts among its arguments. If refused is not nil, the call would not be made, and
+// the attempt is what would have been enforced.
+func (f *effective) preview(texts ...string) (c *sandbox.Attempt, refused *fit.RefusedError, err error) {
+	if len(texts) == 0 && f.base != nil {
+		return f.base, nil, nil
 	}
-	return c, refused, err
+	o := f.options
+	o.Arguments = texts
+	cmd, err := f.command(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err = cmd.Preview()
+	if errors.As(err, &refused) {
+		return c, refused, nil
+	}
+	if len(texts) == 0 && err == nil {
+		f.base = c
+	}
+	return c, nil, err
+}
+
+// call is preview, but nil if the operating system enforces nothing.
+func (f *effective) call() (c *sandbox.Attempt, refused *fit.RefusedError, err error) {
+	if f.off != "" {
+		return nil, nil, nil
+	}
+	return f.preview()
 }
 
 // fitted is what remains of the policy for a call with these texts among its arguments.
@@ -121,18 +128,17 @@ func (f *effective) fitted(texts ...string) (*policy.Held, error) {
 	if f.declared.Access == nil {
 		return &policy.Held{}, nil
 	}
+	c, refused, err := f.preview(texts...)
 	if f.off != "" {
-		made, err := enclose.Directories(f.app.ctx, f.declared, texts, true)
 		if err != nil {
-			return &policy.Held{}, nil // a call makes none either
+			return &policy.Held{}, nil // a call makes no directories either
 		}
-		return &policy.Held{Made: enclose.Wire(f.declared, made.Made)}, nil
+		return &policy.Held{Made: c.MadeNames()}, nil
 	}
-	c, refused, err := f.call(texts...)
 	if err != nil {
 		return nil, exit.With(exit.Host, err)
 	}
-	h := &policy.Held{Access: c.Access, Made: enclose.Wire(f.declared, c.Made), Less: less(c), Hidden: c.Plan.Hidden}
+	h := &policy.Held{Access: c.Access, Made: c.MadeNames(), Less: less(c), Hidden: c.Plan.Hidden}
 	if refused != nil {
 		first := refused.Reasons[0]
 		h.Refused = fmt.Sprintf("no call is made: sandbox.mode is \"required\", and %s cannot be enforced (%s)", strings.TrimPrefix(first.Rule+": "+first.What, ": "), first.Why)
@@ -142,7 +148,7 @@ func (f *effective) fitted(texts ...string) (*policy.Held, error) {
 }
 
 // less says why a rule grants less than it says, and what to do.
-func less(c *enclose.Call) func(rule int) (why, remedy string) {
+func less(c *sandbox.Attempt) func(rule int) (why, remedy string) {
 	return func(rule int) (string, string) {
 		for i := range c.Narrowed {
 			if n := &c.Narrowed[i]; n.Index == rule {

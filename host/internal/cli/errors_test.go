@@ -6,20 +6,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/launch"
-	"github.com/jptools/jptools/host/internal/sandbox/confine"
+	"github.com/jptools/jptools/sandbox"
 )
 
 // The test binary is the host and its supervisor, which does not end by os.Exit: that takes a second
 // under the race detector.
 func TestMain(m *testing.M) {
-	if launch.IsSupervisor(os.Args) {
-		syscall.Exit(launch.Supervise(confine.Start))
-	}
+	sandbox.Main()
 	os.Exit(m.Run())
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
-	"github.com/jptools/jptools/host/internal/enclose"
+	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/show"
@@ -74,12 +74,12 @@ type policyReport struct {
 	// Effective is the policy that the tool would receive. It is absent for a policy without a tool, with
 	// sandbox.mode = "off", and if the call cannot be prepared.
 	Effective *jptool.AccessPolicy `json:"effective,omitempty"`
-	Sandbox   *enclose.Report      `json:"sandbox,omitempty"`
+	Sandbox   *enforcement.Report  `json:"sandbox,omitempty"`
 }
 
 // profile is how the operating system would confine the tool; without one, why says that it would not, or why that is
 // not known.
-func (c *policyCmd) profile(a *app, f *effective) (p *enclose.Profile, why string) {
+func (c *policyCmd) profile(a *app, f *effective) (p *enforcement.Profile, why string) {
 	switch {
 	case f == nil:
 		return nil, ""
@@ -94,11 +94,11 @@ func (c *policyCmd) profile(a *app, f *effective) (p *enclose.Profile, why strin
 	if refused != nil {
 		a.out.warn(refused.Error()) // and this is what it would look like
 	}
-	return call.Profile(f.declared), ""
+	return enforcement.NewProfile(call, f.program, f.declared.Access), ""
 }
 
 // sideBySide prints each filesystem rule as it is declared and as it is enforced.
-func (a *app) sideBySide(d *policy.Declared, held *enclose.Profile, why string) {
+func (a *app) sideBySide(d *policy.Declared, held *enforcement.Profile, why string) {
 	if held == nil {
 		a.out.printf("\nenforced by the operating system: %s\n", strings.ReplaceAll(show.Text(why), "\n", "\n  "))
 		return
@@ -180,7 +180,7 @@ func (a *app) compiled(cfg *config.Config, t *config.Tool) (*policy.Declared, er
 	if err != nil {
 		return nil, err
 	}
-	h, err := a.host(p, cfg, nil)
+	h, err := a.host(p, cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -12,14 +12,12 @@ import (
 	"github.com/jptools/jptools/host/internal/call"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/enclose"
+	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/launch"
-	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
+	"github.com/jptools/jptools/sandbox"
 	"github.com/jptools/jptools/sandbox/fit"
-	"github.com/jptools/jptools/sandbox/observe"
 )
 
 type runCmd struct {
@@ -52,18 +50,17 @@ cannot be used; 3 the host failed; 130 interrupted.`
 
 // Run implements the command.
 func (c *runCmd) Run(a *app) error {
-	if c.ExplainDenials && observe.From(a.ctx) == nil {
-		return a.observed()
+	if err := explainable(c.ExplainDenials); err != nil {
+		return err
 	}
-	// The launcher is not closed: after a call only an init that is about to end is left of it, and the idle supervisor
-	// ends with this process. There is nothing to wait for.
-	if a.launcher == nil {
-		a.launcher = launch.New(confine.Start)
+	// The helpers are not closed: nothing is left of a call that has returned, and idle helpers end with this process.
+	if a.helpers == nil {
+		a.helpers = sandbox.NewHelpers(sandbox.HelperOptions{})
 	}
-	report, err := c.call(a, a.launcher)
+	report, err := c.call(a)
 	if report == nil {
 		report = &call.Report{
-			Tool: c.Tool, Warnings: []string{}, Status: exit.Of(err), Sandbox: enclose.Unused(""),
+			Tool: c.Tool, Warnings: []string{}, Status: exit.Of(err), Sandbox: enforcement.Unused(""),
 			Outcome: call.Outcome{Type: "failed", Code: exit.Of(err).String(), Message: fmt.Sprint(err)},
 		}
 		if a.place != nil {
@@ -77,7 +74,7 @@ func (c *runCmd) Run(a *app) error {
 	return err
 }
 
-func (c *runCmd) call(a *app, l *launch.Launcher) (*call.Report, error) {
+func (c *runCmd) call(a *app) (*call.Report, error) {
 	answers, err := c.answers()
 	if err != nil {
 		return nil, err
@@ -108,10 +105,11 @@ func (c *runCmd) call(a *app, l *launch.Launcher) (*call.Report, error) {
 			return nil, err
 		}
 	}
-	host, err := a.host(p, cfg, l)
+	host, err := a.host(p, cfg)
 	if err != nil {
 		return nil, err
 	}
+	host.Explain = c.ExplainDenials
 	report, err := host.Run(a.ctx, call.Call{Tool: tool, Arguments: args, Answers: answers, Preview: c.Preview, Dry: c.DryRun, AllowSensitive: c.AllowSensitive})
 	if err != nil && len(c.Mount) > 0 && report.Starts == 0 {
 		const stays = "what --mount mounted stays, although the call was not made\nto take it away: jphost unmount NAME"
@@ -132,7 +130,7 @@ func (a *app) configured(name string) (*config.Config, *config.Tool, error) {
 }
 
 // host makes the calls.
-func (a *app) host(p *place, cfg *config.Config, l *launch.Launcher) (*call.Host, error) {
+func (a *app) host(p *place, cfg *config.Config) (*call.Host, error) {
 	id, err := state.SessionID(a.getenv)
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
@@ -148,7 +146,7 @@ func (a *app) host(p *place, cfg *config.Config, l *launch.Launcher) (*call.Host
 	return &call.Host{
 		Config: cfg, Workspace: p.workspace, Root: p.root, Cwd: p.cwd, Conversation: p.conversation, Environ: a.environ, Beside: beside,
 		TempBase: a.tempBase(), State: p.dir, Approvals: p.approvals(a), Trust: p.trust(a), Holds: consent.OpenHolds(p.dir), Session: session, Memory: consent.OpenMemory(p.dir, id),
-		Prompter: a.ask(), Launcher: l, Observer: observe.From(a.ctx), Warn: a.out.warn,
+		Prompter: a.ask(), Helpers: a.helpers, Warn: a.out.warn,
 	}, nil
 }
 

@@ -10,16 +10,13 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/jptools/jptools/host/internal/call"
-	"github.com/jptools/jptools/host/internal/enclose"
+	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/show"
-	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox"
 	"github.com/jptools/jptools/sandbox/fit"
-	"github.com/jptools/jptools/sandbox/observe"
 )
 
 type sandboxExecCmd struct {
@@ -31,9 +28,8 @@ type sandboxExecCmd struct {
 
 	dashed  bool     // -- came before the program
 	file    *os.File // of Report
-	ended   *call.Ended
-	denials []enclose.Denial
-	seen    *enclose.Observed
+	denials []enforcement.Denial
+	seen    *enforcement.Observed
 }
 
 // AfterApply looks whether -- came before the program.
@@ -67,10 +63,7 @@ was refused, or left changes that the rules withhold; 2 for a wrong command line
 
 // Run implements the command.
 func (c *sandboxExecCmd) Run(a *app) error {
-	if c.ExplainDenials && observe.From(a.ctx) == nil {
-		return a.observed()
-	}
-	if done, err := apart(a); done {
+	if err := explainable(c.ExplainDenials); err != nil {
 		return err
 	}
 	if err := c.openReport(a); err != nil {
@@ -81,25 +74,29 @@ func (c *sandboxExecCmd) Run(a *app) error {
 		return err
 	}
 	defer g.declared.Close()
-	p, err := a.program(g, c.Command)
-	if err != nil {
-		return err
-	}
-	return c.exec(a, g, p)
+	return c.exec(a, g)
 }
 
-// program finds the program that a command line starts, and its environment.
-func (a *app) program(g *given, argv []string) (p enclose.Program, err error) {
-	env, err := jptool.CompileEnv(g.declared.Access.Env)
+// options are what programs are prepared with by the flags.
+func (g *given) options(a *app, tier fit.Tier) (sandbox.Options, error) {
+	m, err := sandbox.Probe(a.ctx, tier, nil, a.getenv)
+	return sandbox.Options{
+		Machine: &m, Tier: tier, Environ: a.environ, Paths: g.extra, Names: g.names, Limits: g.limits, TempDir: a.tempBase(),
+	}, exit.With(exit.Usage, err)
+}
+
+// command finds what a command line starts.
+func (g *given) command(a *app, o sandbox.Options, argv []string) (*sandbox.Cmd, error) {
+	p, err := sandbox.PreparePolicy(a.ctx, g.declared.ForFit(), o)
 	if err != nil {
-		return p, exit.With(exit.Usage, err)
+		return nil, exit.With(exit.Usage, err)
 	}
-	p.Argv = argv
-	if p.Path, err = launch.Resolve(argv[0], g.cwd, a.getenv("PATH")); err != nil {
-		return p, notStarted(argv[0], err)
+	cmd := p.Command(a.ctx, argv[0], argv[1:]...)
+	cmd.Dir = g.cwd
+	if cmd.Path, cmd.Err = sandbox.LookPath(argv[0], g.cwd, a.getenv("PATH")); cmd.Err != nil {
+		return nil, notStarted(argv[0], cmd.Err)
 	}
-	p.Env, _ = launch.Environment(a.environ, env)
-	return p, nil
+	return cmd, nil
 }
 
 // notStarted is the error for a program that cannot be started, with the exit status of shells.
@@ -132,12 +129,12 @@ func (c *sandboxExecCmd) swallowed() string {
 func (g *grants) tier() fit.Tier { return fit.ForcedTier(g.Tier) }
 
 // warn says which rules do not do what they look like, and which are not enforced.
-func (c *sandboxExecCmd) warn(a *app, g *given, call *enclose.Call) {
+func (c *sandboxExecCmd) warn(a *app, g *given, at *sandbox.Attempt) {
 	if c.Quiet {
 		return
 	}
 	a.warnOf(g.declared)
-	for _, text := range call.Warnings("jphost sandbox plan with the same flags and program, or --report FILE") {
+	for _, text := range enforcement.Warnings(at.Report(), "jphost sandbox plan with the same flags and program, or --report FILE") {
 		a.out.warn(text)
 	}
 }
@@ -180,14 +177,14 @@ Examples:
 
 // Run implements the command.
 func (c *sandboxPlanCmd) Run(a *app) error {
-	call, declared, err := c.prepare(a)
+	profile, declared, err := c.profile(a)
 	if err != nil {
 		return err
 	}
 	a.warnOf(declared)
 	if a.out.json {
-		return a.out.value(call.Profile(declared))
+		return a.out.value(profile)
 	}
-	a.out.printf("%s", strings.TrimRight(call.Profile(declared).String(), "\n")+"\n")
+	a.out.printf("%s", strings.TrimRight(profile.String(), "\n")+"\n")
 	return nil
 }

@@ -5,85 +5,142 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/jptools/jptools/host/internal/call"
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/enclose"
+	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/sandbox/confine"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox"
 	"github.com/jptools/jptools/sandbox/baseline"
 	"github.com/jptools/jptools/sandbox/fit"
-	"github.com/jptools/jptools/sandbox/observe"
 )
 
-// apart has a second jphost run the command where this process has children already, which a shell left
-// it with `exec jphost`. Whatever is below the process that starts the program counts as the program's:
-// it hears signals, and is ended with it.
-func apart(a *app) (done bool, err error) {
-	if !observe.HasChildren() {
-		return false, nil
-	}
-	return true, a.again(func(streams [3]*os.File) (int, error) {
-		return observe.Again(append([]string{"jphost"}, a.args...), a.environ, streams, nil, func() {})
-	})
-}
-
-// exec starts the program as a child of this process, with its streams and its terminal, and
-// waits for the end of all of it.
-func (c *sandboxExecCmd) exec(a *app, g *given, p enclose.Program) error {
-	m, err := enclose.Machine(a.ctx, c.tier(), nil, a.getenv)
+// exec starts the program with the streams and the terminal of this process, and waits for the end of all of it.
+func (c *sandboxExecCmd) exec(a *app, g *given) error {
+	cmd, err := c.program(a, g)
 	if err != nil {
-		return exit.With(exit.Usage, err)
+		return err
 	}
-	s := enclose.Settings{Required: c.Required, Tier: c.tier(), Machine: m, Paths: g.extra, Names: g.names, Limits: g.limits, TempBase: a.tempBase()}
 	workspace := findRoot(g.root, a.housed().home()) // before the program can make another one
 	signals := pass()
-	for attempt := 0; ; attempt++ {
-		call, err := c.prepare(a, g, p, s)
-		if err != nil {
-			return err
+	cmd.BeforeStart = func(at *sandbox.Attempt) error {
+		if at.Plan.Tier == fit.TierNone {
+			why := at.NotEnforced[0]
+			return exit.Errorf(exit.Refused, "%s was not run: nothing can be held here: %s\n%s\nor start it without jphost", show.Visible(c.Command[0]), why.Why, why.Remedy)
 		}
-		c.warn(a, g, call) // of a further attempt what is new
-		var status syscall.WaitStatus
-		start := func() { status, err = c.start(a, call, g, p, signals) }
-		if attempt == 0 {
-			start()
-		} else { // the thread of the first one may be behind a fence, where nothing can be mounted
-			over := make(chan struct{})
-			go func() {
-				defer close(over)
-				start()
-			}()
-			<-over
+		c.warn(a, g, at)
+		if why := at.Explainable(); why != "" && c.ExplainDenials {
+			a.out.warn(explainDenials + ": " + why)
 		}
-		changes, end := call.End(context.WithoutCancel(a.ctx)) // all its processes are gone
-		switch {
-		case err != nil && confine.IsNamespaces(err) && s.Machine.Namespaces:
-			s = s.WithoutNamespaces(err)
-			continue
-		case err != nil && confine.IsChanged(err) && attempt < 3:
-			continue
+		if err := a.out.flush(); err != nil {
+			return exit.With(exit.Host, err)
 		}
-		if text := call.Touched(); text != "" && len(changes) == 0 && !c.Quiet {
-			a.out.warn(text)
+		if at.Plan.Tier == fit.TierNamespace {
+			signals.listen()
 		}
-		// A call that was ended may have changed something too.
-		if err := errors.Join(err, end, changed(changes), a.hold(workspace, call, changes), c.report(a, call, changes)); err != nil {
-			return err
+		if len(signals.ends) > 0 { // there was no program that could hear it
+			return exit.Errorf(exit.Interrupted, "interrupted before the program was started")
 		}
-		c.hints(a, call, status)
-		return programStatus(status, g.limits)
+		return nil
 	}
+	if err := cmd.Start(); err != nil {
+		return errors.Join(c.startError(g, err), c.report(a, cmd))
+	}
+	over := make(chan struct{})
+	passing := make(chan struct{})
+	go func() {
+		defer close(passing)
+		signals.pass(cmd, over)
+	}()
+	err = cmd.Wait()
+	close(over)
+	<-passing
+	if seen := cmd.Refused(); seen != nil {
+		c.refused(a, g, cmd)
+	}
+	if text := enforcement.Touched(cmd.State.Touched); text != "" && len(cmd.State.Changes) == 0 && !c.Quiet {
+		a.out.warn(text)
+	}
+	// A call that was ended may have changed something too.
+	if err := errors.Join(c.ended(err), a.hold(workspace, cmd), c.report(a, cmd)); err != nil {
+		return err
+	}
+	c.hints(a, cmd)
+	return programStatus(cmd.State, g.limits)
+}
+
+// program prepares the command that is to be started.
+func (c *sandboxExecCmd) program(a *app, g *given) (*sandbox.Cmd, error) {
+	o, err := g.options(a, c.tier())
+	if err != nil {
+		return nil, err
+	}
+	o.Required, o.Helpers = c.Required, a.helpers
+	if base, err := state.OS(a.housed().getenv).Base(); err == nil {
+		call.OwnDirectories(g.declared, base, a.housed().environ)
+	}
+	cmd, err := g.command(a, o, c.Command)
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Explain = a.stdin, a.out.stdout, a.out.stderr, c.ExplainDenials
+	return cmd, nil
+}
+
+// startError gives what stands in the way of a start its exit status.
+func (c *sandboxExecCmd) startError(g *given, err error) error {
+	var refused *fit.RefusedError
+	var start *sandbox.StartError
+	var program *baseline.ProgramError
+	var extra *baseline.ExtraError
+	switch {
+	case errors.As(err, &refused):
+		return exit.Errorf(exit.Refused, "%w\nleave out --required to run with what can be held", err)
+	case errors.As(err, &program):
+		return &exit.Error{Code: 126, Err: err} // as shells have it
+	case errors.As(err, &extra):
+		return exit.With(exit.Usage, err)
+	case !errors.As(err, &start):
+	case start.NotGranted != "":
+		return exit.Errorf(126, "%s needs %s to start, which is not granted: that a program names it is not enough outside of the system's directories\ngrant it yourself: --ro %s",
+			show.Visible(start.Program), show.Visible(start.NotGranted), show.Word(start.NotGranted))
+	case start.Directory():
+		return &exit.Error{Code: 126, Err: fmt.Errorf("%w\nthe working directory is none that the program sees; start from the workspace: cd %s", err, show.Word(g.root))}
+	case start.Refused() && errors.Is(err, unix.ENOENT):
+		return &exit.Error{Code: 127, Err: err}
+	case start.Refused():
+		return &exit.Error{Code: 126, Err: err}
+	}
+	return exit.With(exit.Host, err)
+}
+
+// ended returns what is wrong with how the call ended, apart from the exit status of the program.
+func (c *sandboxExecCmd) ended(err error) error {
+	var errs []error
+	if changed := (*sandbox.ChangedError)(nil); errors.As(err, &changed) {
+		errs = append(errs, exit.Errorf(exit.Refused, "%s\nnothing was put back; writing calls of tools in this workspace are held until a person has looked: jphost trust accept\nundo what should not be there; what the program is to do, grant: --grant path=PATH,write", show.Text(changed.Error())))
+	}
+	lost, limit, control := (*sandbox.LostError)(nil), (*sandbox.LimitError)(nil), (*sandbox.ControlError)(nil)
+	switch {
+	case errors.As(err, &lost):
+		errs = append([]error{exit.With(exit.Refused, lost)}, errs...)
+	case errors.As(err, &limit):
+		errs = append([]error{exit.Errorf(exit.Refused, "the program had more than %d processes and was ended\nlet it do less at a time, or raise --limit processes", limit.Processes)}, errs...)
+	case errors.As(err, &control):
+		errs = append([]error{exit.With(exit.Host, control)}, errs...)
+	}
+	return errors.Join(errs...)
 }
 
 // hints says after a failure what people who see it may not know.
-func (c *sandboxExecCmd) hints(a *app, call *enclose.Call, status syscall.WaitStatus) {
-	if c.Quiet || status.ExitStatus() == 0 {
+func (c *sandboxExecCmd) hints(a *app, cmd *sandbox.Cmd) {
+	if c.Quiet || cmd.State.Success() {
 		return
 	}
 	if flag := c.swallowed(); flag != "" {
@@ -92,60 +149,28 @@ func (c *sandboxExecCmd) hints(a *app, call *enclose.Call, status syscall.WaitSt
 	if !a.out.errTerminal {
 		return
 	}
-	if !call.Plan.Net.Open {
+	if !cmd.Attempt.Plan.Net.Open {
 		a.out.note("the program had no network; if it needs one: --net")
 	}
-	if !status.Signaled() && !c.ExplainDenials && call.CanObserve() == "" {
+	if cmd.State.Signal == 0 && !c.ExplainDenials && cmd.Attempt.Explainable() == "" {
 		a.hintDenials()
 	}
 }
 
-// prepare makes a call that can be started: where nothing can be held, the program is not run.
-func (c *sandboxExecCmd) prepare(a *app, g *given, p enclose.Program, s enclose.Settings) (*enclose.Call, error) {
-	if base, err := state.OS(a.housed().getenv).Base(); err == nil {
-		call.OwnDirectories(g.declared, base, a.housed().environ)
+// refused says what the program was refused.
+func (c *sandboxExecCmd) refused(a *app, g *given, cmd *sandbox.Cmd) {
+	x := enforcement.Explanation{Declared: g.declared, Attempt: cmd.Attempt, Home: a.getenv("HOME"), Advice: enforcement.Advice{Flags: c.Policy == ""}}
+	if len(c.RO)+len(c.RW)+len(c.Grant) == 0 {
+		x.Advice.Before = "--rw . " // what holds without any
 	}
-	call, err := enclose.Prepare(a.ctx, g.declared, p, s)
-	if refused := (*fit.RefusedError)(nil); errors.As(err, &refused) {
-		return nil, errors.Join(c.report(a, call, nil), exit.Errorf(exit.Refused, "%w\nleave out --required to run with what can be held", err))
+	if c.denials, c.seen = x.Explain(cmd.Refused()); !c.Quiet || c.Report == "" {
+		a.denials(c.denials, c.seen, false)
 	}
-	if err != nil {
-		return nil, prepareError(err)
-	}
-	if call.Plan.Tier == fit.TierNone {
-		_, end := call.End(a.ctx)
-		why, remedy := s.Machine.Lacks("landlock")
-		return nil, errors.Join(end, c.report(a, call, nil), exit.Errorf(exit.Refused, "%s was not run: nothing can be held here: %s\n%s\nor start it without jphost", show.Visible(p.Argv[0]), why, remedy))
-	}
-	return call, nil
-}
-
-// prepareError gives what stands in the way of a start its exit status.
-func prepareError(err error) error {
-	switch program, extra := (*baseline.ProgramError)(nil), (*baseline.ExtraError)(nil); {
-	case errors.As(err, &program):
-		return &exit.Error{Code: 126, Err: err} // as shells have it
-	case errors.As(err, &extra):
-		return exit.With(exit.Usage, err)
-	}
-	return exit.With(exit.Host, err)
-}
-
-// changed says what the program left otherwise than the rules want it.
-func changed(changes []fit.Change) error {
-	if len(changes) == 0 {
-		return nil
-	}
-	text := "this is not as the rules want it:"
-	for _, ch := range changes {
-		text += "\n  " + show.Line(ch.String())
-	}
-	return exit.Errorf(exit.Refused, "%s\nnothing was put back; writing calls of tools in this workspace are held until a person has looked: jphost trust accept\nundo what should not be there; what the program is to do, grant: --grant path=PATH,write", text)
 }
 
 // hold has writing calls of tools in a workspace wait until a person has looked at the changes.
-func (a *app) hold(root string, call *enclose.Call, changes []fit.Change) error {
-	if len(changes) == 0 {
+func (a *app) hold(root string, cmd *sandbox.Cmd) error {
+	if len(cmd.State.Changes) == 0 {
 		return nil
 	}
 	ws, err := state.OpenWorkspace(root)
@@ -157,12 +182,12 @@ func (a *app) hold(root string, call *enclose.Call, changes []fit.Change) error 
 		return exit.With(exit.Host, err)
 	}
 	var holds []consent.Hold
-	for _, ch := range changes {
-		hold := consent.Hold{Reason: ch.What, Tool: "sandbox exec", Was: call.Was(ch)}
+	for _, ch := range cmd.State.Changes {
+		hold := consent.Hold{Reason: ch.What, Tool: "sandbox exec", Was: cmd.Attempt.Was(ch)}
 		if name, inside := wspath.WithinAbs(ws.Root(), ch.Path); inside {
 			hold.Path = cmp.Or(name, ".")
 		} else {
-			hold.Path, _ = call.Name(ch.Path)
+			hold.Path, _ = cmd.Attempt.Name(ch.Path)
 			hold.At = ch.Path
 		}
 		holds = append(holds, hold)
@@ -171,19 +196,19 @@ func (a *app) hold(root string, call *enclose.Call, changes []fit.Change) error 
 }
 
 // programStatus ends jphost as the program ended, as shells do.
-func programStatus(s syscall.WaitStatus, l fit.Limits) error {
+func programStatus(s *sandbox.State, l fit.Limits) error {
 	switch {
-	case s.Signaled():
-		code := exit.Code(128 + int(s.Signal()))
+	case s.Signal != 0:
+		code := exit.Code(128 + int(s.Signal))
 		switch {
-		case s.Signal() == syscall.SIGXCPU && l.CPUSeconds > 0:
+		case s.Signal == syscall.SIGXCPU && l.CPUSeconds > 0:
 			return exit.Errorf(code, "the program used more than %d s of processor time and was ended\nraise --limit cpu_seconds", l.CPUSeconds)
-		case s.Signal() == syscall.SIGXFSZ && l.FileSize > 0:
+		case s.Signal == syscall.SIGXFSZ && l.FileSize > 0:
 			return exit.Errorf(code, "the program wrote a file of more than %d bytes and was ended\nraise --limit file_size", l.FileSize)
 		}
 		return &exit.Error{Code: code}
-	case s.ExitStatus() != 0:
-		return &exit.Error{Code: exit.Code(s.ExitStatus())}
+	case s.Code != 0:
+		return &exit.Error{Code: exit.Code(s.Code)}
 	}
 	return nil
 }

@@ -5,15 +5,12 @@ package cli
 import (
 	"runtime"
 
-	"github.com/jptools/jptools/host/internal/enclose"
 	"github.com/jptools/jptools/host/internal/exit"
 )
 
 func (c *sandboxExecCmd) openReport(*app) error { return nil }
 
-func apart(*app) (done bool, err error) { return false, nil }
-
 // exec refuses: there is no sandbox for this system, and running without is not what was asked.
-func (c *sandboxExecCmd) exec(*app, *given, enclose.Program) error {
+func (c *sandboxExecCmd) exec(*app, *given) error {
 	return exit.Errorf(exit.Refused, "there is no sandbox for %s\nuse Linux, or start the program without jphost", runtime.GOOS)
 }

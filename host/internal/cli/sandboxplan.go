@@ -1,44 +1,41 @@
 package cli
 
 import (
+	"errors"
+
 	"github.com/jptools/jptools/host/internal/config"
-	"github.com/jptools/jptools/host/internal/enclose"
+	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/sandbox"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
-// prepare prepares what would be started. It makes nothing.
-func (c *sandboxPlanCmd) prepare(a *app) (*enclose.Call, *policy.Declared, error) {
+// profile describes what would be started; nothing is made.
+func (c *sandboxPlanCmd) profile(a *app) (*enforcement.Profile, *policy.Declared, error) {
 	var d *policy.Declared
-	var p enclose.Program
-	var s enclose.Settings
+	var cmd *sandbox.Cmd
 	var err error
 	if c.Tool != "" && !c.stated() && !c.program {
-		d, p, s, err = c.tool(a)
+		d, cmd, err = c.tool(a)
 	} else {
-		d, p, s, err = c.given(a)
+		d, cmd, err = c.given(a)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	s.Required = s.Required || c.Required
-	if t := c.tier(); t != "" && t != s.Tier {
-		s.Tier = t
-		if s.Machine, err = enclose.Machine(a.ctx, t, nil, a.getenv); err != nil {
-			return nil, nil, exit.With(exit.Usage, err)
-		}
+	at, err := cmd.Preview()
+	if refused := (*fit.RefusedError)(nil); errors.As(err, &refused) {
+		a.out.warn(err.Error()) // and this is what it looks like
+	} else if err != nil {
+		return nil, nil, exit.With(exit.Usage, err)
 	}
-	s.TempBase, s.Dry = a.tempBase(), true
-	call, refused, err := prepared(a.ctx, d, p, s)
-	if refused != nil {
-		a.out.warn(refused.Error()) // and this is what it would look like
-	}
-	return call, d, exit.With(exit.Usage, err)
+	return enforcement.NewProfile(at, cmd.Path, d.Access), d, nil
 }
 
 // given is what `sandbox exec` would start with the same flags.
-func (c *sandboxPlanCmd) given(a *app) (*policy.Declared, enclose.Program, enclose.Settings, error) {
+func (c *sandboxPlanCmd) given(a *app) (*policy.Declared, *sandbox.Cmd, error) {
 	argv := c.Command
 	if c.Tool != "" {
 		argv = append([]string{c.Tool}, argv...)
@@ -48,36 +45,49 @@ func (c *sandboxPlanCmd) given(a *app) (*policy.Declared, enclose.Program, enclo
 	}
 	g, err := c.compile(a)
 	if err != nil {
-		return nil, enclose.Program{}, enclose.Settings{}, err
+		return nil, nil, err
 	}
-	p, err := a.program(g, argv)
+	o, err := g.options(a, c.tier())
 	if err != nil {
-		return nil, p, enclose.Settings{}, err
+		return nil, nil, err
 	}
-	m, err := enclose.Machine(a.ctx, c.tier(), nil, a.getenv)
-	return g.declared, p, enclose.Settings{Machine: m, Paths: g.extra, Names: g.names, Limits: g.limits}, exit.With(exit.Usage, err)
+	o.Required = c.Required
+	cmd, err := g.command(a, o, argv)
+	return g.declared, cmd, err
 }
 
 // tool is what `run` would start.
-func (c *sandboxPlanCmd) tool(a *app) (d *policy.Declared, p enclose.Program, s enclose.Settings, err error) {
+func (c *sandboxPlanCmd) tool(a *app) (*policy.Declared, *sandbox.Cmd, error) {
 	cfg, err := a.config()
 	if err != nil {
-		return nil, p, s, err
+		return nil, nil, err
 	}
 	t, err := a.tool(cfg, c.Tool)
 	if err != nil {
-		return nil, p, s, exit.Errorf(exit.Usage, "%w\na program is written after --: jphost sandbox plan -- %s", err, show.Word(c.Tool))
+		return nil, nil, exit.Errorf(exit.Usage, "%w\na program is written after --: jphost sandbox plan -- %s", err, show.Word(c.Tool))
 	}
 	if t.Source.Kind != config.SourceLocal {
-		return nil, p, s, exit.Errorf(exit.Usage, "%s has source %q, and only local tools are started here\nthey are listed by: jphost tools", show.Visible(t.Name), t.Source.Kind)
+		return nil, nil, exit.Errorf(exit.Usage, "%s has source %q, and only local tools are started here\nthey are listed by: jphost tools", show.Visible(t.Name), t.Source.Kind)
 	}
 	f, err := a.effective(cfg, t)
 	if err != nil {
-		return nil, p, s, err
+		return nil, nil, err
 	}
 	if f.missing != nil {
 		f.declared.Close()
-		return nil, p, s, exit.Errorf(exit.Usage, "%s: command of %s: %w", t.Command.Origin, show.Visible(t.Name), f.missing)
+		return nil, nil, exit.Errorf(exit.Usage, "%s: command of %s: %w", t.Command.Origin, show.Visible(t.Name), f.missing)
 	}
-	return f.declared, f.program, f.settings, nil
+	o := f.options
+	o.Required = o.Required || c.Required
+	// This shows what the sandbox would do, whatever the configuration says.
+	o.Off = false
+	if t := c.tier(); t != "" && t != o.Tier {
+		m, err := sandbox.Probe(a.ctx, t, nil, a.getenv)
+		if err != nil {
+			return nil, nil, exit.With(exit.Usage, err)
+		}
+		o.Tier, o.Machine = t, &m
+	}
+	cmd, err := f.command(o)
+	return f.declared, cmd, exit.With(exit.Usage, err)
 }

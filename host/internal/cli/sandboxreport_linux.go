@@ -12,12 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/jptools/jptools/host/internal/call"
-	"github.com/jptools/jptools/host/internal/enclose"
+	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
-	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox"
 )
 
 // openReport opens the file of --report before there is a program: afterwards its name may be a
@@ -94,19 +94,21 @@ func isStream(name string) bool {
 	})
 }
 
-// report writes what was held to the file of --report.
-func (c *sandboxExecCmd) report(a *app, held *enclose.Call, changes []fit.Change) error {
-	if c.file == nil || held == nil {
+// report writes what was enforced to the file of --report.
+func (c *sandboxExecCmd) report(a *app, cmd *sandbox.Cmd) error {
+	if c.file == nil || cmd.Attempt == nil {
 		return nil
 	}
-	report := held.Report()
-	report.Observed, report.Changed = c.seen, changes
-	data, err := json.MarshalIndent(struct {
-		*enclose.Report
+	report := struct {
+		*enforcement.Report
 		// Exit is how the program ended; absent if it was not started.
-		Exit    *call.Ended      `json:"exit,omitempty"`
-		Denials []enclose.Denial `json:"denials,omitzero"`
-	}{report, c.ended, c.denials}, "", "  ")
+		Exit    *call.Ended          `json:"exit,omitempty"`
+		Denials []enforcement.Denial `json:"denials,omitzero"`
+	}{Report: &enforcement.Report{Report: cmd.Report(), Observed: c.seen}, Denials: c.denials}
+	if s := cmd.State; s != nil {
+		report.Exit = &call.Ended{Code: s.Code, Signal: s.SignalName()}
+	}
+	data, err := json.MarshalIndent(report, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/sandbox"
 )
 
 // The examples of RFD 076, "Evaluation: longest prefix match" and "Filesystem rules".
@@ -150,12 +150,12 @@ func TestEnvironmentAsLaunched(t *testing.T) {
 		if len(declared) == 0 {
 			raw = nil
 		}
-		want, _ := launch.Environment(environ, raw)
+		want, _ := sandbox.Environment(environ, raw)
 		full, err := jptool.CompileEnv(d.Access.Env)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, _ := launch.Environment(environ, full)
+		got, _ := sandbox.Environment(environ, full)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: the written policy launches otherwise:\n%s", rules, diff)
 		}

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
-	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/sandbox"
 )
 
 // defaultCaps are the default of access.fs: all of the workspace, with execute, because scripts
@@ -43,7 +43,7 @@ func minimal(declared []jptool.EnvRule, windows bool) []jptool.EnvRule {
 		return s
 	}
 	var out []jptool.EnvRule
-	for _, name := range launch.Minimal(windows) {
+	for _, name := range sandbox.MinimalEnvironment(windows) {
 		literal := key(strings.TrimSuffix(name, "*"))
 		decided := slices.ContainsFunc(declared, func(r jptool.EnvRule) bool {
 			prefix, open := strings.CutSuffix(key(r.Name), "*")

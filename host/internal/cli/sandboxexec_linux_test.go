@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/sandbox"
+	"github.com/jptools/jptools/sandbox/baseline"
+	"github.com/jptools/jptools/sandbox/fit"
+)
+
+// The exit status says whose fault it is that a program was not started. What execve says is in testdata/script.
+func TestNotStarted(t *testing.T) {
+	c, g := &sandboxExecCmd{Command: []string{"program"}}, &given{cwd: "/cwd", root: "/ws"}
+	for _, x := range []struct {
+		err  error
+		want exit.Code
+	}{
+		{&sandbox.StartError{Program: "program", NotGranted: "/opt/perl", Err: unix.EACCES}, 126},
+		{&sandbox.StartError{Program: "program", Err: errors.New("opening a file named entering /cwd: no such file or directory")}, exit.Host},
+		{&sandbox.StartError{Program: "program", Err: fmt.Errorf("making a pipe: %w", unix.EMFILE)}, exit.Host},
+		{&baseline.ProgramError{Program: "/p", Err: unix.ENOENT}, 126},
+		{fmt.Errorf("some: %w", &baseline.ExtraError{Err: errors.New("/ is everything")}), exit.Usage},
+		{&fit.RefusedError{}, exit.Refused},
+		{exit.Errorf(exit.Interrupted, "interrupted"), exit.Interrupted},
+		{unix.ENOSPC, exit.Host},
+	} {
+		if got := exit.Of(c.startError(g, x.err)); got != x.want {
+			t.Errorf("%v: %d, want %d", x.err, got, x.want)
+		}
+	}
+}
+
+// Only the links of the kernel to what is open are followed for a report.
+func TestIsStream(t *testing.T) {
+	for name, want := range map[string]bool{
+		"/dev/stdout": true, "/dev/fd/3": true, "/proc/self/fd/1": true, "/proc/123/fd/1": true,
+		"/dev/shm/report": false, "/dev/null": false, "/dev/../tmp/report": false, "/dev/fd/../../tmp/report": false,
+		"/proc/self/cwd/report": false, "/proc/self/root/tmp/fd/1": false, "/proc/../tmp/fd/1": false, "report": false, "": false,
+	} {
+		if got := isStream(name); got != want {
+			t.Errorf("%q: %v", name, got)
+		}
+	}
+}

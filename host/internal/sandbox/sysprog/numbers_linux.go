@@ -1,5 +1,0 @@
-package sysprog
-
-import "syscall"
-
-const execve = syscall.SYS_EXECVE

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package sysprog
-
-const execve = 0

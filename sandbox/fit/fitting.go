@@ -1,0 +1,285 @@
+package fit
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/jptools/jptools/jptool"
+)
+
+const (
+	// fileCaps are the rights that mean something on a file; creating and deleting it
+	// are rights on its directory.
+	fileCaps  = jptool.Read | jptool.Update | jptool.Execute
+	entryCaps = jptool.Create | jptool.Delete
+	lookCaps  = jptool.Read | jptool.Execute
+)
+
+// input is what is fitted, in the form that fitting needs.
+type input struct {
+	d       *Policy
+	facts   *Facts
+	machine Machine
+	options Options
+	tops    []string // the trees, outermost only
+	runtime map[string]jptool.Caps
+	mounts  []Mount
+	places  []Place
+}
+
+func newInput(d *Policy, facts *Facts, m Machine, o Options) (*input, error) {
+	in := &input{
+		d: d, facts: facts, machine: m, options: o, tops: roots(d, o),
+		runtime: map[string]jptool.Caps{}, mounts: d.Mounts, places: slices.Clone(d.Places),
+	}
+	if n := facts.node(d.Site.Root); n.Kind != Dir {
+		return nil, fmt.Errorf("the workspace %q is no directory", d.Site.Root)
+	}
+	for _, g := range o.Runtime {
+		in.runtime[g.Path] |= g.Caps
+	}
+	if !slices.ContainsFunc(in.places, func(p Place) bool { return p.Abs == d.Site.Root }) {
+		// What no rule matches is denied, also where a mount's target or the runtime
+		// holds the workspace; without rules everything in it is granted.
+		p := Place{Abs: d.Site.Root, Index: -1}
+		if len(d.Access.FS) == 0 {
+			p.Caps = jptool.AllCaps
+		}
+		in.places = append(in.places, p)
+	}
+	return in, nil
+}
+
+// zone is a path with all below it, up to the next zone: within it the same rights hold.
+type zone struct {
+	Place
+	node Node
+	// top is the tree it lies in, "" outside of all.
+	top string
+	// most is what may be granted there at most, e what is granted.
+	most, e jptool.Caps
+	// extra is what the program needs there to start, whatever the rules say, and k all that
+	// the kernel is to let it do.
+	extra, k jptool.Caps
+	// unread: the rule grants execute without read, which cannot be granted.
+	unread bool
+	// bare: no rule is there, only extra.
+	bare bool
+	// from is the rule whose grant was replaced by grants on what lies below it.
+	from *zone
+	// why and remedy say why e is less than the rule grants.
+	why, remedy string
+	by          []string
+}
+
+func (s *zone) dir() bool     { return s.node.Kind == Dir }
+func (s *zone) missing() bool { return s.node.Kind == Missing }
+
+// mountState is what the mounts over a path do.
+type mountState struct{ hide, ro, noexec bool }
+
+// fitting is one way to enforce a policy, while it is worked out.
+type fitting struct {
+	*input
+	zones []*zone // outer before inner
+	at    map[string]*zone
+
+	// grants, covers and pins are what the kernel is to hold in the trees, by path; kept are
+	// the entries that the tool's own check keeps in place as well.
+	grants map[string]jptool.Caps
+	covers map[string]*Cover
+	pins   map[string]bool
+	kept   map[string]bool
+
+	after []Check
+	not   []NotEnforced
+	make  []string
+	want  []string
+}
+
+func (in *input) fitting() *fitting {
+	h := &fitting{input: in}
+	h.reset()
+	return h
+}
+
+// reset starts over.
+func (h *fitting) reset() {
+	h.zones, h.at = nil, map[string]*zone{}
+	h.grants, h.covers = map[string]jptool.Caps{}, map[string]*Cover{}
+	h.pins, h.kept = map[string]bool{}, map[string]bool{}
+	h.after, h.not, h.make, h.want = nil, nil, nil, nil
+	for _, p := range h.places {
+		s := &zone{Place: p, most: p.Caps}
+		if h.d.Needs != nil {
+			s.most &= *h.d.Needs
+		}
+		if s.most&lookCaps == jptool.Execute {
+			s.most &^= jptool.Execute
+			s.unread = true
+			s.why, s.remedy = "the kernel reads what it executes", "grant read too"
+		}
+		h.add(s)
+	}
+	for _, g := range h.options.Runtime {
+		if !inside(h.tops, g.Path) {
+			continue
+		}
+		if h.at[g.Path] == nil {
+			h.add(&zone{Place: Place{Abs: g.Path, Index: -1}, bare: true})
+		}
+		s := h.at[g.Path]
+		s.extra |= g.Caps
+		if s.node.Kind == Missing {
+			s.node = g.Node
+		}
+	}
+	h.sort()
+}
+
+func (h *fitting) add(s *zone) {
+	s.node = h.facts.node(s.Abs)
+	for _, t := range h.tops {
+		if Holds(t, s.Abs) {
+			s.top = t
+		}
+	}
+	h.at[s.Abs] = s
+	h.zones = append(h.zones, s)
+}
+
+func (h *fitting) sort() {
+	slices.SortFunc(h.zones, func(a, b *zone) int { return OuterFirst(a.Abs, b.Abs) })
+}
+
+// governing is the zone whose rule decides at a path, nil for none: as the tool's check
+// finds it. A path in the workspace is decided by the rules of the workspace only, as the
+// workspace always has a zone.
+func (h *fitting) governing(p string) *zone {
+	for {
+		if s := h.at[p]; s != nil && !s.bare {
+			return s
+		}
+		if p == "/" {
+			return nil
+		}
+		p = path.Dir(p)
+	}
+}
+
+// allows is what the effective policy grants at a path, pins aside.
+func (h *fitting) allows(p string) jptool.Caps {
+	if s := h.governing(p); s != nil {
+		return s.e
+	}
+	return 0
+}
+
+// does is what the kernel lets be done with what is in a directory.
+func (h *fitting) does(p string) jptool.Caps {
+	for q := p; ; q = path.Dir(q) {
+		if s := h.at[q]; s != nil {
+			return s.k
+		}
+		if q == "/" {
+			return h.above(p) | h.runtime[p]
+		}
+	}
+}
+
+// above is A(P): what Landlock grants on the ancestors of a path, from whatever source.
+func (h *fitting) above(p string) jptool.Caps {
+	var caps jptool.Caps
+	for p != "/" {
+		p = path.Dir(p)
+		caps |= h.grants[p] | h.runtime[p]
+	}
+	return caps
+}
+
+// mounted is what the covers above a path do there.
+func (h *fitting) mounted(p string) mountState {
+	for p != "/" {
+		p = path.Dir(p)
+		if c := h.covers[p]; c != nil {
+			return mountState{c.Hide, c.ReadOnly, c.NoExec}
+		}
+	}
+	return mountState{}
+}
+
+// grantor names what grants some of caps above a path, for people.
+func (h *fitting) grantor(p string, caps jptool.Caps) string {
+	for q := p; q != "/"; {
+		q = path.Dir(q)
+		if h.grants[q]&caps != 0 {
+			return fmt.Sprintf("%q", h.name(q))
+		}
+		if h.runtime[q]&caps != 0 {
+			return fmt.Sprintf("%q, which the sandbox leaves to every program,", q)
+		}
+	}
+	return "a directory above it"
+}
+
+// name is a path as rules write it.
+func (h *fitting) name(abs string) string {
+	p, ok := h.d.WirePath(abs)
+	switch {
+	case !ok:
+		return abs
+	case p == "":
+		return "."
+	}
+	return p
+}
+
+// rule is the text of a zone's rule, and where it was written.
+func (h *fitting) rule(s *zone) (text, origin string) {
+	if s.from != nil {
+		return h.rule(s.from)
+	}
+	if s.Index >= 0 && s.Index < len(h.d.Rules) {
+		r := &h.d.Rules[s.Index]
+		return r.Text, r.Origin
+	}
+	return h.text(s, s.Caps), ""
+}
+
+// text is how the rule of a zone would be written if it granted caps.
+func (h *fitting) text(s *zone, caps jptool.Caps) string {
+	r := FsRule(h.name(s.Abs), caps)
+	if s.Index >= 0 && s.Index < len(h.d.Access.FS) {
+		w := &h.d.Access.FS[s.Index]
+		r.Path, r.External = w.Path, w.External
+	}
+	return FsText(&r)
+}
+
+// lacking notes that the operating system does not hold something of a zone's rule.
+func (h *fitting) lacking(s *zone, what, why, remedy string, known bool) {
+	n := NotEnforced{What: what, Why: why, Remedy: remedy, Known: known}
+	if s != nil && !s.bare {
+		n.Rule, n.Origin = h.rule(s)
+	}
+	if !slices.Contains(h.not, n) {
+		h.not = append(h.not, n)
+	}
+}
+
+// isRoot reports whether nobody may create or remove the entry: the workspace and the targets of
+// mounts.
+func (h *fitting) isRoot(p string) bool {
+	return p == h.d.Site.Root || slices.ContainsFunc(h.mounts, func(m Mount) bool { return m.Target == p })
+}
+
+// topOf is the tree that holds a path, "" for none.
+func (h *fitting) topOf(p string) string {
+	for _, t := range h.tops {
+		if Holds(t, p) {
+			return t
+		}
+	}
+	return ""
+}

@@ -1,0 +1,336 @@
+package engine
+
+import (
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/internal/failure"
+	"github.com/jptools/jptools/sandbox/internal/linux"
+)
+
+// supervisor is a helper that starts programs and ends them. All that it does is on one locked thread, which is the
+// parent of all starters: their death signal is about a thread, and a signal scope belongs to one.
+type supervisor struct {
+	host   *conn
+	tier   fit.Tier
+	scope  *linux.Scope // nil without one
+	remove func(dir string) error
+
+	starter  *child        // waits for orders; nil if there is none
+	requests chan received // what the host sends; nil before the first call
+}
+
+// child is a starter from the supervisor's side.
+type child struct {
+	pid  int
+	conn *conn
+}
+
+// received is a message, and what came with it.
+type received struct {
+	request
+	body  []byte
+	files []int
+}
+
+// supervise is the life of a supervisor. It returns its exit status when the host has hung up, or died, and nothing
+// of its last call is left.
+func supervise(host *conn, tier fit.Tier, abi int, remove func(dir string) error) int {
+	s := &supervisor{host: host, tier: tier, remove: remove}
+	switch {
+	case tier == fit.TierNamespace:
+		if os.Getpid() != 1 {
+			return 2
+		}
+		if m, ok := s.next(); !ok || !m.Mapped { // before, this process is nobody
+			return 1
+		}
+	default:
+		// What the tool starts and leaves behind becomes a child of this process.
+		if unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
+			return 1
+		}
+		if tier == fit.TierLandlock && linux.HasScope(abi) {
+			var err error
+			if s.scope, err = linux.EnterScope(); err != nil {
+				return s.refuse(err)
+			}
+		}
+	}
+	// Nobody may look into this process: as process 1 it is one that the tool can see.
+	if unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) != nil {
+		return 1
+	}
+	if err := s.prepare(); err != nil {
+		return s.refuse(err)
+	}
+	// A terminal sends these to the tool too, if it is one of its own. What they mean is for the tool and the host
+	// to decide; the host's end is noticed by the socket. They are not set to be ignored, since the next starter
+	// would inherit that. One that is ignored already stays so, for the same reason.
+	for _, sig := range []os.Signal{
+		unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU,
+	} {
+		if !signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
+	}
+	learn()
+	for {
+		m, ok := s.next()
+		if !ok {
+			return 0
+		}
+		switch {
+		case m.Start != nil:
+			if !s.call(&m) {
+				return 0
+			}
+		case m.Warm:
+			_ = s.prepare() // a failure shows when the starter is needed
+		case m.Try:
+			return s.try(m.Call)
+		default: // for a call that is over
+			closeFDs(m.files)
+		}
+	}
+}
+
+// refuse answers whatever the host asks for first.
+func (s *supervisor) refuse(err error) int {
+	if m, ok := s.next(); ok {
+		answer := reply{Call: m.Call}
+		answer.fail(err)
+		_ = s.host.send(answer)
+	}
+	return 1
+}
+
+func (s *supervisor) try(call int) int {
+	answer := reply{Call: call, Pid: os.Getpid()}
+	if step, err := linux.Try(); err != nil {
+		answer.fail(failure.At(failure.Namespaces, step, "", err))
+	}
+	_ = s.host.send(answer)
+	return 0
+}
+
+// next waits for the next message. The first one is read on this thread: the host waits for the tool to start, and
+// all that is not needed for that comes later.
+func (s *supervisor) next() (m received, ok bool) {
+	if s.requests != nil {
+		m, ok = <-s.requests
+		return m, ok
+	}
+	var err error
+	m.body, m.files, err = s.host.receive(&m.request)
+	return m, err == nil
+}
+
+// listen passes on what the host sends while this thread has other things to wait for.
+func (s *supervisor) listen() {
+	if s.requests != nil {
+		return
+	}
+	debug.SetGCPercent(100)
+	s.requests = make(chan received)
+	go func() {
+		defer close(s.requests)
+		for {
+			var m received
+			var err error
+			if m.body, m.files, err = s.host.receive(&m.request); err != nil {
+				return
+			}
+			s.requests <- m
+		}
+	}()
+}
+
+// prepare starts a starter, if none is waiting.
+func (s *supervisor) prepare() error {
+	if s.starter != nil {
+		if pid, err := unix.Wait4(s.starter.pid, nil, unix.WNOHANG, nil); pid == 0 && err == nil {
+			return nil
+		}
+		s.starter.conn.close() // it was killed while nothing was going on
+		s.starter = nil
+	}
+	mine, theirs, err := newConns()
+	if err != nil {
+		return failure.At(failure.Failed, "making a socket", "", err)
+	}
+	defer theirs.close()
+	// Descriptors 0 to 2 are /dev/null. os.StartProcess would first try out, once, whether processes can be held by
+	// descriptors, by starting one for nothing.
+	pid, err := syscall.ForkExec(myself, []string{starterName}, &syscall.ProcAttr{
+		Dir: "/", Env: helperEnv, Files: []uintptr{0, 1, 2, theirs.file.Fd()},
+	})
+	if err != nil {
+		mine.close()
+		return failure.At(failure.Failed, "starting a process", "", err)
+	}
+	s.starter = &child{pid, mine}
+	return nil
+}
+
+// call starts one program, serves until nothing of it is left, and reports. It returns whether another call may
+// follow.
+func (s *supervisor) call(m *received) bool {
+	c := &call{supervisor: s, order: m.Start, number: m.Call}
+	pid, err := c.start(m)
+	closeFDs(m.files)
+	if err != nil {
+		answer := reply{Call: m.Call}
+		answer.fail(err)
+		// Half a tree cannot be used again.
+		return s.host.send(answer) == nil && s.tier != fit.TierNamespace
+	}
+	c.pid = pid
+	s.listen()
+	again := s.host.send(reply{Call: m.Call, Pid: pid}) == nil
+	again = c.serve() && again
+	if c.hostGone && s.tier == fit.TierLandlock && c.order.Plan.Temp != "" {
+		// Nobody is left to hear of a failure; what cannot be removed is found by later calls.
+		_ = s.remove(filepath.FromSlash(c.order.Plan.Temp))
+	}
+	return again && s.tier != fit.TierNamespace
+}
+
+// start brings a starter to the point where it has become the tool.
+func (c *call) start(m *received) (pid int, err error) {
+	if err := c.prepare(); err != nil {
+		return 0, err
+	}
+	tool := c.starter
+	c.starter = nil
+	defer tool.conn.close()
+	defer func() {
+		if err != nil {
+			_ = unix.Kill(tool.pid, unix.SIGKILL)
+			for {
+				if _, wait := unix.Wait4(tool.pid, nil, 0, nil); wait != unix.EINTR {
+					break
+				}
+			}
+		}
+	}()
+	// It reads its orders while the tree is made; but not before it says that it runs: its own program, which may have
+	// to load libraries, is not in that tree.
+	err = tool.conn.forward(m.body, m.files)
+	if err == nil {
+		_, _, err = tool.conn.receive(nil)
+	}
+	if err != nil {
+		return 0, failure.At(failure.Failed, "giving a process its orders", "", err)
+	}
+	if err := m.Start.restore(); err != nil {
+		return 0, errMessage
+	}
+	var rules []int
+	if c.order.Plan != nil {
+		ruleset, err := c.hold(c.order.Plan)
+		if err != nil {
+			return 0, err
+		}
+		defer func() { _ = unix.Close(ruleset.FD) }()
+		rules = []int{ruleset.FD}
+	}
+	if err := tool.conn.send(request{Call: m.Call, Go: true}, rules...); err != nil {
+		return 0, failure.At(failure.Failed, "giving a process its orders", "", err)
+	}
+	// The socket is closed by execve. An answer says why there was none.
+	var answer reply
+	if _, _, err := tool.conn.receive(&answer); err == nil {
+		if err := answer.failure(); err != nil {
+			return 0, err
+		}
+		return 0, errMessage
+	}
+	if !executed(tool.pid) {
+		return 0, &failure.Error{Kind: failure.Failed, Step: "the process ended before it could execute the program"}
+	}
+	return tool.pid, nil
+}
+
+// executed reports whether a starter has executed the tool, which gives it another name. The kernel closes its socket
+// a moment before that; it also does when a process dies, of too little memory for instance.
+func executed(pid int) bool {
+	for {
+		comm, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
+		if err != nil || string(comm) != starterName+"\n" {
+			return true
+		}
+		var info unix.Siginfo
+		err = unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
+		if err == nil && info.Signo != 0 {
+			return false
+		}
+		time.Sleep(20 * time.Microsecond)
+	}
+}
+
+// hold makes what holds the tool: the ruleset and, in the namespace tier, the private tree around it.
+func (c *call) hold(plan *fit.Plan) (*linux.Ruleset, error) {
+	if plan.Tier != c.tier || plan.ABI < 1 {
+		return nil, &failure.Error{Kind: failure.Failed, Step: "the plan is not for this helper"}
+	}
+	mapping := linux.DefaultMapping
+	if m := c.order.Faults.Mapping; m != nil {
+		mapping = *m
+	}
+	ruleset, err := linux.NewRuleset(plan, mapping)
+	if err == nil && plan.Tier == fit.TierNamespace {
+		if err = c.surround(plan, ruleset); err != nil {
+			_ = unix.Close(ruleset.FD)
+		}
+	}
+	return ruleset, err
+}
+
+// surround makes the private tree, and the rules on what is in there and nowhere else: a /proc and a temporary
+// directory with nothing but what belongs to the call.
+func (c *call) surround(plan *fit.Plan, ruleset *linux.Ruleset) error {
+	entries, err := linux.BuildTree(plan)
+	if err != nil {
+		return err
+	}
+	if c.watcher, err = linux.Watch(entries); err != nil {
+		return err
+	}
+	if err := ruleset.AllowProc("/proc"); err != nil || plan.Temp == "" {
+		return err
+	}
+	return ruleset.AllowTemp(plan.Temp)
+}
+
+// signal signals all processes of the call, and returns how many were alive.
+func (s *supervisor) signal(sig unix.Signal) (found int) {
+	// At once, where that can be done: kill(-1) of process 1 reaches exactly its namespace.
+	var all bool
+	switch {
+	case s.tier == fit.TierNamespace:
+		err := syscall.Kill(-1, sig)
+		all = err == nil || err == unix.ESRCH
+	default:
+		all = s.scope.Signal(sig)
+	}
+	var list []task
+	var err error
+	if all {
+		list, err = descendants(os.Getpid())
+	} else {
+		list, err = signalBelow(os.Getpid(), sig)
+	}
+	if err != nil { // without /proc nobody can be counted
+		return 1
+	}
+	return alive(list)
+}

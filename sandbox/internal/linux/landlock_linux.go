@@ -1,0 +1,191 @@
+package linux
+
+import (
+	"errors"
+	"fmt"
+
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/internal/failure"
+)
+
+// Mapping is what Landlock rights each capability becomes: read, create, update, delete, execute.
+type Mapping [5]uint64
+
+// DefaultMapping is what the capabilities mean to Landlock: each is all that it needs, and nothing more than it
+// says. Create and delete both have REFER, since moving between directories takes an entry from one and makes it
+// in the other.
+var DefaultMapping = Mapping{
+	ll.AccessFSReadFile | ll.AccessFSReadDir,
+	ll.AccessFSMakeReg | ll.AccessFSMakeDir | ll.AccessFSMakeSym | ll.AccessFSRefer,
+	ll.AccessFSWriteFile | ll.AccessFSTruncate,
+	ll.AccessFSRemoveFile | ll.AccessFSRemoveDir | ll.AccessFSRefer,
+	ll.AccessFSExecute,
+}
+
+// rights is what a grant becomes.
+func (m *Mapping) rights(caps jptool.Caps) (rights uint64) {
+	for i, one := range [...]jptool.Caps{jptool.Read, jptool.Create, jptool.Update, jptool.Delete, jptool.Execute} {
+		if caps.Has(one) {
+			rights |= m[i]
+		}
+	}
+	return rights
+}
+
+// temp is everything that a program may do in its temporary directory.
+func (m *Mapping) temp() uint64 {
+	return m.rights(jptool.AllCaps) | ll.AccessFSMakeFifo | ll.AccessFSMakeSock
+}
+
+const (
+	// fileRights are those that the kernel takes for something that is no directory; others are EINVAL there.
+	fileRights = ll.AccessFSExecute | ll.AccessFSWriteFile | ll.AccessFSReadFile | ll.AccessFSTruncate |
+		ll.AccessFSIoctlDev | ll.AccessFSResolveUnix
+
+	// deviceRights make /dev/null and its like work. Their commands (ioctl) do no harm, and refusing them
+	// puzzles programs that ask whether it is a terminal.
+	deviceRights = ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSIoctlDev
+
+	readRights = ll.AccessFSReadFile | ll.AccessFSReadDir
+)
+
+// procSelf is different for each process: only the process itself can open its own.
+const procSelf = "/proc/self"
+
+// handledFS is every right on files that a version of the interface has.
+func handledFS(abi int) uint64 {
+	rights := uint64(ll.AccessFSMakeSym)<<1 - 1
+	for _, later := range []struct {
+		since int
+		right uint64
+	}{
+		{fit.MoveABI, ll.AccessFSRefer},
+		{fit.TruncateABI, ll.AccessFSTruncate},
+		{fit.IoctlABI, ll.AccessFSIoctlDev},
+		{fit.ResolveABI, ll.AccessFSResolveUnix},
+	} {
+		if abi >= later.since {
+			rights |= later.right
+		}
+	}
+	return rights
+}
+
+// Ruleset is a Landlock ruleset under construction. What is handled and named by no rule is denied.
+type Ruleset struct {
+	FD      int
+	handled uint64
+	mapping Mapping
+}
+
+// Adopt is a ruleset for a plan that another process has made.
+func Adopt(fd int, plan *fit.Plan) *Ruleset { return &Ruleset{fd, handledFS(plan.ABI), DefaultMapping} }
+
+// NewRuleset makes a ruleset that handles every right of the plan's ABI and holds every rule of the plan but those
+// on the tool's own /proc and on the private tree. Each path is opened once for it, without following links, and
+// must be the object that the plan was made for.
+func NewRuleset(plan *fit.Plan, mapping Mapping) (*Ruleset, error) {
+	r := &Ruleset{-1, handledFS(plan.ABI), mapping}
+	attr := ll.RulesetAttr{HandledAccessFS: r.handled}
+	if plan.ABI >= fit.NetABI {
+		// A server is never allowed: the plan has no way to say so.
+		attr.HandledAccessNet = ll.AccessNetBindTCP
+		if !plan.Net.Open || plan.Net.Ports != nil {
+			attr.HandledAccessNet |= ll.AccessNetConnectTCP
+		}
+	}
+	if plan.ABI >= fit.ScopeABI {
+		attr.Scoped = ll.ScopeAbstractUnixSocket | ll.ScopeSignal
+	}
+	var err error
+	if r.FD, err = ll.LandlockCreateRuleset(&attr, 0); err != nil {
+		return nil, failure.At(failure.Failed, fmt.Sprintf("making a Landlock ruleset of version %d", plan.ABI), "", err)
+	}
+	if err := r.fill(plan); err != nil {
+		return nil, errors.Join(err, unix.Close(r.FD))
+	}
+	return r, nil
+}
+
+func (r *Ruleset) fill(plan *fit.Plan) error {
+	if plan.ABI >= fit.NetABI && plan.Net.Open {
+		for _, port := range plan.Net.Ports {
+			rule := ll.NetPortAttr{AllowedAccess: ll.AccessNetConnectTCP, Port: uint64(port)}
+			if err := ll.LandlockAddNetPortRule(r.FD, &rule, 0); err != nil {
+				return failure.At(failure.Failed, fmt.Sprintf("allowing TCP port %d", port), "", err)
+			}
+		}
+	}
+	for _, list := range [][]fit.Grant{plan.Runtime, plan.Grants} {
+		for i := range list {
+			g := &list[i]
+			if g.Path == procSelf || g.Kind == fit.Link {
+				continue // the tool's own is not there yet; and a link has no rights of its own
+			}
+			fd, err := openNode(&g.Node)
+			if err != nil {
+				return err
+			}
+			if err := r.allowAndClose(fd, g.Path, r.mapping.rights(g.Caps), g.Kind == fit.Dir); err != nil {
+				return err
+			}
+		}
+	}
+	for _, path := range plan.Devices {
+		fd, err := openDevice(path)
+		if err != nil {
+			return err
+		}
+		if err := r.allowAndClose(fd, path, deviceRights, false); err != nil {
+			return err
+		}
+	}
+	if plan.Tier == fit.TierLandlock && plan.Temp != "" {
+		return r.AllowTemp(plan.Temp)
+	}
+	return nil
+}
+
+// AllowTemp allows everything in a temporary directory, which is not followed if it is a link.
+func (r *Ruleset) AllowTemp(path string) error {
+	fd, _, err := openPath(path)
+	if err != nil {
+		return err
+	}
+	return r.allowAndClose(fd, path, r.mapping.temp(), true)
+}
+
+// AllowProc allows reading in /proc or in the process's own part of it. Here a link (/proc/self) is followed: it is
+// the kernel's own, and leads to the process that asks.
+func (r *Ruleset) AllowProc(path string) error {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return failure.At(failure.Failed, failure.StepProc, path, err)
+	}
+	return r.allowAndClose(fd, path, readRights, true)
+}
+
+// allowAndClose adds a rule on something that is open, and closes it: the ruleset holds on to the object itself.
+func (r *Ruleset) allowAndClose(fd int, path string, rights uint64, dir bool) error {
+	if rights &= r.handled; !dir {
+		rights &= fileRights
+	}
+	var err error
+	if rights != 0 { // an empty rule is an error
+		err = ll.LandlockAddPathBeneathRule(r.FD, &ll.PathBeneathAttr{AllowedAccess: rights, ParentFd: fd}, 0)
+	}
+	return failure.At(failure.Failed, "allowing access to", path, errors.Join(err, unix.Close(fd)))
+}
+
+// Version returns the version of the kernel's Landlock, 0 without it.
+func Version() int {
+	abi, err := ll.LandlockGetABIVersion()
+	if err != nil {
+		return 0
+	}
+	return abi
+}

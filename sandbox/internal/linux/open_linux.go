@@ -1,0 +1,93 @@
+package linux
+
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/internal/failure"
+)
+
+// changed are the errors that say that a path is not what it was: something is missing, is no directory any more,
+// or is a link now.
+func changed(err error) bool {
+	return err == unix.ENOENT || err == unix.ENOTDIR || err == unix.ELOOP || err == unix.EXDEV
+}
+
+// openPath opens a canonical path for rules and mounts. A link anywhere in it means that somebody has put it there
+// since the plan was made.
+func openPath(path string) (int, *unix.Stat_t, error) {
+	fd, err := fit.OpenEntry(path)
+	return described(path, fd, err)
+}
+
+// openBelow is openPath for a path below a directory that is open, which it cannot leave. The kernel asks to try
+// again when something is renamed meanwhile; who renames all the time does not keep us here.
+func openBelow(dir int, path, name string) (fd int, st *unix.Stat_t, err error) {
+	how := unix.OpenHow{Flags: fit.EntryFlags, Resolve: fit.EntryResolve | unix.RESOLVE_BENEATH}
+	for range 10 {
+		if fd, err = unix.Openat2(dir, name, &how); err != unix.EAGAIN && err != unix.EINTR {
+			break
+		}
+	}
+	return described(path, fd, err)
+}
+
+func described(path string, fd int, err error) (int, *unix.Stat_t, error) {
+	if changed(err) {
+		return -1, nil, &failure.Error{Kind: failure.Changed, Path: path}
+	}
+	if err != nil {
+		return -1, nil, failure.At(failure.Failed, "opening", path, err)
+	}
+	st := &unix.Stat_t{}
+	if err := unix.Fstat(fd, st); err != nil {
+		_ = unix.Close(fd)
+		return -1, nil, failure.At(failure.Failed, "looking at", path, err)
+	}
+	return fd, st, nil
+}
+
+// openNode opens a node of the plan and makes sure that it is the same object as before.
+func openNode(n *fit.Node) (int, error) {
+	fd, st, err := openPath(n.Path)
+	return same(n, fd, st, err)
+}
+
+// openNodeBelow is openNode for the same path in a private tree.
+func openNodeBelow(root int, n *fit.Node) (int, error) {
+	fd, st, err := openBelow(root, n.Path, rel(n.Path))
+	return same(n, fd, st, err)
+}
+
+func same(n *fit.Node, fd int, st *unix.Stat_t, err error) (int, error) {
+	if err == nil && (fit.ID{Dev: st.Dev, Ino: st.Ino}) != n.ID {
+		_ = unix.Close(fd)
+		return -1, &failure.Error{Kind: failure.Changed, Path: n.Path}
+	}
+	return fd, err
+}
+
+// openDevice opens a character device. It is not compared with anything: /dev may be made anew at any time.
+func openDevice(path string) (int, error) {
+	fd, st, err := openPath(path)
+	if failure.Is(err, failure.Changed) {
+		return -1, failure.NoDevice(path)
+	}
+	if err == nil && st.Mode&unix.S_IFMT != unix.S_IFCHR {
+		_ = unix.Close(fd)
+		return -1, &failure.Error{Kind: failure.Failed, Step: path + " is not a character device"}
+	}
+	return fd, err
+}
+
+// readLink returns where a link of the plan leads, if it is still the same link.
+func readLink(n *fit.Node) (string, error) {
+	fd, err := openNode(n)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	var b [unix.PathMax]byte
+	size, err := unix.Readlinkat(fd, "", b[:])
+	return string(b[:max(size, 0)]), failure.At(failure.Failed, "reading the link", n.Path, err)
+}

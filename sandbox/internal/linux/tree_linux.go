@@ -1,0 +1,532 @@
+package linux
+
+import (
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/internal/failure"
+)
+
+// base is where the private root is put together before this process moves into it. It is used in a mount
+// namespace of our own; what the host has there is opened before.
+const base = "/tmp"
+
+// Attributes of mounts. Device nodes and set-user-id files in trees are of no use to a tool, and a danger.
+const (
+	attrTree = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
+	attrMask = attrTree | unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOEXEC
+)
+
+// place is something to be mounted at its own path: a part of the host's tree, a device, a cover or a pin.
+type place struct {
+	fit.Node
+	attr  uint64
+	mount int // a detached mount of it, once there is one; -1 before and after
+
+	cover   bool // or a pin, and not a part of the host's tree
+	hide    bool
+	again   bool
+	mounted bool
+}
+
+// tree is a private tree under construction.
+type tree struct {
+	plan    *fit.Plan
+	places  []place // parts of the host's tree, outer before inner
+	devices []place
+	covers  []place // covers and pins, outer before inner
+	links   []link
+
+	root  int             // the private root
+	masks int             // a tmpfs for what hides, or -1
+	made  map[string]bool // entries of the private root
+	dirs  []string        // mounts of the host's directories, in which nothing is made
+}
+
+type link struct{ path, to string }
+
+// BuildTree makes the private tree of a plan and moves this process and its children into it. The process must be
+// alone with them in a mount namespace and a process namespace of its own, and have CAP_SYS_ADMIN there. It returns
+// the paths on which mounts must stay, for [Watch].
+//
+// The order matters. Everything of the host's tree is opened, compared with the plan and detached as a mount of
+// its own before the first new mount: afterwards something of ours may lie over it. Then the private root is made,
+// with its /tmp, /proc and /dev; then come the host's parts, outer before inner, and over them the covers and pins.
+// Last, the host's tree is unmounted, and the root, on which nothing is to be made any more, becomes read-only.
+//
+// An error of kind [failure.Namespaces] says that the machine does not let us make such a tree.
+func BuildTree(plan *fit.Plan) (entries []string, err error) {
+	t := &tree{plan: plan, root: -1, masks: -1, made: map[string]bool{"/": true}}
+	defer t.close()
+	// Or what is mounted here would appear on the host too.
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return nil, failure.At(failure.Namespaces, "making mounts private", "", err)
+	}
+	if err := t.choose(); err != nil {
+		return nil, err
+	}
+	for _, list := range [][]place{t.places, t.devices, t.covers} {
+		for i := range list {
+			if p := &list[i]; !p.cover || p.again {
+				if err := t.detach(p); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	umask := unix.Umask(0) // the modes below are meant as they stand
+	defer unix.Umask(umask)
+	for _, step := range []func() error{t.makeRoot, t.makeLinks, t.putPlaces, t.putCovers, t.quiet, t.enter} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	for i := range t.covers {
+		if t.covers[i].mounted {
+			entries = append(entries, t.covers[i].Path)
+		}
+	}
+	return entries, nil
+}
+
+func (t *tree) close() {
+	for _, list := range [][]place{t.places, t.devices, t.covers} {
+		for i := range list {
+			closeFD(&list[i].mount)
+		}
+	}
+	closeFD(&t.root)
+	closeFD(&t.masks)
+}
+
+func closeFD(fd *int) {
+	if *fd >= 0 {
+		_ = unix.Close(*fd)
+		*fd = -1
+	}
+}
+
+// choose says what is mounted, in which order.
+func (t *tree) choose() error {
+	var list []place
+	for i := range t.plan.Runtime {
+		n := &t.plan.Runtime[i].Node
+		switch {
+		case fit.Holds("/proc", n.Path): // there is a new one
+		case n.Kind == fit.Link: // not mounted but made again
+			to, err := readLink(n)
+			if err != nil {
+				return err
+			}
+			t.links = append(t.links, link{n.Path, to})
+		default:
+			list = append(list, place{Node: *n, mount: -1, attr: attrTree | unix.MOUNT_ATTR_RDONLY})
+		}
+	}
+	for _, n := range t.plan.Trees {
+		if n.Path == "/" {
+			step := "a private tree cannot be made of the whole file system\nuse the Landlock tier, or a smaller workspace"
+			return &failure.Error{Kind: failure.Failed, Step: step}
+		}
+		list = append(list, place{Node: n, mount: -1, attr: attrTree})
+	}
+	slices.SortStableFunc(list, outerFirst)
+	// What lies in a part that is there already, as it is there, needs no mount of its own.
+	t.places = slices.DeleteFunc(slices.Clone(list), func(p place) bool {
+		inside := func(q place) bool { return fit.Holds(q.Path, p.Path) && q.Path != p.Path }
+		return p.attr&unix.MOUNT_ATTR_RDONLY != 0 && slices.ContainsFunc(list, inside)
+	})
+	for _, p := range t.plan.Devices {
+		// Read-only does not keep a device from being written to, only from being chmodded.
+		attr := uint64(unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC | unix.MOUNT_ATTR_RDONLY)
+		t.devices = append(t.devices, place{Node: fit.Node{Path: p, Kind: fit.Special}, mount: -1, attr: attr})
+	}
+	t.layer()
+	return nil
+}
+
+func outerFirst(a, b place) int { return fit.OuterFirst(a.Path, b.Path) }
+
+func rel(p string) string { return strings.TrimPrefix(p, "/") }
+
+// layer puts covers and pins in one order, outer before inner. A place that is a mount already needs no pin, and no
+// cover that only restricts it: it gets the restriction itself.
+func (t *tree) layer() {
+	taken := map[string]bool{}
+	for _, n := range t.plan.Trees {
+		taken[n.Path] = true
+	}
+	for _, c := range t.plan.Covers {
+		p := place{Node: c.Node, mount: -1, cover: true, hide: c.Hide, again: c.Again}
+		if c.ReadOnly {
+			p.attr |= unix.MOUNT_ATTR_RDONLY
+		}
+		if c.NoExec {
+			p.attr |= unix.MOUNT_ATTR_NOEXEC
+		}
+		if p.again {
+			p.attr |= attrTree
+		}
+		if i := slices.IndexFunc(t.places, func(q place) bool { return q.Path == p.Path }); i >= 0 && !p.hide && !p.again {
+			t.places[i].attr |= p.attr
+			continue
+		}
+		t.covers, taken[c.Path] = append(t.covers, p), true
+	}
+	for _, n := range t.plan.Pins {
+		if !taken[n.Path] {
+			t.covers = append(t.covers, place{Node: n, mount: -1, cover: true})
+		}
+	}
+	slices.SortStableFunc(t.covers, outerFirst)
+}
+
+// detach makes a mount of its own out of a part of the host's tree, if it is still the same.
+func (t *tree) detach(p *place) error {
+	var fd int
+	var err error
+	if p.Kind == fit.Special && p.ID == (fit.ID{}) {
+		fd, err = openDevice(p.Path)
+	} else {
+		fd, err = openNode(&p.Node)
+	}
+	if err != nil {
+		return err
+	}
+	defer closeFD(&fd)
+	return p.take(fd)
+}
+
+// take makes a detached mount of something that is open, with all mounts in it: a bind that is not recursive would
+// show what lies under them. Its attributes are set recursively, or mounts inside would stay writable.
+func (p *place) take(fd int) error {
+	var err error
+	p.mount, err = unix.OpenTree(fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
+	if err == nil {
+		err = setAttributes(p.mount, p.attr, unix.AT_RECURSIVE)
+	}
+	return failure.At(failure.Failed, "mounting", p.Path, err)
+}
+
+func setAttributes(fd int, attr uint64, flags uint) error {
+	if attr == 0 {
+		return nil
+	}
+	return unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|flags, &unix.MountAttr{Attr_set: attr})
+}
+
+// makeRoot makes the private root, its temporary directory, /proc and /dev.
+func (t *tree) makeRoot() error {
+	spaces := func(step string, err error) error { return failure.At(failure.Namespaces, step, "", err) }
+	tmpfs := func(name, target, options string) error {
+		return unix.Mount(name, target, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, options)
+	}
+	var err error
+	if slices.ContainsFunc(t.covers, func(p place) bool { return p.hide }) {
+		if err = tmpfs("masks", base, "mode=0755,size=1m"); err == nil {
+			if t.masks, err = openDir(base); err == nil {
+				err = makeFile(t.masks, "file", 0)
+			}
+		}
+		if err != nil {
+			return spaces("mounting a tmpfs for masks", err)
+		}
+	}
+	if err = tmpfs("private", base, "mode=0755,size=4m"); err == nil {
+		t.root, err = openDir(base)
+	}
+	if err != nil {
+		return spaces("mounting a private root", err)
+	}
+	if temp := t.plan.Temp; temp != "" {
+		options := "mode=1777"
+		if t.plan.Limits.Memory > 0 {
+			options += ",size=" + strconv.FormatInt(t.plan.Limits.Memory, 10)
+		}
+		if err := t.parents(temp + "/"); err != nil {
+			return err
+		}
+		if err := tmpfs("temporary", base+temp, options); err != nil {
+			return spaces("mounting a private temporary directory", err)
+		}
+	}
+	if err := t.parents("/proc/"); err != nil {
+		return err
+	}
+	// Of the new process namespace, so that no other process can be seen.
+	const flags = unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+	if err := unix.Mount("proc", base+"/proc", "proc", flags, ""); err != nil {
+		return spaces("mounting a private /proc", err)
+	}
+	if err := t.parents("/dev/"); err != nil {
+		return err
+	}
+	for _, l := range []link{
+		{"/dev/fd", "/proc/self/fd"},
+		{"/dev/stdin", "fd/0"},
+		{"/dev/stdout", "fd/1"},
+		{"/dev/stderr", "fd/2"},
+		{"/dev/shm", t.plan.Temp},
+	} {
+		if l.to != "" && !t.occupied(l.path) {
+			if err := unix.Symlinkat(l.to, t.root, rel(l.path)); err != nil {
+				return failure.At(failure.Failed, "linking", l.path, err)
+			}
+		}
+	}
+	return nil
+}
+
+// occupied reports whether something of the host's tree comes to a path, or below it.
+func (t *tree) occupied(at string) bool {
+	return slices.ContainsFunc(t.plan.Trees, func(n fit.Node) bool { return fit.Holds(at, n.Path) }) ||
+		slices.ContainsFunc(t.plan.Runtime, func(g fit.Grant) bool { return fit.Holds(at, g.Path) })
+}
+
+func openDir(p string) (int, error) {
+	return unix.Open(p, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+}
+
+func makeFile(at int, name string, mode uint32) error {
+	return unix.Mknodat(at, name, unix.S_IFREG|mode, 0)
+}
+
+// parents makes the directories above a path in the private root.
+func (t *tree) parents(p string) error {
+	for i := 1; i < len(p); i++ {
+		if dir := p[:i]; p[i] == '/' && !t.made[dir] {
+			t.made[dir] = true
+			if err := unix.Mkdirat(t.root, rel(dir), 0o755); err != nil {
+				return failure.At(failure.Failed, "making a place for", p, err)
+			}
+		}
+	}
+	return nil
+}
+
+// makeLinks makes the links again on whose paths programs find what they need.
+func (t *tree) makeLinks() error {
+	for _, l := range t.links {
+		if err := t.parents(l.path); err != nil {
+			return err
+		}
+		if err := unix.Symlinkat(l.to, t.root, rel(l.path)); err != nil {
+			return failure.At(failure.Failed, "linking", l.path, err)
+		}
+		t.made[l.path] = true
+	}
+	return nil
+}
+
+// putPlaces mounts the parts of the host's tree at their own paths. Devices come after a part that may hold them:
+// that of the host has none, since it is mounted without.
+func (t *tree) putPlaces() error {
+	for _, list := range [][]place{t.places, t.devices} {
+		for i := range list {
+			if err := t.put(&list[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (t *tree) put(p *place) error {
+	if slices.ContainsFunc(t.dirs, func(dir string) bool { return fit.Holds(dir, p.Path) }) {
+		return t.attach(p, p.ID != fit.ID{}) // its place is there, or gone
+	}
+	if err := t.parents(p.Path); err != nil {
+		return err
+	}
+	if !t.made[p.Path] {
+		t.made[p.Path] = true
+		var err error
+		if p.Kind == fit.Dir {
+			err = unix.Mkdirat(t.root, rel(p.Path), 0o755)
+		} else {
+			err = makeFile(t.root, rel(p.Path), 0o444)
+		}
+		if err != nil {
+			return failure.At(failure.Failed, "making a place for", p.Path, err)
+		}
+	}
+	if p.Kind == fit.Dir {
+		t.dirs = append(t.dirs, p.Path)
+	}
+	return t.move(p, t.root, rel(p.Path), 0)
+}
+
+// attach mounts a place on what stands at its path in the private tree, which must be the same object as in the
+// plan unless we have made it ourselves.
+func (t *tree) attach(p *place, compare bool) error {
+	on, err := t.stands(p, compare)
+	if err != nil {
+		return err
+	}
+	defer closeFD(&on)
+	return t.move(p, on, "", unix.MOVE_MOUNT_T_EMPTY_PATH)
+}
+
+func (t *tree) stands(p *place, compare bool) (fd int, err error) {
+	if compare {
+		return openNodeBelow(t.root, &p.Node)
+	}
+	fd, _, err = openBelow(t.root, p.Path, rel(p.Path))
+	return fd, err
+}
+
+func (t *tree) move(p *place, dir int, name string, flags int) error {
+	err := unix.MoveMount(p.mount, "", dir, name, unix.MOVE_MOUNT_F_EMPTY_PATH|flags)
+	closeFD(&p.mount)
+	p.mounted = err == nil
+	return failure.At(failure.Failed, "mounting", p.Path, err)
+}
+
+// putCovers mounts covers and pins over what is there now.
+func (t *tree) putCovers() error {
+	for i := range t.covers {
+		p := &t.covers[i]
+		var err error
+		switch above := t.above(p.Path); {
+		case p.again: // in a mask that we have made ourselves; the original was compared when it was detached
+			err = t.attach(p, false)
+		case above != nil && above.hide: // hidden with the directory that it is in
+		case p.hide:
+			if p.mount, err = t.mask(p, i); err == nil {
+				err = t.attach(p, true)
+			}
+		default: // bound on itself
+			var on int
+			if on, err = t.stands(p, true); err == nil {
+				if err = p.take(on); err == nil {
+					err = t.move(p, on, "", unix.MOVE_MOUNT_T_EMPTY_PATH)
+				}
+				closeFD(&on)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// above is the next hiding or revealing cover above a path, or nil.
+func (t *tree) above(p string) (found *place) {
+	for i := range t.covers {
+		if q := &t.covers[i]; (q.hide || q.again) && q.Path != p && fit.Holds(q.Path, p) {
+			found = q // outer before inner
+		}
+	}
+	return found
+}
+
+// mask makes what hides a place: a file that nobody can open, or a directory with nothing in it but the way to what
+// is mounted again below. It is read-only, so that nobody changes its mode.
+func (t *tree) mask(p *place, number int) (int, error) {
+	name := "file"
+	if p.Kind == fit.Dir {
+		name = strconv.Itoa(number)
+		if err := t.skeleton(p, name); err != nil {
+			return -1, failure.At(failure.Failed, "hiding", p.Path, err)
+		}
+	}
+	fd, err := unix.OpenTree(t.masks, name, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
+	if err == nil {
+		err = setAttributes(fd, attrMask, 0)
+	}
+	return fd, failure.At(failure.Failed, "hiding", p.Path, err)
+}
+
+// skeleton makes a directory for a mask, with the entries on which covers are mounted again.
+func (t *tree) skeleton(p *place, name string) error {
+	if err := unix.Mkdirat(t.masks, name, 0o555); err != nil {
+		return err
+	}
+	made := map[string]bool{p.Path: true}
+	for i := range t.covers {
+		q := &t.covers[i]
+		if !q.again || t.above(q.Path) != p {
+			continue
+		}
+		var missing []string // directories on the way, inner first
+		for dir := path.Dir(q.Path); !made[dir]; dir = path.Dir(dir) {
+			missing, made[dir] = append(missing, dir), true
+		}
+		for _, dir := range slices.Backward(missing) {
+			if err := unix.Mkdirat(t.masks, name+strings.TrimPrefix(dir, p.Path), 0o555); err != nil {
+				return err
+			}
+		}
+		at := name + strings.TrimPrefix(q.Path, p.Path)
+		var err error
+		if q.Kind == fit.Dir {
+			err = unix.Mkdirat(t.masks, at, 0o555)
+		} else {
+			err = makeFile(t.masks, at, 0)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// quiet empties what the private /proc says of more than the call: the command line of process 1, and the keys of
+// the user by name.
+func (t *tree) quiet() error {
+	if !slices.Contains(t.plan.Devices, os.DevNull) {
+		return nil
+	}
+	for _, name := range []string{"proc/1/cmdline", "proc/keys"} {
+		null, err := unix.OpenTree(t.root, rel(os.DevNull), unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
+		if err == nil {
+			err = unix.MoveMount(null, "", t.root, name, unix.MOVE_MOUNT_F_EMPTY_PATH)
+			closeFD(&null)
+		}
+		if err != nil && err != unix.ENOENT { // a kernel without keys
+			return failure.At(failure.Failed, "emptying", "/"+name, err)
+		}
+	}
+	return nil
+}
+
+// enter leaves the host's tree. pivot_root puts the new root under the old one, for this process and for every other
+// in the namespace; unmounting the old one takes away what it held.
+func (t *tree) enter() error {
+	err := unix.Fchdir(t.root)
+	if err == nil {
+		err = unix.PivotRoot(".", ".") // the old root lies on the new one now
+	}
+	if err == nil {
+		err = unix.Unmount(".", unix.MNT_DETACH)
+	}
+	if err == nil {
+		err = unix.Chdir("/")
+	}
+	if err == nil {
+		err = setAttributes(t.root, unix.MOUNT_ATTR_RDONLY, 0)
+	}
+	return failure.At(failure.Namespaces, "entering the private root", "", err)
+}
+
+// Try makes mounts of the kinds that a private tree needs, and says which step the machine refused: "" for none.
+func Try() (step string, err error) {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return failure.StepMount, err
+	}
+	if err := unix.Mount("tmpfs", "/proc", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, ""); err != nil {
+		return failure.StepMount, err
+	}
+	err = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+	if err != nil {
+		return failure.StepNewProc, err
+	}
+	return "", nil
+}
