@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jptools/jptools/host/internal/config"
-	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/sandbox"
 )
 
@@ -51,20 +50,52 @@ func (e *StopError) Error() string {
 // Unwrap returns the cause of a cancellation, or nil.
 func (e *StopError) Unwrap() error { return e.cause }
 
+// exited is how a process ended.
+type exited struct {
+	// Code is the exit status, or -1 if a signal ended it.
+	Code int
+	// Signal is the name of that signal (`SIGSEGV`), or empty.
+	Signal string
+}
+
+// String is for messages: "exit status 3", "killed by SIGSEGV". Of the signals that limits of
+// resources send it says so.
+func (e exited) String() string {
+	switch e.Signal {
+	case "":
+	case "SIGXCPU":
+		return "killed by SIGXCPU, at the limit of processor time (limits.cpu_seconds)"
+	case "SIGXFSZ":
+		return "killed by SIGXFSZ, at the limit of the size of a file (limits.file_size)"
+	default:
+		return "killed by " + e.Signal
+	}
+	return fmt.Sprintf("exit status %d", e.Code)
+}
+
 // result is what a tool did, or had done when it was ended. All its processes are gone.
 type result struct {
 	stdout, stderr []byte
-	exit           launch.Exit
+	exit           exited
 	leftover       int
 }
 
-func limits(l config.Limits) launch.Limits {
-	out := launch.DefaultLimits
+// bounds are what one start of a tool may use.
+type bounds struct {
+	time time.Duration
+	// stdout and stderr are numbers of bytes; one more ends the tool.
+	stdout, stderr int
+	// grace is the time between SIGTERM and SIGKILL when the tool is ended.
+	grace time.Duration
+}
+
+func limits(l config.Limits) bounds {
+	out := bounds{config.DefaultTime, config.DefaultOutput, 4 << 20, 250 * time.Millisecond}
 	if l.Time != 0 {
-		out.Time = l.Time
+		out.time = l.Time
 	}
 	if l.Output > 0 {
-		out.Stdout = int(min(l.Output, 1<<31-1))
+		out.stdout = int(min(l.Output, 1<<31-1))
 	}
 	return out
 }
@@ -91,13 +122,13 @@ func (c *collector) Write(b []byte) (int, error) {
 
 // within runs c within limits, and returns what it printed. The error is a *StopError if the host ended it, else that of
 // Start or Wait; the result is nil if nothing was started. command makes the command for a context.
-func within(ctx context.Context, l launch.Limits, command func(context.Context) *sandbox.Cmd) (*result, *sandbox.Cmd, error) {
+func within(ctx context.Context, l bounds, command func(context.Context) *sandbox.Cmd) (*result, *sandbox.Cmd, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	out := &collector{limit: l.Stdout, flood: func() { cancel(&StopError{reason: stdoutFlood, limit: l.Stdout}) }}
-	errOut := &collector{limit: l.Stderr, flood: func() { cancel(&StopError{reason: stderrFlood, limit: l.Stderr}) }}
+	out := &collector{limit: l.stdout, flood: func() { cancel(&StopError{reason: stdoutFlood, limit: l.stdout}) }}
+	errOut := &collector{limit: l.stderr, flood: func() { cancel(&StopError{reason: stderrFlood, limit: l.stderr}) }}
 	c := command(ctx)
-	c.Stdout, c.Stderr, c.WaitDelay = out, errOut, l.Grace
+	c.Stdout, c.Stderr, c.WaitDelay = out, errOut, l.grace
 	c.Cancel = func() error {
 		if stop := stopOf(ctx); stop.reason == stdoutFlood || stop.reason == stderrFlood {
 			return c.Kill()
@@ -110,10 +141,10 @@ func within(ctx context.Context, l launch.Limits, command func(context.Context) 
 		}
 		return nil, c, err
 	}
-	defer time.AfterFunc(l.Time, func() { cancel(&StopError{reason: timedOut, after: l.Time}) }).Stop()
+	defer time.AfterFunc(l.time, func() { cancel(&StopError{reason: timedOut, after: l.time}) }).Stop()
 	err := c.Wait()
 	res := &result{stdout: out.kept, stderr: errOut.kept, leftover: c.State.Leftover}
-	res.exit = launch.Exit{Code: c.State.Code, Signal: c.State.SignalName()}
+	res.exit = exited{Code: c.State.Code, Signal: c.State.SignalName()}
 	switch lost, control, crowd := (*sandbox.LostError)(nil), (*sandbox.ControlError)(nil), (*sandbox.LimitError)(nil); {
 	case errors.As(err, &control), errors.As(err, &lost):
 	case ctx.Err() != nil:

@@ -9,7 +9,6 @@ import (
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/template"
 	"github.com/jptools/jptools/jptool"
@@ -143,12 +142,12 @@ func (k *call) once(ctx context.Context, cmd *command) (output, error) {
 	if res != nil { // else nothing was started
 		k.report.Starts++
 		k.report.Exit = &Ended{Code: res.exit.Code, Signal: res.exit.Signal, Leftover: res.leftover}
-		k.report.Stderr = launch.Ends(res.stderr, mostStderr)
+		k.report.Stderr = bothEnds(res.stderr, mostStderr)
 		k.mentioned(ctx, string(res.stderr))
 	}
 	if err != nil {
 		if res != nil {
-			k.report.Output = launch.Ends(res.stdout, mostStderr)
+			k.report.Output = bothEnds(res.stdout, mostStderr)
 		}
 		code := exit.Host
 		if stop := (*StopError)(nil); errors.As(err, &stop) && stop.reason != cancelled {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -24,26 +23,26 @@ func (o *output) success() bool { return o.Err == nil && len(o.Questions) == 0 }
 // readOutput reads the output of a tool. A complete Outcome counts, whatever the exit status. A broken one is an error
 // that says what is wrong with it, never text. Everything else is plain text: a success with exit status 0, and
 // otherwise an error with the ends of both streams. Bytes of text that are not UTF-8 become U+FFFD.
-func readOutput(stdout, stderr []byte, exit launch.Exit) output {
+func readOutput(stdout, stderr []byte, exit exited) output {
 	o, err := jptool.DecodeOutcome(stdout)
 	switch {
 	case err == nil:
 		return output{Outcome: o}
 	case !errors.Is(err, jptool.ErrNoOutcome):
 		return output{Outcome: failure("the tool printed a broken result: "+err.Error(), stdout, stderr, exit)}
-	case exit == launch.Exit{}:
+	case exit == exited{}:
 		return output{Outcome: jptool.Outcome{Content: strings.ToValidUTF8(string(stdout), "\ufffd")}, Plain: true}
 	}
 	return output{Outcome: failure("the tool failed: "+exit.String(), stdout, stderr, exit), Plain: true}
 }
 
 // failure is the Outcome of a tool that did not print one. It has no code.
-func failure(message string, stdout, stderr []byte, exit launch.Exit) jptool.Outcome {
+func failure(message string, stdout, stderr []byte, exit exited) jptool.Outcome {
 	ends := struct {
 		Exit   string `json:"exit"`
 		Stderr string `json:"stderr"`
 		Stdout string `json:"stdout"`
-	}{exit.String(), launch.Ends(stderr, endsBytes), launch.Ends(stdout, endsBytes)}
+	}{exit.String(), bothEnds(stderr, endsBytes), bothEnds(stdout, endsBytes)}
 	data, err := json.Marshal(ends)
 	if err != nil {
 		panic(err) // three strings

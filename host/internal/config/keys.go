@@ -160,6 +160,13 @@ type ErrorStyle struct {
 // Full stands for all lines of a result.
 const Full = -1
 
+// DefaultTime is how long a call may take, and DefaultOutput how many bytes its tool may print on standard
+// output, where a configuration says nothing.
+const (
+	DefaultTime   = 120 * time.Second
+	DefaultOutput = 64 << 20
+)
+
 // Limits are what one call may use; zero where nobody set one.
 type Limits struct {
 	Time time.Duration `toml:"time" as:"duration" unset:"120" doc:"Seconds, or a duration such as '\"2m\"', until the call is ended."`

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/jptools/jptools/host/internal/config"
-	"github.com/jptools/jptools/host/internal/launch"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -142,9 +141,9 @@ func (w *widener) limits(rest []string, s config.Setting) bool {
 	most := math.Inf(1)
 	switch rest[0] {
 	case "time":
-		most = launch.DefaultLimits.Time.Seconds()
+		most = config.DefaultTime.Seconds()
 	case "output":
-		most = float64(launch.DefaultLimits.Stdout)
+		most = float64(config.DefaultOutput)
 	}
 	now, ok := amount(s.Value)
 	if was := w.before(s.Key); was != nil && ok {

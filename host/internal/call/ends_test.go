@@ -1,4 +1,4 @@
-package launch
+package call
 
 import (
 	"strings"
@@ -8,11 +8,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestEnds(t *testing.T) {
+func TestBothEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"a", "é", "🙂", "\xff", "\x80\x80\x80\x80", "\n"})).Draw(t, "text"), "")
 		most := rapid.IntRange(1, 40).Draw(t, "most")
-		got := Ends([]byte(text), most)
+		got := bothEnds([]byte(text), most)
 		if !utf8.ValidString(got) || len(got) > 3*most+len("\n… 1000 bytes left out …\n") {
 			t.Fatalf("%q", got)
 		}

@@ -1,4 +1,4 @@
-package launch
+package call
 
 import (
 	"fmt"
@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// Ends returns text as it is, or its beginning and its end with a note on what was left
+// bothEnds returns text as it is, or its beginning and its end with a note on what was left
 // out when it is longer than most bytes. The end is the longer part: that is where
 // programs say what went wrong. The result is valid UTF-8, with U+FFFD for what is not.
-func Ends(text []byte, most int) string {
+func bothEnds(text []byte, most int) string {
 	if len(text) <= most {
 		return strings.ToValidUTF8(string(text), "\ufffd")
 	}
