@@ -178,8 +178,12 @@ func TestWorkspaceSwappedWithALink(t *testing.T) {
 			defer close(stopped)
 			for n := 1; ctx.Err() == nil; n++ {
 				_ = exchange(w.root+"/build", w.root+"/bad")
-				if n%51 == 0 { // odd, so that it rests in both states: long enough for a call to come to its end
-					time.Sleep(4 * time.Millisecond)
+				if n%51 == 0 { // odd, so that it rests in both states
+					rest := 4 * time.Millisecond
+					if n/51%4 < 2 { // in both states, too: long enough for a call to come to its end
+						rest = 40 * time.Millisecond
+					}
+					time.Sleep(rest)
 				}
 			}
 		}()

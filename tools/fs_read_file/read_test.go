@@ -335,7 +335,7 @@ func TestMemoryDoesNotGrowWithTheFile(t *testing.T) {
 	if a.Type != "success" || a.Data.BadBytes != 5 {
 		t.Errorf("%s%s", a.Message, a.Content)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Millisecond)
 	defer cancel()
 	start := time.Now()
 	wantError(t, callContext(t, ctx, root, object{"path": "big", "start_line": 12}, nil, nil), jptool.CodeDeadline, 1, "bytes")
