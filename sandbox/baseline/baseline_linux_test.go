@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"debug/elf"
 	"encoding/binary"
 	"encoding/json"
 	"os"
@@ -197,7 +198,7 @@ func TestClaimsOpenNothing(t *testing.T) {
 	binary.LittleEndian.PutUint32(narrow[28:], 64)
 	binary.LittleEndian.PutUint16(narrow[42:], 32)
 	binary.LittleEndian.PutUint16(narrow[44:], 1)
-	binary.LittleEndian.PutUint32(narrow[64:], ptInterp)
+	binary.LittleEndian.PutUint32(narrow[64:], uint32(elf.PT_INTERP))
 	binary.LittleEndian.PutUint32(narrow[64+4:], 64+2*56)
 	binary.LittleEndian.PutUint32(narrow[64+16:], uint32(len(hidden)+1))
 	root := with(debian, files{
@@ -329,8 +330,8 @@ func TestExtra(t *testing.T) {
 	}
 }
 
-// What is kept for the process notices that something was replaced.
-func TestCache(t *testing.T) {
+// Each look finds what is there now.
+func TestReplaced(t *testing.T) {
 	root := debian.tree(t)
 	find := func() *Baseline {
 		b, err := root.find("/bin/sh", nil, &Options{Workspace: "/ws", Network: true})
@@ -350,9 +351,6 @@ func TestCache(t *testing.T) {
 	first, _ := json.Marshal(find())
 	if again, _ := json.Marshal(find()); string(again) != string(first) {
 		t.Errorf("%s, then %s", first, again)
-	}
-	if len(systems.known) == 0 || !systems.known[systemKey{root, false, true}].fresh(root) {
-		t.Error("nothing was kept")
 	}
 	for _, path := range []string{"/etc/ld.so.cache", "/run/systemd/resolve/stub-resolv.conf", "/etc/ssl/certs", "/usr"} {
 		before := id(find(), path)

@@ -21,8 +21,7 @@ func (t tree) find(program string, argv []string, o *Options) (*Baseline, error)
 	if !path.IsAbs(program) {
 		return nil, fmt.Errorf("the program %q is not absolute", program)
 	}
-	dirs := known{}
-	c := chain{tree: t, o: o, dirs: dirs}
+	c := chain{tree: t, o: o}
 	img, err := c.add(program, "", argv[min(1, len(argv)):])
 	if err != nil {
 		return nil, &ProgramError{program, err}
@@ -39,18 +38,18 @@ func (t tree) find(program string, argv []string, o *Options) (*Baseline, error)
 		}
 		g.add(p, run)
 	}
-	for _, p := range t.system(b.Static, o.Network, dirs).places {
+	for _, p := range t.system(b.Static, o.Network) {
 		g.add(p, run)
 	}
 	if store != "" && !b.Static {
-		t.store(&g, store, o.Path, dirs)
+		t.store(&g, store, o.Path)
 	}
-	writable := t.writable(o, dirs)
+	writable := t.writable(o)
 	for _, e := range o.Extra {
 		if err := e.Check(); err != nil {
 			return nil, &ExtraError{err}
 		}
-		p, err := t.way(e.Path, dirs)
+		p, err := t.way(e.Path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			b.Missing = append(b.Missing, e)
@@ -73,7 +72,7 @@ func (t tree) find(program string, argv []string, o *Options) (*Baseline, error)
 		if !path.IsAbs(name) {
 			continue
 		}
-		if p, err := t.way(name, dirs); err == nil {
+		if p, err := t.way(name); err == nil {
 			g.linked = append(g.linked, p.links...)
 		}
 	}
@@ -82,13 +81,13 @@ func (t tree) find(program string, argv []string, o *Options) (*Baseline, error)
 }
 
 // writable are the directories in which a program that is confined may have made links.
-func (t tree) writable(o *Options, dirs known) []string {
+func (t tree) writable(o *Options) []string {
 	list := slices.Clone(o.Writable)
 	if o.Workspace != "" {
 		list = append(list, o.Workspace)
 	}
 	for _, e := range o.Extra {
-		if p, err := t.way(e.Path, dirs); err == nil && e.Caps&jptool.Write != 0 {
+		if p, err := t.way(e.Path); err == nil && e.Caps&jptool.Write != 0 {
 			list = append(list, p.Path)
 		}
 	}
@@ -96,15 +95,15 @@ func (t tree) writable(o *Options, dirs known) []string {
 }
 
 // store adds a package manager's store, and the links by which PATH leads into it.
-func (t tree) store(g *gathered, dir, search string, dirs known) {
-	if p, err := t.way(dir, dirs); err == nil && p.Kind == fit.Dir {
+func (t tree) store(g *gathered, dir, search string) {
+	if p, err := t.way(dir); err == nil && p.Kind == fit.Dir {
 		g.add(p, run)
 	}
 	for entry := range strings.SplitSeq(search, ":") {
 		if !path.IsAbs(entry) {
 			continue
 		}
-		if p, err := t.way(entry, dirs); err == nil && under(p.Path, dir) {
+		if p, err := t.way(entry); err == nil && under(p.Path, dir) {
 			g.linked = append(g.linked, p.links...)
 		}
 	}

@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"debug/elf"
 	"encoding/binary"
 	"maps"
 	"os"
@@ -64,7 +65,7 @@ func makeELF(loader string) string {
 	le.PutUint16(b[56:], 2)
 	le.PutUint32(b[64:], 1)
 	if loader != "" {
-		le.PutUint32(b[64+56:], ptInterp)
+		le.PutUint32(b[64+56:], uint32(elf.PT_INTERP))
 		le.PutUint64(b[64+56+8:], uint64(len(b)))
 		le.PutUint64(b[64+56+32:], uint64(len(loader)+1))
 		b = append(append(b, loader...), 0)

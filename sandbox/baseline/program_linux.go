@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"bytes"
+	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -42,7 +43,6 @@ const (
 type chain struct {
 	tree
 	o       *Options
-	dirs    known
 	places  []*place
 	outside []string
 	scripts int
@@ -125,7 +125,7 @@ func unnamed(name, remedy string) string {
 
 // file looks up one file that can be started.
 func (c *chain) file(name string) (*place, error) {
-	p, err := c.way(name, c.dirs)
+	p, err := c.way(name)
 	if err == nil {
 		err = c.startable(p)
 	}
@@ -167,7 +167,7 @@ func (c *chain) inSystem(at string) bool {
 			if under(at, dir) {
 				return true
 			}
-			if p, err := c.way(dir, c.dirs); err == nil && len(p.links) > 0 && under(at, p.Path) {
+			if p, err := c.way(dir); err == nil && len(p.links) > 0 && under(at, p.Path) {
 				return true
 			}
 		}
@@ -274,7 +274,7 @@ func (c *chain) search(name string) string {
 			continue
 		}
 		at := path.Join(dir, name)
-		if p, err := c.way(at, c.dirs); err == nil && c.startable(p) == nil {
+		if p, err := c.way(at); err == nil && c.startable(p) == nil {
 			return at
 		}
 	}
@@ -297,21 +297,13 @@ func reason(err error) error {
 	return err
 }
 
-// headSize is read of a program; nearly always everything is in it.
-const headSize = 1024
-
 func (t tree) image(name string) image {
-	fd, err := unix.Open(t.root+name, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_NOFOLLOW, 0)
+	f, err := os.OpenFile(t.root+name, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return image{} // may be executable without being readable
 	}
-	defer unix.Close(fd)
-	var buf [headSize]byte
-	n, err := unix.Pread(fd, buf[:], 0)
-	if err != nil || n < 2 {
-		return image{}
-	}
-	img := parse(buf[:n], preader(fd))
+	defer f.Close()
+	img := parse(f)
 	// The loader itself has no interpreter, and yet what it is given to load has libraries.
 	if base := path.Base(name); img.format == static && (strings.HasPrefix(base, "ld-") || strings.HasPrefix(base, "ld.so") || strings.HasPrefix(base, "ld64.so")) {
 		img.format = other
@@ -319,21 +311,17 @@ func (t tree) image(name string) image {
 	return img
 }
 
-type preader int
-
-func (fd preader) ReadAt(b []byte, off int64) (int, error) {
-	n, err := unix.Pread(int(fd), b, off)
-	if err == nil && n < len(b) {
-		err = io.ErrUnexpectedEOF
+func parse(file io.ReaderAt) image {
+	head := make([]byte, 256) // the kernel reads as much of it
+	n, err := file.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return image{}
 	}
-	return max(n, 0), err
-}
-
-func parse(head []byte, file io.ReaderAt) image {
+	head = head[:n]
 	switch {
 	case bytes.HasPrefix(head, []byte("#!")):
 		return parseScript(head)
-	case bytes.HasPrefix(head, []byte("\x7fELF")):
+	case len(head) >= elf.EI_NIDENT && bytes.HasPrefix(head, []byte(elf.ELFMAG)):
 		return parseELF(head, file)
 	}
 	return image{}
@@ -341,7 +329,7 @@ func parse(head []byte, file io.ReaderAt) image {
 
 // parseScript reads the first line as the kernel does, of at most 256 bytes.
 func parseScript(head []byte) image {
-	line, _, whole := bytes.Cut(head[2:min(len(head), 256)], []byte("\n"))
+	line, _, whole := bytes.Cut(head[2:], []byte("\n"))
 	whole = whole || len(head) < 256
 	line = bytes.Trim(line, " \t")
 	end := bytes.IndexAny(line, " \t\x00")
@@ -357,51 +345,56 @@ func parseScript(head []byte) image {
 	return image{script, string(line[:end]), string(bytes.Trim(arg, " \t"))}
 }
 
-// elfLayout has the offsets of fields in the header and in program headers.
-type elfLayout struct{ size, phoff, phentsize, phnum, offset, filesz, entry int }
+// maxSegments is how many the kernel reads: 64 KiB of them.
+const maxSegments = 64 << 10 / 56
 
-// layoutOf knows the two classes, of 32 and 64 bits.
-func layoutOf(class byte) (elfLayout, bool) {
-	switch class {
-	case 1:
-		return elfLayout{52, 28, 42, 44, 4, 16, 32}, true
-	case 2:
-		return elfLayout{64, 32, 54, 56, 8, 32, 56}, true
-	}
-	return elfLayout{}, false
-}
-
-const ptInterp = 3
-
-func parseELF(head []byte, file io.ReaderAt) image {
-	if len(head) < 6 {
-		return image{}
-	}
+// parseELF looks for the name of the loader. It uses the types of debug/elf, but not its reader: that reads all tables
+// of a file, and is not made for hostile ones, such as a program in a workspace may be.
+func parseELF(ident []byte, file io.ReaderAt) image {
 	var order binary.ByteOrder = binary.LittleEndian
-	if head[5] == 2 {
+	if elf.Data(ident[elf.EI_DATA]) == elf.ELFDATA2MSB {
 		order = binary.BigEndian
 	}
-	l, ok := layoutOf(head[4])
-	if !ok || len(head) < l.size {
-		return image{}
+	read := func(off uint64, into any) bool {
+		size := int64(binary.Size(into))
+		return binary.Read(io.NewSectionReader(file, int64(off), size), order, into) == nil
 	}
-	word := func(b []byte) int64 {
-		if head[4] == 1 {
-			return int64(order.Uint32(b))
+	var segments []elf.Prog64
+	switch elf.Class(ident[elf.EI_CLASS]) {
+	case elf.ELFCLASS64:
+		var h elf.Header64
+		if !read(0, &h) || int(h.Phentsize) != binary.Size(elf.Prog64{}) || h.Phnum > maxSegments {
+			return image{}
 		}
-		return int64(order.Uint64(b))
+		segments = make([]elf.Prog64, h.Phnum)
+		if !read(h.Phoff, segments) {
+			return image{}
+		}
+	case elf.ELFCLASS32:
+		var h elf.Header32
+		if !read(0, &h) || int(h.Phentsize) != binary.Size(elf.Prog32{}) || h.Phnum > maxSegments {
+			return image{}
+		}
+		list := make([]elf.Prog32, h.Phnum)
+		if !read(uint64(h.Phoff), list) {
+			return image{}
+		}
+		for _, p := range list {
+			segments = append(segments, elf.Prog64{Type: p.Type, Off: uint64(p.Off), Filesz: uint64(p.Filesz)})
+		}
 	}
-	entry, count := int(order.Uint16(head[l.phentsize:])), int(order.Uint16(head[l.phnum:]))
-	table, ok := part(head, file, word(head[l.phoff:]), int64(entry)*int64(count), 64<<10)
-	if !ok || entry < l.entry || count == 0 {
+	if len(segments) == 0 {
 		return image{}
 	}
-	for ; len(table) >= entry; table = table[entry:] {
-		if order.Uint32(table) != ptInterp {
+	for _, p := range segments {
+		if elf.ProgType(p.Type) != elf.PT_INTERP {
 			continue
 		}
-		name, ok := part(head, file, word(table[l.offset:]), word(table[l.filesz:]), unix.PathMax)
-		if !ok {
+		if p.Filesz > unix.PathMax {
+			return image{}
+		}
+		name := make([]byte, p.Filesz)
+		if !read(p.Off, name) {
 			return image{}
 		}
 		name, _, _ = bytes.Cut(name, []byte{0})
@@ -411,17 +404,4 @@ func parseELF(head []byte, file io.ReaderAt) image {
 		return image{format: dynamic, interpreter: string(name)}
 	}
 	return image{format: static}
-}
-
-// part is a piece of the file, at most limit bytes.
-func part(head []byte, file io.ReaderAt, off, size, limit int64) ([]byte, bool) {
-	if off < 0 || size <= 0 || size > limit {
-		return nil, false
-	}
-	if off+size <= int64(len(head)) && off+size >= off {
-		return head[off : off+size], true
-	}
-	b := make([]byte, size)
-	_, err := file.ReadAt(b, off)
-	return b, err == nil
 }

@@ -69,7 +69,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		img := parse(b[:min(len(b), headSize)], bytes.NewReader(b))
+		img := parse(bytes.NewReader(b))
 		switch img.format {
 		case dynamic:
 			if img.interpreter[0] != '/' || !bytes.Contains(b, []byte(img.interpreter)) {
@@ -196,26 +196,6 @@ func BenchmarkStatic(b *testing.B) {
 
 func BenchmarkDynamic(b *testing.B) {
 	for b.Loop() {
-		if _, err := For("/bin/sh", nil, Options{Workspace: "/ws"}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// The names in /etc, of which there are hundreds on some systems.
-func BenchmarkNames(b *testing.B) {
-	for b.Loop() {
-		s := system{}
-		if s.list(tree{}); len(s.names) == 0 {
-			b.Fatal("nothing was found")
-		}
-	}
-}
-
-// The first look of a process, as every `jphost run` has one.
-func BenchmarkDynamicFirst(b *testing.B) {
-	for b.Loop() {
-		systems.known = nil
 		if _, err := For("/bin/sh", nil, Options{Workspace: "/ws"}); err != nil {
 			b.Fatal(err)
 		}

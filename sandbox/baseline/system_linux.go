@@ -1,12 +1,9 @@
 package baseline
 
 import (
-	"bytes"
-	"encoding/binary"
-	"path"
+	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -60,202 +57,34 @@ var netNames = []string{
 var stores = []string{"/nix/store", "/gnu/store"}
 
 // system is what does not depend on the program.
-type system struct {
-	places []*place
-	// stamps are the directories that all of it was found in, as they were; nil if nobody wants to know.
-	stamps map[string]stamp
-	// While it was gathered: directories that were seen, whether the names in /etc that are asked for
-	// are there, and the paths of those there that have a version.
-	dirs, names known
-	versioned   []string
-}
-
-type stamp struct {
-	id         fit.ID
-	sec, nanos int64
-}
-
-type systemKey struct {
-	tree
-	static, network bool
-}
-
-// systems are kept for the process, as long as no directory they were found in has changed, from
-// the second time on: most hosts start one program, and what is kept takes some time to keep.
-var systems struct {
-	sync.Mutex
-	known map[systemKey]*system // nil for what was asked for once
-}
-
-// nothing is the system of a static program that speaks to nobody.
-var nothing system
-
-func (t tree) system(static, network bool, dirs known) *system {
+func (t tree) system(static, network bool) (places []*place) {
 	if static && !network {
-		return &nothing
+		return nil
 	}
-	key := systemKey{t, static, network}
-	systems.Lock()
-	defer systems.Unlock()
-	kept, again := systems.known[key]
-	if kept != nil && kept.fresh(t) {
-		return kept
-	}
-	s := &system{dirs: dirs}
-	if again {
-		s.stamps = map[string]stamp{}
-	}
-	s.list(t)
+	var names []string
 	if !static {
-		s.programs(t)
-		s.each(t, startNames)
-		for _, path := range s.versioned {
-			s.one(t, path)
+		for _, dir := range systemDirs {
+			if p, err := t.way(dir); err == nil && p.Kind == fit.Dir {
+				places = append(places, p)
+			}
+		}
+		names = append(names, startNames...)
+		entries, _ := os.ReadDir(t.root + "/etc") // what has no version in its name is known without
+		for _, e := range entries {
+			if slices.ContainsFunc(startPrefixes, func(p string) bool { return strings.HasPrefix(e.Name(), p) }) {
+				names = append(names, "/etc/"+e.Name())
+			}
 		}
 	}
 	if network {
-		s.each(t, netNames)
+		names = append(names, netNames...)
 	}
-	s.each(t, trust)
-	s.dirs, s.names, s.versioned = nil, nil, nil
-	if systems.known == nil {
-		systems.known = map[systemKey]*system{}
-	}
-	if systems.known[key] = nil; again {
-		systems.known[key] = s
-	}
-	return s
-}
-
-func (s *system) programs(t tree) {
-	for _, dir := range systemDirs {
-		if p, err := t.way(dir, s.dirs); err == nil && p.Kind == fit.Dir {
-			s.add(t, dir, p)
+	for _, name := range append(names, trust...) {
+		// Only what everybody may read: a host that runs as root must not give away what is for root alone.
+		p, err := t.way(name)
+		if err == nil && (p.Kind == fit.File && p.mode&unix.S_IROTH != 0 || p.Kind == fit.Dir && p.mode&0o005 == 0o005) {
+			places = append(places, p)
 		}
 	}
-}
-
-// list reads the names in /etc once, which is cheaper than asking for each; without
-// them, each is asked for.
-func (s *system) list(t tree) {
-	s.stamp(t, "/etc/x")
-	fd, err := unix.Open(t.root+"/etc", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return
-	}
-	defer unix.Close(fd)
-	s.names = make(known, 64)
-	for _, paths := range [][]string{startNames, netNames, trust} {
-		for _, path := range paths {
-			if name := inEtc(path); name != "" {
-				s.names[name] = false
-			}
-		}
-	}
-	buf := make([]byte, 8<<10) // nearly always everything is in it
-	for {
-		n, err := unix.ReadDirent(fd, buf)
-		switch {
-		case err == unix.EINTR:
-			continue
-		case err != nil:
-			s.names, s.versioned = nil, nil
-			return
-		case n <= 0:
-			return
-		}
-		for entries := buf[:n]; len(entries) > 0; {
-			var name []byte
-			name, entries = nextEntry(entries)
-			if _, asked := s.names[string(name)]; asked {
-				s.names[string(name)] = true
-			} else if prefixed(name) {
-				s.versioned = append(s.versioned, "/etc/"+string(name))
-			}
-		}
-	}
-}
-
-// nextEntry takes the first of some struct linux_dirent64 apart. unix.ParseDirent makes a string of
-// every name, and most are not asked for.
-func nextEntry(entries []byte) (name, rest []byte) {
-	const sizeAt, nameAt = 16, 19
-	size := binary.NativeEndian.Uint16(entries[sizeAt:])
-	name, _, _ = bytes.Cut(entries[nameAt:size], []byte{0})
-	return name, entries[size:]
-}
-
-// inEtc is the name in /etc that a path begins with, or nothing.
-func inEtc(path string) string {
-	rest, ok := strings.CutPrefix(path, "/etc/")
-	if !ok {
-		return ""
-	}
-	name, _, _ := strings.Cut(rest, "/")
-	return name
-}
-
-func prefixed(name []byte) bool {
-	return slices.ContainsFunc(startPrefixes, func(prefix string) bool { return bytes.HasPrefix(name, []byte(prefix)) })
-}
-
-func (s *system) each(t tree, paths []string) {
-	for _, path := range paths {
-		if name := inEtc(path); name != "" && s.names != nil && !s.names[name] {
-			continue
-		}
-		s.one(t, path)
-	}
-}
-
-// one adds a file or directory if everybody may read it. That keeps a host which runs as root
-// from giving away what only root may read.
-func (s *system) one(t tree, path string) {
-	s.stamp(t, path)
-	p, err := t.way(path, s.dirs)
-	if err != nil {
-		return
-	}
-	if p.Kind == fit.File && p.mode&unix.S_IROTH != 0 || p.Kind == fit.Dir && p.mode&0o005 == 0o005 {
-		s.add(t, path, p)
-	}
-}
-
-func (s *system) add(t tree, name string, p *place) {
-	s.places = append(s.places, p)
-	s.stamp(t, name)
-	s.stamp(t, p.Path)
-	for _, l := range p.links {
-		s.stamp(t, l.Path)
-	}
-}
-
-// stamp notes the directory that an entry is in: whatever replaces the entry changes its
-// time.
-func (s *system) stamp(t tree, entry string) {
-	if s.stamps == nil {
-		return
-	}
-	dir := path.Dir(entry)
-	if _, ok := s.stamps[dir]; !ok {
-		s.stamps[dir] = t.stamp(dir)
-	}
-}
-
-func (t tree) stamp(dir string) stamp {
-	var st unix.Stat_t
-	if unix.Stat(t.root+dir, &st) != nil {
-		return stamp{}
-	}
-	sec, nanos := st.Mtim.Unix()
-	return stamp{node(dir, &st).ID, sec, nanos}
-}
-
-func (s *system) fresh(t tree) bool {
-	for dir, was := range s.stamps {
-		if t.stamp(dir) != was {
-			return false
-		}
-	}
-	return true
+	return places
 }

@@ -25,15 +25,11 @@ type place struct {
 	links []Link
 }
 
-// known are directories that were seen, for many paths in a row.
-type known map[string]bool
-
 // way resolves a path, which must be absolute, noting every link.
-func (t tree) way(path string, dirs known) (*place, error) {
+func (t tree) way(path string) (*place, error) {
 	p := &place{}
 	rest, at := path, ""
 	var st unix.Stat_t
-	stale := true // st is not that of at
 	for rest != "" {
 		var name string
 		name, rest, _ = strings.Cut(rest, "/")
@@ -41,22 +37,15 @@ func (t tree) way(path string, dirs known) (*place, error) {
 		case "", ".":
 			continue
 		case "..":
-			at, stale = at[:max(0, strings.LastIndexByte(at, '/'))], true
+			at = at[:max(0, strings.LastIndexByte(at, '/'))]
 			continue
 		}
 		next := at + "/" + name
-		if rest != "" && dirs[next] {
-			at, stale = next, true
-			continue
-		}
 		if err := t.lstat(next, &st); err != nil {
 			return nil, &fs.PathError{Op: "lstat", Path: path, Err: err}
 		}
 		if st.Mode&unix.S_IFMT != unix.S_IFLNK {
-			at, stale = next, false
-			if st.Mode&unix.S_IFMT == unix.S_IFDIR {
-				dirs[next] = true
-			}
+			at = next
 			continue
 		}
 		target, err := os.Readlink(t.root + next)
@@ -70,15 +59,14 @@ func (t tree) way(path string, dirs known) (*place, error) {
 		if strings.HasPrefix(target, "/") {
 			at = ""
 		}
-		rest, stale = target+"/"+rest, true
+		rest = target + "/" + rest
 	}
 	if at == "" {
 		at = "/"
 	}
-	if stale {
-		if err := t.lstat(at, &st); err != nil {
-			return nil, &fs.PathError{Op: "lstat", Path: path, Err: err}
-		}
+	// What was looked at last may be a link, or what ".." led away from.
+	if err := t.lstat(at, &st); err != nil {
+		return nil, &fs.PathError{Op: "lstat", Path: path, Err: err}
 	}
 	p.Node, p.mode = node(at, &st), st.Mode
 	return p, nil
