@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Kind says what is wrong with an argument.
@@ -46,10 +47,11 @@ func (p *Problems) add(path string, kind Kind, format string, args ...any) {
 }
 
 // simpleName is a name that needs no quotes in a path.
-var simpleName = regexp.MustCompile(`^[\pL_][\pL\pN_-]*$`)
+// It is compiled at its first use: each helper process of the sandbox starts with this package too.
+var simpleName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL_][\pL\pN_-]*$`) })
 
 func join(path, name string) string {
-	if !simpleName.MatchString(name) {
+	if !simpleName().MatchString(name) {
 		return path + "[" + strconv.Quote(name) + "]"
 	}
 	return strings.TrimPrefix(path+"."+name, ".")

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // What a placeholder is made of. In quotes a backslash escapes a quote or a backslash and nothing else.
@@ -18,14 +19,19 @@ const (
 )
 
 var (
-	placeholder = regexp.MustCompile(`^\{\{` + space + `(?:(` + quoted + `)|(` + path + `))` + space + `(?:\|` + space + `(` + name + `)` + space + `)?\}\}`)
-	pathStep    = regexp.MustCompile(name + `|` + quoted)
+	placeholder = compiled(`^\{\{` + space + `(?:(` + quoted + `)|(` + path + `))` + space + `(?:\|` + space + `(` + name + `)` + space + `)?\}\}`)
+	pathStep    = compiled(name + `|` + quoted)
 )
+
+// compiled compiles an expression at its first use: each helper process of the sandbox starts with this package too.
+func compiled(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
 
 // parsePlaceholder reads the placeholder at the start of s, which begins with `{{`, and
 // returns what stands after it.
 func parsePlaceholder(s string) (p piece, rest string, err error) {
-	m := placeholder.FindStringSubmatch(s)
+	m := placeholder().FindStringSubmatch(s)
 	switch {
 	case m == nil && !strings.Contains(s, "}}"):
 		err = errors.New("the placeholder does not end\nclose it with }}, or " + escapeHint("{{"))
@@ -35,7 +41,7 @@ func parsePlaceholder(s string) (p piece, rest string, err error) {
 		err = fmt.Errorf("the filter %q is not supported\nthe only filter is tojson", m[3])
 	default:
 		p = piece{source: m[0], json: m[3] != ""}
-		for _, step := range pathStep.FindAllString(m[2], -1) {
+		for _, step := range pathStep().FindAllString(m[2], -1) {
 			p.path = append(p.path, unquote(step))
 		}
 		if p.path != nil {

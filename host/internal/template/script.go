@@ -3,7 +3,6 @@ package template
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -18,7 +17,7 @@ const (
 
 // misread finds what the parser reads otherwise than shells do. They join lines before they look for operators, do not
 // join the line after a comment, look for the end of a here document after joining, and take a carriage return for a part of the word.
-var misread = regexp.MustCompile("\\$\\\\\n|[(){<>&|;`](\\\\\n)+[(){<>&|;]|#[^\n]*\\\\\n|<<(?s:.*)\\\\\n|\r|\x00")
+var misread = compiled("\\$\\\\\n|[(){<>&|;`](\\\\\n)+[(){<>&|;]|#[^\n]*\\\\\n|<<(?s:.*)\\\\\n|\r|\x00")
 
 // place is where a reference stands in a script.
 type place struct {
@@ -43,7 +42,7 @@ func parseScript(source string, bash bool, slots []slot) (places []place, unlike
 	if err != nil {
 		return nil, "", fmt.Errorf("is in a script that %s cannot read: %s", shell, syntaxError(err))
 	}
-	unlike = misread.FindString(source)
+	unlike = misread().FindString(source)
 	places = make([]place, len(slots))
 	var path []syntax.Node
 	syntax.Walk(file, func(n syntax.Node) bool {

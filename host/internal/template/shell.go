@@ -2,7 +2,6 @@ package template
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,7 +106,7 @@ func quoteReferences(bare string, slots []slot) (body string, err error) {
 			}
 		}
 		if unlike != "" {
-			line, _, _ := strings.Cut(references.ReplaceAllString(unlike, "{{…}}"), "\n")
+			line, _, _ := strings.Cut(references().ReplaceAllString(unlike, "{{…}}"), "\n")
 			return "", slots[0].refused("is in a script with "+shorten(line, "\n")+", which shells do not all read alike", withoutShell)
 		}
 	}
@@ -115,7 +114,7 @@ func quoteReferences(bare string, slots []slot) (body string, err error) {
 }
 
 // references finds references, with the quotes that they need.
-var references = regexp.MustCompile(`('?")?\$\{__jp[0-9]+\}("'?)?`)
+var references = compiled(`('?")?\$\{__jp[0-9]+\}("'?)?`)
 
 func (s slot) refused(why, instead string) error {
 	return fmt.Errorf("%s %s\n%s", s.source, why, instead)
