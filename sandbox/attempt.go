@@ -326,37 +326,11 @@ func (a *Attempt) lost(l fit.Loss) *LostError {
 	var opened jptool.Caps
 	for i := range a.Plan.Covers {
 		if cover := &a.Plan.Covers[i]; fit.Holds(l.Path, cover.Path) {
-			opened |= a.granted(cover.Path) & withheld(cover)
+			opened |= a.Plan.Granted(cover.Path) & cover.Withholds()
 		}
 	}
 	e.Read, e.Changed = opened.Has(jptool.Read), opened&jptool.Write != 0
 	return e
-}
-
-// withheld returns what a mount takes away.
-func withheld(c *fit.Cover) (caps jptool.Caps) {
-	if c.Hide {
-		return jptool.AllCaps
-	}
-	if c.ReadOnly {
-		caps |= jptool.Write
-	}
-	if c.NoExec {
-		caps |= jptool.Execute
-	}
-	return caps
-}
-
-// granted returns what Landlock allows at a path, the mounts aside.
-func (a *Attempt) granted(at string) (caps jptool.Caps) {
-	for _, list := range [][]fit.Grant{a.Plan.Grants, a.Plan.Runtime} {
-		for i := range list {
-			if fit.Holds(list[i].Path, at) {
-				caps |= list[i].Caps
-			}
-		}
-	}
-	return caps
 }
 
 func opensNetwork(access *jptool.AccessPolicy) bool {

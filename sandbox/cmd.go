@@ -14,6 +14,7 @@ import (
 
 	"github.com/jptools/jptools/sandbox/fit"
 	"github.com/jptools/jptools/sandbox/internal/engine"
+	"github.com/jptools/jptools/sandbox/internal/failure"
 	"github.com/jptools/jptools/sandbox/observe"
 )
 
@@ -146,9 +147,9 @@ func (c *Cmd) start() error {
 		}
 		err = errors.Join(err, a.release())
 		switch {
-		case engine.Is(err, engine.Namespaces) && m.Namespaces:
+		case failure.Is(err, failure.Namespaces) && m.Namespaces:
 			m = withoutNamespaces(m, err)
-		case engine.Is(err, engine.Changed) && retries < maxRetries:
+		case failure.Is(err, failure.Changed) && retries < maxRetries:
 			retries++
 		default:
 			return err

@@ -9,7 +9,7 @@ import (
 	"syscall"
 
 	"github.com/jptools/jptools/sandbox/fit"
-	"github.com/jptools/jptools/sandbox/internal/engine"
+	"github.com/jptools/jptools/sandbox/internal/failure"
 )
 
 // ExitError says that the program ran to its end without success.
@@ -54,10 +54,10 @@ func (e *StartError) Unwrap() error { return e.Err }
 
 // Refused reports whether the program itself could not be executed, as shells tell by 126 and 127; Directory, whether
 // its working directory cannot be entered where it runs.
-func (e *StartError) Refused() bool { return engine.Is(e.Err, engine.Program) }
+func (e *StartError) Refused() bool { return failure.Is(e.Err, failure.Program) }
 
 // Directory reports whether the working directory cannot be entered where the program would run.
-func (e *StartError) Directory() bool { return engine.Is(e.Err, engine.Directory) }
+func (e *StartError) Directory() bool { return failure.Is(e.Err, failure.Directory) }
 
 // ControlError says that processes of a call may be left, or that it is not known how its program ended.
 type ControlError struct{ Err error }

@@ -143,6 +143,16 @@ func (p *Plan) Hidden(link string) bool {
 	}
 }
 
+// Granted returns what Landlock allows at a path: rights of ancestors add up, and mounts do not count.
+func (p *Plan) Granted(at string) (caps jptool.Caps) {
+	for _, g := range slices.Concat(p.Grants, p.Runtime) {
+		if Holds(g.Path, at) {
+			caps |= g.Caps
+		}
+	}
+	return caps
+}
+
 // Grant allows Caps on a node and all below it.
 type Grant struct {
 	Node
@@ -163,6 +173,20 @@ type Cover struct {
 	// ReadOnly takes all writing, metadata too; NoExec takes execution.
 	ReadOnly bool `json:"read_only,omitempty"`
 	NoExec   bool `json:"no_exec,omitempty"`
+}
+
+// Withholds returns what the mount takes away.
+func (c *Cover) Withholds() (caps jptool.Caps) {
+	if c.Hide {
+		return jptool.AllCaps
+	}
+	if c.ReadOnly {
+		caps |= jptool.Write
+	}
+	if c.NoExec {
+		caps |= jptool.Execute
+	}
+	return caps
 }
 
 // Staged is one unnamed file to be opened in a directory.

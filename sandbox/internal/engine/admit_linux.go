@@ -26,12 +26,12 @@ func admit(plan *fit.Plan, target int, file *os.File) error {
 		name = [...]string{"standard input", "standard output", "standard error"}[target]
 	}
 	refuse := func(format string, args ...any) error {
-		return &Error{Kind: File, Step: name + " is " + fmt.Sprintf(format, args...)}
+		return &failure.Error{Kind: failure.File, Step: name + " is " + fmt.Sprintf(format, args...)}
 	}
 	fd := int(file.Fd())
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
-		return failure.At(Failed, "looking at "+name, "", err)
+		return failure.At(failure.Failed, "looking at "+name, "", err)
 	}
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:
@@ -44,8 +44,9 @@ func admit(plan *fit.Plan, target int, file *os.File) error {
 	at, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
 	flags, err2 := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 	if err := errors.Join(err, err2); err != nil {
-		return failure.At(Failed, "looking at "+name, "", err)
+		return failure.At(failure.Failed, "looking at "+name, "", err)
 	}
+	const content = jptool.Read | jptool.Update | jptool.Execute
 	var have jptool.Caps
 	switch flags & unix.O_ACCMODE {
 	case unix.O_RDONLY:
@@ -61,34 +62,14 @@ func admit(plan *fit.Plan, target int, file *os.File) error {
 		if c == nil {
 			continue
 		}
-		var withheld jptool.Caps
-		if c.Hide {
-			withheld |= jptool.Read | jptool.Update | jptool.Execute
-		}
-		if c.ReadOnly {
-			withheld |= jptool.Update
-		}
-		if c.NoExec { // whatever its mode: the owner can change that through the descriptor
-			withheld |= jptool.Execute
-		}
-		if granted(plan, p)&withheld&^have != 0 {
+		// Creating and deleting are rights on a directory. Executing counts whatever the mode is: the owner of a
+		// file can change that through the descriptor.
+		if plan.Granted(p)&c.Withholds()&content&^have != 0 {
 			return refuse("%q, which the rules withhold, and a program could open it again with the rights around it\n"+
 				"hand it down through a pipe: cat FILE | …", at)
 		}
 	}
 	return nil
-}
-
-// granted is what Landlock allows at a path, whatever is mounted there.
-func granted(plan *fit.Plan, p string) (caps jptool.Caps) {
-	for _, list := range [][]fit.Grant{plan.Grants, plan.Runtime} {
-		for i := range list {
-			if fit.Holds(list[i].Path, p) {
-				caps |= list[i].Caps
-			}
-		}
-	}
-	return caps
 }
 
 // coverOf is the innermost cover over a path, or nil.

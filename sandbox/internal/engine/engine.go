@@ -62,7 +62,7 @@ func (e *Engine) Warm(k Kind) { e.warm(k) }
 
 // Start starts a program. It returns when the program has been executed.
 //
-// Errors are *Error; nothing has run then and nothing is left, but for one of kind Control, which says what may be.
+// Errors are *failure.Error; nothing has run then and nothing is left, but for one of kind Control, which says what may be.
 func (e *Engine) Start(c *Command) (*Process, error) { return e.start(c) }
 
 // Close ends the helpers, and the calls that still run, and waits for them. A closed Engine starts nothing.
@@ -130,7 +130,7 @@ func (p *Process) Kill() error { return p.kill() }
 // Wait returns when the program and all that it started are gone. What outlives the program is killed after
 // Command.Linger. It may be called more than once.
 //
-// The error is an *Error of kind Control if processes may be left, or it is not known how the program ended.
+// The error is an *failure.Error of kind Control if processes may be left, or it is not known how the program ended.
 func (p *Process) Wait() (Exit, error) { return p.wait() }
 
 // Exit is how a call ended.

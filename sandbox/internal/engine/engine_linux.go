@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/internal/failure"
 	"github.com/jptools/jptools/sandbox/internal/linux"
 )
 
@@ -59,7 +60,7 @@ func (e *engine) take(k Kind) (*helper, error) {
 		e.mu.Lock()
 		if e.closed {
 			e.mu.Unlock()
-			return nil, &Error{Kind: Failed, Step: "the engine is closed"}
+			return nil, &failure.Error{Kind: failure.Failed, Step: "the engine is closed"}
 		}
 		i := slices.IndexFunc(e.idle, func(h *helper) bool { return h.kind == k })
 		if i < 0 {

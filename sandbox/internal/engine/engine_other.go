@@ -49,7 +49,7 @@ func (e *engine) close() error {
 
 func (e *engine) start(c *Command) (*Process, error) {
 	if c.Plan != nil && c.Plan.Tier != fit.TierNone {
-		return nil, &Error{Kind: Unsupported, Step: "on " + runtime.GOOS + " nothing can be held by the operating system"}
+		return nil, &failure.Error{Kind: failure.Unsupported, Step: "on " + runtime.GOOS + " nothing can be held by the operating system"}
 	}
 	cmd := &exec.Cmd{
 		Path: c.Path, Args: c.Args, Env: c.Env, Dir: c.Dir, ExtraFiles: c.ExtraFiles,
@@ -73,13 +73,13 @@ func (e *engine) start(c *Command) (*Process, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		return nil, &Error{Kind: Failed, Step: "the engine is closed"}
+		return nil, &failure.Error{Kind: failure.Failed, Step: "the engine is closed"}
 	}
 	if err := cmd.Start(); err != nil {
 		if path := (*os.PathError)(nil); errors.As(err, &path) && path.Op == "chdir" {
-			return nil, failure.At(Directory, "", c.Dir, err)
+			return nil, failure.At(failure.Directory, "", c.Dir, err)
 		}
-		return nil, failure.At(Program, "", c.Path, err)
+		return nil, failure.At(failure.Program, "", c.Path, err)
 	}
 	p := &Process{process{cmd: cmd, options: e.options, pid: cmd.Process.Pid}}
 	p.done, p.given = make(chan struct{}), make(chan struct{})
@@ -116,12 +116,12 @@ func (p *process) await() {
 	select {
 	case <-ended:
 	case <-p.given:
-		p.err = outOfControl("the program could not be ended within " + giveUp.String() + "; processes of it may still run")
+		p.err = failure.OutOfControl("the program could not be ended within " + giveUp.String() + "; processes of it may still run")
 		return
 	}
 	killGroup(p.cmd.Process, p.options)
 	if p.cmd.ProcessState == nil {
-		p.err = outOfControl("the program could not be waited for")
+		p.err = failure.OutOfControl("the program could not be waited for")
 		return
 	}
 	p.exit = exitOf(p.cmd.ProcessState)

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/internal/failure"
 )
 
 const (
@@ -65,7 +66,7 @@ func learn() {
 			Plan: &fit.Plan{Grants: []fit.Grant{{}}, Covers: []fit.Cover{{}}, Staged: []fit.Staged{{}}},
 			Args: []blob{nil}, Observe: &observation{},
 		}},
-		&reply{Failure: &Error{}, Exit: &exitReport{}},
+		&reply{Failure: &failure.Error{}, Exit: &exitReport{}},
 	} {
 		if body, err := json.Marshal(sample); err == nil {
 			_ = json.Unmarshal(body, sample)

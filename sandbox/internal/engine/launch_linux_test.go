@@ -15,6 +15,7 @@ import (
 
 	"github.com/jptools/jptools/jptool/jptooltest"
 	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/internal/failure"
 	"golang.org/x/sys/unix"
 )
 
@@ -91,14 +92,14 @@ func TestLaunchErrors(t *testing.T) {
 		p := plan(t, tier, ws)
 		p.Grants = []fit.Grant{grant(t, ws, r)}
 		p.Grants[0].ID.Ino++
-		var f *Error
-		if _, err := shSpec(p, "echo ran").run(context.Background(), e); !errors.As(err, &f) || f.Kind != Changed || f.Path != ws || !strings.Contains(err.Error(), ws) {
+		var f *failure.Error
+		if _, err := shSpec(p, "echo ran").run(context.Background(), e); !errors.As(err, &f) || f.Kind != failure.Changed || f.Path != ws || !strings.Contains(err.Error(), ws) {
 			t.Errorf("got %v", err)
 		}
 		p = plan(t, tier, ws)
 		s := shSpec(p, "")
 		s.path = filepath.Join(ws, "missing")
-		if _, err := s.run(context.Background(), e); !errors.Is(err, unix.ENOENT) || !Is(err, Program) {
+		if _, err := s.run(context.Background(), e); !errors.Is(err, unix.ENOENT) || !failure.Is(err, failure.Program) {
 			t.Errorf("got %v", err)
 		}
 		if o, err := shSpec(p, "echo on").run(context.Background(), e); err != nil || o.stdout != "on\n" {

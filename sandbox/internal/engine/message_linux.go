@@ -118,34 +118,25 @@ func (o *order) restore() (err error) {
 
 // mapPaths returns a copy of a plan with f done to each of its paths.
 func mapPaths(p *fit.Plan, f func(string) string) *fit.Plan {
+	node := func(n *fit.Node) { n.Path = f(n.Path) }
+	grant := func(g *fit.Grant) { node(&g.Node) }
 	c := *p
-	nodes := func(list []fit.Node) []fit.Node {
-		list = slices.Clone(list)
-		for i := range list {
-			list[i].Path = f(list[i].Path)
-		}
-		return list
-	}
-	grants := func(list []fit.Grant) []fit.Grant {
-		list = slices.Clone(list)
-		for i := range list {
-			list[i].Path = f(list[i].Path)
-		}
-		return list
-	}
-	c.Trees, c.Pins, c.Grants, c.Runtime = nodes(p.Trees), nodes(p.Pins), grants(p.Grants), grants(p.Runtime)
-	c.Covers, c.Staged, c.Devices = slices.Clone(p.Covers), slices.Clone(p.Staged), slices.Clone(p.Devices)
-	for i := range c.Covers {
-		c.Covers[i].Path = f(c.Covers[i].Path)
-	}
-	for i := range c.Staged {
-		c.Staged[i].Path = f(c.Staged[i].Path)
-	}
-	for i := range c.Devices {
-		c.Devices[i] = f(c.Devices[i])
-	}
+	c.Trees, c.Pins = mapped(p.Trees, node), mapped(p.Pins, node)
+	c.Grants, c.Runtime = mapped(p.Grants, grant), mapped(p.Runtime, grant)
+	c.Covers = mapped(p.Covers, func(c *fit.Cover) { node(&c.Node) })
+	c.Staged = mapped(p.Staged, func(s *fit.Staged) { node(&s.Node) })
+	c.Devices = mapped(p.Devices, func(path *string) { *path = f(*path) })
 	c.Temp = f(c.Temp)
 	return &c
+}
+
+// mapped returns a copy of a list with f done to each of its entries.
+func mapped[T any](list []T, f func(*T)) []T {
+	list = slices.Clone(list)
+	for i := range list {
+		f(&list[i])
+	}
+	return list
 }
 
 // conn is one end of a pair of stream sockets, on which messages go: four bytes of length, and so much JSON.

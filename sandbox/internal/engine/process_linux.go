@@ -37,11 +37,11 @@ func (e *engine) start(c *Command) (*Process, error) {
 	}
 	if !late.Stop() {
 		h.abandon()
-		return nil, outOfControl("the program was not seen to start within " + giveUp.String() + ", and was ended")
+		return nil, failure.OutOfControl("the program was not seen to start within " + giveUp.String() + ", and was ended")
 	}
 	if err != nil { // half a message may have gone out, or it has died
 		h.dismiss()
-		return nil, failure.At(Failed, "talking to a helper process", "", err)
+		return nil, failure.At(failure.Failed, "talking to a helper process", "", err)
 	}
 	if err := answer.failure(); err != nil {
 		e.put(h)
@@ -69,7 +69,7 @@ func (e *engine) order(c *Command) (o *order, files []*os.File, null *os.File, e
 	for _, list := range [][]string{{c.Path, c.Dir}, c.Args, c.Env} {
 		for _, s := range list {
 			if strings.IndexByte(s, 0) >= 0 {
-				return nil, nil, null, &Error{Kind: Program, Path: c.Path, Errno: unix.EINVAL} // as execve has it
+				return nil, nil, null, &failure.Error{Kind: failure.Program, Path: c.Path, Errno: unix.EINVAL} // as execve has it
 			}
 		}
 	}
@@ -82,7 +82,7 @@ func (e *engine) order(c *Command) (o *order, files []*os.File, null *os.File, e
 	if c.Plan != nil && c.Plan.Tier != fit.TierNone {
 		if c.Plan.Tier != fit.TierLandlock && c.Plan.Tier != fit.TierNamespace || c.Plan.ABI < 1 {
 			step := "the plan wants files held, and names no tier or version of Landlock to do it with"
-			return nil, nil, null, &Error{Kind: Failed, Step: step}
+			return nil, nil, null, &failure.Error{Kind: failure.Failed, Step: step}
 		}
 		o.Plan, o.Escaped = portable(c.Plan)
 	}
@@ -93,7 +93,7 @@ func (e *engine) order(c *Command) (o *order, files []*os.File, null *os.File, e
 			}
 			if null == nil {
 				if null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
-					return nil, nil, null, failure.At(Failed, "opening", os.DevNull, err)
+					return nil, nil, null, failure.At(failure.Failed, "opening", os.DevNull, err)
 				}
 			}
 			f = null
@@ -106,7 +106,7 @@ func (e *engine) order(c *Command) (o *order, files []*os.File, null *os.File, e
 	}
 	if c.Plan != nil && c.Plan.Observe {
 		if c.Observer == nil {
-			return nil, nil, null, &Error{Kind: Failed, Step: "the plan wants an observer, and there is none"}
+			return nil, nil, null, &failure.Error{Kind: failure.Failed, Step: "the plan wants an observer, and there is none"}
 		}
 		o.Observe = &observation{c.Observer.Message, c.Observer.Calls}
 		files = append(files, c.Observer.Socket)
@@ -140,18 +140,18 @@ func (p *process) await() {
 		h.abandon()
 		switch {
 		case p.late.Load():
-			p.err = outOfControl("the program could not be ended within " + giveUp.String() + "; processes of it may still run")
+			p.err = failure.OutOfControl("the program could not be ended within " + giveUp.String() + "; processes of it may still run")
 		case h.kind.Tier == fit.TierNamespace:
 			p.exit = Exit{Code: -1, Signal: unix.SIGKILL} // with process 1, whose end is waited for above
 		default:
-			p.err = outOfControl("the program's supervisor ended before it did (was it killed?); processes of it may still run")
+			p.err = failure.OutOfControl("the program's supervisor ended before it did (was it killed?); processes of it may still run")
 		}
 		return
 	}
 	r := answer.Exit
 	if r.Remaining > 0 {
 		h.dismiss()
-		p.err = outOfControl(strconv.Itoa(r.Remaining) +
+		p.err = failure.OutOfControl(strconv.Itoa(r.Remaining) +
 			" processes could not be ended: they run as another user, or hang in the kernel")
 		return
 	}
@@ -174,7 +174,7 @@ func (p *process) tell(r request) error {
 	default:
 	}
 	r.Call = p.call
-	return failure.At(Failed, "talking to a helper process", "", p.helper.conn.send(r))
+	return failure.At(failure.Failed, "talking to a helper process", "", p.helper.conn.send(r))
 }
 
 func (p *process) signal(sig syscall.Signal) error { return p.tell(request{Signal: sig}) }

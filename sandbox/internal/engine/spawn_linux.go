@@ -37,15 +37,15 @@ type helper struct {
 func (h *helper) start() {
 	defer close(h.ready)
 	keepInherited()
-	kind, step := Failed, failure.StepHelper
+	kind, step := failure.Failed, failure.StepHelper
 	if h.kind.Tier == fit.TierNamespace {
-		kind, step = Namespaces, failure.StepClone
+		kind, step = failure.Namespaces, failure.StepClone
 	}
 	mine, theirs, err := newConns()
 	if err == nil {
 		h.pid, err = h.spawn(theirs)
 		theirs.close()
-		if h.conn = mine; err == nil && kind == Namespaces {
+		if h.conn = mine; err == nil && kind == failure.Namespaces {
 			step = failure.StepMap
 			if err = mapUsers(h.pid.Pid); err == nil {
 				err = mine.send(request{Mapped: true})
@@ -60,7 +60,7 @@ func (h *helper) start() {
 		}
 		mine.close()
 	}
-	if h.err = err; !Is(err, Failed) {
+	if h.err = err; !failure.Is(err, failure.Failed) {
 		h.err = failure.At(kind, step, "", err)
 	}
 	h.forget()
@@ -220,11 +220,11 @@ func try(ctx context.Context) machine.Attempt {
 			}
 		}
 	}
-	var f *Error
+	var f *failure.Error
 	switch {
 	case err == nil:
 		return machine.Attempt{}
-	case !errors.As(err, &f) || f.Kind != Namespaces:
+	case !errors.As(err, &f) || f.Kind != failure.Namespaces:
 		return machine.Attempt{Step: machine.StepChild, Errno: int(unix.EINTR)}
 	}
 	steps := map[string]string{

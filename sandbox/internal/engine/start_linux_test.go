@@ -14,6 +14,7 @@ import (
 
 	"github.com/jptools/jptools/jptool/jptooltest"
 	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/internal/failure"
 	"golang.org/x/sys/unix"
 )
 
@@ -94,8 +95,8 @@ func TestChanged(t *testing.T) {
 					cmd := sh(p, "echo ran")
 					cmd.Dir = "/"
 					res, err := run(t, p, cmd)
-					var changed *Error
-					if !errors.As(err, &changed) || changed.Path != dir || !Is(err, Changed) || Is(err, Namespaces) || res.out != "" {
+					var changed *failure.Error
+					if !errors.As(err, &changed) || changed.Path != dir || !failure.Is(err, failure.Changed) || failure.Is(err, failure.Namespaces) || res.out != "" {
 						t.Errorf("got %v, %+v", err, res)
 					}
 					if now := countFDs(t); now > fds {
@@ -131,7 +132,7 @@ func TestStartErrors(t *testing.T) {
 		} {
 			cmd := sh(p, "")
 			cmd.Path = path
-			if res, err := run(t, p, cmd); !errors.Is(err, want) || want == nil && (err != nil || res.status.ExitStatus() != 4) || want != nil && !Is(err, Program) {
+			if res, err := run(t, p, cmd); !errors.Is(err, want) || want == nil && (err != nil || res.status.ExitStatus() != 4) || want != nil && !failure.Is(err, failure.Program) {
 				t.Errorf("%s: %v, %#x", path, err, res.status)
 			}
 		}
@@ -251,8 +252,8 @@ func TestInsideOfNoNamespaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := run(t, p, sh(p, "echo ran"))
-	var e *Error
-	if !errors.As(err, &e) || e.Errno != unix.ENOSPC || !Is(err, Namespaces) || Is(err, Changed) {
+	var e *failure.Error
+	if !errors.As(err, &e) || e.Errno != unix.ENOSPC || !failure.Is(err, failure.Namespaces) || failure.Is(err, failure.Changed) {
 		t.Errorf("got %v", err)
 	}
 	if now := countFDs(t); now > fds {
@@ -290,7 +291,7 @@ func TestTooLittleMemory(t *testing.T) {
 		}
 		cmd := sh(p, "")
 		cmd.Path = "/no/such/program"
-		if _, err := run(t, p, cmd); !Is(err, Program) {
+		if _, err := run(t, p, cmd); !failure.Is(err, failure.Program) {
 			t.Errorf("%v", err)
 		}
 	})

@@ -18,6 +18,7 @@ import (
 
 	"github.com/jptools/jptools/jptool/jptooltest"
 	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/internal/failure"
 	"golang.org/x/sys/unix"
 )
 
@@ -186,7 +187,7 @@ func TestHostDies(t *testing.T) {
 func TestSupervisorIsKilled(t *testing.T) {
 	e := newEngineFor(t)
 	m := mark()
-	if _, err := toolSpec(m, "kill-supervisor").run(context.Background(), e); !Is(err, Control) || !strings.Contains(err.Error(), "may still run") {
+	if _, err := toolSpec(m, "kill-supervisor").run(context.Background(), e); !failure.Is(err, failure.Control) || !strings.Contains(err.Error(), "may still run") {
 		t.Errorf("got %v, want one of kind Control", err)
 	}
 	// The documented gap: the tool itself is gone, what it detached is not.
@@ -213,7 +214,7 @@ func TestSupervisorIsStopped(t *testing.T) {
 	s := shTool(m, "setsid sleep 1000 & kill -STOP $PPID; echo stopped; exec sleep 1000")
 	s.time = 100 * time.Millisecond
 	o, err := s.run(context.Background(), e)
-	if !Is(err, Control) || o.stdout != "stopped\n" {
+	if !failure.Is(err, failure.Control) || o.stdout != "stopped\n" {
 		t.Errorf("got %+v, %v; want an error of kind Control", o, err)
 	}
 	noneLeft(t, m)
@@ -253,11 +254,11 @@ func TestStartErrorsWithoutAPlan(t *testing.T) {
 		{"/bin/echo", "", unix.EINVAL, "a\x00b"},
 	} {
 		_, err := spec{path: c.path, args: []string{"x", c.arg}, dir: "/"}.run(context.Background(), e)
-		if !Is(err, Program) || !errors.Is(err, c.errno) {
+		if !failure.Is(err, failure.Program) || !errors.Is(err, c.errno) {
 			t.Errorf("%s: got %v, want %v", c.path, err, c.errno)
 		}
 	}
-	if _, err := (spec{path: "/bin/sh", args: []string{"sh"}, dir: "/no/such/dir"}).run(context.Background(), e); !Is(err, Directory) {
+	if _, err := (spec{path: "/bin/sh", args: []string{"sh"}, dir: "/no/such/dir"}).run(context.Background(), e); !failure.Is(err, failure.Directory) {
 		t.Errorf("got %v", err)
 	}
 	if o := shTool("m", "echo on").mustRun(t, e); o.stdout != "on\n" {

@@ -109,6 +109,9 @@ func NoDevice(path string) error {
 	return &Error{Kind: Failed, Step: step}
 }
 
+// OutOfControl returns an *Error of kind [Control].
+func OutOfControl(text string) error { return &Error{Kind: Control, Step: text} }
+
 // Is reports whether err is an *Error of a kind.
 func Is(err error, kind Kind) bool {
 	var e *Error
