@@ -48,10 +48,7 @@ func (e *engine) warm(k Kind) {
 	}
 	h := e.newHelperLocked(k)
 	e.idle = append(e.idle, h)
-	go func() {
-		h.start()
-		learn() // while the helper starts, too
-	}()
+	go h.start()
 }
 
 // take returns an idle supervisor of a kind, or a new one. Its process has been started.

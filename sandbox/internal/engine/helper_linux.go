@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"encoding/json"
 	"os"
 	"runtime"
 	"strconv"
@@ -9,7 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/jptools/jptools/sandbox/fit"
-	"github.com/jptools/jptools/sandbox/internal/failure"
 )
 
 const (
@@ -20,8 +18,8 @@ const (
 )
 
 // helperEnv is the environment of helpers. They do one thing at a time, so that further threads would only cost their
-// start, and end before there is anything to collect; a supervisor that stays turns the collector on again.
-var helperEnv = []string{"GOMAXPROCS=1", "GOGC=off"}
+// start.
+var helperEnv = []string{"GOMAXPROCS=1"}
 
 // helperMain does the work of a helper, if this process is one: by its name, which no shell gives to a program, and
 // by its socket.
@@ -57,26 +55,3 @@ func helperMain(remove func(dir string) error) {
 
 // myself is what is started as a helper. It is not the path of the binary: that may have been replaced since.
 const myself = "/proc/self/exe"
-
-// learn makes encoding/json learn the types of messages, which takes longer than to read one, while there is nothing
-// else to do.
-func learn() {
-	for _, sample := range []any{
-		&request{Start: &order{
-			Plan: &fit.Plan{Grants: []fit.Grant{{}}, Covers: []fit.Cover{{}}, Staged: []fit.Staged{{}}},
-			Args: []blob{nil}, Observe: &observation{},
-		}},
-		&reply{Failure: &failure.Error{}, Exit: &exitReport{}},
-	} {
-		if body, err := json.Marshal(sample); err == nil {
-			_ = json.Unmarshal(body, sample)
-		}
-	}
-}
-
-// learnOrder is what a starter needs of that.
-func learnOrder() {
-	const sample = `{"Start": {"Plan": {"grants": [{}], "covers": [{}], "staged": [{}]},
-		"Args": [""], "Targets": [0], "Observe": {}}}`
-	_ = json.Unmarshal([]byte(sample), new(request))
-}

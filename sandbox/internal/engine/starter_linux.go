@@ -35,7 +35,6 @@ func becomeTool(c *conn) {
 		return
 	}
 	signal.Notify(make(chan os.Signal, 1), unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU)
-	learnOrder()
 	var r request
 	_, files, err := c.receive(&r)
 	if err != nil || r.Start == nil || r.Start.restore() != nil {

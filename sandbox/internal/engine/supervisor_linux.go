@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"strconv"
 	"syscall"
 	"time"
@@ -82,7 +81,6 @@ func supervise(host *conn, tier fit.Tier, abi int, remove func(dir string) error
 			signal.Notify(make(chan os.Signal, 1), sig)
 		}
 	}
-	learn()
 	for {
 		m, ok := s.next()
 		if !ok {
@@ -139,7 +137,6 @@ func (s *supervisor) listen() {
 	if s.requests != nil {
 		return
 	}
-	debug.SetGCPercent(100)
 	s.requests = make(chan received)
 	go func() {
 		defer close(s.requests)
