@@ -13,7 +13,3 @@ const canLock = false
 func ours(os.FileInfo) bool { return false }
 
 func lock(*os.File, bool) error { return errors.ErrUnsupported }
-
-func childless(os.FileInfo) bool { return false }
-
-func openDir(path string) (*os.File, error) { return os.Open(path) }

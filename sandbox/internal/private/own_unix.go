@@ -17,22 +17,6 @@ func ours(is os.FileInfo) bool {
 	return ok && is.IsDir() && is.Mode().Perm() == 0o700 && int(st.Uid) == os.Geteuid()
 }
 
-// childless reports whether a directory has none in it, where the file system tells: each has a link to
-// the one above it.
-func childless(is os.FileInfo) bool {
-	st, ok := is.Sys().(*syscall.Stat_t)
-	return ok && st.Nlink == 2
-}
-
-// openDir is os.Open without asking whether there can be waiting for it.
-func openDir(path string) (*os.File, error) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: path, Err: err}
-	}
-	return os.NewFile(uintptr(fd), path), nil
-}
-
 // lock locks a directory until it is closed, shared or alone, without waiting.
 func lock(dir *os.File, shared bool) error {
 	how := unix.LOCK_EX

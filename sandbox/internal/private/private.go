@@ -79,36 +79,21 @@ func (s Shelf) Make(name string) (p *Dir, err error) {
 		if err := errors.Join(err, err2); err != nil || !ours(is) || !os.SameFile(is, at) {
 			return nil, errors.Join(err, fmt.Errorf("%s is not a directory of this user alone", s.dir), p.in.Close())
 		}
-		if !childless(is) {
-			sweep(p.in)
-		}
+		sweep(p.in)
 	}
 	if err := p.in.Mkdir(name, 0o700); err != nil {
 		return nil, errors.Join(err, p.in.Close())
 	}
-	if err := p.open(s.Path(name)); err != nil {
+	err = p.in.Chmod(name, 0o700) // whatever the umask is
+	if err == nil {
+		p.lock, err = p.in.Open(name)
+	}
+	if err != nil {
 		return nil, errors.Join(err, p.Remove())
 	}
 	// Where locks do not work nobody removes anything either: that takes one.
 	_ = lock(p.lock, true)
 	return p, nil
-}
-
-// open opens the new directory, with the mode that it is to have whatever the umask is. It hardly ever has
-// another, and to look is faster than to change it.
-func (p *Dir) open(path string) (err error) {
-	if p.lock, err = openDir(path); err == nil {
-		is, err := p.lock.Stat()
-		if err == nil && is.Mode().Perm() == 0o700 {
-			return nil
-		}
-		_, p.lock = p.lock.Close(), nil
-	}
-	if err := p.in.Chmod(p.name, 0o700); err != nil {
-		return err
-	}
-	p.lock, err = openDir(path)
-	return err
 }
 
 // Remove removes the directory with all that is in it, and unlocks it.
