@@ -16,24 +16,30 @@ import (
 )
 
 // becomeTool is the life of a starter. It returns when the tool could not be executed, and its supervisor knows why.
+//
+// Everything here happens on one locked thread. Landlock, the filter, capabilities and the death signal all belong to a
+// thread, and execve keeps those of the thread that calls it: a step on another thread would not reach the tool.
 func becomeTool(c *conn) {
-	// If the supervisor dies, the tool does too, also where no process namespace ends with it. If it is dead
-	// already, the socket says so. The signal belongs to this thread, which execve keeps.
+	// If the supervisor dies, the kernel kills the tool: without a supervisor nobody ends what the tool starts, and no
+	// limit is kept. A supervisor that died before this call is noticed by the socket, which is closed then.
 	if unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0) != nil {
 		return
 	}
-	// By this name the supervisor tells a process that has died from one that has executed the tool.
+	// The socket of a process closes both when it dies and when it executes the tool. execve replaces this name, so
+	// the supervisor can tell the two apart, and reports no program as started that never was.
 	name := [16]byte{}
 	copy(name[:], starterName)
 	if unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&name)), 0, 0, 0) != nil {
 		return
 	}
-	// The Go runtime takes care of most signals, and so execve sets them to their defaults. It leaves these alone,
-	// so that one which our caller ignores would be ignored by the tool. SIGHUP and SIGINT stay ignored if they
-	// are: that is how nohup and shells without job control say that they are not for a program.
-	if c.send(reply{}) != nil { // this process runs
+	// This process runs. Only now may the supervisor leave the host's tree: the program of this process, and the
+	// libraries that it may have to load, are not in the private one.
+	if c.send(reply{}) != nil {
 		return
 	}
+	// execve resets every signal that a process handles, and keeps those that it ignores. The Go runtime handles most
+	// signals, but not these three: if our caller ignores them, the tool would, and could not be stopped with Ctrl-Z.
+	// SIGHUP and SIGINT stay ignored if they are: nohup and shells without job control do that on purpose.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU)
 	var r request
 	_, files, err := c.receive(&r)
@@ -65,7 +71,9 @@ type starter struct {
 // handed is a descriptor for the tool, and the number that it is to have there.
 type handed struct{ fd, target int }
 
-// run does all that is done between the orders and the tool, in this order. Each step says why it is where it is.
+// run does all that is done between the orders and the tool. The order matters: a step may need a right that a later
+// one takes away, and no step may come after execve. Any error ends this process before the tool runs, so that a tool
+// never runs with less around it than its plan says.
 func (s *starter) run(files []int) error {
 	o := s.order
 	if want := len(o.Targets); len(files) < want || o.Observe != nil && len(files) != want+1 {
@@ -79,7 +87,7 @@ func (s *starter) run(files []int) error {
 	}
 	var program []unix.SockFilter
 	if s.plan != nil {
-		// While the supervisor makes the mounts.
+		// Here, because it takes some time, and the supervisor makes the mounts meanwhile.
 		var err error
 		if program, err = linux.Filter(s.plan); err != nil {
 			return err
@@ -91,12 +99,15 @@ func (s *starter) run(files []int) error {
 		return errMessage
 	}
 
-	// From here on the private tree is there, and this process is in it.
+	// From here on the private tree is there, and this process is in it: the supervisor has moved both of them.
+
+	// A program in the session of its caller could push characters into the caller's terminal, as if they were typed.
 	if o.Session {
 		if _, err := unix.Setsid(); err != nil {
 			return failure.At(failure.Failed, "making a session", "", err)
 		}
 	}
+	// By path, and in the private tree: a descriptor of the directory from outside would lead past the covers.
 	if dir := string(o.Dir); dir != "" {
 		if err := unix.Chdir(dir); err != nil {
 			return failure.At(failure.Directory, "", dir, err)
@@ -109,7 +120,8 @@ func (s *starter) run(files []int) error {
 		return s.exec()
 	}
 	s.ruleset = rules[0]
-	// Before there is a domain, which does not allow it.
+	// Unnamed files are made in directories in which the tool itself may not write. In the domain this process could
+	// not do it either.
 	staged, err := linux.OpenStaged(s.plan)
 	if err != nil {
 		return err
@@ -118,8 +130,9 @@ func (s *starter) run(files []int) error {
 		s.fds = append(s.fds, handed{fd, s.plan.Staged[i].FD})
 	}
 	if s.plan.Tier == fit.TierLandlock {
-		// This process is going to be the tool, so its /proc/self is the tool's. Those of other processes are
-		// never granted; in the namespace tier /proc has nobody else.
+		// Only here, because the rule is on the directory of one process, and this one is going to be the tool. With a
+		// rule on all of /proc the tool could read the environment and the memory of every process of this user. In the
+		// namespace tier /proc shows nobody but the call, so the supervisor grants it as a whole.
 		if err := linux.Adopt(s.ruleset, s.plan).AllowProc("/proc/self"); err != nil {
 			return err
 		}
@@ -127,13 +140,16 @@ func (s *starter) run(files []int) error {
 	if err := linux.LimitProcess(s.plan); err != nil {
 		return err
 	}
+	// Before the domain and the observer, whose descriptors get other numbers here.
 	if err := s.place(); err != nil {
 		return err
 	}
-	// no_new_privs comes first: without it an ordinary user may neither enter a domain nor install a filter.
+	// Before the domain and the filter: without it the kernel lets only root make either, since a program with
+	// set-user-id could be tricked by them.
 	if err := linux.NoNewPrivileges(); err != nil {
 		return err
 	}
+	// After all that takes capabilities, and before the domain, so that nothing is left that could undo a mount.
 	if !o.Faults.KeepCapabilities {
 		if err := linux.DropCapabilities(); err != nil {
 			return err
@@ -142,7 +158,8 @@ func (s *starter) run(files []int) error {
 	if err := linux.Adopt(s.ruleset, s.plan).Enter(); err != nil {
 		return err
 	}
-	// The filter is last of what restricts: it refuses some of the calls above.
+	// Last of what restricts: it refuses some of the calls above. A fork between the domain and the filter would be in
+	// the one and not in the other, but this thread starts nothing.
 	if len(program) > 0 {
 		if err := linux.InstallFilter(program); err != nil {
 			return err
@@ -159,6 +176,7 @@ func (s *starter) run(files []int) error {
 			return failure.At(failure.Failed, "reaching the observer", "", err)
 		}
 	}
+	// Last of all, since little works in a process that gets no more memory.
 	size := 0
 	for _, list := range [][]blob{o.Args, o.Env} {
 		for _, b := range list {
@@ -171,7 +189,8 @@ func (s *starter) run(files []int) error {
 	return s.exec()
 }
 
-// place puts the descriptors of the tool in their places, and sees to it that it gets no others.
+// place gives the descriptors of the tool their numbers, and closes all others at execve. A descriptor that stays open
+// by mistake is a way past the plan: Landlock judges a file when it is opened, never when it is read.
 func (s *starter) place() error {
 	fail := func(err error) error { return failure.At(failure.Failed, "handing down files", "", err) }
 	above := 3
@@ -179,7 +198,8 @@ func (s *starter) place() error {
 		above = max(above, f.target+1)
 	}
 	aside := func(fd int) (int, error) { return unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, above) }
-	// First everything moves out of the way of everything else.
+	// First everything moves above all targets. Otherwise a dup to one target could close a descriptor that is still to
+	// be moved, and the tool would get a wrong one.
 	for i := range s.fds {
 		var err error
 		if s.fds[i].fd, err = aside(s.fds[i].fd); err != nil {
@@ -212,7 +232,7 @@ func (s *starter) place() error {
 		}
 		targets = append(targets, f.target)
 	}
-	// All that we have opened is closed by execve anyway; this is for what we do not know of.
+	// What this program has opened is closed by execve anyway. This is for what it inherited or a library opened.
 	slices.Sort(targets)
 	first := 3
 	for _, target := range append(targets, -1) {

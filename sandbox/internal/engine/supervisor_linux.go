@@ -53,7 +53,8 @@ func supervise(host *conn, tier fit.Tier, abi int, remove func(dir string) error
 			return 1
 		}
 	default:
-		// What the tool starts and leaves behind becomes a child of this process.
+		// What the tool starts and leaves behind becomes a child of this process, and not of init. Otherwise a process
+		// that starts another and ends would be out of reach: nobody could find, count or end it.
 		if unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
 			return 1
 		}
@@ -64,7 +65,8 @@ func supervise(host *conn, tier fit.Tier, abi int, remove func(dir string) error
 			}
 		}
 	}
-	// Nobody may look into this process: as process 1 it is one that the tool can see.
+	// Nobody may look into this process. In the namespace tier it is process 1, which the tool sees in /proc: in
+	// /proc/1/fd are descriptors of the host's tree, which lead past the covers.
 	if unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) != nil {
 		return 1
 	}
@@ -219,8 +221,8 @@ func (c *call) start(m *received) (pid int, err error) {
 			}
 		}
 	}()
-	// It reads its orders while the tree is made; but not before it says that it runs: its own program, which may have
-	// to load libraries, is not in that tree.
+	// It reads its orders while the tree is made here. The tree waits until the starter says that it runs: the
+	// starter's own program, which may have to load libraries, is not in that tree.
 	err = tool.conn.forward(m.body, m.files)
 	if err == nil {
 		_, _, err = tool.conn.receive(nil)

@@ -56,7 +56,9 @@ const (
 // procSelf is different for each process: only the process itself can open its own.
 const procSelf = "/proc/self"
 
-// handledFS is every right on files that a version of the interface has.
+// handledFS is every right on files that a version of the interface has. A right that a ruleset does not handle is
+// allowed everywhere, so all are handled. The kernel refuses a ruleset with rights that it does not know, so later ones
+// are asked for by version; what an older kernel leaves open is in the report of the call.
 func handledFS(abi int) uint64 {
 	rights := uint64(ll.AccessFSMakeSym)<<1 - 1
 	for _, later := range []struct {
@@ -75,7 +77,8 @@ func handledFS(abi int) uint64 {
 	return rights
 }
 
-// Ruleset is a Landlock ruleset under construction. What is handled and named by no rule is denied.
+// Ruleset is a Landlock ruleset under construction. What is handled and named by no rule is denied. Rules name objects,
+// not paths: a file that is moved takes the rights of a rule on itself along, and gets those of its new directories.
 type Ruleset struct {
 	FD      int
 	handled uint64
@@ -98,6 +101,7 @@ func NewRuleset(plan *fit.Plan, mapping Mapping) (*Ruleset, error) {
 			attr.HandledAccessNet |= ll.AccessNetConnectTCP
 		}
 	}
+	// Without this, a tool could signal the host, or reach a service of this user by an abstract socket.
 	if plan.ABI >= fit.ScopeABI {
 		attr.Scoped = ll.ScopeAbstractUnixSocket | ll.ScopeSignal
 	}

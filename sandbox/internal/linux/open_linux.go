@@ -13,15 +13,16 @@ func changed(err error) bool {
 	return err == unix.ENOENT || err == unix.ENOTDIR || err == unix.ELOOP || err == unix.EXDEV
 }
 
-// openPath opens a canonical path for rules and mounts. A link anywhere in it means that somebody has put it there
-// since the plan was made.
+// openPath opens a canonical path for rules and mounts. The plan was made from paths without links, so a link anywhere
+// in it means that somebody has put it there since: the rule would be on whatever it leads to.
 func openPath(path string) (int, *unix.Stat_t, error) {
 	fd, err := fit.OpenEntry(path)
 	return described(path, fd, err)
 }
 
-// openBelow is openPath for a path below a directory that is open, which it cannot leave. The kernel asks to try
-// again when something is renamed meanwhile; who renames all the time does not keep us here.
+// openBelow is openPath for a path below an open directory, which it cannot leave. openat2 returns EAGAIN if something
+// was renamed meanwhile and the kernel cannot rule out that ".." led outside. A program that renames all the time could
+// keep this process here for ever, so the tries are bounded; after the last one the start fails.
 func openBelow(dir int, path, name string) (fd int, st *unix.Stat_t, err error) {
 	how := unix.OpenHow{Flags: fit.EntryFlags, Resolve: fit.EntryResolve | unix.RESOLVE_BENEATH}
 	for range 10 {
@@ -47,7 +48,8 @@ func described(path string, fd int, err error) (int, *unix.Stat_t, error) {
 	return fd, st, nil
 }
 
-// openNode opens a node of the plan and makes sure that it is the same object as before.
+// openNode opens a node of the plan and makes sure that it is the same object as before: the rights in the plan were
+// worked out for that object, and another one at its path may be somebody's trap.
 func openNode(n *fit.Node) (int, error) {
 	fd, st, err := openPath(n.Path)
 	return same(n, fd, st, err)

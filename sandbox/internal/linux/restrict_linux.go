@@ -78,12 +78,14 @@ func NoNewPrivileges() error {
 	return failure.At(failure.Failed, "giving up new privileges", "", unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 }
 
-// Enter puts this thread into the domain of a ruleset, for good.
+// Enter puts this thread into the domain of a ruleset, for good. All that it starts later is in it too; threads and
+// processes that exist already are not, which is why helpers do everything on one thread.
 func (r *Ruleset) Enter() error {
 	return failure.At(failure.Failed, failure.StepDomain, "", ll.LandlockRestrictSelf(r.FD, 0))
 }
 
-// InstallFilter installs a system call filter on this thread, for good.
+// InstallFilter installs a system call filter on this thread, for good. It survives execve and fork, and filters add up:
+// no later one allows what this one refuses. It does not see what arguments point to, such as paths.
 func InstallFilter(program []unix.SockFilter) error {
 	_, err := seccomp(program, 0)
 	return failure.At(failure.Failed, "installing the system call filter", "", err)
@@ -113,8 +115,8 @@ func seccomp(program []unix.SockFilter, flags uintptr) (int, error) {
 	return int(fd), nil
 }
 
-// LimitProcess sets the limits of this process but that of memory, which the tool inherits. None is ever above what
-// holds already.
+// LimitProcess sets the limits that the tool inherits, except that of memory. None is ever above what holds already:
+// root could raise a limit, and a plan must not give what the caller was denied.
 func LimitProcess(plan *fit.Plan) error {
 	l := &plan.Limits
 	err := limit(unix.RLIMIT_CORE, 0, 0) // what a program had in memory is not written where the rules do not reach

@@ -64,7 +64,8 @@ type link struct{ path, to string }
 func BuildTree(plan *fit.Plan) (entries []string, err error) {
 	t := &tree{plan: plan, root: -1, masks: -1, made: map[string]bool{"/": true}}
 	defer t.close()
-	// Or what is mounted here would appear on the host too.
+	// A new mount namespace shares events with the one that it was copied from. Without this step what is mounted here
+	// would appear on the host, and what the host mounts later would appear in the private tree.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return nil, failure.At(failure.Namespaces, "making mounts private", "", err)
 	}
@@ -187,7 +188,8 @@ func (t *tree) layer() {
 	slices.SortStableFunc(t.covers, outerFirst)
 }
 
-// detach makes a mount of its own out of a part of the host's tree, if it is still the same.
+// detach makes a mount of its own out of a part of the host's tree, if it is still the same. The comparison and the
+// mount use one descriptor, so that nobody can put something else there in between.
 func (t *tree) detach(p *place) error {
 	var fd int
 	var err error
@@ -373,6 +375,7 @@ func (t *tree) attach(p *place, compare bool) error {
 	return t.move(p, on, "", unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
+// stands opens what is at the path of a place in the private tree.
 func (t *tree) stands(p *place, compare bool) (fd int, err error) {
 	if compare {
 		return openNodeBelow(t.root, &p.Node)
@@ -498,7 +501,9 @@ func (t *tree) quiet() error {
 }
 
 // enter leaves the host's tree. pivot_root puts the new root under the old one, for this process and for every other
-// in the namespace; unmounting the old one takes away what it held.
+// in the namespace; unmounting the old one takes away what it held. chroot would not do: a process with an open
+// directory from outside, or with CAP_SYS_CHROOT, gets out of it. The root becomes read-only at the end, so that the
+// tool, which owns it, makes nothing beside the places that are mounted.
 func (t *tree) enter() error {
 	err := unix.Fchdir(t.root)
 	if err == nil {
