@@ -19,7 +19,9 @@ import (
 // above a cover allow. Where those allow no more than the cover leaves, nothing is lost by that.
 func admit(plan *fit.Plan, target int, file *os.File) error {
 	if plan.Tier != fit.TierNamespace {
-		return nil // Landlock judges by where things are, not by how they are reached
+		// Landlock judges an opening by where the object is, however it is reached. Through /proc/self/fd a program
+		// gets what the rules grant there, and no more.
+		return nil
 	}
 	name := fmt.Sprintf("descriptor %d", target)
 	if target < 3 {
@@ -56,7 +58,8 @@ func admit(plan *fit.Plan, target int, file *os.File) error {
 	default:
 		have = jptool.Read | jptool.Update
 	}
-	// The kernel's mark on a name that is gone may also be a part of one that is not.
+	// The kernel adds " (deleted)" to a name that is gone, and a file that is there may have a name that ends like this.
+	// Both readings are checked, and the stricter one counts.
 	for _, p := range []string{at, strings.TrimSuffix(at, " (deleted)")} {
 		c := coverOf(plan, p)
 		if c == nil {

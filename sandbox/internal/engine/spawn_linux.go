@@ -96,14 +96,16 @@ func (h *helper) spawn(theirs *conn) (*os.Process, error) {
 		}
 		return start()
 	}
-	// In a session of its own in any case: a terminal has no business in a private tree.
+	// In a session of its own in any case. The terminal's device is not in the private tree, so the tool could not use it
+	// as its own; but from the same session it could still push characters into it.
 	attr.Setsid = true
 	attr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC
 	if !h.kind.Network {
 		attr.Cloneflags |= unix.CLONE_NEWNET
 	}
-	// A process that is not root would lose its capabilities in the new namespace by execve. These are for mounts, for
-	// the bounding set, and for making masks that nobody may write to. The starter gives up all.
+	// A process that is not root would lose its capabilities in the new namespace by execve; ambient ones stay. They mean
+	// nothing outside of the namespace. SYS_ADMIN is for mounts, SETPCAP for the bounding set, and DAC_OVERRIDE for
+	// making masks that nobody may write to. The starter gives up all before the tool runs.
 	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE}
 	return start()
 }
@@ -144,8 +146,8 @@ func sameNumbers(path string) (string, error) {
 	return b.String(), err
 }
 
-// keepInherited keeps from helpers, and so from tools, what this process has inherited itself without asking for it.
-// Descriptors of our own have the close-on-exec flag anyway.
+// keepInherited keeps from helpers, and so from tools, what this process has inherited itself without asking for it: an
+// open file of the caller would be a way past every rule. Descriptors of our own have the close-on-exec flag anyway.
 func keepInherited() {
 	if unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
 		return

@@ -95,7 +95,8 @@ func NewRuleset(plan *fit.Plan, mapping Mapping) (*Ruleset, error) {
 	r := &Ruleset{-1, handledFS(plan.ABI), mapping}
 	attr := ll.RulesetAttr{HandledAccessFS: r.handled}
 	if plan.ABI >= fit.NetABI {
-		// A server is never allowed: the plan has no way to say so.
+		// A server is never allowed: the plan has no way to say so. Rules for ports are about TCP alone. Other protocols
+		// are the business of the system call filter, which allows UDP if the network is open.
 		attr.HandledAccessNet = ll.AccessNetBindTCP
 		if !plan.Net.Open || plan.Net.Ports != nil {
 			attr.HandledAccessNet |= ll.AccessNetConnectTCP
@@ -128,7 +129,9 @@ func (r *Ruleset) fill(plan *fit.Plan) error {
 		for i := range list {
 			g := &list[i]
 			if g.Path == procSelf || g.Kind == fit.Link {
-				continue // the tool's own is not there yet; and a link has no rights of its own
+				// The tool's own /proc/self is not there yet, and that of this process would be the wrong one. A
+				// link has no rights of its own: the kernel judges what it leads to.
+				continue
 			}
 			fd, err := openNode(&g.Node)
 			if err != nil {

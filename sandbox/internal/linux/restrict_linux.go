@@ -56,7 +56,7 @@ func DropCapabilities() error {
 			break // there are no more
 		}
 		if err == unix.EPERM {
-			break // an ordinary user outside of namespaces has nothing to drop with; no_new_privs is enough then
+			break // an ordinary user outside of namespaces may not; no_new_privs alone keeps execve from giving any
 		}
 		if err != nil {
 			return failure.At(failure.Failed, "giving up capabilities", "", err)
@@ -119,8 +119,10 @@ func seccomp(program []unix.SockFilter, flags uintptr) (int, error) {
 // root could raise a limit, and a plan must not give what the caller was denied.
 func LimitProcess(plan *fit.Plan) error {
 	l := &plan.Limits
-	err := limit(unix.RLIMIT_CORE, 0, 0) // what a program had in memory is not written where the rules do not reach
-	if err == nil && l.CPUSeconds > 0 {  // SIGXCPU, and a second later SIGKILL
+	// The kernel writes a core file itself, past all rules, or hands it to a service: what the program had in memory
+	// would come to where the rules do not reach.
+	err := limit(unix.RLIMIT_CORE, 0, 0)
+	if err == nil && l.CPUSeconds > 0 { // SIGXCPU, and a second later SIGKILL
 		err = limit(unix.RLIMIT_CPU, uint64(l.CPUSeconds), uint64(l.CPUSeconds)+1)
 	}
 	if err == nil && l.FileSize > 0 {

@@ -18,7 +18,8 @@ type Scope struct{ thread int }
 // EnterScope puts this thread into a new domain, for good; what it starts from here on is in it too. The calling
 // goroutine must be locked to its thread, and stay so.
 func EnterScope() (*Scope, error) {
-	// Every domain denies links and renames between directories, but where it has rules on them.
+	// Every domain denies links and renames between directories, except where it has rules on them. This one is only
+	// about signals, so it allows them everywhere; the domain of the tool decides.
 	r := &Ruleset{handled: ll.AccessFSRefer}
 	var err error
 	r.FD, err = ll.LandlockCreateRuleset(&ll.RulesetAttr{HandledAccessFS: r.handled, Scoped: ll.ScopeSignal}, 0)

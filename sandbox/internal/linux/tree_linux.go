@@ -81,7 +81,8 @@ func BuildTree(plan *fit.Plan) (entries []string, err error) {
 			}
 		}
 	}
-	umask := unix.Umask(0) // the modes below are meant as they stand
+	// The modes below are meant as they stand, whatever umask the caller has.
+	umask := unix.Umask(0)
 	defer unix.Umask(umask)
 	for _, step := range []func() error{t.makeRoot, t.makeLinks, t.putPlaces, t.putCovers, t.quiet, t.enter} {
 		if err := step(); err != nil {
@@ -131,6 +132,7 @@ func (t *tree) choose() error {
 		}
 	}
 	for _, n := range t.plan.Trees {
+		// The private root would lie under it, and with it the covers and the private /proc.
 		if n.Path == "/" {
 			step := "a private tree cannot be made of the whole file system\nuse the Landlock tier, or a smaller workspace"
 			return &failure.Error{Kind: failure.Failed, Step: step}
@@ -144,7 +146,8 @@ func (t *tree) choose() error {
 		return p.attr&unix.MOUNT_ATTR_RDONLY != 0 && slices.ContainsFunc(list, inside)
 	})
 	for _, p := range t.plan.Devices {
-		// Read-only does not keep a device from being written to, only from being chmodded.
+		// Read-only does not keep a device from being written to, only from being chmodded: without it, root in a call
+		// could close the host's /dev/null to everybody else.
 		attr := uint64(unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC | unix.MOUNT_ATTR_RDONLY)
 		t.devices = append(t.devices, place{Node: fit.Node{Path: p, Kind: fit.Special}, mount: -1, attr: attr})
 	}
@@ -156,8 +159,8 @@ func outerFirst(a, b place) int { return fit.OuterFirst(a.Path, b.Path) }
 
 func rel(p string) string { return strings.TrimPrefix(p, "/") }
 
-// layer puts covers and pins in one order, outer before inner. A place that is a mount already needs no pin, and no
-// cover that only restricts it: it gets the restriction itself.
+// layer puts covers and pins in one order, outer before inner: an outer one that came later would hide the inner. A
+// place that is a mount already needs no pin, and no cover that only restricts it: it gets the restriction itself.
 func (t *tree) layer() {
 	taken := map[string]bool{}
 	for _, n := range t.plan.Trees {
@@ -206,7 +209,8 @@ func (t *tree) detach(p *place) error {
 }
 
 // take makes a detached mount of something that is open, with all mounts in it: a bind that is not recursive would
-// show what lies under them. Its attributes are set recursively, or mounts inside would stay writable.
+// show what lies under them, which the plan knows nothing of. Its attributes are set recursively, or mounts inside would
+// stay writable. They are set while the mount is detached, so that no moment exists in which it is there without them.
 func (p *place) take(fd int) error {
 	var err error
 	p.mount, err = unix.OpenTree(fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
@@ -261,7 +265,8 @@ func (t *tree) makeRoot() error {
 	if err := t.parents("/proc/"); err != nil {
 		return err
 	}
-	// Of the new process namespace, so that no other process can be seen.
+	// Of the new process namespace, so that no other process can be seen. Read-only, because some files in /proc change
+	// the machine, and root in a namespace may write to a few of them.
 	const flags = unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
 	if err := unix.Mount("proc", base+"/proc", "proc", flags, ""); err != nil {
 		return spaces("mounting a private /proc", err)
@@ -339,6 +344,8 @@ func (t *tree) putPlaces() error {
 	return nil
 }
 
+// put mounts a place at its own path. Below a directory of the host that is mounted already, nothing is made: that would
+// change the host's tree. There the place itself has to stand.
 func (t *tree) put(p *place) error {
 	if slices.ContainsFunc(t.dirs, func(dir string) bool { return fit.Holds(dir, p.Path) }) {
 		return t.attach(p, p.ID != fit.ID{}) // its place is there, or gone
@@ -391,7 +398,8 @@ func (t *tree) move(p *place, dir int, name string, flags int) error {
 	return failure.At(failure.Failed, "mounting", p.Path, err)
 }
 
-// putCovers mounts covers and pins over what is there now.
+// putCovers mounts covers and pins over what is there now. They come after all places, since a place that came later
+// could lie over a cover and show what it hides.
 func (t *tree) putCovers() error {
 	for i := range t.covers {
 		p := &t.covers[i]
@@ -399,12 +407,12 @@ func (t *tree) putCovers() error {
 		switch above := t.above(p.Path); {
 		case p.again: // in a mask that we have made ourselves; the original was compared when it was detached
 			err = t.attach(p, false)
-		case above != nil && above.hide: // hidden with the directory that it is in
+		case above != nil && above.hide: // hidden with the directory that it is in, where nothing stands to mount it on
 		case p.hide:
 			if p.mount, err = t.mask(p, i); err == nil {
 				err = t.attach(p, true)
 			}
-		default: // bound on itself
+		default: // bound on itself: a mount can be restricted by itself, and cannot be renamed or removed
 			var on int
 			if on, err = t.stands(p, true); err == nil {
 				if err = p.take(on); err == nil {
@@ -431,7 +439,8 @@ func (t *tree) above(p string) (found *place) {
 }
 
 // mask makes what hides a place: a file that nobody can open, or a directory with nothing in it but the way to what
-// is mounted again below. It is read-only, so that nobody changes its mode.
+// is mounted again below. It is read-only, so that nobody changes its mode, which the tool as its owner could. Its name
+// stays visible: a place that vanished could be created, and would then be taken for the original.
 func (t *tree) mask(p *place, number int) (int, error) {
 	name := "file"
 	if p.Kind == fit.Dir {
@@ -482,7 +491,7 @@ func (t *tree) skeleton(p *place, name string) error {
 }
 
 // quiet empties what the private /proc says of more than the call: the command line of process 1, and the keys of
-// the user by name.
+// the user by name. Neither is protected by a rule of Landlock: the tool may read its /proc.
 func (t *tree) quiet() error {
 	if !slices.Contains(t.plan.Devices, os.DevNull) {
 		return nil
@@ -521,7 +530,8 @@ func (t *tree) enter() error {
 	return failure.At(failure.Namespaces, "entering the private root", "", err)
 }
 
-// Try makes mounts of the kinds that a private tree needs, and says which step the machine refused: "" for none.
+// Try makes mounts of the kinds that a private tree needs, and says which step the machine refused: "" for none. It takes
+// an attempt to know: security modules and containers refuse mounts by rules that cannot be read.
 func Try() (step string, err error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return failure.StepMount, err
