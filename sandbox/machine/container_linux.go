@@ -2,6 +2,7 @@ package machine
 
 import (
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -22,29 +23,14 @@ func (s *system) container(getenv func(string) string) (name, by string) {
 	return s.engine(getenv)
 }
 
-var cgroupEngines = []string{"docker", "libpod", "kubepods", "containerd", "lxc", "crio", "buildkit", "garden"}
-
-// cgroupEngine is the first of them that a name in the path of a control group begins with: /docker/…,
-// /user.slice/libpod-….scope, /docker-….scope.
+// cgroupEngine is the first engine that a name in the path of a control group begins with: /docker/…,
+// /user.slice/libpod-….scope, /docker-….scope. A longer word is another one: /dockerx, /docker_x.
 func cgroupEngine(text string) string {
-	for i, c := range text {
-		if c != '/' && c != ':' && c != '-' {
-			continue
-		}
-		name := text[i+1:]
-		for _, engine := range cgroupEngines {
-			if rest, ok := strings.CutPrefix(name, engine); ok && (rest == "" || !wordByte(rest[0])) {
-				return engine
-			}
-		}
+	named := regexp.MustCompile(`[/:-](docker|libpod|kubepods|containerd|lxc|crio|buildkit|garden)(?:\W|$)`)
+	if m := named.FindStringSubmatch(text); m != nil {
+		return m[1]
 	}
 	return ""
-}
-
-// wordByte: a longer word is another one, /docker-x and /docker\x2d1 are not.
-func wordByte(c byte) bool {
-	lower := c | 0x20
-	return c == '_' || '0' <= c && c <= '9' || 'a' <= lower && lower <= 'z'
 }
 
 // another is the name of a sandbox that jphost made: it is not told from others by what it forbids.

@@ -1,7 +1,9 @@
 package machine
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"strconv"
@@ -192,20 +194,11 @@ func (s *system) label() string {
 
 // read returns a small file without the white space around its content.
 func (s *system) read(path string) (string, bool) {
-	fd, err := unix.Open(s.root+path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return "", false
-	}
-	defer unix.Close(fd)
-	var buf [8192]byte
-	n, err := unix.Read(fd, buf[:])
-	if err != nil {
-		return "", false
-	}
-	return strings.TrimSpace(string(buf[:n])), true
+	text, err := os.ReadFile(s.root + path)
+	return strings.TrimSpace(string(text)), err == nil
 }
 
 func (s *system) missing(path string) bool {
-	var st unix.Stat_t
-	return unix.Lstat(s.root+path, &st) == unix.ENOENT
+	_, err := os.Lstat(s.root + path)
+	return errors.Is(err, fs.ErrNotExist)
 }

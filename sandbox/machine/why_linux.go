@@ -2,7 +2,6 @@ package machine
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -39,14 +38,8 @@ func (s *system) whyLandlock(err error) string {
 }
 
 func version(release string) (major, minor int, ok bool) {
-	a, rest, _ := strings.Cut(release, ".")
-	end := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
-	if end < 0 {
-		end = len(rest)
-	}
-	major, err1 := strconv.Atoi(a)
-	minor, err2 := strconv.Atoi(rest[:end])
-	return major, minor, err1 == nil && err2 == nil
+	n, _ := fmt.Sscanf(release, "%d.%d", &major, &minor)
+	return major, minor, n == 2
 }
 
 func (s *system) whySeccomp(err error) string {

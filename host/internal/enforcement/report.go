@@ -5,7 +5,7 @@ package enforcement
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
+	"text/tabwriter"
 
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
@@ -152,13 +152,11 @@ func (p *Profile) String() string {
 	}
 	rows := func(title string, list [][2]string) {
 		part(title, len(list))
-		width := 0
+		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		for _, row := range list {
-			width = max(width, utf8.RuneCountInString(row[0]))
+			fmt.Fprintf(w, "  %s\t%s\n", row[0], row[1])
 		}
-		for _, row := range list {
-			line("  %-*s  %s", width, row[0], row[1])
-		}
+		_ = w.Flush() // to memory
 	}
 	var list [][2]string
 	for _, r := range p.Rules {
