@@ -99,6 +99,27 @@ func TestCmd(t *testing.T) {
 	})
 }
 
+// Extra files keep their numbers; those that the policy stages come after them.
+func TestExtraFilesAndStagedOnes(t *testing.T) {
+	tiers(t, func(t *testing.T, o sandbox.Options) {
+		p, _ := prepare(t, o, sandbox.Grant("", jptool.Read|jptool.Execute|jptool.Create))
+		r, w, err := os.Pipe()
+		do(t, err)
+		_, err = w.WriteString("handed down\n")
+		do(t, errors.Join(err, w.Close()))
+		cmd := p.Command(t.Context(), "sh", "-c", "cat <&3")
+		cmd.ExtraFiles = []*os.File{r}
+		out, err := cmd.Output()
+		if err != nil || string(out) != "handed down\n" {
+			t.Errorf("%q, %v", out, err)
+		}
+		if staged := cmd.Attempt.Plan.Staged; len(staged) == 0 || staged[0].FD != 4 {
+			t.Errorf("staged: %+v, want descriptor 4 first", staged)
+		}
+		do(t, r.Close())
+	})
+}
+
 // A program that reads none of a long standard input ends as any other.
 func TestCmdReadsNothing(t *testing.T) {
 	p, _ := prepare(t, sandbox.Options{}, all)

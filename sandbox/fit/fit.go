@@ -25,7 +25,7 @@ type Options struct {
 	Temp   string
 	Limits Limits
 	// FirstFD is the number of the first descriptor that is handed down for staged
-	// files, at least 3.
+	// files, at least 3. Descriptors below it belong to the caller.
 	FirstFD int
 	// Arguments are the texts among the arguments of the call: a directory that is missing is made
 	// where one of them names something below it. [Prepare] finds out what they name, canonical and

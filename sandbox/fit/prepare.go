@@ -17,7 +17,6 @@ import (
 // need. Undo it when the call has ended, also when it never started.
 type Prepared struct {
 	*Fitted
-	Facts *Facts
 	// Made are the paths of the directories that were made, outer before inner; of a dry run
 	// those that would be.
 	Made []string
@@ -47,7 +46,7 @@ func Prepare(ctx context.Context, d *Policy, m Machine, o Options) (*Prepared, e
 		var fitted *Fitted
 		fitted, err = Fit(d, facts, m, o)
 		if fitted != nil {
-			p.Fitted, p.Facts = fitted, facts
+			p.Fitted = fitted
 		}
 		var refused *RefusedError
 		if err != nil && !errors.As(err, &refused) {
