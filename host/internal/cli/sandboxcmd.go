@@ -52,8 +52,8 @@ func (*grants) instead(flag string) string {
 	return ""
 }
 
-// given is what the flags together say.
-type given struct {
+// mergedFlags is what the flags together say.
+type mergedFlags struct {
 	declared *policy.Declared
 	extra    []baseline.Extra // outside of the workspace
 	names    []string         // absolute paths as the user wrote them
@@ -63,8 +63,8 @@ type given struct {
 }
 
 // compile compiles the flags. It reads no configuration: the command line alone says what the program may do.
-func (g *grants) compile(a *app) (*given, error) {
-	out := &given{}
+func (g *grants) compile(a *app) (*mergedFlags, error) {
+	out := &mergedFlags{}
 	if len(a.global.Cfg) > 0 || a.global.Conversation != "" {
 		return nil, exit.Errorf(exit.Usage, "--cfg and --conversation mean nothing here: no configuration is read\nsay what is granted with the flags of this command")
 	}
@@ -177,7 +177,7 @@ func (g *grants) stated() bool {
 
 // access is the policy that the flags describe. Without a grant it declares nothing, which means the default: all of
 // the workspace.
-func (g *grants) access(out *given, list []granted) (*jptool.AccessPolicy, error) {
+func (g *grants) access(out *mergedFlags, list []granted) (*jptool.AccessPolicy, error) {
 	p := &jptool.AccessPolicy{}
 	var files []int // rules of --rw on files
 	for _, f := range list {
@@ -280,7 +280,7 @@ func (g *grants) paths(a *app, root string) ([]granted, error) {
 }
 
 // grant adds what a flag grants at a path: a rule of p if the path lies in the workspace, else an extra path.
-func (out *given) grant(p *jptool.AccessPolicy, f granted) error {
+func (out *mergedFlags) grant(p *jptool.AccessPolicy, f granted) error {
 	flag, path, caps := f.flag, f.path, f.caps
 	dir := strings.HasSuffix(path, "/")
 	if abs, err := filepath.Abs(path); err == nil {

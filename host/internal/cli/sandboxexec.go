@@ -78,7 +78,7 @@ func (c *sandboxExecCmd) Run(a *app) error {
 }
 
 // options are what programs are prepared with by the flags.
-func (g *given) options(a *app, tier fit.Tier) (sandbox.Options, error) {
+func (g *mergedFlags) options(a *app, tier fit.Tier) (sandbox.Options, error) {
 	m, err := sandbox.Probe(a.ctx, tier, nil, a.getenv)
 	return sandbox.Options{
 		Machine: &m, Tier: tier, Environ: a.environ, Paths: g.extra, Names: g.names, Limits: g.limits, TempDir: a.tempBase(),
@@ -86,7 +86,7 @@ func (g *given) options(a *app, tier fit.Tier) (sandbox.Options, error) {
 }
 
 // command finds what a command line starts.
-func (g *given) command(a *app, o sandbox.Options, argv []string) (*sandbox.Cmd, error) {
+func (g *mergedFlags) command(a *app, o sandbox.Options, argv []string) (*sandbox.Cmd, error) {
 	p, err := sandbox.PreparePolicy(a.ctx, g.declared.ForFit(), o)
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
@@ -129,7 +129,7 @@ func (c *sandboxExecCmd) swallowed() string {
 func (g *grants) tier() fit.Tier { return fit.ForcedTier(g.Tier) }
 
 // warn says which rules do not do what they look like, and which are not enforced.
-func (c *sandboxExecCmd) warn(a *app, g *given, at *sandbox.Attempt) {
+func (c *sandboxExecCmd) warn(a *app, g *mergedFlags, at *sandbox.Attempt) {
 	if c.Quiet {
 		return
 	}

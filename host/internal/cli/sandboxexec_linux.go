@@ -22,7 +22,7 @@ import (
 )
 
 // exec starts the program with the streams and the terminal of this process, and waits for the end of all of it.
-func (c *sandboxExecCmd) exec(a *app, g *given) error {
+func (c *sandboxExecCmd) exec(a *app, g *mergedFlags) error {
 	cmd, err := c.program(a, g)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (c *sandboxExecCmd) exec(a *app, g *given) error {
 }
 
 // program prepares the command that is to be started.
-func (c *sandboxExecCmd) program(a *app, g *given) (*sandbox.Cmd, error) {
+func (c *sandboxExecCmd) program(a *app, g *mergedFlags) (*sandbox.Cmd, error) {
 	o, err := g.options(a, c.tier())
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (c *sandboxExecCmd) program(a *app, g *given) (*sandbox.Cmd, error) {
 }
 
 // startError gives what stands in the way of a start its exit status.
-func (c *sandboxExecCmd) startError(g *given, err error) error {
+func (c *sandboxExecCmd) startError(g *mergedFlags, err error) error {
 	var refused *fit.RefusedError
 	var start *sandbox.StartError
 	var program *baseline.ProgramError
@@ -158,7 +158,7 @@ func (c *sandboxExecCmd) hints(a *app, cmd *sandbox.Cmd) {
 }
 
 // refused says what the program was refused.
-func (c *sandboxExecCmd) refused(a *app, g *given, cmd *sandbox.Cmd) {
+func (c *sandboxExecCmd) refused(a *app, g *mergedFlags, cmd *sandbox.Cmd) {
 	x := enforcement.Explanation{Declared: g.declared, Attempt: cmd.Attempt, Home: a.getenv("HOME"), Advice: enforcement.Advice{Flags: c.Policy == ""}}
 	if len(c.RO)+len(c.RW)+len(c.Grant) == 0 {
 		x.Advice.Before = "--rw . " // what holds without any

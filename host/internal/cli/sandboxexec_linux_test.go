@@ -15,7 +15,7 @@ import (
 
 // The exit status says whose fault it is that a program was not started. What execve says is in testdata/script.
 func TestNotStarted(t *testing.T) {
-	c, g := &sandboxExecCmd{Command: []string{"program"}}, &given{cwd: "/cwd", root: "/ws"}
+	c, g := &sandboxExecCmd{Command: []string{"program"}}, &mergedFlags{cwd: "/cwd", root: "/ws"}
 	for _, x := range []struct {
 		err  error
 		want exit.Code

@@ -11,6 +11,6 @@ import (
 func (c *sandboxExecCmd) openReport(*app) error { return nil }
 
 // exec refuses: there is no sandbox for this system, and running without is not what was asked.
-func (c *sandboxExecCmd) exec(*app, *given) error {
+func (c *sandboxExecCmd) exec(*app, *mergedFlags) error {
 	return exit.Errorf(exit.Refused, "there is no sandbox for %s\nuse Linux, or start the program without jphost", runtime.GOOS)
 }

@@ -20,7 +20,7 @@ func (c *sandboxPlanCmd) profile(a *app) (*enforcement.Profile, *policy.Declared
 	if c.Tool != "" && !c.stated() && !c.program {
 		d, cmd, err = c.tool(a)
 	} else {
-		d, cmd, err = c.given(a)
+		d, cmd, err = c.fromFlags(a)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -34,8 +34,8 @@ func (c *sandboxPlanCmd) profile(a *app) (*enforcement.Profile, *policy.Declared
 	return enforcement.NewProfile(at, cmd.Path, d.Access), d, nil
 }
 
-// given is what `sandbox exec` would start with the same flags.
-func (c *sandboxPlanCmd) given(a *app) (*policy.Declared, *sandbox.Cmd, error) {
+// fromFlags is what `sandbox exec` would start with the same flags.
+func (c *sandboxPlanCmd) fromFlags(a *app) (*policy.Declared, *sandbox.Cmd, error) {
 	argv := c.Command
 	if c.Tool != "" {
 		argv = append([]string{c.Tool}, argv...)

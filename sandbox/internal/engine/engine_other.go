@@ -82,7 +82,7 @@ func (e *engine) start(c *Command) (*Process, error) {
 		return nil, failure.At(failure.Program, "", c.Path, err)
 	}
 	p := &Process{process{cmd: cmd, options: e.options, pid: cmd.Process.Pid}}
-	p.done, p.given = make(chan struct{}), make(chan struct{})
+	p.done, p.abandoned = make(chan struct{}), make(chan struct{})
 	e.running[&p.process] = struct{}{}
 	e.wait.Go(func() {
 		p.await()
@@ -99,11 +99,11 @@ type process struct {
 	options Options
 	pid     int
 
-	done   chan struct{}
-	exit   Exit
-	err    error
-	killed sync.Once
-	given  chan struct{} // closed when it is given up
+	done      chan struct{}
+	exit      Exit
+	err       error
+	killed    sync.Once
+	abandoned chan struct{} // closed when nobody waits for it any more
 }
 
 func (p *process) await() {
@@ -115,7 +115,7 @@ func (p *process) await() {
 	}()
 	select {
 	case <-ended:
-	case <-p.given:
+	case <-p.abandoned:
 		p.err = failure.OutOfControl("the program could not be ended within " + giveUp.String() + "; processes of it may still run")
 		return
 	}
@@ -143,7 +143,7 @@ func (p *process) signal(sig syscall.Signal) error {
 
 func (p *process) kill() error {
 	p.killed.Do(func() {
-		timer := time.AfterFunc(giveUp, func() { close(p.given) })
+		timer := time.AfterFunc(giveUp, func() { close(p.abandoned) })
 		go func() {
 			<-p.done
 			timer.Stop()
