@@ -1,10 +1,10 @@
 package gitstate
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"hash"
 	"io"
 )
 
@@ -21,11 +21,10 @@ const (
 	modeType    = 0o170000
 )
 
-// indexEntry is one entry of the index. Times, owner and inode are skipped on purpose: they prove nothing.
+// indexEntry is one entry of the index. Times, size, owner and inode are skipped on purpose: they prove nothing.
 type indexEntry struct {
 	name []byte // valid until the next entry
 	mode uint32
-	size uint32 // of the work tree file when it was added, mod 2^32; 0 if not known
 	id   oid
 
 	conflict     bool // stage is not 0
@@ -35,21 +34,24 @@ type indexEntry struct {
 }
 
 var (
-	errIndex     = errors.New("the index is malformed")
-	errIndexSum  = errors.New("the index has a wrong checksum")
-	errIndexSize = errors.New("the index is too large")
-	errSplit     = errors.New("the index is split")
-	errSparse    = errors.New("the index is sparse")
-	errIndexName = errors.New("the index holds a name that is too long")
-	errIndexExt  = errors.New("the index has an extension that we do not know")
-	errIndexVer  = errors.New("the index has a version that we do not know")
+	errIndex     error = indexError("the index is malformed")
+	errIndexSum  error = indexError("the index has a wrong checksum")
+	errIndexSize error = indexError("the index is too large")
+	errSplit     error = indexError("the index is split")
+	errSparse    error = indexError("the index is sparse")
+	errIndexName error = indexError("the index holds a name that is too long")
+	errIndexExt  error = indexError("the index has an extension that we do not know")
+	errIndexVer  error = indexError("the index has a version that we do not know")
 )
+
+// indexError says what is wrong with an index.
+type indexError string
+
+func (e indexError) Error() string { return string(e) }
 
 const (
 	indexHeader = 12
 	statLen     = 40 // what precedes the object id in an entry
-	// indexChunk is how much is read, hashed and scanned at a time: it should stay in the processor's cache.
-	indexChunk = 128 << 10
 	// maxEntry is more than any entry takes: stat data, id, flags, name, padding.
 	maxEntry = statLen + 32 + 4 + 10 + maxPath + 16
 )
@@ -72,27 +74,21 @@ func scanIndex(f io.ReaderAt, size int64, a algo, visit func(*indexEntry) error)
 	if _, err := f.ReadAt(sum[:a.size], body); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	s := &indexScanner{r: io.NewSectionReader(f, 0, body), algo: a}
-	s.buf = make([]byte, min(body+1, indexChunk+maxEntry)) // one more than the file has, to see its end
-	if sum != (oid{}) {                                    // zeroes: written with index.skipHash
-		s.hash = a.new()
-	}
+	h := a.new()
+	in := io.TeeReader(io.NewSectionReader(f, 0, body), h)
+	s := &indexScanner{in: bufio.NewReaderSize(in, 128<<10), algo: a}
 	if err := s.run(visit); err != nil {
 		return err
 	}
-	if s.hash != nil && a.sum(s.hash) != sum {
+	if sum != (oid{}) && a.sum(h) != sum { // zeroes: written with index.skipHash
 		return errIndexSum
 	}
 	return nil
 }
 
 type indexScanner struct {
-	r    io.Reader
+	in   *bufio.Reader
 	algo algo
-	hash hash.Hash // nil: no checksum
-	buf  []byte
-	win  []byte // what is read and not yet scanned
-	eof  bool
 
 	version   uint32
 	last      indexEntry
@@ -101,40 +97,29 @@ type indexScanner struct {
 	prevStage byte
 }
 
-// need makes the window at least n bytes long if the file has them; n is at most maxEntry.
-func (s *indexScanner) need(n int) error {
-	if len(s.win) >= n || s.eof {
-		return nil
+// peek returns the next n bytes, or fewer at the end of the file.
+func (s *indexScanner) peek(n int) ([]byte, error) {
+	b, err := s.in.Peek(n)
+	if errors.Is(err, io.EOF) {
+		err = nil
 	}
-	kept := copy(s.buf, s.win)
-	got, err := io.ReadFull(s.r, s.buf[kept:])
-	if s.hash != nil {
-		s.hash.Write(s.buf[kept : kept+got])
-	}
-	s.win = s.buf[:kept+got]
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		s.eof, err = true, nil
-	}
-	return err
+	return b, err
 }
 
 func (s *indexScanner) run(visit func(*indexEntry) error) error {
-	if err := s.need(indexHeader); err != nil {
+	var head [indexHeader]byte
+	if _, err := io.ReadFull(s.in, head[:]); err != nil {
 		return err
 	}
-	if len(s.win) < indexHeader || string(s.win[:4]) != "DIRC" {
+	if string(head[:4]) != "DIRC" {
 		return errIndex
 	}
-	s.version = binary.BigEndian.Uint32(s.win[4:])
-	count := binary.BigEndian.Uint32(s.win[8:])
+	s.version = binary.BigEndian.Uint32(head[4:])
+	count := binary.BigEndian.Uint32(head[8:])
 	if s.version < 2 || s.version > 4 {
 		return errIndexVer
 	}
-	s.win = s.win[indexHeader:]
 	for range count {
-		if err := s.need(maxEntry); err != nil {
-			return err
-		}
 		if err := s.entry(); err != nil {
 			return err
 		}
@@ -145,15 +130,18 @@ func (s *indexScanner) run(visit func(*indexEntry) error) error {
 	return s.extensions()
 }
 
-// entry decodes the entry at the start of the window into last.
+// entry decodes the next entry into last.
 func (s *indexScanner) entry() error {
-	b, h := s.win, statLen+s.algo.size
+	b, err := s.peek(maxEntry)
+	if err != nil {
+		return err
+	}
+	h := statLen + s.algo.size
 	if len(b) < h+4 {
 		return errIndex
 	}
 	e := &s.last
 	e.mode = binary.BigEndian.Uint32(b[24:])
-	e.size = binary.BigEndian.Uint32(b[36:])
 	copy(e.id[:], b[statLen:h])
 	flags := binary.BigEndian.Uint16(b[h:])
 	stage := byte(flags >> 12 & 3)
@@ -174,7 +162,7 @@ func (s *indexScanner) entry() error {
 		length := int(flags & 0xfff)
 		if length == 0xfff { // or longer
 			if length = bytes.IndexByte(b[n:], 0); length < 0 {
-				return s.noEnd()
+				return noEnd(b)
 			}
 		}
 		if n+length >= len(b) || b[n+length] != 0 {
@@ -193,7 +181,7 @@ func (s *indexScanner) entry() error {
 		n += used
 		length := bytes.IndexByte(b[n:], 0)
 		if length < 0 {
-			return s.noEnd()
+			return noEnd(b)
 		}
 		// Built beside prev, which is still needed to check the order.
 		keep := len(s.prev) - int(strip)
@@ -217,13 +205,13 @@ func (s *indexScanner) entry() error {
 		s.prev, s.spare = name, s.prev
 	}
 	e.name, s.prevStage = s.prev, stage
-	s.win = b[n:]
-	return nil
+	_, err = s.in.Discard(n)
+	return err
 }
 
 // noEnd returns the error for a name without an end: the file is truncated, or the name is longer than allowed.
-func (s *indexScanner) noEnd() error {
-	if s.eof {
+func noEnd(entry []byte) error {
+	if len(entry) < maxEntry {
 		return errIndex
 	}
 	return errIndexName
@@ -232,16 +220,14 @@ func (s *indexScanner) noEnd() error {
 // extensions walks over what follows the entries. Names with a capital letter are optional and skipped.
 func (s *indexScanner) extensions() error {
 	for {
-		if err := s.need(8); err != nil {
+		head, err := s.peek(8)
+		if err != nil || len(head) == 0 {
 			return err
 		}
-		if len(s.win) == 0 {
-			return nil
-		}
-		if len(s.win) < 8 {
+		if len(head) < 8 {
 			return errIndex
 		}
-		switch name := string(s.win[:4]); {
+		switch name := string(head[:4]); {
 		case name == "link":
 			return errSplit
 		case name == "sdir":
@@ -249,17 +235,11 @@ func (s *indexScanner) extensions() error {
 		case name[0] < 'A' || name[0] > 'Z':
 			return errIndexExt
 		}
-		left := int64(binary.BigEndian.Uint32(s.win[4:]))
-		s.win = s.win[8:]
-		for left > 0 {
-			if err := s.need(1); err != nil {
-				return err
-			}
-			if len(s.win) == 0 {
-				return errIndex
-			}
-			n := min(left, int64(len(s.win)))
-			s.win, left = s.win[n:], left-n
+		size := 8 + int64(binary.BigEndian.Uint32(head[4:]))
+		if _, err := io.CopyN(io.Discard, s.in, size); errors.Is(err, io.EOF) {
+			return errIndex
+		} else if err != nil {
+			return err
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -59,7 +60,7 @@ func (c *counter) level(l *level) error {
 		c.unknown(err)
 		return c.ctx.Err()
 	}
-	for _, key := range sortedKeys(names) {
+	for _, key := range slices.Sorted(maps.Keys(names)) {
 		if err := c.visit(); err != nil {
 			return err
 		}
@@ -114,15 +115,6 @@ func (l *level) names(ctx context.Context, work []fs.DirEntry) (map[string]*vers
 		i += n
 	}
 	return all, nil
-}
-
-func sortedKeys(m map[string]*versions) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // name counts one name of a directory and what is below it.

@@ -24,12 +24,11 @@ func (r *repo) eachEntry(ctx context.Context, visit func(*indexEntry) error) err
 		}
 		return visit(e)
 	})
-	for _, known := range []error{errIndex, errIndexSum, errIndexSize, errSplit, errSparse, errIndexName, errIndexExt, errIndexVer} {
-		if errors.Is(err, known) {
-			return unknownf("%q: %s", file, known)
-		}
-	}
+	var known indexError
 	var u *unknownError
+	if errors.As(err, &known) {
+		return unknownf("%q: %s", file, known)
+	}
 	if err != nil && !errors.As(err, &u) && ctx.Err() == nil {
 		return unreadable(file, err)
 	}

@@ -161,28 +161,23 @@ func (p *pack) find(id oid) (int64, error) {
 	}
 	var got oid
 	var failed error
-	n := lo + uint32(sort.Search(int(hi-lo), func(i int) bool {
+	found, ok := sort.Find(int(hi-lo), func(i int) int {
 		if _, err := p.idx.ReadAt(got[:h], table+(int64(lo)+int64(i))*h); err != nil {
 			failed = err
 		}
-		return bytes.Compare(got[:h], id[:h]) >= 0
-	}))
+		return bytes.Compare(id[:h], got[:h])
+	})
 	if failed != nil {
 		return 0, failed
 	}
-	if n >= hi {
+	if !ok {
 		return 0, errNotInPack
 	}
-	if _, err := p.idx.ReadAt(got[:h], table+int64(n)*h); err != nil {
-		return 0, err
-	}
-	if got != id {
-		return 0, errNotInPack
-	}
+	n := int64(lo) + int64(found)
 
 	offsets := table + int64(p.count)*(h+4) // behind the names and the checksums
 	var b [8]byte
-	if _, err := p.idx.ReadAt(b[:4], offsets+int64(n)*4); err != nil {
+	if _, err := p.idx.ReadAt(b[:4], offsets+n*4); err != nil {
 		return 0, err
 	}
 	offset := binary.BigEndian.Uint32(b[:4])
@@ -275,17 +270,17 @@ func (p *pack) inflate(offset int64) (e packEntry, z io.ReadCloser, err error) {
 		return e, nil, err
 	}
 	e.kind = int(c >> 4 & 7)
-	size := uint64(c & 15)
-	for shift := uint(4); c&0x80 != 0; shift += 7 {
-		if c, err = in.ReadByte(); err != nil {
+	e.size = uint64(c & 15)
+	if c&0x80 != 0 {
+		more, err := binary.ReadUvarint(in)
+		if err != nil {
 			return e, nil, err
 		}
-		if shift > 56 {
+		if more > 1<<56 {
 			return e, nil, errObject
 		}
-		size |= uint64(c&0x7f) << shift
+		e.size |= more << 4
 	}
-	e.size = size
 	switch e.kind {
 	case packOfsDelta:
 		b, _ := in.Peek(10)

@@ -22,7 +22,6 @@ type repo struct {
 
 	packs       []*pack
 	packsListed bool
-	copyBuf     []byte // for hashing files
 }
 
 // find opens the repository of the nearest directory at or above dir that has a ".git"; nil if there is none.
