@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"bytes"
 	"encoding/binary"
 	"io"
 	"io/fs"
@@ -75,13 +76,7 @@ func (d *fdDir) read(l *listing) error {
 			if size <= direntName || size > len(rest) {
 				return io.ErrUnexpectedEOF
 			}
-			name := rest[direntName:size]
-			for i, c := range name {
-				if c == 0 {
-					name = name[:i]
-					break
-				}
-			}
+			name, _, _ := bytes.Cut(rest[direntName:size], []byte{0})
 			k := kindOther
 			switch rest[direntType] {
 			case unix.DT_REG:

@@ -99,7 +99,7 @@ func tree(t testing.TB, lines string) string {
 func Walk(ctx context.Context, ws *jptool.Workspace, o Options, emit func(*Batch) error) (*Result, error) {
 	pl, err := Plan(ctx, ws, o)
 	if err != nil {
-		return &pl.p.result, err
+		return &pl.result, err
 	}
 	return pl.Walk(ctx, emit)
 }

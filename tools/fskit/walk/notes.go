@@ -50,10 +50,8 @@ func StartNotes(starts []Start) []string {
 func (s *Skipped) String() string {
 	var parts []string
 	add := func(n int64, one, many, why string) {
-		if n == 1 {
-			parts = append(parts, "1 "+one+" "+why)
-		} else if n > 1 {
-			parts = append(parts, fmt.Sprintf("%d %s %s", n, many, why))
+		if n > 0 {
+			parts = append(parts, count(n, one, many)+" "+why)
 		}
 	}
 	switch {
@@ -78,14 +76,4 @@ func count(n int64, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
-}
-
-// Show returns a path as it stands at the beginning of a line, see [jptool.Visible].
-func Show(path string) string {
-	for i := range len(path) {
-		if c := path[i]; c <= '"' || c > '~' {
-			return jptool.Visible(path)
-		}
-	}
-	return path
 }

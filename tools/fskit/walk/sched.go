@@ -2,8 +2,9 @@ package walk
 
 import (
 	"context"
-	"io/fs"
+	"errors"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -29,13 +30,9 @@ const maxHelpers = 15
 // read directories ahead of it, always the next ones in order. Waiting cannot deadlock: a
 // goroutine waits only for a directory that another one has claimed, and reads an unclaimed one itself.
 type walker struct {
-	ctx context.Context
-	ws  *jptool.Workspace
-	o   *Options
-	// rootFI is the workspace root, looked at once a mount is met.
-	rootFI   fs.FileInfo
-	rootOnce sync.Once
-
+	ctx     context.Context
+	ws      *jptool.Workspace
+	o       *Options
 	skipped Skipped
 	ended   error
 	kept    atomic.Int32
@@ -211,15 +208,10 @@ type emitter struct {
 	w      *walker
 	emit   func(*Batch) error
 	reader reader
-	batch  Batch
 }
 
-type endedError struct{}
-
-func (endedError) Error() string { return "the walk ended early" }
-
 // errEnded: the context ended.
-var errEnded error = endedError{}
+var errEnded = errors.New("the walk ended early")
 
 func (e *emitter) visit(n *node) error {
 	if e.w.ctx.Err() != nil {
@@ -255,19 +247,14 @@ func (e *emitter) visit(n *node) error {
 // files emits files[from:to], those that were named each for itself.
 func (e *emitter) files(n *node, from, to int) error {
 	for from < to {
-		end, named := to, false
-		for _, i := range n.named {
-			if i == from {
-				end, named = from+1, true
-				break
-			}
-			if i > from {
-				end = min(end, i)
-				break
-			}
+		end := to
+		next, named := slices.BinarySearch(n.named, from)
+		if named {
+			end = from + 1
+		} else if next < len(n.named) {
+			end = min(end, n.named[next])
 		}
-		e.batch = Batch{Paths: n.files[from:end], Named: named, dir: n}
-		if err := e.emit(&e.batch); err != nil {
+		if err := e.emit(&Batch{Paths: n.files[from:end], Named: named, dir: n}); err != nil {
 			return err
 		}
 		from = end
