@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // level is one directory as its three versions show it.
@@ -31,7 +33,7 @@ type versions struct {
 
 // level counts one directory.
 func (c *counter) level(l *level) error {
-	dir := join(l.repo.top, l.sub)
+	dir := wspath.JoinSlash(l.repo.top, l.sub)
 	var work []fs.DirEntry
 	if l.onDisk {
 		var err error
@@ -120,8 +122,8 @@ func (l *level) names(ctx context.Context, work []fs.DirEntry) (map[string]*vers
 // name counts one name of a directory and what is below it.
 func (c *counter) name(l *level, key string, n *versions) error {
 	r := l.repo
-	sub := join(l.sub, key)
-	path := join(r.top, sub)
+	sub := wspath.JoinSlash(l.sub, key)
+	path := wspath.JoinSlash(r.top, sub)
 	headDir := n.head != nil && n.head.isTree()
 	submodule := n.entry != nil && n.entry.mode == modeGitlink && n.workDir
 

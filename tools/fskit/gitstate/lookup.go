@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"strings"
+
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // eachEntry scans the repository's index. There is none before the first "git add".
 func (r *repo) eachEntry(ctx context.Context, visit func(*indexEntry) error) error {
-	file := join(r.gitDir, "index")
+	file := wspath.JoinSlash(r.gitDir, "index")
 	f, size, err := openRegular(r.fsys, file)
 	if notThere(err) {
 		return nil

@@ -9,6 +9,8 @@ import (
 	"io"
 	"sort"
 	"strings"
+
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 const (
@@ -94,14 +96,14 @@ func (r *repo) listPacks() error {
 	if r.packsListed {
 		return nil
 	}
-	dir := join(r.commonDir, "objects/pack")
+	dir := wspath.JoinSlash(r.commonDir, "objects/pack")
 	entries, err := r.fsys.ReadDir(dir)
 	if err != nil && !notThere(err) {
 		return unreadable(dir, err)
 	}
 	for _, e := range entries {
 		if name, ok := strings.CutSuffix(e.Name(), ".idx"); ok && strings.HasPrefix(name, "pack-") {
-			r.packs = append(r.packs, &pack{name: join(dir, name), algo: r.algo})
+			r.packs = append(r.packs, &pack{name: wspath.JoinSlash(dir, name), algo: r.algo})
 		}
 	}
 	if len(r.packs) > maxPacks {

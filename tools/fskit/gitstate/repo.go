@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // repo is one repository with its work tree. It is used by one call only, and keeps pack indexes open meanwhile.
@@ -31,14 +33,14 @@ func find(fsys FS, dir string, opt Options) (*repo, error) {
 		if r != nil || err != nil || dir == "" {
 			return r, err
 		}
-		dir = parent(dir)
+		dir = wspath.ParentOf(dir)
 	}
 }
 
 // openAt opens the repository whose work tree is dir; nil if dir has no ".git". A broken ".git" is an error
 // although git would look further up: it may be a repository that we fail to read.
 func openAt(fsys FS, dir string, opt Options) (*repo, error) {
-	dot := join(dir, ".git")
+	dot := wspath.JoinSlash(dir, ".git")
 	info, err := lstat(fsys, dot)
 	if err != nil || info == nil {
 		return nil, err
@@ -60,7 +62,7 @@ func openAt(fsys FS, dir string, opt Options) (*repo, error) {
 		return nil, unknownf("%q is neither a directory nor a file", dot)
 	}
 
-	common := join(r.gitDir, "commondir")
+	common := wspath.JoinSlash(r.gitDir, "commondir")
 	switch info, err = lstat(fsys, common); {
 	case err != nil:
 		return nil, err
@@ -126,7 +128,7 @@ func sameHead(a, b string) bool {
 // loadConfig reads the repository's own config and decides whether we understand this repository at all.
 func (r *repo) loadConfig(opt Options) error {
 	r.cfg = defaultConfig()
-	files := []string{join(r.commonDir, "config")}
+	files := []string{wspath.JoinSlash(r.commonDir, "config")}
 	for len(files) > 0 {
 		file := files[0]
 		files = files[1:]
@@ -140,7 +142,7 @@ func (r *repo) loadConfig(opt Options) error {
 				return unknownf("%q: %s", file, err)
 			}
 			if r.cfg.worktreeConfig && !before {
-				files = append(files, join(r.gitDir, "config.worktree"))
+				files = append(files, wspath.JoinSlash(r.gitDir, "config.worktree"))
 			}
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // fill makes a history with trees that are worth a delta, and one file of each state.
@@ -158,7 +160,7 @@ func TestStates(t *testing.T) {
 				t.Errorf("with a limit of 3 counted %+v", got)
 			}
 			for dir, n := range map[string]int{"deep": 2, "many": 0, "build": 2, "todir": 1, "dir": 1, "gone": 0, "x.ignored": 1} {
-				got := CountDirty(t.Context(), dirFS{root: root}, join(v.prefix, dir), 0, Options{Root: root})
+				got := CountDirty(t.Context(), dirFS{root: root}, wspath.JoinSlash(v.prefix, dir), 0, Options{Root: root})
 				if got.Unknown || got.Dirty != n {
 					t.Errorf("below %s counted %+v, want %d", dir, got, n)
 				}

@@ -84,7 +84,7 @@ func (f *File) Commit() (Method, error) {
 	if f.state != staged {
 		return "", errors.New("safewrite: Commit without Stage")
 	}
-	if err := f.unchanged(); err != nil {
+	if err := f.Unchanged(); err != nil {
 		return "", err
 	}
 	if f.temp != nil {

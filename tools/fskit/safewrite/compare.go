@@ -29,15 +29,14 @@ func (f *File) Version() (string, error) {
 	return s.version(), nil
 }
 
-// Unchanged returns an error with CodeStale unless the path still leads to the locked
-// file and it is what Content, Digest or Version returned, if one was called.
-func (f *File) Unchanged() error { return f.unchanged() }
-
 // maxCompared bounds how often a file that is written to while it is compared is compared again.
 const maxCompared = 3
 
-// unchanged compares content. Times prove little; they only decide whether to compare again.
-func (f *File) unchanged() error {
+// Unchanged returns an error with CodeStale unless the path still leads to the locked
+// file and it is what Content, Digest or Version returned, if one was called.
+//
+// It compares content: times prove little, and only decide whether to compare again.
+func (f *File) Unchanged() error {
 	for range maxCompared {
 		before, err := stampOf(f.f)
 		if err != nil {
@@ -73,7 +72,7 @@ func (f *File) unchanged() error {
 // alwaysCompared is the size up to which reading twice costs next to nothing.
 const alwaysCompared = 4 << 20
 
-// unchangedSince is unchanged once more, when the name leads elsewhere already: what was
+// unchangedSince is Unchanged once more, when the name leads elsewhere already: what was
 // written between the first look and the exchange shows now. A large file is only read
 // again if its times say that there was a write, or cannot say that there was none.
 func (f *File) unchangedSince() error {

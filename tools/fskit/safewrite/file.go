@@ -43,7 +43,7 @@ type File struct {
 	known   bool
 	// asked is what Version took in place of a digest.
 	asked *stamp
-	// compared is the stamp of the file when unchanged last found that it has the content that was read; quiet
+	// compared is the stamp of the file when Unchanged last found that it has the content that was read; quiet
 	// says that any later write changes the stamp.
 	compared stamp
 	quiet    bool
@@ -76,40 +76,20 @@ const (
 //
 // The lock is advisory: programs that do not ask for it are not stopped.
 func Lock(ctx context.Context, t *jptool.Target) (*File, error) {
-	return lockOpened(ctx, t, open)
+	return one(LockAll(ctx, []*jptool.Target{t}))
 }
 
 // Hold is [Lock] for a file whose entry is to be deleted or moved: it needs `read` instead of
 // update, and the File can be read and compared but not written.
 func Hold(ctx context.Context, t *jptool.Target) (*File, error) {
-	return lockOpened(ctx, t, openToHold)
+	return one(all(ctx, []*jptool.Target{t}, openToHold))
 }
 
-func lockOpened(ctx context.Context, t *jptool.Target, open opener) (*File, error) {
-	limit := newLimit(ctx)
-	for {
-		f, err := open(t)
-		if err != nil {
-			return nil, err
-		}
-		f.ctx = ctx
-		if err := limit.wait(f); err != nil {
-			f.Close()
-			return nil, err
-		}
-		// The call that held the lock before may have put another file in its place.
-		same, err := f.stillThere()
-		if err == nil && same {
-			return f, nil
-		}
-		f.Close()
-		if err != nil {
-			return nil, err
-		}
-		if err := limit.pause(t); err != nil {
-			return nil, err
-		}
+func one(files []*File, err error) (*File, error) {
+	if err != nil {
+		return nil, err
 	}
+	return files[0], nil
 }
 
 // open opens without locking.

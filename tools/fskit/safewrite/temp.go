@@ -1,11 +1,11 @@
 package safewrite
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 	"syscall"
 
 	"github.com/jptools/jptools/jptool"
@@ -137,21 +137,7 @@ func (t *temp) write(content io.Reader) error {
 	return t.sync()
 }
 
-// writeBytes is write without a buffer between.
-func (t *temp) writeBytes(content []byte) error {
-	if err := step("temporary made"); err != nil {
-		return err
-	}
-	for piece := range slices.Chunk(content, 1<<20) {
-		if _, err := t.f.Write(piece); err != nil {
-			return err
-		}
-		if err := step("temporary partly written"); err != nil {
-			return err
-		}
-	}
-	return t.sync()
-}
+func (t *temp) writeBytes(content []byte) error { return t.write(bytes.NewReader(content)) }
 
 func (t *temp) sync() error {
 	if t.lazy {
