@@ -74,6 +74,7 @@ func Unified(name string, old []byte, edits []Edit, o Options) Diff {
 		}
 	}
 	w.flush()
+	w.diff.Text = w.text.Bytes()
 	return w.diff
 }
 
@@ -167,11 +168,7 @@ func (c *cluster) trim(old []byte) {
 
 func commonPrefix(a, b []byte) int {
 	n := min(len(a), len(b))
-	const step = 4096
 	i := 0
-	for i+step <= n && bytes.Equal(a[i:i+step], b[i:i+step]) {
-		i += step
-	}
 	for i < n && a[i] == b[i] {
 		i++
 	}

@@ -1,7 +1,6 @@
 package safewrite
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"time"
@@ -98,18 +97,15 @@ func (f *File) compare() error {
 	if err != nil {
 		return err
 	}
-	same := false
-	if f.known {
-		same, err = equal(r, f.content)
-	} else {
-		var sum string
-		sum, err = fskit.Digest(r)
-		same = sum == f.seen
-	}
+	now, err := fskit.Digest(r)
 	if err != nil {
 		return fail(f.t, err)
 	}
-	if !same {
+	before, err := f.Digest()
+	if err != nil {
+		return err
+	}
+	if now != before {
 		return f.stale()
 	}
 	return nil
@@ -117,24 +113,6 @@ func (f *File) compare() error {
 
 func (f *File) stale() error {
 	return jptool.Errorf(jptool.CodeStale, "%s was changed by somebody else since it was read; nothing was written; read it again", jptool.Quote(f.t.Path()))
-}
-
-// equal reports whether r yields exactly want.
-func equal(r io.Reader, want []byte) (bool, error) {
-	buf := make([]byte, 256<<10)
-	for {
-		n, err := r.Read(buf)
-		if n > len(want) || !bytes.Equal(buf[:n], want[:n]) {
-			return false, nil
-		}
-		want = want[n:]
-		if err == io.EOF {
-			return len(want) == 0, nil
-		}
-		if err != nil {
-			return false, err
-		}
-	}
 }
 
 // until is r until ctx ends, then it fails with CodeDeadline. t is for the message.

@@ -31,24 +31,13 @@ func linked(f *os.File) bool {
 // tryLock takes the exclusive lock of f's file until f is closed, or returns errLocked.
 // flock belongs to the open file, so that two goroutines exclude each other as well.
 func tryLock(f *os.File) error {
-	var lockErr error
-	conn, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	err = conn.Control(func(fd uintptr) {
-		for {
-			lockErr = unix.Flock(int(fd), unix.LOCK_EX|unix.LOCK_NB)
-			if lockErr != unix.EINTR {
-				return
-			}
+	for {
+		switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err {
+		case unix.EINTR:
+		case unix.EWOULDBLOCK:
+			return errLocked
+		default:
+			return err
 		}
-	})
-	if err == nil {
-		err = lockErr
 	}
-	if err == unix.EWOULDBLOCK {
-		return errLocked
-	}
-	return err
 }
