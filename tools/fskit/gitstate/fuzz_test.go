@@ -81,7 +81,7 @@ func FuzzIndex(f *testing.F) {
 		n := 0
 		scan := func(data []byte) error {
 			return scanIndex(bytes.NewReader(data), int64(len(data)), a, func(e *indexEntry) error {
-				name := string(e.name)
+				name := e.name
 				if name == "" || len(name) > maxPath || strings.Contains(name, "\x00") {
 					t.Fatalf("name %q", name)
 				}

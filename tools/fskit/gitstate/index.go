@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"strings"
 )
 
 // maxIndex bounds the index file: some three million entries.
@@ -23,7 +24,7 @@ const (
 
 // indexEntry is one entry of the index. Times, size, owner and inode are skipped on purpose: they prove nothing.
 type indexEntry struct {
-	name []byte // valid until the next entry
+	name string
 	mode uint32
 	id   oid
 
@@ -59,8 +60,7 @@ const (
 // This reader is our own because go-git's decodes every entry into memory (90 ms for 80 000 entries, here 8),
 // knows SHA-1 only and drops the assume-unchanged bit.
 
-// scanIndex calls visit for every entry of an index file of size bytes, in order. The entry is reused, visit
-// copies what it keeps. An error may come after the last call, as the checksum stands at the end; whatever
+// scanIndex calls visit for every entry of an index file of size bytes, in order. An error may come after the last call, as the checksum stands at the end; whatever
 // visit gathered is void then. Memory does not depend on what the file claims.
 func scanIndex(f io.ReaderAt, size int64, a algo, visit func(*indexEntry) error) error {
 	if size > maxIndex {
@@ -91,9 +91,7 @@ type indexScanner struct {
 	algo algo
 
 	version   uint32
-	last      indexEntry
-	prev      []byte // the name before, kept for the order and for version 4
-	spare     []byte
+	prev      string // the name before, for the order and for version 4
 	prevStage byte
 }
 
@@ -120,93 +118,84 @@ func (s *indexScanner) run(visit func(*indexEntry) error) error {
 		return errIndexVer
 	}
 	for range count {
-		if err := s.entry(); err != nil {
+		e, err := s.entry()
+		if err != nil {
 			return err
 		}
-		if err := visit(&s.last); err != nil {
+		if err := visit(e); err != nil {
 			return err
 		}
 	}
 	return s.extensions()
 }
 
-// entry decodes the next entry into last.
-func (s *indexScanner) entry() error {
+// entry decodes the next entry.
+func (s *indexScanner) entry() (*indexEntry, error) {
 	b, err := s.peek(maxEntry)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	h := statLen + s.algo.size
 	if len(b) < h+4 {
-		return errIndex
+		return nil, errIndex
 	}
-	e := &s.last
-	e.mode = binary.BigEndian.Uint32(b[24:])
+	e := &indexEntry{mode: binary.BigEndian.Uint32(b[24:])}
 	copy(e.id[:], b[statLen:h])
 	flags := binary.BigEndian.Uint16(b[h:])
 	stage := byte(flags >> 12 & 3)
 	e.conflict, e.assumeValid = stage != 0, flags&0x8000 != 0
-	e.skipWorktree, e.intentToAdd = false, false
 	n := h + 2
 	if flags&0x4000 != 0 {
 		if s.version < 3 {
-			return errIndex
+			return nil, errIndex
 		}
 		more := binary.BigEndian.Uint16(b[n:])
 		e.skipWorktree, e.intentToAdd = more&0x4000 != 0, more&0x2000 != 0
 		n += 2
 	}
 
-	var name []byte
 	if s.version < 4 {
 		length := int(flags & 0xfff)
 		if length == 0xfff { // or longer
 			if length = bytes.IndexByte(b[n:], 0); length < 0 {
-				return noEnd(b)
+				return nil, noEnd(b)
 			}
 		}
 		if n+length >= len(b) || b[n+length] != 0 {
-			return errIndex
+			return nil, errIndex
 		}
-		name = b[n : n+length]
+		e.name = string(b[n : n+length])
 		n = (n + length + 8) &^ 7
 		if n > len(b) {
-			return errIndex
+			return nil, errIndex
 		}
 	} else {
 		strip, used := offsetVarint(b[n:])
 		if used == 0 || strip > uint64(len(s.prev)) {
-			return errIndex
+			return nil, errIndex
 		}
 		n += used
 		length := bytes.IndexByte(b[n:], 0)
 		if length < 0 {
-			return noEnd(b)
+			return nil, noEnd(b)
 		}
-		// Built beside prev, which is still needed to check the order.
-		keep := len(s.prev) - int(strip)
-		name = append(append(s.spare[:0], s.prev[:keep]...), b[n:n+length]...)
+		e.name = s.prev[:len(s.prev)-int(strip)] + string(b[n:n+length])
 		n += length + 1
 	}
 	switch {
-	case len(name) == 0 || bytes.IndexByte(name, 0) >= 0:
-		return errIndex
-	case len(name) > maxPath:
-		return errIndexName
+	case e.name == "" || strings.Contains(e.name, "\x00"):
+		return nil, errIndex
+	case len(e.name) > maxPath:
+		return nil, errIndexName
 	case e.mode&modeType == modeTree:
-		return errSparse
+		return nil, errSparse
 	}
-	if order := bytes.Compare(s.prev, name); order > 0 || order == 0 && s.prevStage >= stage {
-		return errIndex // not sorted: we could have missed the entry we are looking for
+	if order := strings.Compare(s.prev, e.name); order > 0 || order == 0 && s.prevStage >= stage {
+		return nil, errIndex // not sorted: we could have missed the entry we are looking for
 	}
-	if s.version < 4 {
-		s.prev = append(s.prev[:0], name...)
-	} else {
-		s.prev, s.spare = name, s.prev
-	}
-	e.name, s.prevStage = s.prev, stage
+	s.prev, s.prevStage = e.name, stage
 	_, err = s.in.Discard(n)
-	return err
+	return e, err
 }
 
 // noEnd returns the error for a name without an end: the file is truncated, or the name is longer than allowed.

@@ -1,7 +1,6 @@
 package gitstate
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -105,15 +104,15 @@ func (l *level) names(ctx context.Context, work []fs.DirEntry) (map[string]*vers
 	}
 	for i := 0; i < len(l.index); {
 		rest := l.index[i].name[skip:]
-		slash := bytes.IndexByte(rest, '/')
+		slash := strings.IndexByte(rest, '/')
 		if slash < 0 {
-			get(string(rest)).entry = &l.index[i] // any stage of a conflict will do
+			get(rest).entry = &l.index[i] // any stage of a conflict will do
 			i++
 			continue
 		}
 		prefix := l.index[i].name[:skip+slash+1]
-		n := sort.Search(len(l.index)-i, func(k int) bool { return !bytes.HasPrefix(l.index[i+k].name, prefix) })
-		get(string(rest[:slash])).below = l.index[i : i+n]
+		n := sort.Search(len(l.index)-i, func(k int) bool { return !strings.HasPrefix(l.index[i+k].name, prefix) })
+		get(rest[:slash]).below = l.index[i : i+n]
 		i += n
 	}
 	return all, nil

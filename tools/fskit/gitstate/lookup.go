@@ -41,13 +41,11 @@ func (r *repo) eachEntry(ctx context.Context, visit func(*indexEntry) error) err
 func (r *repo) indexEntry(ctx context.Context, sub string) (*indexEntry, error) {
 	var found *indexEntry
 	err := r.eachEntry(ctx, func(e *indexEntry) error {
-		if e.mode == modeGitlink && len(sub) > len(e.name) && sub[len(e.name)] == '/' && sub[:len(e.name)] == string(e.name) {
+		if e.mode == modeGitlink && strings.HasPrefix(sub, e.name+"/") {
 			return errInSubmodule
 		}
-		if string(e.name) == sub {
-			c := *e
-			c.name = nil
-			found = &c
+		if e.name == sub {
+			found = e
 		}
 		return nil
 	})
@@ -68,7 +66,7 @@ func (r *repo) entriesBelow(ctx context.Context, sub string) ([]indexEntry, erro
 	}
 	var all []indexEntry
 	err := r.eachEntry(ctx, func(e *indexEntry) error {
-		name := string(e.name)
+		name := e.name
 		if e.mode == modeGitlink && (name == sub || strings.HasPrefix(prefix, name+"/")) {
 			return errInSubmodule
 		}
@@ -81,9 +79,7 @@ func (r *repo) entriesBelow(ctx context.Context, sub string) ([]indexEntry, erro
 		if err := checkPath(name); err != nil {
 			return errIndex
 		}
-		c := *e
-		c.name = []byte(name)
-		all = append(all, c)
+		all = append(all, *e)
 		return nil
 	})
 	if err != nil {

@@ -20,7 +20,7 @@ type pattern struct {
 	onName bool
 
 	toks []token
-	next int32 // the pattern before this one in the same chain
+	next int // the number of the pattern before this one in the same chain
 }
 
 // token is one step of a pattern with wildcards.
@@ -157,24 +157,30 @@ const (
 	byExt
 )
 
-// chain names the chain the pattern belongs to: a path that the pattern matches
-// always has that name or that extension.
-func (p *pattern) chain() (chainKind, string) {
+// chain names a chain: the patterns that match only paths with one name or one
+// extension, or all the others.
+type chain struct {
+	kind chainKind
+	text string
+}
+
+// chain returns the chain the pattern belongs to.
+func (p *pattern) chain() chain {
 	last := len(p.toks) - 1
 	if p.toks[last].kind != tokLit {
-		return byRest, ""
+		return chain{byRest, ""}
 	}
 	tail, wholeElement := p.toks[last].lit, startsElement(p.toks[:last])
 	if slash := strings.LastIndexByte(tail, '/'); slash >= 0 {
 		tail, wholeElement = tail[slash+1:], true
 	}
 	if wholeElement {
-		return byName, tail
+		return chain{byName, tail}
 	}
 	if dot := strings.LastIndexByte(tail, '.'); dot >= 0 {
-		return byExt, tail[dot:]
+		return chain{byExt, tail[dot:]}
 	}
-	return byRest, ""
+	return chain{byRest, ""}
 }
 
 // startsElement reports whether what follows toks always starts a path element.
