@@ -180,11 +180,7 @@ func (f *File) rewrite() error {
 	if err := tmp.link(); err != nil {
 		return err
 	}
-	if err := f.dir.Rename(tmp.name, f.dir, f.name); err != nil {
-		return err
-	}
-	tmp.name = ""
-	return syncDir(f.dir, tmp.f)
+	return tmp.become(f.name)
 }
 
 // unstage drops what was prepared and not committed.

@@ -175,6 +175,15 @@ func (t *temp) link() error {
 	return errNoName
 }
 
+// become gives the file its final name, in place of what has that name.
+func (t *temp) become(name string) error {
+	if err := t.dir.Rename(t.name, t.dir, name); err != nil {
+		return err
+	}
+	t.name = ""
+	return t.syncDir()
+}
+
 // discard removes what is left of the file.
 func (t *temp) discard() {
 	if t.name != "" && is(t.dir, t.name, t.f) {
