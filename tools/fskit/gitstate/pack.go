@@ -55,13 +55,10 @@ func (r *repo) packedObject(id oid) (kind string, data []byte, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	if err := p.openData(r.fsys); err != nil {
-		return "", nil, err
-	}
 	return p.read(offset)
 }
 
-// packOf looks through all packs for an object.
+// packOf looks through all packs for an object, and opens the one that has it.
 func (r *repo) packOf(id oid) (*pack, int64, error) {
 	if err := r.listPacks(); err != nil {
 		return nil, 0, err
@@ -71,9 +68,13 @@ func (r *repo) packOf(id oid) (*pack, int64, error) {
 			return nil, 0, unreadable(p.name+".idx", err)
 		}
 		offset, err := p.find(id)
-		if !errors.Is(err, errNotInPack) {
-			return p, offset, err
+		if errors.Is(err, errNotInPack) {
+			continue
 		}
+		if err == nil {
+			err = p.openData(r.fsys)
+		}
+		return p, offset, err
 	}
 	return nil, 0, errNotInPack
 }

@@ -54,14 +54,15 @@ func (s *Skipped) String() string {
 			parts = append(parts, count(n, one, many)+" "+why)
 		}
 	}
-	switch {
-	case s.Ignored > 0 && s.IgnoredDirs > 0:
-		parts = append(parts, fmt.Sprintf("%s and %s by ignore files (name one to see it)",
-			count(s.Ignored, "file", "files"), count(s.IgnoredDirs, "directory", "directories")))
-	case s.Ignored > 0:
-		add(s.Ignored, "file", "files", "by ignore files (name one to see it)")
-	default:
-		add(s.IgnoredDirs, "directory", "directories", "by ignore files (name one to see it)")
+	var ignored []string
+	if s.Ignored > 0 {
+		ignored = append(ignored, count(s.Ignored, "file", "files"))
+	}
+	if s.IgnoredDirs > 0 {
+		ignored = append(ignored, count(s.IgnoredDirs, "directory", "directories"))
+	}
+	if ignored != nil {
+		parts = append(parts, strings.Join(ignored, " and ")+" by ignore files (name one to see it)")
 	}
 	add(s.Suppressed, "path", "paths", "suppressed by this tool's configuration")
 	add(s.Denied, "path", "paths", "without `read` in the access rules")

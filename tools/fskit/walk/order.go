@@ -1,7 +1,6 @@
 package walk
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 )
@@ -9,22 +8,8 @@ import (
 // Compare orders paths as the walk does: component by component, bytes by value, so that
 // all of a directory comes together (`a/b` before `a.b`).
 func Compare(a, b string) int {
-	n := min(len(a), len(b))
-	for i := range n {
-		x, y := a[i], b[i]
-		if x == y {
-			continue
-		}
-		// The end of a component comes before every byte in it.
-		if x == '/' {
-			return -1
-		}
-		if y == '/' {
-			return 1
-		}
-		return cmp.Compare(x, y)
-	}
-	return cmp.Compare(len(a), len(b))
+	// The end of a component comes before every byte in it.
+	return strings.Compare(strings.ReplaceAll(a, "/", "\x00"), strings.ReplaceAll(b, "/", "\x00"))
 }
 
 func baseName(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

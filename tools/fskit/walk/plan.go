@@ -161,11 +161,7 @@ func (p *Planned) add(s *Start) error {
 			kind = jptool.KindMissing
 		case err != nil:
 			return err
-		case fi.IsDir():
-			kind = jptool.KindDir
-		case fi.Mode().IsRegular():
-			kind = jptool.KindFile
-		default:
+		case !fi.IsDir() && !fi.Mode().IsRegular():
 			kind = jptool.KindOther
 		}
 	}
