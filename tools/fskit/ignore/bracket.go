@@ -11,14 +11,11 @@ var (
 )
 
 // byteSet is the set of bytes a bracket matches.
-type byteSet [4]uint64
-
-func (s *byteSet) add(c byte)      { s[c>>6] |= 1 << (c & 63) }
-func (s *byteSet) has(c byte) bool { return s[c>>6]&(1<<(c&63)) != 0 }
+type byteSet [256]bool
 
 func (s *byteSet) addRange(from, to byte) {
 	for c := int(from); c <= int(to); c++ {
-		s.add(byte(c))
+		s[c] = true
 	}
 }
 
@@ -69,7 +66,7 @@ func parseBracket(s string, i int) (bracket, error) {
 			}
 			name, isClass := strings.CutSuffix(s[i+2:i+2+length], ":")
 			if !isClass {
-				set.add('[')
+				set['['] = true
 				rangeFrom = '['
 				i++
 				continue
@@ -84,16 +81,16 @@ func parseBracket(s string, i int) (bracket, error) {
 			if err != nil {
 				return bracket{}, err
 			}
-			set.add(c)
+			set[c] = true
 			rangeFrom, i = int(c), next
 		}
 	}
 	if negated {
-		for w := range set {
-			set[w] = ^set[w]
+		for c := range set {
+			set[c] = !set[c]
 		}
 	}
-	set['/'>>6] &^= 1 << ('/' & 63)
+	set['/'] = false
 	return bracket{set: set, end: i + 1, reversed: reversed}, nil
 }
 

@@ -14,17 +14,15 @@ import (
 // or, for writing in place, room for it is allocated and the old content copied to the directory for
 // temporary files. Nothing of it can be seen yet. The caller must not change the bytes until Close.
 func (f *File) Stage(content []byte) error {
-	if f.held {
-		return errors.New("safewrite: Stage after Hold")
-	}
-	switch f.state {
-	case locked:
-	case staged:
-		f.unstage()
-	default:
-		return errors.New("safewrite: Stage after Commit or Close")
-	}
 	f.want = content
+	return f.stage()
+}
+
+// stage prepares want or splice.
+func (f *File) stage() error {
+	if f.held || f.state != locked {
+		return errors.New("safewrite: Stage of a File that is held, staged or closed")
+	}
 	err := f.stageTemp()
 	if errors.Is(err, errKeep) {
 		err = f.stageInPlace()

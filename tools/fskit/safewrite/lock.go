@@ -56,15 +56,13 @@ func (l *limit) pause(t *jptool.Target) error {
 		}
 	}
 	// Jitter, so that many waiting calls do not come in step.
-	timer := time.NewTimer(l.step/2 + rand.N(l.step))
-	defer timer.Stop()
 	select {
 	case <-l.ctx.Done():
 		return &jptool.Error{
 			Code: jptool.CodeDeadline, Transient: true,
 			Message: "there was no time left to wait for " + jptool.Quote(t.Path()) + ", which another call is changing",
 		}
-	case <-timer.C:
+	case <-time.After(l.step/2 + rand.N(l.step)):
 	}
 	l.step = min(l.step*2, 20*time.Millisecond)
 	return nil

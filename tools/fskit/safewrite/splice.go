@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"hash"
 	"io"
 
@@ -41,22 +40,13 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 // copied, and what Digest returned before, if it was called. It returns the digest of the new content. The
 // caller must not change the bytes until Close. The policy must grant read.
 func (f *File) StageSplice(start int64, was, text []byte) (digest string, err error) {
-	if f.held || f.state != locked {
-		return "", errors.New("safewrite: StageSplice of a File that is held or staged")
-	}
 	if _, err := f.reader(); err != nil {
 		return "", err
 	}
 	f.splice = &splice{start, was, text}
-	err = f.stageTemp()
-	if errors.Is(err, errKeep) {
-		err = f.stageInPlace()
+	if err := f.stage(); err != nil {
+		return "", err
 	}
-	if err != nil {
-		f.unstage()
-		return "", fail(f.t, err)
-	}
-	f.state = staged
 	return f.splicedDigest, nil
 }
 
