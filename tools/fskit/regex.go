@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp/syntax"
+	"slices"
 	"strings"
 )
 
@@ -63,12 +64,7 @@ func RegexError(err error) error {
 		return err
 	}
 	begins := func(list ...string) bool {
-		for _, p := range list {
-			if strings.HasPrefix(se.Expr, p) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(list, func(p string) bool { return strings.HasPrefix(se.Expr, p) })
 	}
 	const instead = "; leave the condition out and match the text around too: whole lines are shown, and a second search can narrow them"
 	switch {

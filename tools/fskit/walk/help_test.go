@@ -54,8 +54,8 @@ func collect(ws *jptool.Workspace, o Options) (paths []string, r *Result, err er
 	return paths, r, err
 }
 
-// list walks in every variant and fails when they differ.
-func list(t testing.TB, ws *jptool.Workspace, o Options) ([]string, *Result) {
+// listed walks in every variant and fails when they differ.
+func listed(t testing.TB, ws *jptool.Workspace, o Options) ([]string, *Result) {
 	t.Helper()
 	var first []string
 	var result *Result
