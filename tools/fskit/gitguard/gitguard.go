@@ -104,7 +104,7 @@ type grants struct {
 	path string // of dir
 }
 
-func (g *grants) at(rel string) *jptool.Target {
+func (g *grants) target(rel string) *jptool.Target {
 	if rel == "" {
 		return g.root
 	}
@@ -124,7 +124,7 @@ func (g *grants) at(rel string) *jptool.Target {
 
 // readable returns the target if it may be read.
 func (g *grants) readable(rel string) (*jptool.Target, error) {
-	t := g.at(rel)
+	t := g.target(rel)
 	if !t.Granted().Has(jptool.Read) {
 		return nil, fs.ErrPermission
 	}
@@ -143,7 +143,7 @@ func (g *grants) Open(rel string) (gitstate.File, error) {
 	return f, nil
 }
 
-func (g *grants) Lstat(rel string) (fs.FileInfo, error) { return g.at(rel).Lstat() }
+func (g *grants) Lstat(rel string) (fs.FileInfo, error) { return g.target(rel).Lstat() }
 
 func (g *grants) ReadDir(rel string) ([]fs.DirEntry, error) {
 	t, err := g.readable(rel)

@@ -72,17 +72,17 @@ func (r *repo) headEntry(ctx context.Context, sub string) (*treeEntry, error) {
 	if err != nil || !ok {
 		return nil, err
 	}
-	at := &treeEntry{mode: modeTree}
-	if at.id, err = r.commitTree(ctx, commit); err != nil {
+	entry := &treeEntry{mode: modeTree}
+	if entry.id, err = r.commitTree(ctx, commit); err != nil {
 		return nil, err
 	}
 	for rest := sub; rest != ""; {
-		if !at.isTree() {
+		if !entry.isTree() {
 			return nil, nil
 		}
 		var name string
 		name, rest, _ = strings.Cut(rest, "/")
-		entries, err := r.tree(ctx, at.id)
+		entries, err := r.tree(ctx, entry.id)
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +90,7 @@ func (r *repo) headEntry(ctx context.Context, sub string) (*treeEntry, error) {
 		if i < 0 {
 			return nil, nil
 		}
-		at = &entries[i]
+		entry = &entries[i]
 	}
-	return at, nil
+	return entry, nil
 }

@@ -20,7 +20,7 @@ func (f *File) Stage(content []byte) error {
 
 // stage prepares want or splice.
 func (f *File) stage() error {
-	if f.held || f.state != locked {
+	if f.readOnly || f.state != locked {
 		return errors.New("safewrite: Stage of a File that is held, staged or closed")
 	}
 	err := f.stageTemp()

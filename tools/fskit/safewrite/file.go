@@ -32,7 +32,7 @@ type File struct {
 	// readable and writable say how f is open. It is not readable without the grant,
 	// and not writable while a process executes the file.
 	readable, writable bool
-	held               bool // by Hold: never written
+	readOnly           bool // by Hold: never written
 
 	// seen is the digest of what was read, "" if nothing was; content is the bytes, if they are kept.
 	seen    string
@@ -60,7 +60,7 @@ type File struct {
 type place struct {
 	t      *jptool.Target
 	parent *jptool.Target // nil for a root: no entry of it may be touched
-	dir    *wspath.Dir    // the directory that t is in, held
+	dir    *wspath.Dir    // the directory that t is in, kept open
 	name   string
 }
 
@@ -132,7 +132,7 @@ func openToHold(t *jptool.Target) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{place: p, held: true, readable: true}
+	f := &File{place: p, readOnly: true, readable: true}
 	if f.f, err = f.dir.OpenFile(f.name, os.O_RDONLY, 0); err != nil {
 		f.dir.Close()
 		return nil, t.Fail(err)
