@@ -128,22 +128,12 @@ func sameHead(a, b string) bool {
 // loadConfig reads the repository's own config and decides whether we understand this repository at all.
 func (r *repo) loadConfig(opt Options) error {
 	r.cfg = defaultConfig()
-	files := []string{wspath.JoinSlash(r.commonDir, "config")}
-	for len(files) > 0 {
-		file := files[0]
-		files = files[1:]
-		switch data, err := readSmall(r.fsys, file, maxConfig); {
-		case notThere(err):
-		case err != nil:
-			return unreadable(file, err)
-		default:
-			before := r.cfg.worktreeConfig
-			if err := r.cfg.parse(data); err != nil {
-				return unknownf("%q: %s", file, err)
-			}
-			if r.cfg.worktreeConfig && !before {
-				files = append(files, wspath.JoinSlash(r.gitDir, "config.worktree"))
-			}
+	if err := r.readConfig(wspath.JoinSlash(r.commonDir, "config")); err != nil {
+		return err
+	}
+	if r.cfg.worktreeConfig {
+		if err := r.readConfig(wspath.JoinSlash(r.gitDir, "config.worktree")); err != nil {
+			return err
 		}
 	}
 	if err := r.cfg.check(); err != nil {
@@ -164,6 +154,21 @@ func (r *repo) loadConfig(opt Options) error {
 		if !ok || dir != r.top {
 			return unknownf("%q has its work tree elsewhere", r.gitDir)
 		}
+	}
+	return nil
+}
+
+// readConfig adds what a config file says, if there is one.
+func (r *repo) readConfig(file string) error {
+	data, err := readSmall(r.fsys, file, maxConfig)
+	switch {
+	case notThere(err):
+		return nil
+	case err != nil:
+		return unreadable(file, err)
+	}
+	if err := r.cfg.parse(data); err != nil {
+		return unknownf("%q: %s", file, err)
 	}
 	return nil
 }
