@@ -65,7 +65,8 @@ func (r *repo) attributes(path string) (attributes, error) {
 		}
 	}
 	for _, dir := range dirs {
-		if err := r.readAttributes(&a, wspath.JoinSlash(wspath.JoinSlash(r.top, dir), ".gitattributes"), dir, sub); err != nil {
+		file := wspath.JoinSlash(wspath.JoinSlash(r.top, dir), ".gitattributes")
+		if err := r.readAttributes(&a, file, dir, sub); err != nil {
 			return a, err
 		}
 	}

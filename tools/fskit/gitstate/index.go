@@ -63,8 +63,9 @@ const (
 // This reader is our own because go-git's decodes every entry into memory (90 ms for 80 000 entries, here 8),
 // knows SHA-1 only and drops the assume-unchanged bit.
 
-// scanIndex calls visit for every entry of an index file of size bytes, in order. An error may come after the last call, as the checksum stands at the end; whatever
-// visit gathered is void then. Memory does not depend on what the file claims.
+// scanIndex calls visit for every entry of an index file of size bytes, in order. An error may come after
+// the last call, as the checksum stands at the end; whatever visit gathered is void then. Memory does not
+// depend on what the file claims.
 func scanIndex(f io.ReaderAt, size int64, a algo, visit func(*indexEntry) error) error {
 	if size > maxIndex {
 		return errIndexSize
