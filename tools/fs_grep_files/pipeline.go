@@ -145,7 +145,7 @@ func (w *worker) run(j *job) {
 func (w *worker) guarded(j *job, i int) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			fmt.Fprintf(w.g.stderr, "internal error searching %s: %v\n%s", walk.Show(j.batch.Paths[i]), fault, debug.Stack())
+			fmt.Fprintf(w.g.stderr, "internal error searching %s: %v\n%s", jptool.Visible(j.batch.Paths[i]), fault, debug.Stack())
 			w.searcher = search.Searcher{}
 			j.tally.unreadable.add(j.batch.Paths[i])
 		}

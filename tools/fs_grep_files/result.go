@@ -131,7 +131,7 @@ func (r *result) file(f *found) {
 	}
 	switch r.g.args.Output {
 	case "files", "count":
-		line := walk.Show(f.path)
+		line := jptool.Visible(f.path)
 		if r.g.args.Output == "count" {
 			line += ":" + strconv.FormatInt(f.count, 10)
 		}

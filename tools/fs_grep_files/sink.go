@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/tools/fs_grep_files/search"
-	"github.com/jptools/jptools/tools/fskit/walk"
 )
 
 const (
@@ -63,7 +63,7 @@ type sink struct {
 func (s *sink) begin(path string, after int, details int64) {
 	s.after, s.since, s.full = after, after, false
 	s.found = found{path: path, text: s.text[:0], ends: s.ends[:0]}
-	s.shown, s.details = walk.Show(path), details
+	s.shown, s.details = jptool.Visible(path), details
 }
 
 // take returns what was found, in memory of its own.

@@ -85,7 +85,7 @@ func (l *listing) text(notes []string) string {
 	}
 	for _, paths := range l.runs {
 		for _, p := range paths {
-			b.WriteString(walk.Show(p))
+			b.WriteString(jptool.Visible(p))
 			b.WriteByte('\n')
 		}
 	}

@@ -32,8 +32,8 @@ func DigestBytes(content []byte) string {
 
 // CheckDigest compares the digest a caller expects with got, that of the content as it
 // is now; want may lack the prefix and be in upper case. A difference is CodeStale, and
-// a want that is no digest CodeInvalidArguments. path is for the message. The current
-// digest is not told: the way to it is to read the file again.
+// a want that is no digest CodeInvalidArguments. path is for the message. The message
+// does not contain the current digest: a caller must read the file to get it.
 func CheckDigest(path, want, got string) error {
 	digits := want
 	if len(want) > len(digestPrefix) && strings.EqualFold(want[:len(digestPrefix)], digestPrefix) {

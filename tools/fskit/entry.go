@@ -42,13 +42,9 @@ func Bytes(n int64) string {
 // Plain returns text that comes from a model for a person's terminal: control characters
 // other than line ends and tabs, which could paint over what it shows, are written out.
 func Plain(text string) string {
-	clean := func(r rune) bool { return r == '\n' || r == '\t' || strconv.IsPrint(r) }
-	if strings.IndexFunc(text, func(r rune) bool { return !clean(r) }) < 0 {
-		return text
-	}
 	var b strings.Builder
 	for _, r := range text {
-		if clean(r) {
+		if r == '\n' || r == '\t' || strconv.IsPrint(r) {
 			b.WriteRune(r)
 			continue
 		}

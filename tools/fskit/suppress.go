@@ -70,20 +70,11 @@ func plainPattern(p string) (name string, plain bool) {
 // escapeGlob returns the pattern that matches exactly path. A line break, which a
 // pattern cannot hold, becomes a wildcard for one byte.
 func escapeGlob(path string) string {
-	var b strings.Builder
-	for i := range len(path) {
-		switch c := path[i]; c {
-		case '\n', '\r':
-			b.WriteByte('?')
-		case '\\', '*', '?', '[', ']', '{', '}', ' ':
-			b.WriteByte('\\')
-			b.WriteByte(c)
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
+	return globEscapes.Replace(path)
 }
+
+var globEscapes = strings.NewReplacer("\n", "?", "\r", "?", `\`, `\\`, "*", `\*`, "?", `\?`,
+	"[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`, " ", `\ `)
 
 // Suppressed reports whether g covers the target, by its canonical path or by the
 // caller's spelling of it.
@@ -145,7 +136,7 @@ func CheckUnsuppressed(ws *jptool.Workspace, patterns toolmain.Strings, targets 
 // refused if a pattern leads through it by a symlink, which would then lead nowhere. When ctx ends
 // it fails with CodeDeadline.
 func CheckTreeUnsuppressed(ctx context.Context, ws *jptool.Workspace, patterns toolmain.Strings, source, target *jptool.Target, dir bool) error {
-	if err := checkNoPatternThrough(ws, patterns, source); err != nil || !dir {
+	if err := CheckLinkUnsuppressed(ws, patterns, source); err != nil || !dir {
 		return err
 	}
 	globs, err := Suppress(ws, patterns)
@@ -160,12 +151,9 @@ func CheckTreeUnsuppressed(ctx context.Context, ws *jptool.Workspace, patterns t
 	return err
 }
 
-// CheckLinkUnsuppressed refuses to take away a symlink that a pattern leads through, with CodeSuppressed.
-func CheckLinkUnsuppressed(ws *jptool.Workspace, patterns toolmain.Strings, link *jptool.Target) error {
-	return checkNoPatternThrough(ws, patterns, link)
-}
-
-func checkNoPatternThrough(ws *jptool.Workspace, patterns toolmain.Strings, t *jptool.Target) error {
+// CheckLinkUnsuppressed refuses to take away an entry that a pattern leads through by a symlink, with
+// CodeSuppressed.
+func CheckLinkUnsuppressed(ws *jptool.Workspace, patterns toolmain.Strings, t *jptool.Target) error {
 	for _, p := range patterns.Items {
 		name, plain := plainPattern(p)
 		if !plain || !strings.HasPrefix(name, t.Path()+"/") {

@@ -6,6 +6,8 @@ package diff
 import (
 	"bytes"
 	"slices"
+
+	"github.com/aymanbagabas/go-udiff"
 )
 
 // Edit replaces old[Start:End] by Text. A list of edits is sorted and its edits do not
@@ -74,6 +76,7 @@ func Unified(name string, old []byte, edits []Edit, o Options) Diff {
 		}
 	}
 	w.flush()
+	w.diff.Text = w.text.Bytes()
 	return w.diff
 }
 
@@ -167,11 +170,7 @@ func (c *cluster) trim(old []byte) {
 
 func commonPrefix(a, b []byte) int {
 	n := min(len(a), len(b))
-	const step = 4096
 	i := 0
-	for i+step <= n && bytes.Equal(a[i:i+step], b[i:i+step]) {
-		i += step
-	}
 	for i < n && a[i] == b[i] {
 		i++
 	}
@@ -199,4 +198,32 @@ func (c cluster) blocks(old []byte) []block {
 	}
 	list := whole.refine(old)
 	return slices.DeleteFunc(list, func(b block) bool { return b.removed == 0 && b.added == 0 })
+}
+
+// Beyond these bounds a block is shown as wholly replaced: true, only longer than need
+// be, and the time stays in proportion to the edit.
+const (
+	refineBytes = 1 << 20
+	refineLines = 20_000
+)
+
+// refine finds the lines inside a block that stayed.
+func (b block) refine(old []byte) []block {
+	if b.end-b.start > refineBytes || len(b.text) > refineBytes || b.removed > refineLines || b.added > refineLines {
+		return []block{b}
+	}
+	var list []block
+	for _, e := range udiff.Lines(string(old[b.start:b.end]), string(b.text)) {
+		sub := block{start: b.start + e.Start, end: b.start + e.End, text: []byte(e.New)}
+		sub.removed, sub.added = countLines(old[sub.start:sub.end]), countLines(sub.text)
+		// Edits that touch are one block: removed lines stand before added ones.
+		if n := len(list); n > 0 && list[n-1].end == sub.start {
+			last := &list[n-1]
+			last.end, last.text = sub.end, append(last.text, sub.text...)
+			last.removed, last.added = last.removed+sub.removed, last.added+sub.added
+			continue
+		}
+		list = append(list, sub)
+	}
+	return list
 }

@@ -2,7 +2,9 @@ package diff
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -12,13 +14,15 @@ type writer struct {
 	Options
 	name string
 	old  []byte
-	diff Diff
+	diff Diff // without the text
+	text bytes.Buffer
 
 	hunk    []block
 	counted int // the line ends of old before this offset are in line
 	line    int
 	shift   int // lines that the hunks written so far added
 	full    bool
+	showCR  bool // in the hunk that is being written
 }
 
 // add takes the next block in order.
@@ -31,23 +35,11 @@ func (w *writer) add(b block) {
 	}
 	if n := len(w.hunk); n > 0 {
 		gap := w.old[w.hunk[n-1].end:b.start]
-		if moreLines(gap, 2*w.Context) {
+		if bytes.Count(gap, newline) > 2*w.Context {
 			w.flush()
 		}
 	}
 	w.hunk = append(w.hunk, b)
-}
-
-// moreLines reports whether b has more than n line ends.
-func moreLines(b []byte, n int) bool {
-	for ; n >= 0; n-- {
-		i := bytes.IndexByte(b, '\n')
-		if i < 0 {
-			return false
-		}
-		b = b[i+1:]
-	}
-	return true
 }
 
 // flush writes the hunk that is complete.
@@ -82,23 +74,21 @@ func (w *writer) flush() {
 	for _, b := range hunk {
 		newLines += b.added - b.removed
 	}
-	h := hunkText{writer: w, showCR: w.Visible && mixedEnds(w.old, hunk)}
-	if len(w.diff.Text) == 0 {
-		h.buf = append(h.buf, "--- "+w.name+"\n+++ "+w.name+"\n"...)
+	w.showCR = w.Visible && mixedEnds(w.old, hunk)
+	if w.text.Len() == 0 {
+		fmt.Fprintf(&w.text, "--- %s\n+++ %[1]s\n", w.name)
 	}
-	h.buf = append(h.buf, "@@ -"+position(w.line, oldLines)+" +"+position(w.line+w.shift, newLines)+" @@\n"...)
+	fmt.Fprintf(&w.text, "@@ -%s +%s @@\n", position(w.line, oldLines), position(w.line+w.shift, newLines))
 	at := start
 	for _, b := range hunk {
-		h.lines(' ', w.old[at:b.start], nil)
+		w.lines(' ', w.old[at:b.start], nil)
 		from := w.old[b.start:b.end]
-		h.lines('-', from, b.text)
-		h.lines('+', b.text, from)
+		w.lines('-', from, b.text)
+		w.lines('+', b.text, from)
 		at = b.end
 	}
-	h.lines(' ', w.old[at:end], nil)
+	w.lines(' ', w.old[at:end], nil)
 	w.shift += newLines - oldLines
-	w.diff.Text = append(w.diff.Text, h.buf...)
-	w.diff.Omitted += h.omitted
 }
 
 // position is a range of a hunk header: of nothing it names the line before.
@@ -128,16 +118,9 @@ func mixedEnds(old []byte, hunk []block) bool {
 	return cr && lf
 }
 
-type hunkText struct {
-	*writer
-	buf     []byte
-	omitted int
-	showCR  bool
-}
-
 // lines writes each line of text with its mark. other is what a changed line is
 // compared with to find the part that matters.
-func (h *hunkText) lines(mark byte, text, other []byte) {
+func (w *writer) lines(mark byte, text, other []byte) {
 	for len(text) > 0 {
 		n := lineEnd(text, 0)
 		line := text[:n]
@@ -149,37 +132,37 @@ func (h *hunkText) lines(mark byte, text, other []byte) {
 		twin := other[:m]
 		other = other[m:]
 		size := len(line)
-		if h.MaxLine > 0 {
-			size = min(size, h.MaxLine)
+		if w.MaxLine > 0 {
+			size = min(size, w.MaxLine)
 		}
-		if h.MaxBytes > 0 && (h.full || len(h.diff.Text)+len(h.buf)+size > h.MaxBytes) {
-			h.full = true
+		if w.MaxBytes > 0 && (w.full || w.text.Len()+size > w.MaxBytes) {
+			w.full = true
 			if mark != ' ' {
-				h.omitted++
+				w.diff.Omitted++
 			}
 			continue
 		}
-		h.one(mark, line, twin)
+		w.one(mark, line, twin)
 	}
 }
 
-func (h *hunkText) one(mark byte, line, twin []byte) {
-	h.buf = append(h.buf, mark)
+func (w *writer) one(mark byte, line, twin []byte) {
+	w.text.WriteByte(mark)
 	line, ended := bytes.CutSuffix(line, newline)
-	if h.Visible {
+	if w.Visible {
 		line = bytes.TrimPrefix(line, []byte("\ufeff")) // harmless at the start of a line
-		if !h.showCR && ended {
+		if !w.showCR && ended {
 			line = bytes.TrimSuffix(line, []byte("\r"))
 		}
 	}
 	before, after := 0, 0
-	if h.MaxLine > 0 && len(line) > h.MaxLine {
+	if w.MaxLine > 0 && len(line) > w.MaxLine {
 		focus := 0
 		if len(twin) > 0 {
 			focus = commonPrefix(line, twin)
 		}
-		from := max(0, min(focus-h.MaxLine/3, len(line)-h.MaxLine))
-		to := min(len(line), from+h.MaxLine)
+		from := max(0, min(focus-w.MaxLine/3, len(line)-w.MaxLine))
+		to := min(len(line), from+w.MaxLine)
 		for from > 0 && from < to && !utf8.RuneStart(line[from]) {
 			from++
 		}
@@ -190,45 +173,41 @@ func (h *hunkText) one(mark byte, line, twin []byte) {
 		line = line[from:to]
 	}
 	if before > 0 {
-		h.buf = append(h.buf, "…["+strconv.Itoa(before)+" bytes]"...)
+		fmt.Fprintf(&w.text, "…[%d bytes]", before)
 	}
-	if h.Visible {
-		h.buf = appendVisible(h.buf, line)
+	if w.Visible {
+		w.text.WriteString(Visible(line))
 	} else {
-		h.buf = append(h.buf, line...)
+		w.text.Write(line)
 	}
 	if after > 0 {
-		h.buf = append(h.buf, "["+strconv.Itoa(after)+" bytes]…"...)
+		fmt.Fprintf(&w.text, "[%d bytes]…", after)
 	}
-	h.buf = append(h.buf, '\n')
+	w.text.WriteByte('\n')
 	if !ended {
-		h.buf = append(h.buf, "\\ No newline at end of file\n"...)
+		w.text.WriteString("\\ No newline at end of file\n")
 	}
 }
 
-// appendVisible appends one line without its end so that what is shown is what is there:
-// a person approves a change by looking at it, and a terminal must not act on it.
-func appendVisible(dst, line []byte) []byte {
-	for len(line) > 0 {
-		if c := line[0]; c == '\t' || c >= ' ' && c < 0x7f {
-			dst = append(dst, c)
-			line = line[1:]
-			continue
-		}
-		r, n := utf8.DecodeRune(line)
-		line = line[n:]
+// Visible returns one line of text, without its end, as a diff made with Options.Visible shows it: a person
+// approves a change by looking at it, so what is shown is what is there, and a terminal must not act on it.
+func Visible(line []byte) string {
+	var b strings.Builder
+	for _, r := range string(line) {
 		switch {
+		case r == '\t':
+			b.WriteRune(r)
 		case r < ' ':
-			dst = utf8.AppendRune(dst, 0x2400+r) // the control pictures
+			b.WriteRune(0x2400 + r) // the control pictures
 		case r == 0x7f:
-			dst = append(dst, "\u2421"...)
+			b.WriteRune(0x2421)
 		case hides(r):
-			dst = append(dst, `\u{`+strconv.FormatInt(int64(r), 16)+`}`...)
+			fmt.Fprintf(&b, `\u{%x}`, r)
 		default:
-			dst = utf8.AppendRune(dst, r)
+			b.WriteRune(r)
 		}
 	}
-	return dst
+	return b.String()
 }
 
 // hides reports whether a terminal or a browser acts on r instead of showing it. The two
@@ -239,6 +218,3 @@ func hides(r rune) bool {
 	}
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }
-
-// Visible returns one line of text as a diff made with Options.Visible shows it.
-func Visible(line []byte) string { return string(appendVisible(nil, line)) }

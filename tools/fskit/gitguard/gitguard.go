@@ -99,59 +99,32 @@ func open(ws *jptool.Workspace, t *jptool.Target) (g *grants, path string, opt g
 // at an entry needs no grant, as nowhere in the kernel; its content, names and link text need read.
 type grants struct {
 	root *jptool.Target
-	// The directories on the way to the last path, outermost first: paths come in groups, and
-	// to start from the root for each would take as many steps as the path is deep.
-	dirs []level
+	// dir is the directory of the last path: paths come in groups.
+	dir  *jptool.Target
+	path string // of dir
 }
 
-type level struct {
-	path   string
-	target *jptool.Target
-}
-
-func (g *grants) at(rel string) *jptool.Target {
+func (g *grants) target(rel string) *jptool.Target {
 	if rel == "" {
 		return g.root
 	}
-	i := strings.LastIndexByte(rel, '/')
-	if i < 0 {
-		return g.root.Child(rel)
+	parent := wspath.ParentOf(rel)
+	below, within := wspath.Within(g.path, parent)
+	if !within || g.dir == nil {
+		below, g.dir = parent, g.root
 	}
-	return g.dir(rel[:i]).Child(rel[i+1:])
-}
-
-// dir returns the directory and keeps those on the way to it.
-func (g *grants) dir(path string) *jptool.Target {
-	for len(g.dirs) > 0 {
-		top := g.dirs[len(g.dirs)-1]
-		if path == top.path {
-			return top.target
-		}
-		if strings.HasPrefix(path, top.path) && path[len(top.path)] == '/' {
-			break
-		}
-		g.dirs = g.dirs[:len(g.dirs)-1]
+	for below != "" {
+		var name string
+		name, below, _ = strings.Cut(below, "/")
+		g.dir = g.dir.Child(name)
 	}
-	t, end := g.root, -1
-	if n := len(g.dirs); n > 0 {
-		t, end = g.dirs[n-1].target, len(g.dirs[n-1].path)
-	}
-	for end < len(path) {
-		start := end + 1
-		if end = strings.IndexByte(path[start:], '/'); end < 0 {
-			end = len(path)
-		} else {
-			end += start
-		}
-		t = t.Child(path[start:end])
-		g.dirs = append(g.dirs, level{path[:end], t})
-	}
-	return t
+	g.path = parent
+	return g.dir.Child(rel[strings.LastIndexByte(rel, '/')+1:])
 }
 
 // readable returns the target if it may be read.
 func (g *grants) readable(rel string) (*jptool.Target, error) {
-	t := g.at(rel)
+	t := g.target(rel)
 	if !t.Granted().Has(jptool.Read) {
 		return nil, fs.ErrPermission
 	}
@@ -170,7 +143,7 @@ func (g *grants) Open(rel string) (gitstate.File, error) {
 	return f, nil
 }
 
-func (g *grants) Lstat(rel string) (fs.FileInfo, error) { return g.at(rel).Lstat() }
+func (g *grants) Lstat(rel string) (fs.FileInfo, error) { return g.target(rel).Lstat() }
 
 func (g *grants) ReadDir(rel string) ([]fs.DirEntry, error) {
 	t, err := g.readable(rel)

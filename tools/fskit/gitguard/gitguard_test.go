@@ -188,11 +188,11 @@ func TestPathsInAnyOrder(t *testing.T) {
 	paths := []string{"a", "a/b", "ab/c", "a/b/c/d", "a/bc/d", "a/b/c", "abc", "a/b/cd/e", "x/y/z/w/v", "x/y", "a/b/c/d/e"}
 	for i := range len(paths) * len(paths) {
 		want := paths[(i*7+i/len(paths))%len(paths)]
-		if got := g.at(want).Path(); got != want {
+		if got := g.target(want).Path(); got != want {
 			t.Fatalf("%s: %s", want, got)
 		}
 	}
-	if g.at("") != root {
+	if g.target("") != root {
 		t.Error("the root is another")
 	}
 }

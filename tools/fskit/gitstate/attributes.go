@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/tools/fskit/ignore"
+
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // maxAttributesFile bounds one attributes file.
@@ -63,11 +65,12 @@ func (r *repo) attributes(path string) (attributes, error) {
 		}
 	}
 	for _, dir := range dirs {
-		if err := r.readAttributes(&a, join(join(r.top, dir), ".gitattributes"), dir, sub); err != nil {
+		file := wspath.JoinSlash(wspath.JoinSlash(r.top, dir), ".gitattributes")
+		if err := r.readAttributes(&a, file, dir, sub); err != nil {
 			return a, err
 		}
 	}
-	return a, r.readAttributes(&a, join(r.commonDir, "info/attributes"), "", sub)
+	return a, r.readAttributes(&a, wspath.JoinSlash(r.commonDir, "info/attributes"), "", sub)
 }
 
 func (r *repo) readAttributes(a *attributes, file, dir, sub string) error {

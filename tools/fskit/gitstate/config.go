@@ -3,6 +3,7 @@ package gitstate
 import (
 	"bytes"
 	"errors"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -88,173 +89,93 @@ func (c *config) parse(data []byte) error {
 
 var errSyntax = errors.New("malformed config")
 
+// The parts of git's config format that are regular. What stands between them, blanks and comments, is blank.
+var (
+	configBlank    = regexp.MustCompile(`^(?:[ \t\n]|[#;][^\n]*)*`)
+	configSection  = regexp.MustCompile(`^\[([A-Za-z0-9.-]+)([ \t]+"(?:[^"\\\n]|\\[^\n])*")?\]`)
+	configVariable = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]*)[ \t]*(=|[#;\n]|$)`)
+)
+
 // parseConfig reads git's config format and calls set for each variable of a section without subsection.
 // Section and key arrive in lower case. Other sections are only checked for syntax.
 func parseConfig(data []byte, set func(section, key, value string, hasValue bool) error) error {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
-	p := &configParser{data: data}
 	section, plain := "", false
 	for {
-		switch c, ok := p.next(); {
-		case !ok:
+		data = data[len(configBlank.Find(data)):]
+		if len(data) == 0 {
 			return nil
-		case c == ' ' || c == '\t' || c == '\n':
-		case c == '#' || c == ';':
-			p.skipLine()
-		case c == '[':
-			if section, plain, ok = p.section(); !ok {
+		}
+		if m := configSection.FindSubmatch(data); m != nil {
+			data = data[len(m[0]):]
+			section = strings.ToLower(string(m[1]))
+			plain = m[2] == nil && !strings.Contains(section, ".") // "[section.sub]" is the old form
+			continue
+		}
+		m := configVariable.FindSubmatch(data)
+		if m == nil {
+			return errSyntax
+		}
+		key, value, hasValue := strings.ToLower(string(m[1])), "", string(m[2]) == "="
+		data = data[len(m[0])-len(m[2]):]
+		if hasValue {
+			var ok bool
+			if value, data, ok = configValue(data[1:]); !ok {
 				return errSyntax
 			}
-		case isAlpha(c):
-			key, value, hasValue, ok := p.variable(c)
-			if !ok {
-				return errSyntax
-			}
-			if !plain { // also before the first section
-				continue
-			}
-			if err := set(section, key, value, hasValue); err != nil {
-				return errSyntax
-			}
-		default:
+		}
+		if plain && set(section, key, value, hasValue) != nil { // not plain either: before the first section
 			return errSyntax
 		}
 	}
 }
 
-type configParser struct {
-	data []byte
-	pos  int
-}
-
-func (p *configParser) next() (byte, bool) {
-	if p.pos >= len(p.data) {
-		return 0, false
-	}
-	c := p.data[p.pos]
-	p.pos++
-	return c, true
-}
-
-func (p *configParser) skipLine() {
-	if i := bytes.IndexByte(p.data[p.pos:], '\n'); i >= 0 {
-		p.pos += i // the newline itself ends a value and is skipped as space elsewhere
-	} else {
-		p.pos = len(p.data)
-	}
-}
-
-// section reads behind "[": a name, or a name and a quoted subsection. plain is false for subsections, also
-// in the old form "[section.sub]".
-func (p *configParser) section() (name string, plain, ok bool) {
-	start := p.pos
-	for {
-		c, more := p.next()
-		switch {
-		case !more:
-			return "", false, false
-		case c == ']':
-			name = strings.ToLower(string(p.data[start : p.pos-1]))
-			return name, !strings.Contains(name, "."), name != ""
-		case c == ' ' || c == '\t':
-			name = strings.ToLower(string(p.data[start : p.pos-1]))
-			return name, false, name != "" && p.subsection()
-		case !isAlpha(c) && !isDigit(c) && c != '-' && c != '.':
-			return "", false, false
-		}
-	}
-}
-
-func (p *configParser) subsection() bool {
-	c, ok := p.next()
-	for ok && (c == ' ' || c == '\t') {
-		c, ok = p.next()
-	}
-	if c != '"' {
-		return false
-	}
-	for {
-		switch c, ok = p.next(); {
-		case !ok || c == '\n':
-			return false
-		case c == '\\':
-			if c, ok = p.next(); !ok || c == '\n' {
-				return false
-			}
-		case c == '"':
-			c, ok = p.next()
-			return ok && c == ']'
-		}
-	}
-}
-
-// variable reads "key", "key = value" up to the end of the line; first is the key's first letter.
-func (p *configParser) variable(first byte) (key, value string, hasValue, ok bool) {
-	name := []byte{first}
-	c, more := p.next()
-	for more && (isAlpha(c) || isDigit(c) || c == '-') {
-		name = append(name, c)
-		c, more = p.next()
-	}
-	key = strings.ToLower(string(name))
-	for more && (c == ' ' || c == '\t') {
-		c, more = p.next()
-	}
-	switch {
-	case !more || c == '\n':
-		return key, "", false, true
-	case c == '#' || c == ';':
-		p.skipLine()
-		return key, "", false, true
-	case c != '=':
-		return "", "", false, false
-	}
-	value, ok = p.value()
-	return key, value, true, ok
-}
-
-// value reads the rest of a line: quotes, escapes, comments and continuation lines as git does. Spaces at
-// both ends are dropped unless quoted.
-func (p *configParser) value() (string, bool) {
+// configValue reads what follows "=": quotes, escapes and continuation lines as git does, up to a comment or the
+// end of the line, where the rest begins. Spaces at both ends are dropped unless quoted.
+func configValue(data []byte) (value string, rest []byte, ok bool) {
 	var out []byte
 	quoted, keep := false, 0
-	for {
-		c, more := p.next()
+	for len(data) > 0 && data[0] != '\n' {
+		c := data[0]
+		data = data[1:]
 		switch {
-		case !more || c == '\n':
-			return string(out[:keep]), !quoted
 		case !quoted && (c == ' ' || c == '\t'):
 			if keep > 0 {
 				out = append(out, c)
 			}
 			continue
 		case !quoted && (c == '#' || c == ';'):
-			p.skipLine()
-			continue
+			_, data, _ = bytes.Cut(data, []byte("\n"))
+			return string(out[:keep]), data, true
 		case c == '"':
 			quoted = !quoted
 			keep = len(out)
 			continue
 		case c == '\\':
-			switch c, more = p.next(); {
-			case !more:
-				return "", false
-			case c == '\n':
+			if len(data) == 0 {
+				return "", nil, false
+			}
+			c = data[0]
+			data = data[1:]
+			switch c {
+			case '\n':
 				continue
-			case c == 'n':
+			case 'n':
 				c = '\n'
-			case c == 't':
+			case 't':
 				c = '\t'
-			case c == 'b':
+			case 'b':
 				c = '\b'
-			case c != '\\' && c != '"':
-				return "", false
+			case '\\', '"':
+			default:
+				return "", nil, false
 			}
 		}
 		out = append(out, c)
 		keep = len(out)
 	}
+	return string(out[:keep]), data, !quoted
 }
 
 // parseBool takes git's spellings; "key" alone is true, "key =" is false.
@@ -270,6 +191,3 @@ func parseBool(value string, hasValue bool) (bool, error) {
 	n, err := strconv.Atoi(value)
 	return n != 0, err
 }
-
-func isAlpha(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 const (
@@ -105,7 +107,7 @@ func (c *counter) plain(dir string) error {
 			return err
 		}
 		if e.IsDir() && e.Name() != ".git" {
-			if err := c.plain(join(dir, e.Name())); err != nil {
+			if err := c.plain(wspath.JoinSlash(dir, e.Name())); err != nil {
 				return err
 			}
 		}

@@ -19,6 +19,8 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // FS is the only way this package reaches files. Paths are relative to the FS root, with slashes; "" is the
@@ -127,7 +129,7 @@ func status(ctx context.Context, fsys FS, path string, opt Options) (State, erro
 	if err := checkPath(path); err != nil {
 		return Unknown, err
 	}
-	r, err := find(fsys, parent(path), opt)
+	r, err := find(fsys, wspath.ParentOf(path), opt)
 	if err != nil {
 		return Unknown, err
 	}

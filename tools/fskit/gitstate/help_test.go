@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // dirFS is an FS over a directory. It checks every component with Lstat, which is enough for tests where
@@ -168,7 +170,7 @@ func (g gitRepo) must(err error) {
 func check(t *testing.T, root, prefix string, want map[string]State) {
 	t.Helper()
 	for name, state := range want {
-		got := Status(t.Context(), dirFS{root: root}, join(prefix, name), Options{Root: root})
+		got := Status(t.Context(), dirFS{root: root}, wspath.JoinSlash(prefix, name), Options{Root: root})
 		if got.State != state {
 			t.Errorf("%q is %s (%s), want %s", name, got.State, got.Reason, state)
 		}

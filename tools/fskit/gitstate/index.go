@@ -1,11 +1,15 @@
 package gitstate
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
-	"hash"
 	"io"
+	"strings"
+
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // maxIndex bounds the index file: some three million entries.
@@ -21,11 +25,10 @@ const (
 	modeType    = 0o170000
 )
 
-// indexEntry is one entry of the index. Times, owner and inode are skipped on purpose: they prove nothing.
+// indexEntry is one entry of the index. Times, size, owner and inode are skipped on purpose: they prove nothing.
 type indexEntry struct {
-	name []byte // valid until the next entry
+	name string
 	mode uint32
-	size uint32 // of the work tree file when it was added, mod 2^32; 0 if not known
 	id   oid
 
 	conflict     bool // stage is not 0
@@ -35,21 +38,24 @@ type indexEntry struct {
 }
 
 var (
-	errIndex     = errors.New("the index is malformed")
-	errIndexSum  = errors.New("the index has a wrong checksum")
-	errIndexSize = errors.New("the index is too large")
-	errSplit     = errors.New("the index is split")
-	errSparse    = errors.New("the index is sparse")
-	errIndexName = errors.New("the index holds a name that is too long")
-	errIndexExt  = errors.New("the index has an extension that we do not know")
-	errIndexVer  = errors.New("the index has a version that we do not know")
+	errIndex     error = indexError("the index is malformed")
+	errIndexSum  error = indexError("the index has a wrong checksum")
+	errIndexSize error = indexError("the index is too large")
+	errSplit     error = indexError("the index is split")
+	errSparse    error = indexError("the index is sparse")
+	errIndexName error = indexError("the index holds a name that is too long")
+	errIndexExt  error = indexError("the index has an extension that we do not know")
+	errIndexVer  error = indexError("the index has a version that we do not know")
 )
+
+// indexError says what is wrong with an index.
+type indexError string
+
+func (e indexError) Error() string { return string(e) }
 
 const (
 	indexHeader = 12
 	statLen     = 40 // what precedes the object id in an entry
-	// indexChunk is how much is read, hashed and scanned at a time: it should stay in the processor's cache.
-	indexChunk = 128 << 10
 	// maxEntry is more than any entry takes: stat data, id, flags, name, padding.
 	maxEntry = statLen + 32 + 4 + 10 + maxPath + 16
 )
@@ -57,9 +63,9 @@ const (
 // This reader is our own because go-git's decodes every entry into memory (90 ms for 80 000 entries, here 8),
 // knows SHA-1 only and drops the assume-unchanged bit.
 
-// scanIndex calls visit for every entry of an index file of size bytes, in order. The entry is reused, visit
-// copies what it keeps. An error may come after the last call, as the checksum stands at the end; whatever
-// visit gathered is void then. Memory does not depend on what the file claims.
+// scanIndex calls visit for every entry of an index file of size bytes, in order. An error may come after
+// the last call, as the checksum stands at the end; whatever visit gathered is void then. Memory does not
+// depend on what the file claims.
 func scanIndex(f io.ReaderAt, size int64, a algo, visit func(*indexEntry) error) error {
 	if size > maxIndex {
 		return errIndexSize
@@ -72,158 +78,133 @@ func scanIndex(f io.ReaderAt, size int64, a algo, visit func(*indexEntry) error)
 	if _, err := f.ReadAt(sum[:a.size], body); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	s := &indexScanner{r: io.NewSectionReader(f, 0, body), algo: a}
-	s.buf = make([]byte, min(body+1, indexChunk+maxEntry)) // one more than the file has, to see its end
-	if sum != (oid{}) {                                    // zeroes: written with index.skipHash
-		s.hash = a.new()
-	}
+	h := a.new()
+	in := io.TeeReader(io.NewSectionReader(f, 0, body), h)
+	s := &indexScanner{in: bufio.NewReaderSize(in, 128<<10), algo: a}
 	if err := s.run(visit); err != nil {
 		return err
 	}
-	if s.hash != nil && a.sum(s.hash) != sum {
+	if sum != (oid{}) && a.sum(h) != sum { // zeroes: written with index.skipHash
 		return errIndexSum
 	}
 	return nil
 }
 
 type indexScanner struct {
-	r    io.Reader
+	in   *bufio.Reader
 	algo algo
-	hash hash.Hash // nil: no checksum
-	buf  []byte
-	win  []byte // what is read and not yet scanned
-	eof  bool
 
 	version   uint32
-	last      indexEntry
-	prev      []byte // the name before, kept for the order and for version 4
-	spare     []byte
+	prev      string // the name before, for the order and for version 4
 	prevStage byte
 }
 
-// need makes the window at least n bytes long if the file has them; n is at most maxEntry.
-func (s *indexScanner) need(n int) error {
-	if len(s.win) >= n || s.eof {
-		return nil
+// peek returns the next n bytes, or fewer at the end of the file.
+func (s *indexScanner) peek(n int) ([]byte, error) {
+	b, err := s.in.Peek(n)
+	if errors.Is(err, io.EOF) {
+		err = nil
 	}
-	kept := copy(s.buf, s.win)
-	got, err := io.ReadFull(s.r, s.buf[kept:])
-	if s.hash != nil {
-		s.hash.Write(s.buf[kept : kept+got])
-	}
-	s.win = s.buf[:kept+got]
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		s.eof, err = true, nil
-	}
-	return err
+	return b, err
 }
 
 func (s *indexScanner) run(visit func(*indexEntry) error) error {
-	if err := s.need(indexHeader); err != nil {
+	var head [indexHeader]byte
+	if _, err := io.ReadFull(s.in, head[:]); err != nil {
 		return err
 	}
-	if len(s.win) < indexHeader || string(s.win[:4]) != "DIRC" {
+	if string(head[:4]) != "DIRC" {
 		return errIndex
 	}
-	s.version = binary.BigEndian.Uint32(s.win[4:])
-	count := binary.BigEndian.Uint32(s.win[8:])
+	s.version = binary.BigEndian.Uint32(head[4:])
+	count := binary.BigEndian.Uint32(head[8:])
 	if s.version < 2 || s.version > 4 {
 		return errIndexVer
 	}
-	s.win = s.win[indexHeader:]
 	for range count {
-		if err := s.need(maxEntry); err != nil {
+		e, err := s.entry()
+		if err != nil {
 			return err
 		}
-		if err := s.entry(); err != nil {
-			return err
-		}
-		if err := visit(&s.last); err != nil {
+		if err := visit(e); err != nil {
 			return err
 		}
 	}
 	return s.extensions()
 }
 
-// entry decodes the entry at the start of the window into last.
-func (s *indexScanner) entry() error {
-	b, h := s.win, statLen+s.algo.size
-	if len(b) < h+4 {
-		return errIndex
+// entry decodes the next entry.
+func (s *indexScanner) entry() (*indexEntry, error) {
+	b, err := s.peek(maxEntry)
+	if err != nil {
+		return nil, err
 	}
-	e := &s.last
-	e.mode = binary.BigEndian.Uint32(b[24:])
-	e.size = binary.BigEndian.Uint32(b[36:])
+	h := statLen + s.algo.size
+	if len(b) < h+4 {
+		return nil, errIndex
+	}
+	e := &indexEntry{mode: binary.BigEndian.Uint32(b[24:])}
 	copy(e.id[:], b[statLen:h])
 	flags := binary.BigEndian.Uint16(b[h:])
 	stage := byte(flags >> 12 & 3)
 	e.conflict, e.assumeValid = stage != 0, flags&0x8000 != 0
-	e.skipWorktree, e.intentToAdd = false, false
 	n := h + 2
 	if flags&0x4000 != 0 {
 		if s.version < 3 {
-			return errIndex
+			return nil, errIndex
 		}
 		more := binary.BigEndian.Uint16(b[n:])
 		e.skipWorktree, e.intentToAdd = more&0x4000 != 0, more&0x2000 != 0
 		n += 2
 	}
 
-	var name []byte
 	if s.version < 4 {
 		length := int(flags & 0xfff)
 		if length == 0xfff { // or longer
 			if length = bytes.IndexByte(b[n:], 0); length < 0 {
-				return s.noEnd()
+				return nil, noEnd(b)
 			}
 		}
 		if n+length >= len(b) || b[n+length] != 0 {
-			return errIndex
+			return nil, errIndex
 		}
-		name = b[n : n+length]
+		e.name = string(b[n : n+length])
 		n = (n + length + 8) &^ 7
 		if n > len(b) {
-			return errIndex
+			return nil, errIndex
 		}
 	} else {
 		strip, used := offsetVarint(b[n:])
 		if used == 0 || strip > uint64(len(s.prev)) {
-			return errIndex
+			return nil, errIndex
 		}
 		n += used
 		length := bytes.IndexByte(b[n:], 0)
 		if length < 0 {
-			return s.noEnd()
+			return nil, noEnd(b)
 		}
-		// Built beside prev, which is still needed to check the order.
-		keep := len(s.prev) - int(strip)
-		name = append(append(s.spare[:0], s.prev[:keep]...), b[n:n+length]...)
+		e.name = s.prev[:len(s.prev)-int(strip)] + string(b[n:n+length])
 		n += length + 1
 	}
 	switch {
-	case len(name) == 0 || bytes.IndexByte(name, 0) >= 0:
-		return errIndex
-	case len(name) > maxPath:
-		return errIndexName
+	case e.name == "" || strings.Contains(e.name, "\x00"):
+		return nil, errIndex
+	case len(e.name) > maxPath:
+		return nil, errIndexName
 	case e.mode&modeType == modeTree:
-		return errSparse
+		return nil, errSparse
 	}
-	if order := bytes.Compare(s.prev, name); order > 0 || order == 0 && s.prevStage >= stage {
-		return errIndex // not sorted: we could have missed the entry we are looking for
+	if order := strings.Compare(s.prev, e.name); order > 0 || order == 0 && s.prevStage >= stage {
+		return nil, errIndex // not sorted: we could have missed the entry we are looking for
 	}
-	if s.version < 4 {
-		s.prev = append(s.prev[:0], name...)
-	} else {
-		s.prev, s.spare = name, s.prev
-	}
-	e.name, s.prevStage = s.prev, stage
-	s.win = b[n:]
-	return nil
+	s.prev, s.prevStage = e.name, stage
+	_, err = s.in.Discard(n)
+	return e, err
 }
 
 // noEnd returns the error for a name without an end: the file is truncated, or the name is longer than allowed.
-func (s *indexScanner) noEnd() error {
-	if s.eof {
+func noEnd(entry []byte) error {
+	if len(entry) < maxEntry {
 		return errIndex
 	}
 	return errIndexName
@@ -232,16 +213,14 @@ func (s *indexScanner) noEnd() error {
 // extensions walks over what follows the entries. Names with a capital letter are optional and skipped.
 func (s *indexScanner) extensions() error {
 	for {
-		if err := s.need(8); err != nil {
+		head, err := s.peek(8)
+		if err != nil || len(head) == 0 {
 			return err
 		}
-		if len(s.win) == 0 {
-			return nil
-		}
-		if len(s.win) < 8 {
+		if len(head) < 8 {
 			return errIndex
 		}
-		switch name := string(s.win[:4]); {
+		switch name := string(head[:4]); {
 		case name == "link":
 			return errSplit
 		case name == "sdir":
@@ -249,17 +228,11 @@ func (s *indexScanner) extensions() error {
 		case name[0] < 'A' || name[0] > 'Z':
 			return errIndexExt
 		}
-		left := int64(binary.BigEndian.Uint32(s.win[4:]))
-		s.win = s.win[8:]
-		for left > 0 {
-			if err := s.need(1); err != nil {
-				return err
-			}
-			if len(s.win) == 0 {
-				return errIndex
-			}
-			n := min(left, int64(len(s.win)))
-			s.win, left = s.win[n:], left-n
+		size := 8 + int64(binary.BigEndian.Uint32(head[4:]))
+		if _, err := io.CopyN(io.Discard, s.in, size); errors.Is(err, io.EOF) {
+			return errIndex
+		} else if err != nil {
+			return err
 		}
 	}
 }
@@ -280,4 +253,84 @@ func offsetVarint(b []byte) (v uint64, used int) {
 		}
 	}
 	return 0, 0
+}
+
+// eachEntry scans the repository's index. There is none before the first "git add".
+func (r *repo) eachEntry(ctx context.Context, visit func(*indexEntry) error) error {
+	file := wspath.JoinSlash(r.gitDir, "index")
+	f, size, err := openRegular(r.fsys, file)
+	if notThere(err) {
+		return nil
+	}
+	if err != nil {
+		return unreadable(file, err)
+	}
+	defer f.Close()
+	n := 0
+	err = scanIndex(f, size, r.algo, func(e *indexEntry) error {
+		if n++; n&0xfff == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return visit(e)
+	})
+	var known indexError
+	var u *unknownError
+	if errors.As(err, &known) {
+		return unknownf("%q: %s", file, known)
+	}
+	if err != nil && !errors.As(err, &u) && ctx.Err() == nil {
+		return unreadable(file, err)
+	}
+	return err
+}
+
+// indexEntry looks up one path; nil if it is not in the index. Any stage counts: a conflict has no stage 0.
+func (r *repo) indexEntry(ctx context.Context, sub string) (*indexEntry, error) {
+	var found *indexEntry
+	err := r.eachEntry(ctx, func(e *indexEntry) error {
+		if e.mode == modeGitlink && strings.HasPrefix(sub, e.name+"/") {
+			return errInSubmodule
+		}
+		if e.name == sub {
+			found = e
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// errInSubmodule is for files below a submodule that has no repository of its own here.
+var errInSubmodule = unknownf("it lies in a submodule that is not checked out")
+
+// entriesBelow copies the entries below a directory of the work tree ("" for all).
+func (r *repo) entriesBelow(ctx context.Context, sub string) ([]indexEntry, error) {
+	prefix, names := "", 0
+	if sub != "" {
+		prefix = sub + "/"
+	}
+	var all []indexEntry
+	err := r.eachEntry(ctx, func(e *indexEntry) error {
+		name := e.name
+		if e.mode == modeGitlink && (name == sub || strings.HasPrefix(prefix, name+"/")) {
+			return errInSubmodule
+		}
+		if !strings.HasPrefix(name, prefix) {
+			return nil
+		}
+		if names += len(name); names > maxIndex {
+			return errIndexSize // version 4 names can expand
+		}
+		if err := checkPath(name); err != nil {
+			return errIndex
+		}
+		all = append(all, *e)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
 }

@@ -1,13 +1,15 @@
 package gitstate
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // level is one directory as its three versions show it.
@@ -30,7 +32,7 @@ type versions struct {
 
 // level counts one directory.
 func (c *counter) level(l *level) error {
-	dir := join(l.repo.top, l.sub)
+	dir := wspath.JoinSlash(l.repo.top, l.sub)
 	var work []fs.DirEntry
 	if l.onDisk {
 		var err error
@@ -59,7 +61,7 @@ func (c *counter) level(l *level) error {
 		c.unknown(err)
 		return c.ctx.Err()
 	}
-	for _, key := range sortedKeys(names) {
+	for _, key := range slices.Sorted(maps.Keys(names)) {
 		if err := c.visit(); err != nil {
 			return err
 		}
@@ -102,34 +104,25 @@ func (l *level) names(ctx context.Context, work []fs.DirEntry) (map[string]*vers
 	}
 	for i := 0; i < len(l.index); {
 		rest := l.index[i].name[skip:]
-		slash := bytes.IndexByte(rest, '/')
+		slash := strings.IndexByte(rest, '/')
 		if slash < 0 {
-			get(string(rest)).entry = &l.index[i] // any stage of a conflict will do
+			get(rest).entry = &l.index[i] // any stage of a conflict will do
 			i++
 			continue
 		}
 		prefix := l.index[i].name[:skip+slash+1]
-		n := sort.Search(len(l.index)-i, func(k int) bool { return !bytes.HasPrefix(l.index[i+k].name, prefix) })
-		get(string(rest[:slash])).below = l.index[i : i+n]
+		n := sort.Search(len(l.index)-i, func(k int) bool { return !strings.HasPrefix(l.index[i+k].name, prefix) })
+		get(rest[:slash]).below = l.index[i : i+n]
 		i += n
 	}
 	return all, nil
 }
 
-func sortedKeys(m map[string]*versions) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 // name counts one name of a directory and what is below it.
 func (c *counter) name(l *level, key string, n *versions) error {
 	r := l.repo
-	sub := join(l.sub, key)
-	path := join(r.top, sub)
+	sub := wspath.JoinSlash(l.sub, key)
+	path := wspath.JoinSlash(r.top, sub)
 	headDir := n.head != nil && n.head.isTree()
 	submodule := n.entry != nil && n.entry.mode == modeGitlink && n.workDir
 

@@ -13,6 +13,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // maxObject bounds a commit or tree; git's own trees stay far below.
@@ -98,7 +100,7 @@ func (r *repo) objectError(ctx context.Context, kind string, id oid, err error) 
 	name := r.algo.hex(id)
 	if errors.Is(err, errNotInPack) {
 		where := ""
-		if info, err := lstat(r.fsys, join(r.commonDir, "objects/info/alternates")); info != nil || err != nil {
+		if info, err := lstat(r.fsys, wspath.JoinSlash(r.commonDir, "objects/info/alternates")); info != nil || err != nil {
 			where = "; the repository borrows objects from another one"
 		}
 		return unknownf("%s %s is not in the repository%s", kind, name, where)
@@ -112,7 +114,7 @@ func (r *repo) objectError(ctx context.Context, kind string, id oid, err error) 
 
 func (r *repo) loosePath(id oid) string {
 	name := r.algo.hex(id)
-	return join(r.commonDir, "objects/"+name[:2]+"/"+name[2:])
+	return wspath.JoinSlash(r.commonDir, "objects/"+name[:2]+"/"+name[2:])
 }
 
 func (r *repo) looseObject(id oid) (kind string, data []byte, err error) {

@@ -9,6 +9,8 @@ import (
 	"io"
 	"sort"
 	"strings"
+
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 const (
@@ -53,13 +55,10 @@ func (r *repo) packedObject(id oid) (kind string, data []byte, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	if err := p.openData(r.fsys); err != nil {
-		return "", nil, err
-	}
 	return p.read(offset)
 }
 
-// packOf looks through all packs for an object.
+// packOf looks through all packs for an object, and opens the one that has it.
 func (r *repo) packOf(id oid) (*pack, int64, error) {
 	if err := r.listPacks(); err != nil {
 		return nil, 0, err
@@ -69,9 +68,13 @@ func (r *repo) packOf(id oid) (*pack, int64, error) {
 			return nil, 0, unreadable(p.name+".idx", err)
 		}
 		offset, err := p.find(id)
-		if !errors.Is(err, errNotInPack) {
-			return p, offset, err
+		if errors.Is(err, errNotInPack) {
+			continue
 		}
+		if err == nil {
+			err = p.openData(r.fsys)
+		}
+		return p, offset, err
 	}
 	return nil, 0, errNotInPack
 }
@@ -94,14 +97,14 @@ func (r *repo) listPacks() error {
 	if r.packsListed {
 		return nil
 	}
-	dir := join(r.commonDir, "objects/pack")
+	dir := wspath.JoinSlash(r.commonDir, "objects/pack")
 	entries, err := r.fsys.ReadDir(dir)
 	if err != nil && !notThere(err) {
 		return unreadable(dir, err)
 	}
 	for _, e := range entries {
 		if name, ok := strings.CutSuffix(e.Name(), ".idx"); ok && strings.HasPrefix(name, "pack-") {
-			r.packs = append(r.packs, &pack{name: join(dir, name), algo: r.algo})
+			r.packs = append(r.packs, &pack{name: wspath.JoinSlash(dir, name), algo: r.algo})
 		}
 	}
 	if len(r.packs) > maxPacks {
@@ -161,28 +164,23 @@ func (p *pack) find(id oid) (int64, error) {
 	}
 	var got oid
 	var failed error
-	n := lo + uint32(sort.Search(int(hi-lo), func(i int) bool {
+	found, ok := sort.Find(int(hi-lo), func(i int) int {
 		if _, err := p.idx.ReadAt(got[:h], table+(int64(lo)+int64(i))*h); err != nil {
 			failed = err
 		}
-		return bytes.Compare(got[:h], id[:h]) >= 0
-	}))
+		return bytes.Compare(id[:h], got[:h])
+	})
 	if failed != nil {
 		return 0, failed
 	}
-	if n >= hi {
+	if !ok {
 		return 0, errNotInPack
 	}
-	if _, err := p.idx.ReadAt(got[:h], table+int64(n)*h); err != nil {
-		return 0, err
-	}
-	if got != id {
-		return 0, errNotInPack
-	}
+	n := int64(lo) + int64(found)
 
 	offsets := table + int64(p.count)*(h+4) // behind the names and the checksums
 	var b [8]byte
-	if _, err := p.idx.ReadAt(b[:4], offsets+int64(n)*4); err != nil {
+	if _, err := p.idx.ReadAt(b[:4], offsets+n*4); err != nil {
 		return 0, err
 	}
 	offset := binary.BigEndian.Uint32(b[:4])
@@ -275,17 +273,17 @@ func (p *pack) inflate(offset int64) (e packEntry, z io.ReadCloser, err error) {
 		return e, nil, err
 	}
 	e.kind = int(c >> 4 & 7)
-	size := uint64(c & 15)
-	for shift := uint(4); c&0x80 != 0; shift += 7 {
-		if c, err = in.ReadByte(); err != nil {
+	e.size = uint64(c & 15)
+	if c&0x80 != 0 {
+		more, err := binary.ReadUvarint(in)
+		if err != nil {
 			return e, nil, err
 		}
-		if shift > 56 {
+		if more > 1<<56 {
 			return e, nil, errObject
 		}
-		size |= uint64(c&0x7f) << shift
+		e.size |= more << 4
 	}
-	e.size = size
 	switch e.kind {
 	case packOfsDelta:
 		b, _ := in.Peek(10)
@@ -306,4 +304,60 @@ func (p *pack) inflate(offset int64) (e packEntry, z io.ReadCloser, err error) {
 	}
 	z, err = zlib.NewReader(in)
 	return e, z, err
+}
+
+// applyDelta builds an object from its base. The result never grows beyond the size the delta announces.
+func applyDelta(base, delta []byte) ([]byte, error) {
+	from, n := binary.Uvarint(delta)
+	if n <= 0 || from != uint64(len(base)) {
+		return nil, errObject
+	}
+	delta = delta[n:]
+	to, n := binary.Uvarint(delta)
+	if n <= 0 {
+		return nil, errObject
+	}
+	if to > maxObject {
+		return nil, errObjectSize
+	}
+	delta = delta[n:]
+	out := make([]byte, 0, min(to, uint64(len(base)+len(delta)))) // to is only a claim
+	for len(delta) > 0 {
+		op := delta[0]
+		delta = delta[1:]
+		var piece []byte
+		if op&0x80 == 0 { // the next bytes as they are
+			if op == 0 || int(op) > len(delta) {
+				return nil, errObject
+			}
+			piece, delta = delta[:op], delta[op:]
+		} else { // a piece of the base
+			var v [7]byte
+			for i := range v {
+				if op&(1<<i) != 0 {
+					if len(delta) == 0 {
+						return nil, errObject
+					}
+					v[i], delta = delta[0], delta[1:]
+				}
+			}
+			start := uint64(binary.LittleEndian.Uint32(v[:]))
+			length := uint64(v[4]) | uint64(v[5])<<8 | uint64(v[6])<<16
+			if length == 0 {
+				length = 0x10000
+			}
+			if start+length > uint64(len(base)) {
+				return nil, errObject
+			}
+			piece = base[start : start+length]
+		}
+		if uint64(len(out)+len(piece)) > to {
+			return nil, errObject
+		}
+		out = append(out, piece...)
+	}
+	if uint64(len(out)) != to {
+		return nil, errObject
+	}
+	return out, nil
 }

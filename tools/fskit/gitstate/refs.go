@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"errors"
 	"strings"
+
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 const (
@@ -23,7 +25,7 @@ func (r *repo) head() (commit oid, ok bool, err error) {
 		}
 		if !found {
 			if name == "HEAD" {
-				return oid{}, false, unknownf("%q is missing", join(r.gitDir, name))
+				return oid{}, false, unknownf("%q is missing", wspath.JoinSlash(r.gitDir, name))
 			}
 			return r.packedRef(name)
 		}
@@ -49,7 +51,7 @@ func (r *repo) looseRef(name string) (data []byte, found bool, err error) {
 	if name == "HEAD" || perWorktree(name) {
 		dir = r.gitDir
 	}
-	file := join(dir, name)
+	file := wspath.JoinSlash(dir, name)
 	info, err := lstat(r.fsys, file)
 	if err != nil {
 		return nil, false, err
@@ -93,7 +95,7 @@ func validRef(name string) bool {
 
 // packedRef looks a ref up in packed-refs, line by line because that file may hold very many.
 func (r *repo) packedRef(name string) (id oid, ok bool, err error) {
-	file := join(r.commonDir, "packed-refs")
+	file := wspath.JoinSlash(r.commonDir, "packed-refs")
 	f, size, err := openRegular(r.fsys, file)
 	if notThere(err) {
 		return oid{}, false, nil

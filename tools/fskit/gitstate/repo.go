@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // repo is one repository with its work tree. It is used by one call only, and keeps pack indexes open meanwhile.
@@ -22,7 +24,6 @@ type repo struct {
 
 	packs       []*pack
 	packsListed bool
-	copyBuf     []byte // for hashing files
 }
 
 // find opens the repository of the nearest directory at or above dir that has a ".git"; nil if there is none.
@@ -32,14 +33,14 @@ func find(fsys FS, dir string, opt Options) (*repo, error) {
 		if r != nil || err != nil || dir == "" {
 			return r, err
 		}
-		dir = parent(dir)
+		dir = wspath.ParentOf(dir)
 	}
 }
 
 // openAt opens the repository whose work tree is dir; nil if dir has no ".git". A broken ".git" is an error
 // although git would look further up: it may be a repository that we fail to read.
 func openAt(fsys FS, dir string, opt Options) (*repo, error) {
-	dot := join(dir, ".git")
+	dot := wspath.JoinSlash(dir, ".git")
 	info, err := lstat(fsys, dot)
 	if err != nil || info == nil {
 		return nil, err
@@ -61,7 +62,7 @@ func openAt(fsys FS, dir string, opt Options) (*repo, error) {
 		return nil, unknownf("%q is neither a directory nor a file", dot)
 	}
 
-	common := join(r.gitDir, "commondir")
+	common := wspath.JoinSlash(r.gitDir, "commondir")
 	switch info, err = lstat(fsys, common); {
 	case err != nil:
 		return nil, err
@@ -127,22 +128,12 @@ func sameHead(a, b string) bool {
 // loadConfig reads the repository's own config and decides whether we understand this repository at all.
 func (r *repo) loadConfig(opt Options) error {
 	r.cfg = defaultConfig()
-	files := []string{join(r.commonDir, "config")}
-	for len(files) > 0 {
-		file := files[0]
-		files = files[1:]
-		switch data, err := readSmall(r.fsys, file, maxConfig); {
-		case notThere(err):
-		case err != nil:
-			return unreadable(file, err)
-		default:
-			before := r.cfg.worktreeConfig
-			if err := r.cfg.parse(data); err != nil {
-				return unknownf("%q: %s", file, err)
-			}
-			if r.cfg.worktreeConfig && !before {
-				files = append(files, join(r.gitDir, "config.worktree"))
-			}
+	if err := r.readConfig(wspath.JoinSlash(r.commonDir, "config")); err != nil {
+		return err
+	}
+	if r.cfg.worktreeConfig {
+		if err := r.readConfig(wspath.JoinSlash(r.gitDir, "config.worktree")); err != nil {
+			return err
 		}
 	}
 	if err := r.cfg.check(); err != nil {
@@ -163,6 +154,21 @@ func (r *repo) loadConfig(opt Options) error {
 		if !ok || dir != r.top {
 			return unknownf("%q has its work tree elsewhere", r.gitDir)
 		}
+	}
+	return nil
+}
+
+// readConfig adds what a config file says, if there is one.
+func (r *repo) readConfig(file string) error {
+	data, err := readSmall(r.fsys, file, maxConfig)
+	switch {
+	case notThere(err):
+		return nil
+	case err != nil:
+		return unreadable(file, err)
+	}
+	if err := r.cfg.parse(data); err != nil {
+		return unknownf("%q: %s", file, err)
 	}
 	return nil
 }

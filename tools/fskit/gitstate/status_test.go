@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // fill makes a history with trees that are worth a delta, and one file of each state.
@@ -49,7 +51,7 @@ func fill(g gitRepo) map[string]State {
 	for _, name := range []string{"modified", "deep/modified", "both", "new\nline modified"} {
 		g.write(name, "old")
 	}
-	g.write("grown", strings.Repeat("x", 3*trustSize))
+	g.write("grown", strings.Repeat("x", 200_000))
 	g.write("staged", "new")
 	g.git("add", "staged", "both")
 	g.write("both", "newer")
@@ -158,7 +160,7 @@ func TestStates(t *testing.T) {
 				t.Errorf("with a limit of 3 counted %+v", got)
 			}
 			for dir, n := range map[string]int{"deep": 2, "many": 0, "build": 2, "todir": 1, "dir": 1, "gone": 0, "x.ignored": 1} {
-				got := CountDirty(t.Context(), dirFS{root: root}, join(v.prefix, dir), 0, Options{Root: root})
+				got := CountDirty(t.Context(), dirFS{root: root}, wspath.JoinSlash(v.prefix, dir), 0, Options{Root: root})
 				if got.Unknown || got.Dirty != n {
 					t.Errorf("below %s counted %+v, want %d", dir, got, n)
 				}
@@ -313,6 +315,26 @@ func TestLineEnds(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLineEndsOfBinaryFiles: git's automatic conversion leaves files with a NUL or a lone CR alone, "text" does not.
+func TestLineEndsOfBinaryFiles(t *testing.T) {
+	for _, committed := range []string{"a\nb\x00\n", "a\nb\rc\n", "a\nb\n\r", "a\n\r\r\n"} {
+		for attributes, want := range map[string]State{"* text=auto": Modified, "* text": Clean} {
+			root := realTemp(t)
+			g := initRepo(t, root)
+			text := strings.ReplaceAll(committed, "\r\n", "\n")
+			g.write("f", text)
+			g.commit("1")
+			g.write(".gitattributes", attributes+"\n")
+			g.write("f", strings.ReplaceAll(text, "\n", "\r\n"))
+			check(t, root, "", map[string]State{"f": want})
+			g.git("add", "f")
+			if changed := g.git("diff", "--cached", "--name-only", "--", "f") != ""; changed != (want != Clean) {
+				t.Errorf("git with %s, %q: changed %v", attributes, committed, changed)
+			}
+		}
 	}
 }
 

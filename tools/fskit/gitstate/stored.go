@@ -26,10 +26,7 @@ func (r *repo) listed(id oid) error {
 	if id == r.algo.object("blob", nil) {
 		return nil
 	}
-	p, _, err := r.packOf(id)
-	if err == nil {
-		err = p.openData(r.fsys)
-	}
+	_, _, err := r.packOf(id)
 	if errors.Is(err, errNotInPack) {
 		info, lstatErr := lstat(r.fsys, r.loosePath(id))
 		switch {
@@ -77,9 +74,6 @@ func (r *repo) storedLoose(ctx context.Context, id oid) error {
 func (r *repo) storedPacked(ctx context.Context, id oid) error {
 	p, offset, err := r.packOf(id)
 	if err != nil {
-		return err
-	}
-	if err := p.openData(r.fsys); err != nil {
 		return err
 	}
 	whole, z, err := p.inflate(offset)

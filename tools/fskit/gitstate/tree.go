@@ -3,6 +3,7 @@ package gitstate
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -16,28 +17,24 @@ type treeEntry struct {
 
 func (e *treeEntry) isTree() bool { return e.mode == modeTree }
 
-// parseTree calls visit for each entry until it returns false.
-func parseTree(data []byte, a algo, visit func(mode uint32, name, id []byte) bool) error {
+// parseTree returns the entries of a tree in their order.
+func parseTree(data []byte, a algo) ([]treeEntry, error) {
+	var all []treeEntry
 	for len(data) > 0 {
-		space := bytes.IndexByte(data, ' ')
-		if space < 1 || space > 7 {
-			return errObject
+		digits, rest, _ := bytes.Cut(data, []byte{' '})
+		mode, err := strconv.ParseUint(string(digits), 8, 32)
+		if err != nil || len(digits) > 7 {
+			return nil, errObject
 		}
-		mode, err := strconv.ParseUint(string(data[:space]), 8, 32)
-		if err != nil {
-			return errObject
+		name, rest, ended := bytes.Cut(rest, []byte{0})
+		if !ended || len(name) == 0 || len(rest) < a.size || bytes.IndexByte(name, '/') >= 0 {
+			return nil, errObject
 		}
-		data = data[space+1:]
-		end := bytes.IndexByte(data, 0)
-		if end < 1 || len(data) < end+1+a.size || bytes.IndexByte(data[:end], '/') >= 0 {
-			return errObject
-		}
-		if !visit(canonMode(uint32(mode)), data[:end], data[end+1:end+1+a.size]) {
-			return nil
-		}
-		data = data[end+1+a.size:]
+		e := treeEntry{name: string(name), mode: canonMode(uint32(mode))}
+		data = rest[copy(e.id[:a.size], rest):]
+		all = append(all, e)
 	}
-	return nil
+	return all, nil
 }
 
 // canonMode folds the modes of old trees (100664) into those that the index has.
@@ -62,13 +59,7 @@ func (r *repo) tree(ctx context.Context, id oid) ([]treeEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []treeEntry
-	err = parseTree(data, r.algo, func(mode uint32, name, id []byte) bool {
-		e := treeEntry{name: string(name), mode: mode}
-		copy(e.id[:], id)
-		all = append(all, e)
-		return true
-	})
+	all, err := parseTree(data, r.algo)
 	if err != nil {
 		return nil, unknownf("tree %s is malformed", r.algo.hex(id))
 	}
@@ -81,35 +72,25 @@ func (r *repo) headEntry(ctx context.Context, sub string) (*treeEntry, error) {
 	if err != nil || !ok {
 		return nil, err
 	}
-	at := &treeEntry{mode: modeTree}
-	if at.id, err = r.commitTree(ctx, commit); err != nil {
+	entry := &treeEntry{mode: modeTree}
+	if entry.id, err = r.commitTree(ctx, commit); err != nil {
 		return nil, err
 	}
 	for rest := sub; rest != ""; {
-		if !at.isTree() {
+		if !entry.isTree() {
 			return nil, nil
 		}
 		var name string
 		name, rest, _ = strings.Cut(rest, "/")
-		data, err := r.object(ctx, at.id, "tree")
+		entries, err := r.tree(ctx, entry.id)
 		if err != nil {
 			return nil, err
 		}
-		var next *treeEntry
-		err = parseTree(data, r.algo, func(mode uint32, n, id []byte) bool {
-			if string(n) == name {
-				next = &treeEntry{name: name, mode: mode}
-				copy(next.id[:], id)
-			}
-			return next == nil
-		})
-		if err != nil {
-			return nil, unknownf("tree %s is malformed", r.algo.hex(at.id))
-		}
-		if next == nil {
+		i := slices.IndexFunc(entries, func(e treeEntry) bool { return e.name == name })
+		if i < 0 {
 			return nil, nil
 		}
-		at = next
+		entry = &entries[i]
 	}
-	return at, nil
+	return entry, nil
 }

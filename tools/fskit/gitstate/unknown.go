@@ -72,20 +72,3 @@ func checkPath(path string) error {
 	}
 	return nil
 }
-
-func parent(path string) string {
-	if i := strings.LastIndexByte(path, '/'); i >= 0 {
-		return path[:i]
-	}
-	return ""
-}
-
-func join(dir, name string) string {
-	switch {
-	case dir == "":
-		return name
-	case name == "":
-		return dir
-	}
-	return dir + "/" + name
-}

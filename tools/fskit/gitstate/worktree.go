@@ -4,16 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"hash"
 	"io"
 	"io/fs"
 	"runtime"
-)
-
-const (
-	copyBuffer = 64 << 10
-	// trustSize is the size from which a length that differs from the one in the index saves the reading.
-	trustSize = 64 << 10
 )
 
 // workMatches compares what is in the work tree with an index entry: kind, executable bit and content.
@@ -62,125 +55,32 @@ func (r *repo) fileMatches(ctx context.Context, path string, e *indexEntry) (boo
 		return false, unreadable(path, err)
 	}
 	defer f.Close()
-	if r.copyBuf == nil {
-		r.copyBuf = make([]byte, copyBuffer)
-	}
 
-	skipped := size > trustSize && e.size != 0 && e.size != uint32(size)
-	if !skipped {
-		if same, err := r.hashMatches(ctx, f, size, e.id, path); same || err != nil {
-			return same, err
-		}
-	}
-	how, err := r.conversion(path)
-	if err != nil || how == convertNone {
-		return false, err
-	}
-	if skipped {
-		if same, err := r.hashMatches(ctx, f, size, e.id, path); same || err != nil {
-			return same, err
-		}
-	}
-	if how == convertOther {
-		return false, unknownf("%q is converted by a filter, which we do not run", path)
-	}
-
-	strip := &crlfStripper{w: io.Discard}
-	if _, err := r.copy(ctx, strip, f, size); err != nil {
-		return false, unreadable(path, err)
-	}
-	strip.finish()
-	if strip.removed == 0 || how == convertAuto && strip.binary {
-		return false, nil
-	}
-	h := r.algo.start("blob", size-strip.removed)
-	again := &crlfStripper{w: h}
-	if _, err := r.copy(ctx, again, f, size); err != nil {
-		return false, unreadable(path, err)
-	}
-	again.finish()
-	return r.algo.sum(h) == e.id, nil
-}
-
-// hashMatches hashes the file as it is. A file that shrinks or grows meanwhile does not match.
-func (r *repo) hashMatches(ctx context.Context, f io.ReaderAt, size int64, id oid, path string) (bool, error) {
-	var h hash.Hash = r.algo.start("blob", size)
-	n, err := r.copy(ctx, h, f, size+1)
+	h := r.algo.start("blob", size)
+	n, err := io.Copy(h, ctxReader{ctx, io.NewSectionReader(f, 0, size+1)})
 	if err != nil {
 		return false, unreadable(path, err)
 	}
-	return n == size && r.algo.sum(h) == id, nil
-}
-
-// copy hands the first limit bytes of f to w.
-func (r *repo) copy(ctx context.Context, w io.Writer, f io.ReaderAt, limit int64) (int64, error) {
-	var n int64
-	for n < limit {
-		if err := ctx.Err(); err != nil {
-			return n, err
-		}
-		got, err := f.ReadAt(r.copyBuf[:min(int64(len(r.copyBuf)), limit-n)], n)
-		n += int64(got)
-		if _, err := w.Write(r.copyBuf[:got]); err != nil {
-			return n, err
-		}
-		if errors.Is(err, io.EOF) {
-			return n, nil
-		}
-		if err != nil {
-			return n, err
-		}
+	// A file that shrinks or grows meanwhile does not match.
+	if n == size && r.algo.sum(h) == e.id {
+		return true, nil
 	}
-	return n, nil
-}
-
-// crlfStripper passes everything on but the CR of each CRLF.
-type crlfStripper struct {
-	w       io.Writer
-	removed int64
-	binary  bool // a NUL, or a CR that no LF follows: git's automatic conversion leaves such files alone
-	pending bool // the last byte was a CR, not yet passed on
-}
-
-// Write never fails unless w does.
-func (s *crlfStripper) Write(p []byte) (int, error) {
-	total := len(p)
-	s.binary = s.binary || bytes.IndexByte(p, 0) >= 0
-	for len(p) > 0 {
-		if s.pending {
-			s.pending = false
-			if p[0] == '\n' {
-				s.removed++
-			} else {
-				s.lone()
-			}
-		}
-		n := bytes.IndexByte(p, '\r')
-		if n < 0 {
-			n = len(p)
-		} else {
-			s.pending = true
-		}
-		if _, err := s.w.Write(p[:n]); err != nil {
-			return 0, err
-		}
-		p = p[n:]
-		if s.pending {
-			p = p[1:]
-		}
+	how, err := r.conversion(path)
+	switch {
+	case err != nil || how == convertNone:
+		return false, err
+	case how == convertOther:
+		return false, unknownf("%q is converted by a filter, which we do not run", path)
+	case size > maxObject:
+		return false, unknownf("%q is too large to be compared without its line ends", path)
 	}
-	return total, nil
-}
-
-// finish passes on a CR at the very end.
-func (s *crlfStripper) finish() {
-	if s.pending {
-		s.pending = false
-		s.lone()
+	data, err := io.ReadAll(ctxReader{ctx, io.NewSectionReader(f, 0, size)})
+	if err != nil {
+		return false, unreadable(path, err)
 	}
-}
-
-func (s *crlfStripper) lone() {
-	s.binary = true
-	s.w.Write([]byte{'\r'}) // a hash or io.Discard: cannot fail
+	text := bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+	if how == convertAuto && bytes.ContainsAny(text, "\r\x00") {
+		return false, nil // git's automatic conversion takes it for binary and leaves it alone
+	}
+	return r.algo.object("blob", text) == e.id, nil
 }

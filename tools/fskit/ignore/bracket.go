@@ -11,14 +11,11 @@ var (
 )
 
 // byteSet is the set of bytes a bracket matches.
-type byteSet [4]uint64
-
-func (s *byteSet) add(c byte)      { s[c>>6] |= 1 << (c & 63) }
-func (s *byteSet) has(c byte) bool { return s[c>>6]&(1<<(c&63)) != 0 }
+type byteSet [256]bool
 
 func (s *byteSet) addRange(from, to byte) {
 	for c := int(from); c <= int(to); c++ {
-		s.add(byte(c))
+		s[c] = true
 	}
 }
 
@@ -69,7 +66,7 @@ func parseBracket(s string, i int) (bracket, error) {
 			}
 			name, isClass := strings.CutSuffix(s[i+2:i+2+length], ":")
 			if !isClass {
-				set.add('[')
+				set['['] = true
 				rangeFrom = '['
 				i++
 				continue
@@ -84,16 +81,16 @@ func parseBracket(s string, i int) (bracket, error) {
 			if err != nil {
 				return bracket{}, err
 			}
-			set.add(c)
+			set[c] = true
 			rangeFrom, i = int(c), next
 		}
 	}
 	if negated {
-		for w := range set {
-			set[w] = ^set[w]
+		for c := range set {
+			set[c] = !set[c]
 		}
 	}
-	set['/'>>6] &^= 1 << ('/' & 63)
+	set['/'] = false
 	return bracket{set: set, end: i + 1, reversed: reversed}, nil
 }
 
@@ -108,48 +105,28 @@ func bracketByte(s string, i int) (c byte, next int, err error) {
 	return s[i+1], i + 2, nil
 }
 
-// addClass adds the members of a POSIX class in the C locale and reports whether
-// the class exists. As in git, space is without vertical tab and form feed.
+// classes are the POSIX classes in the C locale, as pairs of the first and the last byte of a range. As in git,
+// space is without vertical tab and form feed.
+var classes = map[string]string{
+	"alnum":  "09AZaz",
+	"alpha":  "AZaz",
+	"blank":  "  \t\t",
+	"cntrl":  "\x00\x1f\x7f\x7f",
+	"digit":  "09",
+	"graph":  "!~",
+	"lower":  "az",
+	"print":  " ~",
+	"punct":  "!/:@[`{~",
+	"space":  "  \t\n\r\r",
+	"upper":  "AZ",
+	"xdigit": "09AFaf",
+}
+
+// addClass adds the members of a class and reports whether the class exists.
 func (s *byteSet) addClass(name string) bool {
-	switch name {
-	case "alnum":
-		s.addRange('0', '9')
-		s.addRange('A', 'Z')
-		s.addRange('a', 'z')
-	case "alpha":
-		s.addRange('A', 'Z')
-		s.addRange('a', 'z')
-	case "blank":
-		s.add(' ')
-		s.add('\t')
-	case "cntrl":
-		s.addRange(0, 0x1f)
-		s.add(0x7f)
-	case "digit":
-		s.addRange('0', '9')
-	case "graph":
-		s.addRange('!', '~')
-	case "lower":
-		s.addRange('a', 'z')
-	case "print":
-		s.addRange(' ', '~')
-	case "punct":
-		s.addRange('!', '/')
-		s.addRange(':', '@')
-		s.addRange('[', '`')
-		s.addRange('{', '~')
-	case "space":
-		for _, c := range []byte(" \t\n\r") {
-			s.add(c)
-		}
-	case "upper":
-		s.addRange('A', 'Z')
-	case "xdigit":
-		s.addRange('0', '9')
-		s.addRange('A', 'F')
-		s.addRange('a', 'f')
-	default:
-		return false
+	ranges, ok := classes[name]
+	for i := 0; i < len(ranges); i += 2 {
+		s.addRange(ranges[i], ranges[i+1])
 	}
-	return true
+	return ok
 }

@@ -32,7 +32,7 @@ type Globs struct {
 // backslash, a NUL or a line break, an empty, "." or ".." element, or braces,
 // which other glob dialects expand and git takes literally.
 func ParseGlobs(patterns []string) (*Globs, error) {
-	f := newFile()
+	f := &File{}
 	for _, s := range patterns {
 		p, err := compileStrict(s)
 		if err != nil {

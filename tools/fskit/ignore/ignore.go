@@ -38,12 +38,11 @@ type File struct {
 	patterns []pattern
 
 	// Every pattern is in exactly one chain, linked from the last to the first
-	// through pattern.next. A path is held only against the chain of its name,
-	// the chain of its extension and the chain of the patterns that fit neither
-	// map, so most of a long file costs nothing.
-	names map[string]int32
-	exts  map[string]int32
-	rest  int32
+	// through pattern.next. A path is compared only with the chain of its name,
+	// the chain of its extension and the chain of the patterns that have neither,
+	// so most of a long file costs nothing. The numbers are those of patterns,
+	// from 1 on; 0 ends a chain.
+	chains map[chain]int
 }
 
 // Parse compiles the content of an ignore file. It cannot fail: as in git, a
@@ -53,7 +52,7 @@ type File struct {
 // reference to it.
 func Parse(data []byte) *File {
 	text := strings.TrimPrefix(string(data), "\xef\xbb\xbf")
-	f := newFile()
+	f := &File{}
 	for line := range strings.SplitSeq(text, "\n") {
 		// The comment mark counts only in the first column; "\#" is a name.
 		if line == "" || line[0] == '#' {
@@ -73,56 +72,27 @@ func Parse(data []byte) *File {
 // walker need not push it.
 func (f *File) Empty() bool { return f == nil || len(f.patterns) == 0 }
 
-func newFile() *File { return &File{rest: noPattern} }
-
-// noPattern ends a chain.
-const noPattern = -1
-
 // add appends p, which then wins over all patterns before it.
 func (f *File) add(p pattern) {
-	i := int32(len(f.patterns))
-	switch kind, key := p.chain(); kind {
-	case byName:
-		f.names, p.next = link(f.names, key, i)
-	case byExt:
-		f.exts, p.next = link(f.exts, key, i)
-	default:
-		p.next, f.rest = f.rest, i
+	if f.chains == nil {
+		f.chains = map[chain]int{}
 	}
+	c := p.chain()
+	p.next = f.chains[c]
 	f.patterns = append(f.patterns, p)
-}
-
-// link makes i the head of key's chain and returns the former head.
-func link(m map[string]int32, key string, i int32) (map[string]int32, int32) {
-	if m == nil {
-		m = make(map[string]int32)
-	}
-	former, ok := m[key]
-	if !ok {
-		former = noPattern
-	}
-	m[key] = i
-	return m, former
+	f.chains[c] = len(f.patterns)
 }
 
 // decide returns what the last matching pattern says about t.
 func (f *File) decide(t *target) Decision {
-	best := int32(noPattern)
-	if f.names != nil {
-		if i, ok := f.names[t.name]; ok {
-			best = f.last(i, best, t)
-		}
+	best := 0
+	for _, c := range [...]chain{{byName, t.name}, {byExt, t.ext}, {byRest, ""}} {
+		best = f.last(f.chains[c], best, t)
 	}
-	if f.exts != nil && t.ext != "" {
-		if i, ok := f.exts[t.ext]; ok {
-			best = f.last(i, best, t)
-		}
-	}
-	best = f.last(f.rest, best, t)
 	switch {
-	case best == noPattern:
+	case best == 0:
 		return None
-	case f.patterns[best].negated:
+	case f.patterns[best-1].negated:
 		return Include
 	}
 	return Ignore
@@ -130,9 +100,9 @@ func (f *File) decide(t *target) Decision {
 
 // last walks a chain from its head i and returns the first match that comes
 // after best, or else best.
-func (f *File) last(i, best int32, t *target) int32 {
+func (f *File) last(i, best int, t *target) int {
 	for i > best {
-		p := &f.patterns[i]
+		p := &f.patterns[i-1]
 		if (t.isDir || !p.dirOnly) && p.match(t) {
 			return i
 		}

@@ -19,21 +19,9 @@ type pattern struct {
 	// of the path; otherwise against the path from the ignore file's directory.
 	onName bool
 
-	kind matchKind
-	lit  string  // for all kinds but matchTokens
-	toks []token // for matchTokens
-	next int32   // the pattern before this one in the same chain
+	toks []token
+	next int // the number of the pattern before this one in the same chain
 }
-
-// matchKind selects a comparison that needs no backtracking where one will do.
-type matchKind uint8
-
-const (
-	matchTokens matchKind = iota
-	matchEqual            // "lit"
-	matchPrefix           // "lit*"
-	matchSuffix           // "*lit"
-)
 
 // token is one step of a pattern with wildcards.
 type token struct {
@@ -74,7 +62,7 @@ func compile(s string) (pattern, error) {
 		p.onName = true
 		toks = toks[1:]
 	}
-	p.specialise(toks)
+	p.toks = toks
 	return p, nil
 }
 
@@ -152,38 +140,11 @@ func withinElement(toks []token) bool {
 	return len(toks) > 0
 }
 
-// specialise chooses the cheapest comparison for toks.
-func (p *pattern) specialise(toks []token) {
-	switch {
-	case len(toks) == 1 && toks[0].kind == tokLit:
-		p.kind, p.lit = matchEqual, toks[0].lit
-	case !p.onName:
-		// A star that ends at a slash needs the general matcher.
-		p.toks = toks
-	case len(toks) == 1 && (toks[0].kind == tokStar || toks[0].kind == tokDeep):
-		p.kind = matchPrefix
-	case len(toks) == 2 && toks[0].kind == tokLit && (toks[1].kind == tokStar || toks[1].kind == tokDeep):
-		p.kind, p.lit = matchPrefix, toks[0].lit
-	case len(toks) == 2 && toks[0].kind == tokStar && toks[1].kind == tokLit:
-		p.kind, p.lit = matchSuffix, toks[1].lit
-	default:
-		p.toks = toks
-	}
-}
-
 // match reports whether the pattern, which fits the type of t, fits its path.
 func (p *pattern) match(t *target) bool {
 	text := t.rel
 	if p.onName {
 		text = t.name
-	}
-	switch p.kind {
-	case matchEqual:
-		return text == p.lit
-	case matchPrefix:
-		return strings.HasPrefix(text, p.lit)
-	case matchSuffix:
-		return strings.HasSuffix(text, p.lit)
 	}
 	return matchAll(p.toks, text)
 }
@@ -196,30 +157,30 @@ const (
 	byExt
 )
 
-// chain names the chain the pattern belongs to: a path that the pattern matches
-// always has that name or that extension.
-func (p *pattern) chain() (chainKind, string) {
-	tail, wholeElement := p.lit, p.kind == matchEqual
-	if p.kind == matchPrefix {
-		return byRest, ""
+// chain names a chain: the patterns that match only paths with one name or one
+// extension, or all the others.
+type chain struct {
+	kind chainKind
+	text string
+}
+
+// chain returns the chain the pattern belongs to.
+func (p *pattern) chain() chain {
+	last := len(p.toks) - 1
+	if p.toks[last].kind != tokLit {
+		return chain{byRest, ""}
 	}
-	if n := len(p.toks); n > 0 {
-		if p.toks[n-1].kind != tokLit {
-			return byRest, ""
-		}
-		tail = p.toks[n-1].lit
-		wholeElement = startsElement(p.toks[:n-1])
-	}
+	tail, wholeElement := p.toks[last].lit, startsElement(p.toks[:last])
 	if slash := strings.LastIndexByte(tail, '/'); slash >= 0 {
 		tail, wholeElement = tail[slash+1:], true
 	}
 	if wholeElement {
-		return byName, tail
+		return chain{byName, tail}
 	}
 	if dot := strings.LastIndexByte(tail, '.'); dot >= 0 {
-		return byExt, tail[dot:]
+		return chain{byExt, tail[dot:]}
 	}
-	return byRest, ""
+	return chain{byRest, ""}
 }
 
 // startsElement reports whether what follows toks always starts a path element.

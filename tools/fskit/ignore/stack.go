@@ -1,6 +1,10 @@
 package ignore
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/jptools/jptools/jptool/wspath"
+)
 
 // Stack is the chain of ignore files that apply in one directory, from the least
 // to the most specific. It is immutable: a walker pushes while it goes down and
@@ -34,8 +38,8 @@ func (s *Stack) Match(path string, isDir bool) Decision {
 	}
 	t := newTarget(path, isDir)
 	for ; s != nil; s = s.parent {
-		rel, ok := below(s.dir, path)
-		if !ok {
+		rel, ok := wspath.Within(s.dir, path)
+		if !ok || rel == "" {
 			continue
 		}
 		t.rel = rel
@@ -44,17 +48,6 @@ func (s *Stack) Match(path string, isDir bool) Decision {
 		}
 	}
 	return None
-}
-
-// below returns path relative to dir, or false if path is not below dir.
-func below(dir, path string) (string, bool) {
-	if dir == "" {
-		return path, path != ""
-	}
-	if len(path) > len(dir)+1 && path[len(dir)] == '/' && path[:len(dir)] == dir {
-		return path[len(dir)+1:], true
-	}
-	return "", false
 }
 
 // parents yields the directories above path, the topmost first, without the root

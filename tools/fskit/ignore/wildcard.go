@@ -35,7 +35,7 @@ func matchAll(toks []token, text string) bool {
 					pos++
 				}
 			case tokSet:
-				if matched = pos < len(text) && t.set.has(text[pos]); matched {
+				if matched = pos < len(text) && t.set[text[pos]]; matched {
 					pos++
 				}
 			case tokStar:

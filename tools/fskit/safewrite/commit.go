@@ -14,17 +14,15 @@ import (
 // or, for writing in place, room for it is allocated and the old content copied to the directory for
 // temporary files. Nothing of it can be seen yet. The caller must not change the bytes until Close.
 func (f *File) Stage(content []byte) error {
-	if f.held {
-		return errors.New("safewrite: Stage after Hold")
-	}
-	switch f.state {
-	case locked:
-	case staged:
-		f.unstage()
-	default:
-		return errors.New("safewrite: Stage after Commit or Close")
-	}
 	f.want = content
+	return f.stage()
+}
+
+// stage prepares want or splice.
+func (f *File) stage() error {
+	if f.readOnly || f.state != locked {
+		return errors.New("safewrite: Stage of a File that is held, staged or closed")
+	}
 	err := f.stageTemp()
 	if errors.Is(err, errKeep) {
 		err = f.stageInPlace()
@@ -84,7 +82,7 @@ func (f *File) Commit() (Method, error) {
 	if f.state != staged {
 		return "", errors.New("safewrite: Commit without Stage")
 	}
-	if err := f.unchanged(); err != nil {
+	if err := f.Unchanged(); err != nil {
 		return "", err
 	}
 	if f.temp != nil {
@@ -180,11 +178,7 @@ func (f *File) rewrite() error {
 	if err := tmp.link(); err != nil {
 		return err
 	}
-	if err := f.dir.Rename(tmp.name, f.dir, f.name); err != nil {
-		return err
-	}
-	tmp.name = ""
-	return syncDir(f.dir, tmp.f)
+	return tmp.become(f.name)
 }
 
 // unstage drops what was prepared and not committed.

@@ -1,7 +1,6 @@
 package safewrite
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"time"
@@ -29,15 +28,14 @@ func (f *File) Version() (string, error) {
 	return s.version(), nil
 }
 
-// Unchanged returns an error with CodeStale unless the path still leads to the locked
-// file and it is what Content, Digest or Version returned, if one was called.
-func (f *File) Unchanged() error { return f.unchanged() }
-
 // maxCompared bounds how often a file that is written to while it is compared is compared again.
 const maxCompared = 3
 
-// unchanged compares content. Times prove little; they only decide whether to compare again.
-func (f *File) unchanged() error {
+// Unchanged returns an error with CodeStale unless the path still leads to the locked
+// file and it is what Content, Digest or Version returned, if one was called.
+//
+// It compares content: times prove little, and only decide whether to compare again.
+func (f *File) Unchanged() error {
 	for range maxCompared {
 		before, err := stampOf(f.f)
 		if err != nil {
@@ -73,7 +71,7 @@ func (f *File) unchanged() error {
 // alwaysCompared is the size up to which reading twice costs next to nothing.
 const alwaysCompared = 4 << 20
 
-// unchangedSince is unchanged once more, when the name leads elsewhere already: what was
+// unchangedSince is Unchanged once more, when the name leads elsewhere already: what was
 // written between the first look and the exchange shows now. A large file is only read
 // again if its times say that there was a write, or cannot say that there was none.
 func (f *File) unchangedSince() error {
@@ -99,18 +97,15 @@ func (f *File) compare() error {
 	if err != nil {
 		return err
 	}
-	same := false
-	if f.known {
-		same, err = equal(r, f.content)
-	} else {
-		var sum string
-		sum, err = fskit.Digest(r)
-		same = sum == f.seen
-	}
+	now, err := fskit.Digest(r)
 	if err != nil {
 		return fail(f.t, err)
 	}
-	if !same {
+	before, err := f.Digest()
+	if err != nil {
+		return err
+	}
+	if now != before {
 		return f.stale()
 	}
 	return nil
@@ -118,24 +113,6 @@ func (f *File) compare() error {
 
 func (f *File) stale() error {
 	return jptool.Errorf(jptool.CodeStale, "%s was changed by somebody else since it was read; nothing was written; read it again", jptool.Quote(f.t.Path()))
-}
-
-// equal reports whether r yields exactly want.
-func equal(r io.Reader, want []byte) (bool, error) {
-	buf := make([]byte, 256<<10)
-	for {
-		n, err := r.Read(buf)
-		if n > len(want) || !bytes.Equal(buf[:n], want[:n]) {
-			return false, nil
-		}
-		want = want[n:]
-		if err == io.EOF {
-			return len(want) == 0, nil
-		}
-		if err != nil {
-			return false, err
-		}
-	}
 }
 
 // until is r until ctx ends, then it fails with CodeDeadline. t is for the message.

@@ -66,11 +66,7 @@ func CopyOver(ctx context.Context, t *jptool.Target, from *os.File, still func()
 	if err := still(); err != nil {
 		return err
 	}
-	if err := f.dir.Rename(tmp.name, f.dir, f.name); err != nil {
-		return t.Fail(err)
-	}
-	tmp.name = ""
-	return t.Fail(syncDir(f.dir, tmp.f))
+	return t.Fail(tmp.become(f.name))
 }
 
 func copyOf(ctx context.Context, t *jptool.Target, from *os.File, lazy bool) (*source, error) {
@@ -134,21 +130,17 @@ func create(t *jptool.Target, src *source) error {
 	if err := t.Require(jptool.Create); err != nil {
 		return err
 	}
-	base, path, err := t.Base()
+	p, err := find(t)
 	if err != nil {
 		return err
 	}
-	dir, err := base.Sub(wspath.ParentOf(path))
-	if err != nil {
-		return t.Fail(err)
-	}
-	defer dir.Close()
-	n := &newFile{t: t, parent: t.Parent(), dir: dir, name: nameOf(path), src: src}
+	defer p.dir.Close()
+	n := &newFile{p, src}
 	if src.like == nil {
-		sweep(dir, n.parent)
+		sweep(n.dir, n.parent)
 	}
 	// Not worth writing it all first, and a clear answer where writing is refused.
-	if _, err := dir.Lstat(n.name); err == nil {
+	if _, err := n.dir.Lstat(n.name); err == nil {
 		return t.Fail(fs.ErrExist)
 	}
 	if !t.Granted().Has(jptool.Update) {
@@ -161,10 +153,8 @@ func create(t *jptool.Target, src *source) error {
 
 // newFile is a file about to be made.
 type newFile struct {
-	t, parent *jptool.Target
-	dir       *wspath.Dir // of parent
-	name      string
-	src       *source
+	place
+	src *source
 }
 
 func (n *newFile) temp(f *os.File) *temp { return &temp{f: f, dir: n.dir} }

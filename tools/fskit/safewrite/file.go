@@ -26,16 +26,13 @@ const (
 
 // File is an existing regular file, locked for being edited. It is not safe for concurrent use.
 type File struct {
-	ctx    context.Context // bounds all reading but that which puts things back
-	t      *jptool.Target
-	f      *os.File    // holds the lock
-	dir    *wspath.Dir // the directory it was found in
-	name   string
-	parent *jptool.Target // nil for a root: no entry of it may be touched
+	place
+	ctx context.Context // bounds all reading but that which puts things back
+	f   *os.File        // holds the lock
 	// readable and writable say how f is open. It is not readable without the grant,
 	// and not writable while a process executes the file.
 	readable, writable bool
-	held               bool // by Hold: never written
+	readOnly           bool // by Hold: never written
 
 	// seen is the digest of what was read, "" if nothing was; content is the bytes, if they are kept.
 	seen    string
@@ -43,7 +40,7 @@ type File struct {
 	known   bool
 	// asked is what Version took in place of a digest.
 	asked *stamp
-	// compared is the stamp of the file when unchanged last found that it has the content that was read; quiet
+	// compared is the stamp of the file when Unchanged last found that it has the content that was read; quiet
 	// says that any later write changes the stamp.
 	compared stamp
 	quiet    bool
@@ -57,6 +54,14 @@ type File struct {
 	backup        *backup
 	grown         bool   // room was allocated behind the end
 	old           string // name under which the replaced file waits for Rollback, or ""
+}
+
+// place is where a file is, or will be.
+type place struct {
+	t      *jptool.Target
+	parent *jptool.Target // nil for a root: no entry of it may be touched
+	dir    *wspath.Dir    // the directory that t is in, kept open
+	name   string
 }
 
 type state uint8
@@ -76,40 +81,20 @@ const (
 //
 // The lock is advisory: programs that do not ask for it are not stopped.
 func Lock(ctx context.Context, t *jptool.Target) (*File, error) {
-	return lockOpened(ctx, t, open)
+	return one(LockAll(ctx, []*jptool.Target{t}))
 }
 
 // Hold is [Lock] for a file whose entry is to be deleted or moved: it needs `read` instead of
 // update, and the File can be read and compared but not written.
 func Hold(ctx context.Context, t *jptool.Target) (*File, error) {
-	return lockOpened(ctx, t, openToHold)
+	return one(all(ctx, []*jptool.Target{t}, openToHold))
 }
 
-func lockOpened(ctx context.Context, t *jptool.Target, open opener) (*File, error) {
-	limit := newLimit(ctx)
-	for {
-		f, err := open(t)
-		if err != nil {
-			return nil, err
-		}
-		f.ctx = ctx
-		if err := limit.wait(f); err != nil {
-			f.Close()
-			return nil, err
-		}
-		// The call that held the lock before may have put another file in its place.
-		same, err := f.stillThere()
-		if err == nil && same {
-			return f, nil
-		}
-		f.Close()
-		if err != nil {
-			return nil, err
-		}
-		if err := limit.pause(t); err != nil {
-			return nil, err
-		}
+func one(files []*File, err error) (*File, error) {
+	if err != nil {
+		return nil, err
 	}
+	return files[0], nil
 }
 
 // open opens without locking.
@@ -117,15 +102,15 @@ func open(t *jptool.Target) (*File, error) {
 	if err := t.Require(jptool.Update); err != nil {
 		return nil, err
 	}
-	f, err := find(t)
+	p, err := find(t)
 	if err != nil {
 		return nil, err
 	}
+	f := &File{place: p, writable: true}
 	flag := os.O_WRONLY
 	if t.Granted().Has(jptool.Read) {
 		flag, f.readable = os.O_RDWR, true
 	}
-	f.writable = true
 	f.f, err = f.dir.OpenFile(f.name, flag, 0)
 	if errors.Is(err, syscall.ETXTBSY) && f.readable {
 		// It may be written, but is running: it can still be replaced.
@@ -143,11 +128,11 @@ func openToHold(t *jptool.Target) (*File, error) {
 	if err := t.Require(jptool.Read); err != nil {
 		return nil, err
 	}
-	f, err := find(t)
+	p, err := find(t)
 	if err != nil {
 		return nil, err
 	}
-	f.held, f.readable = true, true
+	f := &File{place: p, readOnly: true, readable: true}
 	if f.f, err = f.dir.OpenFile(f.name, os.O_RDONLY, 0); err != nil {
 		f.dir.Close()
 		return nil, t.Fail(err)
@@ -155,21 +140,21 @@ func openToHold(t *jptool.Target) (*File, error) {
 	return f, nil
 }
 
-// find holds the directory that t is in.
-func find(t *jptool.Target) (*File, error) {
+// find holds the directory that t is in. The caller must close it.
+func find(t *jptool.Target) (place, error) {
 	base, path, err := t.Base()
 	if err != nil {
-		return nil, err
+		return place{}, err
 	}
 	dir, err := base.Sub(wspath.ParentOf(path))
 	if err != nil {
-		return nil, t.Fail(err)
+		return place{}, t.Fail(err)
 	}
-	f := &File{t: t, dir: dir, name: nameOf(path)}
+	p := place{t: t, dir: dir, name: nameOf(path)}
 	if !t.IsRoot() {
-		f.parent = t.Parent()
+		p.parent = t.Parent()
 	}
-	return f, nil
+	return p, nil
 }
 
 // stillThere reports whether the path still leads to the locked file.

@@ -182,8 +182,7 @@ func (f *File) restore() error {
 	b := f.backup
 	// Without the name it still is a backup as long as this process lives.
 	_ = b.rename(backupMixed)
-	buf := make([]byte, 256<<10)
-	_, err := io.CopyBuffer(&writerAt{f: f.f}, io.NewSectionReader(b.f, 0, b.size), buf)
+	_, err := io.Copy(io.NewOffsetWriter(f.f, 0), io.NewSectionReader(b.f, 0, b.size))
 	if err == nil {
 		err = f.f.Truncate(b.size)
 	}
@@ -196,16 +195,4 @@ func (f *File) restore() error {
 		return fmt.Errorf("the old content could not be put back (%w): a copy of it is %s in the directory for temporary files", wspath.Bare(err), filepath.Base(b.name))
 	}
 	return nil
-}
-
-// writerAt writes from the start of a file and leaves its position alone.
-type writerAt struct {
-	f  *os.File
-	at int64
-}
-
-func (w *writerAt) Write(p []byte) (int, error) {
-	n, err := w.f.WriteAt(p, w.at)
-	w.at += int64(n)
-	return n, err
 }

@@ -56,15 +56,13 @@ func (l *limit) pause(t *jptool.Target) error {
 		}
 	}
 	// Jitter, so that many waiting calls do not come in step.
-	timer := time.NewTimer(l.step/2 + rand.N(l.step))
-	defer timer.Stop()
 	select {
 	case <-l.ctx.Done():
 		return &jptool.Error{
 			Code: jptool.CodeDeadline, Transient: true,
 			Message: "there was no time left to wait for " + jptool.Quote(t.Path()) + ", which another call is changing",
 		}
-	case <-timer.C:
+	case <-time.After(l.step/2 + rand.N(l.step)):
 	}
 	l.step = min(l.step*2, 20*time.Millisecond)
 	return nil
@@ -95,8 +93,8 @@ type opener func(*jptool.Target) (*File, error)
 func all(ctx context.Context, targets []*jptool.Target, open opener) ([]*File, error) {
 	limit := newLimit(ctx)
 	for {
-		files, again, err := lockAll(limit, targets, open)
-		if err == nil && !again {
+		files, retry, err := lockAll(limit, targets, open)
+		if err == nil && !retry {
 			return files, nil
 		}
 		for _, f := range files {
@@ -113,9 +111,9 @@ func all(ctx context.Context, targets []*jptool.Target, open opener) ([]*File, e
 	}
 }
 
-// lockAll tries once. again means that a file was replaced meanwhile: with it the order
+// lockAll tries once. retry means that a file was replaced meanwhile: with it the order
 // may have changed, so that all locks have to be given back first.
-func lockAll(limit *limit, targets []*jptool.Target, open opener) (files []*File, again bool, err error) {
+func lockAll(limit *limit, targets []*jptool.Target, open opener) (files []*File, retry bool, err error) {
 	files = make([]*File, len(targets))
 	infos := make([]os.FileInfo, len(targets))
 	order := make([]int, 0, len(targets))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -13,9 +14,6 @@ import (
 )
 
 const (
-	tempPrefix = ".jptool-"
-	tempSuffix = ".tmp"
-	tempField  = 16 // hexadecimal digits of each of the three fields
 	// maxNames bounds how many random names are tried; the second is hardly ever needed.
 	maxNames = 8
 	// maxName is how long a file's name may be in bytes, nearly everywhere.
@@ -29,37 +27,25 @@ var errNoName = errors.New("no name for a temporary file is free")
 // moment too; 0 is none. The numbers prove that this package chose the name: a process that
 // chooses a name cannot know the inode number that the file will get.
 func tempName(self, old uint64) string {
-	return fmt.Sprintf("%s%016x-%016x-%016x%s", tempPrefix, rand.Uint64(), self, old, tempSuffix)
+	return fmt.Sprintf(".jptool-%016x-%016x-%016x.tmp", rand.Uint64(), self, old)
 }
+
+// tempForm is what tempName makes, and nothing else.
+var tempForm = regexp.MustCompile(`^\.jptool-[0-9a-f]{16}-([0-9a-f]{16})-([0-9a-f]{16})\.tmp$`)
 
 // parseTemp is the reverse of tempName; ok only for exactly this form.
 func parseTemp(name string) (self, old uint64, ok bool) {
-	name, ok = strings.CutPrefix(name, tempPrefix)
-	if !ok {
+	m := tempForm.FindStringSubmatch(name)
+	if m == nil {
 		return 0, 0, false
 	}
-	if name, ok = strings.CutSuffix(name, tempSuffix); !ok {
-		return 0, 0, false
-	}
-	fields := strings.Split(name, "-")
-	if len(fields) != 3 {
-		return 0, 0, false
-	}
-	var n [3]uint64
-	for i, field := range fields {
-		if len(field) != tempField || strings.Trim(field, "0123456789abcdef") != "" {
-			return 0, 0, false
-		}
-		n[i], _ = strconv.ParseUint(field, 16, 64)
-	}
-	return n[1], n[2], true
+	self, _ = strconv.ParseUint(m[1], 16, 64)
+	old, _ = strconv.ParseUint(m[2], 16, 64)
+	return self, old, true
 }
 
 // isTemp reports whether name is of the form of tempName, whoever made it.
-func isTemp(name string) bool {
-	_, _, ok := parseTemp(name)
-	return ok
-}
+func isTemp(name string) bool { return tempForm.MatchString(name) }
 
 // ours reports whether this package gave the file its temporary name: to a new file, or to an old one as it was
 // when it was to be replaced. It is false for a file of another program, and for an old file that was written to
@@ -90,10 +76,7 @@ func savedName(name string) string {
 // the Target, and the names that temporary files have. given is what the caller wrote.
 func CheckName(t *jptool.Target, given string) error {
 	// A "." that is not alone, and a "..", mean a directory as well.
-	i := len(given) - 1
-	for i >= 0 && !os.IsPathSeparator(given[i]) {
-		i--
-	}
+	i := strings.LastIndexAny(given, "/"+string(os.PathSeparator))
 	if last := given[i+1:]; i >= 0 && (last == "" || last == "." || last == "..") {
 		return jptool.Errorf(jptool.CodeInvalidArguments, "%s names a directory by its end; give the full path that is to be made, such as %s", jptool.Quote(given), jptool.Quote(t.Path()))
 	}

@@ -19,18 +19,18 @@ func MakeParents(t *jptool.Target) (made []*jptool.Target, err error) {
 	for _, p := range missing {
 		base, path, err := p.Base()
 		if err == nil {
-			if err = base.Mkdir(path, 0o777); errors.Is(err, fs.ErrExist) {
-				// Another call was faster; what it made is not ours to remove. Whether
-				// it is a directory shows when something is made in it.
-				continue
-			}
+			err = base.Mkdir(path, 0o777)
+		}
+		if errors.Is(err, fs.ErrExist) {
+			// Another call was faster; what it made is not ours to remove. Whether
+			// it is a directory shows when something is made in it.
+			continue
+		}
+		if err == nil {
+			made = append(made, p)
+			err = step("directory made")
 		}
 		if err != nil {
-			RemoveMade(made)
-			return nil, p.Fail(err)
-		}
-		made = append(made, p)
-		if err := step("directory made"); err != nil {
 			RemoveMade(made)
 			return nil, p.Fail(err)
 		}

@@ -8,31 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepMeta gives a new file old's owner and mode. It reports false when old has several
-// hard links, set-user-ID bits, flags or extended attributes: it is written in place then.
-func keepMeta(old, new *os.File) (bool, error) {
-	oldInfo, err := old.Stat()
-	if err != nil {
-		return false, err
-	}
-	newInfo, err := new.Stat()
-	if err != nil {
-		return false, err
-	}
-	from, ok := oldInfo.Sys().(*syscall.Stat_t)
-	to, ok2 := newInfo.Sys().(*syscall.Stat_t)
-	if !ok || !ok2 || from.Nlink > 1 || from.Dev != to.Dev || from.Flags != 0 || oldInfo.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
-		return false, nil
-	}
-	if n, err := unix.Flistxattr(int(old.Fd()), nil); err != nil || n > 0 {
-		return false, nil
-	}
-	if from.Uid != to.Uid || from.Gid != to.Gid {
-		if err := new.Chown(int(from.Uid), int(from.Gid)); err != nil {
-			return false, nil
-		}
-	}
-	return new.Chmod(oldInfo.Mode().Perm()) == nil, nil
+// replaceable reports whether old has no flags, which are not copied.
+func replaceable(_, _ *os.File, old *syscall.Stat_t) bool { return old.Flags == 0 }
+
+// keepXattrs reports false where old has extended attributes: they are not copied.
+func keepXattrs(old, _ *os.File) (bool, error) {
+	n, err := unix.Flistxattr(int(old.Fd()), nil)
+	return err == nil && n == 0, nil
 }
 
 // changeTime is when the file was last changed, its attributes and names included.

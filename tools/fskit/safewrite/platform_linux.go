@@ -22,46 +22,13 @@ var mountID = func(f *os.File) uint64 {
 	return st.Mnt_id
 }
 
-// keepMeta gives a new file everything that old has beside its content: owner, group,
-// mode, extended attributes and with them ACLs. It reports false when the new file
-// could not stand for the old one, which then has to be written in place: several hard
-// links, a mount point, set-user-ID bits or file capabilities (which the kernel decides
-// on when such a file is written), or anything that cannot be copied.
-//
-// Not kept: the time of birth and inode flags (chattr).
-func keepMeta(old, new *os.File) (bool, error) {
-	oldInfo, err := old.Stat()
-	if err != nil {
-		return false, err
-	}
-	newInfo, err := new.Stat()
-	if err != nil {
-		return false, err
-	}
-	from, ok := oldInfo.Sys().(*syscall.Stat_t)
-	to, ok2 := newInfo.Sys().(*syscall.Stat_t)
-	if !ok || !ok2 || from.Nlink > 1 || from.Dev != to.Dev || mountID(old) != mountID(new) {
-		return false, nil
-	}
-	if oldInfo.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
-		return false, nil
-	}
-	if from.Uid != to.Uid || from.Gid != to.Gid {
-		if err := new.Chown(int(from.Uid), int(from.Gid)); err != nil {
-			return false, nil
-		}
-	}
-	if kept, err := keepXattrs(int(old.Fd()), int(new.Fd())); !kept || err != nil {
-		return false, err
-	}
-	// Last: setting an ACL changes the mode, and the other way round they agree.
-	if err := new.Chmod(oldInfo.Mode().Perm() | oldInfo.Mode()&fs.ModeSticky); err != nil {
-		return false, nil
-	}
-	return true, nil
-}
+// replaceable reports whether old is no mount point, which a new file could not take the place of.
+func replaceable(old, new *os.File, _ *syscall.Stat_t) bool { return mountID(old) == mountID(new) }
 
-func keepXattrs(old, new int) (bool, error) {
+// keepXattrs gives a new file the extended attributes of old, and with them ACLs. It reports false where they
+// cannot be copied, and for file capabilities, on which the kernel decides when such a file is written.
+func keepXattrs(oldFile, newFile *os.File) (bool, error) {
+	old, new := int(oldFile.Fd()), int(newFile.Fd())
 	names, err := xattrNames(old)
 	if err != nil {
 		return false, err

@@ -22,19 +22,19 @@ const (
 // Seen is what a token takes of the entry at t, described by fi, which is nil when nothing is there. An answer
 // given for it fits while it is the same:
 //
-//   - of a regular file what Version says, if it is held, else its identity, size and times;
+//   - of a regular file what Version says, if it is locked, else its identity, size and times;
 //   - of a symlink its text, or without read what is said of a file;
 //   - of a directory the names and kinds of everything in it, and the content of files until 64 MiB are read.
 //     Of what may not be read, of files beyond that, and of directories when 20 000 entries are counted, identity, size and
 //     times.
 //
 // Identity is device and inode; where the system has none, size and times must do.
-func Seen(ctx context.Context, t *jptool.Target, fi fs.FileInfo, held *File) (string, error) {
+func Seen(ctx context.Context, t *jptool.Target, fi fs.FileInfo, locked *File) (string, error) {
 	switch {
 	case fi == nil:
 		return "nothing", nil
-	case held != nil:
-		return held.Version()
+	case locked != nil:
+		return locked.Version()
 	case fi.IsDir():
 		s := tree{ctx: ctx, bytes: maxTreeBytes}
 		if err := s.add("", t, fi); err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"hash"
 	"io"
 
@@ -41,22 +40,13 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 // copied, and what Digest returned before, if it was called. It returns the digest of the new content. The
 // caller must not change the bytes until Close. The policy must grant read.
 func (f *File) StageSplice(start int64, was, text []byte) (digest string, err error) {
-	if f.held || f.state != locked {
-		return "", errors.New("safewrite: StageSplice of a File that is held or staged")
-	}
 	if _, err := f.reader(); err != nil {
 		return "", err
 	}
 	f.splice = &splice{start, was, text}
-	err = f.stageTemp()
-	if errors.Is(err, errKeep) {
-		err = f.stageInPlace()
+	if err := f.stage(); err != nil {
+		return "", err
 	}
-	if err != nil {
-		f.unstage()
-		return "", fail(f.t, err)
-	}
-	f.state = staged
 	return f.splicedDigest, nil
 }
 
@@ -69,12 +59,14 @@ func (f *File) fill(tmp *temp) error {
 	// the new content is made from exactly what it replaces.
 	s, h := f.splice, startHasher()
 	defer h.stop()
-	pour := func(r io.Reader) error {
+	old := sha256.New()
+	var spliced hash.Hash
+	pour := func(r io.Reader, hash func([]byte)) error {
 		for {
 			buf := h.buffer()
 			n, err := io.ReadFull(r, buf)
 			if buf = buf[:n]; n > 0 {
-				h.todo <- piece{buf, both}
+				h.todo <- func() { hash(buf) }
 				if _, err := tmp.f.Write(buf); err != nil {
 					return err
 				}
@@ -93,26 +85,34 @@ func (f *File) fill(tmp *temp) error {
 	if err := step("temporary made"); err != nil {
 		return err
 	}
-	if err := pour(until(f.ctx, f.t, io.NewSectionReader(f.f, 0, s.start))); err != nil {
+	if err := pour(until(f.ctx, f.t, io.NewSectionReader(f.f, 0, s.start)), func(b []byte) { old.Write(b) }); err != nil {
 		return err
 	}
-	h.todo <- piece{s.was, onlyOld}
-	h.todo <- piece{s.text, onlyNew}
+	h.todo <- func() {
+		spliced = clone(old) // they are the same up to here
+		old.Write(s.was)
+		spliced.Write(s.text)
+	}
 	if _, err := tmp.f.Write(s.text); err != nil {
 		return err
 	}
-	if err := pour(until(f.ctx, f.t, io.NewSectionReader(f.f, s.start+int64(len(s.was)), 1<<62))); err != nil {
+	rest := until(f.ctx, f.t, io.NewSectionReader(f.f, s.start+int64(len(s.was)), 1<<62))
+	err := pour(rest, func(b []byte) {
+		old.Write(b)
+		spliced.Write(b)
+	})
+	if err != nil {
 		return err
 	}
 	if err := tmp.sync(); err != nil {
 		return err
 	}
 	h.stop()
-	old := digestOf(h.old)
-	if f.seen != "" && f.seen != old {
+	seen := digestOf(old)
+	if f.seen != "" && f.seen != seen {
 		return f.stale()
 	}
-	f.seen, f.splicedDigest = old, digestOf(h.new)
+	f.seen, f.splicedDigest = seen, digestOf(spliced)
 	return nil
 }
 
@@ -137,29 +137,13 @@ func (f *File) materialise() error {
 	return nil
 }
 
-// hasher makes the digests of the old and of the new content beside the writing. They
-// are one until the contents differ.
+// hasher makes digests beside the writing.
 type hasher struct {
-	old, new hash.Hash
-	todo     chan piece
-	done     chan struct{}
-	ring     [ringSize][]byte
-	next     int
+	todo chan func()
+	done chan struct{}
+	ring [ringSize][]byte
+	next int
 }
-
-// piece is a part of the content, of which the digest takes it.
-type piece struct {
-	bytes []byte
-	of    content
-}
-
-type content uint8
-
-const (
-	both content = iota
-	onlyOld
-	onlyNew
-)
 
 // The hasher may be at one buffer, hold ringSize-2 in its channel, and the reader fill
 // one: then none is used twice at a time.
@@ -169,20 +153,12 @@ const (
 )
 
 func startHasher() *hasher {
-	todo := make(chan piece, ringSize-2)
-	h := &hasher{old: sha256.New(), todo: todo, done: make(chan struct{})}
+	todo := make(chan func(), ringSize-2)
+	h := &hasher{todo: todo, done: make(chan struct{})}
 	go func() {
 		defer close(h.done)
-		for p := range todo {
-			if p.of != both && h.new == nil {
-				h.new = clone(h.old)
-			}
-			if p.of != onlyNew {
-				h.old.Write(p.bytes)
-			}
-			if p.of != onlyOld && h.new != nil {
-				h.new.Write(p.bytes)
-			}
+		for do := range todo {
+			do()
 		}
 	}()
 	return h

@@ -1,11 +1,11 @@
 package safewrite
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 	"syscall"
 
 	"github.com/jptools/jptools/jptool"
@@ -137,21 +137,7 @@ func (t *temp) write(content io.Reader) error {
 	return t.sync()
 }
 
-// writeBytes is write without a buffer between.
-func (t *temp) writeBytes(content []byte) error {
-	if err := step("temporary made"); err != nil {
-		return err
-	}
-	for piece := range slices.Chunk(content, 1<<20) {
-		if _, err := t.f.Write(piece); err != nil {
-			return err
-		}
-		if err := step("temporary partly written"); err != nil {
-			return err
-		}
-	}
-	return t.sync()
-}
+func (t *temp) writeBytes(content []byte) error { return t.write(bytes.NewReader(content)) }
 
 func (t *temp) sync() error {
 	if t.lazy {
@@ -187,6 +173,15 @@ func (t *temp) link() error {
 		}
 	}
 	return errNoName
+}
+
+// become gives the file its final name, in place of what has that name.
+func (t *temp) become(name string) error {
+	if err := t.dir.Rename(t.name, t.dir, name); err != nil {
+		return err
+	}
+	t.name = ""
+	return t.syncDir()
 }
 
 // discard removes what is left of the file.
@@ -230,20 +225,20 @@ func Sweep(dir *jptool.Target) {
 	if err != nil {
 		return
 	}
-	held, err := base.Sub(path)
+	d, err := base.Sub(path)
 	if err != nil {
 		return
 	}
-	defer held.Close()
-	sweep(held, dir)
+	defer d.Close()
+	sweep(d, dir)
 }
 
-// sweep is Sweep in a held directory.
-func sweep(held *wspath.Dir, dir *jptool.Target) {
+// sweep is Sweep in an open directory.
+func sweep(d *wspath.Dir, dir *jptool.Target) {
 	if !tempIn(dir).Granted().Has(jptool.Delete) || !dir.Granted().Has(jptool.Read) {
 		return
 	}
-	list, err := held.OpenDirFile("")
+	list, err := d.OpenDirFile("")
 	if err != nil {
 		return
 	}
@@ -252,7 +247,7 @@ func sweep(held *wspath.Dir, dir *jptool.Target) {
 		names, err := list.Readdirnames(1024)
 		for _, name := range names {
 			if isTemp(name) {
-				sweepOne(held, dir, name)
+				sweepOne(d, dir, name)
 			}
 		}
 		if left -= len(names); err != nil || len(names) == 0 {
@@ -264,13 +259,13 @@ func sweep(held *wspath.Dir, dir *jptool.Target) {
 // tempIn is a temporary in dir, as far as the policy is concerned.
 func tempIn(dir *jptool.Target) *jptool.Target { return dir.Child(tempName(0, 0)) }
 
-func sweepOne(held *wspath.Dir, dir *jptool.Target, name string) {
+func sweepOne(d *wspath.Dir, dir *jptool.Target, name string) {
 	if !dir.Child(name).Granted().Has(jptool.Delete) {
 		return
 	}
-	f, err := held.OpenFile(name, os.O_RDONLY, 0)
+	f, err := d.OpenFile(name, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrPermission) {
-		f, err = held.OpenFile(name, os.O_WRONLY, 0)
+		f, err = d.OpenFile(name, os.O_WRONLY, 0)
 	}
 	if err != nil {
 		return
@@ -278,7 +273,7 @@ func sweepOne(held *wspath.Dir, dir *jptool.Target, name string) {
 	defer f.Close()
 	// The lock first: a live writer has it. Then the name: it may be another file's by now,
 	// and cannot become one while this file is there and locked.
-	if tryLock(f) == nil && ours(name, f) && is(held, name, f) {
-		_ = held.Remove(name)
+	if tryLock(f) == nil && ours(name, f) && is(d, name, f) {
+		_ = d.Remove(name)
 	}
 }

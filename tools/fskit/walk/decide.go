@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/tools/fskit/ignore"
 )
 
@@ -110,7 +111,7 @@ func (r *reader) dir(e *entry) {
 	}
 	m := w.newNode()
 	m.parent, m.name, m.path = n, e.name, e.path
-	m.base, m.rel = n.base, joinPath(n.rel, e.name)
+	m.base, m.rel = n.base, wspath.JoinSlash(n.rel, e.name)
 	m.cursor, m.outside = e.cursor, n.outside
 	m.git, m.own = n.git, n.own
 	m.depth = n.depth + 1
@@ -221,10 +222,10 @@ func (r *reader) mount(e *entry, path string) {
 
 // isRoot reports whether h is the root of the workspace.
 func (w *walker) isRoot(h dir) bool {
-	w.rootOnce.Do(func() {
-		if t, err := w.ws.CheckContent(".", 0); err == nil {
-			w.rootFI, _ = t.Lstat()
-		}
-	})
-	return w.rootFI != nil && h.same(w.rootFI)
+	t, err := w.ws.CheckContent(".", 0)
+	if err != nil {
+		return false
+	}
+	root, err := t.Lstat()
+	return err == nil && h.same(root)
 }

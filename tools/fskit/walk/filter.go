@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -200,32 +201,15 @@ func (f *Filter) keep(path string) bool {
 		return true
 	}
 	name := baseName(path)
-	if f.suffixes != nil {
-		found := false
-		for _, s := range f.suffixes {
-			if len(name) > len(s) && strings.HasSuffix(name, s) {
-				found = true
-				break
-			}
-		}
-		if !found {
-			return false
-		}
-	}
-	if f.globs == nil {
-		return true
-	}
-	for i := range f.globs {
-		g := &f.globs[i]
-		subject := path
+	hasSuffix := func(s string) bool { return len(name) > len(s) && strings.HasSuffix(name, s) }
+	matches := func(g glob) bool {
 		if g.onName {
-			subject = name
+			return doublestar.MatchUnvalidated(g.pattern, name)
 		}
-		if doublestar.MatchUnvalidated(g.pattern, subject) {
-			return true
-		}
+		return doublestar.MatchUnvalidated(g.pattern, path)
 	}
-	return false
+	return (f.suffixes == nil || slices.ContainsFunc(f.suffixes, hasSuffix)) &&
+		(f.globs == nil || slices.ContainsFunc(f.globs, matches))
 }
 
 // bases are the directories that everything selected lies in, nil for anywhere.

@@ -34,9 +34,9 @@ type File struct {
 	fd int // where f is nil
 }
 
-// held is the implementation for every platform, on a [wspath.Dir]. It also takes what
+// portableDir is the implementation for every platform, on a [wspath.Dir]. It also takes what
 // cannot be listed, and turns into a faster one where there is one.
-type held struct {
+type portableDir struct {
 	d *wspath.Dir
 	// listed is d opened for listing.
 	listed *os.File
@@ -77,7 +77,7 @@ func openPath(d *wspath.Dir, path string, list bool) (dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &held{d: next, owned: true}
+	h := &portableDir{d: next, owned: true}
 	if list {
 		if h.listed, err = next.OpenDirFile(""); err != nil {
 			next.Close()
@@ -87,9 +87,9 @@ func openPath(d *wspath.Dir, path string, list bool) (dir, error) {
 	return h, nil
 }
 
-func (h *held) openDir(name string, list bool) (dir, error) { return openPath(h.d, name, list) }
+func (h *portableDir) openDir(name string, list bool) (dir, error) { return openPath(h.d, name, list) }
 
-func (h *held) read(l *listing) error {
+func (h *portableDir) read(l *listing) error {
 	for {
 		entries, err := h.listed.ReadDir(1024)
 		for _, e := range entries {
@@ -104,7 +104,7 @@ func (h *held) read(l *listing) error {
 	}
 }
 
-func (h *held) kindOf(name string) (kind, error) {
+func (h *portableDir) kindOf(name string) (kind, error) {
 	fi, err := h.d.Lstat(name)
 	if err != nil {
 		return kindMissing, err
@@ -124,17 +124,17 @@ func kindOfMode(mode fs.FileMode) kind {
 	return kindOther
 }
 
-func (h *held) openFile(name string, f *File) (err error) {
+func (h *portableDir) openFile(name string, f *File) (err error) {
 	f.f, err = h.d.Open(name)
 	return err
 }
 
-func (h *held) same(fi fs.FileInfo) bool {
+func (h *portableDir) same(fi fs.FileInfo) bool {
 	own, err := h.d.Lstat("")
 	return err == nil && os.SameFile(own, fi)
 }
 
-func (h *held) close() {
+func (h *portableDir) close() {
 	if h.listed != nil {
 		h.listed.Close()
 	}

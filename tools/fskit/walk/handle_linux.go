@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"bytes"
 	"encoding/binary"
 	"io"
 	"io/fs"
@@ -75,24 +76,8 @@ func (d *fdDir) read(l *listing) error {
 			if size <= direntName || size > len(rest) {
 				return io.ErrUnexpectedEOF
 			}
-			name := rest[direntName:size]
-			for i, c := range name {
-				if c == 0 {
-					name = name[:i]
-					break
-				}
-			}
-			k := kindOther
-			switch rest[direntType] {
-			case unix.DT_REG:
-				k = kindFile
-			case unix.DT_DIR:
-				k = kindDir
-			case unix.DT_LNK:
-				k = kindLink
-			case unix.DT_UNKNOWN:
-				k = kindUnknown
-			}
+			name, _, _ := bytes.Cut(rest[direntName:size], []byte{0})
+			k := kindOfType(rest[direntType])
 			if typesUnknown {
 				k = kindUnknown
 			}
@@ -109,15 +94,22 @@ func (d *fdDir) kindOf(name string) (kind, error) {
 	if err := unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return kindMissing, err
 	}
-	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFREG:
-		return kindFile, nil
-	case unix.S_IFDIR:
-		return kindDir, nil
-	case unix.S_IFLNK:
-		return kindLink, nil
+	return kindOfType(uint8(st.Mode & unix.S_IFMT >> 12)), nil
+}
+
+// kindOfType takes the type of a directory entry, which is that of a mode shifted by 12 bits.
+func kindOfType(t uint8) kind {
+	switch t {
+	case unix.DT_REG:
+		return kindFile
+	case unix.DT_DIR:
+		return kindDir
+	case unix.DT_LNK:
+		return kindLink
+	case unix.DT_UNKNOWN:
+		return kindUnknown
 	}
-	return kindOther, nil
+	return kindOther
 }
 
 func (d *fdDir) openFile(name string, f *File) (err error) {

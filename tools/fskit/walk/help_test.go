@@ -54,8 +54,8 @@ func collect(ws *jptool.Workspace, o Options) (paths []string, r *Result, err er
 	return paths, r, err
 }
 
-// list walks in every variant and fails when they differ.
-func list(t testing.TB, ws *jptool.Workspace, o Options) ([]string, *Result) {
+// listed walks in every variant and fails when they differ.
+func listed(t testing.TB, ws *jptool.Workspace, o Options) ([]string, *Result) {
 	t.Helper()
 	var first []string
 	var result *Result
@@ -99,7 +99,7 @@ func tree(t testing.TB, lines string) string {
 func Walk(ctx context.Context, ws *jptool.Workspace, o Options, emit func(*Batch) error) (*Result, error) {
 	pl, err := Plan(ctx, ws, o)
 	if err != nil {
-		return &pl.p.result, err
+		return &pl.result, err
 	}
 	return pl.Walk(ctx, emit)
 }

@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"container/list"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -53,9 +54,9 @@ type node struct {
 	limit int32
 
 	// The scheduler's, see walker.mu.
-	state      state
-	prev, next *node
-	ahead      int // entries that it adds to walker.ahead
+	state state
+	place *list.Element // in walker.front
+	ahead int           // entries that it adds to walker.ahead
 }
 
 type sub struct {

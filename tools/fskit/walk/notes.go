@@ -50,20 +50,19 @@ func StartNotes(starts []Start) []string {
 func (s *Skipped) String() string {
 	var parts []string
 	add := func(n int64, one, many, why string) {
-		if n == 1 {
-			parts = append(parts, "1 "+one+" "+why)
-		} else if n > 1 {
-			parts = append(parts, fmt.Sprintf("%d %s %s", n, many, why))
+		if n > 0 {
+			parts = append(parts, count(n, one, many)+" "+why)
 		}
 	}
-	switch {
-	case s.Ignored > 0 && s.IgnoredDirs > 0:
-		parts = append(parts, fmt.Sprintf("%s and %s by ignore files (name one to see it)",
-			count(s.Ignored, "file", "files"), count(s.IgnoredDirs, "directory", "directories")))
-	case s.Ignored > 0:
-		add(s.Ignored, "file", "files", "by ignore files (name one to see it)")
-	default:
-		add(s.IgnoredDirs, "directory", "directories", "by ignore files (name one to see it)")
+	var ignored []string
+	if s.Ignored > 0 {
+		ignored = append(ignored, count(s.Ignored, "file", "files"))
+	}
+	if s.IgnoredDirs > 0 {
+		ignored = append(ignored, count(s.IgnoredDirs, "directory", "directories"))
+	}
+	if ignored != nil {
+		parts = append(parts, strings.Join(ignored, " and ")+" by ignore files (name one to see it)")
 	}
 	add(s.Suppressed, "path", "paths", "suppressed by this tool's configuration")
 	add(s.Denied, "path", "paths", "without `read` in the access rules")
@@ -78,14 +77,4 @@ func count(n int64, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
-}
-
-// Show returns a path as it stands at the beginning of a line, see [jptool.Visible].
-func Show(path string) string {
-	for i := range len(path) {
-		if c := path[i]; c <= '"' || c > '~' {
-			return jptool.Visible(path)
-		}
-	}
-	return path
 }

@@ -90,23 +90,15 @@ func (s *sel) holdsStart() bool {
 	return false
 }
 
-// planner turns the starts into a tree of sel.
-type planner struct {
-	ctx    context.Context
-	ws     *jptool.Workspace
-	o      *Options
-	root   *sel // nil: nothing to visit
-	result Result
-}
-
-func (p *planner) plan() error {
+// plan turns the starts into a tree of sel.
+func (p *Planned) plan(ctx context.Context) error {
 	starts := p.o.Starts
 	if starts == nil {
 		starts = []string{"."}
 	}
 	usable := 0
 	for _, given := range starts {
-		if p.result.Ended = p.ctx.Err(); p.result.Ended != nil {
+		if p.result.Ended = ctx.Err(); p.result.Ended != nil {
 			p.root = nil
 			return nil
 		}
@@ -123,15 +115,15 @@ func (p *planner) plan() error {
 }
 
 // Places is where the starts lead, for a token.
-func (pl *Planned) Places() []string {
+func (p *Planned) Places() []string {
 	var list []string
-	for _, s := range pl.p.result.Starts {
+	for _, s := range p.result.Starts {
 		list = append(list, s.Given, s.Place)
 	}
 	return list
 }
 
-func (p *planner) noneUsable() error {
+func (p *Planned) noneUsable() error {
 	list := p.result.Starts
 	if len(list) == 1 {
 		return list[0].Err
@@ -151,7 +143,7 @@ func (p *planner) noneUsable() error {
 
 // add puts one start into the tree. For a path that may not be read, no error reveals what is in the file
 // system.
-func (p *planner) add(s *Start) error {
+func (p *Planned) add(s *Start) error {
 	t, err := fskit.CheckContent(p.ws, p.o.Suppress, s.Given, jptool.Read)
 	var denied *jptool.DeniedError
 	switch {
@@ -169,11 +161,7 @@ func (p *planner) add(s *Start) error {
 			kind = jptool.KindMissing
 		case err != nil:
 			return err
-		case fi.IsDir():
-			kind = jptool.KindDir
-		case fi.Mode().IsRegular():
-			kind = jptool.KindFile
-		default:
+		case !fi.IsDir() && !fi.Mode().IsRegular():
 			kind = jptool.KindOther
 		}
 	}
@@ -192,7 +180,7 @@ func (p *planner) add(s *Start) error {
 
 // addDenied takes a path that may not be read for what rules below it, or rules whose
 // names begin so, grant. Only the rules are asked, not the file system.
-func (p *planner) addDenied(s *Start, err error) error {
+func (p *Planned) addDenied(s *Start, err error) error {
 	t, locateErr := fskit.CheckContent(p.ws, p.o.Suppress, s.Given, 0)
 	if locateErr == nil && t.Cursor().Leads() {
 		s.Place = t.Place()
@@ -226,7 +214,7 @@ func (p *planner) addDenied(s *Start, err error) error {
 	return p.addPartial(s, parent, rel.Base())
 }
 
-func (p *planner) addPartial(s *Start, parent *jptool.Target, prefix string) error {
+func (p *Planned) addPartial(s *Start, parent *jptool.Target, prefix string) error {
 	path, err := p.place(parent)
 	if err != nil {
 		return err
@@ -262,7 +250,7 @@ func (p *planner) addPartial(s *Start, parent *jptool.Target, prefix string) err
 }
 
 // addWhole takes everything below t, as far as the globs allow for it.
-func (p *planner) addWhole(t *jptool.Target) (*sel, error) {
+func (p *Planned) addWhole(t *jptool.Target) (*sel, error) {
 	path, err := p.place(t)
 	if err != nil {
 		return nil, err
@@ -292,7 +280,7 @@ func slashPath(t *jptool.Target) string {
 	return ""
 }
 
-func (p *planner) tree() *sel {
+func (p *Planned) tree() *sel {
 	if p.root == nil {
 		p.root = &sel{}
 	}
@@ -301,7 +289,7 @@ func (p *planner) tree() *sel {
 
 // place is where the walk meets a target: its canonical path, or below a mount that of
 // the mount's link and what follows.
-func (p *planner) place(t *jptool.Target) (string, error) {
+func (p *Planned) place(t *jptool.Target) (string, error) {
 	if !t.External() {
 		return slashPath(t), nil
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/jptools/jptools/jptool"
@@ -16,7 +15,6 @@ type reader struct {
 	n       *node
 	h       dir
 	l       listing
-	text    strings.Builder
 	special specials
 
 	// plain says that no rule lies below n, so that readable holds for every entry.
@@ -55,7 +53,7 @@ func (r *reader) read(w *walker, n *node) {
 		return
 	}
 	r.h, n.listed = h, list
-	r.l.reset()
+	r.l.reset(n.path)
 	r.special = specials{}
 	if list {
 		if err := h.read(&r.l); err != nil {
@@ -113,58 +111,35 @@ func (r *reader) probe() {
 
 // decide goes through the listing.
 func (r *reader) decide() {
-	n, l := r.n, &r.l
+	n := r.n
 	r.counts = n.all && r.w.o.After == ""
 	r.plain = !n.cursor.Leads()
 	if r.plain {
 		r.readable = n.cursor.Child("x").Caps().Has(jptool.Read)
 	}
 	r.denied()
-	prefix := n.path
-	if prefix != "" {
-		prefix += "/"
-	}
-	// All paths of the directory are one string: a single allocation.
-	size := len(l.names) + len(l.items)*len(prefix)
-	r.text = strings.Builder{}
-	r.text.Grow(size)
-	n.files = make([]string, 0, len(l.items))
-	valid := utf8.Valid(l.names)
-	for _, it := range l.items {
+	for _, it := range r.l.items {
 		if r.w.ctx.Err() != nil {
 			return // directories can be large, and globs and ignore files slow
 		}
-		name := l.name(it)
-		if !valid && !utf8.Valid(name) {
+		switch {
+		case !utf8.ValidString(it.name):
 			k := it.kind
 			if k == kindUnknown {
-				k, _ = r.h.kindOf(string(name))
+				k, _ = r.h.kindOf(it.name)
 			}
 			if k == kindFile || k == kindDir {
 				n.skipped.NotAddressable++
 			}
-			continue
+		case it.kind != kindOther:
+			r.entry(it)
 		}
-		if it.kind == kindOther {
-			continue
-		}
-		at := r.text.Len()
-		r.text.WriteString(prefix)
-		r.text.Write(name)
-		r.entry(r.text.String()[at:], it.kind)
-	}
-	if len(n.files) == 0 {
-		n.files = nil
 	}
 }
 
 // entry decides about one entry.
-func (r *reader) entry(path string, k kind) {
-	n := r.n
-	name := path[len(n.path):]
-	if n.path != "" {
-		name = name[1:]
-	}
+func (r *reader) entry(it item) {
+	n, name, k := r.n, it.name, it.kind
 	c, all := n.sel.child(name)
 	if name == ".git" {
 		all = c != nil && c.all // only by its name
@@ -180,7 +155,7 @@ func (r *reader) entry(path string, k kind) {
 			return
 		}
 	}
-	e := entry{path: path, name: name, cursor: n.cursor, sel: c, all: all, named: c != nil && c.start}
+	e := entry{path: it.path, name: name, cursor: n.cursor, sel: c, all: all, named: c != nil && c.start}
 	if !r.plain {
 		e.cursor = n.cursor.Child(name)
 		if mount, ok := e.cursor.Mount(); ok {
@@ -195,7 +170,7 @@ func (r *reader) entry(path string, k kind) {
 		r.dir(&e)
 	case kindLink:
 		// Not shown, but a name all the same.
-		if r.mayRead(&e) && !r.w.o.Suppress.MatchEntry(path) {
+		if r.mayRead(&e) && !r.w.o.Suppress.MatchEntry(it.path) {
 			r.saw(&e)
 		}
 	}

@@ -27,10 +27,7 @@ type specials struct {
 
 func (s *specials) find(l *listing) {
 	for _, it := range l.items {
-		if int(it.n) > len(".gitignore") || l.names[it.off] != '.' {
-			continue
-		}
-		switch string(l.name(it)) {
+		switch it.name {
 		case ".gitignore":
 			s.git = true
 		case ".ignore":

@@ -1,9 +1,11 @@
 package walk
 
 import (
+	"container/list"
 	"context"
-	"io/fs"
+	"errors"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -29,13 +31,9 @@ const maxHelpers = 15
 // read directories ahead of it, always the next ones in order. Waiting cannot deadlock: a
 // goroutine waits only for a directory that another one has claimed, and reads an unclaimed one itself.
 type walker struct {
-	ctx context.Context
-	ws  *jptool.Workspace
-	o   *Options
-	// rootFI is the workspace root, looked at once a mount is met.
-	rootFI   fs.FileInfo
-	rootOnce sync.Once
-
+	ctx     context.Context
+	ws      *jptool.Workspace
+	o       *Options
 	skipped Skipped
 	ended   error
 	kept    atomic.Int32
@@ -47,8 +45,8 @@ type walker struct {
 	most int // of ahead
 
 	mu sync.Mutex
-	// front is a ring of the directories that are known and not read, in order.
-	front node
+	// front has the directories (*node) that are known and not read, in order.
+	front list.List
 	// ahead counts the entries that are read and not emitted.
 	ahead   int
 	idle    int        // helpers that wait
@@ -63,7 +61,6 @@ func newWalker(ctx context.Context, ws *jptool.Workspace, o *Options, root *sel)
 		w.most = aheadOpen
 	}
 	w.work, w.arrived = sync.NewCond(&w.mu), sync.NewCond(&w.mu)
-	w.front.next, w.front.prev = &w.front, &w.front
 	w.pushRoot(root)
 	return w
 }
@@ -82,26 +79,17 @@ func (w *walker) pushRoot(root *sel) {
 	}
 	n := w.newNode()
 	n.base, n.rel, n.cursor, n.sel, n.all = base, rel, t.Cursor(), root, root.all
-	w.front.insertBefore(n)
+	n.place = w.front.PushBack(n)
 }
 
 func (w *walker) newNode() *node { return &node{kept: &w.kept, limit: keptDirs} }
 
-func (n *node) insertBefore(m *node) {
-	m.next, m.prev = n, n.prev
-	n.prev.next, n.prev = m, m
-}
-
-func (n *node) remove() {
-	n.prev.next, n.next.prev = n.next, n.prev
-	n.prev, n.next = nil, nil
-}
-
 func (w *walker) run(emit func(*Batch) error) error {
-	root := w.front.next
-	if root == &w.front {
+	first := w.front.Front()
+	if first == nil {
 		return nil
 	}
+	root := first.Value.(*node)
 	var helpers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0)-1, maxHelpers) {
 		helpers.Go(w.help)
@@ -124,8 +112,8 @@ func (w *walker) run(emit func(*Batch) error) error {
 
 // claim takes the next directory in order that no goroutine has claimed, nil if there is none.
 func (w *walker) claim() *node {
-	for n := w.front.next; n != &w.front; n = n.next {
-		if n.state == waiting {
+	for e := w.front.Front(); e != nil; e = e.Next() {
+		if n := e.Value.(*node); n.state == waiting {
 			n.state = claimed
 			return n
 		}
@@ -149,21 +137,26 @@ func (w *walker) help() {
 			w.idle--
 			continue
 		}
-		w.mu.Unlock()
-		r.read(w, n)
-		w.mu.Lock()
-		w.finish(n)
+		w.read(n, &r)
 	}
+}
+
+// read reads a claimed directory. The lock is held before and after, not meanwhile.
+func (w *walker) read(n *node, r *reader) {
+	w.mu.Unlock()
+	r.read(w, n)
+	w.mu.Lock()
+	w.finish(n)
 }
 
 // finish puts what was found in n in its place. The lock is held.
 func (w *walker) finish(n *node) {
 	for _, s := range n.subs {
 		if s.node.state == waiting {
-			n.insertBefore(s.node)
+			s.node.place = w.front.InsertBefore(s.node, n.place)
 		}
 	}
-	n.remove()
+	w.front.Remove(n.place)
 	n.state = done
 	n.ahead = len(n.files) + len(n.subs) + 1
 	w.ahead += n.ahead
@@ -194,10 +187,7 @@ func (w *walker) await(n *node, r *reader) {
 			w.needed = nil
 			continue
 		}
-		w.mu.Unlock()
-		r.read(w, m)
-		w.mu.Lock()
-		w.finish(m)
+		w.read(m, r)
 	}
 	full := w.ahead >= w.most
 	w.ahead -= n.ahead
@@ -211,15 +201,10 @@ type emitter struct {
 	w      *walker
 	emit   func(*Batch) error
 	reader reader
-	batch  Batch
 }
 
-type endedError struct{}
-
-func (endedError) Error() string { return "the walk ended early" }
-
 // errEnded: the context ended.
-var errEnded error = endedError{}
+var errEnded = errors.New("the walk ended early")
 
 func (e *emitter) visit(n *node) error {
 	if e.w.ctx.Err() != nil {
@@ -255,19 +240,14 @@ func (e *emitter) visit(n *node) error {
 // files emits files[from:to], those that were named each for itself.
 func (e *emitter) files(n *node, from, to int) error {
 	for from < to {
-		end, named := to, false
-		for _, i := range n.named {
-			if i == from {
-				end, named = from+1, true
-				break
-			}
-			if i > from {
-				end = min(end, i)
-				break
-			}
+		end := to
+		next, named := slices.BinarySearch(n.named, from)
+		if named {
+			end = from + 1
+		} else if next < len(n.named) {
+			end = min(end, n.named[next])
 		}
-		e.batch = Batch{Paths: n.files[from:end], Named: named, dir: n}
-		if err := e.emit(&e.batch); err != nil {
+		if err := e.emit(&Batch{Paths: n.files[from:end], Named: named, dir: n}); err != nil {
 			return err
 		}
 		from = end

@@ -53,7 +53,7 @@ func TestUnreadableDirectories(t *testing.T) {
 
 func unreadable(t *testing.T, root string) {
 	ws := jptooltest.Open(t, root, jptooltest.Rule("src", "read"), jptooltest.Rule("docs/a.md", "read"))
-	paths, r := list(t, ws, Options{})
+	paths, r := listed(t, ws, Options{})
 	want, shut := "docs/a.md src/shut/y src/x", int64(0)
 	if os.Getuid() != 0 {
 		want, shut = "docs/a.md src/x", 1
@@ -63,7 +63,7 @@ func unreadable(t *testing.T, root string) {
 	}
 	// The rules grant the root, but the kernel does not: what is known by name is found.
 	ws2 := jptooltest.Open(t, root, jptooltest.Rule("", "read"), jptooltest.Rule("docs/a.md", "read execute"))
-	paths, r = list(t, ws2, Options{Starts: []string{".", "src/x"}})
+	paths, r = listed(t, ws2, Options{Starts: []string{".", "src/x"}})
 	want = "docs/a.md docs/b.md src/shut/y src/x top"
 	if os.Getuid() != 0 {
 		want = "docs/a.md src/x"
@@ -72,7 +72,7 @@ func unreadable(t *testing.T, root string) {
 		t.Errorf("uid %d, granted: got %s, want %s; skipped %+v", os.Getuid(), got, want, r.Skipped)
 	}
 	for _, start := range []string{"docs", "docs/a.md", "docs/a"} {
-		paths, _ := list(t, ws, Options{Starts: []string{start}})
+		paths, _ := listed(t, ws, Options{Starts: []string{start}})
 		if got := strings.Join(paths, " "); got != "docs/a.md" {
 			t.Errorf("uid %d, from %s: got %s", os.Getuid(), start, got)
 		}

@@ -127,8 +127,10 @@ func (b *Batch) Open(i int, f *File) error {
 // A Planned walk has its starts resolved. What it visits is reached without following a symlink, so
 // it is what the starts led to when it was planned.
 type Planned struct {
-	ws *jptool.Workspace
-	p  planner
+	ws     *jptool.Workspace
+	o      *Options
+	root   *sel // nil: nothing to visit
+	result Result
 }
 
 // Plan resolves the starts and visits nothing.
@@ -137,24 +139,23 @@ type Planned struct {
 // there an error, which has the code of the first. When ctx ends, nothing will be visited, and Result.Ended
 // of the walk says so.
 func Plan(ctx context.Context, ws *jptool.Workspace, o Options) (*Planned, error) {
-	w := &Planned{ws, planner{ctx: ctx, ws: ws, o: &o}}
-	return w, w.p.plan()
+	p := &Planned{ws: ws, o: &o}
+	return p, p.plan(ctx)
 }
 
 // Starts says what will become of each of Options.Starts.
-func (pl *Planned) Starts() []Start { return pl.p.result.Starts }
+func (p *Planned) Starts() []Start { return p.result.Starts }
 
 // Walk visits the files and calls emit with one batch after the other, in order and
 // never at the same time. An error of emit ends the walk and is returned as it is. When
 // ctx ends, Result.Ended is set and what was emitted until then is right. It is called once.
 //
 // The batch is emit's until it returns; what is to be used later is a copy, after Hold.
-func (pl *Planned) Walk(ctx context.Context, emit func(*Batch) error) (*Result, error) {
-	p := &pl.p
+func (p *Planned) Walk(ctx context.Context, emit func(*Batch) error) (*Result, error) {
 	if p.root == nil {
 		return &p.result, nil
 	}
-	w := newWalker(ctx, pl.ws, p.o, p.root)
+	w := newWalker(ctx, p.ws, p.o, p.root)
 	err := w.run(emit)
 	p.result.Skipped.add(&w.skipped)
 	p.result.Ended = w.ended

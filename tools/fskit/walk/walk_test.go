@@ -60,7 +60,7 @@ func TestWhatIsListed(t *testing.T) {
 			if c.o.Filter, err = NewFilter(strings.Fields(c.ext), strings.Fields(c.glob)); err != nil {
 				t.Fatal(err)
 			}
-			paths, r := list(t, ws, c.o)
+			paths, r := listed(t, ws, c.o)
 			if got := strings.Join(paths, " "); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
@@ -111,7 +111,7 @@ func TestIgnoreFiles(t *testing.T) {
 			if c.starts != "" {
 				o.Starts = strings.Fields(c.starts)
 			}
-			paths, r := list(t, ws, o)
+			paths, r := listed(t, ws, o)
 			if got := strings.Join(paths, " "); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
@@ -163,7 +163,7 @@ func TestPolicy(t *testing.T) {
 				}
 				return
 			}
-			paths, r := list(t, ws, o)
+			paths, r := listed(t, ws, o)
 			if got := strings.Join(paths, " "); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
@@ -195,7 +195,7 @@ func TestMounts(t *testing.T) {
 		{"src notes.txt fork/a", "fork/a notes.txt src/x"},
 	} {
 		t.Run(c.starts, func(t *testing.T) {
-			paths, _ := list(t, ws, Options{Starts: strings.Fields(c.starts)})
+			paths, _ := listed(t, ws, Options{Starts: strings.Fields(c.starts)})
 			if got := strings.Join(paths, " "); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
@@ -203,20 +203,20 @@ func TestMounts(t *testing.T) {
 	}
 	t.Run("in a root that is not readable", func(t *testing.T) {
 		ws := jptooltest.Open(t, root, rules[1:]...)
-		paths, _ := list(t, ws, Options{})
+		paths, _ := listed(t, ws, Options{})
 		if got := strings.Join(paths, " "); got != "fork/.gitignore fork/a notes.txt" {
 			t.Errorf("got %s", got)
 		}
 	})
 	t.Run("without read", func(t *testing.T) {
 		ws := jptooltest.Open(t, root, rules[0], jptooltest.Mount("fork", lib, "write"))
-		paths, r := list(t, ws, Options{})
+		paths, r := listed(t, ws, Options{})
 		if got := strings.Join(paths, " "); got != ".gitignore src/x" || r.Skipped.Denied != 1 {
 			t.Errorf("got %s, %+v", got, r.Skipped)
 		}
 	})
 	t.Run("suppressed by the mount's name", func(t *testing.T) {
-		paths, r := list(t, ws, Options{Suppress: globs("fork/a")})
+		paths, r := listed(t, ws, Options{Suppress: globs("fork/a")})
 		if got := strings.Join(paths, " "); got != ".gitignore fork/.gitignore notes.txt src/x" || r.Skipped.Suppressed != 1 {
 			t.Errorf("got %s, %+v", got, r.Skipped)
 		}
@@ -225,7 +225,7 @@ func TestMounts(t *testing.T) {
 		above := jptooltest.TempRoot(t)
 		jptooltest.Tree(t, above, "file ws/x x", "file y y", "symlink ws/up "+above)
 		ws := jptooltest.Open(t, above+"/ws", jptooltest.Rule("", "read"), jptooltest.Mount("up", above, "read"))
-		paths, _ := list(t, ws, Options{})
+		paths, _ := listed(t, ws, Options{})
 		if got := strings.Join(paths, " "); got != "up/y x" {
 			t.Errorf("got %s", got)
 		}
@@ -259,12 +259,12 @@ func TestStartsThatCannotBeUsed(t *testing.T) {
 		}
 		// With another one it is only told.
 		o.Starts = append(o.Starts, "a")
-		paths, r := list(t, ws, o)
+		paths, r := listed(t, ws, o)
 		if strings.Join(paths, " ") != "a" || r.Starts[0].Err == nil || len(r.Notes()) != 1 {
 			t.Errorf("%q with another start: got %q, %v", c.start, paths, r.Notes())
 		}
 	}
-	paths, r := list(t, ws, Options{Starts: []string{"nothing/so", "zzz"}})
+	paths, r := listed(t, ws, Options{Starts: []string{"nothing/so", "zzz"}})
 	if len(paths) > 0 || !r.Starts[0].Nothing || !r.Starts[1].Nothing || len(r.Notes()) != 2 {
 		t.Errorf("beginnings of no name: %q, %v", paths, r.Notes())
 	}
@@ -280,7 +280,7 @@ func TestNamesThatAreNotUTF8(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(root, "\x80dir"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	paths, r := list(t, jptooltest.Open(t, root), Options{})
+	paths, r := listed(t, jptooltest.Open(t, root), Options{})
 	if strings.Join(paths, " ") != "ok" || r.Skipped.NotAddressable != 3 {
 		t.Errorf("got %q, %+v", paths, r.Skipped)
 	}

@@ -108,7 +108,7 @@ func TestNamesThatAreWithheldCannotBeGuessed(t *testing.T) {
 				}
 			}
 			// It is counted where nothing is asked by its name.
-			_, r := list(t, ws[0], Options{Suppress: globs(c.suppress)})
+			_, r := listed(t, ws[0], Options{Suppress: globs(c.suppress)})
 			if strings.HasPrefix(c.name, "a link") {
 				return
 			}
@@ -155,7 +155,7 @@ func TestNumbersDoNotDependOnTheSelection(t *testing.T) {
 		if c.starts != "" {
 			o.Starts = strings.Fields(c.starts)
 		}
-		if _, r := list(t, ws, o); r.Skipped != (Skipped{Suppressed: c.suppressed, Denied: c.denied}) {
+		if _, r := listed(t, ws, o); r.Skipped != (Skipped{Suppressed: c.suppressed, Denied: c.denied}) {
 			t.Errorf("%+v: %+v", c, r.Skipped)
 		}
 	}
@@ -188,7 +188,7 @@ func TestBeginningsOfNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, r := list(t, ws, Options{Starts: []string{c.start}, Filter: f, Suppress: globs("*.pem")})
+		_, r := listed(t, ws, Options{Starts: []string{c.start}, Filter: f, Suppress: globs("*.pem")})
 		if s := r.Starts[0]; !s.Partial || s.Nothing != c.nothing {
 			t.Errorf("%s with %q: %+v", c.start, c.glob, s)
 		}
@@ -274,7 +274,7 @@ func TestGlobsLeadNowhereElse(t *testing.T) {
 				t.Errorf("%q begins with %q", g, one.base)
 			}
 		}
-		if paths, _ := list(t, ws, Options{Filter: f}); len(paths) > 0 {
+		if paths, _ := listed(t, ws, Options{Filter: f}); len(paths) > 0 {
 			t.Errorf("%q: %q", g, paths)
 		}
 	}

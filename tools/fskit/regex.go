@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp/syntax"
+	"slices"
+	"strings"
 )
 
 // The bounds of a regex that a caller gives. A few bytes, `(a{1000}b?){1000}`, ask for as
@@ -52,4 +54,28 @@ func instructions(re *syntax.Regexp) int {
 		return (n + 1) * max(re.Min, re.Max, 1)
 	}
 	return n + 1
+}
+
+// RegexError says of a regex that RE2 refuses what it has not got and what to write instead, where the caller
+// seems to have another engine's syntax in mind. Any other error is returned as it is.
+func RegexError(err error) error {
+	var se *syntax.Error
+	if !errors.As(err, &se) {
+		return err
+	}
+	begins := func(list ...string) bool {
+		return slices.ContainsFunc(list, func(p string) bool { return strings.HasPrefix(se.Expr, p) })
+	}
+	const instead = "; leave the condition out and match the text around too: whole lines are shown, and a second search can narrow them"
+	switch {
+	case begins("(?<=", "(?<!"):
+		return errors.New("RE2 has no lookbehind, `" + se.Expr[:4] + "`" + instead)
+	case begins("(?=", "(?!"):
+		return errors.New("RE2 has no lookahead, `" + se.Expr[:3] + "`" + instead)
+	case begins(`\k`, "(?P=") || len(se.Expr) == 2 && se.Expr[0] == '\\' && se.Expr[1] >= '1' && se.Expr[1] <= '9':
+		return errors.New("RE2 has no back-references, `" + se.Expr + "`; match anything in that place, such as `.*`")
+	case begins("(?>") || se.Code == syntax.ErrInvalidRepeatOp && strings.HasSuffix(se.Expr, "+"):
+		return errors.New("RE2 has no atomic groups and no possessive repetition, `" + se.Expr + "`; write `(?:…)`, and `*` or `+` alone: it never takes long")
+	}
+	return err
 }
