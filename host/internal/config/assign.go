@@ -239,17 +239,17 @@ func fromText(n *node, s string, origin Origin) (*Value, error) {
 		return nil, &Problem{origin, "the value is not valid UTF-8", "write it as UTF-8"}
 	}
 	if n.takes(Bool) && n.kind != nodeFree && (s == "true" || s == "false") {
-		return &Value{Kind: Bool, Origin: origin, flag: s == "true"}, nil
+		return &Value{Kind: Bool, Origin: origin, scalar: s == "true"}, nil
 	}
 	if n.takes(Integer) && n.kind != nodeFree {
 		if i, err := strconv.ParseInt(s, 10, 64); err == nil {
-			return &Value{Kind: Integer, Origin: origin, integer: i}, nil
+			return &Value{Kind: Integer, Origin: origin, scalar: i}, nil
 		}
 		if f, err := strconv.ParseFloat(s, 64); err == nil && n.takes(Float) {
-			return &Value{Kind: Float, Origin: origin, float: f}, nil
+			return &Value{Kind: Float, Origin: origin, scalar: f}, nil
 		}
 	}
-	word := &Value{Kind: String, Origin: origin, text: s}
+	word := &Value{Kind: String, Origin: origin, scalar: s}
 	switch {
 	case n.takes(String) || n.kind == nodeBool || n.kind == nodeInt || n.kind == nodeNumber || n.kind == nodeNever:
 		return word, nil // of the wrong kind perhaps; the check says so

@@ -55,14 +55,8 @@ func decodeField(dst reflect.Value, as string, v *Value) {
 	case reflect.Pointer:
 		dst.Set(reflect.New(dst.Type().Elem()))
 		decodeField(dst.Elem(), "", v)
-	case reflect.String:
-		dst.SetString(v.text)
-	case reflect.Bool:
-		dst.SetBool(v.flag)
-	case reflect.Int64:
-		dst.SetInt(v.integer)
-	case reflect.Uint16:
-		dst.SetUint(uint64(v.integer))
+	case reflect.String, reflect.Bool, reflect.Int64, reflect.Uint16:
+		dst.Set(reflect.ValueOf(v.scalar).Convert(dst.Type()))
 	case reflect.Interface:
 		if x := v.Any(); x != nil {
 			dst.Set(reflect.ValueOf(x))

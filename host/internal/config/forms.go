@@ -24,12 +24,12 @@ func formOf(as string) form {
 	case "source":
 		return form{
 			func(tagReader) *node { return text(checkSource) },
-			func(v *Value) any { s, _ := parseSource(v.text); return s },
+			func(v *Value) any { s, _ := parseSource(v.text()); return s },
 		}
 	case "switch":
 		return form{
 			func(tagReader) *node { return union(&node{kind: nodeBool}, enum("on", "off")) },
-			func(v *Value) any { return v.text == "on" },
+			func(v *Value) any { return v.text() == "on" },
 		}
 	case "enable":
 		return form{node: func(r tagReader) *node {
@@ -42,8 +42,8 @@ func formOf(as string) form {
 		return form{commandNode, func(v *Value) any { return decodeCommand(v) }}
 	case "presentation":
 		return form{commandNode, func(v *Value) any {
-			if v.Kind == String && slices.Contains([]string{"json", "function_call", "off"}, v.text) {
-				return v.text
+			if v.Kind == String && slices.Contains([]string{"json", "function_call", "off"}, v.text()) {
+				return v.text()
 			}
 			return ""
 		}}
@@ -59,7 +59,7 @@ func formOf(as string) form {
 			if v.Kind == Table {
 				return "assistant"
 			}
-			return v.text
+			return v.text()
 		}}
 	case "lines":
 		return form{func(tagReader) *node { return union(enum("off", "full"), whole("lines")) }, decodeLines}
@@ -94,24 +94,23 @@ func commandNode(r tagReader) *node {
 
 func decodeCommand(v *Value) *Command {
 	if v.Kind == String {
-		words, err := splitWords(v.text)
+		words, err := splitWords(v.text())
 		if err != nil || len(words) == 0 {
 			return nil // cannot be: the layer's check refused it
 		}
 		return &Command{Program: words[0], Args: words[1:], Origin: v.Origin}
 	}
-	c := &Command{Args: v.Get("args").strings(), Shell: v.Get("shell").boolean(false), Origin: v.Origin}
-	if program := v.Get("program"); program != nil {
-		c.Program = program.text
+	return &Command{
+		Program: v.Get("program").text(), Args: v.Get("args").strings(),
+		Shell: v.Get("shell").Any() == true, Origin: v.Origin,
 	}
-	return c
 }
 
 func decodeLines(v *Value) any {
 	switch {
 	case v.Kind == Integer:
-		return int(min(v.integer, 1<<30))
-	case v.text == "full":
+		return int(min(v.number(), 1<<30))
+	case v.text() == "full":
 		return Full
 	}
 	return 0
@@ -132,7 +131,7 @@ func decodeNeeds(v *Value) any {
 
 func decodeDuration(v *Value) any {
 	if v.Kind == String {
-		t, _ := time.ParseDuration(v.text)
+		t, _ := time.ParseDuration(v.text())
 		return t
 	}
 	// Rounded up, because 0 means that there is no limit.
@@ -141,10 +140,10 @@ func decodeDuration(v *Value) any {
 
 func decodeSize(v *Value) any {
 	if v.Kind == String {
-		n, _ := ParseSize(v.text)
+		n, _ := ParseSize(v.text())
 		return n
 	}
-	return v.integer
+	return v.scalar
 }
 
 // normalEnable writes the short forms of enable as the table that they stand for. `on`
@@ -152,13 +151,13 @@ func decodeSize(v *Value) any {
 func normalEnable(v *Value) {
 	word := func(v *Value) string {
 		if v.Kind == Bool {
-			return map[bool]string{true: "on", false: "off"}[v.flag]
+			return map[bool]string{true: "on", false: "off"}[v.scalar == true]
 		}
-		return v.text
+		return v.text()
 	}
 	if v.Kind == Table {
 		if s := v.fields["state"]; s != nil && s.Kind == Bool {
-			s.Kind, s.text = String, word(s)
+			s.Kind, s.scalar = String, word(s)
 		}
 		return
 	}
@@ -167,7 +166,7 @@ func normalEnable(v *Value) {
 	add := func(key, word string) {
 		o := origin
 		o.Key = joinKey(origin.Key, key)
-		v.set(key, &Value{Kind: String, Origin: o, text: word})
+		v.set(key, &Value{Kind: String, Origin: o, scalar: word})
 	}
 	switch short {
 	case "always":

@@ -146,7 +146,7 @@ func (l *loader) files() error {
 		if err := l.file(f.layer, f.path, true); err != nil {
 			return err
 		}
-		if i := l.merged.Get("inherit"); i != nil && !i.flag && l.stop == nil {
+		if i := l.merged.Get("inherit"); i.Any() == false && l.stop == nil {
 			l.stop = i
 		}
 	}

@@ -176,7 +176,7 @@ func annotatedFree(v *Value) (value *Value, strategy string) {
 		return v, v.how.strategy
 	}
 	if v.Kind == Table && len(v.keys) == 2 && isAnnotatedMap(v) {
-		s := v.fields["strategy"].text
+		s := v.fields["strategy"].text()
 		if slices.Contains(vecStrategies, s) || slices.Contains(mapStrategies, s) {
 			return v.fields["value"], s
 		}

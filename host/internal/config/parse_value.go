@@ -19,15 +19,15 @@ func (p *tomlParser) value(n *unstable.Node, origin Origin, depth int) *Value {
 	v := &Value{Origin: origin}
 	switch n.Kind {
 	case unstable.String:
-		v.Kind, v.text = String, string(n.Data)
+		v.Kind, v.scalar = String, string(n.Data)
 	case unstable.Bool:
-		v.Kind, v.flag = Bool, string(n.Data) == "true"
+		v.Kind, v.scalar = Bool, string(n.Data) == "true"
 	case unstable.Integer:
 		return p.integer(v, string(n.Data))
 	case unstable.Float:
 		return p.float(v, string(n.Data))
 	case unstable.LocalDate, unstable.LocalTime, unstable.LocalDateTime, unstable.DateTime:
-		v.Kind, v.text = DateTime, string(n.Data)
+		v.Kind, v.scalar = DateTime, string(n.Data)
 	case unstable.Array:
 		v.Kind = List
 		p.closed[v] = true
@@ -65,7 +65,7 @@ func (p *tomlParser) integer(v *Value, text string) *Value {
 		p.problems.add(v.Origin, "the integer "+show(text)+" does not fit into 64 bits", "write a smaller one")
 		return nil
 	}
-	v.Kind, v.integer = Integer, n
+	v.Kind, v.scalar = Integer, n
 	return v
 }
 
@@ -75,7 +75,7 @@ func (p *tomlParser) float(v *Value, text string) *Value {
 		p.problems.add(v.Origin, "the float "+show(text)+" does not fit into 64 bits", "write a smaller one")
 		return nil
 	}
-	v.Kind, v.float = Float, f
+	v.Kind, v.scalar = Float, f
 	return v
 }
 

@@ -173,16 +173,12 @@ func appendInline(b []byte, v *Value) []byte {
 	switch v.Kind {
 	case Null:
 		return append(b, "null"...)
-	case Bool:
-		return strconv.AppendBool(b, v.flag)
-	case Integer:
-		return strconv.AppendInt(b, v.integer, 10)
+	case Bool, Integer, DateTime:
+		return fmt.Append(b, v.scalar)
 	case Float:
-		return append(b, formatFloat(v.float)...)
+		return append(b, formatFloat(v.number())...)
 	case String:
-		return append(b, quoteTOML(v.text)...)
-	case DateTime:
-		return append(b, v.text...)
+		return append(b, quoteTOML(v.text())...)
 	case List:
 		b = append(b, '[')
 		for i, item := range v.items {

@@ -35,7 +35,7 @@ func (d *decoder) judge(t *Tool) {
 			// layer. An access is an error in any layer, because somebody relies on it.
 			if v := t.tree.Get(key); v != nil && (key == "access" || v.Origin.Layer >= source.Origin.Layer) {
 				d.add(v.Origin, fmt.Sprintf("tool %s has source %s (%s), and only local tools have %s",
-					show(t.Name), quoteTOML(source.text), source.Origin, key), "remove "+key+`, or set source = "local"`)
+					show(t.Name), quoteTOML(source.text()), source.Origin, key), "remove "+key+`, or set source = "local"`)
 			}
 		}
 		return
@@ -168,7 +168,7 @@ func (v *Value) isJSONType(name string) bool {
 	case Integer:
 		return name == "integer" || name == "number"
 	case Float:
-		return name == "number" || name == "integer" && v.float == math.Trunc(v.float)
+		return name == "number" || name == "integer" && v.number() == math.Trunc(v.number())
 	case String, DateTime:
 		return name == "string"
 	case List:

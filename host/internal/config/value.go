@@ -1,7 +1,8 @@
 package config
 
 import (
-	"math"
+	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 )
@@ -32,13 +33,11 @@ type Value struct {
 	Kind   Kind
 	Origin Origin
 
-	flag    bool
-	integer int64
-	float   float64
-	text    string // String, and DateTime as written
-	items   []*Value
-	keys    []string // of a table, in the order written
-	fields  map[string]*Value
+	// scalar is a bool, an int64, a float64 or a string; a DateTime is a string as written.
+	scalar any
+	items  []*Value
+	keys   []string // of a table, in the order written
+	fields map[string]*Value
 
 	// rules marks a list each of whose items is a setting of its own.
 	rules bool
@@ -108,14 +107,6 @@ func (v *Value) Any() any {
 		return nil
 	}
 	switch v.Kind {
-	case Bool:
-		return v.flag
-	case Integer:
-		return v.integer
-	case Float:
-		return v.float
-	case String, DateTime:
-		return v.text
 	case List:
 		list := make([]any, len(v.items))
 		for i, item := range v.items {
@@ -129,7 +120,7 @@ func (v *Value) Any() any {
 		}
 		return m
 	}
-	return nil
+	return v.scalar
 }
 
 // Command is what a value says that stands for a command, nil for any other. In a list of settings
@@ -150,46 +141,14 @@ func (v *Value) Equal(w *Value) bool {
 	if v == nil || w == nil {
 		return v == w
 	}
-	if v.Kind != w.Kind {
-		return false
-	}
-	switch v.Kind {
-	case Bool:
-		return v.flag == w.flag
-	case Integer:
-		return v.integer == w.integer
-	case Float:
-		return v.float == w.float || math.IsNaN(v.float) && math.IsNaN(w.float)
-	case String, DateTime:
-		return v.text == w.text
-	case List:
-		return slices.EqualFunc(v.items, w.items, (*Value).Equal)
-	case Table:
-		if len(v.fields) != len(w.fields) {
-			return false
-		}
-		for k, f := range v.fields {
-			if g, ok := w.fields[k]; !ok || !f.Equal(g) {
-				return false
-			}
-		}
-	}
-	return true
+	return v.Kind == w.Kind && fmt.Sprint(v.scalar) == fmt.Sprint(w.scalar) &&
+		slices.EqualFunc(v.items, w.items, (*Value).Equal) && maps.EqualFunc(v.fields, w.fields, (*Value).Equal)
 }
 
-// boolean and the like read an optional value whose kind the schema has checked.
-func (v *Value) boolean(def bool) bool {
-	if v == nil || v.Kind != Bool {
-		return def
-	}
-	return v.flag
-}
-
-func (v *Value) optionalBool() *bool {
-	if v == nil || v.Kind != Bool {
-		return nil
-	}
-	return new(v.flag)
+// text is a String or a DateTime, "" for any other value and for nil.
+func (v *Value) text() string {
+	s, _ := v.Any().(string)
+	return s
 }
 
 func (v *Value) strings() []string {
@@ -197,20 +156,24 @@ func (v *Value) strings() []string {
 		return nil
 	}
 	if v.Kind == String {
-		return []string{v.text}
+		return []string{v.text()}
 	}
 	list := make([]string, len(v.items))
 	for i, item := range v.items {
-		list[i] = item.text
+		list[i] = item.text()
 	}
 	return list
 }
 
+// number is an Integer or a Float, 0 for any other value.
 func (v *Value) number() float64 {
-	if v.Kind == Integer {
-		return float64(v.integer)
+	switch n := v.scalar.(type) {
+	case int64:
+		return float64(n)
+	case float64:
+		return n
 	}
-	return v.float
+	return 0
 }
 
 // rebase gives v and what is below it keys that start at key.
