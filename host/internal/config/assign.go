@@ -167,7 +167,7 @@ func (l *loader) assignment(arg string, origin Origin) (*Value, error) {
 	value, ok := strings.CutPrefix(rest, "=")
 	if !ok {
 		return nil, &Problem{
-			origin, "after the key " + headerName(parts) + " there is no =",
+			origin, "after the key " + JoinKey(parts...) + " there is no =",
 			"write KEY=VALUE, KEY:=JSON, KEY+=VALUE or KEY:+=JSON; quote parts of a key that hold other characters than letters, digits, _ and -",
 		}
 	}
@@ -176,7 +176,7 @@ func (l *loader) assignment(arg string, origin Origin) (*Value, error) {
 
 // assign makes a tree that sets one key.
 func assign(parts []string, op assignOp, value string, origin Origin) (*Value, error) {
-	origin.Key = headerName(parts)
+	origin.Key = JoinKey(parts...)
 	n, err := nodeAt(parts, origin)
 	if err != nil {
 		return nil, err
@@ -199,7 +199,7 @@ func assign(parts []string, op assignOp, value string, origin Origin) (*Value, e
 	t := root
 	for i, part := range parts[:len(parts)-1] {
 		here := origin
-		here.Key = headerName(parts[:i+1])
+		here.Key = JoinKey(parts[:i+1]...)
 		next := newTable(here)
 		t.set(part, next)
 		t = next
@@ -221,12 +221,12 @@ func nodeAt(parts []string, origin Origin) (*node, error) {
 		case t != nil && t.kind == nodeTable:
 			f := t.field(part)
 			if f == nil {
-				origin.Key = headerName(parts[:i+1])
+				origin.Key = JoinKey(parts[:i+1]...)
 				return nil, &Problem{origin, "unknown key", unknownKey(part, t.keys())}
 			}
 			n = f.node
 		default:
-			origin.Key = headerName(parts[:i])
+			origin.Key = JoinKey(parts[:i]...)
 			return nil, &Problem{origin, "is " + n.describe() + " and has no keys", "set it as a whole"}
 		}
 	}

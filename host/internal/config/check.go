@@ -85,7 +85,7 @@ func (c *checker) wrongKind(n *node, v *Value) {
 		help = "write the text alone; the last layer's text counts"
 	case n.kind == nodeTable && v.Kind == String && n.required() != "":
 		help = "write " + assignment(v.Origin.Key, "{ "+n.required()+" = "+quoteTOML(v.text())+" }")
-	case n.takes(Table) && v.Kind == List && len(v.Items()) > 0 && v.Items()[0].Kind == Table:
+	case n.takes(Table) && v.Kind == List && len(v.items) > 0 && v.items[0].Kind == Table:
 		help = "write it once, as [" + v.Origin.Key + "] with single brackets"
 	case n.kind == nodeList && v.Kind == String:
 		help = "write " + assignment(v.Origin.Key, "["+quoteTOML(v.text())+"]")

@@ -16,27 +16,15 @@ import (
 // two empty strings.
 type checkFunc func(v *Value) (message, help string)
 
-// checkOf is the check that a tag names, nil for none.
-func checkOf(name string) checkFunc {
-	switch name {
-	case "":
-		return nil
-	case "program":
-		return notEmpty("program")
-	case "pattern":
-		return checkSensitivePath
-	case "port":
-		return checkPort
-	case "processes":
-		return positive("processes")
-	case "enum":
-		return checkEnum
-	case "options":
-		return checkOptions
-	case "sandbox_path":
-		return checkSandboxPath
-	}
-	panic("config: no check is called " + name)
+// checks are those that tags name.
+var checks = map[string]checkFunc{
+	"program":      notEmpty("program"),
+	"pattern":      checkSensitivePath,
+	"port":         checkPort,
+	"processes":    positive("processes"),
+	"enum":         checkEnum,
+	"options":      checkOptions,
+	"sandbox_path": checkSandboxPath,
 }
 
 func checkToolName(name string) (string, string) {

@@ -42,7 +42,7 @@ func (l *loader) environment() error {
 		if err != nil {
 			return asErrors(err)
 		}
-		key := headerName(parts)
+		key := JoinKey(parts...)
 		if other := setBy[key]; other != "" {
 			origin.Key = key
 			return Errors{{origin, "is set by " + other + " too", "unset one of them"}}
@@ -112,7 +112,7 @@ func envKey(name string, known *Value, origin Origin) ([]string, error) {
 	}
 	keys := make([]string, len(r.found))
 	for i, parts := range r.found {
-		keys[i] = headerName(parts)
+		keys[i] = JoinKey(parts...)
 	}
 	return nil, &Problem{
 		origin, "the name fits several keys: " + strings.Join(keys, ", "),

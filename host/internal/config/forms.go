@@ -2,7 +2,6 @@ package config
 
 import (
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/jptools/jptools/jptool"
@@ -40,13 +39,6 @@ func formOf(as string) form {
 		}}
 	case "command":
 		return form{commandNode, func(v *Value) any { return decodeCommand(v) }}
-	case "presentation":
-		return form{commandNode, func(v *Value) any {
-			if v.Kind == String && slices.Contains([]string{"json", "function_call", "off"}, v.text()) {
-				return v.text()
-			}
-			return ""
-		}}
 	case "types":
 		return form{func(tagReader) *node {
 			types := enum("string", "number", "integer", "boolean", "array", "object", "null")
@@ -62,7 +54,7 @@ func formOf(as string) form {
 			return v.text()
 		}}
 	case "lines":
-		return form{func(tagReader) *node { return union(enum("off", "full"), whole("lines")) }, decodeLines}
+		return form{func(tagReader) *node { return union(enum("off", "full"), whole("lines")) }, nil}
 	case "needs":
 		return form{func(r tagReader) *node { return r.table(reflect.TypeFor[needs]()) }, decodeNeeds}
 	case "duration":
@@ -104,16 +96,6 @@ func decodeCommand(v *Value) *Command {
 		Program: v.Get("program").text(), Args: v.Get("args").strings(),
 		Shell: v.Get("shell").Any() == true, Origin: v.Origin,
 	}
-}
-
-func decodeLines(v *Value) any {
-	switch {
-	case v.Kind == Integer:
-		return int(min(v.number(), 1<<30))
-	case v.text() == "full":
-		return Full
-	}
-	return 0
 }
 
 func decodeNeeds(v *Value) any {

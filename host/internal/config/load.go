@@ -85,7 +85,8 @@ func Load(o Options) (*Config, error) {
 		o.FS = &afero.OsFs{}
 	}
 	l := &loader{Options: o, merged: newTable(Origin{Layer: LayerDefault, File: builtIn})}
-	steps := []func() error{l.builtIn, l.files, l.environment, l.conversation, l.arguments}
+	conversation := func() error { return l.file(LayerConversation, l.Conversation, true) }
+	steps := []func() error{l.builtIn, l.files, l.environment, conversation, l.arguments}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, err
@@ -136,10 +137,7 @@ func (l *loader) files() error {
 	}
 	list = append(list, layerFile{LayerUserWorkspace, l.UserWorkspace})
 	for _, f := range list {
-		if f.path == "" {
-			continue
-		}
-		if l.stopped(f.layer) {
+		if f.path != "" && l.stopped(f.layer) {
 			l.layers = append(l.layers, LayerInfo{Layer: f.layer, Source: f.path, File: f.path, State: Skipped, Skipper: l.stop.Origin})
 			continue
 		}
@@ -174,6 +172,9 @@ func downTo(root, dir string) []string {
 
 // file adds the layer of one file; an absent one only if that is optional.
 func (l *loader) file(layer Layer, path string, optional bool) error {
+	if path == "" {
+		return nil
+	}
 	info := LayerInfo{Layer: layer, Source: path, File: path}
 	data, err := l.read(layer, path)
 	if err != nil {
@@ -308,11 +309,4 @@ func gone(err error) error {
 		return errors.New("it vanished while it was read")
 	}
 	return err
-}
-
-func (l *loader) conversation() error {
-	if l.Conversation == "" {
-		return nil
-	}
-	return l.file(LayerConversation, l.Conversation, true)
 }

@@ -1,47 +1,28 @@
 package config
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-// Format is a form in which a configuration is shown.
-type Format uint8
-
-// The formats of Render.
-const (
-	TOML Format = iota
-	JSON
-)
-
-// Render writes the effective configuration. With origins, TOML has a comment at each
-// value, and JSON is a list of {key, value, layer, origin}, one for each setting and
+// Render writes the effective configuration as TOML or JSON. With origins, TOML has a comment at
+// each value, and JSON is a list of {key, value, layer, origin}, one for each setting and
 // each rule. Lists are shown merged and without their strategies, so that what TOML
 // shows can be read back as one layer.
-func (c *Config) Render(w io.Writer, format Format, origins bool) error {
-	bw := bufio.NewWriter(w)
+func (c *Config) Render(w io.Writer, asJSON, origins bool) error {
 	switch {
-	case format == TOML:
-		bw.Write(appendTOML(nil, c.merged, origins))
+	case !asJSON:
+		_, err := w.Write(appendTOML(nil, c.merged, origins))
+		return err
 	case origins:
-		if err := writeJSON(bw, jsonSettings(c.Effective())); err != nil {
-			return err
-		}
-	default:
-		if err := writeJSON(bw, c.merged.Any()); err != nil {
-			return err
-		}
+		return writeJSON(w, jsonSettings(c.Effective()))
 	}
-	return bw.Flush()
+	return writeJSON(w, c.merged.Any())
 }
 
 func writeJSON(w io.Writer, v any) error {
@@ -102,7 +83,7 @@ func (w *tomlWriter) table(path []string, v *Value) {
 			continue
 		}
 		sub := append(slices.Clone(path), k)
-		name := headerName(sub)
+		name := JoinKey(sub...)
 		if f.Kind == List {
 			for _, item := range f.items {
 				w.blank()
@@ -136,14 +117,6 @@ func (w *tomlWriter) keyValue(k string, f *Value) {
 		return
 	}
 	w.line(quoteKey(k)+" = "+f.String(), f.Origin)
-}
-
-func headerName(path []string) string {
-	var key string
-	for _, p := range path {
-		key = joinKey(key, p)
-	}
-	return key
 }
 
 // hasHeader reports whether a value is written under a [header] of its own.
