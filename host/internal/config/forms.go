@@ -103,12 +103,7 @@ func decodeNeeds(v *Value) any {
 	if list == nil {
 		return (*jptool.Caps)(nil)
 	}
-	var caps jptool.Caps
-	for _, word := range list.strings() {
-		one, _ := jptool.ParseCapability(word)
-		caps |= one
-	}
-	return &caps
+	return new(list.Caps())
 }
 
 func decodeDuration(v *Value) any {

@@ -3,8 +3,11 @@ package config
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
+
+	"github.com/jptools/jptools/jptool"
 )
 
 // Kind is the kind of a Value.
@@ -130,6 +133,25 @@ func (v *Value) Command() *Command {
 		return nil
 	}
 	return decodeCommand(v)
+}
+
+// FsRule is a rule of access.fs as it stands in its layer.
+func (v *Value) FsRule() jptool.FsRule {
+	var r FsRule
+	if v.Kind == Table {
+		fill(reflect.ValueOf(&r).Elem(), v)
+	}
+	return r.FsRule
+}
+
+// Caps are the capabilities that a list of words names.
+func (v *Value) Caps() jptool.Caps {
+	var caps jptool.Caps
+	for _, word := range v.strings() {
+		one, _ := jptool.ParseCapability(word)
+		caps |= one
+	}
+	return caps
 }
 
 // String renders the value in TOML on one line, for people.

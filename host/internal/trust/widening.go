@@ -139,8 +139,8 @@ func mountRow(parts []string, s config.Setting) bool {
 	if s.Origin.Layer != config.LayerConversation || len(parts) != 5 || parts[3] != "access" || parts[4] != "fs" || s.Value.Kind != config.Table {
 		return false
 	}
-	rule, _ := s.Value.Any().(map[string]any)
-	return rule["external"] == true || conversation.Preserves(ruleOf(rule))
+	rule := s.Value.FsRule()
+	return rule.External || conversation.Preserves(rule)
 }
 
 func (w *widener) widens(s config.Setting) bool {
@@ -192,9 +192,12 @@ func (w *widener) widensTool(tool, key string, rest []string, s config.Setting) 
 	case "result":
 		return !w.atMost(s, runRank, "unattended")
 	case "style":
-		return w.style(rest, s)
+		// It widens where it runs a program, or keeps from a person what a call does.
+		return len(rest) != 1 || rest[0] == "parameters" && s.Value.Any() != "json" && s.Value.Any() != "function_call" ||
+			rest[0] == "hidden" && s.Value.Any() != false
 	case "questions":
-		return w.questions(rest, s)
+		// They widen when nobody is asked, or not the user.
+		return len(rest) != 2 || rest[1] != "target" || s.Value.Any() != "user"
 	case "parameters":
 		return w.parameters(tool, rest, s)
 	case "options":
