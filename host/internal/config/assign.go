@@ -78,15 +78,15 @@ func (l *loader) arguments() error {
 }
 
 func (l *loader) argument(arg string) error {
-	origin := Origin{Layer: LayerArgument, File: "--cfg " + shorten(arg)}
+	origin := Origin{Layer: LayerArgument, File: "--cfg " + shorten(arg, 80)}
 	info := LayerInfo{Layer: LayerArgument, Source: "--cfg " + arg}
 	if !utf8.ValidString(arg) || strings.ContainsRune(arg, 0) {
-		return Errors{{origin, "the argument is not valid UTF-8 text", "write it as UTF-8"}}
+		return fail(origin, "the argument is not valid UTF-8 text", "write it as UTF-8")
 	}
 	if strings.HasPrefix(strings.TrimSpace(arg), "{") {
 		tree, err := parseJSON(arg, origin)
 		if err != nil {
-			return asErrors(err)
+			return err
 		}
 		return l.add(info, tree)
 	}
@@ -95,19 +95,17 @@ func (l *loader) argument(arg string) error {
 	if !strings.Contains(arg, "=") || isPath(arg) {
 		path, err := l.absolute(arg)
 		if err != nil {
-			return Errors{{origin, err.Error(), "set HOME, or write the path in full"}}
+			return fail(origin, err.Error(), "set HOME, or write the path in full")
 		}
 		if _, err := l.FS.Stat(path); err == nil && arg != "" {
 			return l.file(LayerArgument, path, false)
 		}
-		return Errors{{
-			origin, "no such file, and not KEY=VALUE either",
-			"name an existing file, or write KEY=VALUE, KEY:=JSON or a JSON object",
-		}}
+		return fail(origin, "no such file, and not KEY=VALUE either",
+			"name an existing file, or write KEY=VALUE, KEY:=JSON or a JSON object")
 	}
 	tree, err := l.assignment(arg, origin)
 	if err != nil {
-		return asErrors(err)
+		return err
 	}
 	return l.add(info, tree)
 }
@@ -140,36 +138,19 @@ func (l *loader) absolute(path string) (string, error) {
 	return filepath.Join(l.Cwd, path), nil
 }
 
-func shorten(s string) string {
-	if r := []rune(s); len(r) > 80 {
-		return string(r[:80]) + "…"
-	}
-	return s
-}
-
-func asErrors(err error) error {
-	var p *Problem
-	if errors.As(err, &p) {
-		return Errors{p}
-	}
-	return err
-}
-
 // assignment reads KEY=VALUE, KEY:=JSON, KEY+=VALUE or KEY:+=JSON.
 func (l *loader) assignment(arg string, origin Origin) (*Value, error) {
 	parts, rest, err := scanKey(arg)
 	if err != nil || len(parts) == 0 {
-		return nil, &Problem{origin, "the key cannot be read", "write KEY=VALUE with a key such as conversation.tools.NAME.run"}
+		return nil, fail(origin, "the key cannot be read", "write KEY=VALUE with a key such as conversation.tools.NAME.run")
 	}
 	var op assignOp
 	rest, op.json = strings.CutPrefix(rest, ":")
 	rest, op.add = strings.CutPrefix(rest, "+")
 	value, ok := strings.CutPrefix(rest, "=")
 	if !ok {
-		return nil, &Problem{
-			origin, "after the key " + JoinKey(parts...) + " there is no =",
-			"write KEY=VALUE, KEY:=JSON, KEY+=VALUE or KEY:+=JSON; quote parts of a key that hold other characters than letters, digits, _ and -",
-		}
+		return nil, fail(origin, "after the key "+JoinKey(parts...)+" there is no =",
+			"write KEY=VALUE, KEY:=JSON, KEY+=VALUE or KEY:+=JSON; quote parts of a key that hold other characters than letters, digits, _ and -")
 	}
 	return assign(parts, op, value, origin)
 }
@@ -222,12 +203,12 @@ func nodeAt(parts []string, origin Origin) (*node, error) {
 			f := t.field(part)
 			if f == nil {
 				origin.Key = JoinKey(parts[:i+1]...)
-				return nil, &Problem{origin, "unknown key", unknownKey(part, t.keys())}
+				return nil, fail(origin, "unknown key", unknownKey(part, t.keys()))
 			}
 			n = f.node
 		default:
 			origin.Key = JoinKey(parts[:i]...)
-			return nil, &Problem{origin, "is " + n.describe() + " and has no keys", "set it as a whole"}
+			return nil, fail(origin, "is "+n.describe()+" and has no keys", "set it as a whole")
 		}
 	}
 	return n, nil
@@ -236,7 +217,7 @@ func nodeAt(parts []string, origin Origin) (*node, error) {
 // fromText reads the VALUE of KEY=VALUE as what the key takes.
 func fromText(n *node, s string, origin Origin) (*Value, error) {
 	if !utf8.ValidString(s) {
-		return nil, &Problem{origin, "the value is not valid UTF-8", "write it as UTF-8"}
+		return nil, fail(origin, "the value is not valid UTF-8", "write it as UTF-8")
 	}
 	if n.takes(Bool) && n.kind != nodeFree && (s == "true" || s == "false") {
 		return &Value{Kind: Bool, Origin: origin, scalar: s == "true"}, nil
@@ -263,7 +244,7 @@ func fromText(n *node, s string, origin Origin) (*Value, error) {
 		word.Origin.Key += "[0]"
 		return &Value{Kind: List, Origin: origin, items: []*Value{word}}, nil
 	}
-	return nil, &Problem{origin, "must be " + n.describe() + ", not text", "write " + origin.Key + ":=JSON"}
+	return nil, fail(origin, "must be "+n.describe()+", not text", "write "+origin.Key+":=JSON")
 }
 
 // addTo makes v join what is there. Rules and tables do so anyway.
@@ -273,7 +254,7 @@ func addTo(n *node, v *Value) error {
 		v.how = &howto{strategy: "append"}
 	case v.Kind == List, v.Kind == Table:
 	default:
-		return &Problem{v.Origin, "+= adds to lists and tables, and this is " + v.Kind.String(), "write = instead"}
+		return fail(v.Origin, "+= adds to lists and tables, and this is "+v.Kind.String(), "write = instead")
 	}
 	return nil
 }

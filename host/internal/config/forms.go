@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"reflect"
 	"time"
 
@@ -126,33 +127,25 @@ func decodeSize(v *Value) any {
 // normalEnable writes the short forms of enable as the table that they stand for. `on`
 // and `off` leave allow_toggle to lower layers.
 func normalEnable(v *Value) {
-	word := func(v *Value) string {
-		if v.Kind == Bool {
-			return map[bool]string{true: "on", false: "off"}[v.scalar == true]
-		}
-		return v.text()
-	}
+	onOff := map[any]string{true: "on", false: "off"}
 	if v.Kind == Table {
 		if s := v.fields["state"]; s != nil && s.Kind == Bool {
-			s.Kind, s.scalar = String, word(s)
+			s.Kind, s.scalar = String, onOff[s.scalar]
 		}
 		return
 	}
-	short, origin := word(v), v.Origin
-	*v = *newTable(origin)
-	add := func(key, word string) {
-		o := origin
-		o.Key = joinKey(origin.Key, key)
-		v.set(key, &Value{Kind: String, Origin: o, scalar: word})
-	}
-	switch short {
+	keys := []string{"state", "allow_toggle"}
+	words := []string{cmp.Or(v.text(), onOff[v.scalar])}
+	switch words[0] {
 	case "always":
-		add("state", "on")
-		add("allow_toggle", "never")
+		words = []string{"on", "never"}
 	case "explicit":
-		add("state", "off")
-		add("allow_toggle", "if_named")
-	default:
-		add("state", short)
+		words = []string{"off", "if_named"}
+	}
+	*v = *newTable(v.Origin)
+	for i, word := range words {
+		o := v.Origin
+		o.Key = joinKey(o.Key, keys[i])
+		v.set(keys[i], &Value{Kind: String, Origin: o, scalar: word})
 	}
 }

@@ -17,7 +17,7 @@ func parseJSON(text string, origin Origin) (v *Value, err error) {
 		v, err = jsonValue([]byte(strings.TrimSpace(text)), origin)
 	}
 	if err != nil {
-		return nil, &Problem{origin, "not valid JSON: " + printable(err.Error()), "mind that the shell takes quotes away: put the whole argument into single quotes"}
+		return nil, fail(origin, "not valid JSON: "+printable(err.Error()), "mind that the shell takes quotes away: put the whole argument into single quotes")
 	}
 	return v, nil
 }

@@ -195,11 +195,7 @@ func (l *loader) file(layer Layer, path string, optional bool) error {
 		case errors.Is(err, errOutside):
 			help = "copy the file into the workspace, or write its settings into your own configuration"
 		}
-		return Errors{{
-			Origin{Layer: layer, File: path},
-			"cannot read this configuration: " + printable(err.Error()),
-			help,
-		}}
+		return fail(Origin{Layer: layer, File: path}, "cannot read this configuration: "+printable(err.Error()), help)
 	}
 	tree, err := parseTOML(data, layer, path)
 	if err != nil {

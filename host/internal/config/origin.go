@@ -29,12 +29,7 @@ var layerNames = [...]string{
 }
 
 // String returns a word for people and for JSON output; it is stable.
-func (l Layer) String() string {
-	if int(l) < len(layerNames) {
-		return layerNames[l]
-	}
-	return fmt.Sprintf("layer(%d)", uint8(l))
-}
+func (l Layer) String() string { return layerNames[l] }
 
 // Repository reports whether the layer's content comes with the repository, which is
 // not trusted to widen access.
@@ -100,6 +95,9 @@ func (p *Problem) Error() string {
 // Errors is every problem that was found; Load returns it for a configuration that can
 // be read but not used. It is never empty when it is returned as an error.
 type Errors []*Problem
+
+// fail is an error of one problem.
+func fail(o Origin, message, help string) error { return Errors{{o, message, help}} }
 
 // Error lists the problems one after the other.
 func (e Errors) Error() string {
@@ -188,9 +186,12 @@ func isBareKey(s string) bool {
 
 // show quotes a value for a message, cut so that a line stays a line.
 func show(s string) string {
-	const limit = 60
+	return strconv.Quote(shorten(s, 60))
+}
+
+func shorten(s string, limit int) string {
 	if r := []rune(s); len(r) > limit {
-		s = string(r[:limit]) + "…"
+		return string(r[:limit]) + "…"
 	}
-	return strconv.Quote(s)
+	return s
 }

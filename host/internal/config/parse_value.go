@@ -22,10 +22,8 @@ func (p *tomlParser) value(n *unstable.Node, origin Origin, depth int) *Value {
 		v.Kind, v.scalar = String, string(n.Data)
 	case unstable.Bool:
 		v.Kind, v.scalar = Bool, string(n.Data) == "true"
-	case unstable.Integer:
-		return p.integer(v, string(n.Data))
-	case unstable.Float:
-		return p.float(v, string(n.Data))
+	case unstable.Integer, unstable.Float:
+		return p.number(v, n)
 	case unstable.LocalDate, unstable.LocalTime, unstable.LocalDateTime, unstable.DateTime:
 		v.Kind, v.scalar = DateTime, string(n.Data)
 	case unstable.Array:
@@ -58,24 +56,20 @@ func (p *tomlParser) value(n *unstable.Node, origin Origin, depth int) *Value {
 	return v
 }
 
-func (p *tomlParser) integer(v *Value, text string) *Value {
-	digits := strings.TrimPrefix(strings.ReplaceAll(text, "_", ""), "+")
-	n, err := strconv.ParseInt(digits, 0, 64)
+func (p *tomlParser) number(v *Value, n *unstable.Node) *Value {
+	text, what := strings.ReplaceAll(string(n.Data), "_", ""), "integer"
+	var err error
+	if n.Kind == unstable.Integer {
+		v.Kind = Integer
+		v.scalar, err = strconv.ParseInt(text, 0, 64)
+	} else {
+		v.Kind, what = Float, "float"
+		v.scalar, err = strconv.ParseFloat(text, 64)
+	}
 	if err != nil {
-		p.problems.add(v.Origin, "the integer "+show(text)+" does not fit into 64 bits", "write a smaller one")
+		p.problems.add(v.Origin, "the "+what+" "+show(string(n.Data))+" does not fit into 64 bits", "write a smaller one")
 		return nil
 	}
-	v.Kind, v.scalar = Integer, n
-	return v
-}
-
-func (p *tomlParser) float(v *Value, text string) *Value {
-	f, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
-	if err != nil {
-		p.problems.add(v.Origin, "the float "+show(text)+" does not fit into 64 bits", "write a smaller one")
-		return nil
-	}
-	v.Kind, v.scalar = Float, f
 	return v
 }
 

@@ -20,7 +20,17 @@ func (c *Config) Render(w io.Writer, asJSON, origins bool) error {
 		_, err := w.Write(appendTOML(nil, c.merged, origins))
 		return err
 	case origins:
-		return writeJSON(w, jsonSettings(c.Effective()))
+		type setting struct {
+			Key    string `json:"key"`
+			Value  any    `json:"value"`
+			Layer  string `json:"layer"`
+			Origin string `json:"origin"`
+		}
+		list := []setting{}
+		for _, s := range c.Effective() {
+			list = append(list, setting{s.Key, s.Value.Any(), s.Origin.Layer.String(), s.Origin.String()})
+		}
+		return writeJSON(w, list)
 	}
 	return writeJSON(w, c.merged.Any())
 }
@@ -30,21 +40,6 @@ func writeJSON(w io.Writer, v any) error {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
-}
-
-type jsonSetting struct {
-	Key    string `json:"key"`
-	Value  any    `json:"value"`
-	Layer  string `json:"layer"`
-	Origin string `json:"origin"`
-}
-
-func jsonSettings(list []Setting) []jsonSetting {
-	out := make([]jsonSetting, len(list))
-	for i, s := range list {
-		out[i] = jsonSetting{s.Key, s.Value.Any(), s.Origin.Layer.String(), s.Origin.String()}
-	}
-	return out
 }
 
 // appendTOML writes the table v as a document; reading it gives an equal tree.
