@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -69,16 +68,18 @@ func Stored(r jptool.FsRule) jptool.FsRule {
 	return r
 }
 
-// row is a rule in config form.
+// row is a rule in config form: field by field the same types, so that one converts into the other.
 type row struct {
-	Path     string `toml:"path"`
-	External bool   `toml:"external,omitempty"`
-	Read     *bool  `toml:"read,omitempty"`
-	Write    *bool  `toml:"write,omitempty"`
-	Create   *bool  `toml:"create,omitempty"`
-	Update   *bool  `toml:"update,omitempty"`
-	Delete   *bool  `toml:"delete,omitempty"`
-	Execute  *bool  `toml:"execute,omitempty"`
+	Path           string  `toml:"path"`
+	External       bool    `toml:"external,omitempty"`
+	ApprovedTarget *string `toml:"-"`
+	Read           *bool   `toml:"read,omitempty"`
+	Write          *bool   `toml:"write,omitempty"`
+	Create         *bool   `toml:"create,omitempty"`
+	Update         *bool   `toml:"update,omitempty"`
+	Delete         *bool   `toml:"delete,omitempty"`
+	Execute        *bool   `toml:"execute,omitempty"`
+	Origin         string  `toml:"-"`
 }
 
 type merged struct {
@@ -89,12 +90,10 @@ type merged struct {
 // TOML renders the delta as a config layer.
 func (d Delta) TOML() ([]byte, error) {
 	tools := map[string]any{}
-	for _, name := range slices.Sorted(maps.Keys(d.Tools)) {
-		t := d.Tools[name]
+	for name, t := range d.Tools { // the encoder sorts the keys
 		rows := []row{}
 		for _, r := range t.FS {
-			r = Stored(r)
-			rows = append(rows, row{r.Path, r.External, r.Read, r.Write, r.Create, r.Update, r.Delete, r.Execute})
+			rows = append(rows, row(Stored(r)))
 		}
 		var list any = rows
 		if t.Replace {
@@ -156,10 +155,7 @@ func parseRules(v any) (ToolDelta, error) {
 		if r.Path == "" {
 			return d, fmt.Errorf("[%d]: path is missing", i)
 		}
-		d.FS = append(d.FS, jptool.FsRule{
-			Path: r.Path, External: r.External,
-			Read: r.Read, Write: r.Write, Create: r.Create, Update: r.Update, Delete: r.Delete, Execute: r.Execute,
-		})
+		d.FS = append(d.FS, jptool.FsRule(r))
 	}
 	return d, nil
 }

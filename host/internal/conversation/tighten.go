@@ -22,18 +22,15 @@ func Preserves(r jptool.FsRule) bool {
 // result may share memory with rules.
 func Tightened(rules []jptool.FsRule, fromConversation func(i int) bool) []jptool.FsRule {
 	declared := false
-	for i := range rules {
-		declared = declared || !fromConversation(i)
+	var kept []jptool.FsRule
+	for i, r := range rules {
+		if own := fromConversation(i); !own || !Preserves(r) {
+			declared = declared || !own
+			kept = append(kept, r)
+		}
 	}
 	if !declared {
 		return rules
 	}
-	var out []jptool.FsRule
-	for i, r := range rules {
-		if fromConversation(i) && Preserves(r) {
-			continue
-		}
-		out = append(out, r)
-	}
-	return out
+	return kept
 }
