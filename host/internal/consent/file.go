@@ -58,7 +58,8 @@ func (f *file[T]) setAside(warn func(string)) func(*brokenError) error {
 
 // load returns the records.
 func (f *file[T]) load(ctx context.Context) (list []T, err error) {
-	if _, list, err = f.read(); f.mend == nil || !isBroken(err) {
+	var broken *brokenError
+	if _, list, err = f.read(); f.mend == nil || !errors.As(err, &broken) {
 		return list, err
 	}
 	err = f.dir.Locked(ctx, f.name, func() error {
@@ -146,11 +147,6 @@ func (f *file[T]) parse(data []byte) (doc object, list []T, err error) {
 		}
 	}
 	return doc, list, nil
-}
-
-func isBroken(err error) bool {
-	var broken *brokenError
-	return errors.As(err, &broken)
 }
 
 // encode writes v as it is read again, without escapes for HTML.

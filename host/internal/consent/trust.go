@@ -59,12 +59,12 @@ func (t *Trust) Check(ctx context.Context, now []Setting) (trusted bool, d Diffe
 	if err != nil {
 		return false, Diff(nil, now), err
 	}
-	mine := byTool(now)
+	mine := group(now, Setting.tool)
 	var was []Setting
 	trusted = true
 	lists := make([]map[string][]Setting, len(known))
 	for i, a := range known {
-		lists[i] = byTool(a.Settings)
+		lists[i] = group(a.Settings, Setting.tool)
 	}
 	all := Digest(mine[""])
 	sameForAll := make([]bool, len(lists))
@@ -101,15 +101,6 @@ func Concerning(list []Setting, tool string) []Setting {
 		concerns := s.tool()
 		return concerns != "" && concerns != tool
 	})
-}
-
-func byTool(list []Setting) map[string][]Setting {
-	lists := map[string][]Setting{}
-	for _, s := range list {
-		tool := s.tool()
-		lists[tool] = append(lists[tool], s)
-	}
-	return lists
 }
 
 // tool is the one that a setting concerns; "" stands for all of them.
