@@ -89,9 +89,7 @@ func NewPlan(specs []Spec, req Request) (*Plan, error) {
 	}
 	pl := &planner{req: req, p: &Plan{root: req.Root}, gains: map[string][]want{}, places: req.places()}
 	ordered := slices.Clone(specs)
-	slices.SortStableFunc(ordered, func(a, b Spec) int {
-		return boolInt(a.tool != "") - boolInt(b.tool != "")
-	})
+	slices.SortStableFunc(ordered, func(a, b Spec) int { return min(len(a.tool), 1) - min(len(b.tool), 1) })
 	for _, s := range ordered {
 		if err := pl.add(s); err != nil {
 			return nil, fmt.Errorf("%s: %w", show.Visible(s.String()), err)
@@ -106,13 +104,6 @@ func NewPlan(specs []Spec, req Request) (*Plan, error) {
 	pl.approvals()
 	pl.confirmations()
 	return pl.p, nil
-}
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 type planner struct {
@@ -185,10 +176,11 @@ func (r Request) scope(s Spec) ([]string, error) {
 	if slices.Contains(r.Tools, s.tool) {
 		return []string{s.tool}, nil
 	}
+	problem := "there is no tool " + show.Visible(s.tool)
 	if why := r.NotMountable[s.tool]; why != "" {
-		return nil, fmt.Errorf("%s cannot have mounts: %s\nthe enabled local tools are: %s", show.Visible(s.tool), why, strings.Join(r.Tools, ", "))
+		problem = show.Visible(s.tool) + " cannot have mounts: " + why
 	}
-	return nil, fmt.Errorf("there is no tool %s\nthe enabled local tools are: %s", show.Visible(s.tool), strings.Join(r.Tools, ", "))
+	return nil, fmt.Errorf("%s\nthe enabled local tools are: %s", problem, strings.Join(r.Tools, ", "))
 }
 
 func (pl *planner) link(s Spec) (Link, error) {
