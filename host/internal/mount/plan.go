@@ -126,15 +126,7 @@ type want struct {
 
 // places are what a target is compared with.
 func (r Request) places() risk.Places {
-	p := risk.Places{Root: r.Root, Home: r.Home, State: r.State, Config: r.Config}
-	p.Resolve = func(abs string) (string, error) {
-		t, err := r.Look.Target(abs)
-		return t.Abs, err
-	}
-	if home, err := p.Resolve(r.Home); err == nil && r.Home != "" {
-		p.Home = home
-	}
-	return p
+	return risk.Places{Root: r.Root, Home: r.Home, State: r.State, Config: r.Config}.Canonical()
 }
 
 // Caution says what is risky about a target that somebody else's configuration names.

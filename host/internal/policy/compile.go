@@ -161,9 +161,6 @@ func (r Request) lookup(ctx context.Context) func(consent.Binding) (consent.Resu
 func (r Request) caution(target string) string {
 	root := r.Workspace.Root()
 	places := risk.Places{Root: root, Home: filepath.ToSlash(r.Home), State: filepath.ToSlash(r.StateDir)}
-	if home, err := wspath.CanonicalizeAbs(places.Home, nil); err == nil && places.Home != "" {
-		places.Home = home.Abs
-	}
 	if r.Config != nil {
 		for _, l := range r.Config.Layers() {
 			if l.Layer == config.LayerUserGlobal && l.Source != "" {
@@ -171,7 +168,7 @@ func (r Request) caution(target string) string {
 			}
 		}
 	}
-	return places.Caution(target)
+	return places.Canonical().Caution(target)
 }
 
 // grants lists every enabled local tool by name, with what it may do at or below an external path.
