@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -66,17 +67,8 @@ func scanKey(s string) (parts []string, rest string, err error) {
 	return parts, "", nil
 }
 
-// arguments are the values of --cfg: a JSON object, an assignment, or a file, whose path must be
+// argument adds the layer of one --cfg: a JSON object, an assignment, or a file, whose path must be
 // written as one when it holds a `=`.
-func (l *loader) arguments() error {
-	for _, arg := range l.Args {
-		if err := l.argument(arg); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (l *loader) argument(arg string) error {
 	origin := Origin{Layer: LayerArgument, File: "--cfg " + shorten(arg, 80)}
 	info := LayerInfo{Layer: LayerArgument, Source: "--cfg " + arg}
@@ -113,13 +105,8 @@ func (l *loader) argument(arg string) error {
 // isPath reports whether an argument is written as a path, which no key of an assignment can
 // be: absolute, or beginning with ./, ../ or ~/.
 func isPath(arg string) bool {
-	arg = filepath.ToSlash(arg)
-	for _, start := range []string{"./", "../", "~/"} {
-		if strings.HasPrefix(arg, start) {
-			return true
-		}
-	}
-	return filepath.IsAbs(filepath.FromSlash(arg))
+	start, _, _ := strings.Cut(filepath.ToSlash(arg), "/")
+	return start != arg && slices.Contains([]string{".", "..", "~"}, start) || filepath.IsAbs(arg)
 }
 
 // absolute resolves an argument's path against the working directory. `~/` is the home

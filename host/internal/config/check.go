@@ -176,11 +176,11 @@ func (c *checker) mapOf(n *node, v *Value) {
 				continue
 			}
 		}
+		elem := n.elem
 		if n.shared != nil && k == defaultsName && child.Kind == Table {
-			c.value(n.shared, child)
-			continue
+			elem = n.shared
 		}
-		c.value(n.elem, child)
+		c.value(elem, child)
 	}
 }
 

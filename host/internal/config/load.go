@@ -86,9 +86,13 @@ func Load(o Options) (*Config, error) {
 	}
 	l := &loader{Options: o, merged: newTable(Origin{Layer: LayerDefault, File: builtIn})}
 	conversation := func() error { return l.file(LayerConversation, l.Conversation, true) }
-	steps := []func() error{l.builtIn, l.files, l.environment, conversation, l.arguments}
-	for _, step := range steps {
+	for _, step := range []func() error{l.builtIn, l.files, l.environment, conversation} {
 		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	for _, arg := range o.Args {
+		if err := l.argument(arg); err != nil {
 			return nil, err
 		}
 	}
@@ -121,21 +125,20 @@ func (l *loader) add(info LayerInfo, tree *Value) error {
 	return nil
 }
 
-type layerFile struct {
-	layer Layer
-	path  string
-}
-
 // files are the layers that `inherit = false` can switch off.
 func (l *loader) files() error {
-	list := []layerFile{{LayerUserGlobal, l.UserGlobal}}
+	type file struct {
+		layer Layer
+		path  string
+	}
+	list := []file{{LayerUserGlobal, l.UserGlobal}}
 	if l.Root != "" {
-		list = append(list, layerFile{LayerWorkspace, filepath.Join(l.Root, filepath.FromSlash(WorkspaceFile))})
+		list = append(list, file{LayerWorkspace, filepath.Join(l.Root, filepath.FromSlash(WorkspaceFile))})
 		for _, dir := range downTo(l.Root, l.Cwd) {
-			list = append(list, layerFile{LayerDirectory, filepath.Join(dir, DirectoryFile)})
+			list = append(list, file{LayerDirectory, filepath.Join(dir, DirectoryFile)})
 		}
 	}
-	list = append(list, layerFile{LayerUserWorkspace, l.UserWorkspace})
+	list = append(list, file{LayerUserWorkspace, l.UserWorkspace})
 	for _, f := range list {
 		if f.path != "" && l.stopped(f.layer) {
 			l.layers = append(l.layers, LayerInfo{Layer: f.layer, Source: f.path, File: f.path, State: Skipped, Skipper: l.stop.Origin})

@@ -102,18 +102,6 @@ func (x *lineIndex) position(offset int) (line, column int) {
 	return line, x.column
 }
 
-// firstInvalid is the offset of the first byte that is not UTF-8, or -1.
-func firstInvalid(data []byte) int {
-	for i := 0; i < len(data); {
-		r, n := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && n == 1 {
-			return i
-		}
-		i += n
-	}
-	return -1
-}
-
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unprintable(r) {
