@@ -39,7 +39,7 @@ func formOf(as string) form {
 			return n
 		}}
 	case "command":
-		return form{commandNode, func(v *Value) any { return decodeCommand(v) }}
+		return form{commandNode, func(v *Value) any { return v.Command() }}
 	case "types":
 		return form{func(tagReader) *node {
 			types := enum("string", "number", "integer", "boolean", "array", "object", "null")
@@ -83,20 +83,6 @@ func commandNode(r tagReader) *node {
 	n := union(text(checkCommandLine), r.table(reflect.TypeFor[Command]()))
 	n.whole = true
 	return n
-}
-
-func decodeCommand(v *Value) *Command {
-	if v.Kind == String {
-		words, err := splitWords(v.text())
-		if err != nil || len(words) == 0 {
-			return nil // cannot be: the layer's check refused it
-		}
-		return &Command{Program: words[0], Args: words[1:], Origin: v.Origin}
-	}
-	return &Command{
-		Program: v.Get("program").text(), Args: v.Get("args").strings(),
-		Shell: v.Get("shell").Any() == true, Origin: v.Origin,
-	}
 }
 
 func decodeNeeds(v *Value) any {

@@ -132,7 +132,17 @@ func (v *Value) Command() *Command {
 	if v == nil || v.Kind != String && v.Kind != Table {
 		return nil
 	}
-	return decodeCommand(v)
+	if v.Kind == Table {
+		return &Command{
+			Program: v.Get("program").text(), Args: v.Get("args").strings(),
+			Shell: v.Get("shell").Any() == true, Origin: v.Origin,
+		}
+	}
+	words, err := splitWords(v.text())
+	if err != nil || len(words) == 0 {
+		return nil // cannot be: the layer's check refused it
+	}
+	return &Command{Program: words[0], Args: words[1:], Origin: v.Origin}
 }
 
 // FsRule is a rule of access.fs as it stands in its layer.

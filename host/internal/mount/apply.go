@@ -36,8 +36,14 @@ func (p *Plan) Confirm(ctx context.Context, prompter term.Prompter, shown *Plan)
 		if p.showed(shown, c) {
 			continue
 		}
-		if err := confirm(ctx, prompter, c); err != nil {
-			return err
+		answer, err := prompter.Bool(ctx, c.Question())
+		switch {
+		case errors.Is(err, term.ErrNoTerminal):
+			return fmt.Errorf("%w: %s needs a confirmation (%s), and %w\n%s", ErrDeclined, visibleList(c.Paths), c.Reason, err, c.Remedy)
+		case err != nil:
+			return fmt.Errorf("%w: %w", ErrDeclined, err)
+		case !answer.Yes:
+			return fmt.Errorf("%w: the %s of %s was declined", ErrDeclined, c.Reason, visibleList(c.Paths))
 		}
 	}
 	return nil
@@ -109,19 +115,6 @@ func (p *Plan) Apply(ctx context.Context, env Env) (err error) {
 		if err := env.Persist(ctx, p.delta); err != nil {
 			return fmt.Errorf("storing the mount in the conversation: %w", err)
 		}
-	}
-	return nil
-}
-
-func confirm(ctx context.Context, p term.Prompter, c Confirmation) error {
-	answer, err := p.Bool(ctx, c.Question())
-	switch {
-	case errors.Is(err, term.ErrNoTerminal):
-		return fmt.Errorf("%w: %s needs a confirmation (%s), and %w\n%s", ErrDeclined, visibleList(c.Paths), c.Reason, err, c.Remedy)
-	case err != nil:
-		return fmt.Errorf("%w: %w", ErrDeclined, err)
-	case !answer.Yes:
-		return fmt.Errorf("%w: the %s of %s was declined", ErrDeclined, c.Reason, visibleList(c.Paths))
 	}
 	return nil
 }
