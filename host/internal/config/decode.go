@@ -126,7 +126,7 @@ func (d *decoder) tool(name string, v *Value) *Tool {
 			t.Format = "unattended"
 		}
 	}
-	t.SensitivePaths = append(d.defaults.At("access", "sensitive_paths").strings(), v.At("access", "sensitive_paths").strings()...)
+	t.SensitivePaths = append(d.defaults.At("access", "sensitive_paths").Strings(), v.At("access", "sensitive_paths").Strings()...)
 	for id, q := range t.Questions {
 		if target := v.At("questions", id, "target"); target != nil && target.Kind == Table {
 			q.Assistant = target.Any().(map[string]any)

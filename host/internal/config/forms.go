@@ -44,7 +44,7 @@ func formOf(as string) form {
 		return form{func(tagReader) *node {
 			types := enum("string", "number", "integer", "boolean", "array", "object", "null")
 			return union(types, &node{kind: nodeList, elem: types, check: checkTypes})
-		}, func(v *Value) any { return v.strings() }}
+		}, func(v *Value) any { return v.Strings() }}
 	case "target":
 		return form{func(tagReader) *node {
 			return union(enum("user", "assistant"), &node{kind: nodeMap, elem: &node{kind: nodeFree}})

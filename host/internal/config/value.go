@@ -134,7 +134,7 @@ func (v *Value) Command() *Command {
 	}
 	if v.Kind == Table {
 		return &Command{
-			Program: v.Get("program").text(), Args: v.Get("args").strings(),
+			Program: v.Get("program").text(), Args: v.Get("args").Strings(),
 			Shell: v.Get("shell").Any() == true, Origin: v.Origin,
 		}
 	}
@@ -157,7 +157,7 @@ func (v *Value) FsRule() jptool.FsRule {
 // Caps are the capabilities that a list of words names.
 func (v *Value) Caps() jptool.Caps {
 	var caps jptool.Caps
-	for _, word := range v.strings() {
+	for _, word := range v.Strings() {
 		one, _ := jptool.ParseCapability(word)
 		caps |= one
 	}
@@ -183,7 +183,8 @@ func (v *Value) text() string {
 	return s
 }
 
-func (v *Value) strings() []string {
+// Strings are the texts of a list, or the one of a String.
+func (v *Value) Strings() []string {
 	if v == nil {
 		return nil
 	}

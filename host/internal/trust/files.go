@@ -57,33 +57,17 @@ type fileNamer struct {
 
 // command looks at a key of a command; parts[at] is its own name.
 func (f *fileNamer) command(s config.Setting, parts []string, at int) {
-	key := s.Key
+	key, words, last := s.Key, s.Value.Strings(), parts[len(parts)-1]
 	if len(parts) > at+1 {
-		key = strings.TrimSuffix(key, "."+parts[at+1])
+		key = strings.TrimSuffix(key, "."+last)
+	} else if c := s.Value.Command(); c != nil {
+		words = append([]string{c.Program}, c.Args...)
 	}
-	switch {
-	case len(parts) == at+1:
-		if c := s.Value.Command(); c != nil {
-			f.program(s, key, c.Program)
-			for _, arg := range c.Args {
-				f.word(s, key, arg)
-			}
-		}
-	case parts[at+1] == "program":
-		text, _ := s.Value.Any().(string)
-		f.program(s, key, text)
-	case parts[at+1] == "args":
-		for _, item := range s.Value.Items() {
-			text, _ := item.Any().(string)
+	for i, text := range words {
+		// A program by a bare name is looked for on PATH.
+		if i > 0 || last == "args" || strings.ContainsAny(text, `/\ `) {
 			f.word(s, key, text)
 		}
-	}
-}
-
-// program is a word unless it is a bare name, which is looked for on PATH.
-func (f *fileNamer) program(s config.Setting, key, text string) {
-	if strings.ContainsAny(text, `/\ `) {
-		f.word(s, key, text)
 	}
 }
 

@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 
@@ -82,19 +83,12 @@ func (u *userMounts) widens(tool string, at config.Origin) bool {
 	return mounted && their.Caps()&^u.mine[tool].At(to).Caps() != 0
 }
 
-// RepositoryRule is a rule of the repository's layers that grants something.
-type RepositoryRule struct {
-	Tool   string
-	Caps   jptool.Caps
-	Origin config.Origin
-}
-
 // RepositoryRules are the rules in force of the repository's layers at links of the workspace or
 // below them, whether the links exist or not: what a person should know who mounts something
 // there. links are paths without further links, root is the canonical workspace.
-func RepositoryRules(cfg *config.Config, root string, links []string) []RepositoryRule {
+// Each is a line such as `TOOL: CAPABILITIES (FILE:LINE:COLUMN)`.
+func RepositoryRules(cfg *config.Config, root string, links []string) (list []string) {
 	s := jptool.Site{Root: filepath.ToSlash(root)}
-	var list []RepositoryRule
 	for _, t := range cfg.Tools() {
 		if t.Access == nil {
 			continue
@@ -106,7 +100,7 @@ func RepositoryRules(cfg *config.Config, root string, links []string) []Reposito
 			}
 			path := s.Entry(rel)
 			if slices.ContainsFunc(links, func(link string) bool { return (jptool.Place{Path: link}).Contains(jptool.Place{Path: path}) }) {
-				list = append(list, RepositoryRule{t.Name, r.Caps(), r.At})
+				list = append(list, fmt.Sprintf("%s: %s (%s)", t.Name, r.Caps(), r.At))
 			}
 		}
 	}
