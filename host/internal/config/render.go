@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -173,16 +172,8 @@ func appendInline(b []byte, v *Value) []byte {
 }
 
 func formatFloat(f float64) string {
-	switch {
-	case math.IsNaN(f):
-		return "nan"
-	case math.IsInf(f, 1):
-		return "inf"
-	case math.IsInf(f, -1):
-		return "-inf"
-	}
-	s := strconv.FormatFloat(f, 'g', -1, 64)
-	if !strings.ContainsAny(s, ".e") {
+	s := strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(f, 'g', -1, 64), "+"))
+	if !strings.ContainsAny(s, ".en") { // neither a fraction, nor an exponent, nor nan or inf
 		s += ".0"
 	}
 	return s
@@ -194,15 +185,9 @@ func quoteTOML(s string) string {
 	b.WriteByte('"')
 	for _, r := range s {
 		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r == '\r':
-			b.WriteString(`\r`)
+		case strings.ContainsRune("\"\\\n\t\r", r):
+			escaped := strconv.Quote(string(r))
+			b.WriteString(escaped[1 : len(escaped)-1])
 		case unprintable(r) && r > 0xffff:
 			fmt.Fprintf(&b, `\U%08X`, r)
 		case unprintable(r):
