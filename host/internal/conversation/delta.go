@@ -55,14 +55,14 @@ func (d *Delta) Add(later Delta) {
 			if !instead {
 				own.FS = slices.DeleteFunc(slices.Clone(own.FS), func(o jptool.FsRule) bool { return o.Path == r.Path })
 			}
-			own.FS = append(own.FS, Stored(r))
+			own.FS = append(own.FS, stored(r))
 		}
 		d.Tools[name] = own
 	}
 }
 
-// Stored is a rule without what belongs to this machine.
-func Stored(r jptool.FsRule) jptool.FsRule {
+// stored is a rule without what belongs to this machine.
+func stored(r jptool.FsRule) jptool.FsRule {
 	r.ApprovedTarget, r.Origin = nil, ""
 	if r.Path == "" {
 		r.Path = "."
@@ -95,7 +95,7 @@ func (d Delta) TOML() ([]byte, error) {
 	for name, t := range d.Tools { // the encoder sorts the keys
 		rows := []row{}
 		for _, r := range t.FS {
-			rows = append(rows, row(Stored(r)))
+			rows = append(rows, row(stored(r)))
 		}
 		var list any = rows
 		if t.Replace {

@@ -110,11 +110,7 @@ func closed(rules []jptool.FsRule) []jptool.FsRule {
 	if len(rules) == 0 {
 		return []jptool.FsRule{{Path: "."}}
 	}
-	list := make([]jptool.FsRule, len(rules))
-	for i, r := range rules {
-		list[i] = conversation.Stored(r)
-	}
-	return list
+	return rules
 }
 
 func isMount(r jptool.FsRule) bool { return r.External && r.Caps() != 0 }
