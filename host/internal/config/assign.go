@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +27,8 @@ func SplitKey(s string) ([]string, error) {
 	return parts, err
 }
 
+var bareOrStar = regexp.MustCompile(`^[A-Za-z0-9_*-]+`)
+
 // scanKey reads a key up to the first character that cannot belong to it.
 func scanKey(s string) (parts []string, rest string, err error) {
 	for s != "" {
@@ -45,14 +48,11 @@ func scanKey(s string) (parts []string, rest string, err error) {
 			part, _ = strconv.Unquote(quoted)
 			s = s[len(quoted):]
 		default:
-			n := 0
-			for n < len(s) && (s[n] == '*' || isBareKey(s[n:n+1])) {
-				n++
-			}
-			if n == 0 {
+			part = bareOrStar.FindString(s)
+			if part == "" {
 				return nil, s, errors.New("the key has an empty part")
 			}
-			part, s = s[:n], s[n:]
+			s = s[len(part):]
 		}
 		parts = append(parts, part)
 		next, more := strings.CutPrefix(s, ".")

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,13 +102,7 @@ type Errors []*Problem
 func fail(o Origin, message, help string) error { return Errors{{o, message, help}} }
 
 // Error lists the problems one after the other.
-func (e Errors) Error() string {
-	list := make([]string, len(e))
-	for i, p := range e {
-		list[i] = p.Error()
-	}
-	return strings.Join(list, "\n")
-}
+func (e Errors) Error() string { return errors.Join(e.Unwrap()...).Error() }
 
 // Unwrap makes the problems visible to errors.As.
 func (e Errors) Unwrap() []error {
@@ -174,15 +170,9 @@ func quoteKey(part string) string {
 	return quoteTOML(part)
 }
 
-func isBareKey(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return s != ""
-}
+var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+func isBareKey(s string) bool { return bareKey.MatchString(s) }
 
 // show quotes a value for a message, cut so that a line stays a line.
 func show(s string) string {

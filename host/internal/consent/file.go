@@ -91,6 +91,21 @@ func (f *file[T]) update(ctx context.Context, change func([]T) (list []T, change
 	})
 }
 
+// remove takes out the records that a function names, and returns them.
+func (f *file[T]) remove(ctx context.Context, which func(T) bool) (removed []T, err error) {
+	err = f.update(ctx, func(list []T) (keep []T, changed bool) {
+		for _, record := range list {
+			if which(record) {
+				removed = append(removed, record)
+			} else {
+				keep = append(keep, record)
+			}
+		}
+		return keep, len(removed) > 0
+	})
+	return removed, err
+}
+
 // readLocked is read for who holds the lock: a file that cannot be used is mended.
 func (f *file[T]) readLocked() (object, []T, error) {
 	doc, list, err := f.read()

@@ -124,12 +124,9 @@ func (t *Trust) Accept(ctx context.Context, shown []Setting) error {
 
 // Revoke forgets everything that was accepted in this workspace, and reports whether there
 // was anything.
-func (t *Trust) Revoke(ctx context.Context) (revoked bool, err error) {
-	err = t.f.update(ctx, func(list []Accepted) ([]Accepted, bool) {
-		revoked = len(list) > 0
-		return nil, revoked
-	})
-	return revoked, err
+func (t *Trust) Revoke(ctx context.Context) (bool, error) {
+	revoked, err := t.f.remove(ctx, func(Accepted) bool { return true })
+	return len(revoked) > 0, err
 }
 
 // ErrNotTrusted: the repository's own config asks for more than was accepted.
