@@ -74,7 +74,7 @@ func (d *decoder) judgeAccess(a *Access, v *Value) {
 
 func (d *decoder) judgeFsRule(r *FsRule, v *Value) {
 	written, origin := r.Path, v.fields["path"].Origin
-	rel, err := d.rel(written)
+	rel, err := jptool.RulePath(written, d.roots...)
 	switch {
 	case errors.Is(err, wspath.ErrAbsolute):
 		d.add(origin, show(written)+" is absolute and not below the workspace",
@@ -92,22 +92,6 @@ func (d *decoder) judgeFsRule(r *FsRule, v *Value) {
 	}
 	r.Dir = strings.HasSuffix(filepath.ToSlash(written), "/")
 	r.Path, r.Origin = rel.Slash(), r.At.String()
-}
-
-// rel takes an absolute path below the workspace as relative to it.
-func (d *decoder) rel(path string) (wspath.Rel, error) {
-	if filepath.IsAbs(path) {
-		clean := filepath.ToSlash(filepath.Clean(path))
-		for _, root := range d.roots {
-			if root == "" {
-				continue
-			}
-			if rest, ok := wspath.WithinAbs(filepath.ToSlash(filepath.Clean(root)), clean); ok {
-				return wspath.Parse(rest)
-			}
-		}
-	}
-	return wspath.Parse(path)
 }
 
 // compiled reports what the library says of one rule: the first line is what is wrong,

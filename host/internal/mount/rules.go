@@ -2,7 +2,6 @@ package mount
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/jptools/jptools/host/internal/consent"
@@ -61,15 +60,7 @@ func (r Request) last(rules []jptool.FsRule, path string) *jptool.FsRule {
 // rulePath returns a rule's path in the form that links have, so that different spellings of a path
 // are equal. A path that cannot be resolved stays as it is written; "" is returned for what is no path.
 func (r Request) rulePath(rule jptool.FsRule) string {
-	unsafe := rule.Path
-	if filepath.IsAbs(unsafe) {
-		rest, ok := wspath.WithinAbs(r.Root, filepath.ToSlash(filepath.Clean(unsafe)))
-		if !ok {
-			return ""
-		}
-		unsafe = rest
-	}
-	rel, err := wspath.Parse(unsafe)
+	rel, err := jptool.RulePath(rule.Path, r.Root)
 	if err != nil {
 		return ""
 	}
