@@ -163,11 +163,11 @@ func (l *loader) stopped(layer Layer) bool {
 // downTo lists root and every directory on the way from it to dir, if dir is below it.
 func downTo(root, dir string) []string {
 	dirs := []string{root}
-	rel, err := filepath.Rel(root, dir)
-	if dir == "" || err != nil || rel == "." || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+	rel, ok := wspath.WithinAbs(filepath.ToSlash(root), filepath.ToSlash(filepath.Clean(dir)))
+	if !ok || rel == "" {
 		return dirs
 	}
-	for part := range strings.SplitSeq(rel, string(filepath.Separator)) {
+	for part := range strings.SplitSeq(rel, "/") {
 		dirs = append(dirs, filepath.Join(dirs[len(dirs)-1], part))
 	}
 	return dirs
