@@ -262,7 +262,7 @@ func (a *app) mountRequest(p *place) (*config.Config, mount.Request, *consent.St
 		Root: filepath.ToSlash(p.root), Cwd: filepath.ToSlash(p.cwd), Home: filepath.ToSlash(a.getenv("HOME")), State: filepath.ToSlash(p.dir.Base()),
 		Config:       filepath.ToSlash(filepath.Dir(config.UserGlobalPath(a.environ))),
 		NotMountable: map[string]string{}, Rules: map[string][]jptool.FsRule{},
-		Approved: decide, Look: mount.System{Root: filepath.ToSlash(p.root)},
+		Approved: decide,
 		Follow: func(path string) (string, error) {
 			to, _, err := a.follow("the target", path, []string{filepath.ToSlash(p.root)})
 			return to.Abs, err

@@ -36,7 +36,7 @@ func req(home string) Request {
 	return Request{
 		Root: root, Cwd: root, Home: filepath.ToSlash(home), State: filepath.ToSlash(home) + "/data/jphost",
 		Tools: tools, NotMountable: map[string]string{"web": "it is an MCP tool"},
-		Rules: map[string][]jptool.FsRule{}, Look: System{root},
+		Rules: map[string][]jptool.FsRule{},
 	}
 }
 

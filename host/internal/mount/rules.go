@@ -65,7 +65,7 @@ func (r Request) rulePath(rule jptool.FsRule) string {
 		return ""
 	}
 	if rule.External && !rel.IsRoot() {
-		if e, err := r.Look.Entry(rel); err == nil {
+		if e, err := (System{r.Root}).Entry(rel); err == nil {
 			return e.Path.Slash()
 		}
 	}
@@ -89,7 +89,7 @@ func (pl *planner) overlap(tool string, have, added []jptool.FsRule) error {
 		if err != nil {
 			continue
 		}
-		e, err := pl.req.Look.Entry(rel)
+		e, err := System{pl.req.Root}.Entry(rel)
 		if err != nil || e.Target == "" || pl.req.decision(consent.Binding{RulePath: path, Target: e.Target}).Verdict != consent.Approved {
 			continue
 		}
