@@ -292,15 +292,8 @@ func (pl *planner) nested() error {
 func (pl *planner) approvals() {
 	for _, l := range pl.p.links {
 		b := consent.Binding{RulePath: l.Path.Slash(), Target: l.Target}
-		if pl.req.decision(b).Verdict != consent.Approved {
+		if pl.req.Approved(b).Verdict != consent.Approved {
 			pl.p.bindings = append(pl.p.bindings, b)
 		}
 	}
-}
-
-func (r Request) decision(b consent.Binding) consent.Decision {
-	if r.Approved == nil {
-		return consent.Decision{}
-	}
-	return r.Approved(b)
 }

@@ -36,7 +36,8 @@ func req(home string) Request {
 	return Request{
 		Root: root, Cwd: root, Home: filepath.ToSlash(home), State: filepath.ToSlash(home) + "/data/jphost",
 		Tools: tools, NotMountable: map[string]string{"web": "it is an MCP tool"},
-		Rules: map[string][]jptool.FsRule{},
+		Rules:    map[string][]jptool.FsRule{},
+		Approved: func(consent.Binding) consent.Decision { return consent.Decision{} },
 	}
 }
 

@@ -90,7 +90,7 @@ func (pl *planner) overlap(tool string, have, added []jptool.FsRule) error {
 			continue
 		}
 		e, err := System{pl.req.Root}.Entry(rel)
-		if err != nil || e.Target == "" || pl.req.decision(consent.Binding{RulePath: path, Target: e.Target}).Verdict != consent.Approved {
+		if err != nil || e.Target == "" || pl.req.Approved(consent.Binding{RulePath: path, Target: e.Target}).Verdict != consent.Approved {
 			continue
 		}
 		all = append(all, placed{path, e.Target, r.Caps()})
