@@ -56,11 +56,7 @@ func (c *configShowCmd) Run(a *app) error {
 	case c.Key != "":
 		return c.history(a, cfg)
 	}
-	format := config.TOML
-	if a.out.json {
-		format = config.JSON
-	}
-	return cfg.Render(a.out.w, format, c.Origin)
+	return cfg.Render(a.out.w, a.out.json, c.Origin)
 }
 
 func (c *configShowCmd) layers(a *app, cfg *config.Config) error {

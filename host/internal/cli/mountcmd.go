@@ -221,12 +221,8 @@ func (a *app) warnOfRules(p *place, cfg *config.Config, plan *mount.Plan) {
 	for _, l := range plan.Links() {
 		links = append(links, l.Path.Slash())
 	}
-	var b strings.Builder
-	for _, r := range trust.RepositoryRules(cfg, p.root, links) {
-		fmt.Fprintf(&b, "\n  %s: %s (%s)", r.Tool, r.Caps, r.Origin)
-	}
-	if b.Len() > 0 {
-		a.out.warn("the repository has rules of its own on what is mounted here:" + b.String() + "\nwhat they grant beyond your mounts holds only after: jphost trust accept")
+	if rules := trust.RepositoryRules(cfg, p.root, links); len(rules) > 0 {
+		a.out.warn("the repository has rules of its own on what is mounted here:\n  " + strings.Join(rules, "\n  ") + "\nwhat they grant beyond your mounts holds only after: jphost trust accept")
 	}
 }
 
@@ -266,7 +262,7 @@ func (a *app) mountRequest(p *place) (*config.Config, mount.Request, *consent.St
 		Root: filepath.ToSlash(p.root), Cwd: filepath.ToSlash(p.cwd), Home: filepath.ToSlash(a.getenv("HOME")), State: filepath.ToSlash(p.dir.Base()),
 		Config:       filepath.ToSlash(filepath.Dir(config.UserGlobalPath(a.environ))),
 		NotMountable: map[string]string{}, Rules: map[string][]jptool.FsRule{},
-		Approved: decide, Look: mount.System{Root: filepath.ToSlash(p.root)},
+		Approved: decide,
 		Follow: func(path string) (string, error) {
 			to, _, err := a.follow("the target", path, []string{filepath.ToSlash(p.root)})
 			return to.Abs, err

@@ -119,10 +119,11 @@ func (a *app) linked(req mount.Request, rulePath string) (entry, target string, 
 		return "", "", false
 	}
 	entry = name.Slash()
-	if e, err := req.Look.Entry(name); err == nil {
+	look := mount.System{Root: req.Root}
+	if e, err := look.Entry(name); err == nil {
 		entry = e.Path.Slash()
 	}
-	if t, err := req.Look.Target(strings.TrimSuffix(req.Root, "/") + "/" + entry); err == nil {
+	if t, err := look.Target(strings.TrimSuffix(req.Root, "/") + "/" + entry); err == nil {
 		target = t.Abs
 	}
 	return entry, target, true

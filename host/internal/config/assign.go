@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -25,6 +27,8 @@ func SplitKey(s string) ([]string, error) {
 	return parts, err
 }
 
+var bareOrStar = regexp.MustCompile(`^[A-Za-z0-9_*-]+`)
+
 // scanKey reads a key up to the first character that cannot belong to it.
 func scanKey(s string) (parts []string, rest string, err error) {
 	for s != "" {
@@ -44,14 +48,11 @@ func scanKey(s string) (parts []string, rest string, err error) {
 			part, _ = strconv.Unquote(quoted)
 			s = s[len(quoted):]
 		default:
-			n := 0
-			for n < len(s) && (s[n] == '*' || isBareKey(s[n:n+1])) {
-				n++
-			}
-			if n == 0 {
+			part = bareOrStar.FindString(s)
+			if part == "" {
 				return nil, s, errors.New("the key has an empty part")
 			}
-			part, s = s[:n], s[n:]
+			s = s[len(part):]
 		}
 		parts = append(parts, part)
 		next, more := strings.CutPrefix(s, ".")
@@ -66,27 +67,18 @@ func scanKey(s string) (parts []string, rest string, err error) {
 	return parts, "", nil
 }
 
-// arguments are the values of --cfg: a JSON object, an assignment, or a file, whose path must be
+// argument adds the layer of one --cfg: a JSON object, an assignment, or a file, whose path must be
 // written as one when it holds a `=`.
-func (l *loader) arguments() error {
-	for _, arg := range l.Args {
-		if err := l.argument(arg); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (l *loader) argument(arg string) error {
-	origin := Origin{Layer: LayerArgument, File: "--cfg " + shorten(arg)}
+	origin := Origin{Layer: LayerArgument, File: "--cfg " + shorten(arg, 80)}
 	info := LayerInfo{Layer: LayerArgument, Source: "--cfg " + arg}
 	if !utf8.ValidString(arg) || strings.ContainsRune(arg, 0) {
-		return Errors{{origin, "the argument is not valid UTF-8 text", "write it as UTF-8"}}
+		return fail(origin, "the argument is not valid UTF-8 text", "write it as UTF-8")
 	}
 	if strings.HasPrefix(strings.TrimSpace(arg), "{") {
 		tree, err := parseJSON(arg, origin)
 		if err != nil {
-			return asErrors(err)
+			return err
 		}
 		return l.add(info, tree)
 	}
@@ -95,19 +87,17 @@ func (l *loader) argument(arg string) error {
 	if !strings.Contains(arg, "=") || isPath(arg) {
 		path, err := l.absolute(arg)
 		if err != nil {
-			return Errors{{origin, err.Error(), "set HOME, or write the path in full"}}
+			return fail(origin, err.Error(), "set HOME, or write the path in full")
 		}
 		if _, err := l.FS.Stat(path); err == nil && arg != "" {
 			return l.file(LayerArgument, path, false)
 		}
-		return Errors{{
-			origin, "no such file, and not KEY=VALUE either",
-			"name an existing file, or write KEY=VALUE, KEY:=JSON or a JSON object",
-		}}
+		return fail(origin, "no such file, and not KEY=VALUE either",
+			"name an existing file, or write KEY=VALUE, KEY:=JSON or a JSON object")
 	}
 	tree, err := l.assignment(arg, origin)
 	if err != nil {
-		return asErrors(err)
+		return err
 	}
 	return l.add(info, tree)
 }
@@ -115,13 +105,8 @@ func (l *loader) argument(arg string) error {
 // isPath reports whether an argument is written as a path, which no key of an assignment can
 // be: absolute, or beginning with ./, ../ or ~/.
 func isPath(arg string) bool {
-	arg = filepath.ToSlash(arg)
-	for _, start := range []string{"./", "../", "~/"} {
-		if strings.HasPrefix(arg, start) {
-			return true
-		}
-	}
-	return filepath.IsAbs(filepath.FromSlash(arg))
+	start, _, _ := strings.Cut(filepath.ToSlash(arg), "/")
+	return start != arg && slices.Contains([]string{".", "..", "~"}, start) || filepath.IsAbs(arg)
 }
 
 // absolute resolves an argument's path against the working directory. `~/` is the home
@@ -140,43 +125,26 @@ func (l *loader) absolute(path string) (string, error) {
 	return filepath.Join(l.Cwd, path), nil
 }
 
-func shorten(s string) string {
-	if r := []rune(s); len(r) > 80 {
-		return string(r[:80]) + "…"
-	}
-	return s
-}
-
-func asErrors(err error) error {
-	var p *Problem
-	if errors.As(err, &p) {
-		return Errors{p}
-	}
-	return err
-}
-
 // assignment reads KEY=VALUE, KEY:=JSON, KEY+=VALUE or KEY:+=JSON.
 func (l *loader) assignment(arg string, origin Origin) (*Value, error) {
 	parts, rest, err := scanKey(arg)
 	if err != nil || len(parts) == 0 {
-		return nil, &Problem{origin, "the key cannot be read", "write KEY=VALUE with a key such as conversation.tools.NAME.run"}
+		return nil, fail(origin, "the key cannot be read", "write KEY=VALUE with a key such as conversation.tools.NAME.run")
 	}
 	var op assignOp
 	rest, op.json = strings.CutPrefix(rest, ":")
 	rest, op.add = strings.CutPrefix(rest, "+")
 	value, ok := strings.CutPrefix(rest, "=")
 	if !ok {
-		return nil, &Problem{
-			origin, "after the key " + headerName(parts) + " there is no =",
-			"write KEY=VALUE, KEY:=JSON, KEY+=VALUE or KEY:+=JSON; quote parts of a key that hold other characters than letters, digits, _ and -",
-		}
+		return nil, fail(origin, "after the key "+JoinKey(parts...)+" there is no =",
+			"write KEY=VALUE, KEY:=JSON, KEY+=VALUE or KEY:+=JSON; quote parts of a key that hold other characters than letters, digits, _ and -")
 	}
 	return assign(parts, op, value, origin)
 }
 
 // assign makes a tree that sets one key.
 func assign(parts []string, op assignOp, value string, origin Origin) (*Value, error) {
-	origin.Key = headerName(parts)
+	origin.Key = JoinKey(parts...)
 	n, err := nodeAt(parts, origin)
 	if err != nil {
 		return nil, err
@@ -199,7 +167,7 @@ func assign(parts []string, op assignOp, value string, origin Origin) (*Value, e
 	t := root
 	for i, part := range parts[:len(parts)-1] {
 		here := origin
-		here.Key = headerName(parts[:i+1])
+		here.Key = JoinKey(parts[:i+1]...)
 		next := newTable(here)
 		t.set(part, next)
 		t = next
@@ -221,13 +189,13 @@ func nodeAt(parts []string, origin Origin) (*node, error) {
 		case t != nil && t.kind == nodeTable:
 			f := t.field(part)
 			if f == nil {
-				origin.Key = headerName(parts[:i+1])
-				return nil, &Problem{origin, "unknown key", unknownKey(part, t.keys())}
+				origin.Key = JoinKey(parts[:i+1]...)
+				return nil, fail(origin, "unknown key", unknownKey(part, t.keys()))
 			}
 			n = f.node
 		default:
-			origin.Key = headerName(parts[:i])
-			return nil, &Problem{origin, "is " + n.describe() + " and has no keys", "set it as a whole"}
+			origin.Key = JoinKey(parts[:i]...)
+			return nil, fail(origin, "is "+n.describe()+" and has no keys", "set it as a whole")
 		}
 	}
 	return n, nil
@@ -236,20 +204,20 @@ func nodeAt(parts []string, origin Origin) (*node, error) {
 // fromText reads the VALUE of KEY=VALUE as what the key takes.
 func fromText(n *node, s string, origin Origin) (*Value, error) {
 	if !utf8.ValidString(s) {
-		return nil, &Problem{origin, "the value is not valid UTF-8", "write it as UTF-8"}
+		return nil, fail(origin, "the value is not valid UTF-8", "write it as UTF-8")
 	}
 	if n.takes(Bool) && n.kind != nodeFree && (s == "true" || s == "false") {
-		return &Value{Kind: Bool, Origin: origin, flag: s == "true"}, nil
+		return &Value{Kind: Bool, Origin: origin, scalar: s == "true"}, nil
 	}
 	if n.takes(Integer) && n.kind != nodeFree {
 		if i, err := strconv.ParseInt(s, 10, 64); err == nil {
-			return &Value{Kind: Integer, Origin: origin, integer: i}, nil
+			return &Value{Kind: Integer, Origin: origin, scalar: i}, nil
 		}
 		if f, err := strconv.ParseFloat(s, 64); err == nil && n.takes(Float) {
-			return &Value{Kind: Float, Origin: origin, float: f}, nil
+			return &Value{Kind: Float, Origin: origin, scalar: f}, nil
 		}
 	}
-	word := &Value{Kind: String, Origin: origin, text: s}
+	word := &Value{Kind: String, Origin: origin, scalar: s}
 	switch {
 	case n.takes(String) || n.kind == nodeBool || n.kind == nodeInt || n.kind == nodeNumber || n.kind == nodeNever:
 		return word, nil // of the wrong kind perhaps; the check says so
@@ -263,7 +231,7 @@ func fromText(n *node, s string, origin Origin) (*Value, error) {
 		word.Origin.Key += "[0]"
 		return &Value{Kind: List, Origin: origin, items: []*Value{word}}, nil
 	}
-	return nil, &Problem{origin, "must be " + n.describe() + ", not text", "write " + origin.Key + ":=JSON"}
+	return nil, fail(origin, "must be "+n.describe()+", not text", "write "+origin.Key+":=JSON")
 }
 
 // addTo makes v join what is there. Rules and tables do so anyway.
@@ -273,7 +241,7 @@ func addTo(n *node, v *Value) error {
 		v.how = &howto{strategy: "append"}
 	case v.Kind == List, v.Kind == Table:
 	default:
-		return &Problem{v.Origin, "+= adds to lists and tables, and this is " + v.Kind.String(), "write = instead"}
+		return fail(v.Origin, "+= adds to lists and tables, and this is "+v.Kind.String(), "write = instead")
 	}
 	return nil
 }

@@ -77,18 +77,18 @@ func (c *checker) wrongKind(n *node, v *Value) {
 	what := v.Kind.String()
 	help := "write " + assignment(v.Origin.Key, n.example())
 	switch {
-	case v.Kind == String && n.takes(Bool) && (v.text == "true" || v.text == "false"):
-		help = "write " + assignment(v.Origin.Key, v.text) + ", without quotes"
+	case v.Kind == String && n.takes(Bool) && (v.text() == "true" || v.text() == "false"):
+		help = "write " + assignment(v.Origin.Key, v.text()) + ", without quotes"
 	case n.kind == nodeAdded && v.Kind == Table:
 		help = "write a plain list; later layers can only add to it"
 	case n.kind == nodeString && v.Kind == Table && v.fields["strategy"] != nil:
 		help = "write the text alone; the last layer's text counts"
 	case n.kind == nodeTable && v.Kind == String && n.required() != "":
-		help = "write " + assignment(v.Origin.Key, "{ "+n.required()+" = "+quoteTOML(v.text)+" }")
-	case n.takes(Table) && v.Kind == List && len(v.Items()) > 0 && v.Items()[0].Kind == Table:
+		help = "write " + assignment(v.Origin.Key, "{ "+n.required()+" = "+quoteTOML(v.text())+" }")
+	case n.takes(Table) && v.Kind == List && len(v.items) > 0 && v.items[0].Kind == Table:
 		help = "write it once, as [" + v.Origin.Key + "] with single brackets"
 	case n.kind == nodeList && v.Kind == String:
-		help = "write " + assignment(v.Origin.Key, "["+quoteTOML(v.text)+"]")
+		help = "write " + assignment(v.Origin.Key, "["+quoteTOML(v.text())+"]")
 	}
 	c.add(v.Origin, "must be "+n.describe()+", not "+what, help)
 }
@@ -124,14 +124,14 @@ func lastPart(key string) string {
 }
 
 func (c *checker) word(n *node, v *Value) {
-	if len(n.enum) == 0 || slices.Contains(n.enum, v.text) {
+	if len(n.enum) == 0 || slices.Contains(n.enum, v.text()) {
 		return
 	}
 	help := "write " + assignment(v.Origin.Key, quoteTOML(n.enum[0]))
-	if near := nearest.Word(v.text, n.enum); near != "" {
+	if near := nearest.Word(v.text(), n.enum); near != "" {
 		help = "did you mean " + quoteTOML(near) + "?"
 	}
-	c.add(v.Origin, "must be "+n.describe()+", not "+show(v.text), help)
+	c.add(v.Origin, "must be "+n.describe()+", not "+show(v.text()), help)
 }
 
 func (c *checker) table(n *node, v *Value) {
@@ -176,11 +176,11 @@ func (c *checker) mapOf(n *node, v *Value) {
 				continue
 			}
 		}
+		elem := n.elem
 		if n.shared != nil && k == defaultsName && child.Kind == Table {
-			c.value(n.shared, child)
-			continue
+			elem = n.shared
 		}
-		c.value(n.elem, child)
+		c.value(elem, child)
 	}
 }
 
@@ -198,7 +198,7 @@ func (c *checker) items(n *node, v *Value) {
 func (c *checker) free(v *Value) {
 	switch v.Kind {
 	case Float:
-		if math.IsNaN(v.float) || math.IsInf(v.float, 0) {
+		if n := v.number(); math.IsNaN(n) || math.IsInf(n, 0) {
 			c.add(v.Origin, "JSON has no "+v.String(), "write a finite number")
 		}
 	case List:
@@ -259,8 +259,11 @@ func (c *checker) annotated(n *node, v *Value) {
 	before := c.count
 	c.table(annotation(n), v)
 	how := &howto{
-		strategy: "append", dedup: v.Get("dedup").optionalBool(),
-		discard: v.Get("discard_when_merged").boolean(false),
+		strategy: "append",
+		discard:  v.Get("discard_when_merged").Any() == true,
+	}
+	if dedup, ok := v.Get("dedup").Any().(bool); ok {
+		how.dedup = &dedup
 	}
 	for _, k := range v.keys {
 		note := v.fields[k]
@@ -275,7 +278,7 @@ func (c *checker) annotated(n *node, v *Value) {
 		return
 	}
 	if s := v.Get("strategy"); s != nil {
-		how.strategy = s.text
+		how.strategy = s.text()
 	}
 	origin := v.Origin
 	*v = *v.fields["value"]

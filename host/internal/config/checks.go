@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,27 +16,15 @@ import (
 // two empty strings.
 type checkFunc func(v *Value) (message, help string)
 
-// checkOf is the check that a tag names, nil for none.
-func checkOf(name string) checkFunc {
-	switch name {
-	case "":
-		return nil
-	case "program":
-		return notEmpty("program")
-	case "pattern":
-		return checkSensitivePath
-	case "port":
-		return checkPort
-	case "processes":
-		return positive("processes")
-	case "enum":
-		return checkEnum
-	case "options":
-		return checkOptions
-	case "sandbox_path":
-		return checkSandboxPath
-	}
-	panic("config: no check is called " + name)
+// checks are those that tags name.
+var checks = map[string]checkFunc{
+	"program":      notEmpty("program"),
+	"pattern":      checkSensitivePath,
+	"port":         checkPort,
+	"processes":    positive("processes"),
+	"enum":         checkEnum,
+	"options":      checkOptions,
+	"sandbox_path": checkSandboxPath,
 }
 
 func checkToolName(name string) (string, string) {
@@ -48,18 +35,18 @@ func checkToolName(name string) (string, string) {
 }
 
 func checkSource(v *Value) (string, string) {
-	if _, ok := parseSource(v.text); ok {
+	if _, ok := parseSource(v.text()); ok {
 		return "", ""
 	}
 	help := `write "local", "builtin", "mcp.SERVER" or "mcp.SERVER.TOOL"`
-	if v.text == "mcp" || strings.HasPrefix(v.text, "mcp.") {
-		return show(v.text) + " names no server", `write "mcp.SERVER" or "mcp.SERVER.TOOL"`
+	if v.text() == "mcp" || strings.HasPrefix(v.text(), "mcp.") {
+		return show(v.text()) + " names no server", `write "mcp.SERVER" or "mcp.SERVER.TOOL"`
 	}
-	kind, _, _ := strings.Cut(v.text, ".")
+	kind, _, _ := strings.Cut(v.text(), ".")
 	if near := nearest.Word(kind, []string{"local", "builtin", "mcp"}); near != "" && near != kind {
-		help = "did you mean " + quoteTOML(near+strings.TrimPrefix(v.text, kind)) + "?"
+		help = "did you mean " + quoteTOML(near+strings.TrimPrefix(v.text(), kind)) + "?"
 	}
-	return show(v.text) + " is not a source", help
+	return show(v.text()) + " is not a source", help
 }
 
 // parseSource splits builtin[.x], local[.x] and mcp.<server>[.<tool>].
@@ -78,7 +65,7 @@ func parseSource(s string) (Source, bool) {
 }
 
 func checkCommandLine(v *Value) (string, string) {
-	words, err := splitWords(v.text)
+	words, err := splitWords(v.text())
 	switch {
 	case err != nil:
 		return err.Error(), "close the quote, or write { program = …, args = [ … ] }"
@@ -90,7 +77,7 @@ func checkCommandLine(v *Value) (string, string) {
 
 func notEmpty(what string) checkFunc {
 	return func(v *Value) (string, string) {
-		if v.text == "" {
+		if v.text() == "" {
 			return "is empty", "write the " + what + ", or leave the key out"
 		}
 		return "", ""
@@ -98,24 +85,24 @@ func notEmpty(what string) checkFunc {
 }
 
 func checkSensitivePath(v *Value) (string, string) {
-	if !doublestar.ValidatePattern(filepath.ToSlash(v.text)) {
-		return show(v.text) + " is not a pattern", `close the bracket or brace, or write \ before it`
+	if !doublestar.ValidatePattern(filepath.ToSlash(v.text())) {
+		return show(v.text()) + " is not a pattern", `close the bracket or brace, or write \ before it`
 	}
 	return notEmpty("path")(v)
 }
 
 func positive(what string) checkFunc {
 	return func(v *Value) (string, string) {
-		if v.integer <= 0 {
-			return fmt.Sprintf("must be positive, not %d", v.integer), "write the number of " + what + ", or leave the key out"
+		if v.number() <= 0 {
+			return "must be positive, not " + v.String(), "write the number of " + what + ", or leave the key out"
 		}
 		return "", ""
 	}
 }
 
 func checkPort(v *Value) (string, string) {
-	if v.integer < 1 || v.integer > 65535 {
-		return fmt.Sprintf("%d is not a port", v.integer), "write 1 to 65535, or leave port out for the scheme's default"
+	if n := v.number(); n < 1 || n > 65535 {
+		return v.String() + " is not a port", "write 1 to 65535, or leave port out for the scheme's default"
 	}
 	return "", ""
 }
@@ -131,19 +118,19 @@ func checkSeconds(v *Value) (string, string) {
 }
 
 func checkDuration(v *Value) (string, string) {
-	d, err := time.ParseDuration(v.text)
+	d, err := time.ParseDuration(v.text())
 	switch {
 	case err != nil:
-		return show(v.text) + " is not a duration", `write seconds as a number, or a duration such as "90s" or "2m"`
+		return show(v.text()) + " is not a duration", `write seconds as a number, or a duration such as "90s" or "2m"`
 	case d <= 0 || d.Seconds() > maxSeconds:
-		return "must be positive and at most 1000000000 seconds, not " + show(v.text), `write a duration such as "90s" or "2m"`
+		return "must be positive and at most 1000000000 seconds, not " + show(v.text()), `write a duration such as "90s" or "2m"`
 	}
 	return "", ""
 }
 
 func checkSize(v *Value) (string, string) {
-	if _, ok := ParseSize(v.text); !ok {
-		return show(v.text) + " is not a size", `write bytes as a number, or a size such as "64KiB", "10MiB" or "1GiB"`
+	if _, ok := ParseSize(v.text()); !ok {
+		return show(v.text()) + " is not a size", `write bytes as a number, or a size such as "64KiB", "10MiB" or "1GiB"`
 	}
 	return "", ""
 }
@@ -162,7 +149,7 @@ func ParseSize(s string) (int64, bool) {
 }
 
 func checkSandboxPath(v *Value) (string, string) {
-	switch p := v.text; {
+	switch p := v.text(); {
 	case strings.ContainsRune(p, 0):
 		return "holds a NUL byte", "write it without"
 	case p == "~" || strings.HasPrefix(p, "~/"):
@@ -177,10 +164,10 @@ func checkSandboxPath(v *Value) (string, string) {
 func checkTypes(v *Value) (string, string) {
 	seen := map[string]bool{}
 	for _, t := range v.items {
-		if seen[t.text] {
-			return "names " + show(t.text) + " twice", "name each type once"
+		if seen[t.text()] {
+			return "names " + show(t.text()) + " twice", "name each type once"
 		}
-		seen[t.text] = true
+		seen[t.text()] = true
 	}
 	if len(seen) == 0 {
 		return "is an empty list", `name a type, such as "string"`

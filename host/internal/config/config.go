@@ -1,8 +1,8 @@
 package config
 
 import (
+	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/nearest"
@@ -21,13 +21,12 @@ func (c *Config) Tools() []*Tool { return slices.Clone(c.tools) }
 
 // Tool finds a tool by the name that the model uses.
 func (c *Config) Tool(name string) (*Tool, bool) {
-	i, ok := slices.BinarySearchFunc(c.tools, name, func(t *Tool, name string) int {
-		return strings.Compare(t.Name, name)
-	})
-	if !ok {
-		return nil, false
+	for _, t := range c.tools {
+		if t.Name == name {
+			return t, true
+		}
 	}
-	return c.tools[i], true
+	return nil, false
 }
 
 // Nearest is the name of the tool that was probably meant, or "".
@@ -53,10 +52,8 @@ func (t *Tool) Origin(key string) Origin {
 	if err != nil {
 		return Origin{}
 	}
-	for _, from := range []*Value{t.tree, t.defaults} {
-		if v := from.At(parts...); v != nil && from != nil {
-			return v.Origin
-		}
+	if v := cmp.Or(t.tree.At(parts...), t.defaults.At(parts...)); v != nil {
+		return v.Origin
 	}
 	return Origin{}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 )
@@ -11,7 +12,7 @@ import (
 func fill(dst reflect.Value, v *Value) {
 	table := tables()[dst.Type()]
 	for sf, f := range dst.Fields() {
-		if !sf.IsExported() {
+		if !sf.IsExported() || sf.Type == reflect.TypeFor[Style]() {
 			continue
 		}
 		if keys := ruleKeys[sf.Type]; keys != nil {
@@ -55,14 +56,8 @@ func decodeField(dst reflect.Value, as string, v *Value) {
 	case reflect.Pointer:
 		dst.Set(reflect.New(dst.Type().Elem()))
 		decodeField(dst.Elem(), "", v)
-	case reflect.String:
-		dst.SetString(v.text)
-	case reflect.Bool:
-		dst.SetBool(v.flag)
-	case reflect.Int64:
-		dst.SetInt(v.integer)
-	case reflect.Uint16:
-		dst.SetUint(uint64(v.integer))
+	case reflect.String, reflect.Bool, reflect.Int64, reflect.Uint16:
+		dst.Set(reflect.ValueOf(v.scalar).Convert(dst.Type()))
 	case reflect.Interface:
 		if x := v.Any(); x != nil {
 			dst.Set(reflect.ValueOf(x))
@@ -110,7 +105,7 @@ func (c *Config) decode(o Options) error {
 	tools := c.merged.At("conversation", "tools")
 	d := &decoder{roots: []string{o.Root, o.GivenRoot}}
 	if tools != nil {
-		d.names = slices.DeleteFunc(sortedKeys(tools.fields), func(k string) bool { return k == defaultsName })
+		d.names = slices.DeleteFunc(slices.Sorted(maps.Keys(tools.fields)), func(k string) bool { return k == defaultsName })
 		d.defaults = tools.fields[defaultsName]
 	}
 	for _, name := range d.names {
@@ -131,8 +126,7 @@ func (d *decoder) tool(name string, v *Value) *Tool {
 			t.Format = "unattended"
 		}
 	}
-	t.SensitivePaths = append(d.defaults.At("access", "sensitive_paths").strings(), v.At("access", "sensitive_paths").strings()...)
-	t.Style.complete(all.Get("style"))
+	t.SensitivePaths = append(d.defaults.At("access", "sensitive_paths").Strings(), v.At("access", "sensitive_paths").Strings()...)
 	for id, q := range t.Questions {
 		if target := v.At("questions", id, "target"); target != nil && target.Kind == Table {
 			q.Assistant = target.Any().(map[string]any)
@@ -143,8 +137,8 @@ func (d *decoder) tool(name string, v *Value) *Tool {
 	return t
 }
 
-// withDefaults fills up the table of a tool from '*', key by key; but its style replaces that
-// of '*', and only its own access is one.
+// withDefaults fills up the table of a tool from '*', key by key; but only its own access
+// is one.
 func (d *decoder) withDefaults(v *Value) *Value {
 	if d.defaults == nil {
 		return v
@@ -155,23 +149,10 @@ func (d *decoder) withDefaults(v *Value) *Value {
 		all.set(k, v.fields[k])
 	}
 	for _, k := range d.defaults.keys {
-		if k == "access" || k == "style" && v.Get(k) != nil {
+		if k == "access" || k == "style" {
 			continue
 		}
 		all.set(k, merge(tool.field(k).node, d.defaults.fields[k], v.fields[k]))
 	}
 	return all
-}
-
-// complete fills in what depends on other keys of the style.
-func (s *Style) complete(v *Value) {
-	if v.At("error", "inline_results") == nil {
-		s.Error.InlineResults = s.InlineResults
-	}
-	if s.Error.ResultsFileLink == "" {
-		s.Error.ResultsFileLink = s.ResultsFileLink
-	}
-	if s.Parameters == "" {
-		s.ParametersCommand = decodeCommand(v.Get("parameters"))
-	}
 }

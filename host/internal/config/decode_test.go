@@ -92,8 +92,9 @@ tier = "landlock"
 	if diff := cmp.Diff([]string{"--a", "b c", "{{ tool }}"}, x.Command.Args); diff != "" || x.Command.Program != "x" {
 		t.Error(x.Command.Program, diff)
 	}
-	if s := x.Style; s.InlineResults != Full || s.Error.InlineResults != 0 || s.Error.ResultsFileLink != "osc8" || s.ParametersCommand.Args[0] != "-c" || s.Parameters != "" {
-		t.Errorf("%+v", s)
+	if got, want := c.merged.At("conversation", "tools", "x", "style").String(),
+		`{ parameters = "sh -c x", inline_results = "full", error = { inline_results = "off", results_file_link = "osc8" } }`; got != want {
+		t.Error(got)
 	}
 	if l := x.Limits; l.Time.Milliseconds() != 500 || l.CPU.Seconds() != 2 || l.Memory != 64<<20 || l.FileSize != 10 || l.Processes != 4 || l.Output != 0 {
 		t.Errorf("%+v", l)

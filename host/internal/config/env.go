@@ -40,18 +40,18 @@ func (l *loader) environment() error {
 		origin := Origin{Layer: LayerEnv, File: name}
 		parts, err := envKey(strings.TrimPrefix(name, envPrefix), known, origin)
 		if err != nil {
-			return asErrors(err)
+			return err
 		}
-		key := headerName(parts)
+		key := JoinKey(parts...)
 		if other := setBy[key]; other != "" {
 			origin.Key = key
-			return Errors{{origin, "is set by " + other + " too", "unset one of them"}}
+			return fail(origin, "is set by "+other+" too", "unset one of them")
 		}
 		setBy[key] = name
 		op, value := envValue(value)
 		tree, err := assign(parts, op, value, origin)
 		if err != nil {
-			return asErrors(err)
+			return err
 		}
 		if err := l.add(LayerInfo{Layer: LayerEnv, Source: name}, tree); err != nil {
 			return err
@@ -90,10 +90,10 @@ func envKey(name string, known *Value, origin Origin) ([]string, error) {
 	}
 	words := strings.Split(name, r.separator)
 	if len(words) > maxEnvWords {
-		return nil, &Problem{origin, "the name has too many parts", "set such a key with --cfg, or in a file"}
+		return nil, fail(origin, "the name has too many parts", "set such a key with --cfg, or in a file")
 	}
 	if slices.Contains(words, "") {
-		return nil, &Problem{origin, "the name has an empty part", "write " + envPrefix + "PART__PART"}
+		return nil, fail(origin, "the name has an empty part", "write "+envPrefix+"PART__PART")
 	}
 	r.read(schema(), known, name, nil)
 	if len(r.found) == 0 {
@@ -108,16 +108,14 @@ func envKey(name string, known *Value, origin Origin) ([]string, error) {
 		if r.exact() {
 			help = unknownKey(strings.ToLower(words[min(r.depth, len(words)-1)]), r.expected)
 		}
-		return nil, &Problem{origin, "the name fits no key", help}
+		return nil, fail(origin, "the name fits no key", help)
 	}
 	keys := make([]string, len(r.found))
 	for i, parts := range r.found {
-		keys[i] = headerName(parts)
+		keys[i] = JoinKey(parts...)
 	}
-	return nil, &Problem{
-		origin, "the name fits several keys: " + strings.Join(keys, ", "),
-		"separate the parts by two underscores",
-	}
+	return nil, fail(origin, "the name fits several keys: "+strings.Join(keys, ", "),
+		"separate the parts by two underscores")
 }
 
 // envReader collects the keys that a name can stand for.

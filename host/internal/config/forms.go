@@ -1,8 +1,8 @@
 package config
 
 import (
+	"cmp"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/jptools/jptools/jptool"
@@ -24,12 +24,12 @@ func formOf(as string) form {
 	case "source":
 		return form{
 			func(tagReader) *node { return text(checkSource) },
-			func(v *Value) any { s, _ := parseSource(v.text); return s },
+			func(v *Value) any { s, _ := parseSource(v.text()); return s },
 		}
 	case "switch":
 		return form{
 			func(tagReader) *node { return union(&node{kind: nodeBool}, enum("on", "off")) },
-			func(v *Value) any { return v.text == "on" },
+			func(v *Value) any { return v.text() == "on" },
 		}
 	case "enable":
 		return form{node: func(r tagReader) *node {
@@ -39,19 +39,12 @@ func formOf(as string) form {
 			return n
 		}}
 	case "command":
-		return form{commandNode, func(v *Value) any { return decodeCommand(v) }}
-	case "presentation":
-		return form{commandNode, func(v *Value) any {
-			if v.Kind == String && slices.Contains([]string{"json", "function_call", "off"}, v.text) {
-				return v.text
-			}
-			return ""
-		}}
+		return form{commandNode, func(v *Value) any { return v.Command() }}
 	case "types":
 		return form{func(tagReader) *node {
 			types := enum("string", "number", "integer", "boolean", "array", "object", "null")
 			return union(types, &node{kind: nodeList, elem: types, check: checkTypes})
-		}, func(v *Value) any { return v.strings() }}
+		}, func(v *Value) any { return v.Strings() }}
 	case "target":
 		return form{func(tagReader) *node {
 			return union(enum("user", "assistant"), &node{kind: nodeMap, elem: &node{kind: nodeFree}})
@@ -59,10 +52,10 @@ func formOf(as string) form {
 			if v.Kind == Table {
 				return "assistant"
 			}
-			return v.text
+			return v.text()
 		}}
 	case "lines":
-		return form{func(tagReader) *node { return union(enum("off", "full"), whole("lines")) }, decodeLines}
+		return form{func(tagReader) *node { return union(enum("off", "full"), whole("lines")) }, nil}
 	case "needs":
 		return form{func(r tagReader) *node { return r.table(reflect.TypeFor[needs]()) }, decodeNeeds}
 	case "duration":
@@ -92,47 +85,17 @@ func commandNode(r tagReader) *node {
 	return n
 }
 
-func decodeCommand(v *Value) *Command {
-	if v.Kind == String {
-		words, err := splitWords(v.text)
-		if err != nil || len(words) == 0 {
-			return nil // cannot be: the layer's check refused it
-		}
-		return &Command{Program: words[0], Args: words[1:], Origin: v.Origin}
-	}
-	c := &Command{Args: v.Get("args").strings(), Shell: v.Get("shell").boolean(false), Origin: v.Origin}
-	if program := v.Get("program"); program != nil {
-		c.Program = program.text
-	}
-	return c
-}
-
-func decodeLines(v *Value) any {
-	switch {
-	case v.Kind == Integer:
-		return int(min(v.integer, 1<<30))
-	case v.text == "full":
-		return Full
-	}
-	return 0
-}
-
 func decodeNeeds(v *Value) any {
 	list := v.Get("fs")
 	if list == nil {
 		return (*jptool.Caps)(nil)
 	}
-	var caps jptool.Caps
-	for _, word := range list.strings() {
-		one, _ := jptool.ParseCapability(word)
-		caps |= one
-	}
-	return &caps
+	return new(list.Caps())
 }
 
 func decodeDuration(v *Value) any {
 	if v.Kind == String {
-		t, _ := time.ParseDuration(v.text)
+		t, _ := time.ParseDuration(v.text())
 		return t
 	}
 	// Rounded up, because 0 means that there is no limit.
@@ -141,42 +104,34 @@ func decodeDuration(v *Value) any {
 
 func decodeSize(v *Value) any {
 	if v.Kind == String {
-		n, _ := ParseSize(v.text)
+		n, _ := ParseSize(v.text())
 		return n
 	}
-	return v.integer
+	return v.scalar
 }
 
 // normalEnable writes the short forms of enable as the table that they stand for. `on`
 // and `off` leave allow_toggle to lower layers.
 func normalEnable(v *Value) {
-	word := func(v *Value) string {
-		if v.Kind == Bool {
-			return map[bool]string{true: "on", false: "off"}[v.flag]
-		}
-		return v.text
-	}
+	onOff := map[any]string{true: "on", false: "off"}
 	if v.Kind == Table {
 		if s := v.fields["state"]; s != nil && s.Kind == Bool {
-			s.Kind, s.text = String, word(s)
+			s.Kind, s.scalar = String, onOff[s.scalar]
 		}
 		return
 	}
-	short, origin := word(v), v.Origin
-	*v = *newTable(origin)
-	add := func(key, word string) {
-		o := origin
-		o.Key = joinKey(origin.Key, key)
-		v.set(key, &Value{Kind: String, Origin: o, text: word})
-	}
-	switch short {
+	keys := []string{"state", "allow_toggle"}
+	words := []string{cmp.Or(v.text(), onOff[v.scalar])}
+	switch words[0] {
 	case "always":
-		add("state", "on")
-		add("allow_toggle", "never")
+		words = []string{"on", "never"}
 	case "explicit":
-		add("state", "off")
-		add("allow_toggle", "if_named")
-	default:
-		add("state", short)
+		words = []string{"off", "if_named"}
+	}
+	*v = *newTable(v.Origin)
+	for i, word := range words {
+		o := v.Origin
+		o.Key = joinKey(o.Key, keys[i])
+		v.set(keys[i], &Value{Kind: String, Origin: o, scalar: word})
 	}
 }

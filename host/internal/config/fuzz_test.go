@@ -87,7 +87,7 @@ func compareLibrary(t *testing.T, key string, v *Value, x any) {
 			compareLibrary(t, key, v.items[i], y)
 		}
 	case float64:
-		if v.Kind != Float || v.float != x && x == x {
+		if v.Kind != Float || v.scalar != x && x == x {
 			t.Fatalf("%s: %v, library %v", key, v, x)
 		}
 	case string, bool, int64:

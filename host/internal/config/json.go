@@ -2,7 +2,6 @@ package config
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,89 +12,65 @@ import (
 // parseJSON reads the JSON of an argument or variable. All its nodes get the same origin, but
 // for their keys. Duplicate keys and trailing text are errors, because readers differ in which
 // of them counts.
-func parseJSON(text string, origin Origin) (*Value, error) {
-	fail := func(err error) error {
-		return &Problem{origin, "not valid JSON: " + printable(err.Error()), "mind that the shell takes quotes away: put the whole argument into single quotes"}
+func parseJSON(text string, origin Origin) (v *Value, err error) {
+	if err = strictjson.Check([]byte(text)); err == nil {
+		v, err = jsonValue([]byte(strings.TrimSpace(text)), origin)
 	}
-	if err := strictjson.Check([]byte(text)); err != nil {
-		return nil, fail(err)
-	}
-	dec := json.NewDecoder(strings.NewReader(text))
-	dec.UseNumber()
-	v, err := jsonValue(dec, origin)
 	if err != nil {
-		return nil, fail(err)
+		return nil, fail(origin, "not valid JSON: "+printable(err.Error()), "mind that the shell takes quotes away: put the whole argument into single quotes")
 	}
 	return v, nil
 }
 
-// jsonValue reads the next value of a text that was checked.
-func jsonValue(dec *json.Decoder, origin Origin) (*Value, error) {
-	tok, err := dec.Token()
-	if err != nil {
-		return nil, err
-	}
-	switch tok := tok.(type) {
-	case json.Delim:
-		if tok == '[' {
-			return jsonList(dec, origin)
+// jsonValue reads a value of a text that was checked.
+func jsonValue(raw []byte, origin Origin) (*Value, error) {
+	v := &Value{Origin: origin}
+	switch strictjson.KindOf(raw) {
+	case "an object":
+		v = newTable(origin)
+		members, err := strictjson.ParseMembers(raw)
+		if err != nil {
+			return nil, err
 		}
-		return jsonTable(dec, origin)
-	case json.Number:
-		return jsonNumber(tok, origin)
+		for _, m := range members {
+			origin.Key = joinKey(v.Origin.Key, m.Key)
+			child, err := jsonValue(m.Value, origin)
+			if err != nil {
+				return nil, err
+			}
+			v.set(m.Key, child)
+		}
+		return v, nil
+	case "an array":
+		v.Kind = List
+		items, err := strictjson.ParseArray(raw)
+		if err != nil {
+			return nil, err
+		}
+		for i, item := range items {
+			origin.Key = v.Origin.Key + "[" + strconv.Itoa(i) + "]"
+			child, err := jsonValue(item, origin)
+			if err != nil {
+				return nil, err
+			}
+			v.items = append(v.items, child)
+		}
+		return v, nil
+	}
+	if i, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+		v.Kind, v.scalar = Integer, i
+		return v, nil
+	}
+	if err := json.Unmarshal(raw, &v.scalar); err != nil {
+		return nil, fmt.Errorf("the number %s does not fit", show(string(raw)))
+	}
+	switch v.scalar.(type) {
 	case bool:
-		return &Value{Kind: Bool, Origin: origin, flag: tok}, nil
+		v.Kind = Bool
+	case float64:
+		v.Kind = Float
 	case string:
-		return &Value{Kind: String, Origin: origin, text: tok}, nil
+		v.Kind = String
 	}
-	return &Value{Origin: origin}, nil // null
-}
-
-func jsonList(dec *json.Decoder, origin Origin) (*Value, error) {
-	v := &Value{Kind: List, Origin: origin}
-	for dec.More() {
-		here := origin
-		here.Key += "[" + strconv.Itoa(len(v.items)) + "]"
-		item, err := jsonValue(dec, here)
-		if err != nil {
-			return nil, err
-		}
-		v.items = append(v.items, item)
-	}
-	_, err := dec.Token()
-	return v, err
-}
-
-func jsonTable(dec *json.Decoder, origin Origin) (*Value, error) {
-	v := newTable(origin)
-	for dec.More() {
-		tok, err := dec.Token()
-		if err != nil {
-			return nil, err
-		}
-		key, ok := tok.(string)
-		if !ok {
-			return nil, errors.New("a key is not a string")
-		}
-		here := origin
-		here.Key = joinKey(origin.Key, key)
-		child, err := jsonValue(dec, here)
-		if err != nil {
-			return nil, err
-		}
-		v.set(key, child)
-	}
-	_, err := dec.Token()
-	return v, err
-}
-
-func jsonNumber(n json.Number, origin Origin) (*Value, error) {
-	if i, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
-		return &Value{Kind: Integer, Origin: origin, integer: i}, nil
-	}
-	f, err := n.Float64()
-	if err != nil {
-		return nil, fmt.Errorf("the number %s does not fit", show(n.String()))
-	}
-	return &Value{Kind: Float, Origin: origin, float: f}, nil
+	return v, nil
 }

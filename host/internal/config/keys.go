@@ -16,7 +16,7 @@ import (
 //	unset     the same for docs only, where code decides what counts
 //	enum      the only words that are accepted
 //	as        the form of the value, where the Go type does not tell it (see formOf in forms.go)
-//	check     a further check of the value (see checkOf)
+//	check     a further check of the value (see checks)
 //	merge     rules: layers add to the list by strategy; added: they only add to it
 //	required  the table is refused without the key
 //	all       the key may stand in the table '*' too
@@ -139,16 +139,14 @@ type Question struct {
 	Origin    Origin
 }
 
-// Style is how calls are shown.
+// Style is how hosts that show calls in a conversation show them. Nothing here does: its keys
+// are checked and merged, but never decoded.
 type Style struct {
-	Hidden bool `toml:"hidden" default:"false" repo:"judged" doc:"Show nothing of a call."`
-	// InlineResults is a number of lines; 0 is none and Full is all.
-	InlineResults   int    `toml:"inline_results" as:"lines" default:"10" doc:"How many lines of a result are shown."`
-	ResultsFileLink string `toml:"results_file_link" enum:"full osc8 off" default:"full" doc:"How the file with the whole result is named."`
-	// Parameters is json, function_call or off; or else ParametersCommand is set.
-	Parameters        string `toml:"parameters" as:"presentation" default:"json" repo:"judged" doc:"How arguments are shown: 'json', 'function_call', 'off', or a command."`
-	ParametersCommand *Command
-	Error             ErrorStyle `toml:"error" doc:"The same for errors."`
+	Hidden          bool       `toml:"hidden" default:"false" repo:"judged" doc:"Show nothing of a call."`
+	InlineResults   int        `toml:"inline_results" as:"lines" default:"10" doc:"How many lines of a result are shown."`
+	ResultsFileLink string     `toml:"results_file_link" enum:"full osc8 off" default:"full" doc:"How the file with the whole result is named."`
+	Parameters      Command    `toml:"parameters" as:"command" default:"json" repo:"judged" doc:"How arguments are shown: 'json', 'function_call', 'off', or a command."`
+	Error           ErrorStyle `toml:"error" doc:"The same for errors."`
 }
 
 // ErrorStyle is how errors are shown; what is not set is as for other results.
@@ -156,9 +154,6 @@ type ErrorStyle struct {
 	InlineResults   int    `toml:"inline_results" as:"lines" doc:"As above."`
 	ResultsFileLink string `toml:"results_file_link" enum:"full osc8 off" doc:"As above."`
 }
-
-// Full stands for all lines of a result.
-const Full = -1
 
 // DefaultTime is how long a call may take, and DefaultOutput how many bytes its tool may print on standard
 // output, where a configuration says nothing.

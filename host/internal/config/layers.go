@@ -1,6 +1,9 @@
 package config
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // State is what became of a layer.
 type State uint8
@@ -42,9 +45,7 @@ type Setting struct {
 }
 
 // Layers lists all layers low to high, those too that are absent or skipped.
-func (c *Config) Layers() []LayerInfo {
-	return append([]LayerInfo(nil), c.layers...)
-}
+func (c *Config) Layers() []LayerInfo { return slices.Clone(c.layers) }
 
 // Effective lists what is in force, in the order of the merged tree: each scalar, each
 // list, and each item of a list of rules on its own.
@@ -59,7 +60,7 @@ func (c *Config) History(key string) ([]Setting, error) {
 	if err != nil {
 		return nil, err
 	}
-	want := headerName(parts)
+	want := JoinKey(parts...)
 	var out []Setting
 	used := c.inForce()
 	for _, layer := range c.layers {
@@ -104,8 +105,10 @@ func settings(root *Value, used map[*Value]bool) []Setting {
 	}
 	var walk func(v *Value)
 	walk = func(v *Value) {
-		for _, note := range v.annotations() {
-			add(note, true)
+		if v.how != nil {
+			for _, note := range v.how.notes {
+				add(note, true)
+			}
 		}
 		switch {
 		case v.Kind == Table:
@@ -130,11 +133,4 @@ func settings(root *Value, used map[*Value]bool) []Setting {
 	}
 	walk(root)
 	return out
-}
-
-func (v *Value) annotations() []*Value {
-	if v.how == nil {
-		return nil
-	}
-	return v.how.notes
 }

@@ -280,7 +280,7 @@ parameters.p = { type = ["string", "null"], enum = ["a"] }
 access.fs = { value = [{ path = "z", write = true }], strategy = "prepend", dedup = true }`})
 	for _, origins := range []bool{false, true} {
 		var b bytes.Buffer
-		if err := c.Render(&b, TOML, origins); err != nil {
+		if err := c.Render(&b, false, origins); err != nil {
 			t.Fatal(err)
 		}
 		again, err := Load(Options{FS: files{talkFile: b.String()}.fs(t), BuiltIn: builtInLayer(""), Root: "/ws", Conversation: talkFile})
@@ -294,7 +294,7 @@ access.fs = { value = [{ path = "z", write = true }], strategy = "prepend", dedu
 			t.Errorf("origins %t:\n%s", origins, b.String())
 		}
 		b.Reset()
-		if err := c.Render(&b, JSON, origins); err != nil {
+		if err := c.Render(&b, true, origins); err != nil {
 			t.Fatal(err)
 		}
 		if !json.Valid(b.Bytes()) || strings.Contains(b.String(), `"layer": "workspace"`) != origins {

@@ -85,9 +85,14 @@ func Load(o Options) (*Config, error) {
 		o.FS = &afero.OsFs{}
 	}
 	l := &loader{Options: o, merged: newTable(Origin{Layer: LayerDefault, File: builtIn})}
-	steps := []func() error{l.builtIn, l.files, l.environment, l.conversation, l.arguments}
-	for _, step := range steps {
+	conversation := func() error { return l.file(LayerConversation, l.Conversation, true) }
+	for _, step := range []func() error{l.builtIn, l.files, l.environment, conversation} {
 		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	for _, arg := range o.Args {
+		if err := l.argument(arg); err != nil {
 			return nil, err
 		}
 	}
@@ -120,33 +125,29 @@ func (l *loader) add(info LayerInfo, tree *Value) error {
 	return nil
 }
 
-type layerFile struct {
-	layer Layer
-	path  string
-}
-
 // files are the layers that `inherit = false` can switch off.
 func (l *loader) files() error {
-	list := []layerFile{{LayerUserGlobal, l.UserGlobal}}
+	type file struct {
+		layer Layer
+		path  string
+	}
+	list := []file{{LayerUserGlobal, l.UserGlobal}}
 	if l.Root != "" {
-		list = append(list, layerFile{LayerWorkspace, filepath.Join(l.Root, filepath.FromSlash(WorkspaceFile))})
+		list = append(list, file{LayerWorkspace, filepath.Join(l.Root, filepath.FromSlash(WorkspaceFile))})
 		for _, dir := range downTo(l.Root, l.Cwd) {
-			list = append(list, layerFile{LayerDirectory, filepath.Join(dir, DirectoryFile)})
+			list = append(list, file{LayerDirectory, filepath.Join(dir, DirectoryFile)})
 		}
 	}
-	list = append(list, layerFile{LayerUserWorkspace, l.UserWorkspace})
+	list = append(list, file{LayerUserWorkspace, l.UserWorkspace})
 	for _, f := range list {
-		if f.path == "" {
-			continue
-		}
-		if l.stopped(f.layer) {
+		if f.path != "" && l.stopped(f.layer) {
 			l.layers = append(l.layers, LayerInfo{Layer: f.layer, Source: f.path, File: f.path, State: Skipped, Skipper: l.stop.Origin})
 			continue
 		}
 		if err := l.file(f.layer, f.path, true); err != nil {
 			return err
 		}
-		if i := l.merged.Get("inherit"); i != nil && !i.flag && l.stop == nil {
+		if i := l.merged.Get("inherit"); i.Any() == false && l.stop == nil {
 			l.stop = i
 		}
 	}
@@ -162,11 +163,11 @@ func (l *loader) stopped(layer Layer) bool {
 // downTo lists root and every directory on the way from it to dir, if dir is below it.
 func downTo(root, dir string) []string {
 	dirs := []string{root}
-	rel, err := filepath.Rel(root, dir)
-	if dir == "" || err != nil || rel == "." || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+	rel, ok := wspath.WithinAbs(filepath.ToSlash(root), filepath.ToSlash(filepath.Clean(dir)))
+	if !ok || rel == "" {
 		return dirs
 	}
-	for part := range strings.SplitSeq(rel, string(filepath.Separator)) {
+	for part := range strings.SplitSeq(rel, "/") {
 		dirs = append(dirs, filepath.Join(dirs[len(dirs)-1], part))
 	}
 	return dirs
@@ -174,6 +175,9 @@ func downTo(root, dir string) []string {
 
 // file adds the layer of one file; an absent one only if that is optional.
 func (l *loader) file(layer Layer, path string, optional bool) error {
+	if path == "" {
+		return nil
+	}
 	info := LayerInfo{Layer: layer, Source: path, File: path}
 	data, err := l.read(layer, path)
 	if err != nil {
@@ -194,11 +198,7 @@ func (l *loader) file(layer Layer, path string, optional bool) error {
 		case errors.Is(err, errOutside):
 			help = "copy the file into the workspace, or write its settings into your own configuration"
 		}
-		return Errors{{
-			Origin{Layer: layer, File: path},
-			"cannot read this configuration: " + printable(err.Error()),
-			help,
-		}}
+		return fail(Origin{Layer: layer, File: path}, "cannot read this configuration: "+printable(err.Error()), help)
 	}
 	tree, err := parseTOML(data, layer, path)
 	if err != nil {
@@ -308,11 +308,4 @@ func gone(err error) error {
 		return errors.New("it vanished while it was read")
 	}
 	return err
-}
-
-func (l *loader) conversation() error {
-	if l.Conversation == "" {
-		return nil
-	}
-	return l.file(LayerConversation, l.Conversation, true)
 }

@@ -86,43 +86,36 @@ func mergeMap(n *node, prev, next *Value) *Value {
 // mergeRules merges two lists of rules by the strategy of the later one (docs/config.md,
 // "Merging"). Of equal items the last one stays, because among equal rules the last one decides.
 func mergeRules(prev, next *Value) *Value {
-	var before []*Value
-	var sticky *bool
+	how := howto{strategy: "append"}
+	if next.how != nil {
+		how = *next.how
+	}
+	how.notes = nil
+	lists := [][]*Value{nil, next.items}
 	if prev != nil {
-		before = prev.items
-		if prev.how != nil {
-			sticky = prev.how.dedup
-			if prev.how.discard {
-				before = nil
-			}
+		lists[0] = prev.items
+	}
+	if prev != nil && prev.how != nil {
+		if prev.how.discard {
+			lists[0] = nil
+		}
+		if how.dedup == nil {
+			how.dedup = prev.how.dedup
 		}
 	}
-	how := next.how
-	if how == nil {
-		how = &howto{strategy: "append"}
-	}
-	var out *Value
 	switch how.strategy {
 	case "prepend":
-		out = concat(next, next.items, before)
+		slices.Reverse(lists)
 	case "replace":
-		out = concat(next, next.items)
-	default:
-		out = concat(next, before, next.items)
+		lists = lists[1:]
 	}
-	out.rules = true
-	dedup := how.dedup
-	if dedup == nil {
-		dedup = sticky
-	}
-	if dedup != nil && *dedup {
+	out := concat(next, lists...)
+	if how.dedup != nil && *how.dedup {
 		out.items = keepLast(out.items)
 	} else {
-		dedup = nil // switched off for this merge; the result has no opinion
+		how.dedup = nil // switched off for this merge; the result has no opinion
 	}
-	if next.how != nil || dedup != nil {
-		out.how = &howto{strategy: how.strategy, dedup: dedup, discard: how.discard}
-	}
+	out.rules, out.how = true, &how
 	return out
 }
 
@@ -161,11 +154,10 @@ func identity(v *Value) string {
 
 // mergeAdded only adds, and only what is new.
 func mergeAdded(prev, next *Value) *Value {
-	var before []*Value
-	if prev != nil {
-		before = prev.items
+	if prev == nil {
+		prev = &Value{}
 	}
-	out := concat(next, before, next.items)
+	out := concat(next, prev.items, next.items)
 	out.items = keepFirst(out.items)
 	return out
 }
@@ -176,7 +168,7 @@ func annotatedFree(v *Value) (value *Value, strategy string) {
 		return v, v.how.strategy
 	}
 	if v.Kind == Table && len(v.keys) == 2 && isAnnotatedMap(v) {
-		s := v.fields["strategy"].text
+		s := v.fields["strategy"].text()
 		if slices.Contains(vecStrategies, s) || slices.Contains(mapStrategies, s) {
 			return v.fields["value"], s
 		}

@@ -231,10 +231,10 @@ options = { deep = { b = 2, l = [2] }, l = { value = [2], strategy = "append" } 
 	if x.Limits.Time.Minutes() != 2 || x.Limits.Output != 1<<20 {
 		t.Errorf("limits %+v", x.Limits)
 	}
-	if x.Style.Hidden || x.Style.InlineResults != 3 {
-		t.Errorf("a tool's style takes over whole: %+v", x.Style)
+	if got := c.merged.At("conversation", "tools", "x", "style").String(); got != "{ inline_results = 3 }" {
+		t.Errorf("a tool's style is filled up from elsewhere: %s", got)
 	}
-	if y := mustTool(t, c, "fs_modify_file"); !y.Style.Hidden || y.Limits.Time.Seconds() != 60 || len(y.SensitivePaths) != 1 {
+	if y := mustTool(t, c, "fs_modify_file"); y.Limits.Time.Seconds() != 60 || len(y.SensitivePaths) != 1 {
 		t.Errorf("defaults of all tools: %+v", y)
 	}
 	if strings.Join(x.SensitivePaths, " ") != "~/.a b c" {

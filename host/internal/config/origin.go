@@ -1,7 +1,9 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,12 +31,7 @@ var layerNames = [...]string{
 }
 
 // String returns a word for people and for JSON output; it is stable.
-func (l Layer) String() string {
-	if int(l) < len(layerNames) {
-		return layerNames[l]
-	}
-	return fmt.Sprintf("layer(%d)", uint8(l))
-}
+func (l Layer) String() string { return layerNames[l] }
 
 // Repository reports whether the layer's content comes with the repository, which is
 // not trusted to widen access.
@@ -101,14 +98,11 @@ func (p *Problem) Error() string {
 // be read but not used. It is never empty when it is returned as an error.
 type Errors []*Problem
 
+// fail is an error of one problem.
+func fail(o Origin, message, help string) error { return Errors{{o, message, help}} }
+
 // Error lists the problems one after the other.
-func (e Errors) Error() string {
-	list := make([]string, len(e))
-	for i, p := range e {
-		list[i] = p.Error()
-	}
-	return strings.Join(list, "\n")
-}
+func (e Errors) Error() string { return errors.Join(e.Unwrap()...).Error() }
 
 // Unwrap makes the problems visible to errors.As.
 func (e Errors) Unwrap() []error {
@@ -176,21 +170,18 @@ func quoteKey(part string) string {
 	return quoteTOML(part)
 }
 
-func isBareKey(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return s != ""
-}
+var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+func isBareKey(s string) bool { return bareKey.MatchString(s) }
 
 // show quotes a value for a message, cut so that a line stays a line.
 func show(s string) string {
-	const limit = 60
+	return strconv.Quote(shorten(s, 60))
+}
+
+func shorten(s string, limit int) string {
 	if r := []rune(s); len(r) > limit {
-		s = string(r[:limit]) + "…"
+		return string(r[:limit]) + "…"
 	}
-	return strconv.Quote(s)
+	return s
 }

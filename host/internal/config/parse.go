@@ -1,10 +1,12 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
@@ -24,8 +26,8 @@ func parseTOML(data []byte, layer Layer, file string) (*Value, error) {
 	}
 	p.root = newTable(Origin{Layer: layer, File: file, Line: 1, Column: 1})
 	p.current = p.root
-	if offset := firstInvalid(data); offset >= 0 {
-		p.add(offset, "", "the file is not valid UTF-8", "save it as UTF-8")
+	if !utf8.Valid(data) {
+		p.add(bytes.IndexRune(data, utf8.RuneError), "", "the file is not valid UTF-8", "save it as UTF-8")
 		return nil, p.err()
 	}
 	p.src.Reset(data)

@@ -19,15 +19,13 @@ func (p *tomlParser) value(n *unstable.Node, origin Origin, depth int) *Value {
 	v := &Value{Origin: origin}
 	switch n.Kind {
 	case unstable.String:
-		v.Kind, v.text = String, string(n.Data)
+		v.Kind, v.scalar = String, string(n.Data)
 	case unstable.Bool:
-		v.Kind, v.flag = Bool, string(n.Data) == "true"
-	case unstable.Integer:
-		return p.integer(v, string(n.Data))
-	case unstable.Float:
-		return p.float(v, string(n.Data))
+		v.Kind, v.scalar = Bool, string(n.Data) == "true"
+	case unstable.Integer, unstable.Float:
+		return p.number(v, n)
 	case unstable.LocalDate, unstable.LocalTime, unstable.LocalDateTime, unstable.DateTime:
-		v.Kind, v.text = DateTime, string(n.Data)
+		v.Kind, v.scalar = DateTime, string(n.Data)
 	case unstable.Array:
 		v.Kind = List
 		p.closed[v] = true
@@ -58,24 +56,20 @@ func (p *tomlParser) value(n *unstable.Node, origin Origin, depth int) *Value {
 	return v
 }
 
-func (p *tomlParser) integer(v *Value, text string) *Value {
-	digits := strings.TrimPrefix(strings.ReplaceAll(text, "_", ""), "+")
-	n, err := strconv.ParseInt(digits, 0, 64)
+func (p *tomlParser) number(v *Value, n *unstable.Node) *Value {
+	text, what := strings.ReplaceAll(string(n.Data), "_", ""), "integer"
+	var err error
+	if n.Kind == unstable.Integer {
+		v.Kind = Integer
+		v.scalar, err = strconv.ParseInt(text, 0, 64)
+	} else {
+		v.Kind, what = Float, "float"
+		v.scalar, err = strconv.ParseFloat(text, 64)
+	}
 	if err != nil {
-		p.problems.add(v.Origin, "the integer "+show(text)+" does not fit into 64 bits", "write a smaller one")
+		p.problems.add(v.Origin, "the "+what+" "+show(string(n.Data))+" does not fit into 64 bits", "write a smaller one")
 		return nil
 	}
-	v.Kind, v.integer = Integer, n
-	return v
-}
-
-func (p *tomlParser) float(v *Value, text string) *Value {
-	f, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
-	if err != nil {
-		p.problems.add(v.Origin, "the float "+show(text)+" does not fit into 64 bits", "write a smaller one")
-		return nil
-	}
-	v.Kind, v.float = Float, f
 	return v
 }
 
@@ -106,18 +100,6 @@ func (x *lineIndex) position(offset int) (line, column int) {
 	}
 	x.line, x.offset, x.column = line, offset, before+utf8.RuneCount(x.data[from:offset])
 	return line, x.column
-}
-
-// firstInvalid is the offset of the first byte that is not UTF-8, or -1.
-func firstInvalid(data []byte) int {
-	for i := 0; i < len(data); {
-		r, n := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && n == 1 {
-			return i
-		}
-		i += n
-	}
-	return -1
 }
 
 func printable(s string) string {

@@ -102,7 +102,7 @@ func TestMergeProperties(t *testing.T) {
 		}
 		render := func(c *Config) string {
 			var b bytes.Buffer
-			if err := c.Render(&b, TOML, true); err != nil {
+			if err := c.Render(&b, false, true); err != nil {
 				rt.Fatal(err)
 			}
 			return b.String()

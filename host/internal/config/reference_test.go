@@ -194,9 +194,6 @@ func TestTagsAreRead(t *testing.T) {
 	if x.Run != "ask" || x.Format != "ask" || x.Result != "unattended" || x.Enable != (Enable{true, "any"}) || c.Sandbox().Mode != "auto" || c.Sandbox().Tier != "auto" {
 		t.Errorf("%+v %+v", x, c.Sandbox())
 	}
-	if want := (Style{InlineResults: 10, ResultsFileLink: "full", Parameters: "json", Error: ErrorStyle{10, "full"}}); x.Style != want {
-		t.Errorf("%+v", x.Style)
-	}
 	seen := map[reflect.Type]bool{}
 	var walk func(typ reflect.Type)
 	walk = func(typ reflect.Type) {

@@ -1,47 +1,37 @@
 package config
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-// Format is a form in which a configuration is shown.
-type Format uint8
-
-// The formats of Render.
-const (
-	TOML Format = iota
-	JSON
-)
-
-// Render writes the effective configuration. With origins, TOML has a comment at each
-// value, and JSON is a list of {key, value, layer, origin}, one for each setting and
+// Render writes the effective configuration as TOML or JSON. With origins, TOML has a comment at
+// each value, and JSON is a list of {key, value, layer, origin}, one for each setting and
 // each rule. Lists are shown merged and without their strategies, so that what TOML
 // shows can be read back as one layer.
-func (c *Config) Render(w io.Writer, format Format, origins bool) error {
-	bw := bufio.NewWriter(w)
+func (c *Config) Render(w io.Writer, asJSON, origins bool) error {
 	switch {
-	case format == TOML:
-		bw.Write(appendTOML(nil, c.merged, origins))
+	case !asJSON:
+		_, err := w.Write(appendTOML(nil, c.merged, origins))
+		return err
 	case origins:
-		if err := writeJSON(bw, jsonSettings(c.Effective())); err != nil {
-			return err
+		type setting struct {
+			Key    string `json:"key"`
+			Value  any    `json:"value"`
+			Layer  string `json:"layer"`
+			Origin string `json:"origin"`
 		}
-	default:
-		if err := writeJSON(bw, c.merged.Any()); err != nil {
-			return err
+		list := []setting{}
+		for _, s := range c.Effective() {
+			list = append(list, setting{s.Key, s.Value.Any(), s.Origin.Layer.String(), s.Origin.String()})
 		}
+		return writeJSON(w, list)
 	}
-	return bw.Flush()
+	return writeJSON(w, c.merged.Any())
 }
 
 func writeJSON(w io.Writer, v any) error {
@@ -49,21 +39,6 @@ func writeJSON(w io.Writer, v any) error {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
-}
-
-type jsonSetting struct {
-	Key    string `json:"key"`
-	Value  any    `json:"value"`
-	Layer  string `json:"layer"`
-	Origin string `json:"origin"`
-}
-
-func jsonSettings(list []Setting) []jsonSetting {
-	out := make([]jsonSetting, len(list))
-	for i, s := range list {
-		out[i] = jsonSetting{s.Key, s.Value.Any(), s.Origin.Layer.String(), s.Origin.String()}
-	}
-	return out
 }
 
 // appendTOML writes the table v as a document; reading it gives an equal tree.
@@ -102,7 +77,7 @@ func (w *tomlWriter) table(path []string, v *Value) {
 			continue
 		}
 		sub := append(slices.Clone(path), k)
-		name := headerName(sub)
+		name := JoinKey(sub...)
 		if f.Kind == List {
 			for _, item := range f.items {
 				w.blank()
@@ -138,14 +113,6 @@ func (w *tomlWriter) keyValue(k string, f *Value) {
 	w.line(quoteKey(k)+" = "+f.String(), f.Origin)
 }
 
-func headerName(path []string) string {
-	var key string
-	for _, p := range path {
-		key = joinKey(key, p)
-	}
-	return key
-}
-
 // hasHeader reports whether a value is written under a [header] of its own.
 func hasHeader(v *Value) bool {
 	switch v.Kind {
@@ -173,16 +140,12 @@ func appendInline(b []byte, v *Value) []byte {
 	switch v.Kind {
 	case Null:
 		return append(b, "null"...)
-	case Bool:
-		return strconv.AppendBool(b, v.flag)
-	case Integer:
-		return strconv.AppendInt(b, v.integer, 10)
+	case Bool, Integer, DateTime:
+		return fmt.Append(b, v.scalar)
 	case Float:
-		return append(b, formatFloat(v.float)...)
+		return append(b, formatFloat(v.number())...)
 	case String:
-		return append(b, quoteTOML(v.text)...)
-	case DateTime:
-		return append(b, v.text...)
+		return append(b, quoteTOML(v.text())...)
 	case List:
 		b = append(b, '[')
 		for i, item := range v.items {
@@ -209,16 +172,8 @@ func appendInline(b []byte, v *Value) []byte {
 }
 
 func formatFloat(f float64) string {
-	switch {
-	case math.IsNaN(f):
-		return "nan"
-	case math.IsInf(f, 1):
-		return "inf"
-	case math.IsInf(f, -1):
-		return "-inf"
-	}
-	s := strconv.FormatFloat(f, 'g', -1, 64)
-	if !strings.ContainsAny(s, ".e") {
+	s := strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(f, 'g', -1, 64), "+"))
+	if !strings.ContainsAny(s, ".en") { // neither a fraction, nor an exponent, nor nan or inf
 		s += ".0"
 	}
 	return s
@@ -230,15 +185,9 @@ func quoteTOML(s string) string {
 	b.WriteByte('"')
 	for _, r := range s {
 		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r == '\r':
-			b.WriteString(`\r`)
+		case strings.ContainsRune("\"\\\n\t\r", r):
+			escaped := strconv.Quote(string(r))
+			b.WriteString(escaped[1 : len(escaped)-1])
 		case unprintable(r) && r > 0xffff:
 			fmt.Fprintf(&b, `\U%08X`, r)
 		case unprintable(r):

@@ -86,7 +86,10 @@ func (r tagReader) node(t reflect.Type, tag reflect.StructTag) *node {
 	if as := tag.Get("as"); as != "" {
 		return formOf(as).node(r)
 	}
-	check := checkOf(tag.Get("check"))
+	check, known := checks[tag.Get("check")]
+	if !known && tag.Get("check") != "" {
+		panic("config: no check is called " + tag.Get("check"))
+	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		return r.node(t.Elem(), tag)

@@ -35,7 +35,7 @@ func (d *decoder) judge(t *Tool) {
 			// layer. An access is an error in any layer, because somebody relies on it.
 			if v := t.tree.Get(key); v != nil && (key == "access" || v.Origin.Layer >= source.Origin.Layer) {
 				d.add(v.Origin, fmt.Sprintf("tool %s has source %s (%s), and only local tools have %s",
-					show(t.Name), quoteTOML(source.text), source.Origin, key), "remove "+key+`, or set source = "local"`)
+					show(t.Name), quoteTOML(source.text()), source.Origin, key), "remove "+key+`, or set source = "local"`)
 			}
 		}
 		return
@@ -74,7 +74,7 @@ func (d *decoder) judgeAccess(a *Access, v *Value) {
 
 func (d *decoder) judgeFsRule(r *FsRule, v *Value) {
 	written, origin := r.Path, v.fields["path"].Origin
-	rel, err := d.rel(written)
+	rel, err := jptool.RulePath(written, d.roots...)
 	switch {
 	case errors.Is(err, wspath.ErrAbsolute):
 		d.add(origin, show(written)+" is absolute and not below the workspace",
@@ -92,22 +92,6 @@ func (d *decoder) judgeFsRule(r *FsRule, v *Value) {
 	}
 	r.Dir = strings.HasSuffix(filepath.ToSlash(written), "/")
 	r.Path, r.Origin = rel.Slash(), r.At.String()
-}
-
-// rel takes an absolute path below the workspace as relative to it.
-func (d *decoder) rel(path string) (wspath.Rel, error) {
-	if filepath.IsAbs(path) {
-		clean := filepath.ToSlash(filepath.Clean(path))
-		for _, root := range d.roots {
-			if root == "" {
-				continue
-			}
-			if rest, ok := wspath.WithinAbs(filepath.ToSlash(filepath.Clean(root)), clean); ok {
-				return wspath.Parse(rest)
-			}
-		}
-	}
-	return wspath.Parse(path)
 }
 
 // compiled reports what the library says of one rule: the first line is what is wrong,
@@ -168,7 +152,7 @@ func (v *Value) isJSONType(name string) bool {
 	case Integer:
 		return name == "integer" || name == "number"
 	case Float:
-		return name == "number" || name == "integer" && v.float == math.Trunc(v.float)
+		return name == "number" || name == "integer" && v.number() == math.Trunc(v.number())
 	case String, DateTime:
 		return name == "string"
 	case List:

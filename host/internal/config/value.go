@@ -1,9 +1,13 @@
 package config
 
 import (
-	"math"
+	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strconv"
+
+	"github.com/jptools/jptools/jptool"
 )
 
 // Kind is the kind of a Value.
@@ -32,13 +36,11 @@ type Value struct {
 	Kind   Kind
 	Origin Origin
 
-	flag    bool
-	integer int64
-	float   float64
-	text    string // String, and DateTime as written
-	items   []*Value
-	keys    []string // of a table, in the order written
-	fields  map[string]*Value
+	// scalar is a bool, an int64, a float64 or a string; a DateTime is a string as written.
+	scalar any
+	items  []*Value
+	keys   []string // of a table, in the order written
+	fields map[string]*Value
 
 	// rules marks a list each of whose items is a setting of its own.
 	rules bool
@@ -108,14 +110,6 @@ func (v *Value) Any() any {
 		return nil
 	}
 	switch v.Kind {
-	case Bool:
-		return v.flag
-	case Integer:
-		return v.integer
-	case Float:
-		return v.float
-	case String, DateTime:
-		return v.text
 	case List:
 		list := make([]any, len(v.items))
 		for i, item := range v.items {
@@ -129,7 +123,7 @@ func (v *Value) Any() any {
 		}
 		return m
 	}
-	return nil
+	return v.scalar
 }
 
 // Command is what a value says that stands for a command, nil for any other. In a list of settings
@@ -138,7 +132,36 @@ func (v *Value) Command() *Command {
 	if v == nil || v.Kind != String && v.Kind != Table {
 		return nil
 	}
-	return decodeCommand(v)
+	if v.Kind == Table {
+		return &Command{
+			Program: v.Get("program").text(), Args: v.Get("args").Strings(),
+			Shell: v.Get("shell").Any() == true, Origin: v.Origin,
+		}
+	}
+	words, err := splitWords(v.text())
+	if err != nil || len(words) == 0 {
+		return nil // cannot be: the layer's check refused it
+	}
+	return &Command{Program: words[0], Args: words[1:], Origin: v.Origin}
+}
+
+// FsRule is a rule of access.fs as it stands in its layer.
+func (v *Value) FsRule() jptool.FsRule {
+	var r FsRule
+	if v.Kind == Table {
+		fill(reflect.ValueOf(&r).Elem(), v)
+	}
+	return r.FsRule
+}
+
+// Caps are the capabilities that a list of words names.
+func (v *Value) Caps() jptool.Caps {
+	var caps jptool.Caps
+	for _, word := range v.Strings() {
+		one, _ := jptool.ParseCapability(word)
+		caps |= one
+	}
+	return caps
 }
 
 // String renders the value in TOML on one line, for people.
@@ -150,67 +173,40 @@ func (v *Value) Equal(w *Value) bool {
 	if v == nil || w == nil {
 		return v == w
 	}
-	if v.Kind != w.Kind {
-		return false
-	}
-	switch v.Kind {
-	case Bool:
-		return v.flag == w.flag
-	case Integer:
-		return v.integer == w.integer
-	case Float:
-		return v.float == w.float || math.IsNaN(v.float) && math.IsNaN(w.float)
-	case String, DateTime:
-		return v.text == w.text
-	case List:
-		return slices.EqualFunc(v.items, w.items, (*Value).Equal)
-	case Table:
-		if len(v.fields) != len(w.fields) {
-			return false
-		}
-		for k, f := range v.fields {
-			if g, ok := w.fields[k]; !ok || !f.Equal(g) {
-				return false
-			}
-		}
-	}
-	return true
+	return v.Kind == w.Kind && fmt.Sprint(v.scalar) == fmt.Sprint(w.scalar) &&
+		slices.EqualFunc(v.items, w.items, (*Value).Equal) && maps.EqualFunc(v.fields, w.fields, (*Value).Equal)
 }
 
-// boolean and the like read an optional value whose kind the schema has checked.
-func (v *Value) boolean(def bool) bool {
-	if v == nil || v.Kind != Bool {
-		return def
-	}
-	return v.flag
+// text is a String or a DateTime, "" for any other value and for nil.
+func (v *Value) text() string {
+	s, _ := v.Any().(string)
+	return s
 }
 
-func (v *Value) optionalBool() *bool {
-	if v == nil || v.Kind != Bool {
-		return nil
-	}
-	return new(v.flag)
-}
-
-func (v *Value) strings() []string {
+// Strings are the texts of a list, or the one of a String.
+func (v *Value) Strings() []string {
 	if v == nil {
 		return nil
 	}
 	if v.Kind == String {
-		return []string{v.text}
+		return []string{v.text()}
 	}
 	list := make([]string, len(v.items))
 	for i, item := range v.items {
-		list[i] = item.text
+		list[i] = item.text()
 	}
 	return list
 }
 
+// number is an Integer or a Float, 0 for any other value.
 func (v *Value) number() float64 {
-	if v.Kind == Integer {
-		return float64(v.integer)
+	switch n := v.scalar.(type) {
+	case int64:
+		return float64(n)
+	case float64:
+		return n
 	}
-	return v.float
+	return 0
 }
 
 // rebase gives v and what is below it keys that start at key.

@@ -74,21 +74,23 @@ type Difference struct {
 
 // Diff compares two lists. It is empty exactly when their digests are equal.
 func Diff(was, now []Setting) Difference {
-	before, after := map[string][]Setting{}, map[string][]Setting{}
-	ids := map[string]bool{}
-	for _, s := range was {
-		before[s.id()] = append(before[s.id()], s)
-		ids[s.id()] = true
-	}
-	for _, s := range now {
-		after[s.id()] = append(after[s.id()], s)
-		ids[s.id()] = true
-	}
+	before, after := group(was, Setting.id), group(now, Setting.id)
+	ids := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(after))
+	slices.Sort(ids)
 	var d Difference
-	for _, id := range slices.Sorted(maps.Keys(ids)) {
+	for _, id := range slices.Compact(ids) {
 		d.key(before[id], after[id])
 	}
 	return d
+}
+
+// group keeps the order of the settings in each group.
+func group(list []Setting, by func(Setting) string) map[string][]Setting {
+	groups := map[string][]Setting{}
+	for _, s := range list {
+		groups[by(s)] = append(groups[by(s)], s)
+	}
+	return groups
 }
 
 // key compares the settings of one key. What both lists begin with and end with is unchanged;

@@ -58,7 +58,8 @@ func (f *file[T]) setAside(warn func(string)) func(*brokenError) error {
 
 // load returns the records.
 func (f *file[T]) load(ctx context.Context) (list []T, err error) {
-	if _, list, err = f.read(); f.mend == nil || !isBroken(err) {
+	var broken *brokenError
+	if _, list, err = f.read(); f.mend == nil || !errors.As(err, &broken) {
 		return list, err
 	}
 	err = f.dir.Locked(ctx, f.name, func() error {
@@ -88,6 +89,21 @@ func (f *file[T]) update(ctx context.Context, change func([]T) (list []T, change
 		}
 		return f.dir.Write(f.name, b.Bytes())
 	})
+}
+
+// remove takes out the records that a function names, and returns them.
+func (f *file[T]) remove(ctx context.Context, which func(T) bool) (removed []T, err error) {
+	err = f.update(ctx, func(list []T) (keep []T, changed bool) {
+		for _, record := range list {
+			if which(record) {
+				removed = append(removed, record)
+			} else {
+				keep = append(keep, record)
+			}
+		}
+		return keep, len(removed) > 0
+	})
+	return removed, err
 }
 
 // readLocked is read for who holds the lock: a file that cannot be used is mended.
@@ -146,11 +162,6 @@ func (f *file[T]) parse(data []byte) (doc object, list []T, err error) {
 		}
 	}
 	return doc, list, nil
-}
-
-func isBroken(err error) bool {
-	var broken *brokenError
-	return errors.As(err, &broken)
 }
 
 // encode writes v as it is read again, without escapes for HTML.

@@ -79,7 +79,8 @@ func (h *Holds) Settle(ctx context.Context, now func(Hold) string) error {
 	if list, err := h.List(); err != nil || !slices.ContainsFunc(list, settled) {
 		return nil // Check says what is wrong
 	}
-	return h.f.update(ctx, func(list []Hold) ([]Hold, bool) { return slices.DeleteFunc(list, settled), true })
+	_, err := h.f.remove(ctx, settled)
+	return err
 }
 
 // Add puts paths on hold. A path that is held already keeps its first reason, but no longer
@@ -104,20 +105,10 @@ func (h *Holds) Add(ctx context.Context, add ...Hold) error {
 
 // Accept releases the paths, or all when none are named, after a person has looked, and
 // returns what it released. With all, a broken file is set aside.
-func (h *Holds) Accept(ctx context.Context, paths ...string) (released []Hold, err error) {
+func (h *Holds) Accept(ctx context.Context, paths ...string) ([]Hold, error) {
 	f := h.f
 	if len(paths) == 0 {
 		f.mend = f.setAside(nil)
 	}
-	err = f.update(ctx, func(list []Hold) ([]Hold, bool) {
-		keep := slices.DeleteFunc(slices.Clone(list), func(hold Hold) bool {
-			mine := len(paths) == 0 || slices.Contains(paths, hold.Path)
-			if mine {
-				released = append(released, hold)
-			}
-			return mine
-		})
-		return keep, len(released) > 0
-	})
-	return released, err
+	return f.remove(ctx, func(hold Hold) bool { return len(paths) == 0 || slices.Contains(paths, hold.Path) })
 }

@@ -96,21 +96,14 @@ func (m *Memory) Remember(ctx context.Context, r Remembered) error {
 
 // Forget removes the answers of this session for a tool, or all of them for "", and
 // returns how many there were.
-func (m *Memory) Forget(ctx context.Context, tool string) (n int, err error) {
+func (m *Memory) Forget(ctx context.Context, tool string) (int, error) {
 	if !m.Remembers() {
 		return 0, nil
 	}
-	err = m.f.update(ctx, func(list []Remembered) ([]Remembered, bool) {
-		keep := slices.DeleteFunc(slices.Clone(list), func(r Remembered) bool {
-			mine := r.Session == m.session && (tool == "" || r.Tool == tool)
-			if mine {
-				n++
-			}
-			return mine
-		})
-		return keep, n > 0
+	forgotten, err := m.f.remove(ctx, func(r Remembered) bool {
+		return r.Session == m.session && (tool == "" || r.Tool == tool)
 	})
-	return n, err
+	return len(forgotten), err
 }
 
 // old also covers a time in the future: a clock that was wrong must not make an answer last.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
@@ -113,19 +114,17 @@ func caution(r Request) string {
 	return "\n" + show.Text(strings.TrimRight(r.Caution, "\n")) + "\n"
 }
 
-// grants lists every affected tool, the names padded to one width.
+// grants lists every affected tool.
 func grants(r Request) string {
 	if len(r.Grants) == 0 {
 		return ""
 	}
-	width := 0
-	for _, g := range r.Grants {
-		width = max(width, len(show.Visible(g.Tool)))
-	}
 	var b strings.Builder
 	b.WriteString("\nCurrent grants under this mount:\n")
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, g := range r.Grants {
-		fmt.Fprintf(&b, "  %-*s  %s\n", width+1, show.Visible(g.Tool)+":", g.Caps)
+		fmt.Fprintf(w, "  %s:\t%s\n", show.Visible(g.Tool), g.Caps)
 	}
+	w.Flush()
 	return b.String()
 }

@@ -59,12 +59,12 @@ func (t *Trust) Check(ctx context.Context, now []Setting) (trusted bool, d Diffe
 	if err != nil {
 		return false, Diff(nil, now), err
 	}
-	mine := byTool(now)
+	mine := group(now, Setting.tool)
 	var was []Setting
 	trusted = true
 	lists := make([]map[string][]Setting, len(known))
 	for i, a := range known {
-		lists[i] = byTool(a.Settings)
+		lists[i] = group(a.Settings, Setting.tool)
 	}
 	all := Digest(mine[""])
 	sameForAll := make([]bool, len(lists))
@@ -103,15 +103,6 @@ func Concerning(list []Setting, tool string) []Setting {
 	})
 }
 
-func byTool(list []Setting) map[string][]Setting {
-	lists := map[string][]Setting{}
-	for _, s := range list {
-		tool := s.tool()
-		lists[tool] = append(lists[tool], s)
-	}
-	return lists
-}
-
 // tool is the one that a setting concerns; "" stands for all of them.
 func (s Setting) tool() string {
 	parts, err := config.SplitKey(s.Key)
@@ -133,12 +124,9 @@ func (t *Trust) Accept(ctx context.Context, shown []Setting) error {
 
 // Revoke forgets everything that was accepted in this workspace, and reports whether there
 // was anything.
-func (t *Trust) Revoke(ctx context.Context) (revoked bool, err error) {
-	err = t.f.update(ctx, func(list []Accepted) ([]Accepted, bool) {
-		revoked = len(list) > 0
-		return nil, revoked
-	})
-	return revoked, err
+func (t *Trust) Revoke(ctx context.Context) (bool, error) {
+	revoked, err := t.f.remove(ctx, func(Accepted) bool { return true })
+	return len(revoked) > 0, err
 }
 
 // ErrNotTrusted: the repository's own config asks for more than was accepted.

@@ -1,10 +1,11 @@
+// Package conversation is what one conversation adds to the configuration: the rules of the mounts that were made in
+// it, as a layer of its own in its state directory.
 package conversation
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -54,14 +55,14 @@ func (d *Delta) Add(later Delta) {
 			if !instead {
 				own.FS = slices.DeleteFunc(slices.Clone(own.FS), func(o jptool.FsRule) bool { return o.Path == r.Path })
 			}
-			own.FS = append(own.FS, Stored(r))
+			own.FS = append(own.FS, stored(r))
 		}
 		d.Tools[name] = own
 	}
 }
 
-// Stored is a rule without what belongs to this machine.
-func Stored(r jptool.FsRule) jptool.FsRule {
+// stored is a rule without what belongs to this machine.
+func stored(r jptool.FsRule) jptool.FsRule {
 	r.ApprovedTarget, r.Origin = nil, ""
 	if r.Path == "" {
 		r.Path = "."
@@ -69,16 +70,18 @@ func Stored(r jptool.FsRule) jptool.FsRule {
 	return r
 }
 
-// row is a rule in config form.
+// row is a rule in config form: field by field the same types, so that one converts into the other.
 type row struct {
-	Path     string `toml:"path"`
-	External bool   `toml:"external,omitempty"`
-	Read     *bool  `toml:"read,omitempty"`
-	Write    *bool  `toml:"write,omitempty"`
-	Create   *bool  `toml:"create,omitempty"`
-	Update   *bool  `toml:"update,omitempty"`
-	Delete   *bool  `toml:"delete,omitempty"`
-	Execute  *bool  `toml:"execute,omitempty"`
+	Path           string  `toml:"path"`
+	External       bool    `toml:"external,omitempty"`
+	ApprovedTarget *string `toml:"-"`
+	Read           *bool   `toml:"read,omitempty"`
+	Write          *bool   `toml:"write,omitempty"`
+	Create         *bool   `toml:"create,omitempty"`
+	Update         *bool   `toml:"update,omitempty"`
+	Delete         *bool   `toml:"delete,omitempty"`
+	Execute        *bool   `toml:"execute,omitempty"`
+	Origin         string  `toml:"-"`
 }
 
 type merged struct {
@@ -89,12 +92,10 @@ type merged struct {
 // TOML renders the delta as a config layer.
 func (d Delta) TOML() ([]byte, error) {
 	tools := map[string]any{}
-	for _, name := range slices.Sorted(maps.Keys(d.Tools)) {
-		t := d.Tools[name]
+	for name, t := range d.Tools { // the encoder sorts the keys
 		rows := []row{}
 		for _, r := range t.FS {
-			r = Stored(r)
-			rows = append(rows, row{r.Path, r.External, r.Read, r.Write, r.Create, r.Update, r.Delete, r.Execute})
+			rows = append(rows, row(stored(r)))
 		}
 		var list any = rows
 		if t.Replace {
@@ -156,10 +157,7 @@ func parseRules(v any) (ToolDelta, error) {
 		if r.Path == "" {
 			return d, fmt.Errorf("[%d]: path is missing", i)
 		}
-		d.FS = append(d.FS, jptool.FsRule{
-			Path: r.Path, External: r.External,
-			Read: r.Read, Write: r.Write, Create: r.Create, Update: r.Update, Delete: r.Delete, Execute: r.Execute,
-		})
+		d.FS = append(d.FS, jptool.FsRule(r))
 	}
 	return d, nil
 }
@@ -172,4 +170,18 @@ func strict(data []byte, into any) error {
 		return fmt.Errorf("%s: unknown key", strings.Join(unknown.Errors[0].Key(), "."))
 	}
 	return err
+}
+
+// Preserved is the rule that keeps what a tool without rules could do in the workspace before a mount
+// declared its access.fs (RFD D43, "Default-deny preservation"). Execute is our addition: our
+// default for an undeclared type grants it, and scripts and built programs must keep working.
+func Preserved() jptool.FsRule {
+	yes := true
+	return jptool.FsRule{Path: ".", Read: &yes, Write: &yes, Execute: &yes}
+}
+
+// Preserves reports whether a rule of the conversation does what Preserved does.
+func Preserves(r jptool.FsRule) bool {
+	keep := Preserved()
+	return !r.External && (r.Path == "." || r.Path == "") && r.Caps() == keep.Caps()
 }

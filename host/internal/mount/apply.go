@@ -21,8 +21,6 @@ type Env struct {
 	Store *consent.Store
 	// Persist stores the delta in the conversation, as the last step; nil stores nothing.
 	Persist func(context.Context, conversation.Delta) error
-	// Look looks at the workspace again; nil is the real file system.
-	Look Looker
 }
 
 // ErrDeclined: the person said no to a confirmation, or there was nobody to ask.
@@ -36,8 +34,14 @@ func (p *Plan) Confirm(ctx context.Context, prompter term.Prompter, shown *Plan)
 		if p.showed(shown, c) {
 			continue
 		}
-		if err := confirm(ctx, prompter, c); err != nil {
-			return err
+		answer, err := prompter.Bool(ctx, c.Question())
+		switch {
+		case errors.Is(err, term.ErrNoTerminal):
+			return fmt.Errorf("%w: %s needs a confirmation (%s), and %w\n%s", ErrDeclined, visibleList(c.Paths), c.Reason, err, c.Remedy)
+		case err != nil:
+			return fmt.Errorf("%w: %w", ErrDeclined, err)
+		case !answer.Yes:
+			return fmt.Errorf("%w: the %s of %s was declined", ErrDeclined, c.Reason, visibleList(c.Paths))
 		}
 	}
 	return nil
@@ -67,10 +71,7 @@ func (p *Plan) sameLinks(o *Plan) bool {
 // asks nothing: Confirm did. A crash can leave links behind, which grant nothing,
 // and directories that were made for them. The caller must have the conversation's lock.
 func (p *Plan) Apply(ctx context.Context, env Env) (err error) {
-	if env.Look == nil {
-		env.Look = System{p.root}
-	}
-	if err := p.verify(env.Look); err != nil {
+	if err := p.verify(); err != nil {
 		return err
 	}
 	root, err := wspath.OpenDir(p.root)
@@ -94,7 +95,7 @@ func (p *Plan) Apply(ctx context.Context, env Env) (err error) {
 	}
 	// A link that somebody replaced meanwhile would get the approval of another target.
 	for _, l := range p.links {
-		if e, err := env.Look.Entry(l.Path); err != nil || e.Path != l.Path || e.Kind != Symlink || e.Target != l.Target {
+		if e, err := p.look.Entry(l.Path); err != nil || e.Path != l.Path || e.Kind != Symlink || e.Target != l.Target {
 			return changed(l)
 		}
 	}
@@ -113,19 +114,6 @@ func (p *Plan) Apply(ctx context.Context, env Env) (err error) {
 	return nil
 }
 
-func confirm(ctx context.Context, p term.Prompter, c Confirmation) error {
-	answer, err := p.Bool(ctx, c.Question())
-	switch {
-	case errors.Is(err, term.ErrNoTerminal):
-		return fmt.Errorf("%w: %s needs a confirmation (%s), and %w\n%s", ErrDeclined, visibleList(c.Paths), c.Reason, err, c.Remedy)
-	case err != nil:
-		return fmt.Errorf("%w: %w", ErrDeclined, err)
-	case !answer.Yes:
-		return fmt.Errorf("%w: the %s of %s was declined", ErrDeclined, c.Reason, visibleList(c.Paths))
-	}
-	return nil
-}
-
 func visibleList(paths []string) string {
 	shown := make([]string, len(paths))
 	for i, p := range paths {
@@ -139,9 +127,9 @@ func changed(l Link) error {
 }
 
 // verify compares the facts with those the plan was made from.
-func (p *Plan) verify(look Looker) error {
+func (p *Plan) verify() error {
 	for _, l := range p.links {
-		e, err := look.Entry(l.Path)
+		e, err := p.look.Entry(l.Path)
 		want := Missing
 		if l.Exists {
 			want = Symlink
@@ -149,7 +137,7 @@ func (p *Plan) verify(look Looker) error {
 		if err != nil || e.Path != l.Path || e.Kind != want || l.Exists && e.Target != l.Target {
 			return changed(l)
 		}
-		if t, err := look.Target(l.Target); err != nil || t.Abs != l.Target || t.Dir != l.Dir {
+		if t, err := p.look.Target(l.Target); err != nil || t.Abs != l.Target || t.Dir != l.Dir {
 			return changed(l)
 		}
 	}

@@ -127,21 +127,21 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 	specs := []string{"fs_read_file:one=~/code/x", "fs_read_file:new/dir/two=~/code/y"}
 	failure := errors.New("disk full")
 	for name, c := range map[string]struct {
-		spoil func(t *testing.T, w *world)
+		spoil func(t *testing.T, w *world, p *Plan)
 		want  string
 	}{
-		"the conversation cannot be stored": {func(_ *testing.T, w *world) {
+		"the conversation cannot be stored": {func(_ *testing.T, w *world, _ *Plan) {
 			w.env.Persist = func(context.Context, conversation.Delta) error { return failure }
 		}, "storing the mount in the conversation: disk full"},
-		"a file appears in the place of a link": {func(t *testing.T, w *world) {
+		"a file appears in the place of a link": {func(t *testing.T, w *world, p *Plan) {
 			// Each is looked at once to verify, entry before target; then the links are made.
-			w.env.Look = &hook{System: System{w.req.Root}, n: 2, do: func() { jptooltest.Tree(t, w.home, "file ws/one x") }}
+			p.look = &hook{System: System{w.req.Root}, n: 2, do: func() { jptooltest.Tree(t, w.home, "file ws/one x") }}
 		}, "mounting one: file exists"},
-		"a directory turns into a link to outside": {func(t *testing.T, w *world) {
-			w.env.Look = &hook{System: System{w.req.Root}, targets: 2, do: func() { jptooltest.Tree(t, w.home, "symlink ws/new ../code") }}
+		"a directory turns into a link to outside": {func(t *testing.T, w *world, p *Plan) {
+			p.look = &hook{System: System{w.req.Root}, targets: 2, do: func() { jptooltest.Tree(t, w.home, "symlink ws/new ../code") }}
 		}, "the path changed while it was being used"},
-		"a link is replaced right after": {func(t *testing.T, w *world) {
-			w.env.Look = &hook{System: System{w.req.Root}, n: 3, do: func() {
+		"a link is replaced right after": {func(t *testing.T, w *world, p *Plan) {
+			p.look = &hook{System: System{w.req.Root}, n: 3, do: func() {
 				must(t, os.Remove(w.home+"/ws/one"))
 				must(t, os.Symlink("/etc", w.home+"/ws/one"))
 			}}
@@ -153,7 +153,7 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 			must(t, err)
 			before := strings.Split(w.tree(t), "\n")
 			p := w.plan(t, specs...)
-			c.spoil(t, w)
+			c.spoil(t, w, p)
 			if err := w.apply(p); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v; want %q", err, c.want)
 			}

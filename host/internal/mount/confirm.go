@@ -47,7 +47,7 @@ func (pl *planner) confirmations() {
 	for _, l := range pl.p.links {
 		path := l.Path.Slash()
 		b := consent.Binding{RulePath: path, Target: l.Target}
-		was := pl.req.decision(b)
+		was := pl.req.Approved(b)
 		if was.Verdict == consent.Retargeted {
 			q := consent.Question(consent.Request{Binding: b}, was)
 			pl.p.confirm = append(pl.p.confirm, Confirmation{

@@ -10,8 +10,8 @@ import (
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// Looker reads the facts that a plan rests on. Paths are absolute, with slashes.
-type Looker interface {
+// looker reads the facts that a plan rests on. Paths are absolute, with slashes.
+type looker interface {
 	// Target resolves a path to its canonical form. An error wrapping fs.ErrNotExist
 	// means that it does not exist.
 	Target(abs string) (Target, error)
@@ -55,7 +55,7 @@ var ErrParentOutside = errors.New("its directory leads outside the workspace")
 // System looks at the real file system, for the workspace at the canonical path Root.
 type System struct{ Root string }
 
-// Target implements Looker. `..` after a symlink goes to the parent of where the link
+// Target implements looker. `..` after a symlink goes to the parent of where the link
 // leads, as the kernel reads it.
 func (s System) Target(abs string) (Target, error) {
 	real, err := filepath.EvalSymlinks(filepath.FromSlash(abs))
@@ -74,7 +74,7 @@ func (s System) Target(abs string) (Target, error) {
 	return Target{Abs: to.Abs, Dir: fi.IsDir(), File: fi.Mode().IsRegular()}, nil
 }
 
-// Entry implements Looker.
+// Entry implements looker.
 func (s System) Entry(rel wspath.Rel) (Entry, error) {
 	c, err := wspath.Canonicalize(s.Root, rel, true, nil)
 	if err != nil {

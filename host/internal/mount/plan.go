@@ -38,8 +38,6 @@ type Request struct {
 	Stored conversation.Delta
 	// Approved looks a binding up; [consent.Store.Snapshot] gives one.
 	Approved func(consent.Binding) consent.Decision
-	// Look answers questions about the file system.
-	Look Looker
 	// Follow resolves an absolute path, and is an error if it leads through a symlink that others than the
 	// person may have made. Nil follows every link.
 	Follow func(path string) (abs string, err error)
@@ -60,7 +58,9 @@ type Link struct {
 
 // Plan is a batch of mounts, decided but not done. Only NewPlan makes one.
 type Plan struct {
-	root  string
+	root string
+	// look looks at the workspace again before anything is done. Tests change the tree there.
+	look  looker
 	links []Link // each once
 	// bindings are the approvals to seed; those that are stored already are left out.
 	bindings []consent.Binding
@@ -79,19 +79,17 @@ func (p *Plan) Empty() bool {
 }
 
 // NewPlan decides what a batch of mounts does, or returns an error that names the first spec at fault.
-// It changes nothing, and reads only through Look, Follow and Approved. A plan that was applied
+// It changes nothing, and reads only the file system, and through Follow and Approved. A plan that was applied
 // is empty when it is made again.
 //
 // In one batch a spec that names a tool beats one that does not, whatever their order.
 func NewPlan(specs []Spec, req Request) (*Plan, error) {
 	if len(specs) == 0 {
-		return &Plan{root: req.Root}, nil
+		return &Plan{root: req.Root, look: System{req.Root}}, nil
 	}
-	pl := &planner{req: req, p: &Plan{root: req.Root}, gains: map[string][]want{}, places: req.places()}
+	pl := &planner{req: req, p: &Plan{root: req.Root, look: System{req.Root}}, gains: map[string][]want{}, places: req.places()}
 	ordered := slices.Clone(specs)
-	slices.SortStableFunc(ordered, func(a, b Spec) int {
-		return boolInt(a.tool != "") - boolInt(b.tool != "")
-	})
+	slices.SortStableFunc(ordered, func(a, b Spec) int { return min(len(a.tool), 1) - min(len(b.tool), 1) })
 	for _, s := range ordered {
 		if err := pl.add(s); err != nil {
 			return nil, fmt.Errorf("%s: %w", show.Visible(s.String()), err)
@@ -106,13 +104,6 @@ func NewPlan(specs []Spec, req Request) (*Plan, error) {
 	pl.approvals()
 	pl.confirmations()
 	return pl.p, nil
-}
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 type planner struct {
@@ -135,15 +126,7 @@ type want struct {
 
 // places are what a target is compared with.
 func (r Request) places() risk.Places {
-	p := risk.Places{Root: r.Root, Home: r.Home, State: r.State, Config: r.Config}
-	p.Resolve = func(abs string) (string, error) {
-		t, err := r.Look.Target(abs)
-		return t.Abs, err
-	}
-	if home, err := p.Resolve(r.Home); err == nil && r.Home != "" {
-		p.Home = home
-	}
-	return p
+	return risk.Places{Root: r.Root, Home: r.Home, State: r.State, Config: r.Config}.Canonical()
 }
 
 // Caution says what is risky about a target that somebody else's configuration names.
@@ -185,10 +168,11 @@ func (r Request) scope(s Spec) ([]string, error) {
 	if slices.Contains(r.Tools, s.tool) {
 		return []string{s.tool}, nil
 	}
+	problem := "there is no tool " + show.Visible(s.tool)
 	if why := r.NotMountable[s.tool]; why != "" {
-		return nil, fmt.Errorf("%s cannot have mounts: %s\nthe enabled local tools are: %s", show.Visible(s.tool), why, strings.Join(r.Tools, ", "))
+		problem = show.Visible(s.tool) + " cannot have mounts: " + why
 	}
-	return nil, fmt.Errorf("there is no tool %s\nthe enabled local tools are: %s", show.Visible(s.tool), strings.Join(r.Tools, ", "))
+	return nil, fmt.Errorf("%s\nthe enabled local tools are: %s", problem, strings.Join(r.Tools, ", "))
 }
 
 func (pl *planner) link(s Spec) (Link, error) {
@@ -201,7 +185,7 @@ func (pl *planner) link(s Spec) (Link, error) {
 	if err != nil {
 		return Link{}, err
 	}
-	e, err := req.Look.Entry(name)
+	e, err := System{req.Root}.Entry(name)
 	if err != nil {
 		return Link{}, fmt.Errorf("the link cannot be made at %s: %w\nchoose a place in a directory of the workspace itself", show.Visible(name.String()), err)
 	}
@@ -265,7 +249,7 @@ func (pl *planner) target(s Spec) (Target, error) {
 		}
 		p = abs
 	}
-	t, err := req.Look.Target(p)
+	t, err := System{req.Root}.Target(p)
 	if err == nil && req.Follow != nil && t.Abs != p {
 		return Target{}, fmt.Errorf("the target %s was replaced by a symlink while it was looked at\ntry again when nothing else changes it", shown)
 	}
@@ -308,15 +292,8 @@ func (pl *planner) nested() error {
 func (pl *planner) approvals() {
 	for _, l := range pl.p.links {
 		b := consent.Binding{RulePath: l.Path.Slash(), Target: l.Target}
-		if pl.req.decision(b).Verdict != consent.Approved {
+		if pl.req.Approved(b).Verdict != consent.Approved {
 			pl.p.bindings = append(pl.p.bindings, b)
 		}
 	}
-}
-
-func (r Request) decision(b consent.Binding) consent.Decision {
-	if r.Approved == nil {
-		return consent.Decision{}
-	}
-	return r.Approved(b)
 }

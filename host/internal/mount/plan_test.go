@@ -36,7 +36,8 @@ func req(home string) Request {
 	return Request{
 		Root: root, Cwd: root, Home: filepath.ToSlash(home), State: filepath.ToSlash(home) + "/data/jphost",
 		Tools: tools, NotMountable: map[string]string{"web": "it is an MCP tool"},
-		Rules: map[string][]jptool.FsRule{}, Look: System{root},
+		Rules:    map[string][]jptool.FsRule{},
+		Approved: func(consent.Binding) consent.Decision { return consent.Decision{} },
 	}
 }
 
@@ -443,30 +444,5 @@ func TestDeltaDoesNotPileUp(t *testing.T) {
 	}
 	if raw, err := json.Marshal(d); err != nil || strings.Contains(string(raw), home) {
 		t.Errorf("%s, %v", raw, err)
-	}
-}
-
-// Tightening the workspace file reaches old conversations.
-func TestTighteningReachesAMountedConversation(t *testing.T) {
-	home := base(t)
-	mounted := plan(t, req(home), "fs_read_file:fork=~/code/x").delta.Tools["fs_read_file"].FS
-	lower := []jptool.FsRule{jptooltest.Rule(".", "read")}
-	for name, c := range map[string]struct {
-		lower []jptool.FsRule
-		want  []string
-	}{
-		"nothing else declared": {nil, []string{whole, ro}},
-		"declared since":        {lower, []string{". read", ro}},
-	} {
-		rules := conversation.Tightened(slices.Concat(c.lower, mounted), func(i int) bool { return i >= len(c.lower) })
-		got := shown(conversation.Delta{Tools: map[string]conversation.ToolDelta{"t": {FS: rules}}})["t"]
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-	}
-	// The same row written by another layer is meant.
-	wide := []jptool.FsRule{conversation.Preserved()}
-	if got := conversation.Tightened(wide, func(int) bool { return false }); len(got) != 1 {
-		t.Errorf("%+v", got)
 	}
 }

@@ -110,11 +110,7 @@ func closed(rules []jptool.FsRule) []jptool.FsRule {
 	if len(rules) == 0 {
 		return []jptool.FsRule{{Path: "."}}
 	}
-	list := make([]jptool.FsRule, len(rules))
-	for i, r := range rules {
-		list[i] = conversation.Stored(r)
-	}
-	return list
+	return rules
 }
 
 func isMount(r jptool.FsRule) bool { return r.External && r.Caps() != 0 }
@@ -154,9 +150,6 @@ type Removed struct {
 // half-way leaves less access, never more. It removes only symlinks (junctions on Windows)
 // that lead outside the workspace or nowhere. It asks nothing.
 func (r *Removal) Apply(ctx context.Context, env Env) ([]Removed, error) {
-	if env.Look == nil {
-		env.Look = System{r.root}
-	}
 	if len(r.paths) == 0 {
 		return nil, nil
 	}
@@ -177,7 +170,7 @@ func (r *Removal) Apply(ctx context.Context, env Env) ([]Removed, error) {
 	var failed []string
 	for _, path := range r.paths {
 		res := Removed{Path: path.Slash(), Frozen: r.frozen[path.Slash()]}
-		res.Note = r.unlink(env.Look, root, path)
+		res.Note = r.unlink(root, path)
 		if res.Unlinked = res.Note == ""; !res.Unlinked && res.Note != gone {
 			failed = append(failed, show.Visible(path.String())+": "+res.Note)
 		}
@@ -192,8 +185,8 @@ func (r *Removal) Apply(ctx context.Context, env Env) ([]Removed, error) {
 const gone = "there was no link"
 
 // unlink removes a link, or returns why it was left.
-func (r *Removal) unlink(look Looker, root *wspath.Dir, path wspath.Rel) string {
-	e, err := look.Entry(path)
+func (r *Removal) unlink(root *wspath.Dir, path wspath.Rel) string {
+	e, err := System{r.root}.Entry(path)
 	switch {
 	case err != nil:
 		return err.Error()

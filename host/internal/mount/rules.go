@@ -2,7 +2,6 @@ package mount
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/jptools/jptools/host/internal/consent"
@@ -61,20 +60,12 @@ func (r Request) last(rules []jptool.FsRule, path string) *jptool.FsRule {
 // rulePath returns a rule's path in the form that links have, so that different spellings of a path
 // are equal. A path that cannot be resolved stays as it is written; "" is returned for what is no path.
 func (r Request) rulePath(rule jptool.FsRule) string {
-	unsafe := rule.Path
-	if filepath.IsAbs(unsafe) {
-		rest, ok := wspath.WithinAbs(r.Root, filepath.ToSlash(filepath.Clean(unsafe)))
-		if !ok {
-			return ""
-		}
-		unsafe = rest
-	}
-	rel, err := wspath.Parse(unsafe)
+	rel, err := jptool.RulePath(rule.Path, r.Root)
 	if err != nil {
 		return ""
 	}
 	if rule.External && !rel.IsRoot() {
-		if e, err := r.Look.Entry(rel); err == nil {
+		if e, err := (System{r.Root}).Entry(rel); err == nil {
 			return e.Path.Slash()
 		}
 	}
@@ -98,8 +89,8 @@ func (pl *planner) overlap(tool string, have, added []jptool.FsRule) error {
 		if err != nil {
 			continue
 		}
-		e, err := pl.req.Look.Entry(rel)
-		if err != nil || e.Target == "" || pl.req.decision(consent.Binding{RulePath: path, Target: e.Target}).Verdict != consent.Approved {
+		e, err := System{pl.req.Root}.Entry(rel)
+		if err != nil || e.Target == "" || pl.req.Approved(consent.Binding{RulePath: path, Target: e.Target}).Verdict != consent.Approved {
 			continue
 		}
 		all = append(all, placed{path, e.Target, r.Caps()})

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
@@ -75,30 +75,22 @@ func (d *Declared) finish(r Request, look *jptool.Site) error {
 	return d.check()
 }
 
-// effectiveRules returns the fs rules of a tool, without the rule that a mount added to keep the access that the
-// tool had then (see [conversation.Tightened]).
+// effectiveRules returns the fs rules of a tool. Where another layer than the conversation declares access.fs, it leaves
+// out the rule that a mount stored to keep the access that the tool had then: a mount must not keep a conversation
+// open that the workspace has since closed.
 func effectiveRules(cfg *config.Config, t *config.Tool) []config.FsRule {
 	if t.Access == nil {
 		return nil
 	}
-	all := t.Access.FS
-	marked := make([]jptool.FsRule, len(all))
-	for i := range all {
-		marked[i] = all[i].FsRule
-		marked[i].Origin = strconv.Itoa(i)
+	stored := func(r config.FsRule) bool { return r.At.Layer == config.LayerConversation }
+	declared := declaredEmpty(cfg, t.Name) ||
+		slices.ContainsFunc(t.Access.FS, func(r config.FsRule) bool { return !stored(r) })
+	if !declared {
+		return t.Access.FS
 	}
-	if declaredEmpty(cfg, t.Name) {
-		// A list without rules declares the type too: it is shown to Tightened as a rule.
-		marked = append(marked, jptool.FsRule{Origin: "-1"})
-	}
-	kept := conversation.Tightened(marked, func(i int) bool { return i < len(all) && all[i].At.Layer == config.LayerConversation })
-	var out []config.FsRule
-	for _, r := range kept {
-		if i, err := strconv.Atoi(r.Origin); err == nil && i >= 0 {
-			out = append(out, all[i])
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(t.Access.FS), func(r config.FsRule) bool {
+		return stored(r) && conversation.Preserves(r.FsRule)
+	})
 }
 
 // FsRules returns the fs rules of a tool as Compile reads them, for planning mounts: none if no layer declares
@@ -169,9 +161,6 @@ func (r Request) lookup(ctx context.Context) func(consent.Binding) (consent.Resu
 func (r Request) caution(target string) string {
 	root := r.Workspace.Root()
 	places := risk.Places{Root: root, Home: filepath.ToSlash(r.Home), State: filepath.ToSlash(r.StateDir)}
-	if home, err := wspath.CanonicalizeAbs(places.Home, nil); err == nil && places.Home != "" {
-		places.Home = home.Abs
-	}
 	if r.Config != nil {
 		for _, l := range r.Config.Layers() {
 			if l.Layer == config.LayerUserGlobal && l.Source != "" {
@@ -179,7 +168,7 @@ func (r Request) caution(target string) string {
 			}
 		}
 	}
-	return places.Caution(target)
+	return places.Canonical().Caution(target)
 }
 
 // grants lists every enabled local tool by name, with what it may do at or below an external path.

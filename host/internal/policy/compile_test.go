@@ -417,6 +417,7 @@ read = true
 	}{
 		{"alone", "", talk, true},
 		{"a rule", `conversation.tools.t.access.fs = [{ path = "src", read = true }]`, talk, false},
+		{"the same row, meant", `conversation.tools.t.access.fs = [{ path = ".", read = true, write = true, execute = true }]`, talk, true},
 		{"an empty list", `conversation.tools.t.access.fs = []`, talk, false},
 		{"replaced", `conversation.tools.t.access.fs = []`, `conversation.tools.t.access.fs = { strategy = "replace", value = [{ path = ".", read = true, write = true }] }`, true},
 	} {

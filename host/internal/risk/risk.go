@@ -13,12 +13,18 @@ import (
 
 // Places are what a target is compared with. Paths are absolute, with slashes; "" means that there is none.
 type Places struct {
-	// Root is the canonical workspace, Home the canonical home directory.
+	// Root is the canonical workspace, Home the home directory.
 	Root, Home string
 	// State is the directory of the host's own state, Config that of its user-global configuration.
 	State, Config string
-	// Resolve returns the canonical form of a path that exists. Nil resolves in the file system as it is now.
-	Resolve func(abs string) (string, error)
+}
+
+// Canonical returns p with the canonical home directory, which the methods expect.
+func (p Places) Canonical() Places {
+	if home, err := canonical(p.Home); err == nil && p.Home != "" {
+		p.Home = home
+	}
+	return p
 }
 
 // Caution lists what is risky about a target, in lines for people. It is "" when nothing is known.
@@ -71,7 +77,7 @@ func (p Places) Sensitive(target string) []string {
 		if abs == "" || abs == p.Home { // the home directory of root is judged by what is in it
 			continue
 		}
-		at, err := p.resolve(abs)
+		at, err := canonical(abs)
 		if err != nil || seen[at] || at == p.Home {
 			continue
 		}
@@ -85,10 +91,8 @@ func (p Places) Sensitive(target string) []string {
 	return found
 }
 
-func (p Places) resolve(abs string) (string, error) {
-	if p.Resolve != nil {
-		return p.Resolve(abs)
-	}
+// canonical is the canonical form of a path that exists.
+func canonical(abs string) (string, error) {
 	c, err := wspath.CanonicalizeAbs(abs, nil)
 	if err == nil && c.Missing {
 		err = fs.ErrNotExist

@@ -27,7 +27,7 @@ type FS interface {
 // System is what state is kept with. Tests put faults in here.
 type System struct {
 	FS FS
-	// Getenv reads the environment; nil is an empty one.
+	// Getenv reads the environment.
 	Getenv func(string) string
 	// Now is the clock.
 	Now func() time.Time
@@ -64,11 +64,7 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 // $XDG_DATA_HOME/jphost, or the platform's usual place for user data. Where nothing says which
 // that is, there is none, and the error says what to set.
 func (s System) Base() (string, error) {
-	getenv := s.Getenv
-	if getenv == nil {
-		getenv = func(string) string { return "" }
-	}
-	data := dataHome(getenv, runtime.GOOS)
+	data := dataHome(s.Getenv, runtime.GOOS)
 	if !filepath.IsAbs(data) {
 		return "", errors.New("there is no place for private state: neither HOME nor XDG_DATA_HOME is an absolute path\nset HOME to your home directory, or XDG_DATA_HOME to a directory of your own")
 	}
@@ -168,6 +164,12 @@ func elsewhere(err error) string {
 		return "\nset XDG_DATA_HOME to a directory of your own, or HOME if it is not yours"
 	}
 	return ""
+}
+
+// Foreign reports whether a file belongs to somebody else; never where file systems have no owners.
+func Foreign(fi fs.FileInfo) bool {
+	_, foreign := owner(fi)
+	return foreign
 }
 
 // checkOne refuses what is not a directory of this user alone, and closes one that others

@@ -25,12 +25,7 @@ const maxFile = 16 << 20
 var ErrTooLarge = errors.New("the file is too large")
 
 // Now is the time by the system's clock.
-func (d *Dir) Now() time.Time {
-	if d.sys.Now == nil {
-		return time.Now()
-	}
-	return d.sys.Now()
-}
+func (d *Dir) Now() time.Time { return d.sys.Now() }
 
 // File is the absolute path of a file in d.
 func (d *Dir) File(name string) string { return filepath.Join(d.path, name) }
@@ -137,24 +132,20 @@ func (d *Dir) Update(ctx context.Context, name string, change func(old []byte) (
 // SetAside renames a file that cannot be used to NAME.broken-TIME, never over another
 // one, and returns the new path. The caller holds the file's lock.
 func (d *Dir) SetAside(name string) (string, error) {
-	stamp := name + ".broken-" + d.Now().UTC().Format("20060102T150405Z")
-	for n := 1; ; n++ {
-		to := stamp
-		if n > 1 {
-			to = fmt.Sprintf("%s-%d", stamp, n)
-		}
-		_, _, err := d.sys.FS.LstatIfPossible(d.File(to))
-		if err == nil {
-			continue
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return "", err
-		}
-		if err := d.sys.FS.Rename(d.File(name), d.File(to)); err != nil {
-			return "", fmt.Errorf("setting %s aside: %w", d.File(name), wspath.Bare(err))
-		}
-		return d.File(to), d.syncDir()
+	stamp := d.File(name) + ".broken-" + d.Now().UTC().Format("20060102T150405Z")
+	to := stamp
+	_, _, err := d.sys.FS.LstatIfPossible(to)
+	for n := 2; err == nil; n++ {
+		to = fmt.Sprintf("%s-%d", stamp, n)
+		_, _, err = d.sys.FS.LstatIfPossible(to)
 	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if err := d.sys.FS.Rename(d.File(name), to); err != nil {
+		return "", fmt.Errorf("setting %s aside: %w", d.File(name), wspath.Bare(err))
+	}
+	return to, d.syncDir()
 }
 
 // sweep removes files with this prefix that are older than before (any age when

@@ -37,28 +37,18 @@ func (s *Session) Once(ctx context.Context, key string) (bool, error) {
 	if s.name == "" {
 		return true, nil
 	}
-	// Usually the key is known. Then the lock is not needed.
-	if data, err := s.dir.Read(s.name); err == nil {
-		if _, had := parseSession(data)[key]; had {
-			return false, nil
-		}
-	} else if errors.Is(err, fs.ErrNotExist) {
+	if _, err := s.dir.Read(s.name); errors.Is(err, fs.ErrNotExist) {
 		s.dir.sweep("", s.dir.Now().Add(-sessionAge))
 	}
 	had := false
 	err := s.dir.Update(ctx, s.name, func(old []byte) ([]byte, error) {
-		m := parseSession(old)
-		_, had = m[key]
-		m[key] = "shown"
-		return json.Marshal(m)
+		shown := map[string]string{}
+		if json.Unmarshal(old, &shown) != nil || shown == nil {
+			shown = map[string]string{} // not readable: every warning is shown again
+		}
+		had = shown[key] != ""
+		shown[key] = "shown"
+		return json.Marshal(shown)
 	})
 	return !had, err
-}
-
-func parseSession(data []byte) map[string]string {
-	m := map[string]string{}
-	if json.Unmarshal(data, &m) != nil || m == nil {
-		return map[string]string{}
-	}
-	return m
 }

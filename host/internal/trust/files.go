@@ -1,9 +1,7 @@
 package trust
 
 import (
-	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
@@ -29,12 +27,9 @@ const (
 // namedFiles are the regular files of the workspace that commands of the repository's layers name
 // word for word: whoever accepts `sh lint.sh` means the lint.sh of the time. It does not
 // know what else a program reads, such as what those files name in turn.
-func namedFiles(ctx context.Context, root string, repository []config.Setting) ([]consent.Setting, error) {
+func namedFiles(root string, repository []config.Setting) []consent.Setting {
 	f := &fileNamer{site: jptool.Site{Root: root}, seen: map[string]bool{}, ids: map[string]string{}}
 	for _, s := range repository {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
 		parts := splitKey(s.Key)
 		if len(parts) < 4 {
 			continue
@@ -47,7 +42,7 @@ func namedFiles(ctx context.Context, root string, repository []config.Setting) (
 		}
 		f.command(s, parts, at)
 	}
-	return f.found, nil
+	return f.found
 }
 
 type fileNamer struct {
@@ -62,33 +57,17 @@ type fileNamer struct {
 
 // command looks at a key of a command; parts[at] is its own name.
 func (f *fileNamer) command(s config.Setting, parts []string, at int) {
-	key := s.Key
+	key, words, last := s.Key, s.Value.Strings(), parts[len(parts)-1]
 	if len(parts) > at+1 {
-		key = strings.TrimSuffix(key, "."+parts[at+1])
+		key = strings.TrimSuffix(key, "."+last)
+	} else if c := s.Value.Command(); c != nil {
+		words = append([]string{c.Program}, c.Args...)
 	}
-	switch {
-	case len(parts) == at+1:
-		if c := s.Value.Command(); c != nil {
-			f.program(s, key, c.Program)
-			for _, arg := range c.Args {
-				f.word(s, key, arg)
-			}
-		}
-	case parts[at+1] == "program":
-		text, _ := s.Value.Any().(string)
-		f.program(s, key, text)
-	case parts[at+1] == "args":
-		for _, item := range s.Value.Items() {
-			text, _ := item.Any().(string)
+	for i, text := range words {
+		// A program by a bare name is looked for on PATH.
+		if i > 0 || last == "args" || strings.ContainsAny(text, `/\ `) {
 			f.word(s, key, text)
 		}
-	}
-}
-
-// program is a word unless it is a bare name, which is looked for on PATH.
-func (f *fileNamer) program(s config.Setting, key, text string) {
-	if strings.ContainsAny(text, `/\ `) {
-		f.word(s, key, text)
 	}
 }
 
@@ -135,11 +114,8 @@ func withoutOutputs(script string) string {
 			continue
 		}
 		script = strings.TrimLeft(strings.TrimLeft(script, ">|"), " \t")
-		if end := strings.IndexAny(script, " \t\r\n;|&()<>`\"'$"); end >= 0 {
-			script = script[end:]
-		} else {
-			script = ""
-		}
+		end := strings.IndexAny(script+" ", " \t\r\n;|&()<>`\"'$")
+		script = script[end:]
 	}
 }
 
@@ -170,10 +146,9 @@ func (f *fileNamer) digest(file *os.File) string {
 	}
 	if st.Size() <= maxDigestedBytes && f.digested < maxDigested {
 		f.digested++
-		h := sha256.New()
-		n, err := io.Copy(h, io.LimitReader(file, maxDigestedBytes+1))
-		if err == nil && n <= maxDigestedBytes {
-			return "sha256:" + hex.EncodeToString(h.Sum(nil))
+		data, err := io.ReadAll(io.LimitReader(file, maxDigestedBytes+1))
+		if err == nil && len(data) <= maxDigestedBytes {
+			return fmt.Sprintf("sha256:%x", sha256.Sum256(data))
 		}
 	}
 	return fmt.Sprintf("not read: %d bytes, of %s", st.Size(), st.ModTime().UTC().Format(time.RFC3339Nano))

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/jptools/jptools/host/internal/config"
-	"github.com/jptools/jptools/jptool"
 )
 
 func (w *widener) enable(tool string, rest []string, s config.Setting) bool {
@@ -15,24 +14,6 @@ func (w *widener) enable(tool string, rest []string, s config.Setting) bool {
 		return was != nil && was.Any() != s.Value.Any()
 	}
 	return s.Value.Any() == "on" && (was != nil && was.Any() == "off" || w.commands[tool])
-}
-
-// style widens where it runs a program, or keeps from a person what a call does.
-func (w *widener) style(rest []string, s config.Setting) bool {
-	switch {
-	case len(rest) == 0:
-		return true
-	case rest[0] == "parameters":
-		return len(rest) > 1 || s.Value.Any() != "json" && s.Value.Any() != "function_call"
-	case rest[0] == "hidden":
-		return s.Value.Any() != false
-	}
-	return true
-}
-
-// questions widen when nobody is asked, or not the user.
-func (w *widener) questions(rest []string, s config.Setting) bool {
-	return len(rest) != 2 || rest[1] != "target" || s.Value.Any() != "user"
 }
 
 // parameters widen what the model may hand to a tool that is not the repository's own; those of
@@ -100,36 +81,24 @@ func (w *widener) access(tool string, rest []string, s config.Setting) bool {
 		drops := rest[1] == "strategy" && s.Value.Any() == "replace" || rest[1] == "discard_when_merged" && s.Value.Any() == true
 		return drops && w.declaresInFiles(tool, "access", kind)
 	}
-	rule, _ := s.Value.Any().(map[string]any)
-	yes := func(key string) bool { return rule[key] == true }
 	switch kind {
 	case "net":
-		return yes("allow")
+		return s.Value.Get("allow").Any() == true
 	case "env":
-		return yes("read")
+		return s.Value.Get("read").Any() == true
 	}
-	if w.mounts.widens(s.Origin) {
+	if w.mounts.widens(tool, s.Origin) {
 		return true
 	}
-	grant := ruleOf(rule)
-	return grant.Caps() != 0 && !yes("external") && w.declares(s, tool, "access", "fs")
+	rule := s.Value.FsRule()
+	return rule.Caps() != 0 && !rule.External && w.declares(s, tool, "access", "fs")
 }
 
 // needs narrow; they widen only where a lower layer said less. Those of a program of the
 // repository's are part of what was said of it.
 func (w *widener) needs(tool string, s config.Setting) bool {
 	was := w.before(s.Key)
-	return w.commands[tool] || was != nil && capsOf(s.Value)&^capsOf(was) != 0
-}
-
-func capsOf(v *config.Value) jptool.Caps {
-	var caps jptool.Caps
-	for _, item := range v.Items() {
-		word, _ := item.Any().(string)
-		one, _ := jptool.ParseCapability(word)
-		caps |= one
-	}
-	return caps
+	return w.commands[tool] || was != nil && s.Value.Caps()&^was.Caps() != 0
 }
 
 // limits widen where they are raised. What nobody set has the default of calls, not no limit;

@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 
@@ -18,7 +19,7 @@ type userMounts struct {
 	links []userMount
 	// mine are the user's rules of each tool, theirs the repository's, by where they stand.
 	mine   map[string]*jptool.Rules
-	theirs map[config.Origin]repositoryRule
+	theirs map[config.Origin]jptool.FsRule
 }
 
 // userMount is a link that the user granted to some tool, and where it leads.
@@ -27,101 +28,67 @@ type userMount struct {
 	to   jptool.Place
 }
 
-type repositoryRule struct {
-	tool string
-	rule jptool.FsRule
-}
-
 func newUserMounts(cfg *config.Config, root string) *userMounts {
-	u := &userMounts{site: jptool.Site{Root: root}, mine: map[string]*jptool.Rules{}, theirs: map[config.Origin]repositoryRule{}}
+	u := &userMounts{site: jptool.Site{Root: root}, mine: map[string]*jptool.Rules{}, theirs: map[config.Origin]jptool.FsRule{}}
 	for _, t := range cfg.Tools() {
 		if t.Access == nil {
 			continue
 		}
+		u.mine[t.Name] = jptool.NewRules(u.site)
 		for _, r := range t.Access.FS {
 			if r.At.Layer.Repository() {
-				u.theirs[r.At] = repositoryRule{t.Name, r.FsRule}
-			} else if r.External && r.Caps() != 0 {
-				u.mount(r.FsRule)
-			}
-		}
-	}
-	if len(u.links) == 0 || len(u.theirs) == 0 {
-		return u // nothing to compare
-	}
-	for _, t := range cfg.Tools() {
-		if t.Access == nil {
-			continue
-		}
-		for _, r := range t.Access.FS {
-			if r.At.Layer.Repository() {
+				u.theirs[r.At] = r.FsRule
 				continue
 			}
-			if rel, err := wspath.Parse(r.Path); err == nil {
-				if to, err := u.site.Resolve(rel, false); err == nil {
-					if u.mine[t.Name] == nil {
-						u.mine[t.Name] = jptool.NewRules(u.site)
-					}
-					u.mine[t.Name].Add(jptool.Placed{Place: to.Place, Caps: r.Caps()})
-				}
+			path, to, ok := u.resolve(r.FsRule)
+			if !ok {
+				continue
+			}
+			u.mine[t.Name].Add(jptool.Placed{Place: to, Caps: r.Caps()})
+			if r.External && r.Caps() != 0 && to.Outside {
+				u.links = append(u.links, userMount{path, to})
 			}
 		}
 	}
 	return u
 }
 
-func (u *userMounts) mount(r jptool.FsRule) {
+// resolve returns the path of a rule without links in its directory, and the place that it leads to.
+func (u *userMounts) resolve(r jptool.FsRule) (path string, to jptool.Place, ok bool) {
 	rel, err := wspath.Parse(r.Path)
 	if err != nil {
-		return
+		return "", to, false // it will not compile
 	}
-	if to, err := u.site.Resolve(rel, false); err == nil && to.Place.Outside {
-		u.links = append(u.links, userMount{u.site.Entry(rel), to.Place})
-	}
+	resolved, err := u.site.Resolve(rel, false)
+	return u.site.Entry(rel), resolved.Place, err == nil
 }
 
 // widens reports whether the repository's rule that stands at an origin grants its tool more
 // of what the user mounted than the user's own rules do.
-func (u *userMounts) widens(at config.Origin) bool {
-	their, ok := u.theirs[at]
-	caps := their.rule.Caps()
-	if !ok || caps == 0 || len(u.links) == 0 {
+func (u *userMounts) widens(tool string, at config.Origin) bool {
+	their := u.theirs[at]
+	if their.Caps() == 0 || len(u.links) == 0 {
 		return false
 	}
-	rel, err := wspath.Parse(their.rule.Path)
-	if err != nil {
-		return false // it will not compile
-	}
-	to, err := u.site.Resolve(rel, false)
-	if err != nil || !to.Place.Outside {
+	path, to, ok := u.resolve(their)
+	if !ok || !to.Outside {
 		return false // it grants nothing outside
 	}
-	path := u.site.Entry(rel)
-	if !slices.ContainsFunc(u.links, func(m userMount) bool {
-		if their.rule.External {
+	mounted := slices.ContainsFunc(u.links, func(m userMount) bool {
+		if their.External {
 			return jptool.Fold(m.path) == jptool.Fold(path)
 		}
-		return m.to.Contains(to.Place)
-	}) {
-		return false
-	}
-	mine := u.mine[their.tool]
-	return mine == nil || caps&^mine.At(to.Place).Caps() != 0
-}
-
-// RepositoryRule is a rule of the repository's layers that grants something.
-type RepositoryRule struct {
-	Tool   string
-	Caps   jptool.Caps
-	Origin config.Origin
+		return m.to.Contains(to)
+	})
+	return mounted && their.Caps()&^u.mine[tool].At(to).Caps() != 0
 }
 
 // RepositoryRules are the rules in force of the repository's layers at links of the workspace or
 // below them, whether the links exist or not: what a person should know who mounts something
 // there. links are paths without further links, root is the canonical workspace.
-func RepositoryRules(cfg *config.Config, root string, links []string) []RepositoryRule {
+// Each is a line such as `TOOL: CAPABILITIES (FILE:LINE:COLUMN)`.
+func RepositoryRules(cfg *config.Config, root string, links []string) (list []string) {
 	s := jptool.Site{Root: filepath.ToSlash(root)}
-	var list []RepositoryRule
 	for _, t := range cfg.Tools() {
 		if t.Access == nil {
 			continue
@@ -133,22 +100,9 @@ func RepositoryRules(cfg *config.Config, root string, links []string) []Reposito
 			}
 			path := s.Entry(rel)
 			if slices.ContainsFunc(links, func(link string) bool { return (jptool.Place{Path: link}).Contains(jptool.Place{Path: path}) }) {
-				list = append(list, RepositoryRule{t.Name, r.Caps(), r.At})
+				list = append(list, fmt.Sprintf("%s: %s (%s)", t.Name, r.Caps(), r.At))
 			}
 		}
 	}
 	return list
-}
-
-// ruleOf is a rule as it stands in a layer, for its capabilities.
-func ruleOf(rule map[string]any) jptool.FsRule {
-	var r jptool.FsRule
-	r.Path, _ = rule["path"].(string)
-	r.External, _ = rule["external"].(bool)
-	for key, to := range map[string]**bool{"read": &r.Read, "write": &r.Write, "create": &r.Create, "update": &r.Update, "delete": &r.Delete, "execute": &r.Execute} {
-		if b, ok := rule[key].(bool); ok {
-			*to = &b
-		}
-	}
-	return r
 }

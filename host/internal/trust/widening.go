@@ -1,3 +1,8 @@
+// Package trust finds what the configuration of a repository could widen: the settings, and the
+// files that its commands name, that a person must accept before they take effect ([Widening]).
+//
+// It only finds and describes them. Asking the person, and remembering the answer, is the work of
+// package consent.
 package trust
 
 import (
@@ -5,8 +10,8 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
@@ -24,14 +29,8 @@ import (
 // approval alone, but where the user mounted something at the same path. root is the canonical
 // workspace. The only error is that of ctx.
 func Widening(ctx context.Context, cfg *config.Config, root string) ([]consent.Setting, error) {
-	if !slices.ContainsFunc(cfg.Layers(), func(l config.LayerInfo) bool { return l.Layer.Repository() && l.State == config.Loaded }) {
-		return nil, ctx.Err() // most workspaces have no configuration of their own
-	}
 	root = filepath.ToSlash(root)
-	w, err := newWidener(ctx, cfg, root)
-	if err != nil {
-		return nil, err
-	}
+	w := newWidener(cfg, root)
 	var out []consent.Setting
 	for _, s := range w.repository {
 		if err := ctx.Err(); err != nil {
@@ -42,8 +41,7 @@ func Widening(ctx context.Context, cfg *config.Config, root string) ([]consent.S
 			out = append(out, consent.Setting{Key: listKey(s.Key), Value: canonicalText(s.Value), File: within(root, s.Origin.File), Line: s.Origin.Line})
 		}
 	}
-	files, err := namedFiles(ctx, root, w.repository)
-	return append(out, files...), err
+	return append(out, namedFiles(root, w.repository)...), ctx.Err()
 }
 
 // within is a file of the workspace for people, and the same wherever the workspace lies.
@@ -85,20 +83,14 @@ type widener struct {
 // deepest is how many parts of a key anything is looked up by.
 const deepest = 5
 
-func newWidener(ctx context.Context, cfg *config.Config, root string) (*widener, error) {
+func newWidener(cfg *config.Config, root string) *widener {
 	w := &widener{
 		commands: map[string]bool{}, own: map[string]*config.Value{}, files: map[string]bool{}, calls: map[string]bool{},
 		builtIn: map[string]bool{},
 		mounts:  newUserMounts(cfg, root),
 	}
-	all, err := cfg.History("")
-	if err != nil {
-		return nil, err
-	}
+	all, _ := cfg.History("") // all keys are known
 	for _, s := range all {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
 		parts := splitKey(s.Key)
 		layer := s.Origin.Layer
 		if layer.Repository() {
@@ -125,7 +117,7 @@ func newWidener(ctx context.Context, cfg *config.Config, root string) (*widener,
 			set[joined(parts[:n])] = true
 		}
 	}
-	return w, nil
+	return w
 }
 
 func joined(parts []string) string { return strings.Join(parts, "\x00") }
@@ -139,8 +131,8 @@ func mountRow(parts []string, s config.Setting) bool {
 	if s.Origin.Layer != config.LayerConversation || len(parts) != 5 || parts[3] != "access" || parts[4] != "fs" || s.Value.Kind != config.Table {
 		return false
 	}
-	rule, _ := s.Value.Any().(map[string]any)
-	return rule["external"] == true || conversation.Preserves(ruleOf(rule))
+	rule := s.Value.FsRule()
+	return rule.External || conversation.Preserves(rule)
 }
 
 func (w *widener) widens(s config.Setting) bool {
@@ -165,7 +157,7 @@ func (w *widener) widens(s config.Setting) bool {
 	case parts[0] == "inherit":
 		return s.Value.Any() == false
 	case parts[0] == "sandbox":
-		return len(parts) != 2 || parts[1] != "mode" || !w.atMost(s, sandboxRank, "auto")
+		return len(parts) != 2 || parts[1] != "mode" || !w.atMost(s, sandboxOrder, "auto")
 	case len(parts) < 4 || parts[0] != "conversation" || parts[1] != "tools":
 		return true
 	}
@@ -182,19 +174,22 @@ func (w *widener) widensTool(tool, key string, rest []string, s config.Setting) 
 	case "enable":
 		return w.enable(tool, rest, s)
 	case "run":
-		return !w.atMost(s, runRank, "ask")
+		return !w.atMost(s, runOrder, "ask")
 	case "format":
 		run := w.before(toolKey(tool) + ".run")
 		if run != nil && run.Any() == "unattended" && w.before(s.Key) == nil {
 			return false // then a preview is made before the question by default
 		}
-		return !w.atMost(s, runRank, "ask")
+		return !w.atMost(s, runOrder, "ask")
 	case "result":
-		return !w.atMost(s, runRank, "unattended")
+		return !w.atMost(s, runOrder, "unattended")
 	case "style":
-		return w.style(rest, s)
+		// It widens where it runs a program, or keeps from a person what a call does.
+		return len(rest) != 1 || rest[0] == "parameters" && s.Value.Any() != "json" && s.Value.Any() != "function_call" ||
+			rest[0] == "hidden" && s.Value.Any() != false
 	case "questions":
-		return w.questions(rest, s)
+		// They widen when nobody is asked, or not the user.
+		return len(rest) != 2 || rest[1] != "target" || s.Value.Any() != "user"
 	case "parameters":
 		return w.parameters(tool, rest, s)
 	case "options":
@@ -209,47 +204,31 @@ func (w *widener) widensTool(tool, key string, rest []string, s config.Setting) 
 	return true
 }
 
-// runRank orders what may happen without a person; -1 for another word.
-func runRank(word string) int {
-	switch word {
-	case "skip":
-		return 0
-	case "ask":
-		return 1
-	case "edit": // it hands over what a person leaves in an editor
-		return 2
-	case "unattended":
-		return 3
-	}
-	return -1
-}
-
-func sandboxRank(word string) int { return slices.Index([]string{"required", "auto", "off"}, word) }
+// The orders of what may happen without a person, and of how a sandbox is insisted on, low to high;
+// `edit` hands over what a person leaves in an editor.
+var (
+	runOrder     = []string{"skip", "ask", "edit", "unattended"}
+	sandboxOrder = []string{"required", "auto", "off"}
+)
 
 // atMost reports whether a word is no more than what the lower layers say, or else the
 // default.
-func (w *widener) atMost(s config.Setting, rank func(string) int, def string) bool {
+func (w *widener) atMost(s config.Setting, order []string, def string) bool {
 	if was := w.before(s.Key); was != nil {
 		def, _ = was.Any().(string)
 	}
 	word, _ := s.Value.Any().(string)
-	return rank(word) >= 0 && rank(word) <= rank(def)
+	return slices.Contains(order, word) && slices.Index(order, word) <= slices.Index(order, def)
 }
 
 // before is what the layers below the repository's say of a key, for a tool that they say
 // nothing of what they say of all tools; nil when nothing.
 func (w *widener) before(key string) *config.Value {
 	parts := splitKey(key)
-	keys := []string{key}
-	if len(parts) > 3 && parts[0] == "conversation" && parts[2] != "*" {
-		keys = append(keys, strings.Replace(key, toolKey(parts[2])+".", toolKey("*")+".", 1))
+	if w.own[key] == nil && len(parts) > 3 && parts[0] == "conversation" {
+		key = strings.Replace(key, toolKey(parts[2])+".", toolKey("*")+".", 1)
 	}
-	for _, k := range keys {
-		if v := w.own[k]; v != nil {
-			return v
-		}
-	}
-	return nil
+	return w.own[key]
 }
 
 // declares reports whether somebody else sets anything at or below a key of a tool: a file
@@ -269,14 +248,11 @@ func (w *widener) foreign(s config.Setting, tool string) bool {
 	return tool == "*" || w.declares(s, tool, "source")
 }
 
+var index = regexp.MustCompile(`\[\d+\]$`)
+
 // listKey is the key of the list that a rule stands in.
 func listKey(key string) string {
-	if i := strings.LastIndexByte(key, '['); i > 0 && strings.HasSuffix(key, "]") {
-		if _, err := strconv.Atoi(key[i+1 : len(key)-1]); err == nil {
-			return key[:i]
-		}
-	}
-	return key
+	return index.ReplaceAllString(key, "")
 }
 
 // splitKey takes a key apart, as config writes it. What cannot be read is one part, which

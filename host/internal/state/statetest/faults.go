@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,22 +27,15 @@ type Faults struct {
 	At    int
 	Crash bool
 
-	mu sync.Mutex
-	n  int
+	n atomic.Int64
 }
 
 // Count is the number of operations so far.
-func (f *Faults) Count() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.n
-}
+func (f *Faults) Count() int { return int(f.n.Load()) }
 
 func (f *Faults) fail() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.n++
-	if f.At > 0 && (f.n == f.At || f.Crash && f.n > f.At) {
+	n := int(f.n.Add(1))
+	if f.At > 0 && (n == f.At || f.Crash && n > f.At) {
 		return ErrFault
 	}
 	return nil
