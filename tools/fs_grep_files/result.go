@@ -94,7 +94,7 @@ type result struct {
 	budget *budget
 	max    int64 // results to show
 	full   bool  // no more bytes are shown
-	text   blocks
+	text   strings.Builder
 	data   data
 	tally  tally
 }
@@ -135,7 +135,7 @@ func (r *result) file(f *found) {
 		if r.g.args.Output == "count" {
 			line += ":" + strconv.FormatInt(f.count, 10)
 		}
-		if r.text.size+len(line) >= maxText {
+		if r.text.Len()+len(line) >= maxText {
 			r.fill()
 			return
 		}
@@ -146,9 +146,9 @@ func (r *result) file(f *found) {
 	}
 	wanted := min(left, f.count)
 	ends := f.ends[:min(left, int64(len(f.ends)))]
-	fits, _ := slices.BinarySearch(ends, max(0, maxText-r.text.size)+1)
+	fits, _ := slices.BinarySearch(ends, max(0, maxText-r.text.Len())+1)
 	if fits > 0 {
-		if r.g.context > 0 && r.text.size > 0 {
+		if r.g.context > 0 && r.text.Len() > 0 {
 			r.text.WriteString("--\n")
 		}
 		r.text.Write(f.text[:ends[fits-1]])

@@ -91,9 +91,9 @@ func (s *sink) Break() {
 }
 
 // Line implements [search.Sink].
-func (s *sink) Line(l *search.Line) bool {
+func (s *sink) Line(l *search.Line) {
 	if s.full = s.full || len(s.text) >= maxText; s.full {
-		return true // it is counted
+		return // it is counted
 	}
 	mark := byte(':')
 	if l.Context {
@@ -126,7 +126,6 @@ func (s *sink) Line(l *search.Line) bool {
 		s.ends[len(s.ends)-1] = len(s.text)
 		s.since++
 	}
-	return true
 }
 
 // appendCut appends a long line cut around its match, saying how much is missing.

@@ -20,9 +20,9 @@ const (
 
 // A Sink receives the lines that a search finds, in order.
 type Sink interface {
-	// Line receives a matching line or one of its context, and returns false
-	// to end the search. The Line and its bytes are valid during the call only.
-	Line(l *Line) bool
+	// Line receives a matching line or one of its context. The Line and its
+	// bytes are valid during the call only.
+	Line(l *Line)
 	// Break is called between two lines that are not neighbours in the text, if
 	// the search is one with context.
 	Break()
@@ -47,7 +47,8 @@ type Line struct {
 // text.
 func (l *Line) Span() (start, end int) {
 	if l.start < 0 {
-		l.start, l.end = l.m.Span(l.Bytes)
+		loc := l.m.re.FindIndex(l.Bytes)
+		l.start, l.end = loc[0], loc[1]
 	}
 	return l.start, l.end
 }
@@ -68,10 +69,6 @@ type Result struct {
 	// CutLines is the number of lines longer than 8 MiB. Only that much of each
 	// was searched.
 	CutLines int64
-	// Stopped says that the sink, or mode Exists, ended the search early.
-	Stopped bool
-	// Encoding is what the text was in.
-	Encoding Encoding
 }
 
 // TooLargeError says that a text does not fit in memory as a multiline search
@@ -182,7 +179,8 @@ func (s *Searcher) scanLines(end int) bool {
 		s.pos = h.le + 1
 	}
 	s.pos = end
-	return s.report.context(buf, end)
+	s.report.context(buf, end)
+	return true
 }
 
 // scanText searches the whole text in a multiline search.
