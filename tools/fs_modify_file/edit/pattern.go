@@ -320,7 +320,7 @@ func (m *Matches) Edits(ctx context.Context, most int) ([]diff.Edit, error) {
 	}
 	list := make([]diff.Edit, 0, len(m.Spans))
 	literal, pieces := []byte(m.pattern.New), m.pattern.asIs
-	if m.view.hasEnds() {
+	if bytes.Contains(m.view.raw, lf) {
 		literal, pieces = toLF(literal), m.pattern.withLF
 	}
 	for i, s := range m.Spans {
