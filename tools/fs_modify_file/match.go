@@ -64,6 +64,7 @@ func (ch *change) match(ctx context.Context, all bool) error {
 // matchOne applies one pattern to all its files, or adds to failed.
 func (ch *change) matchOne(ctx context.Context, p *pattern, all bool, failed *failures) error {
 	var where []lineData
+	var places []string // the same for the message
 	ambiguous := false
 	made := newPending(ch)
 	for _, f := range p.files {
@@ -82,6 +83,7 @@ func (ch *change) matchOne(ctx context.Context, p *pattern, all bool, failed *fa
 				lines[k] += f.linesBefore()
 			}
 			where = append(where, lineData{f.path(), lines})
+			places = append(places, fmt.Sprintf("%s at %s", jptool.Quote(f.path()), lineNumbers(lines, n)))
 		}
 		ambiguous = ambiguous || n > 1 && !all
 		// What is known of the matches can be much; only the edits are kept of each file.
@@ -101,9 +103,9 @@ func (ch *change) matchOne(ctx context.Context, p *pattern, all bool, failed *fa
 		}
 		failed.noMatch(p)
 	case ambiguous:
-		failed.ambiguous(p, where, "and replace_all is false: make `old` longer, so that it is unique")
+		failed.ambiguous(p, where, places, "and replace_all is false: make `old` longer, so that it is unique")
 	case p.expected > 0 && total != p.expected:
-		failed.ambiguous(p, where, fmt.Sprintf("expected %d", p.expected))
+		failed.ambiguous(p, where, places, fmt.Sprintf("expected %d", p.expected))
 	default:
 		made.apply()
 	}
@@ -127,19 +129,9 @@ func findError(p *pattern, f *file, err error) error {
 	return jptool.Errorf(code, "pattern #%d in %s: %w; nothing was changed", p.number, jptool.Quote(f.path()), err)
 }
 
-func (fs *failures) ambiguous(p *pattern, where []lineData, why string) {
+func (fs *failures) ambiguous(p *pattern, where []lineData, places []string, why string) {
 	if fs.code == "" {
 		fs.code = jptool.CodeAmbiguousMatch
-	}
-	var places []string
-	for _, w := range where {
-		count := 0
-		for _, h := range p.hits {
-			if h.file.path() == w.Path {
-				count = h.count
-			}
-		}
-		places = append(places, fmt.Sprintf("%s at %s", jptool.Quote(w.Path), lineNumbers(w.Lines, count)))
 	}
 	fs.text = append(fs.text, fmt.Sprintf("#%d %s matches %d times, %s\n  in %s", p.number, firstLine(p.edit.Old), p.matches(), why, strings.Join(places, "\n  in ")))
 	fs.data = append(fs.data, failureData{Index: p.number, Problem: jptool.CodeAmbiguousMatch, Matches: p.matches(), Expected: p.expected, Lines: where})
