@@ -5,13 +5,10 @@ import "bytes"
 // report turns matching lines into calls of the sink: it adds the context,
 // numbers lines and keeps the count.
 type report struct {
+	asked  *Searcher
 	sink   Sink
 	result Result
 	line   Line
-
-	mode          Mode
-	before, above int   // Searcher.Before, Searcher.After
-	limit         int64 // Searcher.MaxReported
 
 	due   int  // lines of context still to come after the last match
 	any   bool // a line was reported
@@ -21,18 +18,9 @@ type report struct {
 	lines   int64 // are this many
 }
 
-func (p *report) begin(s *Searcher, m *Matcher, sink Sink) {
-	*p = report{
-		sink: sink, mode: s.Mode,
-		before: max(s.Before, 0), above: max(s.After, 0), limit: s.MaxReported,
-		line:   Line{m: m},
-		result: Result{NUL: -1},
-	}
-}
-
 // full says that no further matching line is to be reported.
 func (p *report) full() bool {
-	return p.mode != Lines || p.limit > 0 && p.result.Reported >= p.limit
+	return p.asked.Mode != Lines || p.asked.MaxReported > 0 && p.result.Reported >= p.asked.MaxReported
 }
 
 // match takes the next matching line and returns false when no further one is wanted.
@@ -43,11 +31,11 @@ func (p *report) match(buf []byte, h hit) bool {
 		p.context(buf, h.ls)
 		p.due = 0
 		p.result.Matches++
-		return p.mode != Exists
+		return p.asked.Mode != Exists
 	}
 	p.context(buf, h.ls)
-	from := back(buf, max(p.shown, 0), h.ls, p.before)
-	if p.any && from > p.shown && p.before+p.above > 0 {
+	from := back(buf, max(p.shown, 0), h.ls, p.asked.Before)
+	if p.any && from > p.shown && p.asked.Before+p.asked.After > 0 {
 		p.sink.Break()
 	}
 	for from < h.ls {
@@ -57,7 +45,7 @@ func (p *report) match(buf []byte, h hit) bool {
 	}
 	p.result.Matches++
 	p.result.Reported++
-	p.due = p.above
+	p.due = p.asked.After
 	p.emit(buf, h, false)
 	return true
 }
@@ -102,7 +90,7 @@ func (p *report) keep(buf []byte, pos, limit int) int {
 	if p.full() {
 		return pos
 	}
-	from := back(buf, max(p.shown, 0), pos, p.before)
+	from := back(buf, max(p.shown, 0), pos, p.asked.Before)
 	if pos-from > limit {
 		return pos
 	}

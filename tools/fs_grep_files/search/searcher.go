@@ -131,7 +131,7 @@ func (s *Searcher) Search(r io.Reader, m *Matcher, sink Sink) (Result, error) {
 func (s *Searcher) begin(m *Matcher, sink Sink) {
 	s.n, s.pos, s.read, s.eof, s.cut = 0, 0, 0, false, false
 	s.cursor.use(m)
-	s.report.begin(s, m, sink)
+	s.report = report{asked: s, sink: sink, line: Line{m: m}, result: Result{NUL: -1}}
 }
 
 // finish lets go of what belongs to the caller.
