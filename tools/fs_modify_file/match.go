@@ -43,10 +43,8 @@ type lineData struct {
 }
 
 type placeData struct {
-	Path      string `json:"path"`
-	StartLine int    `json:"start_line"`
-	EndLine   int    `json:"end_line"`
-	Text      string `json:"text"`
+	Path string `json:"path"`
+	edit.Place
 }
 
 // match applies all patterns in memory. It returns one error for all that do not match
@@ -112,21 +110,15 @@ func (ch *change) matchOne(ctx context.Context, p *pattern, all bool, failed *fa
 	return nil
 }
 
-// findError gives the errors of a search their codes.
+// findError names the pattern and the file in an error of a search.
 func findError(p *pattern, f *file, err error) error {
-	code := jptool.CodeInvalidArguments
 	switch {
 	case ctxDone(err):
 		return err
 	case errors.Is(err, edit.ErrResult):
-		code = jptool.CodeTooLarge
 		err = fmt.Errorf("%w: the files of one call may grow by %d MiB together", err, growMost>>20)
-	case err == errTooManyPlaces, errors.Is(err, edit.ErrTooMany), errors.Is(err, edit.ErrTooManyGroups), errors.Is(err, edit.ErrTooLarge):
-		code = jptool.CodeTooLarge
-	case errors.Is(err, edit.ErrDeadline):
-		code = jptool.CodeDeadline
 	}
-	return jptool.Errorf(code, "pattern #%d in %s: %w; nothing was changed", p.number, jptool.Quote(f.path()), err)
+	return jptool.Errorf(jptool.CodeOf(err), "pattern #%d in %s: %w; nothing was changed", p.number, jptool.Quote(f.path()), err)
 }
 
 func (fs *failures) ambiguous(p *pattern, where []lineData, places []string, why string) {
@@ -160,7 +152,7 @@ func (fs *failures) noMatch(p *pattern) {
 			h := edit.Nearest(p.edit, f.content.View())
 			text += hintText(h, f.path(), len(p.files) > 1)
 			for _, pl := range h.Places {
-				data.Closest = append(data.Closest, placeData{f.path(), pl.Line, pl.EndLine, pl.Text})
+				data.Closest = append(data.Closest, placeData{f.path(), pl})
 			}
 		}
 	}

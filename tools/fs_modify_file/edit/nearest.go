@@ -24,11 +24,12 @@ type Hint struct {
 
 // Place is a passage of whole lines.
 type Place struct {
-	Line, EndLine int    // numbers, from 1
-	Why           string // what differs, or "" when it is only similar
-	Text          string // as in the content, with LF line ends; bounded
-	Cut           bool   // Text is not all of it
-	Differences   []Difference
+	Line        int          `json:"start_line"` // from 1
+	EndLine     int          `json:"end_line"`
+	Text        string       `json:"text"` // as in the content, with LF line ends; bounded
+	Cut         bool         `json:"-"`    // Text is not all of it
+	Why         string       `json:"-"`    // what differs, or "" when it is only similar
+	Differences []Difference `json:"-"`
 }
 
 // Difference is a run of lines that are not the same, made visible: a tab as →, spaces
