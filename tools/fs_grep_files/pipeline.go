@@ -168,11 +168,10 @@ func (w *worker) one(j *job, i int) {
 			return
 		}
 	}
-	var large *search.TooLargeError
 	switch {
 	case err != nil && w.ctx.Err() != nil:
 		j.tally.unsearched++ // but for what was found until then
-	case errors.As(err, &large):
+	case errors.Is(err, search.ErrTooLarge):
 		j.tally.tooLarge.add(path)
 		return
 	case err != nil && !errors.Is(err, fs.ErrNotExist):

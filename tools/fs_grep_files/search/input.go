@@ -137,10 +137,9 @@ func (s *Searcher) fill() error {
 
 // readAll reads the rest of the text.
 func (s *Searcher) readAll() error {
-	limit := cmp.Or(s.textLimit, textLimit)
 	for {
-		if s.n > limit {
-			return &TooLargeError{Limit: int64(limit)}
+		if s.n > cmp.Or(s.textLimit, textLimit) {
+			return ErrTooLarge
 		}
 		if s.eof {
 			return nil

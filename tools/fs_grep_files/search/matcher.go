@@ -10,7 +10,7 @@ type Options struct {
 	// CaseInsensitive makes letters match their other case, as (?i) does.
 	CaseInsensitive bool
 	// Multiline lets a match extend over line ends. The whole text must then
-	// be in memory, see [TooLargeError].
+	// be in memory, see [ErrTooLarge].
 	Multiline bool
 }
 

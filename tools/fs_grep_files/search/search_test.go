@@ -237,14 +237,12 @@ func TestTooLarge(t *testing.T) {
 	for size, want := range map[int]bool{1000: false, 1001: true, 100_000: true} {
 		s := Searcher{bufSize: 64, headSize: 8, textLimit: 1000}
 		_, err := s.Search(strings.NewReader(strings.Repeat("b", size)), m, nil)
-		var tooLarge *TooLargeError
-		if errors.As(err, &tooLarge) != want {
+		if errors.Is(err, ErrTooLarge) != want {
 			t.Errorf("%d bytes: %v", size, err)
 		}
 	}
-	err := &TooLargeError{Limit: textLimit}
-	if want := "larger than the 64 MiB that a multiline search can take"; err.Error() != want {
-		t.Error(err)
+	if want := "larger than the 64 MiB that a multiline search can take"; ErrTooLarge.Error() != want {
+		t.Error(ErrTooLarge)
 	}
 }
 

@@ -71,15 +71,9 @@ type Result struct {
 	CutLines int64
 }
 
-// TooLargeError says that a text does not fit in memory as a multiline search
+// ErrTooLarge says that a text does not fit in memory as a multiline search
 // needs it. Nothing was searched.
-type TooLargeError struct {
-	Limit int64 // bytes
-}
-
-func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("larger than the %d MiB that a multiline search can take", e.Limit>>20)
-}
+var ErrTooLarge = fmt.Errorf("larger than the %d MiB that a multiline search can take", textLimit>>20)
 
 // A Searcher searches one text after the other with reused buffers. The zero
 // value is ready for use. The exported fields may be changed between searches.
@@ -113,7 +107,7 @@ type Searcher struct {
 }
 
 // Search searches the text that r yields, up to its end. The sink may be nil in
-// the modes that report no lines. The error is that of r or a [*TooLargeError];
+// the modes that report no lines. The error is that of r or [ErrTooLarge];
 // the Result is right for what was searched before it.
 func (s *Searcher) Search(r io.Reader, m *Matcher, sink Sink) (Result, error) {
 	s.begin(m, sink)

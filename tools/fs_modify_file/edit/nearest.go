@@ -289,14 +289,14 @@ func differences(old, whole []byte, line int) []Difference {
 func visibleLines(s string) []string {
 	var list []string
 	for line := range strings.Lines(s) {
-		list = append(list, VisibleSpace(strings.TrimSuffix(line, "\n")))
+		list = append(list, visibleSpace(strings.TrimSuffix(line, "\n")))
 	}
 	return list
 }
 
-// VisibleSpace shows a line with tabs as →, spaces at its ends and in runs as ·, other
+// visibleSpace shows a line with tabs as →, spaces at its ends and in runs as ·, other
 // spaces and what a terminal would act on by their code; a long line is cut.
-func VisibleSpace(line string) string {
+func visibleSpace(line string) string {
 	cut := ""
 	if len(line) > shownLine {
 		n := shownLine
