@@ -75,25 +75,17 @@ func OpenRoot(t testing.TB) string {
 // one name is separated by spaces; "-delete" withholds explicitly.
 func Rule(path, caps string) jptool.FsRule {
 	r := jptool.FsRule{Path: path}
+	known := map[string]**bool{
+		"read": &r.Read, "write": &r.Write, "create": &r.Create, "update": &r.Update, "delete": &r.Delete, "execute": &r.Execute,
+	}
 	for _, name := range strings.Fields(caps) {
 		name, off := strings.CutPrefix(name, "-")
-		v := !off
-		switch name {
-		case "read":
-			r.Read = &v
-		case "write":
-			r.Write = &v
-		case "create":
-			r.Create = &v
-		case "update":
-			r.Update = &v
-		case "delete":
-			r.Delete = &v
-		case "execute":
-			r.Execute = &v
-		default:
+		capability, ok := known[name]
+		if !ok {
 			panic("jptooltest: unknown capability " + name)
 		}
+		*capability = new(bool)
+		**capability = !off
 	}
 	return r
 }
@@ -111,22 +103,13 @@ func Mount(path, target, caps string) jptool.FsRule {
 // Open opens a workspace with these rules; none means unrestricted.
 func Open(t testing.TB, root string, rules ...jptool.FsRule) *jptool.Workspace {
 	t.Helper()
-	ctx := jptool.Context{Root: root, Action: jptool.Run}
-	if len(rules) > 0 {
-		ctx.Access = &jptool.AccessPolicy{FS: rules}
-	}
-	ws, err := ctx.Open()
-	if err != nil {
-		t.Fatalf("open %v: %v", rules, err)
-	}
-	t.Cleanup(func() { ws.Close() })
-	return ws
+	return OpenPinned(t, root, nil, rules...)
 }
 
 // OpenPinned is Open with entries that must keep their place.
 func OpenPinned(t testing.TB, root string, pinned []string, rules ...jptool.FsRule) *jptool.Workspace {
 	t.Helper()
-	ctx := jptool.Context{Root: root, Action: jptool.Run, Access: &jptool.AccessPolicy{FS: rules, Pinned: pinned}}
+	ctx := runContext(root, pinned, rules)
 	ws, err := ctx.Open()
 	if err != nil {
 		t.Fatalf("open %v: %v", rules, err)
@@ -138,13 +121,17 @@ func OpenPinned(t testing.TB, root string, pinned []string, rules ...jptool.FsRu
 // Context returns the JSON of a bare Context with these rules.
 func Context(t testing.TB, root string, rules ...jptool.FsRule) string {
 	t.Helper()
-	ctx := jptool.Context{Root: root, Action: jptool.Run}
-	if len(rules) > 0 {
-		ctx.Access = &jptool.AccessPolicy{FS: rules}
-	}
-	raw, err := json.Marshal(ctx)
+	raw, err := json.Marshal(runContext(root, nil, rules))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(raw)
+}
+
+func runContext(root string, pinned []string, rules []jptool.FsRule) jptool.Context {
+	ctx := jptool.Context{Root: root, Action: jptool.Run}
+	if len(rules)+len(pinned) > 0 {
+		ctx.Access = &jptool.AccessPolicy{FS: rules, Pinned: pinned}
+	}
+	return ctx
 }

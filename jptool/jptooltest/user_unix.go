@@ -19,25 +19,21 @@ const OrdinaryID = 54321
 // and HOME; beside these the environment has PATH only. It takes root, who calls it.
 func Ordinary(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	dir := OpenRoot(t)
 	binary := filepath.Join(dir, "ordinary.test")
-	var content []byte
 	self, err := os.Executable()
-	if err == nil {
-		content, err = os.ReadFile(self)
-	}
-	if err == nil {
-		err = os.WriteFile(binary, content, 0o755)
-	}
-	if err == nil {
-		err = os.Chmod(binary, 0o755) // whatever the umask
-	}
-	if err == nil {
-		err = os.Chown(dir, OrdinaryID, OrdinaryID)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(err)
+	content, err := os.ReadFile(self)
+	must(err)
+	must(os.WriteFile(binary, content, 0o755))
+	must(os.Chmod(binary, 0o755)) // whatever the umask
+	must(os.Chown(dir, OrdinaryID, OrdinaryID))
 	cmd := exec.Command(binary, args...)
 	cmd.Dir, cmd.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir, "HOME=" + dir}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: OrdinaryID, Gid: OrdinaryID}}

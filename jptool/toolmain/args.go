@@ -2,6 +2,7 @@ package toolmain
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -54,12 +55,38 @@ const (
 	KindObjects
 )
 
+// kinds are the types as help shows them, as messages name them, and as JSON Schema has them.
+var kinds = [...]struct {
+	short, name string
+	schema      any
+}{
+	KindString:  {"string", "a string", "string"},
+	KindInt:     {"integer", "an integer", "integer"},
+	KindBool:    {"boolean", "a boolean", "boolean"},
+	KindStrings: {"string…", "a string or an array of strings", []string{"string", "array"}},
+	KindObjects: {"object…", "an array of objects with ", "array"},
+}
+
 // Strings is a "one or many" argument: a string, an array of strings, or a string that
 // holds a JSON array of strings, as models send it. Set tells an empty array from an
 // absent argument.
 type Strings struct {
 	Items []string
 	Set   bool
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (s *Strings) UnmarshalJSON(raw []byte) error {
+	*s = Strings{Items: []string{}, Set: true}
+	items, err := oneOrMany(raw)
+	for _, item := range items {
+		text, ok := stringOf(item)
+		if !ok {
+			return errors.New("not a string")
+		}
+		s.Items = append(s.Items, text)
+	}
+	return err
 }
 
 // argsOf reads the definition from a struct type.
@@ -135,7 +162,7 @@ func (list Args) unknown(obj jptool.Object) []unknownArg {
 		if list[i].Kind != KindObjects || string(raw) == "null" {
 			continue
 		}
-		items, _ := oneOrMany(raw)
+		items, _ := oneOrMany(raw) // the decoder says what is wrong
 		for n, item := range items {
 			inner, err := jptool.ParseObject(item)
 			if err != nil {
@@ -227,65 +254,28 @@ func (list Args) fill(fail failFunc, obj jptool.Object, into reflect.Value) erro
 }
 
 func (a *Arg) set(fail failFunc, raw json.RawMessage, field reflect.Value) error {
-	wrong := func() error { return fail(a, "must be %s, got %s", a.typeName(), shorten(raw)) }
 	switch a.Kind {
-	case KindStrings:
-		items, ok := oneOrMany(raw)
-		if !ok {
-			return wrong()
-		}
-		list := Strings{Items: []string{}, Set: true}
-		for _, item := range items {
-			s, ok := stringOf(item)
-			if !ok {
-				return wrong()
-			}
-			list.Items = append(list.Items, s)
-		}
-		field.Set(reflect.ValueOf(list))
-		return nil
 	case KindObjects:
 		return a.setObjects(fail, raw, field)
-	}
-	if field.Kind() == reflect.Pointer {
-		field.Set(reflect.New(field.Type().Elem()))
-		field = field.Elem()
-	}
-	switch a.Kind {
-	case KindString:
-		s, ok := stringOf(raw)
-		if !ok {
-			return wrong()
-		}
-		if len(a.Enum) > 0 && !slices.Contains(a.Enum, s) {
-			return fail(a, "must be one of %s, got %q", strings.Join(a.Enum, ", "), s)
-		}
-		field.SetString(s)
 	case KindInt:
-		n, ok := intOf(raw)
-		if !ok {
-			return wrong()
-		}
-		if a.Min != nil && n < *a.Min {
-			return fail(a, "must be at least %d, got %d", *a.Min, n)
-		}
-		field.SetInt(int64(n))
-	case KindBool:
-		switch string(raw) {
-		case "true":
-			field.SetBool(true)
-		case "false":
-			field.SetBool(false)
-		default:
-			return wrong()
-		}
+		raw = integer(raw)
+	}
+	if err := json.Unmarshal(raw, field.Addr().Interface()); err != nil {
+		return fail(a, "must be %s, got %s", a.typeName(), shorten(raw))
+	}
+	value := reflect.Indirect(field)
+	switch {
+	case len(a.Enum) > 0 && !slices.Contains(a.Enum, value.String()):
+		return fail(a, "must be one of %s, got %q", strings.Join(a.Enum, ", "), value)
+	case a.Min != nil && value.Int() < int64(*a.Min):
+		return fail(a, "must be at least %d, got %d", *a.Min, value.Int())
 	}
 	return nil
 }
 
 func (a *Arg) setObjects(fail failFunc, raw json.RawMessage, field reflect.Value) error {
-	items, ok := oneOrMany(raw)
-	if !ok {
+	items, err := oneOrMany(raw)
+	if err != nil {
 		return fail(a, "must be %s, got %s", a.typeName(), shorten(raw))
 	}
 	list := reflect.MakeSlice(field.Type(), len(items), len(items))
@@ -330,23 +320,18 @@ func brokenJSON(raw json.RawMessage) error {
 
 // oneOrMany returns the values of an array, of a string that holds a JSON array, or
 // the one value itself.
-func oneOrMany(raw json.RawMessage) ([]json.RawMessage, bool) {
-	var list []json.RawMessage
-	switch raw[0] {
-	case '[':
-		err := json.Unmarshal(raw, &list)
-		return list, err == nil
-	case '"':
-		s, ok := stringOf(raw)
-		if ok && strings.HasPrefix(strings.TrimSpace(s), "[") && json.Unmarshal([]byte(s), &list) == nil {
-			// As strict as the request itself; anything else is an ordinary string.
-			if _, err := jptool.ParseObject([]byte(`{"a":` + s + `}`)); err == nil {
-				return list, true
-			}
-		}
-		list = nil
+func oneOrMany(raw json.RawMessage) (list []json.RawMessage, err error) {
+	if raw[0] == '[' {
+		err = json.Unmarshal(raw, &list)
+		return list, err
 	}
-	return append(list, raw), true
+	if s, ok := stringOf(raw); ok && strings.HasPrefix(strings.TrimSpace(s), "[") {
+		// As strict as the request itself; anything else is an ordinary string.
+		if obj, err := jptool.ParseObject([]byte(`{"a":` + s + `}`)); err == nil && json.Unmarshal(obj["a"], &list) == nil {
+			return list, nil
+		}
+	}
+	return []json.RawMessage{raw}, nil
 }
 
 func stringOf(raw json.RawMessage) (string, bool) {
@@ -358,37 +343,23 @@ func stringOf(raw json.RawMessage) (string, bool) {
 	return s, err == nil
 }
 
-// intOf accepts what JSON Schema calls an integer: 10 and 10.0.
-func intOf(raw json.RawMessage) (int, bool) {
-	if n, err := strconv.Atoi(string(raw)); err == nil {
-		return n, true
-	}
+// integer writes what JSON Schema calls an integer without a fraction: 10.0 as 10.
+func integer(raw json.RawMessage) json.RawMessage {
 	f, err := strconv.ParseFloat(string(raw), 64)
-	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
-		return 0, false
+	if err != nil || f != math.Trunc(f) || math.Abs(f) >= 1<<53 {
+		return raw
 	}
-	return int(f), true
+	return strconv.AppendInt(nil, int64(f), 10)
 }
 
 func (a *Arg) typeName() string {
-	switch a.Kind {
-	case KindString:
-		if len(a.Enum) > 0 {
-			return "one of " + strings.Join(a.Enum, ", ")
-		}
-		return "a string"
-	case KindInt:
-		return "an integer"
-	case KindBool:
-		return "a boolean"
-	case KindStrings:
-		return "a string or an array of strings"
+	switch {
+	case len(a.Enum) > 0:
+		return "one of " + strings.Join(a.Enum, ", ")
+	case a.Kind == KindObjects:
+		return kinds[a.Kind].name + strings.Join(a.Items.names(), ", ")
 	}
-	var names []string
-	for _, i := range a.Items {
-		names = append(names, i.Name)
-	}
-	return "an array of objects with " + strings.Join(names, ", ")
+	return kinds[a.Kind].name
 }
 
 func shorten(raw json.RawMessage) string {

@@ -63,20 +63,10 @@ func (a *Arg) helpLine() string {
 }
 
 func (a *Arg) shortType() string {
-	switch a.Kind {
-	case KindInt:
-		return "integer"
-	case KindBool:
-		return "boolean"
-	case KindStrings:
-		return "string…"
-	case KindObjects:
-		return "object…"
-	}
 	if len(a.Enum) > 0 {
 		return strings.Join(a.Enum, "|")
 	}
-	return "string"
+	return kinds[a.Kind].short
 }
 
 // schemaText is the JSON Schema (draft 2020-12) of the arguments, for hosts.
@@ -108,18 +98,12 @@ func (list Args) schema() map[string]any {
 }
 
 func (a *Arg) schema() map[string]any {
-	s := map[string]any{"description": a.Help}
+	s := map[string]any{"type": kinds[a.Kind].schema, "description": a.Help}
 	switch a.Kind {
-	case KindString:
-		s["type"] = "string"
-	case KindInt:
-		s["type"] = "integer"
-	case KindBool:
-		s["type"] = "boolean"
 	case KindStrings:
-		s["type"], s["items"] = []string{"string", "array"}, map[string]any{"type": "string"}
+		s["items"] = map[string]any{"type": "string"}
 	case KindObjects:
-		s["type"], s["items"] = "array", a.Items.schema()
+		s["items"] = a.Items.schema()
 	}
 	if len(a.Enum) > 0 {
 		s["enum"] = a.Enum

@@ -33,25 +33,24 @@ type job struct {
 	from  int
 	to    int
 	found []found // the files with something to tell, in order
-	// What is in them comes before what is found next in this job: matching lines, and those for `data`;
-	// and the memory that it takes, in bytes.
-	lines, details int64
-	held           int
-	tally          tally
-	done           chan struct{}
+	// What is in them comes before what is found next in this job: matching lines, and the memory
+	// that they take, in bytes.
+	lines int64
+	held  int
+	tally tally
+	done  chan struct{}
 }
 
-// budget is what may still be shown. The numbers only fall, so that a worker that sees
-// an old one finds too much, never too little.
-type budget struct{ results, details atomic.Int64 }
+// budget is how many results may still be shown. It only falls, so that a worker that sees
+// an old number finds too much, never too little.
+type budget struct{ atomic.Int64 }
 
 // search walks, searches and collects: the walk makes jobs in order, workers take them,
 // and the results are put together in the same order. All three go on at once.
 func (g *grep) search(ctx context.Context, planned *walk.Planned) (jptool.Outcome, error) {
 	var b budget
 	back := newBacklog()
-	b.results.Store(int64(g.max))
-	b.details.Store(maxDetails)
+	b.Store(int64(g.max))
 	jobs := make(chan *job, inFlight)
 	order := make(chan *job, inFlight)
 	var workers sync.WaitGroup
@@ -169,11 +168,10 @@ func (w *worker) one(j *job, i int) {
 			return
 		}
 	}
-	var large *search.TooLargeError
 	switch {
 	case err != nil && w.ctx.Err() != nil:
 		j.tally.unsearched++ // but for what was found until then
-	case errors.As(err, &large):
+	case errors.Is(err, search.ErrTooLarge):
 		j.tally.tooLarge.add(path)
 		return
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -196,7 +194,6 @@ func (w *worker) one(j *job, i int) {
 		f := w.sink.take(path, result.Matches)
 		j.found = append(j.found, f)
 		j.lines += int64(len(f.ends))
-		j.details += int64(len(f.details))
 		w.back.add(j, f.size())
 	}
 }
@@ -204,7 +201,7 @@ func (w *worker) one(j *job, i int) {
 // begin prepares for a file: what of it is to be reported depends on what is still to
 // be shown.
 func (w *worker) begin(j *job, path string) {
-	left := w.budget.results.Load() - j.lines
+	left := w.budget.Load() - j.lines
 	if j.held >= maxText {
 		left = 0 // this job alone has more than is ever shown
 	}
@@ -218,7 +215,7 @@ func (w *worker) begin(j *job, path string) {
 	default:
 		s.Mode, s.Before, s.After = search.Lines, w.g.context, w.g.context
 	}
-	w.sink.begin(path, w.g.context, w.budget.details.Load()-j.details)
+	w.sink.begin(path, w.g.context)
 }
 
 func (w *worker) read(b *walk.Batch, i int) (search.Result, error) {

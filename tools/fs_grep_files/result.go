@@ -49,15 +49,11 @@ func (p *paths) merge(o *paths) {
 
 // String is "1 file (a)" or "7 files (a, b, c, …)".
 func (p *paths) String() string {
-	text := fmt.Sprintf("%d files", p.n)
-	if p.n == 1 {
-		text = "1 file"
-	}
 	more := ""
 	if p.n > int64(len(p.first)) {
 		more = ", …"
 	}
-	return fmt.Sprintf("%s (%s%s)", text, fskit.Quoted(p.first), more)
+	return fmt.Sprintf("%s (%s%s)", files(p.n), fskit.Quoted(p.first), more)
 }
 
 // data is the machine-readable result.
@@ -94,7 +90,7 @@ type result struct {
 	budget *budget
 	max    int64 // results to show
 	full   bool  // no more bytes are shown
-	text   blocks
+	text   strings.Builder
 	data   data
 	tally  tally
 }
@@ -135,20 +131,20 @@ func (r *result) file(f *found) {
 		if r.g.args.Output == "count" {
 			line += ":" + strconv.FormatInt(f.count, 10)
 		}
-		if r.text.size+len(line) >= maxText {
+		if r.text.Len()+len(line) >= maxText {
 			r.fill()
 			return
 		}
 		r.text.WriteString(line + "\n")
 		r.data.Shown++
-		r.budget.results.Store(left - 1)
+		r.budget.Store(left - 1)
 		return
 	}
 	wanted := min(left, f.count)
 	ends := f.ends[:min(left, int64(len(f.ends)))]
-	fits, _ := slices.BinarySearch(ends, max(0, maxText-r.text.size)+1)
+	fits, _ := slices.BinarySearch(ends, max(0, maxText-r.text.Len())+1)
 	if fits > 0 {
-		if r.g.context > 0 && r.text.size > 0 {
+		if r.g.context > 0 && r.text.Len() > 0 {
 			r.text.WriteString("--\n")
 		}
 		r.text.Write(f.text[:ends[fits-1]])
@@ -157,8 +153,7 @@ func (r *result) file(f *found) {
 	r.data.Shown += shown
 	details := min(int64(len(f.details)), shown, int64(maxDetails-len(r.data.Matches)))
 	r.data.Matches = append(r.data.Matches, f.details[:details]...)
-	r.budget.results.Store(r.max - r.data.Shown)
-	r.budget.details.Store(int64(maxDetails - len(r.data.Matches)))
+	r.budget.Store(r.max - r.data.Shown)
 	if shown < wanted {
 		r.fill()
 	}
@@ -167,7 +162,7 @@ func (r *result) file(f *found) {
 // fill ends what is shown: what follows is counted.
 func (r *result) fill() {
 	r.full, r.max = true, r.data.Shown
-	r.budget.results.Store(0)
+	r.budget.Store(0)
 }
 
 // outcome writes the answer.

@@ -53,17 +53,16 @@ func (f *found) size() int {
 // sink writes the lines of one file.
 type sink struct {
 	found
-	shown   string // the path in text
-	after   int    // lines of context that belong to the last match, at most
-	since   int    // lines after that
-	full    bool   // there is more than is ever shown
-	details int64  // how many may be made
+	shown string // the path in text
+	after int    // lines of context that belong to the last match, at most
+	since int    // lines after that
+	full  bool   // there is more than is ever shown
 }
 
-func (s *sink) begin(path string, after int, details int64) {
+func (s *sink) begin(path string, after int) {
 	s.after, s.since, s.full = after, after, false
 	s.found = found{path: path, text: s.text[:0], ends: s.ends[:0]}
-	s.shown, s.details = jptool.Visible(path), details
+	s.shown = jptool.Visible(path)
 }
 
 // take returns what was found, in memory of its own.
@@ -91,9 +90,9 @@ func (s *sink) Break() {
 }
 
 // Line implements [search.Sink].
-func (s *sink) Line(l *search.Line) bool {
+func (s *sink) Line(l *search.Line) {
 	if s.full = s.full || len(s.text) >= maxText; s.full {
-		return true // it is counted
+		return // it is counted
 	}
 	mark := byte(':')
 	if l.Context {
@@ -111,9 +110,9 @@ func (s *sink) Line(l *search.Line) bool {
 		start, end := l.Span()
 		s.appendCut(line, start, end)
 	}
-	if !l.Context && int64(len(s.found.details)) < s.details {
+	if !l.Context && len(s.details) < maxDetails {
 		start, _ := l.Span()
-		s.found.details = append(s.found.details, match{
+		s.details = append(s.details, match{
 			Path: s.path, Line: l.Number, Column: start + 1, Text: strings.ToValidUTF8(string(s.text[at:]), "\uFFFD"),
 		})
 	}
@@ -126,7 +125,6 @@ func (s *sink) Line(l *search.Line) bool {
 		s.ends[len(s.ends)-1] = len(s.text)
 		s.since++
 	}
-	return true
 }
 
 // appendCut appends a long line cut around its match, saying how much is missing.

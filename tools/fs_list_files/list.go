@@ -49,7 +49,7 @@ func run(ctx context.Context, c *toolmain.Call, args *arguments, opts *options) 
 	if err := c.Confirm(func() (toolmain.Preview, error) { return preview(planned, args, o, most), nil }, nil); err != nil {
 		return jptool.Outcome{}, err
 	}
-	var found listing
+	found := listing{paths: []string{}}
 	got, err := planned.Walk(ctx, func(b *walk.Batch) error {
 		found.add(b.Paths, most)
 		return nil
@@ -57,7 +57,7 @@ func run(ctx context.Context, c *toolmain.Call, args *arguments, opts *options) 
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
-	return found.outcome(got)
+	return found.outcome(got), nil
 }
 
 func walkOptions(c *toolmain.Call, args *arguments, opts *options) (walk.Options, error) {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"sync"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/tools/fs_modify_file/edit"
@@ -134,24 +133,23 @@ func checkText(path string, content []byte) error {
 	return nil
 }
 
+// digestNew fills in the digest of the new content.
+func (f *file) digestNew() (err error) {
+	switch {
+	case f.digest != "":
+	case f.part != nil:
+		f.digest, err = fskit.Digest(f.newReader())
+	default:
+		f.digest = fskit.DigestBytes(f.content.New())
+	}
+	return err
+}
+
 // digest fills in the digests of old and new content of the changed files.
 func (ch *change) digest() error {
 	for _, f := range ch.changed() {
-		var newErr error
-		var wait sync.WaitGroup
-		if f.digest == "" {
-			wait.Go(func() {
-				if f.part != nil {
-					f.digest, newErr = fskit.Digest(f.newReader())
-				} else {
-					f.digest = fskit.DigestBytes(f.content.New())
-				}
-			})
-		}
-		err := f.digestOld()
-		wait.Wait()
-		if err != nil || newErr != nil {
-			return f.t.Fail(cmp.Or(err, newErr))
+		if err := cmp.Or(f.digestOld(), f.digestNew()); err != nil {
+			return f.t.Fail(err)
 		}
 	}
 	return nil

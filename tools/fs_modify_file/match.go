@@ -43,10 +43,8 @@ type lineData struct {
 }
 
 type placeData struct {
-	Path      string `json:"path"`
-	StartLine int    `json:"start_line"`
-	EndLine   int    `json:"end_line"`
-	Text      string `json:"text"`
+	Path string `json:"path"`
+	edit.Place
 }
 
 // match applies all patterns in memory. It returns one error for all that do not match
@@ -64,6 +62,7 @@ func (ch *change) match(ctx context.Context, all bool) error {
 // matchOne applies one pattern to all its files, or adds to failed.
 func (ch *change) matchOne(ctx context.Context, p *pattern, all bool, failed *failures) error {
 	var where []lineData
+	var places []string // the same for the message
 	ambiguous := false
 	made := newPending(ch)
 	for _, f := range p.files {
@@ -82,6 +81,7 @@ func (ch *change) matchOne(ctx context.Context, p *pattern, all bool, failed *fa
 				lines[k] += f.linesBefore()
 			}
 			where = append(where, lineData{f.path(), lines})
+			places = append(places, fmt.Sprintf("%s at %s", jptool.Quote(f.path()), lineNumbers(lines, n)))
 		}
 		ambiguous = ambiguous || n > 1 && !all
 		// What is known of the matches can be much; only the edits are kept of each file.
@@ -101,45 +101,29 @@ func (ch *change) matchOne(ctx context.Context, p *pattern, all bool, failed *fa
 		}
 		failed.noMatch(p)
 	case ambiguous:
-		failed.ambiguous(p, where, "and replace_all is false: make `old` longer, so that it is unique")
+		failed.ambiguous(p, where, places, "and replace_all is false: make `old` longer, so that it is unique")
 	case p.expected > 0 && total != p.expected:
-		failed.ambiguous(p, where, fmt.Sprintf("expected %d", p.expected))
+		failed.ambiguous(p, where, places, fmt.Sprintf("expected %d", p.expected))
 	default:
 		made.apply()
 	}
 	return nil
 }
 
-// findError gives the errors of a search their codes.
+// findError names the pattern and the file in an error of a search.
 func findError(p *pattern, f *file, err error) error {
-	code := jptool.CodeInvalidArguments
 	switch {
 	case ctxDone(err):
 		return err
 	case errors.Is(err, edit.ErrResult):
-		code = jptool.CodeTooLarge
 		err = fmt.Errorf("%w: the files of one call may grow by %d MiB together", err, growMost>>20)
-	case err == errTooManyPlaces, errors.Is(err, edit.ErrTooMany), errors.Is(err, edit.ErrTooManyGroups), errors.Is(err, edit.ErrTooLarge):
-		code = jptool.CodeTooLarge
-	case errors.Is(err, edit.ErrDeadline):
-		code = jptool.CodeDeadline
 	}
-	return jptool.Errorf(code, "pattern #%d in %s: %w; nothing was changed", p.number, jptool.Quote(f.path()), err)
+	return jptool.Errorf(jptool.CodeOf(err), "pattern #%d in %s: %w; nothing was changed", p.number, jptool.Quote(f.path()), err)
 }
 
-func (fs *failures) ambiguous(p *pattern, where []lineData, why string) {
+func (fs *failures) ambiguous(p *pattern, where []lineData, places []string, why string) {
 	if fs.code == "" {
 		fs.code = jptool.CodeAmbiguousMatch
-	}
-	var places []string
-	for _, w := range where {
-		count := 0
-		for _, h := range p.hits {
-			if h.file.path() == w.Path {
-				count = h.count
-			}
-		}
-		places = append(places, fmt.Sprintf("%s at %s", jptool.Quote(w.Path), lineNumbers(w.Lines, count)))
 	}
 	fs.text = append(fs.text, fmt.Sprintf("#%d %s matches %d times, %s\n  in %s", p.number, firstLine(p.edit.Old), p.matches(), why, strings.Join(places, "\n  in ")))
 	fs.data = append(fs.data, failureData{Index: p.number, Problem: jptool.CodeAmbiguousMatch, Matches: p.matches(), Expected: p.expected, Lines: where})
@@ -168,7 +152,7 @@ func (fs *failures) noMatch(p *pattern) {
 			h := edit.Nearest(p.edit, f.content.View())
 			text += hintText(h, f.path(), len(p.files) > 1)
 			for _, pl := range h.Places {
-				data.Closest = append(data.Closest, placeData{f.path(), pl.Line, pl.EndLine, pl.Text})
+				data.Closest = append(data.Closest, placeData{f.path(), pl})
 			}
 		}
 	}

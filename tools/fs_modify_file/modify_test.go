@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/tools/fs_modify_file/edit"
 	"github.com/jptools/jptools/tools/fskit"
 )
 
@@ -278,7 +280,7 @@ func TestErrorDataIsMachineReadable(t *testing.T) {
 		t.Fatalf("%s: %v", a.Data, err)
 	}
 	first, second := data.Patterns[0], data.Patterns[1]
-	if first.Problem != jptool.CodeNoMatch || first.Closest[0] != (placeData{"f", 2, 2, "\tfoo(1)\n"}) {
+	if first.Problem != jptool.CodeNoMatch || !reflect.DeepEqual(first.Closest[0], placeData{"f", edit.Place{Line: 2, EndLine: 2, Text: "\tfoo(1)\n"}}) {
 		t.Errorf("%+v", first)
 	}
 	if second.Problem != jptool.CodeAmbiguousMatch || second.Matches != 2 || fmt.Sprint(second.Lines) != "[{f [3 4]}]" {

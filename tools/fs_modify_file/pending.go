@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 
+	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/tools/fs_modify_file/edit"
 	"github.com/jptools/jptools/tools/fskit/diff"
 )
@@ -18,7 +18,7 @@ const (
 	placesMost = 2 * edit.MaxMatches
 )
 
-var errTooManyPlaces = fmt.Errorf("there are more than %d matches in the files together", placesMost)
+var errTooManyPlaces = jptool.Errorf(jptool.CodeTooLarge, "there are more than %d matches in the files together", placesMost)
 
 // pending is what a pattern makes of its files, until it is known whether it may.
 type pending struct {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
@@ -75,10 +76,8 @@ func newChange(ctx context.Context, c *toolmain.Call, a *arguments, o *options) 
 
 // file returns the one file at t: two spellings of a path are the same file.
 func (ch *change) file(t *jptool.Target) *file {
-	for _, f := range ch.files {
-		if f.t.Same(t) {
-			return f
-		}
+	if i := slices.IndexFunc(ch.files, func(f *file) bool { return f.t.Same(t) }); i >= 0 {
+		return ch.files[i]
 	}
 	f := &file{t: t}
 	ch.files = append(ch.files, f)
@@ -86,12 +85,9 @@ func (ch *change) file(t *jptool.Target) *file {
 }
 
 func (p *pattern) addFile(f *file) {
-	for _, have := range p.files {
-		if have == f {
-			return
-		}
+	if !slices.Contains(p.files, f) {
+		p.files = append(p.files, f)
 	}
-	p.files = append(p.files, f)
 }
 
 // filesMost bounds the files of a call, each of which is open and locked until its end.

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"hash/maphash"
 	"maps"
 	"slices"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/tools/fskit"
 	"github.com/jptools/jptools/tools/fskit/diff"
 )
 
@@ -156,24 +156,20 @@ func times(n int) string {
 // tally counts distinct texts.
 type tally struct {
 	counts map[tallied]int
-	seed   maphash.Seed
 	others int // texts that came when there were too many already
 }
 
-// tallied is a text as it is shown, with a hash of the whole of a long one: texts can be as
+// tallied is a text as it is shown, with a digest of the whole of a long one: texts can be as
 // large as files.
-type tallied struct {
-	shown string
-	hash  uint64
-}
+type tallied struct{ shown, digest string }
 
 func (t *tally) add(text []byte) {
 	if t.counts == nil {
-		t.counts, t.seed = map[tallied]int{}, maphash.MakeSeed()
+		t.counts = map[tallied]int{}
 	}
 	key := tallied{shown: string(text)}
 	if len(text) > shownChars {
-		key = tallied{ends(text), maphash.Bytes(t.seed, text)}
+		key = tallied{ends(text), fskit.DigestBytes(text)}
 	}
 	if _, ok := t.counts[key]; !ok && len(t.counts) >= textsKept {
 		t.others++

@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/tools/fskit"
 	"github.com/jptools/jptools/tools/fskit/safewrite"
 )
 
@@ -35,25 +33,16 @@ func (ch *change) write(ctx context.Context) error {
 	return nil
 }
 
-// stage writes the new content beside the old, and hashes it meanwhile.
+// stage writes the new content beside the old.
 func (f *file) stage() (err error) {
-	if p := f.part; p != nil {
-		if f.digest, err = f.lock.StageSplice(p.start, f.content.Old(), f.content.New()); err != nil {
-			return err
-		}
-		f.oldDigest, err = f.lock.Digest() // known from the copying
+	if f.part == nil {
+		return f.lock.Stage(f.content.New())
+	}
+	if f.digest, err = f.lock.StageSplice(f.part.start, f.content.Old(), f.content.New()); err != nil {
 		return err
 	}
-	var wait sync.WaitGroup
-	defer wait.Wait()
-	old, new := f.content.Old(), f.content.New()
-	if f.oldDigest == "" {
-		wait.Go(func() { f.oldDigest = fskit.DigestBytes(old) })
-	}
-	if f.digest == "" {
-		wait.Go(func() { f.digest = fskit.DigestBytes(new) })
-	}
-	return f.lock.Stage(new)
+	f.oldDigest, err = f.lock.Digest() // known from the copying
+	return err
 }
 
 // rollback puts the old content back; cause is why.

@@ -16,22 +16,17 @@ const maxCounted = 1000
 // questions are all that a person is asked before the move: whether what is at the target may go, and whether
 // what git does not have may move.
 func (m *move) questions(ctx context.Context) ([]toolmain.Question, error) {
-	var list []toolmain.Question
-	for _, ask := range []func(context.Context) (*toolmain.Question, error){m.askOverwrite, m.askDirty} {
-		q, err := ask(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if q != nil {
-			list = append(list, *q)
-		}
+	overwrite, err := m.askOverwrite(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return list, nil
+	dirty, err := m.askDirty(ctx)
+	return append(overwrite, dirty...), err
 }
 
 // askOverwrite asks whether what is at the target may go. The answer is for that content, and for what takes
 // its place.
-func (m *move) askOverwrite(ctx context.Context) (*toolmain.Question, error) {
+func (m *move) askOverwrite(ctx context.Context) ([]toolmain.Question, error) {
 	if m.onto == nil {
 		return nil, nil
 	}
@@ -50,16 +45,16 @@ func (m *move) askOverwrite(ctx context.Context) (*toolmain.Question, error) {
 	if dirty, reason := gitguard.State(git, m.Workspace, m.target); dirty {
 		text = fmt.Sprintf("The %s %s exists already, and git could not bring it back (%s). Overwrite it with %s?", what, path, reason, jptool.Quote(m.source.Path()))
 	}
-	return &toolmain.Question{
+	return []toolmain.Question{{
 		ID: "overwrite_file", Text: text, Default: false,
 		Token:    toolmain.Token(append([]string{"overwrite_file", m.source.Path(), m.target.Path(), what}, seen...)...),
 		Declined: toolmain.Declined("the target %s already exists, and overwriting it was not allowed; nothing was moved", path),
-	}, nil
+	}}, nil
 }
 
 // askDirty asks before moving what git does not have: history and a revert would not
 // follow it. The answer is for this content, and for these names.
-func (m *move) askDirty(ctx context.Context) (*toolmain.Question, error) {
+func (m *move) askDirty(ctx context.Context) ([]toolmain.Question, error) {
 	path := jptool.Quote(m.source.Path())
 	text, count := "", ""
 	git, cancel := gitguard.Bound(ctx)
@@ -91,18 +86,9 @@ func (m *move) askDirty(ctx context.Context) (*toolmain.Question, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &toolmain.Question{
+	return []toolmain.Question{{
 		ID: "move_dirty_source", Text: text, Default: false,
 		Token:    toolmain.Token(append([]string{"move_dirty_source", m.source.Path(), m.target.Path(), m.kind, count}, seen...)...),
 		Declined: toolmain.Declined("moving %s was not allowed, because git does not have it as it is; nothing was moved", path),
-	}, nil
-}
-
-func linkText(t *jptool.Target) (string, error) {
-	dir, path, err := t.Base()
-	if err != nil {
-		return "", err
-	}
-	text, err := dir.Readlink(path)
-	return text, t.Fail(err)
+	}}, nil
 }

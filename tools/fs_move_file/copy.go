@@ -136,12 +136,16 @@ func (m *move) copyEntry(ctx context.Context, e entry) error {
 	case e.fi.IsDir():
 		return e.target.Fail(to.Mkdir(path, 0o700))
 	case e.fi.Mode()&fs.ModeSymlink != 0:
-		text, err := linkText(e.source)
+		from, link, err := e.source.Base()
 		if err != nil {
 			return err
 		}
+		text, err := from.Readlink(link)
+		if err != nil {
+			return e.source.Fail(err)
+		}
 		if m.onto != nil {
-			if err := m.removeEntry(e.target); err != nil {
+			if err := removeEntry(e.target, false); err != nil {
 				return err
 			}
 		}
@@ -168,7 +172,7 @@ func (m *move) copyEntry(ctx context.Context, e entry) error {
 		return nil
 	}
 	if m.onto == nil && e.target.Require(jptool.Delete) == nil {
-		_ = m.removeEntry(e.target)
+		_ = removeEntry(e.target, false)
 	}
 	return changed(e.source)
 }
@@ -207,7 +211,7 @@ const maxInPlace = 1 << 30
 
 // content reads what is to be written into the target.
 func (m *move) content(ctx context.Context, f *os.File) ([]byte, error) {
-	content, err := io.ReadAll(timed{ctx, io.LimitReader(f, maxInPlace+1)})
+	content, err := io.ReadAll(io.LimitReader(f, maxInPlace+1))
 	if ctx.Err() != nil {
 		return nil, jptool.Errorf(jptool.CodeDeadline, "there was no time left to copy %s; nothing was moved", jptool.Quote(m.source.Path()))
 	}
@@ -218,19 +222,6 @@ func (m *move) content(ctx context.Context, f *os.File) ([]byte, error) {
 		return nil, jptool.Errorf(jptool.CodeTooLarge, "%s has more than %d MiB, too much to be written into %s, which can only be updated in place", jptool.Quote(m.source.Path()), maxInPlace>>20, jptool.Quote(m.target.Path()))
 	}
 	return content, nil
-}
-
-// timed reads until the time of the call is over.
-type timed struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (t timed) Read(p []byte) (int, error) {
-	if err := t.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return t.r.Read(p)
 }
 
 // same reports whether a file is as it was. Unlike content, times can be looked at for
@@ -271,17 +262,8 @@ func (m *move) removeSource(list []entry) (n int, err error) {
 		}
 	}
 	for _, e := range slices.Backward(list) {
-		from, path, err := e.source.Base()
-		if err != nil {
+		if err := removeEntry(e.source, e.fi.IsDir()); err != nil {
 			return n, err
-		}
-		if e.fi.IsDir() {
-			err = from.RemoveDir(path)
-		} else {
-			err = from.Remove(path)
-		}
-		if err != nil {
-			return n, e.source.Fail(err)
 		}
 		n++
 	}
@@ -303,15 +285,7 @@ func (m *move) undo(list []entry, err error) error {
 		if e.target.Require(jptool.Delete) != nil {
 			return m.left(err, e.target)
 		}
-		to, path, baseErr := e.target.Base()
-		if baseErr == nil {
-			if e.fi.IsDir() {
-				baseErr = to.RemoveDir(path)
-			} else {
-				baseErr = to.Remove(path)
-			}
-		}
-		if baseErr != nil && !errors.Is(baseErr, fs.ErrNotExist) {
+		if failed := removeEntry(e.target, e.fi.IsDir()); failed != nil && !errors.Is(failed, fs.ErrNotExist) {
 			return m.left(err, e.target)
 		}
 	}

@@ -75,7 +75,7 @@ func (m *move) rename() error {
 	}
 	if m.sameFile() {
 		// Two names of one file: renaming one to the other is defined to do nothing.
-		return m.removeEntry(m.source)
+		return removeEntry(m.source, false)
 	}
 	if m.inPlace() {
 		return errCopy
@@ -125,10 +125,14 @@ func (m *move) unchanged() error {
 	return nil
 }
 
-func (m *move) removeEntry(t *jptool.Target) error {
-	dir, path, err := t.Base()
-	if err != nil {
+// removeEntry removes what is at t: a directory if it is one and empty, else a file or a link.
+func removeEntry(t *jptool.Target, isDir bool) error {
+	parent, path, err := t.Base()
+	switch {
+	case err != nil:
 		return err
+	case isDir:
+		return t.Fail(parent.RemoveDir(path))
 	}
-	return t.Fail(dir.Remove(path))
+	return t.Fail(parent.Remove(path))
 }

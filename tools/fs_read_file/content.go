@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -66,24 +67,12 @@ func (t *content) inspect() error {
 // empty, or give another size than they have, so it reads to the end all the same, up
 // to the limit.
 func (t *content) loadSmall(f *os.File) error {
-	var all []byte
-	var err error
-	if t.size == 0 {
-		all, err = io.ReadAll(io.LimitReader(f, smallSize+1))
-	} else {
-		all = make([]byte, t.size)
-		var n int
-		n, err = io.ReadFull(f, all)
-		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-			err = nil
-		}
-		all = all[:n]
-		if now, statErr := f.Stat(); n < cap(all) && (statErr != nil || now.Size() != t.size) {
-			t.note = noteShrank // otherwise it has less than it says, as files of /sys do
-		}
-	}
+	all, err := io.ReadAll(io.LimitReader(f, cmp.Or(t.size, smallSize+1)))
 	if err != nil {
 		return err
+	}
+	if now, err := f.Stat(); int64(len(all)) < t.size && (err != nil || now.Size() != t.size) {
+		t.note = noteShrank // otherwise it has less than it says, as files of /sys do
 	}
 	if len(all) > smallSize {
 		all, t.note = all[:smallSize], "the file does not tell its size; only its first 16 MiB were read."

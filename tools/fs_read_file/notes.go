@@ -24,9 +24,9 @@ func (p *page) describe(r *result) lineEnds {
 			r.Cut = append(r.Cut, cutLine{Line: l.no, From: l.from + 1, Shown: l.total - l.from - l.cut, Total: l.total})
 		}
 		if i == 0 || l.no != p.lines[i-1].no+1 {
-			r.Lines = append(r.Lines, wireSpan{Start: l.no})
+			r.Lines = append(r.Lines, span{Start: l.no})
 		}
-		r.Lines[len(r.Lines)-1].End = &p.lines[i].no
+		r.Lines[len(r.Lines)-1].End = l.no
 	}
 	switch {
 	case e.lf > 0 && e.crlf > 0:
@@ -97,11 +97,7 @@ func (p *page) notes(r *result, c *content, ends lineEnds) []string {
 
 // extent says which part of the file is shown and how to read on; "" for all of it.
 func (p *page) extent(r *result) string {
-	var spans []span
-	for _, s := range r.Lines {
-		spans = append(spans, span{s.Start, *s.End})
-	}
-	text := spansText(spans)
+	text := spansText(r.Lines)
 	switch {
 	case r.Lines[0].Start < 0:
 		text += ", numbered from the end of a file too large to count its lines"
@@ -118,22 +114,22 @@ func (p *page) extent(r *result) string {
 	if r.Lines[0].Start < 0 {
 		return text + ". The lines before are left out."
 	}
-	return fmt.Sprintf("%s. To read on: %s.", text, p.nextText(r.Next))
+	return fmt.Sprintf("%s. To read on: %s.", text, nextText(r.Next))
 }
 
-func (p *page) nextText(n *wireNext) string {
-	if n.Ranges != nil {
+// nextText is the arguments as a sentence has them.
+func nextText(n *wireNext) string {
+	switch {
+	case n.Ranges != nil:
 		raw, err := json.Marshal(n.Ranges)
 		if err != nil {
 			panic(err) // numbers
 		}
 		return "ranges: " + string(raw)
+	case n.End > 0:
+		return fmt.Sprintf("start_line: %d, end_line: %d", n.Start, n.End)
 	}
-	text := fmt.Sprintf("start_line: %d", n.Start)
-	if n.End != nil {
-		text += fmt.Sprintf(", end_line: %d", *n.End)
-	}
-	return text
+	return fmt.Sprintf("start_line: %d", n.Start)
 }
 
 // badLines lists the lines with bytes that are not text.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
@@ -18,27 +17,22 @@ type result struct {
 	Binary       bool    `json:"binary"`
 	Kind         string  `json:"kind,omitempty"` // of a binary file
 	// TotalLines is null when the end of the file was not reached.
-	TotalLines *int64     `json:"total_lines"`
-	Lines      []wireSpan `json:"lines"` // shown
-	Truncated  bool       `json:"truncated"`
-	Next       *wireNext  `json:"next"` // the arguments to read on with
-	Cut        []cutLine  `json:"cut_lines"`
-	Encoding   string     `json:"encoding,omitempty"`
-	BOM        bool       `json:"bom"`
-	LineEnds   string     `json:"line_endings,omitempty"` // of the lines shown: lf, crlf, mixed, none
-	FinalLF    *bool      `json:"final_newline"`          // null for an empty or binary file
-	BadBytes   int        `json:"invalid_bytes"`          // in what is shown
-}
-
-type wireSpan struct {
-	Start int64  `json:"start_line"`
-	End   *int64 `json:"end_line,omitempty"`
+	TotalLines *int64    `json:"total_lines"`
+	Lines      []span    `json:"lines"` // shown
+	Truncated  bool      `json:"truncated"`
+	Next       *wireNext `json:"next"` // the arguments to read on with
+	Cut        []cutLine `json:"cut_lines"`
+	Encoding   string    `json:"encoding,omitempty"`
+	BOM        bool      `json:"bom"`
+	LineEnds   string    `json:"line_endings,omitempty"` // of the lines shown: lf, crlf, mixed, none
+	FinalLF    *bool     `json:"final_newline"`          // null for an empty or binary file
+	BadBytes   int       `json:"invalid_bytes"`          // in what is shown
 }
 
 type wireNext struct {
-	Start  int64      `json:"start_line,omitempty"`
-	End    *int64     `json:"end_line,omitempty"`
-	Ranges []wireSpan `json:"ranges,omitempty"`
+	Start  int64  `json:"start_line,omitempty"`
+	End    int64  `json:"end_line,omitempty"`
+	Ranges []span `json:"ranges,omitempty"`
 }
 
 type cutLine struct {
@@ -48,16 +42,8 @@ type cutLine struct {
 	Total int64 `json:"total_bytes"`
 }
 
-func wire(s span) wireSpan {
-	w := wireSpan{Start: s.Start}
-	if s.End != toEnd {
-		w.End = &s.End
-	}
-	return w
-}
-
 func (t *content) result(path string) *result {
-	r := &result{Path: path, Size: t.size, Lines: []wireSpan{}, Cut: []cutLine{}}
+	r := &result{Path: path, Size: t.size, Lines: []span{}, Cut: []cutLine{}}
 	if t.digest != "" {
 		r.Digest = &t.digest
 	} else if t.whole {
@@ -121,7 +107,6 @@ func (p *page) outcome(t *jptool.Target, a *arguments, c *content) (jptool.Outco
 	ends := p.describe(r)
 
 	var b strings.Builder
-	b.Grow(p.bytes + 10*len(p.lines) + 200)
 	p.writeLines(&b)
 	notes := p.notes(r, c, ends)
 	if a.Digest {
@@ -140,19 +125,14 @@ func (p *page) outcome(t *jptool.Target, a *arguments, c *content) (jptool.Outco
 // the numbers already tell it from what is around it.
 func (p *page) writeLines(b *strings.Builder) {
 	width := 0
-	for _, i := range []int{0, len(p.lines) - 1} {
-		if len(p.lines) > 0 {
-			width = max(width, len(strconv.FormatInt(p.lines[i].no, 10)))
-		}
-	}
 	for i, l := range p.lines {
+		if i == 0 {
+			width = max(len(fmt.Sprint(l.no)), len(fmt.Sprint(p.lines[len(p.lines)-1].no)))
+		}
 		if i > 0 && l.no != p.lines[i-1].no+1 {
 			b.WriteString("...\n")
 		}
-		no := strconv.FormatInt(l.no, 10)
-		b.WriteString("                    "[:width-len(no)])
-		b.WriteString(no)
-		b.WriteString(": ")
+		fmt.Fprintf(b, "%*d: ", width, l.no)
 		if l.from > 0 {
 			fmt.Fprintf(b, "[%s before]…", count(l.from, "byte"))
 		}
@@ -168,15 +148,12 @@ func next(rest []span) *wireNext {
 	switch {
 	case len(rest) == 0 || rest[0].Start < 0: // nothing asks for lines numbered from the end
 		return nil
-	case len(rest) == 1:
-		w := wire(rest[0])
-		return &wireNext{Start: w.Start, End: w.End}
+	case len(rest) > 1:
+		return &wireNext{Ranges: rest}
+	case rest[0].End == toEnd:
+		return &wireNext{Start: rest[0].Start}
 	}
-	n := &wireNext{}
-	for _, s := range rest {
-		n.Ranges = append(n.Ranges, wire(s))
-	}
-	return n
+	return &wireNext{Start: rest[0].Start, End: rest[0].End}
 }
 
 func count(n int64, unit string) string {

@@ -259,7 +259,7 @@ func TestAnyBytesAnySizeBoundedOutput(t *testing.T) {
 	if !strings.HasSuffix(a.Content, "2000: line 2000\n\nNote: lines 1-2000 of 5000. To read on: start_line: 2001.\n") {
 		t.Errorf("%q", a.Content[len(a.Content)-200:])
 	}
-	if !a.Data.Truncated || a.Data.Next.Start != 2001 || a.Data.Next.End != nil {
+	if !a.Data.Truncated || a.Data.Next.Start != 2001 || a.Data.Next.End != 0 {
 		t.Errorf("next: %+v", a.Data.Next)
 	}
 	a = call(t, root, object{"path": "many", "start_line": 3, "end_line": 9}, object{"max_bytes": 20}, nil)

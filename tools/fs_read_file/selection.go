@@ -15,8 +15,16 @@ const toEnd = math.MaxInt64
 
 // span is a range of line numbers, inclusive.
 type span struct {
-	Start int64
-	End   int64
+	Start int64 `json:"start_line"`
+	End   int64 `json:"end_line"`
+}
+
+// MarshalJSON leaves out an end that is that of the file.
+func (s span) MarshalJSON() ([]byte, error) {
+	if s.End == toEnd {
+		return fmt.Appendf(nil, `{"start_line":%d}`, s.Start), nil
+	}
+	return fmt.Appendf(nil, `{"start_line":%d,"end_line":%d}`, s.Start, s.End), nil
 }
 
 // spansText is "line 3", "lines 3-5, 9", or "lines 3-5, 9 to the end".

@@ -12,10 +12,9 @@ import (
 type recorder struct {
 	out   []string
 	spans bool
-	stop  int // after so many lines
 }
 
-func (r *recorder) Line(l *Line) bool {
+func (r *recorder) Line(l *Line) {
 	mark := ":"
 	if l.Context {
 		mark = "-"
@@ -26,7 +25,6 @@ func (r *recorder) Line(l *Line) bool {
 		s += fmt.Sprintf(" [%d,%d]", start, end)
 	}
 	r.out = append(r.out, s)
-	return len(r.out) != r.stop
 }
 
 func (r *recorder) Break() { r.out = append(r.out, "--") }
@@ -34,8 +32,8 @@ func (r *recorder) Break() { r.out = append(r.out, "--") }
 // nullSink ignores what it is told.
 type nullSink struct{}
 
-func (nullSink) Line(*Line) bool { return true }
-func (nullSink) Break()          {}
+func (nullSink) Line(*Line) {}
+func (nullSink) Break()     {}
 
 // splitLines cuts a text at "\n"; there is no line after the last one.
 func splitLines(text []byte) [][]byte {
@@ -169,15 +167,14 @@ func randomText(r *rand.Rand, pieces int) []byte {
 // SearchBytes searches a text in memory, without a copy of it and without a
 // limit to its size or the length of its lines. It is as Search otherwise.
 func (s *Searcher) SearchBytes(text []byte, m *Matcher, sink Sink) Result {
-	encoding, bom := detect(text)
-	if encoding.isUTF16() {
+	mark, wide := byteOrderMark(text)
+	if wide != nil {
 		result, _ := s.Search(bytes.NewReader(text), m, sink)
 		return result
 	}
 	s.begin(m, sink)
 	own := s.buf
-	s.buf, s.eof = text[bom:], true
-	s.report.result.Encoding = encoding
+	s.buf, s.eof = text[mark:], true
 	s.accept(len(s.buf))
 	if s.headDone(); !s.report.result.Binary {
 		if m.multiline {

@@ -2,7 +2,11 @@ package search
 
 import (
 	"bytes"
+	"cmp"
 	"io"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/unicode"
 )
 
 const (
@@ -14,12 +18,18 @@ const (
 	minFree   = 4           // bytes of the longest rune, what a read must have room for
 )
 
-// or returns n, or the usual if n is 0.
-func or(n, usual int) int {
-	if n == 0 {
-		return usual
+// byteOrderMark returns the length of the mark that a text begins with, and the UTF-16 that the mark stands for;
+// nil for UTF-8, which a text without a mark is taken for.
+func byteOrderMark(head []byte) (length int, wide encoding.Encoding) {
+	switch {
+	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
+		return 3, nil
+	case bytes.HasPrefix(head, []byte("\xff\xfe")):
+		return 2, unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
+	case bytes.HasPrefix(head, []byte("\xfe\xff")):
+		return 2, unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
 	}
-	return n
+	return 0, nil
 }
 
 // head reads the start of the text and finds out its encoding and whether it is
@@ -27,7 +37,7 @@ func or(n, usual int) int {
 // each Read returns.
 func (s *Searcher) head() error {
 	if s.buf == nil {
-		s.buf = make([]byte, or(s.bufSize, bufSize))
+		s.buf = make([]byte, cmp.Or(s.bufSize, bufSize))
 	}
 	for s.n < 3 && !s.eof { // a byte order mark
 		k, err := s.readSome()
@@ -36,17 +46,17 @@ func (s *Searcher) head() error {
 		}
 		s.n += k
 	}
-	encoding, bom := detect(s.buf[:s.n])
-	s.report.result.Encoding = encoding
-	rest := s.buf[bom:s.n]
-	if encoding.isUTF16() {
-		s.src = fromUTF16(encoding, bytes.Clone(rest), s.src)
+	mark, wide := byteOrderMark(s.buf[:s.n])
+	rest := s.buf[mark:s.n]
+	if wide != nil {
+		// What is no valid UTF-16 becomes U+FFFD.
+		s.src = wide.NewDecoder().Reader(io.MultiReader(bytes.NewReader(bytes.Clone(rest)), s.src))
 		s.n, s.eof = 0, false
 	} else {
 		s.n = 0
 		s.accept(copy(s.buf, rest))
 	}
-	for s.n < or(s.headSize, headSize) && !s.eof {
+	for s.n < cmp.Or(s.headSize, headSize) && !s.eof {
 		s.room()
 		k, err := s.readSome()
 		if err != nil {
@@ -61,7 +71,7 @@ func (s *Searcher) head() error {
 // headDone decides whether the text is a binary one.
 func (s *Searcher) headDone() {
 	nul := s.report.result.NUL
-	s.report.result.Binary = nul >= 0 && nul < int64(or(s.headSize, headSize))
+	s.report.result.Binary = nul >= 0 && nul < int64(cmp.Or(s.headSize, headSize))
 }
 
 // readSome reads into the free part of the buffer.
@@ -117,7 +127,7 @@ func (s *Searcher) fill() error {
 		if s.eof || bytes.IndexByte(s.buf[from:s.n], '\n') >= 0 {
 			return nil
 		}
-		if limit := or(s.lineLimit, lineLimit); !s.cut && s.n-s.pos > limit {
+		if limit := cmp.Or(s.lineLimit, lineLimit); !s.cut && s.n-s.pos > limit {
 			s.cut = true
 			s.n = s.pos + limit
 			s.report.result.CutLines++
@@ -127,10 +137,9 @@ func (s *Searcher) fill() error {
 
 // readAll reads the rest of the text.
 func (s *Searcher) readAll() error {
-	limit := or(s.textLimit, textLimit)
 	for {
-		if s.n > limit {
-			return &TooLargeError{Limit: int64(limit)}
+		if s.n > cmp.Or(s.textLimit, textLimit) {
+			return ErrTooLarge
 		}
 		if s.eof {
 			return nil
@@ -150,7 +159,7 @@ func (s *Searcher) room() {
 	if len(s.buf)-s.n >= max(len(s.buf)/4, minFree) {
 		return
 	}
-	keep := s.report.keep(s.buf, s.pos, or(s.lineLimit, lineLimit))
+	keep := s.report.keep(s.buf, s.pos, cmp.Or(s.lineLimit, lineLimit))
 	s.report.drop(s.buf, keep)
 	from := s.buf[keep:s.n]
 	if len(from) > len(s.buf)/2 {

@@ -10,13 +10,12 @@ type Options struct {
 	// CaseInsensitive makes letters match their other case, as (?i) does.
 	CaseInsensitive bool
 	// Multiline lets a match extend over line ends. The whole text must then
-	// be in memory, see [TooLargeError].
+	// be in memory, see [ErrTooLarge].
 	Multiline bool
 }
 
 // A Matcher is a compiled pattern. It is safe for use by several goroutines.
 type Matcher struct {
-	pattern   string
 	multiline bool
 
 	// re decides on a single line (line mode) or on the whole text.
@@ -64,7 +63,7 @@ func Compile(pattern string, opts Options) (*Matcher, error) {
 	if opts.CaseInsensitive {
 		text = "(?mi)" + pattern
 	}
-	m := &Matcher{pattern: pattern, multiline: opts.Multiline}
+	m := &Matcher{multiline: opts.Multiline}
 	if m.re, err = regexp.Compile(text); err != nil {
 		return nil, err
 	}
@@ -98,21 +97,4 @@ func compileRest(text string, groups bool, tree *syntax.Regexp) (*regexp.Regexp,
 		}
 	}
 	return regexp.Compile(one + rewrite(tree, afterStart).String() + `)`)
-}
-
-// String returns the pattern as it was given to Compile.
-func (m *Matcher) String() string { return m.pattern }
-
-// Match reports whether the line, given without its line end, matches. In
-// multiline mode it takes a whole text.
-func (m *Matcher) Match(line []byte) bool { return m.re.Match(line) }
-
-// Span returns where the first match in the line begins and ends, in bytes, or
-// -1, -1 if there is none.
-func (m *Matcher) Span(line []byte) (start, end int) {
-	loc := m.re.FindIndex(line)
-	if loc == nil {
-		return -1, -1
-	}
-	return loc[0], loc[1]
 }

@@ -47,7 +47,8 @@ func newProgram(code *syntax.Prog) *program {
 	if len(p.insts) > maxInsts {
 		return nil
 	}
-	var sets [][]rune // distinct sets of runes, as sorted pairs
+	var sets [][]rune        // distinct sets of runes, as sorted pairs
+	var first []*syntax.Inst // the first instruction of each set
 	p.setOf = make([]int, len(p.insts))
 	bounds := []rune{0, '\n', '\n' + 1, utf8.RuneSelf, unicode.MaxRune + 1}
 	for i := range p.insts {
@@ -63,7 +64,7 @@ func newProgram(code *syntax.Prog) *program {
 		k := slices.IndexFunc(sets, func(s []rune) bool { return slices.Equal(s, set) })
 		if k < 0 {
 			k = len(sets)
-			sets = append(sets, set)
+			sets, first = append(sets, set), append(first, in)
 			for j := 0; j < len(set); j += 2 {
 				bounds = append(bounds, set[j], set[j+1]+1)
 			}
@@ -78,7 +79,7 @@ func newProgram(code *syntax.Prog) *program {
 	if len(sets) > maxRuneSets || len(bounds)*len(sets) > maxSetChecks {
 		return nil
 	}
-	if !p.classify(sets, bounds[:len(bounds)-1]) {
+	if !p.classify(first, bounds[:len(bounds)-1]) {
 		return nil
 	}
 	return p
@@ -87,15 +88,6 @@ func newProgram(code *syntax.Prog) *program {
 // instRunes returns the runes that an instruction matches as sorted pairs, nil
 // if it matches none.
 func instRunes(in *syntax.Inst) []rune {
-	switch in.Op {
-	case syntax.InstRuneAny:
-		return []rune{0, unicode.MaxRune}
-	case syntax.InstRuneAnyNotNL:
-		return []rune{0, '\n' - 1, '\n' + 1, unicode.MaxRune}
-	case syntax.InstRune, syntax.InstRune1:
-	default:
-		return nil
-	}
 	if len(in.Rune) != 1 {
 		return in.Rune
 	}
@@ -115,8 +107,9 @@ func instRunes(in *syntax.Inst) []rune {
 }
 
 // classify gives each interval of runes a class; intervals that all sets agree
-// on share one. It returns false if there are too many.
-func (p *program) classify(sets [][]rune, bounds []rune) bool {
+// on share one. It returns false if there are too many. Each set is that of the runes that
+// its instruction matches.
+func (p *program) classify(sets []*syntax.Inst, bounds []rune) bool {
 	p.bounds = bounds
 	p.sets = make([]byteSet, len(sets))
 	known := map[string]uint8{}
@@ -126,7 +119,7 @@ func (p *program) classify(sets [][]rune, bounds []rune) bool {
 	for _, lo := range bounds {
 		for k, set := range sets {
 			key[k] = '0'
-			if contains(set, lo) {
+			if set.MatchRune(lo) {
 				key[k] = '1'
 				p.quick = p.quick && lo < utf8.RuneSelf
 			}
@@ -171,23 +164,6 @@ func (p *program) classify(sets [][]rune, bounds []rune) bool {
 		}
 	}
 	return true
-}
-
-// contains reports whether a rune is in sorted pairs of first and last rune.
-func contains(pairs []rune, r rune) bool {
-	lo, hi := 0, len(pairs)/2
-	for lo < hi {
-		mid := (lo + hi) / 2
-		switch {
-		case r < pairs[2*mid]:
-			hi = mid
-		case r > pairs[2*mid+1]:
-			lo = mid + 1
-		default:
-			return true
-		}
-	}
-	return false
 }
 
 // classOf returns the class of a rune.

@@ -5,13 +5,10 @@ import "bytes"
 // report turns matching lines into calls of the sink: it adds the context,
 // numbers lines and keeps the count.
 type report struct {
+	asked  *Searcher
 	sink   Sink
 	result Result
 	line   Line
-
-	mode          Mode
-	before, above int   // Searcher.Before, Searcher.After
-	limit         int64 // Searcher.MaxReported
 
 	due   int  // lines of context still to come after the last match
 	any   bool // a line was reported
@@ -21,66 +18,48 @@ type report struct {
 	lines   int64 // are this many
 }
 
-func (p *report) begin(s *Searcher, m *Matcher, sink Sink) {
-	*p = report{
-		sink: sink, mode: s.Mode,
-		before: max(s.Before, 0), above: max(s.After, 0), limit: s.MaxReported,
-		line:   Line{m: m},
-		result: Result{NUL: -1},
-	}
-}
-
 // full says that no further matching line is to be reported.
 func (p *report) full() bool {
-	return p.mode != Lines || p.limit > 0 && p.result.Reported >= p.limit
+	return p.asked.Mode != Lines || p.asked.MaxReported > 0 && p.result.Reported >= p.asked.MaxReported
 }
 
-// match takes the next matching line and returns false to stop.
+// match takes the next matching line and returns false when no further one is wanted.
 func (p *report) match(buf []byte, h hit) bool {
 	if p.full() {
 		// Context after the last match that is reported ends at the next one,
 		// as that is no context.
-		if p.due > 0 && !p.context(buf, h.ls) {
-			return false
-		}
+		p.context(buf, h.ls)
 		p.due = 0
 		p.result.Matches++
-		p.result.Stopped = p.mode == Exists
-		return p.mode != Exists
+		return p.asked.Mode != Exists
 	}
-	if !p.context(buf, h.ls) {
-		return false
-	}
-	from := back(buf, max(p.shown, 0), h.ls, p.before)
-	if p.any && from > p.shown && p.before+p.above > 0 {
+	p.context(buf, h.ls)
+	from := back(buf, max(p.shown, 0), h.ls, p.asked.Before)
+	if p.any && from > p.shown && p.asked.Before+p.asked.After > 0 {
 		p.sink.Break()
 	}
 	for from < h.ls {
 		le := lineEnd(buf, from)
-		if !p.emit(buf, hit{ls: from, le: le}, true) {
-			return false
-		}
+		p.emit(buf, hit{ls: from, le: le}, true)
 		from = le + 1
 	}
 	p.result.Matches++
 	p.result.Reported++
-	p.due = p.above
-	return p.emit(buf, h, false)
-}
-
-// context reports what context is due in front of upTo, a line start or the end
-// of the buffer, and returns false to stop.
-func (p *report) context(buf []byte, upTo int) bool {
-	for p.due > 0 && p.shown < upTo {
-		p.due--
-		if !p.emit(buf, hit{ls: p.shown, le: lineEnd(buf, p.shown)}, true) {
-			return false
-		}
-	}
+	p.due = p.asked.After
+	p.emit(buf, h, false)
 	return true
 }
 
-func (p *report) emit(buf []byte, h hit, context bool) bool {
+// context reports what context is due in front of upTo, a line start or the end
+// of the buffer.
+func (p *report) context(buf []byte, upTo int) {
+	for p.due > 0 && p.shown < upTo {
+		p.due--
+		p.emit(buf, hit{ls: p.shown, le: lineEnd(buf, p.shown)}, true)
+	}
+}
+
+func (p *report) emit(buf []byte, h hit, context bool) {
 	if h.ls > p.counted {
 		p.lines += int64(bytes.Count(buf[p.counted:h.ls], newline))
 		p.counted = h.ls
@@ -91,11 +70,7 @@ func (p *report) emit(buf []byte, h hit, context bool) bool {
 	p.line.start, p.line.end = h.start, h.end
 	p.shown = h.le + 1
 	p.any = true
-	if !p.sink.Line(&p.line) {
-		p.result.Stopped = true
-		return false
-	}
-	return true
+	p.sink.Line(&p.line)
 }
 
 var newline = []byte{'\n'}
@@ -115,7 +90,7 @@ func (p *report) keep(buf []byte, pos, limit int) int {
 	if p.full() {
 		return pos
 	}
-	from := back(buf, max(p.shown, 0), pos, p.before)
+	from := back(buf, max(p.shown, 0), pos, p.asked.Before)
 	if pos-from > limit {
 		return pos
 	}

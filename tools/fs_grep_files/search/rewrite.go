@@ -2,10 +2,10 @@ package search
 
 import (
 	"errors"
+	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // ErrNewline says that a pattern for single lines contains a newline, which no
@@ -47,10 +47,8 @@ func withinLine(re *syntax.Regexp) *syntax.Regexp {
 	case syntax.OpAnyChar:
 		re.Op = syntax.OpAnyCharNotNL
 	case syntax.OpLiteral:
-		for _, r := range re.Rune {
-			if r == '\n' { // from a class: namesNewline refuses the others
-				return &syntax.Regexp{Op: syntax.OpNoMatch}
-			}
+		if slices.Contains(re.Rune, '\n') { // from a class: namesNewline refuses the others
+			return &syntax.Regexp{Op: syntax.OpNoMatch}
 		}
 	case syntax.OpCharClass:
 		re.Rune = withoutNewline(re.Rune)
@@ -94,68 +92,16 @@ func has(re *syntax.Regexp, op syntax.Op) bool {
 	return re.Op == op || slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return has(sub, op) })
 }
 
+// piece is one piece of a valid pattern: a quoted text, a newline outside a character class, or
+// whatever else stands for itself: an escape, a class, a character.
+var piece = regexp.MustCompile(`(?s)\\Q(.*?)(?:\\E|\z)` +
+	`|\\12[0-7]|(\n|\\(?:\n|n|x0[aA]|x\{0*[aA]\}|0?12))` +
+	`|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|.`)
+
 // namesNewline reports whether a valid pattern spells a newline outside a
 // character class. The parsed tree cannot tell: it turns `a|\n` into a class.
 func namesNewline(pattern string) bool {
-	for i := 0; i < len(pattern); i++ {
-		switch pattern[i] {
-		case '\n':
-			return true
-		case '[':
-			i = classEnd(pattern, i)
-		case '\\':
-			rest := pattern[i+1:]
-			if strings.HasPrefix(rest, "Q") {
-				quoted, _, _ := strings.Cut(rest[1:], `\E`)
-				if strings.Contains(quoted, "\n") {
-					return true
-				}
-				i += 1 + len(quoted) // the \E that may follow reads as an escape
-				continue
-			}
-			if escapesNewline(rest) {
-				return true
-			}
-			_, w := utf8.DecodeRuneInString(rest)
-			i += w
-		}
-	}
-	return false
-}
-
-// escapesNewline reports whether the text after a backslash makes a newline.
-func escapesNewline(rest string) bool {
-	if hex, ok := strings.CutPrefix(rest, "x{"); ok {
-		digits, _, _ := strings.Cut(hex, "}")
-		return strings.EqualFold(strings.TrimLeft(digits, "0"), "a")
-	}
-	octal, n := 0, 0
-	for n < len(rest) && n < 3 && '0' <= rest[n] && rest[n] <= '7' {
-		octal = octal*8 + int(rest[n]-'0')
-		n++
-	}
-	return octal == '\n' || strings.HasPrefix(rest, "n") || strings.HasPrefix(rest, "\n") ||
-		strings.HasPrefix(rest, "x0a") || strings.HasPrefix(rest, "x0A")
-}
-
-// classEnd returns the index of the bracket that closes the class opened at i.
-func classEnd(pattern string, i int) int {
-	i++
-	if i < len(pattern) && pattern[i] == '^' {
-		i++
-	}
-	for first := true; i < len(pattern); i++ {
-		switch c := pattern[i]; {
-		case c == ']' && !first:
-			return i
-		case c == '\\':
-			i++
-		case c == '[' && strings.HasPrefix(pattern[i:], "[:"):
-			if n := strings.Index(pattern[i:], ":]"); n > 0 {
-				i += n + 1
-			}
-		}
-		first = false
-	}
-	return i
+	return slices.ContainsFunc(piece.FindAllStringSubmatch(pattern, -1), func(m []string) bool {
+		return strings.Contains(m[1], "\n") || m[2] != ""
+	})
 }

@@ -15,13 +15,12 @@ import (
 // rgOutput is a search as ripgrep prints it.
 type rgOutput struct{ bytes.Buffer }
 
-func (o *rgOutput) Line(l *Line) bool {
+func (o *rgOutput) Line(l *Line) {
 	mark := ':'
 	if l.Context {
 		mark = '-'
 	}
 	fmt.Fprintf(o, "%d%c%s\n", l.Number, mark, l.Bytes)
-	return true
 }
 
 func (o *rgOutput) Break() { o.WriteString("--\n") }

@@ -20,9 +20,9 @@ const (
 
 // A Sink receives the lines that a search finds, in order.
 type Sink interface {
-	// Line receives a matching line or one of its context, and returns false
-	// to end the search. The Line and its bytes are valid during the call only.
-	Line(l *Line) bool
+	// Line receives a matching line or one of its context. The Line and its
+	// bytes are valid during the call only.
+	Line(l *Line)
 	// Break is called between two lines that are not neighbours in the text, if
 	// the search is one with context.
 	Break()
@@ -47,7 +47,8 @@ type Line struct {
 // text.
 func (l *Line) Span() (start, end int) {
 	if l.start < 0 {
-		l.start, l.end = l.m.Span(l.Bytes)
+		loc := l.m.re.FindIndex(l.Bytes)
+		l.start, l.end = loc[0], loc[1]
 	}
 	return l.start, l.end
 }
@@ -68,21 +69,11 @@ type Result struct {
 	// CutLines is the number of lines longer than 8 MiB. Only that much of each
 	// was searched.
 	CutLines int64
-	// Stopped says that the sink, or mode Exists, ended the search early.
-	Stopped bool
-	// Encoding is what the text was in.
-	Encoding Encoding
 }
 
-// TooLargeError says that a text does not fit in memory as a multiline search
+// ErrTooLarge says that a text does not fit in memory as a multiline search
 // needs it. Nothing was searched.
-type TooLargeError struct {
-	Limit int64 // bytes
-}
-
-func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("larger than the %d MiB that a multiline search can take", e.Limit>>20)
-}
+var ErrTooLarge = fmt.Errorf("larger than the %d MiB that a multiline search can take", textLimit>>20)
 
 // A Searcher searches one text after the other with reused buffers. The zero
 // value is ready for use. The exported fields may be changed between searches.
@@ -116,7 +107,7 @@ type Searcher struct {
 }
 
 // Search searches the text that r yields, up to its end. The sink may be nil in
-// the modes that report no lines. The error is that of r or a [*TooLargeError];
+// the modes that report no lines. The error is that of r or [ErrTooLarge];
 // the Result is right for what was searched before it.
 func (s *Searcher) Search(r io.Reader, m *Matcher, sink Sink) (Result, error) {
 	s.begin(m, sink)
@@ -134,7 +125,7 @@ func (s *Searcher) Search(r io.Reader, m *Matcher, sink Sink) (Result, error) {
 func (s *Searcher) begin(m *Matcher, sink Sink) {
 	s.n, s.pos, s.read, s.eof, s.cut = 0, 0, 0, false, false
 	s.cursor.use(m)
-	s.report.begin(s, m, sink)
+	s.report = report{asked: s, sink: sink, line: Line{m: m}, result: Result{NUL: -1}}
 }
 
 // finish lets go of what belongs to the caller.
@@ -182,7 +173,8 @@ func (s *Searcher) scanLines(end int) bool {
 		s.pos = h.le + 1
 	}
 	s.pos = end
-	return s.report.context(buf, end)
+	s.report.context(buf, end)
+	return true
 }
 
 // scanText searches the whole text in a multiline search.

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/dlclark/regexp2/v2"
+
+	"github.com/jptools/jptools/jptool"
 )
 
 const (
@@ -103,7 +105,7 @@ func (b *backtracker) find(ctx context.Context, text []byte, groups int) ([][]in
 		// No engine should return to text already matched; if one does, stop rather
 		// than write at a wrong place.
 		if n := len(list); n > 0 && found[0] < list[n-1][1] {
-			stopped = errors.New("its matches overlap")
+			stopped = jptool.Errorf(jptool.CodeInvalidArguments, "its matches overlap")
 			return false
 		}
 		list = append(list, found)

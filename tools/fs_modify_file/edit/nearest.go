@@ -2,7 +2,9 @@ package edit
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -22,11 +24,12 @@ type Hint struct {
 
 // Place is a passage of whole lines.
 type Place struct {
-	Line, EndLine int    // numbers, from 1
-	Why           string // what differs, or "" when it is only similar
-	Text          string // as in the content, with LF line ends; bounded
-	Cut           bool   // Text is not all of it
-	Differences   []Difference
+	Line        int          `json:"start_line"` // from 1
+	EndLine     int          `json:"end_line"`
+	Text        string       `json:"text"` // as in the content, with LF line ends; bounded
+	Cut         bool         `json:"-"`    // Text is not all of it
+	Why         string       `json:"-"`    // what differs, or "" when it is only similar
+	Differences []Difference `json:"-"`
 }
 
 // Difference is a run of lines that are not the same, made visible: a tab as →, spaces
@@ -94,12 +97,8 @@ var unescape = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\"`, `"`, `\'`, `'`,
 func telling(s string) bool { return len(strings.TrimSpace(s)) >= 4 }
 
 func looksLikeRegex(s string) bool {
-	for _, sign := range []string{`\d`, `\w`, `\s`, `\b`, `\.`, `\(`, `.*`, `.+`, `[^`, `(?`} {
-		if strings.Contains(s, sign) {
-			return true
-		}
-	}
-	return false
+	signs := []string{`\d`, `\w`, `\s`, `\b`, `\.`, `\(`, `.*`, `.+`, `[^`, `(?`}
+	return slices.ContainsFunc(signs, func(sign string) bool { return strings.Contains(s, sign) })
 }
 
 // occurrences returns the lines where s begins in text.
@@ -122,31 +121,21 @@ func occurrences(text, s []byte) []int {
 	return list
 }
 
+// number is how reading tools begin a line.
+var number = regexp.MustCompile(`^ *[0-9]+(?:\t|: |:| \| |\||→| |$)`)
+
 // stripNumbers takes the line numbers off lines as a reading tool shows them, "" when
 // some line has none.
 func stripNumbers(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, line := range lines {
-		rest := strings.TrimLeft(line, " ")
-		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
-		if digits == 0 {
-			if line == "" && i == len(lines)-1 && i > 0 {
-				break
-			}
+		at := number.FindStringIndex(line)
+		switch {
+		case at != nil:
+			lines[i] = line[at[1]:]
+		case line != "" || i == 0 || i < len(lines)-1:
 			return ""
 		}
-		rest = rest[digits:]
-		cut := ""
-		for _, sep := range []string{"\t", ": ", ":", " | ", "|", "→", " "} {
-			if strings.HasPrefix(rest, sep) {
-				cut = sep
-				break
-			}
-		}
-		if cut == "" && rest != "" {
-			return ""
-		}
-		lines[i] = rest[len(cut):]
 	}
 	if s = strings.Join(lines, "\n"); strings.TrimSpace(s) == "" {
 		return ""
@@ -162,16 +151,8 @@ type lines struct {
 
 func newLines(text []byte) *lines {
 	l := &lines{text: text, starts: []int{0}}
-	for at := 0; ; {
-		i := bytes.IndexByte(text[at:], '\n')
-		if i < 0 {
-			break
-		}
-		at += i + 1
-		l.starts = append(l.starts, at)
-	}
-	if l.starts[len(l.starts)-1] < len(text) {
-		l.starts = append(l.starts, len(text))
+	for line := range bytes.Lines(text) {
+		l.starts = append(l.starts, l.starts[len(l.starts)-1]+len(line))
 	}
 	return l
 }
@@ -289,37 +270,33 @@ func differences(old, whole []byte, line int) []Difference {
 	}
 	want, got = want+"\n", got+"\n"
 	var list []Difference
+	moved := 0 // by how many lines the differences so far move the content against the pattern
 	for _, e := range udiff.Lines(want, got) {
 		if len(list) == diffsMost {
 			break
 		}
 		// e is about want; the same run of got begins after as many equal lines.
-		list = append(list, Difference{Want: visibleLines(want[e.Start:e.End]), Got: visibleLines(e.New)})
-		list[len(list)-1].Line = line + strings.Count(want[:e.Start], "\n") + drift(list[:len(list)-1])
+		d := Difference{
+			Line: line + strings.Count(want[:e.Start], "\n") + moved,
+			Want: visibleLines(want[e.Start:e.End]), Got: visibleLines(e.New),
+		}
+		list = append(list, d)
+		moved += len(d.Got) - len(d.Want)
 	}
 	return list
-}
-
-// drift is by how many lines the differences so far move the content against the pattern.
-func drift(list []Difference) int {
-	n := 0
-	for _, d := range list {
-		n += len(d.Got) - len(d.Want)
-	}
-	return n
 }
 
 func visibleLines(s string) []string {
 	var list []string
 	for line := range strings.Lines(s) {
-		list = append(list, VisibleSpace(strings.TrimSuffix(line, "\n")))
+		list = append(list, visibleSpace(strings.TrimSuffix(line, "\n")))
 	}
 	return list
 }
 
-// VisibleSpace shows a line with tabs as →, spaces at its ends and in runs as ·, other
+// visibleSpace shows a line with tabs as →, spaces at its ends and in runs as ·, other
 // spaces and what a terminal would act on by their code; a long line is cut.
-func VisibleSpace(line string) string {
+func visibleSpace(line string) string {
 	cut := ""
 	if len(line) > shownLine {
 		n := shownLine
@@ -339,7 +316,7 @@ func VisibleSpace(line string) string {
 		case r == ' ' && (i < lead || i >= tail || line[i-1] == ' ' || line[i+1] == ' '):
 			b.WriteString("·")
 		case r != ' ' && unicode.Is(unicode.Zs, r):
-			b.WriteString(`\u{` + hex(r) + "}")
+			fmt.Fprintf(&b, `\u{%x}`, r)
 		default:
 			b.WriteString(diff.Visible([]byte(string(r))))
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/tools/fskit"
 	"github.com/jptools/jptools/tools/fskit/diff"
 )
@@ -29,15 +30,15 @@ const (
 
 var (
 	// ErrTooManyGroups is returned when all matches with all groups are too much to hold.
-	ErrTooManyGroups = errors.New("it matches too often for a regex with that many groups; write (?:…) for groups that `new` does not use")
+	ErrTooManyGroups = jptool.Errorf(jptool.CodeTooLarge, "it matches too often for a regex with that many groups; write (?:…) for groups that `new` does not use")
 	// ErrResult is returned when the result would be larger than it may.
-	ErrResult = errors.New("the result would be too large")
+	ErrResult = jptool.Errorf(jptool.CodeTooLarge, "the result would be too large")
 	// ErrTooMany is returned for more than MaxMatches matches.
-	ErrTooMany = fmt.Errorf("it matches more than %d times in one file", MaxMatches)
+	ErrTooMany = jptool.Errorf(jptool.CodeTooLarge, "it matches more than %d times in one file", MaxMatches)
 	// ErrDeadline is returned when a pattern that needs backtracking takes too long.
-	ErrDeadline = errors.New("it takes too long: a pattern with lookaround or back-references has only a few seconds; make it more specific")
+	ErrDeadline = jptool.Errorf(jptool.CodeDeadline, "it takes too long: a pattern with lookaround or back-references has only a few seconds; make it more specific")
 	// ErrTooLarge is returned when content is too large for such a pattern.
-	ErrTooLarge = fmt.Errorf("a pattern with lookaround or back-references works on files up to %d MiB only", backtrackMost>>20)
+	ErrTooLarge = jptool.Errorf(jptool.CodeTooLarge, "a pattern with lookaround or back-references works on files up to %d MiB only", backtrackMost>>20)
 )
 
 // Pattern is what to find and what to put in its place.
@@ -320,7 +321,7 @@ func (m *Matches) Edits(ctx context.Context, most int) ([]diff.Edit, error) {
 	}
 	list := make([]diff.Edit, 0, len(m.Spans))
 	literal, pieces := []byte(m.pattern.New), m.pattern.asIs
-	if m.view.hasEnds() {
+	if bytes.Contains(m.view.raw, lf) {
 		literal, pieces = toLF(literal), m.pattern.withLF
 	}
 	for i, s := range m.Spans {

@@ -3,6 +3,7 @@ package edit
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -87,77 +88,65 @@ func (l *lines) stretch(s *scorer, from, to int) (int, int) {
 
 // scorer compares lines with the lines of a pattern.
 type scorer struct {
-	weight []float32 // of each line of the pattern: how much it says
+	weight []float32 // of each line of the pattern: how many sequences it has
 	total  float32
-	index  map[[3]byte]int32 // the number of a sequence
-	in     [][]int32         // the pattern's lines that have it
-	seen   []int32           // the last line that was found to have it
-	stamp  int32
-	common []float32
+	in     map[[3]byte][]int // the pattern's lines that have a sequence
+	seen   map[[3]byte]bool  // those of them that the line at hand has
 	sims   []float32
-	buf    []byte
 }
 
 func newScorer(pattern *lines, n int) *scorer {
 	s := &scorer{
-		weight: make([]float32, n), common: make([]float32, n), sims: make([]float32, n),
-		index: map[[3]byte]int32{},
+		weight: make([]float32, n), sims: make([]float32, n),
+		in: map[[3]byte][]int{}, seen: map[[3]byte]bool{},
 	}
 	for j := range n {
-		for _, key := range s.sequences(pattern.line(j)) {
-			id, ok := s.index[key]
-			if !ok {
-				id = int32(len(s.in))
-				s.index[key] = id
-				s.in = append(s.in, nil)
-			}
-			if k := len(s.in[id]); k == 0 || s.in[id][k-1] != int32(j) {
-				s.in[id] = append(s.in[id], int32(j))
+		for _, key := range sequences(pattern.line(j)) {
+			if !slices.Contains(s.in[key], j) {
+				s.in[key] = append(s.in[key], j)
 				s.weight[j]++
 				s.total++
 			}
 		}
 	}
-	s.seen = make([]int32, len(s.in))
 	return s
 }
 
 // sequences lists the three-byte sequences of a line, without regard to indentation and
 // to the amount of white space.
-func (s *scorer) sequences(line []byte) [][3]byte {
-	s.buf = append(s.buf[:0], ' ')
+func sequences(line []byte) [][3]byte {
+	text := []byte{' '}
 	for _, f := range bytes.Fields(line) {
-		s.buf = append(append(s.buf, f...), ' ')
+		text = append(append(text, f...), ' ')
 	}
 	var list [][3]byte
-	for i := 0; i+3 <= len(s.buf); i++ {
-		list = append(list, [3]byte(s.buf[i:]))
+	for i := 0; i+3 <= len(text); i++ {
+		list = append(list, [3]byte(text[i:]))
 	}
 	return list
 }
 
 // line returns how like the line is to each line of the pattern, 0 to 1. The first and
-// the last line of a pattern may be parts of lines.
+// the last line of a pattern may be parts of lines. The result is valid until the next call.
 func (s *scorer) line(line []byte) []float32 {
-	s.stamp++
-	clear(s.common)
-	keys := s.sequences(line)
+	clear(s.seen)
+	clear(s.sims)
+	keys := sequences(line)
 	for _, key := range keys {
-		if id, ok := s.index[key]; ok && s.seen[id] != s.stamp {
-			s.seen[id] = s.stamp
-			for _, j := range s.in[id] {
-				s.common[j]++
+		if in := s.in[key]; in != nil && !s.seen[key] {
+			s.seen[key] = true
+			for _, j := range in {
+				s.sims[j]++
 			}
 		}
 	}
-	for j := range s.sims {
-		s.sims[j] = 0
-		if s.common[j] == 0 {
+	for j, common := range s.sims {
+		if common == 0 {
 			continue
 		}
-		s.sims[j] = 2 * s.common[j] / max(float32(len(keys))+s.weight[j], 2*s.common[j])
+		s.sims[j] = 2 * common / max(float32(len(keys))+s.weight[j], 2*common)
 		if j == 0 || j == len(s.sims)-1 {
-			s.sims[j] = max(s.sims[j], 0.9*s.common[j]/s.weight[j])
+			s.sims[j] = max(s.sims[j], 0.9*common/s.weight[j])
 		}
 	}
 	return s.sims
@@ -175,5 +164,3 @@ func lineList(lines []int) string {
 	last := len(list) - 1
 	return "lines " + strings.Join(list[:last], ", ") + " and " + list[last]
 }
-
-func hex(r rune) string { return strconv.FormatInt(int64(r), 16) }

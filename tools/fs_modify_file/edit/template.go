@@ -2,6 +2,7 @@ package edit
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -12,69 +13,50 @@ type piece struct {
 	group int
 }
 
+// reference is the name of a group, or nothing, behind a dollar sign.
+var reference = regexp.MustCompile(`^(?:(\w+)|\{(\w+)\})?`)
+
 // parseTemplate reads $1, $name, ${name} and $$. A name is as long as letters, digits
 // and underscores go. One that names no group is an error: leaving it empty, as
 // regexp.Expand does, would lose text without a word. Any other $ stands for itself.
 func parseTemplate(text string, group func(name string) int) ([]piece, error) {
 	var list []piece
 	var plain strings.Builder
-	literal := func(s string) { plain.WriteString(s) }
 	flush := func() {
 		if plain.Len() > 0 {
 			list = append(list, piece{plain.String(), -1})
 			plain.Reset()
 		}
 	}
-	for i := 0; i < len(text); {
-		if text[i] != '$' {
-			j := i
-			for j < len(text) && text[j] != '$' {
-				j++
-			}
-			literal(text[i:j])
-			i = j
+	for text != "" {
+		before, after, found := strings.Cut(text, "$")
+		plain.WriteString(before)
+		if !found {
+			break
+		}
+		if text, found = strings.CutPrefix(after, "$"); found {
+			plain.WriteByte('$')
 			continue
 		}
-		name, rest := "", i+1
-		switch {
-		case rest < len(text) && text[rest] == '$':
-			literal("$")
-			i += 2
-			continue
-		case rest < len(text) && text[rest] == '{':
-			end := wordEnd(text, rest+1)
-			if end > rest+1 && end < len(text) && text[end] == '}' {
-				name, rest = text[rest+1:end], end+1
-			}
-		default:
-			end := wordEnd(text, rest)
-			name, rest = text[rest:end], end
-		}
+		m := reference.FindStringSubmatch(after)
+		text = after[len(m[0]):]
+		name := m[1] + m[2]
 		if name == "" {
-			literal("$")
-			i++
+			plain.WriteByte('$')
 			continue
 		}
 		n := group(name)
 		if n < 0 {
-			return nil, badGroup(text[i:rest], name, group)
+			return nil, badGroup("$"+m[0], name, group)
 		}
 		flush()
 		if len(list) >= maxTemplate {
 			return nil, fmt.Errorf("`new` has more than %d parts: groups, and text between them", maxTemplate)
 		}
 		list = append(list, piece{"", n})
-		i = rest
 	}
 	flush()
 	return list, nil
-}
-
-func wordEnd(s string, i int) int {
-	for i < len(s) && (s[i] == '_' || s[i] >= '0' && s[i] <= '9' || s[i]|0x20 >= 'a' && s[i]|0x20 <= 'z') {
-		i++
-	}
-	return i
 }
 
 func badGroup(ref, name string, group func(string) int) error {
@@ -82,10 +64,7 @@ func badGroup(ref, name string, group func(string) int) error {
 		return fmt.Errorf("`%s…` in `new` names no group of the regex; for a dollar sign write $$", ref[:100])
 	}
 	hint := ""
-	digits := 0
-	for digits < len(name) && name[digits] >= '0' && name[digits] <= '9' {
-		digits++
-	}
+	digits := len(name) - len(strings.TrimLeft(name, "0123456789"))
 	if digits > 0 && digits < len(name) && group(name[:digits]) >= 0 {
 		hint = fmt.Sprintf(" (for group %s and then %q write ${%s}%s)", name[:digits], name[digits:], name[:digits], name[digits:])
 	}

@@ -22,7 +22,6 @@ type View struct {
 	start int // of the text, after the mark
 	crlf  bool
 	lf    []byte // made when first needed
-	ends  int8   // whether raw has line ends: 1 yes, -1 no, 0 not yet known
 	near  struct {
 		from, to int  // no line end is between the two
 		cr       bool // the end of the line they are on is CRLF
@@ -54,17 +53,6 @@ func (v *View) text() []byte {
 		v.lf = bytes.ReplaceAll(v.raw[v.start:], crlf, lf)
 	}
 	return v.lf
-}
-
-// hasEnds reports whether the content has any line end.
-func (v *View) hasEnds() bool {
-	if v.ends == 0 {
-		v.ends = -1
-		if bytes.IndexByte(v.raw, '\n') >= 0 {
-			v.ends = 1
-		}
-	}
-	return v.ends > 0
 }
 
 // cursor translates offsets of the view into offsets of the content. An offset at a
@@ -170,15 +158,12 @@ func align(from []bool, old, text string) []bool {
 // endsOf lists the line ends of b: true for CRLF.
 func endsOf(b []byte) []bool {
 	var list []bool
-	for at := 0; ; {
-		i := bytes.IndexByte(b[at:], '\n')
-		if i < 0 {
-			return list
+	for line := range bytes.Lines(b) {
+		if bytes.HasSuffix(line, lf) {
+			list = append(list, bytes.HasSuffix(line, crlf))
 		}
-		at += i
-		list = append(list, at > 0 && b[at-1] == '\r')
-		at++
 	}
+	return list
 }
 
 // endAround reports whether the line that a place stands on ends with CRLF, or if it is
