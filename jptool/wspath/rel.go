@@ -3,6 +3,7 @@ package wspath
 import (
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 	"unicode/utf8"
 )
@@ -45,9 +46,12 @@ func Parse(unsafePath string) (Rel, error) {
 	if strings.HasPrefix(slashed, "/") {
 		return Rel{}, ErrAbsolute
 	}
-	clean, ok := normalise(slashed)
-	if !ok {
+	clean := path.Clean(slashed)
+	if clean == ".." || strings.HasPrefix(clean, "../") {
 		return Rel{}, ErrEscape
+	}
+	if clean == "." {
+		clean = ""
 	}
 	if err := checkLength(clean); err != nil {
 		return Rel{}, err
@@ -58,52 +62,11 @@ func Parse(unsafePath string) (Rel, error) {
 	return Rel{clean}, nil
 }
 
-// normalise returns s itself when it is in normal form already.
-func normalise(s string) (string, bool) {
-	if isNormal(s) {
-		return s, true
-	}
-	var parts []string
-	for part := range strings.SplitSeq(s, "/") {
-		switch part {
-		case "", ".":
-		case "..":
-			if len(parts) == 0 {
-				return "", false
-			}
-			parts = parts[:len(parts)-1]
-		default:
-			parts = append(parts, part)
-		}
-	}
-	return strings.Join(parts, "/"), true
-}
-
-func isNormal(s string) bool {
-	if s == "" {
-		return true
-	}
-	start := 0
-	for i := 0; i <= len(s); i++ {
-		if i < len(s) && s[i] != '/' {
-			continue
-		}
-		switch s[start:i] {
-		case "", ".", "..":
-			return false
-		}
-		start = i + 1
-	}
-	return true
-}
-
 func checkLength(clean string) error {
 	if len(clean) > maxPath {
 		return fmt.Errorf("%w: it is %d bytes long, the limit is %d", ErrInvalid, len(clean), maxPath)
 	}
-	for rest := clean; rest != ""; {
-		var part string
-		part, rest, _ = strings.Cut(rest, "/")
+	for part := range strings.SplitSeq(clean, "/") {
 		if len(part) > maxComponent {
 			return fmt.Errorf("%w: a component is %d bytes long, the limit is %d", ErrInvalid, len(part), maxComponent)
 		}

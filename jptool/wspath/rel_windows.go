@@ -20,9 +20,7 @@ func checkPlatform(clean string) error {
 	if strings.ContainsAny(clean, `:*?"<>|`) || clean != "" && !filepath.IsLocal(filepath.FromSlash(clean)) {
 		return fmt.Errorf("%w: it holds a reserved name or character", ErrInvalid)
 	}
-	for rest := clean; rest != ""; {
-		var part string
-		part, rest, _ = strings.Cut(rest, "/")
+	for part := range strings.SplitSeq(clean, "/") {
 		// Windows drops these, so `.env.` would open `.env`.
 		if strings.HasSuffix(part, ".") || strings.HasSuffix(part, " ") {
 			return fmt.Errorf("%w: a component ends in a dot or a space", ErrInvalid)
