@@ -125,17 +125,14 @@ func rulePath(s string) ([]string, error) {
 		return bad("holds a control character", "write it without")
 	case strings.Contains(path, "//") || strings.HasSuffix(path, "/"):
 		return bad("has an empty segment", "write single slashes")
-	}
-	for i := range len(path) {
-		if path[i] == '%' && !weburl.Encoded(path[i:]) {
-			return bad("has a % that starts no encoded byte", "write %25 for the character itself")
-		}
+	case weburl.StrayPercent(path):
+		return bad("has a % that starts no encoded byte", "write %25 for the character itself")
 	}
 	var first []string
 	var other string
 	err := weburl.PathReadings(path, true, func(segments []string) bool {
 		if first == nil {
-			first = slices.Clone(segments)
+			first = segments
 		} else if !slices.Equal(first, segments) {
 			other = weburl.JoinPath(segments)
 		}
