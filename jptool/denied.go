@@ -126,7 +126,7 @@ func (e *DeniedError) Error() string {
 	case e.NoRule:
 		b.WriteString("no rule matches it.")
 	default:
-		fmt.Fprintf(&b, "the rule on %s grants %s.", Quote(dotted(e.Rule)), onlyCaps(e.RuleCaps))
+		fmt.Fprintf(&b, "the rule on %s grants %s.", Quote(cmp.Or(e.Rule, ".")), onlyCaps(e.RuleCaps))
 	}
 	if e.Pinned {
 		fmt.Fprintf(&b, " The entry is pinned, because %s: it may be neither created, removed, renamed nor replaced.", e.pinnedFor)
@@ -160,18 +160,15 @@ func onlyCaps(c Caps) string {
 	return "only " + c.String()
 }
 
-func dotted(path string) string {
-	if path == "" {
-		return "."
-	}
-	return path
-}
-
 // ErrorCode returns CodeAccessDenied.
 func (e *DeniedError) ErrorCode() Code { return CodeAccessDenied }
 
 // ErrorData returns the refusal for machines, with as many grants as the message.
 func (e *DeniedError) ErrorData() any {
+	var rule *string
+	if !e.NoRule {
+		rule = new(cmp.Or(e.Rule, "."))
+	}
 	return struct {
 		Capabilities []string `json:"capabilities"`
 		Path         string   `json:"path"`
@@ -180,17 +177,9 @@ func (e *DeniedError) ErrorData() any {
 		Grants       []grant  `json:"grants"`
 		MoreGrants   int      `json:"more_grants,omitempty"`
 	}{
-		e.Need.Names(), e.Path, rulePtr(e), e.Pinned,
+		e.Need.Names(), e.Path, rule, e.Pinned,
 		append([]grant{}, e.grants[:min(len(e.grants), maxGrants)]...), max(0, len(e.grants)-maxGrants),
 	}
-}
-
-func rulePtr(e *DeniedError) *string {
-	if e.NoRule {
-		return nil
-	}
-	path := dotted(e.Rule)
-	return &path
 }
 
 // Explanation says how a path is decided (docs/wire.md, "Steps of evaluation (fs)").

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -29,6 +30,15 @@ func (p Place) Contains(q Place) bool {
 	}
 	_, ok := wspath.WithinAbs(Fold(p.Path), Fold(q.Path))
 	return ok
+}
+
+// Fold returns a path in the form in which rules and targets are compared. The usual file systems of macOS and
+// Windows ignore case: `.ENV` opens `.env`, so a rule on the one is a rule on the other.
+func Fold(path string) string {
+	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
+		return strings.ToLower(path)
+	}
+	return path
 }
 
 // Join returns the place of a slash path below p.
