@@ -34,6 +34,14 @@ func (c Caps) String() string {
 	return "nothing"
 }
 
+// Only is String for a sentence about what little is granted: "only read", or "nothing".
+func (c Caps) Only() string {
+	if c == 0 {
+		return "nothing"
+	}
+	return "only " + c.String()
+}
+
 // Names lists the wire names of the capabilities in c, in wire order.
 func (c Caps) Names() []string {
 	var names []string

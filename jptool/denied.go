@@ -126,7 +126,7 @@ func (e *DeniedError) Error() string {
 	case e.NoRule:
 		b.WriteString("no rule matches it.")
 	default:
-		fmt.Fprintf(&b, "the rule on %s grants %s.", Quote(cmp.Or(e.Rule, ".")), onlyCaps(e.RuleCaps))
+		fmt.Fprintf(&b, "the rule on %s grants %s.", Quote(cmp.Or(e.Rule, ".")), e.RuleCaps.Only())
 	}
 	if e.Pinned {
 		fmt.Fprintf(&b, " The entry is pinned, because %s: it may be neither created, removed, renamed nor replaced.", e.pinnedFor)
@@ -151,13 +151,6 @@ func (e *DeniedError) Error() string {
 		b.WriteString(" If this is needed, ask the user to change the access rules of this tool.")
 	}
 	return b.String()
-}
-
-func onlyCaps(c Caps) string {
-	if c == 0 {
-		return "nothing"
-	}
-	return "only " + c.String()
 }
 
 // ErrorCode returns CodeAccessDenied.

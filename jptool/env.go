@@ -41,8 +41,8 @@ func compileEnv(rules []EnvRule, fold bool) (*EnvPolicy, error) {
 		unrestricted: len(rules) == 0,
 		fold:         fold,
 		rules:        slices.Clone(rules),
-		exact:        make(map[string]int),
-		prefix:       make(map[string]int),
+		exact:        map[string]int{},
+		prefix:       map[string]int{},
 	}
 	for i := range rules {
 		name, isPrefix := strings.CutSuffix(p.key(rules[i].Name), "*")
@@ -82,6 +82,9 @@ func (p *EnvPolicy) key(name string) string {
 	}
 	return name
 }
+
+// Text is the rule as an inline table of TOML.
+func (r *EnvRule) Text() string { return fmt.Sprintf("{ name = %q, read = %t }", r.Name, r.Read) }
 
 // Declared reports whether there are rules, and so whether what no rule matches is
 // withheld.
@@ -169,8 +172,7 @@ func (d EnvDecision) nearMiss() string {
 }
 
 func (p *EnvPolicy) describe(i int) string {
-	r := p.rules[i]
-	return fmt.Sprintf("%s { name = %q, read = %t }", envRuleName(i, r.Origin), r.Name, r.Read)
+	return envRuleName(i, p.rules[i].Origin) + " " + p.rules[i].Text()
 }
 
 func envRuleName(index int, origin string) string {

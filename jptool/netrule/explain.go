@@ -161,22 +161,7 @@ func (d Decision) missed(r *compiled) string {
 	return "matches too, and is less specific or comes earlier"
 }
 
-// describe writes a rule as the config file has it.
-func (p *Policy) describe(i int) string {
-	r := &p.rules[i].wire
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s { host = %q", p.name(i), r.Host)
-	if r.Scheme != nil {
-		fmt.Fprintf(&b, ", scheme = %q", *r.Scheme)
-	}
-	if r.Port != nil {
-		fmt.Fprintf(&b, ", port = %d", *r.Port)
-	}
-	if r.PathPrefix != nil {
-		fmt.Fprintf(&b, ", path_prefix = %q", *r.PathPrefix)
-	}
-	fmt.Fprintf(&b, ", allow = %t }", r.Allow)
-	return b.String()
-}
+// describe names a rule and writes it as the config file has it.
+func (p *Policy) describe(i int) string { return p.name(i) + " " + p.rules[i].wire.Text() }
 
 func (p *Policy) name(i int) string { return name(i, p.rules[i].wire.Origin) }

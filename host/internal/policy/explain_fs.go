@@ -206,7 +206,7 @@ func (d *Declared) decide(e *Explanation, t *jptool.Target, need, asked jptool.C
 		e.Reason = unmatched
 		e.Remedy = fmt.Sprintf("add %s to %s", suggestion(on.path, on.granted|missing), d.list("fs"))
 	default:
-		e.Reason = fmt.Sprintf("the rule on %q decides, and grants %s", e.Rule.Name, onlyCaps(e.Rule.Caps))
+		e.Reason = fmt.Sprintf("the rule on %q decides, and grants %s", e.Rule.Name, e.Rule.Caps.Only())
 		e.Remedy = d.remedy(e, x, on, missing)
 	}
 	if needs := d.Needs; needs != nil && !needs.Has(lacking) && !x.Pinned && !root {
@@ -260,13 +260,6 @@ func (d *Declared) noDefault() string {
 func suggestion(path string, caps jptool.Caps) string {
 	r := FsRule(path, caps)
 	return FsText(&r)
-}
-
-func onlyCaps(c jptool.Caps) string {
-	if c == 0 {
-		return "nothing"
-	}
-	return "only " + c.String()
 }
 
 // misses adds the rules that would grant it: less specific ones above the path, or ones for other paths.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -156,7 +157,7 @@ func shown(d *Declared) string {
 		return "null"
 	}
 	for _, r := range d.Access.FS {
-		b.WriteString(dotted(r.Path))
+		b.WriteString(cmp.Or(r.Path, "."))
 		if r.External {
 			b.WriteString(" external")
 		}
