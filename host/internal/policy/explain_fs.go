@@ -37,10 +37,11 @@ func (d *Declared) ExplainHeld(h *Held, q Question) (Explanation, error) {
 		return e, jptool.Errorf(jptool.CodeInvalidArguments, "%q is not a capability\nwrite read, create, update, delete, execute, or write for create, update and delete", q.Capability)
 	}
 	need |= q.Also
-	ws, err := d.workspace()
+	ws, err := d.Open()
 	if err != nil {
 		return e, err
 	}
+	defer ws.Close()
 	rel, err := wspath.Parse(q.Path)
 	if err != nil {
 		return e, &jptool.PathError{Path: q.Path, Err: err}

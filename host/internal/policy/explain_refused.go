@@ -18,7 +18,7 @@ func (d *Declared) ExplainRefusal(abs string, need jptool.Caps, entry bool) (Exp
 		return Explanation{}, false
 	}
 	e := Explanation{Type: "fs", Target: cmp.Or(p, "."), Capability: need.String()}
-	ws, err := d.Open() // of its own: this is asked after the call, when d may be closed
+	ws, err := d.Open()
 	if err != nil {
 		e.Reason, e.Code = err.Error(), jptool.CodeOf(err)
 		return e, true

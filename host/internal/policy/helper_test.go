@@ -117,7 +117,6 @@ func (w *world) compile(tool string) *Declared {
 	if err != nil {
 		w.t.Fatalf("Compile:\n%v", err)
 	}
-	w.t.Cleanup(func() { d.Close() })
 	return d
 }
 

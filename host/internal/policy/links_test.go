@@ -129,12 +129,10 @@ func TestGivenThroughLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.Close()
 	w.check(d, "read build/x", "write build/x\nwrite .git/hooks/x")
 	d, err = given(`{"fs":[{"path":".","read":true,"write":true},{"path":"less","read":true}]}`, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.Close()
 	w.check(d, "read src/x\nwrite x", "write src/x")
 }
