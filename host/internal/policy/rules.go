@@ -187,9 +187,6 @@ func (p *placer) follow(r *jptool.Placed, have jptool.Caps) (bool, error) {
 	if err != nil {
 		message += " (its approval cannot be looked up: " + err.Error() + ")"
 	}
-	if p.narrowed == nil {
-		p.narrowed = map[int]string{}
-	}
 	p.narrowed[r.Index] = message
 	return false, nil
 }
