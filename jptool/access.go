@@ -1,6 +1,7 @@
 package jptool
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/jptool/netrule"
@@ -24,7 +25,7 @@ const Write = Create | Update | Delete
 // AllCaps is every capability.
 const AllCaps = Read | Write | Execute
 
-var capNames = [...]string{"read", "create", "update", "delete", "execute"}
+var capNames = []string{"read", "create", "update", "delete", "execute"}
 
 // String lists the names in wire order, joined by ", ", or "nothing" for the empty set.
 func (c Caps) String() string {
@@ -62,10 +63,8 @@ func ParseCapability(name string) (Caps, bool) {
 	if name == "write" {
 		return Write, true
 	}
-	for i, n := range capNames {
-		if n == name {
-			return 1 << i, true
-		}
+	if i := slices.Index(capNames, name); i >= 0 {
+		return 1 << i, true
 	}
 	return 0, false
 }

@@ -1,7 +1,6 @@
 package jptool
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -23,8 +22,6 @@ type EnvPolicy struct {
 	rules        []EnvRule
 	exact        map[string]int
 	prefix       map[string]int
-	// lengths of all prefixes, longest first.
-	lengths []int
 }
 
 // CompileEnv checks and indexes rules. An empty list is a policy that restricts
@@ -50,17 +47,12 @@ func compileEnv(rules []EnvRule, fold bool) (*EnvPolicy, error) {
 			return nil, Errorf(CodeInvalidPolicy, "%s: %w", envRuleName(i, rules[i].Origin), err)
 		}
 		// Equal names are equally specific, and then the last rule wins.
-		if !isPrefix {
+		if isPrefix {
+			p.prefix[name] = i
+		} else {
 			p.exact[name] = i
-			continue
 		}
-		if _, ok := p.prefix[name]; !ok {
-			p.lengths = append(p.lengths, len(name))
-		}
-		p.prefix[name] = i
 	}
-	slices.SortFunc(p.lengths, func(a, b int) int { return cmp.Compare(b, a) })
-	p.lengths = slices.Compact(p.lengths)
 	return p, nil
 }
 
@@ -110,10 +102,7 @@ func (p *EnvPolicy) Evaluate(name string) EnvDecision {
 		d.Rule, d.Allowed = i, p.rules[i].Read
 		return d
 	}
-	for _, n := range p.lengths {
-		if n > len(key) {
-			continue
-		}
+	for n := len(key); n >= 0; n-- {
 		if i, ok := p.prefix[key[:n]]; ok {
 			d.Rule, d.Allowed = i, p.rules[i].Read
 			return d

@@ -162,11 +162,16 @@ func (s *Site) Resolve(rel wspath.Rel, entry bool) (Resolved, error) {
 		}
 	}
 	c, err := wspath.Canonicalize(s.Root, rel, entry, s.readlink)
+	return s.resolved(c), err
+}
+
+// resolved is the result of a resolution. Nothing is missing after an error.
+func (s *Site) resolved(c wspath.Canonical) Resolved {
 	r := Resolved{Place: s.PlaceOf(c.Abs), Hops: c.Hops}
-	if err == nil && c.Missing {
+	if c.Missing {
 		r.Kind = KindMissing
 	}
-	return r, err
+	return r
 }
 
 func (s *Site) probe(rel wspath.Rel, entry bool) (Resolved, bool) {
@@ -193,11 +198,7 @@ func (s *Site) ResolveAbs(abs string) (Resolved, error) {
 	if c.Abs == "" {
 		return Resolved{}, err // not a usable path
 	}
-	r := Resolved{Place: s.PlaceOf(c.Abs), Hops: c.Hops}
-	if err == nil && c.Missing {
-		r.Kind = KindMissing
-	}
-	return r, err
+	return s.resolved(c), err
 }
 
 // entry returns the place of the directory entry that a path names, and its name without links on the way. What

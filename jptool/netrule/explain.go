@@ -139,18 +139,13 @@ func (d Decision) missed(r *compiled) string {
 	case r.wire.Port == nil && int(def) != d.Target.Port:
 		return fmt.Sprintf("names no port and so is for the default port %d only", def)
 	}
-	matches, read := true, false
-	if r.wire.PathPrefix != nil {
+	matches := r.wire.PathPrefix == nil
+	if !matches {
 		prefix, _ := rulePath(*r.wire.PathPrefix)
 		_ = weburl.PathReadings(d.Target.Path, special, func(segments []string) bool {
-			read = true
-			matches = len(segments) >= len(prefix)
-			for i := 0; matches && i < len(prefix); i++ {
-				matches = segments[i] == prefix[i]
-			}
+			matches = len(segments) >= len(prefix) && slices.Equal(segments[:len(prefix)], prefix)
 			return false
 		})
-		matches = matches && read
 	}
 	switch {
 	case !matches:
