@@ -37,7 +37,6 @@ type DeniedError struct {
 type grant struct {
 	Path string   `json:"path"`
 	Caps []string `json:"capabilities"`
-	caps Caps
 }
 
 // grants lists the effective rules that grant something, sorted by path.
@@ -47,7 +46,7 @@ func (r *Rules) grants() []grant {
 		root.below("", func(_ string, n *node) {
 			if n.rule >= 0 && r.Placed[n.rule].Caps != 0 {
 				p := &r.Placed[n.rule]
-				list = append(list, grant{p.rel.String(), p.Caps.Names(), p.Caps})
+				list = append(list, grant{p.rel.String(), p.Caps.Names()})
 			}
 		})
 	}
@@ -93,17 +92,6 @@ func (r *Rules) dependsOn(n *node) string {
 		return "the access rule on " + Quote(below) + " lies below it"
 	}
 	return "an access rule or the host depends on it"
-}
-
-// Grants lists the paths whose rules grant all that was asked for.
-func (e *DeniedError) Grants() []string {
-	var paths []string
-	for _, g := range e.grants {
-		if g.caps.Has(e.Need) {
-			paths = append(paths, g.Path)
-		}
-	}
-	return paths
 }
 
 // Error names the capability, the path, the rule that decided and the grants that exist.
@@ -181,11 +169,8 @@ type Explanation struct {
 	Need    Caps
 	Allowed bool
 	Granted Caps
-	// Rule is the path of the winning rule and Origin where it was written; Matched is
-	// false when none matches.
+	// Index is that of the winning rule in the list; Matched is false when none matches.
 	Matched bool
-	Rule    string
-	Origin  string
 	Index   int
 	Pinned  bool
 	// Shadowed are the less specific rules on the way that would have granted Need.
@@ -200,7 +185,7 @@ func (t *Target) Explain(need Caps) Explanation {
 	e := Explanation{Path: t.Path(), Need: need, Granted: c.Caps(), Pinned: c.Pinned(), Index: -1}
 	e.Allowed = e.Granted.Has(need)
 	if rule := c.placed(); rule != nil {
-		e.Matched, e.Rule, e.Origin, e.Index = true, rule.rel.String(), rule.Rule.Origin, rule.Index
+		e.Matched, e.Index = true, rule.Index
 	}
 	r.trie(t.place).below("", func(_ string, n *node) {
 		if n.rule < 0 || n.rule == c.rule || !r.Placed[n.rule].Caps.Has(need) {
