@@ -1,6 +1,7 @@
 package jptool
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/jptool/netrule"
@@ -24,7 +25,7 @@ const Write = Create | Update | Delete
 // AllCaps is every capability.
 const AllCaps = Read | Write | Execute
 
-var capNames = [...]string{"read", "create", "update", "delete", "execute"}
+var capNames = []string{"read", "create", "update", "delete", "execute"}
 
 // String lists the names in wire order, joined by ", ", or "nothing" for the empty set.
 func (c Caps) String() string {
@@ -32,6 +33,14 @@ func (c Caps) String() string {
 		return strings.Join(names, ", ")
 	}
 	return "nothing"
+}
+
+// Only is String for a sentence about what little is granted: "only read", or "nothing".
+func (c Caps) Only() string {
+	if c == 0 {
+		return "nothing"
+	}
+	return "only " + c.String()
 }
 
 // Names lists the wire names of the capabilities in c, in wire order.
@@ -54,10 +63,8 @@ func ParseCapability(name string) (Caps, bool) {
 	if name == "write" {
 		return Write, true
 	}
-	for i, n := range capNames {
-		if n == name {
-			return 1 << i, true
-		}
+	if i := slices.Index(capNames, name); i >= 0 {
+		return 1 << i, true
 	}
 	return 0, false
 }

@@ -1,6 +1,7 @@
 package jptool_test
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -137,8 +138,9 @@ func TestDeniedMessage(t *testing.T) {
 	if strings.Contains(err.Error(), ".env") {
 		t.Errorf("the message lists a rule that grants nothing: %v", err)
 	}
-	if got := denied.Grants(); len(got) != 1 || got[0] != ".config/jp/tools" {
-		t.Errorf("Grants() = %q", got)
+	data, err := json.Marshal(denied.ErrorData())
+	if err != nil || !strings.Contains(string(data), `{"path":".config/jp/tools","capabilities":["read","create","update","delete"]}`) {
+		t.Errorf("%s, %v", data, err)
 	}
 	if _, err = ws.CheckEntry("src/x", jptool.Create|jptool.Update); err == nil || !strings.Contains(err.Error(), "create or update") {
 		t.Errorf("CheckEntry: %v", err)

@@ -35,12 +35,9 @@ func CompileCommands(m map[string]CommandRule) (*CommandPolicy, error) {
 		if err := checkCommand(program, rule); err != nil {
 			return nil, Errorf(CodeInvalidPolicy, "access.commands[%q]: %w", program, err)
 		}
-		c := CommandRule{Envs: slices.Clone(rule.Envs)}
-		if rule.Args != nil {
-			c.Args = make([][]string, 0, len(rule.Args))
-			for _, prefix := range rule.Args {
-				c.Args = append(c.Args, slices.Clone(prefix))
-			}
+		c := CommandRule{Args: slices.Clone(rule.Args), Envs: slices.Clone(rule.Envs)}
+		for i := range c.Args {
+			c.Args[i] = slices.Clone(c.Args[i])
 		}
 		p.programs[program] = c
 	}
@@ -165,7 +162,7 @@ func (d CommandDecision) Explain() string {
 		return fmt.Sprintf("%q may not be started: the args of %s are an empty list; leave args out for any arguments, or list what is allowed",
 			d.Program, where)
 	}
-	lists := make([]string, 0, len(rule.Args))
+	var lists []string
 	for _, prefix := range rule.Args {
 		lists = append(lists, "["+quoteList(prefix)+"]")
 	}
@@ -174,7 +171,7 @@ func (d CommandDecision) Explain() string {
 }
 
 func quoteList(words []string) string {
-	quoted := make([]string, 0, len(words))
+	var quoted []string
 	for _, w := range words {
 		quoted = append(quoted, fmt.Sprintf("%q", w))
 	}

@@ -164,17 +164,14 @@ func DecodeAccess(data []byte) (*AccessPolicy, error) {
 		d.known("host", "scheme", "port", "path_prefix", "allow")
 		r := NetRule{Host: d.str("host", true), Scheme: d.optStr("scheme"), PathPrefix: d.optStr("path_prefix")}
 		if port := d.integer("port", 0, 65535); port != nil {
-			p := uint16(*port)
-			r.Port = &p
+			r.Port = new(uint16(*port))
 		}
-		r.Allow = d.boolean("allow") != nil && *d.boolean("allow")
+		r.Allow = d.flag("allow")
 		a.Net = append(a.Net, r)
 	})
 	d.each("env", func(d *decoder) {
 		d.known("name", "read")
-		r := EnvRule{Name: d.str("name", true)}
-		r.Read = d.boolean("read") != nil && *d.boolean("read")
-		a.Env = append(a.Env, r)
+		a.Env = append(a.Env, EnvRule{Name: d.str("name", true), Read: d.flag("read")})
 	})
 	a.Commands = d.commands()
 	a.Pinned = d.strings("pinned")
@@ -250,53 +247,51 @@ func (d *decoder) raw(key string) (json.RawMessage, bool) {
 	return raw, ok && !strictjson.IsNull(raw) && d.err == nil
 }
 
-func (d *decoder) typed(key string, into any, want string) bool {
+// optionalMember returns the value of a key; nil if it is absent or null, or if d has failed.
+func optionalMember[T any](d *decoder, key, want string) *T {
 	raw, ok := d.raw(key)
 	if !ok {
-		return false
+		return nil
 	}
-	if err := json.Unmarshal(raw, into); err != nil {
+	value := new(T)
+	if err := json.Unmarshal(raw, value); err != nil {
 		d.fail("`%s` must be %s, got %s", key, want, strictjson.KindOf(raw))
-		return false
+		return nil
 	}
-	return true
+	return value
 }
 
 func (d *decoder) str(key string, required bool) string {
-	var s string
-	if !d.typed(key, &s, "a string") && required {
-		d.fail("`%s` is missing", key)
+	s := d.optStr(key)
+	if s == nil {
+		if required {
+			d.fail("`%s` is missing", key)
+		}
+		return ""
 	}
-	return s
+	return *s
 }
 
-func (d *decoder) optStr(key string) *string {
-	var s string
-	if d.typed(key, &s, "a string") {
-		return &s
-	}
-	return nil
-}
+func (d *decoder) optStr(key string) *string { return optionalMember[string](d, key, "a string") }
 
-func (d *decoder) boolean(key string) *bool {
-	var b bool
-	if d.typed(key, &b, "a boolean") {
-		return &b
-	}
-	return nil
+func (d *decoder) boolean(key string) *bool { return optionalMember[bool](d, key, "a boolean") }
+
+// flag is boolean for a key that is false when it is absent.
+func (d *decoder) flag(key string) bool {
+	b := d.boolean(key)
+	return b != nil && *b
 }
 
 func (d *decoder) integer(key string, low, high int64) *int64 {
-	var f float64 // 443.0 is an integer too
-	if !d.typed(key, &f, "an integer") {
+	f := optionalMember[float64](d, key, "an integer") // 443.0 is an integer too
+	if f == nil {
 		return nil
 	}
-	if f != math.Trunc(f) || f < float64(low) || f > float64(high) {
+	if *f != math.Trunc(*f) || *f < float64(low) || *f > float64(high) {
 		d.fail("`%s` is %s; want an integer from %d to %d", key, d.obj[key], low, high)
 		return nil
 	}
-	n := int64(f)
-	return &n
+	return new(int64(*f))
 }
 
 func (d *decoder) object(key string) Object {
@@ -326,17 +321,21 @@ func (d *decoder) array(key string) []json.RawMessage {
 // each calls f with a decoder for every object of the array at key.
 func (d *decoder) each(key string, f func(*decoder)) {
 	for i, raw := range d.array(key) {
-		where := fmt.Sprintf("%s.%s[%d]", d.where, key, i)
-		obj, err := ParseObject(raw)
-		sub := decoder{obj: obj, where: where, code: d.code}
-		if err != nil {
-			sub.fail("%s", err)
-		} else {
-			f(&sub)
-		}
-		if sub.err != nil && d.err == nil {
-			d.err = sub.err
-		}
+		d.nested(fmt.Sprintf("%s[%d]", key, i), raw, f)
+	}
+}
+
+// nested calls f with a decoder for an object that stands at a place of this one, and keeps its error.
+func (d *decoder) nested(place string, raw []byte, f func(*decoder)) {
+	obj, err := ParseObject(raw)
+	sub := decoder{obj: obj, where: d.where + "." + place, code: d.code}
+	if err != nil {
+		sub.fail("%s", err)
+	} else {
+		f(&sub)
+	}
+	if d.err == nil {
+		d.err = sub.err
 	}
 }
 
@@ -370,7 +369,7 @@ func (d *decoder) fsRule() FsRule {
 	default:
 		d.fail("`lexical_path` is missing")
 	}
-	r.External = d.boolean("external") != nil && *d.boolean("external")
+	r.External = d.flag("external")
 	r.Read, r.Write, r.Create = d.boolean("read"), d.boolean("write"), d.boolean("create")
 	r.Update, r.Delete, r.Execute = d.boolean("update"), d.boolean("delete"), d.boolean("execute")
 	return r
@@ -384,30 +383,27 @@ func (d *decoder) commands() map[string]CommandRule {
 	}
 	rules := map[string]CommandRule{}
 	for name, raw := range d.object("commands") {
-		obj, err := ParseObject(raw)
-		sub := decoder{obj: obj, where: fmt.Sprintf("%s.commands.%s", d.where, name), code: d.code}
-		if err != nil {
-			sub.fail("%s", err)
-		}
-		sub.known("args", "envs")
-		rule := CommandRule{Envs: sub.strings("envs")}
-		if _, ok := sub.raw("args"); ok {
-			rule.Args = [][]string{}
-			for i, item := range sub.array("args") {
-				line := decoder{obj: Object{"args": item}, where: fmt.Sprintf("%s.args[%d]", sub.where, i), code: d.code}
-				if strictjson.IsNull(item) {
-					line.fail("must be an array of strings, got null")
-				}
-				rule.Args = append(rule.Args, line.strings("args"))
-				if line.err != nil && sub.err == nil {
-					sub.err = line.err
-				}
-			}
-		}
-		if sub.err != nil && d.err == nil {
-			d.err = sub.err
-		}
-		rules[name] = rule
+		d.nested("commands."+name, raw, func(d *decoder) { rules[name] = d.commandRule() })
 	}
 	return rules
+}
+
+func (d *decoder) commandRule() CommandRule {
+	d.known("args", "envs")
+	rule := CommandRule{Envs: d.strings("envs")}
+	if _, ok := d.raw("args"); !ok {
+		return rule
+	}
+	rule.Args = [][]string{}
+	for i, item := range d.array("args") {
+		line := decoder{obj: Object{"args": item}, where: fmt.Sprintf("%s.args[%d]", d.where, i), code: d.code}
+		if strictjson.IsNull(item) {
+			line.fail("must be an array of strings, got null")
+		}
+		rule.Args = append(rule.Args, line.strings("args"))
+		if d.err == nil {
+			d.err = line.err
+		}
+	}
+	return rule
 }

@@ -37,7 +37,6 @@ type DeniedError struct {
 type grant struct {
 	Path string   `json:"path"`
 	Caps []string `json:"capabilities"`
-	caps Caps
 }
 
 // grants lists the effective rules that grant something, sorted by path.
@@ -47,7 +46,7 @@ func (r *Rules) grants() []grant {
 		root.below("", func(_ string, n *node) {
 			if n.rule >= 0 && r.Placed[n.rule].Caps != 0 {
 				p := &r.Placed[n.rule]
-				list = append(list, grant{p.rel.String(), p.Caps.Names(), p.Caps})
+				list = append(list, grant{p.rel.String(), p.Caps.Names()})
 			}
 		})
 	}
@@ -95,17 +94,6 @@ func (r *Rules) dependsOn(n *node) string {
 	return "an access rule or the host depends on it"
 }
 
-// Grants lists the paths whose rules grant all that was asked for.
-func (e *DeniedError) Grants() []string {
-	var paths []string
-	for _, g := range e.grants {
-		if g.caps.Has(e.Need) {
-			paths = append(paths, g.Path)
-		}
-	}
-	return paths
-}
-
 // Error names the capability, the path, the rule that decided and the grants that exist.
 func (e *DeniedError) Error() string {
 	var b strings.Builder
@@ -126,7 +114,7 @@ func (e *DeniedError) Error() string {
 	case e.NoRule:
 		b.WriteString("no rule matches it.")
 	default:
-		fmt.Fprintf(&b, "the rule on %s grants %s.", Quote(dotted(e.Rule)), onlyCaps(e.RuleCaps))
+		fmt.Fprintf(&b, "the rule on %s grants %s.", Quote(cmp.Or(e.Rule, ".")), e.RuleCaps.Only())
 	}
 	if e.Pinned {
 		fmt.Fprintf(&b, " The entry is pinned, because %s: it may be neither created, removed, renamed nor replaced.", e.pinnedFor)
@@ -153,25 +141,15 @@ func (e *DeniedError) Error() string {
 	return b.String()
 }
 
-func onlyCaps(c Caps) string {
-	if c == 0 {
-		return "nothing"
-	}
-	return "only " + c.String()
-}
-
-func dotted(path string) string {
-	if path == "" {
-		return "."
-	}
-	return path
-}
-
 // ErrorCode returns CodeAccessDenied.
 func (e *DeniedError) ErrorCode() Code { return CodeAccessDenied }
 
 // ErrorData returns the refusal for machines, with as many grants as the message.
 func (e *DeniedError) ErrorData() any {
+	var rule *string
+	if !e.NoRule {
+		rule = new(cmp.Or(e.Rule, "."))
+	}
 	return struct {
 		Capabilities []string `json:"capabilities"`
 		Path         string   `json:"path"`
@@ -180,17 +158,9 @@ func (e *DeniedError) ErrorData() any {
 		Grants       []grant  `json:"grants"`
 		MoreGrants   int      `json:"more_grants,omitempty"`
 	}{
-		e.Need.Names(), e.Path, rulePtr(e), e.Pinned,
+		e.Need.Names(), e.Path, rule, e.Pinned,
 		append([]grant{}, e.grants[:min(len(e.grants), maxGrants)]...), max(0, len(e.grants)-maxGrants),
 	}
-}
-
-func rulePtr(e *DeniedError) *string {
-	if e.NoRule {
-		return nil
-	}
-	path := dotted(e.Rule)
-	return &path
 }
 
 // Explanation says how a path is decided (docs/wire.md, "Steps of evaluation (fs)").
@@ -199,11 +169,8 @@ type Explanation struct {
 	Need    Caps
 	Allowed bool
 	Granted Caps
-	// Rule is the path of the winning rule and Origin where it was written; Matched is
-	// false when none matches.
+	// Index is that of the winning rule in the list; Matched is false when none matches.
 	Matched bool
-	Rule    string
-	Origin  string
 	Index   int
 	Pinned  bool
 	// Shadowed are the less specific rules on the way that would have granted Need.
@@ -218,7 +185,7 @@ func (t *Target) Explain(need Caps) Explanation {
 	e := Explanation{Path: t.Path(), Need: need, Granted: c.Caps(), Pinned: c.Pinned(), Index: -1}
 	e.Allowed = e.Granted.Has(need)
 	if rule := c.placed(); rule != nil {
-		e.Matched, e.Rule, e.Origin, e.Index = true, rule.rel.String(), rule.Rule.Origin, rule.Index
+		e.Matched, e.Index = true, rule.Index
 	}
 	r.trie(t.place).below("", func(_ string, n *node) {
 		if n.rule < 0 || n.rule == c.rule || !r.Placed[n.rule].Caps.Has(need) {

@@ -14,17 +14,3 @@ func mustMarshal(v any) []byte {
 	}
 	return data
 }
-
-func appendList[T any](b []byte, list []T, add func([]byte, T) []byte) []byte {
-	if list == nil {
-		return append(b, "null"...)
-	}
-	b = append(b, '[')
-	for i, v := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = add(b, v)
-	}
-	return append(b, ']')
-}

@@ -1,7 +1,6 @@
 package jptool
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -23,8 +22,6 @@ type EnvPolicy struct {
 	rules        []EnvRule
 	exact        map[string]int
 	prefix       map[string]int
-	// lengths of all prefixes, longest first.
-	lengths []int
 }
 
 // CompileEnv checks and indexes rules. An empty list is a policy that restricts
@@ -41,8 +38,8 @@ func compileEnv(rules []EnvRule, fold bool) (*EnvPolicy, error) {
 		unrestricted: len(rules) == 0,
 		fold:         fold,
 		rules:        slices.Clone(rules),
-		exact:        make(map[string]int),
-		prefix:       make(map[string]int),
+		exact:        map[string]int{},
+		prefix:       map[string]int{},
 	}
 	for i := range rules {
 		name, isPrefix := strings.CutSuffix(p.key(rules[i].Name), "*")
@@ -50,17 +47,12 @@ func compileEnv(rules []EnvRule, fold bool) (*EnvPolicy, error) {
 			return nil, Errorf(CodeInvalidPolicy, "%s: %w", envRuleName(i, rules[i].Origin), err)
 		}
 		// Equal names are equally specific, and then the last rule wins.
-		if !isPrefix {
+		if isPrefix {
+			p.prefix[name] = i
+		} else {
 			p.exact[name] = i
-			continue
 		}
-		if _, ok := p.prefix[name]; !ok {
-			p.lengths = append(p.lengths, len(name))
-		}
-		p.prefix[name] = i
 	}
-	slices.SortFunc(p.lengths, func(a, b int) int { return cmp.Compare(b, a) })
-	p.lengths = slices.Compact(p.lengths)
 	return p, nil
 }
 
@@ -82,6 +74,9 @@ func (p *EnvPolicy) key(name string) string {
 	}
 	return name
 }
+
+// Text is the rule as an inline table of TOML.
+func (r *EnvRule) Text() string { return fmt.Sprintf("{ name = %q, read = %t }", r.Name, r.Read) }
 
 // Declared reports whether there are rules, and so whether what no rule matches is
 // withheld.
@@ -107,10 +102,7 @@ func (p *EnvPolicy) Evaluate(name string) EnvDecision {
 		d.Rule, d.Allowed = i, p.rules[i].Read
 		return d
 	}
-	for _, n := range p.lengths {
-		if n > len(key) {
-			continue
-		}
+	for n := len(key); n >= 0; n-- {
 		if i, ok := p.prefix[key[:n]]; ok {
 			d.Rule, d.Allowed = i, p.rules[i].Read
 			return d
@@ -169,8 +161,7 @@ func (d EnvDecision) nearMiss() string {
 }
 
 func (p *EnvPolicy) describe(i int) string {
-	r := p.rules[i]
-	return fmt.Sprintf("%s { name = %q, read = %t }", envRuleName(i, r.Origin), r.Name, r.Read)
+	return envRuleName(i, p.rules[i].Origin) + " " + p.rules[i].Text()
 }
 
 func envRuleName(index int, origin string) string {

@@ -1,6 +1,9 @@
 package jptool
 
-import "io/fs"
+import (
+	"io/fs"
+	"strings"
+)
 
 // contentCaps are the rights on a file's content, as opposed to its entry. A move may not
 // add to them. The kernel compares the same rights when it moves a file.
@@ -97,7 +100,7 @@ func (t *Target) mayStandAt(target *Target) error {
 func (r *Rules) along(c Cursor, path string) Caps {
 	for path != "" {
 		var name string
-		name, path = cutComponent(path)
+		name, path, _ = strings.Cut(path, "/")
 		c = c.Child(name)
 	}
 	return c.Caps()
@@ -107,7 +110,7 @@ func (r *Rules) along(c Cursor, path string) Caps {
 func (t *Target) below(path string) *Target {
 	for path != "" {
 		var name string
-		name, path = cutComponent(path)
+		name, path, _ = strings.Cut(path, "/")
 		t = t.Child(name)
 	}
 	return t

@@ -3,8 +3,6 @@ package jptool
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"unicode/utf8"
 )
 
 // Code names the kind of an error for machines; docs/wire.md has the table.
@@ -44,8 +42,8 @@ func (c Code) BadRequest() bool {
 type Outcome struct {
 	// Content is the text of a success.
 	Content string
-	// Data is the machine-readable part of a success. A json.RawMessage is written as it is, which saves a
-	// tool with long results from having them parsed again; [DecodeOutcome] always returns one, or nil.
+	// Data is the machine-readable part of a success. [DecodeOutcome] always returns
+	// a json.RawMessage, or nil.
 	Data any
 	Err  *Error
 	// Questions are all that the tool needs to know. It is called again with the answers.
@@ -60,113 +58,43 @@ type Outcome struct {
 // MarshalJSON is Line for encoding/json.
 func (o Outcome) MarshalJSON() ([]byte, error) { return o.Line() }
 
-// Line returns the wire form: one line without its end.
-func (o Outcome) Line() ([]byte, error) {
-	switch {
-	case o.Err != nil:
-		trace := o.Err.Trace
-		if trace == nil {
-			trace = []string{}
-		}
-		return marshalPlain(struct {
-			Type      string   `json:"type"`
-			Message   string   `json:"message"`
-			Trace     []string `json:"trace"`
-			Transient bool     `json:"transient"`
-			Code      Code     `json:"code"`
-			Data      any      `json:"data,omitempty"`
-			Answered  []string `json:"answered,omitempty"`
-			Notes     []string `json:"notes,omitempty"`
-		}{"error", o.Err.Message, trace, o.Err.Transient, o.Err.Code, o.Err.Data, o.Answered, o.Notes})
-	case len(o.Questions) > 0:
-		several := o.Questions
-		if len(several) == 1 {
-			several = nil
-		}
-		return marshalPlain(struct {
-			Type      string     `json:"type"`
-			Question  Question   `json:"question"`
-			Questions []Question `json:"questions,omitempty"`
-			Answered  []string   `json:"answered,omitempty"`
-			Notes     []string   `json:"notes,omitempty"`
-		}{"needs_input", o.Questions[0], several, o.Answered, o.Notes})
-	default:
-		return o.success()
-	}
+// outcomeLine has the members of the three forms in the order in which they are written.
+type outcomeLine struct {
+	Type      string     `json:"type"`
+	Content   *string    `json:"content,omitempty"`
+	Message   *string    `json:"message,omitempty"`
+	Trace     *[]string  `json:"trace,omitempty"`
+	Transient *bool      `json:"transient,omitempty"`
+	Code      *Code      `json:"code,omitempty"`
+	Question  *Question  `json:"question,omitempty"`
+	Questions []Question `json:"questions,omitempty"`
+	Data      any        `json:"data,omitempty"`
+	Answered  []string   `json:"answered,omitempty"`
+	Notes     []string   `json:"notes,omitempty"`
 }
 
-// success writes the one form that can be long without the passes and copies of
-// encoding/json: the content goes once into memory of the right size.
-func (o Outcome) success() ([]byte, error) {
-	var data []byte
-	if raw, ok := o.Data.(json.RawMessage); ok {
-		data = raw
-	} else if o.Data != nil {
-		var err error
-		if data, err = marshalPlain(o.Data); err != nil {
-			return nil, err
+// Line returns the wire form: one line without its end.
+func (o Outcome) Line() ([]byte, error) {
+	line := outcomeLine{Answered: o.Answered, Notes: o.Notes}
+	switch {
+	case o.Err != nil:
+		trace := append([]string{}, o.Err.Trace...) // never null
+		line.Type, line.Message, line.Trace = "error", &o.Err.Message, &trace
+		line.Transient, line.Code, line.Data = &o.Err.Transient, &o.Err.Code, o.Err.Data
+	case len(o.Questions) > 0:
+		line.Type, line.Question = "needs_input", &o.Questions[0]
+		if len(o.Questions) > 1 {
+			line.Questions = o.Questions
 		}
+	default:
+		line.Type, line.Content, line.Data = "success", &o.Content, o.Data
 	}
-	line := make([]byte, 0, len(o.Content)+len(o.Content)/16+len(data)+64)
-	line = append(line, `{"type":"success","content":`...)
-	line = AppendJSONString(line, o.Content)
-	if data != nil {
-		line = append(append(line, `,"data":`...), data...)
-	}
-	if len(o.Answered) > 0 {
-		line = appendList(append(line, `,"answered":`...), o.Answered, AppendJSONString)
-	}
-	if len(o.Notes) > 0 {
-		line = appendList(append(line, `,"notes":`...), o.Notes, AppendJSONString)
-	}
-	return append(line, '}'), nil
+	return marshalPlain(line)
 }
 
 // AppendJSONString appends s as encoding/json writes it without HTML escapes: invalid
 // UTF-8 becomes U+FFFD, and the two line separators of Unicode are escaped.
-func AppendJSONString(b []byte, s string) []byte {
-	b = append(b, '"')
-	from := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
-			i++
-			continue
-		}
-		size := 1
-		if c >= utf8.RuneSelf {
-			var r rune
-			if r, size = utf8.DecodeRuneInString(s[i:]); r != '\u2028' && r != '\u2029' && (r != utf8.RuneError || size > 1) {
-				i += size
-				continue
-			}
-		}
-		b = append(b, s[from:i]...)
-		switch {
-		case c == '"' || c == '\\':
-			b = append(b, '\\', c)
-		case c == '\n':
-			b = append(b, '\\', 'n')
-		case c == '\t':
-			b = append(b, '\\', 't')
-		case c == '\r':
-			b = append(b, '\\', 'r')
-		case c == '\b':
-			b = append(b, '\\', 'b')
-		case c == '\f':
-			b = append(b, '\\', 'f')
-		case c < ' ':
-			b = fmt.Appendf(b, "\\u%04x", c)
-		case size == 1:
-			b = append(b, `\ufffd`...)
-		default:
-			b = fmt.Appendf(b, "\\u202%d", 8+s[i+2]-0xa8)
-		}
-		i += size
-		from = i
-	}
-	return append(append(b, s[from:]...), '"')
-}
+func AppendJSONString(b []byte, s string) []byte { return append(b, mustMarshal(s)...) }
 
 // marshalPlain leaves <, > and & as they are: models read this text.
 func marshalPlain(v any) ([]byte, error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 
 	"github.com/jptools/jptools/jptool/strictjson"
 )
@@ -114,26 +115,10 @@ func claimsOutcome(text []byte) bool {
 	return false
 }
 
+var outcomeType = regexp.MustCompile(`"type"[ \t\r\n]*:[ \t\r\n]*"(?:success|error|needs_input)"`)
+
 // hasType reports whether a text that is not JSON has the "type" of an Outcome anywhere.
-func hasType(text []byte) bool {
-	const blank = " \t\r\n"
-	for {
-		_, after, ok := bytes.Cut(text, []byte(`"type"`))
-		if !ok {
-			return false
-		}
-		text = after
-		value, ok := bytes.CutPrefix(bytes.TrimLeft(after, blank), []byte(":"))
-		if value = bytes.TrimLeft(value, blank); !ok {
-			continue
-		}
-		for _, known := range []string{`"success"`, `"error"`, `"needs_input"`} {
-			if bytes.HasPrefix(value, []byte(known)) {
-				return true
-			}
-		}
-	}
-}
+func hasType(text []byte) bool { return outcomeType.Match(text) }
 
 // absent reports whether a key of an object has no value: it is missing, or null.
 func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }

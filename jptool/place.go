@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -29,6 +30,15 @@ func (p Place) Contains(q Place) bool {
 	}
 	_, ok := wspath.WithinAbs(Fold(p.Path), Fold(q.Path))
 	return ok
+}
+
+// Fold returns a path in the form in which rules and targets are compared. The usual file systems of macOS and
+// Windows ignore case: `.ENV` opens `.env`, so a rule on the one is a rule on the other.
+func Fold(path string) string {
+	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
+		return strings.ToLower(path)
+	}
+	return path
 }
 
 // Join returns the place of a slash path below p.
@@ -152,11 +162,16 @@ func (s *Site) Resolve(rel wspath.Rel, entry bool) (Resolved, error) {
 		}
 	}
 	c, err := wspath.Canonicalize(s.Root, rel, entry, s.readlink)
+	return s.resolved(c), err
+}
+
+// resolved is the result of a resolution. Nothing is missing after an error.
+func (s *Site) resolved(c wspath.Canonical) Resolved {
 	r := Resolved{Place: s.PlaceOf(c.Abs), Hops: c.Hops}
-	if err == nil && c.Missing {
+	if c.Missing {
 		r.Kind = KindMissing
 	}
-	return r, err
+	return r
 }
 
 func (s *Site) probe(rel wspath.Rel, entry bool) (Resolved, bool) {
@@ -183,11 +198,7 @@ func (s *Site) ResolveAbs(abs string) (Resolved, error) {
 	if c.Abs == "" {
 		return Resolved{}, err // not a usable path
 	}
-	r := Resolved{Place: s.PlaceOf(c.Abs), Hops: c.Hops}
-	if err == nil && c.Missing {
-		r.Kind = KindMissing
-	}
-	return r, err
+	return s.resolved(c), err
 }
 
 // entry returns the place of the directory entry that a path names, and its name without links on the way. What

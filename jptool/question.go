@@ -35,18 +35,10 @@ const (
 	Select  = "Select"
 )
 
-type selection struct {
-	Select selectOptions
-}
-
-type selectOptions struct {
-	Options []string `json:"options"`
-}
-
 // MarshalJSON writes the wire form: "Boolean", "Text", or {"Select":{"options":[…]}}.
 func (a AnswerType) MarshalJSON() ([]byte, error) {
 	if a.Name == Select {
-		return marshalPlain(selection{selectOptions{a.Options}})
+		return marshalPlain(map[string]any{Select: map[string]any{"options": a.Options}})
 	}
 	return marshalPlain(a.Name)
 }

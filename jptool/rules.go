@@ -1,6 +1,7 @@
 package jptool
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 	"slices"
@@ -115,7 +116,7 @@ func (r *Rules) PinPaths(list []string, written string) error {
 }
 
 // display names a place for a sentence; never by an absolute path outside.
-func (r *Rules) display(p Place) string { return dotted(r.Name(p)) }
+func (r *Rules) display(p Place) string { return cmp.Or(r.Name(p), ".") }
 
 // At returns the position of a place among the rules: what decides there, and what is granted.
 func (r *Rules) At(p Place) Cursor {
@@ -160,9 +161,7 @@ func newNode() *node { return &node{rule: -1, mount: -1} }
 
 // insert returns the node at a slash path, making what is missing.
 func (n *node) insert(path string) *node {
-	for rest := Fold(path); rest != ""; {
-		var name string
-		name, rest = cutComponent(rest)
+	for name := range strings.SplitSeq(Fold(path), "/") {
 		if name == "" {
 			continue
 		}
@@ -183,9 +182,7 @@ func (n *node) insert(path string) *node {
 // node of the path itself, nil when the trie does not reach that far.
 func (n *node) find(path string) (rule int32, last *node) {
 	rule = n.rule
-	for rest := Fold(path); rest != ""; {
-		var name string
-		name, rest = cutComponent(rest)
+	for name := range strings.SplitSeq(Fold(path), "/") {
 		if name == "" {
 			continue
 		}
@@ -197,13 +194,6 @@ func (n *node) find(path string) (rule int32, last *node) {
 		}
 	}
 	return rule, n
-}
-
-func cutComponent(path string) (name, rest string) {
-	if i := strings.IndexByte(path, '/'); i >= 0 {
-		return path[:i], path[i+1:]
-	}
-	return path, ""
 }
 
 // below visits n and every node below it with its path relative to n.
@@ -259,16 +249,10 @@ func (c Cursor) Leads() bool { return c.n != nil && len(c.n.children) > 0 }
 // ones to try where the directory may not be listed. On systems that ignore case they
 // are folded.
 func (c Cursor) Names() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		if c.n == nil {
-			return
-		}
-		for _, name := range slices.Sorted(maps.Keys(c.n.children)) {
-			if !yield(name) {
-				return
-			}
-		}
+	if c.n == nil {
+		return func(func(string) bool) {}
 	}
+	return slices.Values(slices.Sorted(maps.Keys(c.n.children)))
 }
 
 // Mount returns the workspace-relative path of the mount whose link stands at c.

@@ -137,10 +137,7 @@ func (t *Target) OpenFile(flag int, perm fs.FileMode) (*os.File, error) {
 		return nil, t.Fail(err)
 	}
 	f, err := dir.OpenFile(path, flag, perm)
-	if err != nil {
-		return nil, t.Fail(err)
-	}
-	return f, nil
+	return f, t.Fail(err)
 }
 
 // OpenDir opens the directory for listing.
@@ -150,10 +147,7 @@ func (t *Target) OpenDir() (*os.File, error) {
 		return nil, t.Fail(err)
 	}
 	f, err := dir.OpenDirFile(path)
-	if err != nil {
-		return nil, t.Fail(err)
-	}
-	return f, nil
+	return f, t.Fail(err)
 }
 
 // Lstat describes the entry; a symlink is described itself.
@@ -163,10 +157,7 @@ func (t *Target) Lstat() (fs.FileInfo, error) {
 		return nil, t.Fail(err)
 	}
 	fi, err := dir.Lstat(path)
-	if err != nil {
-		return nil, t.Fail(err)
-	}
-	return fi, nil
+	return fi, t.Fail(err)
 }
 
 // Fail wraps the error of an operation on the target: the message names it by its
@@ -200,29 +191,33 @@ type PathError struct {
 	Err  error
 }
 
+// pathErrors are the causes of a PathError with their codes, and what follows the path in the message; the first
+// that fits counts.
+var pathErrors = []struct {
+	cause error
+	code  Code
+	text  string
+}{
+	{wspath.ErrAbsolute, CodeAbsolutePath, " is absolute; give a path relative to the workspace"},
+	{wspath.ErrEscape, CodePathEscape, " leaves the workspace by its `..` components"},
+	{wspath.ErrInvalid, CodeInvalidArguments, ""},
+	{errOutside, CodePathEscape, " resolves outside the workspace, to a place that is not an approved mount"},
+	{wspath.ErrDangling, CodeNotFound, ": a symlink on the way leads to a missing target"},
+	{wspath.ErrChanged, CodeBusy, " was changed by somebody else while it was being used; try again"},
+	{fs.ErrNotExist, CodeNotFound, " does not exist"},
+	{fs.ErrExist, CodeAlreadyExists, " already exists"},
+	{syscall.EISDIR, CodeWrongType, " is a directory, not a file"},
+	{syscall.ENOTDIR, CodeWrongType, ": it or something on the way is not a directory"},
+	{wspath.ErrNotRegular, CodeWrongType, " is neither a regular file nor a directory" +
+		" (a FIFO, socket or device is never opened)"},
+}
+
 // Error returns the reason in one sentence.
 func (e *PathError) Error() string {
-	switch {
-	case errors.Is(e.Err, wspath.ErrAbsolute):
-		return fmt.Sprintf("path %s is absolute; give a path relative to the workspace", Quote(e.Path))
-	case errors.Is(e.Err, wspath.ErrEscape):
-		return fmt.Sprintf("path %s leaves the workspace by its `..` components", Quote(e.Path))
-	case errors.Is(e.Err, errOutside):
-		return fmt.Sprintf("path %s resolves outside the workspace, to a place that is not an approved mount", Quote(e.Path))
-	case errors.Is(e.Err, wspath.ErrDangling):
-		return fmt.Sprintf("path %s: a symlink on the way leads to a missing target", Quote(e.Path))
-	case errors.Is(e.Err, fs.ErrNotExist):
-		return fmt.Sprintf("path %s does not exist", Quote(e.Path))
-	case errors.Is(e.Err, fs.ErrExist):
-		return fmt.Sprintf("path %s already exists", Quote(e.Path))
-	case errors.Is(e.Err, syscall.EISDIR):
-		return fmt.Sprintf("path %s is a directory, not a file", Quote(e.Path))
-	case errors.Is(e.Err, syscall.ENOTDIR):
-		return fmt.Sprintf("path %s: it or something on the way is not a directory", Quote(e.Path))
-	case errors.Is(e.Err, wspath.ErrNotRegular):
-		return fmt.Sprintf("path %s is neither a regular file nor a directory (a FIFO, socket or device is never opened)", Quote(e.Path))
-	case errors.Is(e.Err, wspath.ErrChanged):
-		return fmt.Sprintf("path %s was changed by somebody else while it was being used; try again", Quote(e.Path))
+	for _, known := range pathErrors {
+		if known.text != "" && errors.Is(e.Err, known.cause) {
+			return "path " + Quote(e.Path) + known.text
+		}
 	}
 	return fmt.Sprintf("path %s: %v", Quote(e.Path), e.Err)
 }
@@ -232,24 +227,9 @@ func (e *PathError) Unwrap() error { return e.Err }
 
 // ErrorCode returns the code of the wire.
 func (e *PathError) ErrorCode() Code {
-	for _, c := range []struct {
-		err  error
-		code Code
-	}{
-		{wspath.ErrAbsolute, CodeAbsolutePath},
-		{wspath.ErrEscape, CodePathEscape},
-		{wspath.ErrInvalid, CodeInvalidArguments},
-		{errOutside, CodePathEscape},
-		{wspath.ErrDangling, CodeNotFound},
-		{wspath.ErrChanged, CodeBusy},
-		{fs.ErrNotExist, CodeNotFound},
-		{fs.ErrExist, CodeAlreadyExists},
-		{syscall.EISDIR, CodeWrongType},
-		{syscall.ENOTDIR, CodeWrongType},
-		{wspath.ErrNotRegular, CodeWrongType},
-	} {
-		if errors.Is(e.Err, c.err) {
-			return c.code
+	for _, known := range pathErrors {
+		if errors.Is(e.Err, known.cause) {
+			return known.code
 		}
 	}
 	return CodeIO

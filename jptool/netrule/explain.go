@@ -139,18 +139,13 @@ func (d Decision) missed(r *compiled) string {
 	case r.wire.Port == nil && int(def) != d.Target.Port:
 		return fmt.Sprintf("names no port and so is for the default port %d only", def)
 	}
-	matches, read := true, false
-	if r.wire.PathPrefix != nil {
+	matches := r.wire.PathPrefix == nil
+	if !matches {
 		prefix, _ := rulePath(*r.wire.PathPrefix)
 		_ = weburl.PathReadings(d.Target.Path, special, func(segments []string) bool {
-			read = true
-			matches = len(segments) >= len(prefix)
-			for i := 0; matches && i < len(prefix); i++ {
-				matches = segments[i] == prefix[i]
-			}
+			matches = len(segments) >= len(prefix) && slices.Equal(segments[:len(prefix)], prefix)
 			return false
 		})
-		matches = matches && read
 	}
 	switch {
 	case !matches:
@@ -161,22 +156,7 @@ func (d Decision) missed(r *compiled) string {
 	return "matches too, and is less specific or comes earlier"
 }
 
-// describe writes a rule as the config file has it.
-func (p *Policy) describe(i int) string {
-	r := &p.rules[i].wire
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s { host = %q", p.name(i), r.Host)
-	if r.Scheme != nil {
-		fmt.Fprintf(&b, ", scheme = %q", *r.Scheme)
-	}
-	if r.Port != nil {
-		fmt.Fprintf(&b, ", port = %d", *r.Port)
-	}
-	if r.PathPrefix != nil {
-		fmt.Fprintf(&b, ", path_prefix = %q", *r.PathPrefix)
-	}
-	fmt.Fprintf(&b, ", allow = %t }", r.Allow)
-	return b.String()
-}
+// describe names a rule and writes it as the config file has it.
+func (p *Policy) describe(i int) string { return p.name(i) + " " + p.rules[i].wire.Text() }
 
 func (p *Policy) name(i int) string { return name(i, p.rules[i].wire.Origin) }

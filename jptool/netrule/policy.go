@@ -25,9 +25,8 @@ type Policy struct {
 }
 
 type compiled struct {
-	wire  Rule
-	host  string // canonical, or "*"
-	allow bool
+	wire Rule
+	host string // canonical, or "*"
 }
 
 type edge struct {
@@ -54,10 +53,9 @@ const (
 func Compile(rules []Rule) (*Policy, error) {
 	p := &Policy{
 		unrestricted: len(rules) == 0,
-		rules:        make([]compiled, 0, len(rules)),
-		hosts:        make(map[string]int32),
-		children:     make(map[edge]int32),
-		entries:      make(map[key]int32, len(rules)),
+		hosts:        map[string]int32{},
+		children:     map[edge]int32{},
+		entries:      map[key]int32{},
 	}
 	nodes := int32(1)
 	for i := range rules {
@@ -86,7 +84,7 @@ func Compile(rules []Rule) (*Policy, error) {
 		}
 		// Equal keys are equally specific, and then the last rule wins.
 		p.entries[k] = int32(i)
-		p.rules = append(p.rules, compiled{wire: clone(r), host: host, allow: r.Allow})
+		p.rules = append(p.rules, compiled{wire: clone(r), host: host})
 	}
 	return p, nil
 }
@@ -112,6 +110,9 @@ func (p *Policy) Declared() bool { return p == nil || !p.unrestricted }
 // is declared, and is not allowed. To be sure that what was checked is what is
 // requested, request Target.URL of the decision.
 func (p *Policy) Evaluate(unsafeURL string) (Decision, error) {
+	if p == nil {
+		p = &Policy{}
+	}
 	d := Decision{Rule: -1, policy: p}
 	u, err := weburl.Parse(unsafeURL)
 	if err != nil {
@@ -129,7 +130,7 @@ func (p *Policy) Evaluate(unsafeURL string) (Decision, error) {
 	first := true
 	err = weburl.PathReadings(u.RawPath, u.Special(), func(segments []string) bool {
 		rule := q.winner(segments)
-		allowed := rule >= 0 && p.rules[rule].allow
+		allowed := rule >= 0 && p.rules[rule].wire.Allow
 		if first || !allowed {
 			d.Rule, d.Allowed = int(rule), allowed
 			if !first {
@@ -153,15 +154,11 @@ type query struct {
 	named   bool
 	schemes [2]string
 	ports   []int32
-	buf     [2]int32
 }
 
 func (p *Policy) query(u weburl.URL, host string) *query {
 	q := &query{p: p, schemes: [2]string{"", u.Scheme}}
-	if p != nil {
-		q.root, q.named = p.hosts[host]
-	}
-	q.ports = q.buf[:0]
+	q.root, q.named = p.hosts[host]
 	if u.HasPort {
 		q.ports = append(q.ports, int32(u.Port))
 		if def, ok := weburl.DefaultPort(u.Scheme); ok && def == u.Port {
@@ -182,9 +179,6 @@ func (q *query) winner(segments []string) int32 {
 }
 
 func (q *query) below(node int32, segments []string) int32 {
-	if q.p == nil {
-		return -1
-	}
 	rule, best := int32(-1), -1
 	for depth := 0; ; depth++ {
 		for _, scheme := range q.schemes {

@@ -125,17 +125,14 @@ func rulePath(s string) ([]string, error) {
 		return bad("holds a control character", "write it without")
 	case strings.Contains(path, "//") || strings.HasSuffix(path, "/"):
 		return bad("has an empty segment", "write single slashes")
-	}
-	for i := range len(path) {
-		if path[i] == '%' && !weburl.Encoded(path[i:]) {
-			return bad("has a % that starts no encoded byte", "write %25 for the character itself")
-		}
+	case weburl.StrayPercent(path):
+		return bad("has a % that starts no encoded byte", "write %25 for the character itself")
 	}
 	var first []string
 	var other string
 	err := weburl.PathReadings(path, true, func(segments []string) bool {
 		if first == nil {
-			first = slices.Clone(segments)
+			first = segments
 		} else if !slices.Equal(first, segments) {
 			other = weburl.JoinPath(segments)
 		}
@@ -155,14 +152,30 @@ func rulePath(s string) ([]string, error) {
 // changed from outside.
 func clone(r *Rule) Rule {
 	c := *r
+	c.Scheme, c.Port, c.PathPrefix = copied(r.Scheme), copied(r.Port), copied(r.PathPrefix)
+	return c
+}
+
+func copied[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	return new(*p)
+}
+
+// Text is the rule as an inline table of TOML.
+func (r *Rule) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "{ host = %q", r.Host)
 	if r.Scheme != nil {
-		c.Scheme = new(*r.Scheme)
+		fmt.Fprintf(&b, ", scheme = %q", *r.Scheme)
 	}
 	if r.Port != nil {
-		c.Port = new(*r.Port)
+		fmt.Fprintf(&b, ", port = %d", *r.Port)
 	}
 	if r.PathPrefix != nil {
-		c.PathPrefix = new(*r.PathPrefix)
+		fmt.Fprintf(&b, ", path_prefix = %q", *r.PathPrefix)
 	}
-	return c
+	fmt.Fprintf(&b, ", allow = %t }", r.Allow)
+	return b.String()
 }

@@ -12,9 +12,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
+	"regexp"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -148,8 +147,11 @@ func (s *scanner) next() byte {
 	return s.data[s.pos]
 }
 
+// scalar matches the beginning of a text that is a number or a word.
+var scalar = regexp.MustCompile(`^(?:true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)`)
+
 func (s *scanner) value(depth int) error {
-	switch c := s.next(); c {
+	switch s.next() {
 	case 0:
 		return s.errorf("the JSON ends too early")
 	case '{':
@@ -157,199 +159,119 @@ func (s *scanner) value(depth int) error {
 	case '[':
 		return s.array(depth+1, nil)
 	case '"':
-		return s.str()
-	case 't':
-		return s.word("true")
-	case 'f':
-		return s.word("false")
-	case 'n':
-		return s.word("null")
-	default:
-		return s.number()
+		_, err := s.str()
+		return err
 	}
-}
-
-func (s *scanner) word(w string) error {
-	if len(s.data)-s.pos < len(w) || string(s.data[s.pos:s.pos+len(w)]) != w {
+	match := scalar.Find(s.data[s.pos:])
+	if match == nil {
 		return s.errorf("this is not JSON")
 	}
-	s.pos += len(w)
+	s.pos += len(match)
 	return nil
 }
 
 func (s *scanner) object(depth int, member func(key string, value []byte)) error {
-	if depth > MaxDepth {
-		return s.errorf("nested more than %d deep", MaxDepth)
-	}
-	s.pos++ // {
-	if s.next() == '}' {
-		s.pos++
-		return nil
-	}
-	seen := map[string]struct{}{}
-	for {
+	seen := map[string]bool{}
+	return s.elements(depth, '}', "object", func() error {
 		if s.next() != '"' {
 			return s.errorf("want a key in double quotes")
 		}
-		start := s.pos
-		if err := s.str(); err != nil {
+		key, err := s.str()
+		switch {
+		case err != nil:
 			return err
-		}
-		var key string
-		if err := json.Unmarshal(s.data[start:s.pos], &key); err != nil {
-			return s.errorf("bad key")
-		}
-		if _, dup := seen[key]; dup {
+		case seen[key]:
 			return s.errorf("duplicate key %q", key)
-		}
-		seen[key] = struct{}{}
-		if s.next() != ':' {
+		case s.next() != ':':
 			return s.errorf("want a colon after key %q", key)
 		}
+		seen[key] = true
 		s.pos++
 		s.space()
-		start = s.pos
-		if err := s.value(depth); err != nil {
-			return err
-		}
-		if member != nil {
+		start := s.pos
+		err = s.value(depth)
+		if err == nil && member != nil {
 			member(key, s.data[start:s.pos])
 		}
-		switch s.next() {
-		case ',':
-			s.pos++
-		case '}':
-			s.pos++
-			return nil
-		default:
-			return s.errorf("want a comma or the end of the object")
-		}
-	}
+		return err
+	})
 }
 
 func (s *scanner) array(depth int, item func(value []byte)) error {
+	return s.elements(depth, ']', "array", func() error {
+		s.space()
+		start := s.pos
+		err := s.value(depth)
+		if err == nil && item != nil {
+			item(s.data[start:s.pos])
+		}
+		return err
+	})
+}
+
+// elements reads an object or array, whose first byte is next, with one call of element for each that it holds.
+func (s *scanner) elements(depth int, end byte, kind string, element func() error) error {
 	if depth > MaxDepth {
 		return s.errorf("nested more than %d deep", MaxDepth)
 	}
-	s.pos++ // [
-	if s.next() == ']' {
+	s.pos++ // { or [
+	if s.next() == end {
 		s.pos++
 		return nil
 	}
 	for {
-		s.space()
-		start := s.pos
-		if err := s.value(depth); err != nil {
+		if err := element(); err != nil {
 			return err
-		}
-		if item != nil {
-			item(s.data[start:s.pos])
 		}
 		switch s.next() {
 		case ',':
 			s.pos++
-		case ']':
+		case end:
 			s.pos++
 			return nil
 		default:
-			return s.errorf("want a comma or the end of the array")
+			return s.errorf("want a comma or the end of the %s", kind)
 		}
 	}
 }
 
-func (s *scanner) str() error {
+// str reads and decodes a string. An error is reported at its first character.
+func (s *scanner) str() (text string, err error) {
+	start := s.pos
 	s.pos++ // "
-	for s.pos < len(s.data) {
-		switch c := s.data[s.pos]; {
-		case c == '"':
-			s.pos++
-			return nil
-		case c == '\\':
-			if err := s.escape(); err != nil {
-				return err
-			}
-		case c < 0x20:
-			return s.errorf("control character in a string")
-		case c < utf8.RuneSelf:
-			s.pos++
-		default:
-			r, n := utf8.DecodeRune(s.data[s.pos:])
-			if r == utf8.RuneError && n <= 1 {
-				return s.errorf("invalid UTF-8")
-			}
-			s.pos += n
+	end := s.pos
+	for end < len(s.data) && s.data[end] != '"' {
+		if s.data[end] == '\\' {
+			end++
 		}
+		end++
 	}
-	return s.errorf("a string does not end")
-}
-
-func (s *scanner) escape() error {
-	if s.pos+1 >= len(s.data) {
-		return s.errorf("a string does not end")
+	if end >= len(s.data) {
+		return "", s.errorf("a string does not end")
 	}
-	switch s.data[s.pos+1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		s.pos += 2
-		return nil
-	case 'u':
-		r, ok := s.hex4(s.pos)
-		if !ok {
-			return s.errorf("bad \\u escape")
-		}
-		if !utf16.IsSurrogate(r) {
-			s.pos += 6
-			return nil
+	raw := s.data[start : end+1]
+	if !utf8.Valid(raw) {
+		return "", s.errorf("invalid UTF-8")
+	}
+	if bytes.ContainsFunc(raw, func(r rune) bool { return r < ' ' }) {
+		return "", s.errorf("control character in a string")
+	}
+	text = string(raw[1 : len(raw)-1])
+	if strings.Contains(text, `\`) {
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return "", s.errorf("%s", err)
 		}
 		// Decoders put U+FFFD for half a pair: another string than was sent.
-		low, ok := s.hex4(s.pos + 6)
-		if !ok || utf16.DecodeRune(r, low) == utf8.RuneError {
-			return s.errorf("unpaired surrogate in a \\u escape")
+		if n := strings.Count(text, "\uFFFD"); n > 0 && n != writtenReplacements(raw) {
+			return "", s.errorf("unpaired surrogate in a \\u escape")
 		}
-		s.pos += 12
-		return nil
 	}
-	return s.errorf("bad escape in a string")
+	s.pos = end + 1
+	return text, nil
 }
 
-// hex4 reads \uXXXX at pos.
-func (s *scanner) hex4(pos int) (rune, bool) {
-	if pos+6 > len(s.data) || s.data[pos] != '\\' || s.data[pos+1] != 'u' {
-		return 0, false
-	}
-	v, err := strconv.ParseUint(string(s.data[pos+2:pos+6]), 16, 32)
-	return rune(v), err == nil
-}
-
-func (s *scanner) number() error {
-	start := s.pos
-	digits := func() bool {
-		from := s.pos
-		for s.pos < len(s.data) && s.data[s.pos] >= '0' && s.data[s.pos] <= '9' {
-			s.pos++
-		}
-		return s.pos > from
-	}
-	at := func(c byte) bool {
-		if s.pos < len(s.data) && s.data[s.pos] == c {
-			s.pos++
-			return true
-		}
-		return false
-	}
-	at('-')
-	ok := at('0') || digits()
-	if ok && at('.') {
-		ok = digits()
-	}
-	if ok && (at('e') || at('E')) {
-		if !at('+') {
-			at('-')
-		}
-		ok = digits()
-	}
-	if !ok {
-		s.pos = start
-		return s.errorf("this is not JSON")
-	}
-	return nil
+// writtenReplacements counts how often a valid string has U+FFFD, as a character or as an escape.
+func writtenReplacements(raw []byte) int {
+	escapes := bytes.ToLower(bytes.ReplaceAll(raw, []byte(`\\`), nil)) // an escaped backslash begins no escape
+	return bytes.Count(raw, []byte("\uFFFD")) + bytes.Count(escapes, []byte(`\ufffd`))
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 )
@@ -152,7 +153,7 @@ func (w *walk) run(entry bool) (Canonical, error) {
 			c.Missing = true
 			return c, nil
 		default:
-			return w.heading(next), fmt.Errorf("resolving the path: %w", bare(err))
+			return w.heading(next), fmt.Errorf("resolving the path: %w", Bare(err))
 		}
 	}
 	if w.abs == "" {
@@ -195,28 +196,26 @@ func (w *walk) ahead(next step) string {
 	return abs
 }
 
+// notReparsePoint is ERROR_NOT_A_REPARSE_POINT of Windows.
+const notReparsePoint = syscall.Errno(4390)
+
 // isNoLink recognises readlink's answer for a file or directory.
 func isNoLink(err error) bool {
-	return errors.Is(err, syscall.EINVAL) || isNotReparsePoint(err)
+	return errors.Is(err, syscall.EINVAL) || runtime.GOOS == "windows" && errors.Is(err, notReparsePoint)
 }
 
-// bare drops the absolute path that os errors carry: messages to a model name
-// workspace-relative paths only.
-func bare(err error) error {
+// Bare returns the cause of a file-system error without the absolute paths that os errors carry: messages to a
+// model name workspace-relative paths only. The cause of nil is nil.
+func Bare(err error) error {
 	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	var le *os.LinkError
+	switch {
+	case errors.As(err, &le):
+		return le.Err
+	case errors.As(err, &pe):
 		return pe.Err
 	}
 	return err
-}
-
-// Bare returns the cause of a file-system error without the paths it names.
-func Bare(err error) error {
-	var le *os.LinkError
-	if errors.As(err, &le) {
-		return le.Err
-	}
-	return bare(err)
 }
 
 // CanonicalRoot resolves a directory named by the host, such as the workspace root.

@@ -85,78 +85,62 @@ func (d *Dir) Open(path string) (*os.File, error) {
 // OpenFile opens or creates a regular file; flag and perm are those of os.OpenFile.
 func (d *Dir) OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	f, err := d.b.open(path, flag, perm)
-	if err != nil {
-		return nil, Bare(err)
-	}
-	return f, nil
+	return f, Bare(err)
 }
 
 // OpenDirFile opens the directory at path for listing.
 func (d *Dir) OpenDirFile(path string) (*os.File, error) {
 	f, err := d.b.open(path, oDirectory, 0)
-	if err != nil {
-		return nil, Bare(err)
-	}
-	return f, nil
+	return f, Bare(err)
 }
 
 // Lstat describes the entry at path; a symlink is described itself.
 func (d *Dir) Lstat(path string) (fs.FileInfo, error) {
 	fi, err := d.b.lstat(path)
-	return fi, bareOrNil(err)
+	return fi, Bare(err)
 }
 
 // Readlink returns the text of the symlink at path.
 func (d *Dir) Readlink(path string) (string, error) {
 	s, err := d.b.readlink(path)
-	return s, bareOrNil(err)
+	return s, Bare(err)
 }
 
 // Mkdir makes one directory, with perm less the umask.
 func (d *Dir) Mkdir(path string, perm fs.FileMode) error {
-	return bareOrNil(d.b.mkdir(path, perm))
+	return Bare(d.b.mkdir(path, perm))
 }
 
 // Symlink makes a symlink with the given text.
-func (d *Dir) Symlink(text, path string) error { return bareOrNil(d.b.symlink(text, path)) }
+func (d *Dir) Symlink(text, path string) error { return Bare(d.b.symlink(text, path)) }
 
 // Remove removes the file or symlink at path; not a directory.
-func (d *Dir) Remove(path string) error { return bareOrNil(d.b.remove(path, false)) }
+func (d *Dir) Remove(path string) error { return Bare(d.b.remove(path, false)) }
 
 // RemoveDir removes the empty directory at path.
-func (d *Dir) RemoveDir(path string) error { return bareOrNil(d.b.remove(path, true)) }
+func (d *Dir) RemoveDir(path string) error { return Bare(d.b.remove(path, true)) }
 
 // Rename moves the entry at path to target below the directory to, replacing a file
 // or symlink there.
 func (d *Dir) Rename(path string, to *Dir, target string) error {
-	return bareOrNil(d.b.rename(path, to.b, target, true))
+	return Bare(d.b.rename(path, to.b, target, true))
 }
 
 // RenameNew is Rename that fails with fs.ErrExist when target exists.
 func (d *Dir) RenameNew(path string, to *Dir, target string) error {
-	return bareOrNil(d.b.rename(path, to.b, target, false))
+	return Bare(d.b.rename(path, to.b, target, false))
 }
 
 // Exchange swaps two entries below d in one step, or returns ErrUnsupported.
-func (d *Dir) Exchange(path, other string) error { return bareOrNil(d.b.exchange(path, other)) }
+func (d *Dir) Exchange(path, other string) error { return Bare(d.b.exchange(path, other)) }
 
 // TempFile opens, for writing only, a file without a name on the directory's file
 // system, or returns ErrUnsupported. Its mode is 0666 less the umask. It vanishes when
 // closed unless LinkFile gave it a name.
 func (d *Dir) TempFile() (*os.File, error) {
 	f, err := d.b.tempFile()
-	if err != nil {
-		return nil, Bare(err)
-	}
-	return f, nil
+	return f, Bare(err)
 }
 
 // LinkFile gives a file without a name the name path; fs.ErrExist when that exists.
-func (d *Dir) LinkFile(f *os.File, path string) error { return bareOrNil(d.b.linkFile(f, path)) }
-
-func bareOrNil(err error) error {
-	if err == nil {
-		return nil
-	}
-	return Bare(err)
-}
+func (d *Dir) LinkFile(f *os.File, path string) error { return Bare(d.b.linkFile(f, path)) }

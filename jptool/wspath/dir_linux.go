@@ -125,10 +125,14 @@ func (d *Dir) Probe(path string) (fs.FileMode, error) {
 	if err != nil {
 		return 0, err
 	}
+	defer unix.Close(p)
+	return typeOf(p)
+}
+
+// typeOf is Probe for a descriptor.
+func typeOf(fd int) (fs.FileMode, error) {
 	var st unix.Stat_t
-	err = unix.Fstat(p, &st)
-	unix.Close(p)
-	if err != nil {
+	if err := unix.Fstat(fd, &st); err != nil {
 		return 0, err
 	}
 	switch st.Mode & unix.S_IFMT {
@@ -195,19 +199,16 @@ func (d fdDir) open(path string, flag int, perm fs.FileMode) (*os.File, error) {
 }
 
 func mustBeRegular(fd int) error {
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
+	mode, err := typeOf(fd)
+	switch {
+	case err != nil:
 		return err
-	}
-	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFREG:
-		return nil
-	case unix.S_IFDIR:
+	case mode.IsDir():
 		return unix.EISDIR
-	case unix.S_IFLNK:
-		return ErrChanged
+	case mode != 0:
+		return ErrNotRegular
 	}
-	return ErrNotRegular
+	return nil
 }
 
 func (d fdDir) lstat(path string) (fs.FileInfo, error) {
@@ -220,20 +221,15 @@ func (d fdDir) lstat(path string) (fs.FileInfo, error) {
 	return f.Stat()
 }
 
-func (d fdDir) readlink(path string) (string, error) {
-	var text string
-	err := d.at(path, func(dir int, name string) error {
-		for size := 256; ; size *= 2 {
-			buf := make([]byte, size)
-			n, err := unix.Readlinkat(dir, name, buf)
-			if err != nil {
-				return err
-			}
-			if n < size {
-				text = string(buf[:n])
-				return nil
-			}
+func (d fdDir) readlink(path string) (text string, err error) {
+	err = d.at(path, func(dir int, name string) error {
+		buf := make([]byte, unix.PathMax) // symlink(2) makes no longer text
+		n, err := unix.Readlinkat(dir, name, buf)
+		if n == len(buf) {
+			return unix.ENAMETOOLONG // it may be cut off
 		}
+		text = string(buf[:max(n, 0)])
+		return err
 	})
 	return text, err
 }

@@ -1,8 +1,12 @@
 package wspath
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"path"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"unicode/utf8"
 )
@@ -38,72 +42,34 @@ func Parse(unsafePath string) (Rel, error) {
 	if !utf8.ValidString(unsafePath) {
 		return Rel{}, fmt.Errorf("%w: it is not valid UTF-8", ErrInvalid)
 	}
-	slashed, err := toSlash(unsafePath)
-	if err != nil {
-		return Rel{}, err
-	}
-	if strings.HasPrefix(slashed, "/") {
+	slashed := filepath.ToSlash(unsafePath) // a backslash is an ordinary byte of a name but on Windows
+	// On Windows, `C:x` is relative to a directory that only the process knows.
+	if strings.HasPrefix(slashed, "/") || filepath.VolumeName(unsafePath) != "" {
 		return Rel{}, ErrAbsolute
 	}
-	clean, ok := normalise(slashed)
-	if !ok {
+	clean := path.Clean(slashed)
+	if clean == ".." || strings.HasPrefix(clean, "../") {
 		return Rel{}, ErrEscape
+	}
+	if clean == "." {
+		clean = ""
 	}
 	if err := checkLength(clean); err != nil {
 		return Rel{}, err
 	}
-	if err := checkPlatform(clean); err != nil {
-		return Rel{}, err
+	if runtime.GOOS == "windows" {
+		if err := checkWindows(clean); err != nil {
+			return Rel{}, err
+		}
 	}
 	return Rel{clean}, nil
-}
-
-// normalise returns s itself when it is in normal form already.
-func normalise(s string) (string, bool) {
-	if isNormal(s) {
-		return s, true
-	}
-	var parts []string
-	for part := range strings.SplitSeq(s, "/") {
-		switch part {
-		case "", ".":
-		case "..":
-			if len(parts) == 0 {
-				return "", false
-			}
-			parts = parts[:len(parts)-1]
-		default:
-			parts = append(parts, part)
-		}
-	}
-	return strings.Join(parts, "/"), true
-}
-
-func isNormal(s string) bool {
-	if s == "" {
-		return true
-	}
-	start := 0
-	for i := 0; i <= len(s); i++ {
-		if i < len(s) && s[i] != '/' {
-			continue
-		}
-		switch s[start:i] {
-		case "", ".", "..":
-			return false
-		}
-		start = i + 1
-	}
-	return true
 }
 
 func checkLength(clean string) error {
 	if len(clean) > maxPath {
 		return fmt.Errorf("%w: it is %d bytes long, the limit is %d", ErrInvalid, len(clean), maxPath)
 	}
-	for rest := clean; rest != ""; {
-		var part string
-		part, rest, _ = strings.Cut(rest, "/")
+	for part := range strings.SplitSeq(clean, "/") {
 		if len(part) > maxComponent {
 			return fmt.Errorf("%w: a component is %d bytes long, the limit is %d", ErrInvalid, len(part), maxComponent)
 		}
@@ -111,13 +77,26 @@ func checkLength(clean string) error {
 	return nil
 }
 
-// String returns the path for people: "." for the root.
-func (r Rel) String() string {
-	if r.s == "" {
-		return "."
+// checkWindows refuses alternate data streams and the reserved device names of Windows.
+func checkWindows(clean string) error {
+	if strings.ContainsAny(clean, `:*?"<>|`) || clean != "" && !filepath.IsLocal(filepath.FromSlash(clean)) {
+		return fmt.Errorf("%w: it holds a reserved name or character", ErrInvalid)
 	}
-	return r.s
+	for part := range strings.SplitSeq(clean, "/") {
+		// Windows drops these, so `.env.` would open `.env`.
+		if strings.HasSuffix(part, ".") || strings.HasSuffix(part, " ") {
+			return fmt.Errorf("%w: a component ends in a dot or a space", ErrInvalid)
+		}
+		// A short name (PROGRA~1) is another spelling that rules would not know.
+		if _, after, _ := strings.Cut(part, "~"); after != "" && after[0] >= '0' && after[0] <= '9' {
+			return fmt.Errorf("%w: a component looks like a short (8.3) name; use the long one", ErrInvalid)
+		}
+	}
+	return nil
 }
+
+// String returns the path for people: "." for the root.
+func (r Rel) String() string { return cmp.Or(r.s, ".") }
 
 // Slash returns the path with slashes: "" for the root.
 func (r Rel) Slash() string { return r.s }

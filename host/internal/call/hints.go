@@ -71,7 +71,6 @@ func (k *call) elsewhere(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		defer d.Close()
 		if e, err := d.ExplainFS("read", filepath.ToSlash(meant)); err == nil && e.Allowed {
 			k.warn(fmt.Sprintf("paths are relative to the root of the workspace, not to the working directory\ndid you mean %s?", show.Word(name+"="+filepath.ToSlash(meant))))
 			return

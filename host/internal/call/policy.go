@@ -75,7 +75,6 @@ func (k *call) compile(ctx context.Context, p term.Prompter) error {
 		}
 		return err
 	}
-	defer d.Close()
 	for _, w := range d.Warnings {
 		k.warn(w.String())
 	}

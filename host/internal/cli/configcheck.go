@@ -126,7 +126,6 @@ func (c *configCheckCmd) check(a *app) (*checked, error) {
 			wrong(t.Origin("access"), err)
 		}
 		warn(less...)
-		_ = f.declared.Close()
 	}
 	if len(all) > 0 {
 		return nil, exit.With(exit.Usage, all)

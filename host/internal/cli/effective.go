@@ -41,7 +41,7 @@ type effective struct {
 	base *sandbox.Attempt
 }
 
-// effective compiles a tool. The caller closes the declared policy.
+// effective compiles a tool.
 func (a *app) effective(cfg *config.Config, t *config.Tool) (*effective, error) {
 	d, err := a.compiled(cfg, t)
 	if err != nil {
@@ -49,7 +49,6 @@ func (a *app) effective(cfg *config.Config, t *config.Tool) (*effective, error) 
 	}
 	f := &effective{app: a, tool: t, declared: d}
 	if err := f.look(cfg); err != nil {
-		d.Close()
 		return nil, err
 	}
 	return f, nil

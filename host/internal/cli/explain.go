@@ -59,7 +59,6 @@ func (c *explainCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer d.declared.Close()
 	if len(words) == 1 && words[0] == "-" {
 		if c.File == "-" {
 			return exit.Errorf(exit.Usage, "standard input cannot hold both the policy and the questions\nput the policy into a file")

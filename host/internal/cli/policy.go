@@ -49,7 +49,6 @@ func (c *policyCmd) Run(a *app) error {
 		return err
 	}
 	d := q.declared
-	defer d.Close()
 	held, why := c.profile(a, q.effective)
 	if a.out.json {
 		r := policyReport{Report: d.Report()}

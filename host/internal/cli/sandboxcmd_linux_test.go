@@ -28,7 +28,6 @@ func TestGrantsWithoutHOME(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer given.declared.Close()
 	var protected []string
 	for _, r := range given.declared.Rules {
 		if r.Origin == policy.SelfProtection {

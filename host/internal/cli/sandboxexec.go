@@ -73,7 +73,6 @@ func (c *sandboxExecCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer g.declared.Close()
 	return c.exec(a, g)
 }
 

@@ -74,7 +74,6 @@ func (c *sandboxPlanCmd) tool(a *app) (*policy.Declared, *sandbox.Cmd, error) {
 		return nil, nil, err
 	}
 	if f.missing != nil {
-		f.declared.Close()
 		return nil, nil, exit.Errorf(exit.Usage, "%s: command of %s: %w", t.Command.Origin, show.Visible(t.Name), f.missing)
 	}
 	o := f.options

@@ -46,7 +46,6 @@ func (a *app) accessOf(cfg *config.Config, t *config.Tool) *accessOf {
 		o.Error = err.Error()
 		return o
 	}
-	defer f.declared.Close()
 	access := f.declared.Access
 	var less func(int) (string, string)
 	if access != nil {

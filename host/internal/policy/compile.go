@@ -42,7 +42,7 @@ func Compile(ctx context.Context, r Request) (*Declared, error) {
 		d.addDefault()
 	} else {
 		d.listOrigin = a.Origin.String()
-		p := &placer{d: d, lookup: r.lookup(ctx)}
+		p := &placer{d: d, lookup: r.lookup(ctx), narrowed: map[int]string{}}
 		for _, rule := range effectiveRules(r.Config, r.Tool) {
 			origin := rule.At
 			rule.FsRule.Origin = origin.String()

@@ -76,7 +76,7 @@ func (d *Declared) describe(a *config.Access) {
 			origin = a.Net[i].At
 		}
 		n := &d.Access.Net[i]
-		add(Rule{Type: "net", Index: i, Name: n.Host, Text: netText(n)}, origin, n.Origin)
+		add(Rule{Type: "net", Index: i, Name: n.Host, Text: n.Text()}, origin, n.Origin)
 	}
 	for i := range d.Access.Env {
 		var origin config.Origin
@@ -84,7 +84,7 @@ func (d *Declared) describe(a *config.Access) {
 			origin = a.Env[i].At
 		}
 		e := &d.Access.Env[i]
-		add(Rule{Type: "env", Index: i, Name: e.Name, Text: envText(e)}, origin, e.Origin)
+		add(Rule{Type: "env", Index: i, Name: e.Name, Text: e.Text()}, origin, e.Origin)
 	}
 	for i, name := range slices.Sorted(maps.Keys(d.Access.Commands)) {
 		add(Rule{Type: "command", Index: i, Name: name, Text: commandText(d.Access.Commands[name])}, a.Commands[name].At, "")

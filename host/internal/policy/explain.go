@@ -2,15 +2,12 @@ package policy
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 )
-
-var errClosed = errors.New("the policy is closed")
 
 // Explanation is the answer of `jphost explain`.
 type Explanation struct {
@@ -50,23 +47,6 @@ type NearMiss struct {
 
 // maxMisses bounds the list of near misses.
 const maxMisses = 10
-
-// workspace is opened at the first question and held until Close.
-func (d *Declared) workspace() (*jptool.Workspace, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return nil, errClosed
-	}
-	if d.ws == nil {
-		ws, err := d.Open()
-		if err != nil {
-			return nil, err
-		}
-		d.ws = ws
-	}
-	return d.ws, nil
-}
 
 // rule finds a rule by its type and index.
 func (d *Declared) rule(kind string, index int) *Rule {

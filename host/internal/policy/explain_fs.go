@@ -37,10 +37,11 @@ func (d *Declared) ExplainHeld(h *Held, q Question) (Explanation, error) {
 		return e, jptool.Errorf(jptool.CodeInvalidArguments, "%q is not a capability\nwrite read, create, update, delete, execute, or write for create, update and delete", q.Capability)
 	}
 	need |= q.Also
-	ws, err := d.workspace()
+	ws, err := d.Open()
 	if err != nil {
 		return e, err
 	}
+	defer ws.Close()
 	rel, err := wspath.Parse(q.Path)
 	if err != nil {
 		return e, &jptool.PathError{Path: q.Path, Err: err}
@@ -206,7 +207,7 @@ func (d *Declared) decide(e *Explanation, t *jptool.Target, need, asked jptool.C
 		e.Reason = unmatched
 		e.Remedy = fmt.Sprintf("add %s to %s", suggestion(on.path, on.granted|missing), d.list("fs"))
 	default:
-		e.Reason = fmt.Sprintf("the rule on %q decides, and grants %s", e.Rule.Name, onlyCaps(e.Rule.Caps))
+		e.Reason = fmt.Sprintf("the rule on %q decides, and grants %s", e.Rule.Name, e.Rule.Caps.Only())
 		e.Remedy = d.remedy(e, x, on, missing)
 	}
 	if needs := d.Needs; needs != nil && !needs.Has(lacking) && !x.Pinned && !root {
@@ -260,13 +261,6 @@ func (d *Declared) noDefault() string {
 func suggestion(path string, caps jptool.Caps) string {
 	r := FsRule(path, caps)
 	return FsText(&r)
-}
-
-func onlyCaps(c jptool.Caps) string {
-	if c == 0 {
-		return "nothing"
-	}
-	return "only " + c.String()
 }
 
 // misses adds the rules that would grant it: less specific ones above the path, or ones for other paths.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
@@ -16,8 +17,8 @@ func (d *Declared) ExplainRefusal(abs string, need jptool.Caps, entry bool) (Exp
 	if !ok {
 		return Explanation{}, false
 	}
-	e := Explanation{Type: "fs", Target: dotted(p), Capability: need.String()}
-	ws, err := d.Open() // of its own: this is asked after the call, when d may be closed
+	e := Explanation{Type: "fs", Target: cmp.Or(p, "."), Capability: need.String()}
+	ws, err := d.Open()
 	if err != nil {
 		e.Reason, e.Code = err.Error(), jptool.CodeOf(err)
 		return e, true

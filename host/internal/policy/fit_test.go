@@ -173,6 +173,5 @@ func compile(t testing.TB, dir, tool, user string) *policy.Declared {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { d.Close() })
 	return d
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -116,7 +117,6 @@ func (w *world) compile(tool string) *Declared {
 	if err != nil {
 		w.t.Fatalf("Compile:\n%v", err)
 	}
-	w.t.Cleanup(func() { d.Close() })
 	return d
 }
 
@@ -156,7 +156,7 @@ func shown(d *Declared) string {
 		return "null"
 	}
 	for _, r := range d.Access.FS {
-		b.WriteString(dotted(r.Path))
+		b.WriteString(cmp.Or(r.Path, "."))
 		if r.External {
 			b.WriteString(" external")
 		}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -87,7 +88,7 @@ func TestRulesThroughLinks(t *testing.T) {
 			w.check(d, tt.allowed, tt.denied)
 			var asked []string
 			for _, r := range w.asked {
-				asked = append(asked, dotted(strings.TrimPrefix(strings.TrimPrefix(r.Target, w.root), "/")))
+				asked = append(asked, cmp.Or(strings.TrimPrefix(strings.TrimPrefix(r.Target, w.root), "/"), "."))
 			}
 			if got := strings.Join(asked, " "); got != tt.asked {
 				t.Errorf("asked for %q, want %q", got, tt.asked)
@@ -128,12 +129,10 @@ func TestGivenThroughLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.Close()
 	w.check(d, "read build/x", "write build/x\nwrite .git/hooks/x")
 	d, err = given(`{"fs":[{"path":".","read":true,"write":true},{"path":"less","read":true}]}`, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.Close()
 	w.check(d, "read src/x\nwrite x", "write src/x")
 }

@@ -3,7 +3,6 @@ package policy
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
@@ -86,10 +85,6 @@ type Declared struct {
 	beyondLinks []string
 	// without is, if Access is nil, the policy that a machine with a sandbox would have.
 	without *Declared
-
-	mu     sync.Mutex
-	ws     *jptool.Workspace
-	closed bool
 }
 
 // Rule is one rule of a policy and where it comes from.
@@ -188,18 +183,4 @@ func (d *Declared) Open() (*jptool.Workspace, error) {
 		return nil, fmt.Errorf("the policy cannot be opened: %w", err)
 	}
 	return ws, nil
-}
-
-// Close releases the workspace that explanations keep open. Explaining paths fails afterwards. Close must not run
-// during an explanation.
-func (d *Declared) Close() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.closed = true
-	if d.ws == nil {
-		return nil
-	}
-	ws := d.ws
-	d.ws = nil
-	return ws.Close()
 }

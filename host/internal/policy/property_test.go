@@ -137,7 +137,6 @@ func TestNeverMore(t *testing.T) {
 			}
 			return
 		}
-		defer d.Close()
 		compiled++
 		if rawErr != nil && len(d.Dropped) == 0 {
 			rt.Fatalf("accepted what the library refuses: %v\n%s", rawErr, shown(d))
@@ -155,7 +154,6 @@ func TestNeverMore(t *testing.T) {
 		if err != nil {
 			rt.Fatalf("the wire is refused: %v\n%s", err, wire)
 		}
-		defer again.Close()
 		reread, err := again.Open()
 		if err != nil {
 			rt.Fatal(err)

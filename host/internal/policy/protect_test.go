@@ -199,7 +199,6 @@ func TestOwnFilesUnderEveryRule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.Close()
 	w.check(d, "write x\nwrite .config/x\nread .config/jphost/x", "create .config/jphost\nwrite .config/jphost/config.toml\nwrite .local/share/jphost/ws/x\ncreate .local/share/jphost")
 }
 
@@ -244,6 +243,5 @@ func TestOwnPrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.Close()
 	w.check(d, "write bin/x\nread bin/jphost", "update bin/jphost\ndelete bin/jphost\nupdate bin/fs_read_file")
 }

@@ -51,10 +51,11 @@ func (d *Declared) unreadable(t *config.Tool) (list []Warning) {
 	if t.Command == nil || t.Command.Shell {
 		return nil
 	}
-	ws, err := d.workspace()
+	ws, err := d.Open()
 	if err != nil {
 		return nil
 	}
+	defer ws.Close()
 	for _, arg := range t.Command.Args {
 		rel, err := jptool.RulePath(arg, d.Root)
 		if err != nil || rel.IsRoot() {

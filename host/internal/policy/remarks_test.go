@@ -12,7 +12,6 @@ func (w *world) remarks(tool string) string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	defer d.Close()
 	var list []string
 	for _, x := range d.Remarks(r.Config, r.Tool) {
 		list = append(list, strings.NewReplacer(w.user, "USER", w.talk, "TALK").Replace(x.String()))

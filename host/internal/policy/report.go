@@ -35,13 +35,8 @@ func (d *Declared) Report() Report {
 	return r
 }
 
-// types are the types of rules with what an empty list of each means.
-var types = []struct{ name, title, none string }{
-	{"fs", "fs", "unrestricted in the workspace"},
-	{"net", "net", "unrestricted"},
-	{"env", "env", "unrestricted"},
-	{"command", "commands", "unrestricted"},
-}
+// types are the types of rules with their titles.
+var types = []struct{ name, title string }{{"fs", "fs"}, {"net", "net"}, {"env", "env"}, {"command", "commands"}}
 
 // WriteText writes the policy for people: each type with its rules and origins, then what
 // is pinned, dropped and sensitive. Everything that comes from files is made visible.
@@ -76,8 +71,10 @@ func (d *Declared) WriteText(w io.Writer) error {
 		case !none:
 		case t.name == "command" && d.Access.Commands != nil:
 			fmt.Fprintln(b, "  none may be started")
+		case t.name == "fs":
+			fmt.Fprintln(b, "  unrestricted in the workspace")
 		default:
-			fmt.Fprintf(b, "  %s\n", t.none)
+			fmt.Fprintln(b, "  unrestricted")
 		}
 	}
 	if len(d.Access.Pinned) > 0 {

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,7 +59,7 @@ type placer struct {
 }
 
 func (p *placer) add(r jptool.FsRule, s source, origin config.Origin) {
-	s.Written = dotted(r.Path)
+	s.Written = cmp.Or(r.Path, ".")
 	p.list, p.sources, p.origins = append(p.list, r), append(p.sources, s), append(p.origins, origin)
 }
 
@@ -182,12 +183,9 @@ func (p *placer) follow(r *jptool.Placed, have jptool.Caps) (bool, error) {
 	if err == nil && res.Approved {
 		return true, nil
 	}
-	message := fmt.Sprintf("leads through a symlink to %q, and that target is not approved: it grants there %s", dotted(r.Name), onlyCaps(have&r.Caps))
+	message := fmt.Sprintf("leads through a symlink to %q, and that target is not approved: it grants there %s", cmp.Or(r.Name, "."), (have & r.Caps).Only())
 	if err != nil {
 		message += " (its approval cannot be looked up: " + err.Error() + ")"
-	}
-	if p.narrowed == nil {
-		p.narrowed = map[int]string{}
 	}
 	p.narrowed[r.Index] = message
 	return false, nil
@@ -195,7 +193,7 @@ func (p *placer) follow(r *jptool.Placed, have jptool.Caps) (bool, error) {
 
 // refuse is follow for a policy file on a command line: the person who names it vouches for no link.
 func (p *placer) refuse(r *jptool.Placed, _ jptool.Caps) (bool, error) {
-	p.problem(r, fmt.Sprintf("leads through a symlink to %q, where it would grant what is not granted there without it", dotted(r.Name)),
+	p.problem(r, fmt.Sprintf("leads through a symlink to %q, where it would grant what is not granted there without it", cmp.Or(r.Name, ".")),
 		"name the target in the rule, or remove the link")
 	return false, nil
 }
@@ -230,7 +228,7 @@ func (d *Declared) write() {
 	}
 	for i := range d.rules.Placed {
 		r, s := &d.rules.Placed[i], &d.sources[i]
-		s.Type, s.Name, s.Caps = "fs", dotted(r.Name), r.Caps
+		s.Type, s.Name, s.Caps = "fs", cmp.Or(r.Name, "."), r.Caps
 		if s.Written == s.Name {
 			s.Written = ""
 		}
@@ -297,12 +295,4 @@ func (d *Declared) check() (err error) {
 		return err
 	}
 	return d.rules.Check()
-}
-
-// dotted is a path for people.
-func dotted(path string) string {
-	if path == "" {
-		return "."
-	}
-	return path
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"path"
 	"path/filepath"
 	"slices"
@@ -135,7 +136,7 @@ func (f *sensitiveFinder) report(written string, place jptool.Place) bool {
 	}
 	r := &f.d.rules.Placed[i]
 	f.found = append(f.found, Sensitive{
-		Path: dotted(f.d.rules.Name(place)), Pattern: written, Rule: dotted(r.Name), Origin: f.d.sources[i].Origin,
+		Path: cmp.Or(f.d.rules.Name(place), "."), Pattern: written, Rule: cmp.Or(r.Name, "."), Origin: f.d.sources[i].Origin,
 		Capabilities: r.Caps.Names(),
 	})
 	return true

@@ -15,26 +15,6 @@ func FsRule(path string, caps jptool.Caps) jptool.FsRule { return fit.FsRule(pat
 // FsText writes a rule as an inline table of TOML.
 func FsText(r *jptool.FsRule) string { return fit.FsText(r) }
 
-func netText(r *jptool.NetRule) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "{ host = %q", r.Host)
-	if r.Scheme != nil {
-		fmt.Fprintf(&b, ", scheme = %q", *r.Scheme)
-	}
-	if r.Port != nil {
-		fmt.Fprintf(&b, ", port = %d", *r.Port)
-	}
-	if r.PathPrefix != nil {
-		fmt.Fprintf(&b, ", path_prefix = %q", *r.PathPrefix)
-	}
-	fmt.Fprintf(&b, ", allow = %t }", r.Allow)
-	return b.String()
-}
-
-func envText(r *jptool.EnvRule) string {
-	return fmt.Sprintf("{ name = %q, read = %t }", r.Name, r.Read)
-}
-
 func commandText(r jptool.CommandRule) string {
 	var parts []string
 	if r.Args != nil {

@@ -1,8 +1,10 @@
 package weburl
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -71,7 +73,7 @@ func domainToASCII(s string) (string, error) {
 		return "", errors.New("it is not valid UTF-8")
 	}
 	if plainASCII(s) {
-		return asciiLower(s), nil
+		return strings.ToLower(s), nil
 	}
 	// Up to Unicode 15.0 this letter is ss, since then ß: two names for one URL.
 	if strings.ContainsRune(s, '\u1e9e') {
@@ -123,77 +125,29 @@ func hidesPunycode(label string) bool {
 	if !strings.HasPrefix(mapped, "xn--") {
 		return strings.Contains(mapped, ".") // a label that splits in two hides one
 	}
-	for i := range len(mapped) {
-		if mapped[i] >= utf8.RuneSelf {
-			return true
-		}
-	}
-	return false
+	return strings.ContainsFunc(mapped, beyondASCII)
 }
+
+func beyondASCII(r rune) bool { return r >= utf8.RuneSelf }
 
 // plainASCII reports whether IDNA would do nothing to s but lower its case.
 func plainASCII(s string) bool {
-	label := 0
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c >= 0x80:
-			return false
-		case c == '.':
-			label = i + 1
-		case i == label+3 && strings.EqualFold(s[label:i+1], "xn--"):
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, beyondASCII) && !strings.Contains("."+strings.ToLower(s), ".xn--")
 }
 
-// asciiLower lowers ASCII letters only: İ and K (the Kelvin sign) are IDNA's business.
-func asciiLower(s string) string {
-	for i := range len(s) {
-		if c := s[i]; 'A' <= c && c <= 'Z' {
-			b := []byte(s)
-			for ; i < len(b); i++ {
-				if c := b[i]; 'A' <= c && c <= 'Z' {
-					b[i] = c | 0x20
-				}
-			}
-			return string(b)
-		}
-	}
-	return s
-}
+// encoded matches a percent-encoded byte.
+var encoded = regexp.MustCompile("%[0-9A-Fa-f]{2}")
 
 // decode replaces each %XX once; a % that two hexadecimal digits do not follow stays.
 func decode(s string) string {
-	i := strings.IndexByte(s, '%')
-	if i < 0 {
-		return s
+	if !strings.Contains(s, "%") {
+		return s // most have none, and a pattern allocates
 	}
-	b := append(make([]byte, 0, len(s)), s[:i]...)
-	for ; i < len(s); i++ {
-		if Encoded(s[i:]) {
-			b = append(b, byte(unhex(s[i+1])<<4|unhex(s[i+2])))
-			i += 2
-			continue
-		}
-		b = append(b, s[i])
-	}
-	return string(b)
+	return encoded.ReplaceAllStringFunc(s, func(code string) string {
+		b, _ := hex.DecodeString(code[1:]) // two digits, as the pattern says
+		return string(b)
+	})
 }
 
-// Encoded reports whether s starts with a percent-encoded byte.
-func Encoded(s string) bool {
-	return len(s) >= 3 && s[0] == '%' && unhex(s[1]) >= 0 && unhex(s[2]) >= 0
-}
-
-func unhex(c byte) int {
-	switch {
-	case isDigit(c):
-		return int(c - '0')
-	case 'a' <= c && c <= 'f':
-		return int(c-'a') + 10
-	case 'A' <= c && c <= 'F':
-		return int(c-'A') + 10
-	}
-	return -1
-}
+// StrayPercent reports whether s has a % that starts no percent-encoded byte.
+func StrayPercent(s string) bool { return strings.Contains(encoded.ReplaceAllString(s, ""), "%") }

@@ -3,6 +3,7 @@ package weburl
 import (
 	"fmt"
 	"net/netip"
+	"strconv"
 	"strings"
 )
 
@@ -54,13 +55,10 @@ func parseIPv4Part(s string) (n uint64, ok bool) {
 	case len(s) >= 2 && s[0] == '0':
 		s, base = s[1:], 8
 	}
-	for i := range len(s) {
-		d := unhex(s[i])
-		if d < 0 || d >= base {
-			return 0, false
-		}
-		n = min(n*uint64(base)+uint64(d), 1<<32)
+	if strings.Trim(strings.ToLower(s), "0123456789abcdef"[:base]) != "" {
+		return 0, false
 	}
+	n, _ = strconv.ParseUint(s, base, 64) // 0 for nothing, the largest number for one that is too large
 	return n, true
 }
 

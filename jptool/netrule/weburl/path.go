@@ -2,6 +2,7 @@ package weburl
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -29,12 +30,9 @@ const maxRounds = 4
 // these. PathReadings knows nothing of servers that ignore case, drop trailing dots
 // or spaces, decode %uXXXX, normalise Unicode, or rewrite paths by rules of their own.
 //
-// The slice is reused: yield must not keep it. A path encoded more than four times on
-// top of itself is an error, before any call.
+// A path encoded more than four times on top of itself is an error, before any call.
 func PathReadings(rawPath string, special bool, yield func(segments []string) bool) error {
-	n := 1 + strings.Count(rawPath, "/")
-	buf := make([]string, 2*n) // enough for all paths without backslashes
-	r := reader{special: special, yield: yield, raw: buf[:0:n], out: buf[n:n]}
+	r := reader{special: special, yield: yield}
 	if more, err := r.readEncoded(rawPath); !more || err != nil {
 		return err
 	}
@@ -51,21 +49,14 @@ func PathReadings(rawPath string, special bool, yield func(segments []string) bo
 // readEncoded yields the readings of a path as it may reach a server, and reports
 // whether yield wants more.
 func (r *reader) readEncoded(path string) (more bool, err error) {
-	var texts [maxRounds + 1]string
-	texts[0] = path
-	n := 1
-	for {
-		next := decode(texts[n-1])
-		if next == texts[n-1] {
-			break
-		}
-		if n == len(texts) {
+	texts := []string{path}
+	for next := decode(path); next != texts[len(texts)-1]; next = decode(next) {
+		if len(texts) > maxRounds {
 			return false, fmt.Errorf("its path is percent-encoded more than %d times over", maxRounds)
 		}
-		texts[n] = next
-		n++
+		texts = append(texts, next)
 	}
-	for round, text := range texts[:n] {
+	for round, text := range texts {
 		r.encoded = round == 0
 		ends := "\x00"
 		if round > 0 {
@@ -88,19 +79,13 @@ func (r *reader) readEncoded(path string) (more bool, err error) {
 	return true, nil
 }
 
-var bothWays = [4]bool{false, true, false}
-
 // choices lists the answers to one question about a path: both, the usual one first,
 // or only the usual one when the question does not arise.
 func choices(arises, usual bool) []bool {
-	i := 0
-	if usual {
-		i = 1
-	}
 	if arises {
-		return bothWays[i : i+2]
+		return []bool{usual, !usual}
 	}
-	return bothWays[i : i+1]
+	return []bool{usual}
 }
 
 // JoinPath writes decoded segments as a path for people, with all that could be
@@ -120,63 +105,53 @@ type reader struct {
 	yield   func([]string) bool
 	// encoded says that the text is as written, so that segments are decoded
 	// after dot segments were removed, and %2e counts as a dot.
-	encoded  bool
-	raw, out []string
+	encoded bool
 }
 
 func (r *reader) read(text string, backslash, params bool) bool {
-	r.raw = r.raw[:0]
-	empties := false
-	for text != "" {
-		// The first byte is always the separator in front of a segment.
-		text = text[1:]
-		end := strings.IndexByte(text, '/')
-		if backslash {
-			end = strings.IndexAny(text, `/\`)
-		}
-		if end < 0 {
-			end = len(text)
-		}
-		segment := text[:end]
-		text = text[end:]
-		if params {
-			segment, _, _ = strings.Cut(segment, ";")
-		}
-		empties = empties || segment == "" && text != ""
-		r.raw = append(r.raw, segment)
+	if backslash {
+		text = strings.ReplaceAll(text, `\`, "/")
 	}
-	if !r.emit(false, false) {
+	var raw []string
+	if text != "" {
+		raw = strings.Split(text[1:], "/") // the first byte is always the separator in front of a segment
+	}
+	if params {
+		for i := range raw {
+			raw[i], _, _ = strings.Cut(raw[i], ";")
+		}
+	}
+	if !r.emit(raw, false, false) {
 		return false
 	}
-	return !empties || r.emit(true, true) && r.emit(false, true)
+	empties := len(raw) > 0 && slices.Contains(raw[:len(raw)-1], "")
+	return !empties || r.emit(raw, true, true) && r.emit(raw, false, true)
 }
 
 // emit resolves dot segments and yields the result, with empty segments dropped
 // before, after, or not at all.
-func (r *reader) emit(dropBefore, dropAfter bool) bool {
-	r.out = r.out[:0]
-	for _, s := range r.raw {
+func (r *reader) emit(raw []string, dropBefore, dropAfter bool) bool {
+	out := make([]string, 0, len(raw))
+	for _, s := range raw {
 		switch dots(s, r.encoded) {
 		case 1:
 		case 2:
-			r.out = r.out[:max(len(r.out)-1, 0)]
+			out = out[:max(len(out)-1, 0)]
 		default:
 			if s != "" || !dropBefore {
-				r.out = append(r.out, s)
+				out = append(out, s)
 			}
 		}
 	}
-	kept := r.out[:0]
-	for _, s := range r.out {
-		if s == "" && dropAfter {
-			continue
-		}
-		if r.encoded {
-			s = decode(s)
-		}
-		kept = append(kept, s)
+	if dropAfter {
+		out = slices.DeleteFunc(out, func(s string) bool { return s == "" })
 	}
-	return r.yield(kept)
+	if r.encoded {
+		for i := range out {
+			out[i] = decode(out[i])
+		}
+	}
+	return r.yield(out)
 }
 
 // dots returns 1 for a segment that means "here", 2 for one that means "up", else 0.

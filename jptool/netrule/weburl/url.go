@@ -3,6 +3,7 @@ package weburl
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -47,18 +48,11 @@ func DefaultPort(scheme string) (uint16, bool) {
 	return 0, false
 }
 
+var scheme = regexp.MustCompile("^[A-Za-z][A-Za-z0-9+.-]*$")
+
 // ValidScheme reports whether s is a scheme: a letter, then letters, digits, `+`, `-`
 // and `.`, in any case.
-func ValidScheme(s string) bool {
-	for i := range len(s) {
-		c := s[i] | 0x20
-		letter := 'a' <= c && c <= 'z'
-		if !letter && (i == 0 || !isDigit(s[i]) && strings.IndexByte("+-.", s[i]) < 0) {
-			return false
-		}
-	}
-	return s != ""
-}
+func ValidScheme(s string) bool { return scheme.MatchString(s) }
 
 // Parse reads an absolute URL that names a host. Every error means that the URL must
 // not be used; none repeats userinfo or query, which may hold secrets.
@@ -73,7 +67,7 @@ func Parse(raw string) (URL, error) {
 	if !ok || !ValidScheme(scheme) {
 		return URL{}, errors.New(`it has no scheme: write it in full, such as "https://example.com/"`)
 	}
-	u := URL{Scheme: asciiLower(scheme)}
+	u := URL{Scheme: strings.ToLower(scheme)}
 	u.Port, u.HasPort = DefaultPort(u.Scheme)
 	special, ends := u.HasPort, "/?#"
 	switch {
@@ -127,14 +121,12 @@ func (u *URL) parseAuthority(authority string) error {
 	if port == "" {
 		return nil
 	}
-	n := uint64(0)
-	for i := range len(port) {
-		if !isDigit(port[i]) {
-			return fmt.Errorf("port %q is not a number", port)
-		}
-		if n = n*10 + uint64(port[i]-'0'); n > 65535 {
-			return fmt.Errorf("port %s is above 65535", port)
-		}
+	n, err := strconv.ParseUint(port, 10, 16)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return fmt.Errorf("port %s is above 65535", port)
+	case err != nil:
+		return fmt.Errorf("port %q is not a number", port)
 	}
 	u.Port, u.HasPort = uint16(n), true
 	return nil
@@ -204,25 +196,14 @@ const (
 
 // escape percent-encodes s. It leaves every % alone, as browsers do.
 func escape(s, set string) string {
-	needs := func(c byte) bool { return c <= ' ' || c > '~' || strings.IndexByte(set, c) >= 0 }
-	i := 0
-	for i < len(s) && !needs(s[i]) {
-		i++
-	}
-	if i == len(s) {
-		return s
-	}
-	b := append(make([]byte, 0, len(s)+16), s[:i]...)
-	for ; i < len(s); i++ {
-		if c := s[i]; needs(c) {
-			b = append(b, '%', upperHex[c>>4], upperHex[c&15])
+	var b strings.Builder
+	b.Grow(len(s))
+	for i := range len(s) {
+		if c := s[i]; c <= ' ' || c > '~' || strings.IndexByte(set, c) >= 0 {
+			fmt.Fprintf(&b, "%%%02X", c)
 		} else {
-			b = append(b, c)
+			b.WriteByte(c)
 		}
 	}
-	return string(b)
+	return b.String()
 }
-
-const upperHex = "0123456789ABCDEF"
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }

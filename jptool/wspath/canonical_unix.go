@@ -1,5 +1,0 @@
-//go:build !windows
-
-package wspath
-
-func isNotReparsePoint(error) bool { return false }
