@@ -33,16 +33,8 @@ type answerer struct {
 	used  map[string]bool
 }
 
-func (k *call) answerer(answers map[string]any) *answerer {
-	return &answerer{call: k, answers: answers, ahead: map[string]string{}, fixed: map[string]string{}, used: map[string]bool{}}
-}
-
-var (
-	// errUnanswered: nobody answered.
-	errUnanswered = errors.New("nobody answered")
-	// errAssistant: the question is not for a person, and the assistant is not here.
-	errAssistant = errors.New("it is for the assistant to answer")
-)
+// errAssistant: the question is not for a person, and the assistant is not here.
+var errAssistant = errors.New("it is for the assistant to answer")
 
 // giveAhead gives the answers that need not wait for their questions, so that the tool starts once. The built-in
 // tools ask for yes or no only and take an answer without a token as it is. An answer that is bound to a token
@@ -262,7 +254,7 @@ func (a *answerer) prompt(ctx context.Context, q *jptool.Question, also []jptool
 		v, err = a.Prompter.Text(ctx, question)
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("%w: %w", errUnanswered, err)
+		return nil, false, err
 	}
 	a.answered(OnQuestion, q.ID, ByPerson)
 	return v, m.Whole(), nil

@@ -16,16 +16,8 @@ import (
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/host/internal/trust"
-	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/sandbox/fit"
 )
-
-// policyOf is the policy of one call in the forms that are needed of it.
-type policyOf struct {
-	declared *policy.Declared
-	access   *jptool.AccessPolicy
-	env      *jptool.EnvPolicy
-}
 
 // Compile makes the policy of a tool, asking p about external paths that are not approved.
 func (h *Host) Compile(ctx context.Context, t *config.Tool, p term.Prompter) (*policy.Declared, error) {
@@ -71,7 +63,7 @@ func (k *call) compile(ctx context.Context, p term.Prompter) error {
 	d, err := k.Compile(ctx, k.Tool, p)
 	if err != nil {
 		if errors.Is(err, term.ErrCancelled) {
-			return k.report.refuse(ReasonDeclined, fmt.Errorf("%s was not run: %w", k.Tool.Name, err))
+			return k.notRun(ReasonDeclined, err)
 		}
 		return err
 	}
@@ -79,12 +71,7 @@ func (k *call) compile(ctx context.Context, p term.Prompter) error {
 	for _, w := range d.Warnings {
 		k.warn(w.String())
 	}
-	k.policy = &policyOf{declared: d, access: d.Access}
-	if d.Access != nil {
-		if k.policy.env, err = jptool.CompileEnv(d.Access.Env); err != nil {
-			return exit.With(exit.Usage, err)
-		}
-	}
+	k.policy = d
 	sum, wire := digest(d.Access)
 	k.report.Policy = &Policy{Digest: sum}
 	if k.Dry {
@@ -142,18 +129,17 @@ func (k *call) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	spec, err := k.spec(cmd)
-	if err != nil {
+	if err := k.prepare(cmd); err != nil {
 		return err
 	}
-	p.Arguments, p.Program, p.Argv, p.Stdin = cmd.req.args, spec.program, spec.argv, cmd.stdin
+	p.Arguments, p.Program, p.Argv, p.Stdin = k.args, cmd.program, cmd.argv, cmd.withRequest
 	for _, kv := range cmd.env {
 		name, _, _ := strings.Cut(kv, "=")
 		p.Environment = append(p.Environment, name)
 	}
 	slices.Sort(p.Environment)
 	var refused *fit.RefusedError
-	if err := k.rehearse(ctx, spec); errors.As(err, &refused) {
+	if err := k.rehearse(ctx, cmd); errors.As(err, &refused) {
 		p.Needs = append(p.Needs, refused.Error())
 	} else if err != nil {
 		return err

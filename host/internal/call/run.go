@@ -58,8 +58,8 @@ type Host struct {
 	unknown error
 }
 
-// Call is one call of a tool.
-type Call struct {
+// Request asks for one call of a tool.
+type Request struct {
 	Tool *config.Tool
 	// Arguments is one JSON object.
 	Arguments []byte
@@ -71,25 +71,21 @@ type Call struct {
 	AllowSensitive bool
 }
 
-// call is a Call on its way.
+// call is a call on its way: what its steps share.
 type call struct {
 	*Host
-	Call
+	Request
 	report *Report
 	args   map[string]any
 	schema *schema.Schema
-	policy *policyOf
-	// allowed are the questions of the tool that a person answered with yes when they allowed the call.
-	allowed []jptool.Question
-	// bound is the token of the preview that they saw: the tool does what was shown, or asks again.
-	bound string
+	policy *policy.Declared
 }
 
 // Run makes one call. The report is never nil; the error, an *exit.Error or one that
 // [exit.Of] knows, says why the call did not succeed, and the report has the same.
-func (h *Host) Run(ctx context.Context, c Call) (*Report, error) {
+func (h *Host) Run(ctx context.Context, c Request) (*Report, error) {
 	start := time.Now()
-	k := &call{Host: h, Call: c, report: &Report{Tool: c.Tool.Name, Warnings: []string{}}}
+	k := &call{Host: h, Request: c, report: &Report{Tool: c.Tool.Name, Warnings: []string{}}}
 	err := k.deliver(ctx, k.run(ctx))
 	k.report.DurationMS = time.Since(start).Milliseconds()
 	if k.report.Sandbox == nil {
@@ -119,8 +115,8 @@ func (k *call) forModel() {
 	for _, l := range k.Config.Layers() {
 		known = append(known, l.File)
 	}
-	if k.policy != nil && k.policy.access != nil {
-		for _, r := range k.policy.access.FS {
+	if k.policy != nil && k.policy.Access != nil {
+		for _, r := range k.policy.Access.FS {
 			if r.ApprovedTarget != nil {
 				known = append(known, *r.ApprovedTarget)
 			}
@@ -173,15 +169,16 @@ func (k *call) run(ctx context.Context) error {
 	if err := k.onHold(ctx); err != nil {
 		return err
 	}
-	OwnDirectories(k.policy.declared, k.State.Base(), k.Environ)
+	OwnDirectories(k.policy, k.State.Base(), k.Environ)
 	k.unused(ctx)
 	if err := k.sensitive(ctx); err != nil {
 		return err
 	}
-	if err := k.permitted(ctx); err != nil {
+	given, err := k.permitted(ctx)
+	if err != nil {
 		return err
 	}
-	out, err := k.loop(ctx, k.action())
+	out, err := k.loop(ctx, k.action(), given)
 	if err != nil {
 		return err
 	}
@@ -254,10 +251,10 @@ func (k *call) writes(ctx context.Context) bool {
 		return false
 	}
 	m, err := k.machine(ctx)
-	if err != nil || m.Landlock == 0 || k.Config.Sandbox().Mode == "off" || k.policy.declared.Access == nil {
+	if err != nil || m.Landlock == 0 || k.Config.Sandbox().Mode == "off" || k.policy.Access == nil {
 		return true
 	}
-	return slices.ContainsFunc(k.policy.declared.Rules, func(r policy.Rule) bool { return r.Type == "fs" && r.Caps&jptool.Write != 0 }) ||
+	return slices.ContainsFunc(k.policy.Rules, func(r policy.Rule) bool { return r.Type == "fs" && r.Caps&jptool.Write != 0 }) ||
 		slices.ContainsFunc(k.Config.Sandbox().Paths, func(p config.SandboxPath) bool { return p.Write != nil && *p.Write })
 }
 
