@@ -2,7 +2,6 @@ package call
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -169,7 +168,7 @@ func (a *answerer) known(q *jptool.Question) (any, error) {
 			if s, ok := conf.Answer.(string); ok && q.AnswerType.Name == jptool.Boolean && (s == "true" || s == "false") {
 				help = "write answer:=" + s + " with --cfg, or answer = " + s + " without quotes in a file"
 			}
-			return nil, exit.Errorf(exit.Usage, "%s: the tool wants %s, not %s\n%s", where, wanted(q), shown(conf.Answer), help)
+			return nil, exit.Errorf(exit.Usage, "%s: the tool wants %s, not %s\n%s", where, wanted(q), show.Value(conf.Answer), help)
 		}
 		a.answered(OnQuestion, q.ID, ByConfig)
 		return conf.Answer, a.notTwice(q, where)
@@ -294,12 +293,4 @@ func wanted(q *jptool.Question) string {
 		return "one of " + strings.Join(list, ", ")
 	}
 	return "a text"
-}
-
-func shown(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return show.Line(string(b))
 }

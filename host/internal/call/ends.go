@@ -10,18 +10,16 @@ import (
 // out when it is longer than most bytes. The end is the longer part: that is where
 // programs say what went wrong. The result is valid UTF-8, with U+FFFD for what is not.
 func bothEnds(text []byte, most int) string {
-	if len(text) <= most {
-		return strings.ToValidUTF8(string(text), "\ufffd")
+	s := strings.ToValidUTF8(string(text), "\ufffd")
+	if min(len(text), len(s)) <= most {
+		return s
 	}
-	head, tail := most/4, len(text)-(most-most/4)
-	// Cut between characters: back from the head's end, forward from the tail's start. A
-	// character has at most three bytes after its first.
-	for i := 0; i < utf8.UTFMax-1 && head > 0 && !utf8.RuneStart(text[head]); i++ {
+	head, tail := most/4, len(s)-(most-most/4)
+	for !utf8.RuneStart(s[head]) {
 		head--
 	}
-	for i := 0; i < utf8.UTFMax-1 && tail < len(text) && !utf8.RuneStart(text[tail]); i++ {
+	for tail < len(s) && !utf8.RuneStart(s[tail]) {
 		tail++
 	}
-	note := fmt.Sprintf("\n… %d bytes left out …\n", tail-head)
-	return strings.ToValidUTF8(string(text[:head]), "\ufffd") + note + strings.ToValidUTF8(string(text[tail:]), "\ufffd")
+	return fmt.Sprintf("%s\n… %d bytes left out …\n%s", s[:head], tail-head, s[tail:])
 }

@@ -100,7 +100,7 @@ func (k *call) mentioned(ctx context.Context, stderr string) {
 			name = rest
 		}
 		name = path.Clean(name)
-		if seen[name] || path.IsAbs(name) || strings.HasPrefix(name, "../") || !matches(patterns, name) {
+		if seen[name] || path.IsAbs(name) || strings.HasPrefix(name, "../") || !slices.ContainsFunc(patterns, func(p string) bool { return doublestar.MatchUnvalidated(p, name) }) {
 			continue
 		}
 		seen[name] = true
@@ -112,13 +112,4 @@ func (k *call) mentioned(ctx context.Context, stderr string) {
 			k.warn(fmt.Sprintf("%s spoke of %s, a place of secrets that it may reach\nto withhold it: %s", show.Visible(k.Tool.Name), show.Visible(name), k.withholding(name)))
 		}
 	}
-}
-
-func matches(patterns []string, name string) bool {
-	for _, p := range patterns {
-		if ok, err := doublestar.Match(p, name); ok && err == nil {
-			return true
-		}
-	}
-	return false
 }

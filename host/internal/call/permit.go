@@ -122,7 +122,7 @@ func (k *call) given() (args map[string]any, defaulted string) {
 	var names []string
 	for _, p := range k.Tool.Parameters {
 		v, ok := args[p.Name]
-		if text := shown(v); ok && p.HasDefault && text == shown(p.Default) && len(text) <= 40 {
+		if text := show.Value(v); ok && p.HasDefault && text == show.Value(p.Default) && len(text) <= 40 {
 			delete(args, p.Name)
 			names = append(names, show.Visible(p.Name)+" = "+text)
 		}

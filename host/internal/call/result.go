@@ -150,7 +150,7 @@ func (k *call) said() string {
 		for _, q := range o.asked() {
 			part("a question", q.Text)
 			part("before it", q.Before())
-			part("answers", shown(q.AnswerType))
+			part("answers", show.Value(q.AnswerType))
 			if q.Default != nil {
 				part("default", fmt.Sprint(q.Default))
 			}

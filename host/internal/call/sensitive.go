@@ -47,7 +47,7 @@ func (k *call) sensitive(ctx context.Context) error {
 	}
 	withhold := "withhold them: " + k.withholding(paths...)
 	if known {
-		return k.report.refuse(ReasonSensitive, fmt.Errorf("%s was not run: it may reach places of secrets, and that was declined for this session\nto be asked again: jphost session forget %s\n%s", k.Tool.Name, show.Word(k.Tool.Name), withhold))
+		return k.notRun(ReasonSensitive, fmt.Errorf("it may reach places of secrets, and that was declined for this session\nto be asked again: jphost session forget %s\n%s", show.Word(k.Tool.Name), withhold))
 	}
 	prompt := "Let " + show.Name(k.Tool.Name) + " reach " + firstOf(paths)
 	if k.Memory.Remembers() {

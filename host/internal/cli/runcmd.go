@@ -216,7 +216,7 @@ func withheldNote(r *call.Report) string {
 func (c *runCmd) printPlan(a *app, r *call.Report) {
 	p := r.Plan
 	a.out.printf("tool         %s (run = %q)\n", show.Visible(r.Tool), p.Run)
-	a.out.printf("arguments    %s\n", written(p.Arguments))
+	a.out.printf("arguments    %s\n", show.Value(p.Arguments))
 	a.out.printf("program      %s\n", show.Visible(p.Program))
 	for _, arg := range p.Argv[1:] {
 		a.out.printf("             %s\n", show.Visible(arg))

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
@@ -171,7 +169,7 @@ func (a *app) describe(t *config.Tool, d *described) {
 			kind += ", required"
 		}
 		if p.HasDefault {
-			kind += ", default " + written(p.Default)
+			kind += ", default " + show.Value(p.Default)
 		}
 		a.out.printf("  %s (%s)\n", show.Visible(p.Name), kind)
 		text := p.Summary
@@ -181,7 +179,7 @@ func (a *app) describe(t *config.Tool, d *described) {
 		if len(p.Enum) > 0 {
 			list := make([]string, len(p.Enum))
 			for i, v := range p.Enum {
-				list[i] = written(v)
+				list[i] = show.Value(v)
 			}
 			text = strings.TrimSpace(text + " One of " + strings.Join(list, ", ") + ".")
 		}
@@ -189,15 +187,4 @@ func (a *app) describe(t *config.Tool, d *described) {
 			a.out.printf("      %s\n", show.Line(text))
 		}
 	}
-}
-
-// written is a value of the configuration in one line.
-func written(v any) string {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return show.Visible(fmt.Sprint(v)) // TOML has numbers and times that JSON has not
-	}
-	return show.Line(strings.TrimSpace(b.String()))
 }

@@ -1,11 +1,12 @@
 package schema
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/jptools/jptools/host/internal/show"
 )
 
 // Kind says what is wrong with an argument.
@@ -55,15 +56,9 @@ func join(path, name string) string {
 	return strings.TrimPrefix(path+"."+name, ".")
 }
 
-// show is a value for a message: its JSON, cut when it is long.
-func show(v any) string {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return fmt.Sprint(v)
-	}
-	text := strings.TrimSuffix(b.String(), "\n")
+// brief is a value for a message: its JSON, cut when it is long.
+func brief(v any) string {
+	text := show.Value(v)
 	if runes := []rune(text); len(runes) > 60 {
 		return string(runes[:57]) + "…"
 	}

@@ -69,7 +69,7 @@ func newNode(p *config.Parameter, path string, problems *Problems) *node {
 	for _, v := range p.Enum {
 		plainly, err := plain(v)
 		if err != nil || !n.fits(plainly) {
-			problems.add(path, BadSchema, "enum: %s is not %s", show(v), n.want())
+			problems.add(path, BadSchema, "enum: %s is not %s", brief(v), n.want())
 		}
 		enum = append(enum, numbers(plainly))
 	}
@@ -147,7 +147,7 @@ func plain(v any) (any, error) {
 func (n *node) want() string {
 	var words []string
 	for _, v := range n.schema.Enum {
-		words = append(words, show(v))
+		words = append(words, brief(v))
 	}
 	switch len(words) {
 	case 0:

@@ -51,7 +51,7 @@ func (n *node) check(v any, path string, problems *Problems) any {
 		v = inner
 	}
 	if !n.is(v) {
-		problems.add(path, WrongType, "must be %s, got %s", n.want(), show(v))
+		problems.add(path, WrongType, "must be %s, got %s", n.want(), brief(v))
 		return v
 	}
 	if n.schema.Enum != nil && n.hasValue.Validate(numbers(v)) != nil {
@@ -61,7 +61,7 @@ func (n *node) check(v any, path string, problems *Problems) any {
 				hint = fmt.Sprintf("; did you mean %q?", near)
 			}
 		}
-		problems.add(path, NotInEnum, "must be %s, got %s%s", n.want(), show(v), hint)
+		problems.add(path, NotInEnum, "must be %s, got %s%s", n.want(), brief(v), hint)
 		return v
 	}
 	switch v := v.(type) {
