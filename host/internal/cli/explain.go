@@ -55,18 +55,18 @@ func (c *explainCmd) Run(a *app) error {
 	if len(words) > 1 && words[0] == "command" && words[1] == "--" { // as before the program of `sandbox exec`
 		words = slices.Delete(slices.Clone(words), 1, 2)
 	}
-	d, err := a.asked(tool, c.fromFile)
+	f, err := a.asked(tool, c.fromFile)
 	if err != nil {
 		return err
 	}
-	defer d.declared.Close()
+	defer f.declared.Close()
 	if len(words) == 1 && words[0] == "-" {
 		if c.File == "-" {
 			return exit.Errorf(exit.Usage, "standard input cannot hold both the policy and the questions\nput the policy into a file")
 		}
-		return c.batch(a, d)
+		return c.batch(a, f)
 	}
-	e, err := explain(d, a.below(words))
+	e, err := explain(f, a.below(words))
 	if err != nil {
 		return err
 	}
@@ -102,19 +102,15 @@ func denied(is bool) error {
 	return &exit.Error{Code: exit.Refused}
 }
 
-// asked is the policy that questions are about: that of a tool as it is enforced, or that of a file as it is written.
-type asked struct {
-	declared  *policy.Declared
-	effective *effective // nil for a file
-}
-
-func (a *app) asked(tool string, from fromFile) (*asked, error) {
+// asked is the policy that questions are about: that of a tool as it is enforced, or that of a file as it is written,
+// which has only what is declared. The caller closes the declared policy.
+func (a *app) asked(tool string, from fromFile) (*effective, error) {
 	switch {
 	case from.File != "" && tool != "":
 		return nil, exit.Errorf(exit.Usage, "both a tool and --policy were given\nleave one of them out")
 	case from.File != "":
 		d, err := a.wirePolicy(from)
-		return &asked{declared: d}, err
+		return &effective{declared: d}, err
 	case from.Root != "":
 		return nil, exit.Errorf(exit.Usage, "--root goes with --policy\nfor a tool, name its workspace with -C DIR")
 	case tool == "":
@@ -136,18 +132,11 @@ func (a *app) asked(tool string, from fromFile) (*asked, error) {
 	if why := f.notStarted(); why != "" {
 		a.out.warn(why)
 	}
-	return &asked{f.declared, f}, nil
+	return f, nil
 }
 
-func (q *asked) path(capability, name string) (policy.Explanation, error) {
-	if q.effective == nil {
-		return q.declared.ExplainFS(capability, name)
-	}
-	return q.effective.explain(capability, name)
-}
-
-func explain(q *asked, words []string) (e policy.Explanation, err error) {
-	d := q.declared
+func explain(f *effective, words []string) (e policy.Explanation, err error) {
+	d := f.declared
 	usage := func() (policy.Explanation, error) {
 		return e, exit.Errorf(exit.Usage, "this is no question: %s\nask CAPABILITY PATH, net URL, env NAME, or command PROGRAM ARGUMENT…", show.Line(strings.Join(words, " ")))
 	}
@@ -167,7 +156,7 @@ func explain(q *asked, words []string) (e policy.Explanation, err error) {
 	case kind == "env":
 		e, err = d.ExplainEnv(words[1])
 	default:
-		e, err = q.path(kind, words[1])
+		e, err = f.explain(kind, words[1])
 	}
 	return e, exit.With(exit.Usage, err)
 }
@@ -200,7 +189,7 @@ func commandLine(line string) ([]string, error) {
 
 // batch answers one question per line, and skips empty lines. After the first word of a question everything is the path
 // (or URL, or name), so that it may hold spaces.
-func (c *explainCmd) batch(a *app, d *asked) error {
+func (c *explainCmd) batch(a *app, f *effective) error {
 	in := bufio.NewScanner(a.stdin)
 	in.Buffer(nil, maxQuestion)
 	var bad, no bool
@@ -216,7 +205,7 @@ func (c *explainCmd) batch(a *app, d *asked) error {
 			words, err = commandLine(line)
 		}
 		if err == nil {
-			e, err = explain(d, a.below(words))
+			e, err = explain(f, a.below(words))
 		}
 		switch {
 		case err != nil && a.out.json:

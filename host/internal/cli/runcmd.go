@@ -105,7 +105,7 @@ func (c *runCmd) call(a *app) (*call.Report, error) {
 			return nil, err
 		}
 	}
-	host, err := a.host(p, cfg)
+	host, err := a.host(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -129,8 +129,9 @@ func (a *app) configured(name string) (*config.Config, *config.Tool, error) {
 	return cfg, tool, err
 }
 
-// host makes the calls.
-func (a *app) host(p *place, cfg *config.Config) (*call.Host, error) {
+// host makes the calls. The workspace is open, since it has a configuration.
+func (a *app) host(cfg *config.Config) (*call.Host, error) {
+	p := a.place
 	id, err := state.SessionID(a.getenv)
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
