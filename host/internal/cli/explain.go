@@ -116,11 +116,7 @@ func (a *app) asked(tool string, from fromFile) (*effective, error) {
 	case tool == "":
 		return nil, exit.Errorf(exit.Usage, "there is neither a tool nor --policy FILE\nlist the tools with: jphost tools")
 	}
-	cfg, err := a.config()
-	if err != nil {
-		return nil, err
-	}
-	t, err := a.tool(cfg, tool)
+	cfg, t, err := a.configured(tool)
 	if err != nil {
 		return nil, err
 	}

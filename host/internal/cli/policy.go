@@ -106,17 +106,17 @@ func (a *app) sideBySide(d *policy.Declared, held *enforcement.Profile, why stri
 	if held.Effective == nil {
 		return
 	}
-	rows := [][2]string{{"declared", "effective"}}
+	rows := [][]string{{"declared", "effective"}}
 	for i := range held.Effective.FS {
-		row := [2]string{"", policy.FsText(&held.Effective.FS[i])}
+		row := []string{"", policy.FsText(&held.Effective.FS[i])}
 		if i < len(d.Access.FS) {
 			if row[0] = policy.FsText(&d.Access.FS[i]); row[0] == row[1] {
 				row[1] = "the same"
 			}
 		}
-		rows = append(rows, [2]string{show.Line(row[0]), row[1]})
+		rows = append(rows, []string{show.Line(row[0]), show.Line(row[1])})
 	}
-	a.out.table(rows)
+	a.out.table("  ", rows)
 	for _, path := range held.Effective.Pinned {
 		a.out.printf("  kept in place: %s\n", show.Visible(path))
 	}

@@ -109,10 +109,7 @@ func (c *toolsCmd) Run(a *app) error {
 		a.describe(tools[0], list[0])
 		return nil
 	}
-	width := 4
-	for _, d := range list {
-		width = max(width, len(show.Visible(d.Name)))
-	}
+	var rows [][]string
 	for _, d := range list {
 		mode := d.Run
 		if !d.Enabled {
@@ -124,11 +121,12 @@ func (c *toolsCmd) Run(a *app) error {
 		if text == "" {
 			text, _, _ = strings.Cut(strings.TrimSpace(d.Description), "\n")
 		}
-		a.out.printf("%-*s  %-10s  %s\n", width, show.Visible(d.Name), mode, show.Line(text))
+		rows = append(rows, []string{show.Visible(d.Name), mode, show.Line(text)})
 		if d.Access != nil {
-			a.out.printf("%-*s  %-10s  %s\n", width, "", "", show.Line(d.Access.short()))
+			rows = append(rows, []string{"", "", show.Line(d.Access.short())})
 		}
 	}
+	a.out.table("", rows)
 	return nil
 }
 
