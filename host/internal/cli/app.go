@@ -200,18 +200,15 @@ func (a *app) tool(cfg *config.Config, name string) (*config.Tool, error) {
 
 // ask is the terminal to ask on, or a prompter that refuses to ask.
 func (a *app) ask() term.Prompter {
-	if a.prompter == nil {
-		a.prompter = a.openTerminal()
+	if a.prompter != nil {
+		return a.prompter
 	}
-	return a.prompter
-}
-
-func (a *app) openTerminal() term.Prompter {
+	a.prompter = term.None{Why: term.ErrNoInput}
+	if a.global.NoInput {
+		return a.prompter
+	}
 	stdin, _ := a.stdin.(*os.File)
 	stderr, _ := a.out.stderr.(*os.File)
-	if a.global.NoInput {
-		return term.None{Why: term.ErrNoInput}
-	}
 	t, err := term.Open(stdin, stderr, term.Options{Getenv: a.getenv, PrivateDir: func() (string, error) {
 		p, err := a.open()
 		if err != nil {
@@ -219,12 +216,14 @@ func (a *app) openTerminal() term.Prompter {
 		}
 		return p.dir.Path(), p.dir.Ensure()
 	}})
-	if err != nil {
-		if !errors.Is(err, term.ErrNoTerminal) {
-			a.out.warn(fmt.Sprintf("the terminal cannot be used: %v", err))
-			err = nil
-		}
-		return term.None{Why: err}
+	switch {
+	case err == nil:
+		a.prompter = t
+	case errors.Is(err, term.ErrNoTerminal):
+		a.prompter = term.None{Why: err}
+	default:
+		a.prompter = term.None{}
+		a.out.warn(fmt.Sprintf("the terminal cannot be used: %v", err))
 	}
-	return t
+	return a.prompter
 }
