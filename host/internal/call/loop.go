@@ -69,7 +69,7 @@ func (k *call) once(ctx context.Context, cmd *command) (output, error) {
 		if stop := (*StopError)(nil); errors.As(err, &stop) && stop.reason != cancelled {
 			code = exit.Refused
 		}
-		if k.report.Outcome.Type == "" {
+		if no := (*refusal)(nil); !errors.As(err, &no) {
 			err = fmt.Errorf("%s: %w", k.Tool.Name, err)
 		}
 		return output{}, exit.With(code, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/schema"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
@@ -34,7 +35,8 @@ func (k *call) permitted(ctx context.Context) (permission, error) {
 	case "unattended":
 		return permission{}, nil
 	case "edit":
-		if err := k.edit(ctx); err != nil {
+		var err error
+		if k.args, err = k.edit(ctx); err != nil {
 			return permission{}, err
 		}
 		// A closed editor is no consent: some return at once, and the person has not seen the arguments.
@@ -146,7 +148,7 @@ func (k *call) nobody(mode string, why error) error {
 	if all, _ := k.Tool.Overridden(key); all != nil {
 		at += fmt.Sprintf("; that for all tools at %s is for those without their own", all.Origin)
 	}
-	return k.report.refuse(ReasonRunMode, fmt.Errorf("%s is asked for before it runs, and %w (%s = %q at %s)\nto allow it without asking: %s, or set that in your own config",
+	return refuse(ReasonRunMode, fmt.Errorf("%s is asked for before it runs, and %w (%s = %q at %s)\nto allow it without asking: %s, or set that in your own config",
 		k.Tool.Name, why, key, mode, at, k.cfg(key, "=unattended")))
 }
 
@@ -154,29 +156,32 @@ func (k *call) nobody(mode string, why error) error {
 const editAttempts = 3
 
 // edit lets the person change the arguments; what is left empty is not run.
-func (k *call) edit(ctx context.Context) error {
+func (k *call) edit(ctx context.Context) (map[string]any, error) {
 	text, err := json.MarshalIndent(k.args, "", "  ")
 	if err != nil {
-		return err
+		return nil, err
+	}
+	parameters, err := schema.New(k.Tool.Parameters)
+	if err != nil {
+		return nil, err
 	}
 	var wrong error
 	for range editAttempts {
 		edited, err := k.Prompter.Edit(ctx, term.EditQuestion{Text: string(text) + "\n", Suffix: ".json"})
 		switch {
 		case errors.Is(err, term.ErrNoTerminal):
-			return k.nobody("edit", err)
+			return nil, k.nobody("edit", err)
 		case err != nil:
-			return k.notRun(ReasonDeclined, err)
+			return nil, k.notRun(ReasonDeclined, err)
 		case strings.TrimSpace(edited) == "":
-			return k.notRun(ReasonDeclined, errors.New("the arguments were emptied"))
+			return nil, k.notRun(ReasonDeclined, errors.New("the arguments were emptied"))
 		}
 		var args map[string]any
-		if args, wrong = k.schema.Validate([]byte(edited)); wrong == nil {
-			k.args = args
-			return nil
+		if args, wrong = parameters.Validate([]byte(edited)); wrong == nil {
+			return args, nil
 		}
 		k.warn(fmt.Sprintf("the edited arguments cannot be used: %v", wrong))
 		text = []byte(edited)
 	}
-	return exit.Errorf(exit.Usage, "%s was not run: the edited arguments cannot be used:\n%w", k.Tool.Name, wrong)
+	return nil, exit.Errorf(exit.Usage, "%s was not run: the edited arguments cannot be used:\n%w", k.Tool.Name, wrong)
 }

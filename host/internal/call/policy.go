@@ -59,25 +59,23 @@ func (h *Host) approve(ctx context.Context, t *config.Tool, p term.Prompter, r c
 	return res, err
 }
 
-func (k *call) compile(ctx context.Context, p term.Prompter) error {
+func (k *call) compile(ctx context.Context, p term.Prompter) (*policy.Declared, error) {
 	d, err := k.Compile(ctx, k.Tool, p)
-	if err != nil {
-		if errors.Is(err, term.ErrCancelled) {
-			return k.notRun(ReasonDeclined, err)
-		}
-		return err
+	if errors.Is(err, term.ErrCancelled) {
+		return nil, k.notRun(ReasonDeclined, err)
+	} else if err != nil {
+		return nil, err
 	}
 	defer d.Close()
 	for _, w := range d.Warnings {
 		k.warn(w.String())
 	}
-	k.policy = d
 	sum, wire := digest(d.Access)
 	k.report.Policy = &Policy{Digest: sum}
 	if k.Dry {
 		k.report.Policy.Access = wire
 	}
-	return nil
+	return d, nil
 }
 
 // trusted checks what the repository's own configuration widens for this tool.
@@ -94,7 +92,7 @@ func (k *call) trusted(ctx context.Context) error {
 		if errors.Is(err, consent.ErrNotTrusted) && slices.ContainsFunc(k.Config.Layers(), func(l config.LayerInfo) bool { return l.Layer == config.LayerArgument }) {
 			err = fmt.Errorf("%w\nand give it the same --cfg as here, since what that restricts decides what widens", err)
 		}
-		return k.report.refuse(ReasonUntrusted, err)
+		return refuse(ReasonUntrusted, err)
 	}
 	return exit.With(exit.Host, err)
 }
@@ -113,11 +111,11 @@ func (k *call) plan(ctx context.Context) error {
 	if !trusted {
 		p.Needs = append(p.Needs, "trust in settings of this workspace (jphost trust accept):\n"+diff.String())
 	}
-	if err := k.compile(ctx, term.None{}); err != nil {
+	if k.policy, err = k.compile(ctx, term.None{}); err != nil {
 		return err
 	}
-	if k.onHold(ctx) != nil {
-		p.Needs = append(p.Needs, k.report.Outcome.Message)
+	if err := k.onHold(ctx); err != nil {
+		p.Needs = append(p.Needs, err.Error())
 	}
 	if list := k.places(); len(list) > 0 && !k.AllowSensitive && !k.unattendedByUser() {
 		p.Needs = append(p.Needs, "consent, once per session (or --allow-sensitive): "+k.secrets(list))

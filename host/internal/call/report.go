@@ -2,6 +2,7 @@ package call
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/jptools/jptools/host/internal/enforcement"
@@ -157,13 +158,27 @@ func (r *Report) toolFailed() bool {
 	return r.Starts > 0 && r.Outcome.Reason == "" && (r.Outcome.Type == "error" || r.Outcome.Type == "failed")
 }
 
-// refuse fills in a refusal.
-func (r *Report) refuse(reason string, err error) error {
-	r.Outcome = Outcome{Type: "refused", Reason: reason, Message: err.Error()}
-	return &exit.Error{Code: exit.Refused, Err: err}
+// refusal is the error of a call that the host did not make, or whose result it did not hand on.
+type refusal struct {
+	reason string
+	error
+}
+
+func (r *refusal) Unwrap() error { return r.error }
+
+func refuse(reason string, err error) error {
+	return &exit.Error{Code: exit.Refused, Err: &refusal{reason, err}}
 }
 
 // notRun is the refusal of a call that was not made.
 func (k *call) notRun(reason string, why error) error {
-	return k.report.refuse(reason, fmt.Errorf("%s was not run: %w", k.Tool.Name, why))
+	return refuse(reason, fmt.Errorf("%s was not run: %w", k.Tool.Name, why))
+}
+
+// reported makes an error that is a refusal the outcome, and returns the error.
+func (r *Report) reported(err error) error {
+	if no := (*refusal)(nil); errors.As(err, &no) {
+		r.Outcome = Outcome{Type: "refused", Reason: no.reason, Message: no.Error()}
+	}
+	return err
 }

@@ -97,7 +97,7 @@ func (k *call) edited(ctx context.Context, err error) error {
 // withhold puts a refusal in the place of what the tool said.
 func (k *call) withhold(why string) error {
 	k.silence()
-	return k.report.refuse(ReasonResult, fmt.Errorf("%s ran, and its result was kept back: %s", k.Tool.Name, why))
+	return refuse(ReasonResult, fmt.Errorf("%s ran, and its result was kept back: %s", k.Tool.Name, why))
 }
 
 // silence takes what the tool said out of the report, but for its outcome.

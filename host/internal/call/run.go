@@ -77,7 +77,6 @@ type call struct {
 	Request
 	report *Report
 	args   map[string]any
-	schema *schema.Schema
 	policy *policy.Declared
 }
 
@@ -86,7 +85,8 @@ type call struct {
 func (h *Host) Run(ctx context.Context, c Request) (*Report, error) {
 	start := time.Now()
 	k := &call{Host: h, Request: c, report: &Report{Tool: c.Tool.Name, Warnings: []string{}}}
-	err := k.deliver(ctx, k.run(ctx))
+	err := k.report.reported(k.run(ctx))
+	err = k.report.reported(k.deliver(ctx, err))
 	k.report.DurationMS = time.Since(start).Milliseconds()
 	if k.report.Sandbox == nil {
 		k.report.Sandbox = enforcement.Unused(h.Config.Sandbox().Mode)
@@ -151,10 +151,11 @@ func (k *call) first(ctx context.Context, key string) bool {
 }
 
 func (k *call) run(ctx context.Context) error {
-	if err := k.runnable(); err != nil {
+	err := k.runnable()
+	if err != nil {
 		return err
 	}
-	if err := k.arguments(); err != nil {
+	if k.args, err = k.arguments(); err != nil {
 		return err
 	}
 	if k.Dry {
@@ -163,7 +164,7 @@ func (k *call) run(ctx context.Context) error {
 	if err := k.trusted(ctx); err != nil {
 		return err
 	}
-	if err := k.compile(ctx, k.Prompter); err != nil {
+	if k.policy, err = k.compile(ctx, k.Prompter); err != nil {
 		return err
 	}
 	if err := k.onHold(ctx); err != nil {
@@ -219,9 +220,9 @@ func (k *call) runnable() error {
 	case t.Source.Kind != config.SourceLocal:
 		return exit.Errorf(exit.Usage, "%s has source %q (%s), and only local tools can be run here\nthey are listed by: jphost tools", t.Name, t.Source.Kind, at)
 	case t.Run == "skip":
-		return k.report.refuse(ReasonRunMode, fmt.Errorf("%s is never run: run = \"skip\" at %s\nset it to \"ask\" there, or for one call: %s", t.Name, t.Origin("run"), k.cfg("run", "=ask")))
+		return refuse(ReasonRunMode, fmt.Errorf("%s is never run: run = \"skip\" at %s\nset it to \"ask\" there, or for one call: %s", t.Name, t.Origin("run"), k.cfg("run", "=ask")))
 	case !t.Enable.On:
-		return k.report.refuse(ReasonRunMode, fmt.Errorf("%s is off: enable at %s\nset it to \"on\" there, or for one call: %s", t.Name, t.Origin("enable"), k.cfg("enable", "=on")))
+		return refuse(ReasonRunMode, fmt.Errorf("%s is off: enable at %s\nset it to \"on\" there, or for one call: %s", t.Name, t.Origin("enable"), k.cfg("enable", "=on")))
 	}
 	return nil
 }
@@ -231,17 +232,18 @@ func (k *call) cfg(name, value string) string {
 	return "--cfg " + show.Word(config.JoinKey("conversation", "tools", k.Tool.Name)+"."+name+value)
 }
 
-func (k *call) arguments() error {
+// arguments are those of the request as the tool's parameters want them.
+func (k *call) arguments() (map[string]any, error) {
 	s, err := schema.New(k.Tool.Parameters)
 	if err != nil {
-		return exit.Errorf(exit.Usage, "%s: parameters of %s: %w", k.Tool.Origin("parameters"), k.Tool.Name, err)
+		return nil, exit.Errorf(exit.Usage, "%s: parameters of %s: %w", k.Tool.Origin("parameters"), k.Tool.Name, err)
 	}
-	k.schema = s
-	if k.args, err = s.Validate(k.Arguments); err != nil {
+	args, err := s.Validate(k.Arguments)
+	if err != nil {
 		k.report.Outcome = Outcome{Type: "failed", Code: string(jptool.CodeInvalidArguments), Message: "invalid arguments: " + err.Error() + "\n" + s.Usage()}
-		return exit.Errorf(exit.Usage, "invalid arguments for %s:\n%w\n%s", k.Tool.Name, err, s.Usage())
+		return nil, exit.Errorf(exit.Usage, "invalid arguments for %s:\n%w\n%s", k.Tool.Name, err, s.Usage())
 	}
-	return nil
+	return args, nil
 }
 
 // writes reports whether the call could change anything: what its definition says that it needs, and, where
@@ -274,7 +276,7 @@ func (k *call) onHold(ctx context.Context) error {
 		return exit.With(exit.Host, err)
 	}
 	if err := k.Holds.Check(); err != nil {
-		return k.report.refuse(ReasonHeld, err)
+		return refuse(ReasonHeld, err)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (k *call) sensitive(ctx context.Context) error {
 	answer, err := k.Prompter.Bool(ctx, term.BoolQuestion{Message: term.Message{Body: text + "\n"}, Prompt: prompt, Default: term.No()})
 	switch {
 	case errors.Is(err, term.ErrNoTerminal):
-		return k.report.refuse(ReasonSensitive, fmt.Errorf("%sthat is asked for once per session, and %w\nto allow it for this call: --allow-sensitive\nfor good: set run = \"unattended\" for the tool in your own config\n%s", text, err, withhold))
+		return refuse(ReasonSensitive, fmt.Errorf("%sthat is asked for once per session, and %w\nto allow it for this call: --allow-sensitive\nfor good: set run = \"unattended\" for the tool in your own config\n%s", text, err, withhold))
 	case err != nil:
 		return k.notRun(ReasonSensitive, err)
 	}

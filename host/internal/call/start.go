@@ -105,7 +105,7 @@ func (k *call) start(ctx context.Context, cmd *command) (*result, error) {
 	})
 	if refused := (*fit.RefusedError)(nil); errors.As(err, &refused) {
 		k.report.Sandbox = &enforcement.Report{Report: c.Report()}
-		return nil, k.report.refuse(ReasonSandbox, fmt.Errorf("%s was not run: %w\nset sandbox.mode = \"auto\" to run it with what can be enforced", k.Tool.Name, refused))
+		return nil, refuse(ReasonSandbox, fmt.Errorf("%s was not run: %w\nset sandbox.mode = \"auto\" to run it with what can be enforced", k.Tool.Name, refused))
 	}
 	if res == nil {
 		return nil, err
@@ -205,7 +205,7 @@ func (k *call) changed(ctx context.Context, c *sandbox.Cmd, err error) error {
 		holds = append(holds, hold)
 	}
 	b.WriteString("\nnothing was put back; writing calls in this workspace are held until a person has looked: jphost trust accept")
-	return errors.Join(k.report.refuse(ReasonChanged, errors.New(b.String())), exit.With(exit.Host, k.Holds.Add(context.WithoutCancel(ctx), holds...)))
+	return errors.Join(refuse(ReasonChanged, errors.New(b.String())), exit.With(exit.Host, k.Holds.Add(context.WithoutCancel(ctx), holds...)))
 }
 
 // effective writes the request for another policy than the declared one.
