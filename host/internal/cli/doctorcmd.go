@@ -81,9 +81,9 @@ func (a *app) diagnosis(d *diagnosis) {
 	}
 	a.out.printf("  landlock    %s\n  seccomp     %s\n  namespaces  %s\n", text, cond(d.Machine.Seccomp, "yes", "no"), cond(d.Machine.Namespaces, "yes (tried)", "no"))
 
-	var by, held, not [][]string
+	var calls, held, not [][]string
 	for _, c := range d.Calls {
-		by = append(by, []string{c.Calls, strings.Join(filled(c.By, c.But), ": ")})
+		calls = append(calls, []string{c.Calls, strings.Join(filled(c.By, c.But), ": ")})
 	}
 	for _, e := range d.Enforced {
 		held = append(held, []string{e.What, e.By})
@@ -92,7 +92,7 @@ func (a *app) diagnosis(d *diagnosis) {
 		not = append(not, []string{n.What, show.Line(n.Why)})
 	}
 	head("What enforces the rules of a call")
-	a.out.table("  ", by)
+	a.out.table("  ", calls)
 	head("What is enforced")
 	a.out.table("  ", held)
 	head("What is not enforced")

@@ -70,13 +70,9 @@ func (c *explainCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if a.out.json {
-		err = a.out.value(e)
-	} else {
-		a.out.printf("%s\n", e)
-		if c.File == "" {
-			err = a.waiting()
-		}
+	err = a.out.result(e, e.String())
+	if err == nil && !a.out.json && c.File == "" {
+		err = a.waiting()
 	}
 	return errors.Join(err, denied(!e.Allowed))
 }
@@ -131,26 +127,22 @@ func (a *app) asked(tool string, from fromFile) (*effective, error) {
 	return f, nil
 }
 
+// explain answers one question.
 func explain(f *effective, words []string) (e policy.Explanation, err error) {
-	d := f.declared
-	usage := func() (policy.Explanation, error) {
-		return e, exit.Errorf(exit.Usage, "this is no question: %s\nask CAPABILITY PATH, net URL, env NAME, or command PROGRAM ARGUMENT…", show.Line(strings.Join(words, " ")))
+	const ask = "ask CAPABILITY PATH, net URL, env NAME, or command PROGRAM ARGUMENT…"
+	switch {
+	case len(words) == 0:
+		return e, exit.Errorf(exit.Usage, "there is no question\n%s, such as: jphost explain fs_read_file read README.md", ask)
+	case len(words) == 1, len(words) > 2 && words[0] != "command":
+		return e, exit.Errorf(exit.Usage, "this is no question: %s\n%s", show.Line(strings.Join(words, " ")), ask)
 	}
-	if len(words) == 0 {
-		return e, exit.Errorf(exit.Usage, "there is no question\nask CAPABILITY PATH, net URL, env NAME, or command PROGRAM ARGUMENT…, such as: jphost explain fs_read_file read README.md")
-	}
-	if len(words) < 2 {
-		return usage()
-	}
-	switch kind := words[0]; {
-	case kind == "command":
-		e, err = d.ExplainCommand(words[1:])
-	case len(words) > 2:
-		return usage()
-	case kind == "net":
-		e, err = d.ExplainNet(words[1])
-	case kind == "env":
-		e, err = d.ExplainEnv(words[1])
+	switch kind := words[0]; kind {
+	case "command":
+		e, err = f.declared.ExplainCommand(words[1:])
+	case "net":
+		e, err = f.declared.ExplainNet(words[1])
+	case "env":
+		e, err = f.declared.ExplainEnv(words[1])
 	default:
 		e, err = f.explain(kind, words[1])
 	}
@@ -203,22 +195,15 @@ func (c *explainCmd) batch(a *app, f *effective) error {
 		if err == nil {
 			e, err = explain(f, a.below(words))
 		}
-		switch {
-		case err != nil && a.out.json:
-			bad, err = true, a.out.value(unanswered{line, err.Error()})
-		case err != nil:
-			bad = true
-			a.out.printf("%s\n\n", show.Text(err.Error()))
-			err = nil
-		case a.out.json:
-			err = a.out.value(e)
-		default:
-			a.out.printf("%s\n\n", e)
-		}
+		var answer any = e
+		text := e.String()
 		if err != nil {
+			answer, text = unanswered{line, err.Error()}, show.Text(err.Error())
+		}
+		if err := a.out.result(answer, text+"\n"); err != nil {
 			return err
 		}
-		no = no || !e.Allowed
+		bad, no = bad || err != nil, no || !e.Allowed
 	}
 	switch err := in.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
