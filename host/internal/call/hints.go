@@ -108,8 +108,6 @@ func (k *call) mentioned(ctx context.Context, stderr string) {
 			k.warn(show.Visible(k.Tool.Name) + " spoke of a place of secrets that it may reach")
 			return
 		}
-		if k.first(ctx, "mentioned-"+scope(k.Tool.Name, name)) {
-			k.warn(fmt.Sprintf("%s spoke of %s, a place of secrets that it may reach\nto withhold it: %s", show.Visible(k.Tool.Name), show.Visible(name), k.withholding(name)))
-		}
+		k.warnOnce(ctx, fmt.Sprintf("%s spoke of %s, a place of secrets that it may reach\nto withhold it: %s", show.Visible(k.Tool.Name), show.Visible(name), k.withholding(name)))
 	}
 }

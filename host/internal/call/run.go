@@ -143,11 +143,14 @@ func (k *call) warn(text string) {
 	}
 }
 
-// first reports whether something comes up for the first time in this session. Where that cannot
-// be remembered it comes up again.
-func (k *call) first(ctx context.Context, key string) bool {
-	first, _ := k.Session.Once(ctx, key)
-	return first
+// warnOnce gives each warning the first time that it comes up in a session. Where that cannot be remembered it comes up
+// again.
+func (k *call) warnOnce(ctx context.Context, list ...string) {
+	for _, text := range list {
+		if first, _ := k.Session.Once(ctx, "warning-"+scope(text)); first {
+			k.warn(text)
+		}
+	}
 }
 
 func (k *call) run(ctx context.Context) error {
@@ -283,12 +286,8 @@ func (k *call) onHold(ctx context.Context) error {
 
 // unused says, once per session, that settings of how calls are shown do nothing here.
 func (k *call) unused(ctx context.Context) {
-	at := k.Tool.Origin("style")
-	if at.IsZero() {
-		return
-	}
-	if k.first(ctx, "style-"+k.Tool.Name) {
-		k.warn(fmt.Sprintf("%s: style of %s is for hosts that show calls in a conversation, and does nothing here", at, show.Visible(k.Tool.Name)))
+	if at := k.Tool.Origin("style"); !at.IsZero() {
+		k.warnOnce(ctx, fmt.Sprintf("%s: style of %s is for hosts that show calls in a conversation, and does nothing here", at, show.Visible(k.Tool.Name)))
 	}
 }
 

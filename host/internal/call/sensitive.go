@@ -32,9 +32,7 @@ func (k *call) sensitive(ctx context.Context) error {
 	}
 	if k.unattendedByUser() {
 		k.answered(OnSensitive, "", ByConfig)
-		if k.first(ctx, "sensitive-"+where.Scope) {
-			k.warn(strings.TrimSuffix(text, "\n"))
-		}
+		k.warnOnce(ctx, strings.TrimSuffix(text, "\n"))
 		return nil
 	}
 	old, known := k.recall(where)

@@ -176,15 +176,6 @@ func (k *call) tellTouched(c *sandbox.Cmd) {
 	}
 }
 
-// warnOnce gives each warning the first time that it comes up in a session.
-func (k *call) warnOnce(ctx context.Context, list ...string) {
-	for _, text := range list {
-		if k.first(ctx, "sandbox-"+scope(text)) {
-			k.warn(text)
-		}
-	}
-}
-
 // changed fails the call because of what it left, or did while it ran, and holds further writing calls. err is what
 // became of the call otherwise. Names are those of rules: a model reads all of this.
 func (k *call) changed(ctx context.Context, c *sandbox.Cmd, err error) error {

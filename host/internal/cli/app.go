@@ -142,19 +142,17 @@ func (a *app) config() (*config.Config, error) {
 		return nil, err
 	}
 	// Reading a file of the repository may take long, and an interrupt must not wait for it.
-	type loaded struct {
-		cfg *config.Config
-		err error
-	}
-	done := make(chan loaded, 1)
+	var cfg *config.Config
+	done := make(chan error, 1)
 	layers := a.layers(p)
 	go func() {
-		cfg, err := config.Load(layers)
-		done <- loaded{cfg, err}
+		var err error
+		cfg, err = config.Load(layers)
+		done <- err
 	}()
 	select {
-	case l := <-done:
-		return l.cfg, exit.With(exit.Usage, a.leftBy(p, l.err))
+	case err := <-done:
+		return cfg, exit.With(exit.Usage, a.leftBy(p, err))
 	case <-a.ctx.Done():
 		return nil, exit.Errorf(exit.Interrupted, "interrupted while the configuration was read")
 	}

@@ -252,25 +252,23 @@ func (t *Terminal) line(ctx context.Context, prompt string) (string, error) {
 		io.Writer
 	}{typed, t.out}, prompt)
 	_ = editor.SetSize(t.size())
-	type result struct {
-		line string
-		err  error
-	}
-	done := make(chan result, 1)
+	var line string
+	done := make(chan error, 1)
 	go func() {
-		line, err := editor.ReadLine()
-		done <- result{line, err}
+		var err error
+		line, err = editor.ReadLine()
+		done <- err
 	}()
 	select {
-	case r := <-done:
-		if r.err != nil {
+	case err := <-done:
+		if err != nil {
 			io.WriteString(t.out, "\r\n")
 			if typed.interrupt {
 				return "", ErrInterrupted
 			}
 			return "", ErrCancelled
 		}
-		return r.line, nil
+		return line, nil
 	case <-ctx.Done():
 		t.lost = true
 		io.WriteString(t.out, "\r\n")
