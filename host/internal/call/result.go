@@ -39,11 +39,11 @@ func (k *call) deliver(ctx context.Context, err error) error {
 			return k.edited(ctx, err)
 		}
 	}
-	said := k.said()
-	if !term.Whole(said) {
+	text := k.disclosed()
+	if !term.Whole(text) {
 		return k.withhold("it is too long to be shown\nto look at it in your editor: " + k.cfg("result", "=edit"))
 	}
-	if refused := k.handOn(ctx, said); refused != nil {
+	if refused := k.handOn(ctx, text); refused != nil {
 		return refused
 	}
 	return err
@@ -130,8 +130,8 @@ func (o *Outcome) Before() string {
 	return strings.Join(parts, "\n")
 }
 
-// said is all of the tool's words that the report has, for a person to look at.
-func (k *call) said() string {
+// disclosed is all of the tool's words that the report has, for a person to look at.
+func (k *call) disclosed() string {
 	o := k.report.Outcome
 	var b strings.Builder
 	part := func(name, text string) {

@@ -138,9 +138,7 @@ func (k *call) warn(text string) {
 		return
 	}
 	k.report.Warnings = append(k.report.Warnings, text)
-	if k.Warn != nil {
-		k.Warn(text)
-	}
+	k.Warn(text)
 }
 
 // warnOnce gives each warning the first time that it comes up in a session. Where that cannot be remembered it comes up

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
@@ -78,11 +79,9 @@ func (c *configCheckCmd) check(a *app) (*checked, error) {
 		OK: true, Tools: len(cfg.Tools()), Warnings: []policy.Warning{},
 		User: config.UserGlobalPath(a.environ), Workspace: a.place.dir.File(userFile),
 	}
-	seen := map[policy.Warning]bool{}
 	warn := func(list ...policy.Warning) {
 		for _, w := range list {
-			if !seen[w] {
-				seen[w] = true
+			if !slices.Contains(report.Warnings, w) {
 				report.Warnings = append(report.Warnings, w)
 			}
 		}

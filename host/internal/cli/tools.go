@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
@@ -81,15 +82,7 @@ func (c *toolsCmd) Run(a *app) error {
 		}
 		list = append(list, d)
 	}
-	if !c.Names {
-		for i, t := range tools {
-			if t.Source.Kind == config.SourceLocal {
-				list[i].Access = a.accessOf(cfg, t)
-			}
-		}
-	}
-	switch {
-	case c.Names:
+	if c.Names {
 		names := []string{}
 		for i, d := range list {
 			if c.Tool != "" {
@@ -101,6 +94,13 @@ func (c *toolsCmd) Run(a *app) error {
 			}
 		}
 		return a.names(names)
+	}
+	for i, t := range tools {
+		if t.Source.Kind == config.SourceLocal {
+			list[i].Access = a.accessOf(cfg, t)
+		}
+	}
+	switch {
 	case a.out.json && c.Tool != "":
 		return a.out.value(list[0])
 	case a.out.json:
@@ -117,10 +117,8 @@ func (c *toolsCmd) Run(a *app) error {
 		} else if d.Source != string(config.SourceLocal) {
 			mode = d.Source
 		}
-		text := d.Summary
-		if text == "" {
-			text, _, _ = strings.Cut(strings.TrimSpace(d.Description), "\n")
-		}
+		first, _, _ := strings.Cut(strings.TrimSpace(d.Description), "\n")
+		text := cmp.Or(d.Summary, first)
 		rows = append(rows, []string{show.Visible(d.Name), mode, show.Line(text)})
 		if d.Access != nil {
 			rows = append(rows, []string{"", "", show.Line(d.Access.short())})
@@ -170,10 +168,7 @@ func (a *app) describe(t *config.Tool, d *described) {
 			kind += ", default " + show.Value(p.Default)
 		}
 		a.out.printf("  %s (%s)\n", show.Visible(p.Name), kind)
-		text := p.Summary
-		if text == "" {
-			text = p.Description
-		}
+		text := cmp.Or(p.Summary, p.Description)
 		if len(p.Enum) > 0 {
 			list := make([]string, len(p.Enum))
 			for i, v := range p.Enum {
