@@ -49,15 +49,17 @@ func (k *call) command(action jptool.Action) (*command, error) {
 	}
 	c := &command{
 		tmpl:        tmpl,
-		withRequest: !strings.Contains(strings.Join(append([]string{t.Command.Program}, t.Command.Args...), "\n"), "{{"),
+		withRequest: !strings.Contains(t.Command.Program+"\n"+strings.Join(t.Command.Args, "\n"), "{{"),
 		context: jptool.Context{
 			Root: k.Root, Action: action, Access: k.policy.Access,
 			WorkspaceID: k.Workspace.ID(), ConversationID: k.Conversation,
 		},
-		tool: toolRequest{Name: cmp.Or(t.Source.Name, t.Name), Arguments: k.args, Answers: map[string]any{}, Options: t.Options},
+		tool: toolRequest{
+			Name: cmp.Or(t.Source.Name, t.Name), Arguments: k.args, Answers: map[string]any{}, Options: t.Options,
+		},
 	}
 	if t.Options == nil {
-		c.tool.Options = map[string]any{}
+		c.tool.Options = map[string]any{} // the wire has an object here
 	}
 	var allowed *jptool.EnvPolicy
 	if k.policy.Access != nil {

@@ -100,7 +100,8 @@ func (k *call) mentioned(ctx context.Context, stderr string) {
 			name = rest
 		}
 		name = path.Clean(name)
-		if seen[name] || path.IsAbs(name) || strings.HasPrefix(name, "../") || !slices.ContainsFunc(patterns, func(p string) bool { return doublestar.MatchUnvalidated(p, name) }) {
+		sensitive := slices.ContainsFunc(patterns, func(p string) bool { return doublestar.MatchUnvalidated(p, name) })
+		if seen[name] || path.IsAbs(name) || strings.HasPrefix(name, "../") || !sensitive {
 			continue
 		}
 		seen[name] = true

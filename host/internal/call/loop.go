@@ -26,7 +26,10 @@ func (k *call) loop(ctx context.Context, action jptool.Action, given permission)
 			return out, exit.Errorf(exit.Usage, "--answer %s: only a person at a terminal answers that question\nleave it out", id)
 		}
 	}
-	a := &answerer{call: k, answers: cmd.tool.Answers, ahead: map[string]string{}, fixed: map[string]string{}, used: map[string]bool{}}
+	a := &answerer{
+		call: k, answers: cmd.tool.Answers,
+		ahead: map[string]string{}, fixed: map[string]string{}, used: map[string]bool{},
+	}
 	a.giveAhead()
 	if given.token != "" {
 		a.answers[previewID], a.answers[previewID+".token"] = true, given.token

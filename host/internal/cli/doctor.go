@@ -71,7 +71,8 @@ const fullABI = fit.NetABI
 // pure.
 func diagnose(m fit.Machine, details machine.Details, tried *machine.Attempt, survives error) *diagnosis {
 	d := &diagnosis{
-		System: details, Machine: m, Landlock: []string{}, Enforced: []enforced{}, NotEnforced: []enforced{}, Changes: []change{},
+		System: details, Machine: m, Landlock: []string{},
+		Enforced: []enforced{}, NotEnforced: []enforced{}, Changes: []change{},
 		OK: m.Landlock >= fullABI && m.Namespaces && m.Seccomp,
 	}
 	if tried != nil {
