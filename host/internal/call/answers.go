@@ -2,7 +2,6 @@ package call
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -33,16 +32,8 @@ type answerer struct {
 	used  map[string]bool
 }
 
-func (k *call) answerer(answers map[string]any) *answerer {
-	return &answerer{call: k, answers: answers, ahead: map[string]string{}, fixed: map[string]string{}, used: map[string]bool{}}
-}
-
-var (
-	// errUnanswered: nobody answered.
-	errUnanswered = errors.New("nobody answered")
-	// errAssistant: the question is not for a person, and the assistant is not here.
-	errAssistant = errors.New("it is for the assistant to answer")
-)
+// errAssistant: the question is not for a person, and the assistant is not here.
+var errAssistant = errors.New("it is for the assistant to answer")
 
 // giveAhead gives the answers that need not wait for their questions, so that the tool starts once. The built-in
 // tools ask for yes or no only and take an answer without a token as it is. An answer that is bound to a token
@@ -177,7 +168,7 @@ func (a *answerer) known(q *jptool.Question) (any, error) {
 			if s, ok := conf.Answer.(string); ok && q.AnswerType.Name == jptool.Boolean && (s == "true" || s == "false") {
 				help = "write answer:=" + s + " with --cfg, or answer = " + s + " without quotes in a file"
 			}
-			return nil, exit.Errorf(exit.Usage, "%s: the tool wants %s, not %s\n%s", where, wanted(q), shown(conf.Answer), help)
+			return nil, exit.Errorf(exit.Usage, "%s: the tool wants %s, not %s\n%s", where, wanted(q), show.Value(conf.Answer), help)
 		}
 		a.answered(OnQuestion, q.ID, ByConfig)
 		return conf.Answer, a.notTwice(q, where)
@@ -262,7 +253,7 @@ func (a *answerer) prompt(ctx context.Context, q *jptool.Question, also []jptool
 		v, err = a.Prompter.Text(ctx, question)
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("%w: %w", errUnanswered, err)
+		return nil, false, err
 	}
 	a.answered(OnQuestion, q.ID, ByPerson)
 	return v, m.Whole(), nil
@@ -302,12 +293,4 @@ func wanted(q *jptool.Question) string {
 		return "one of " + strings.Join(list, ", ")
 	}
 	return "a text"
-}
-
-func shown(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return show.Line(string(b))
 }

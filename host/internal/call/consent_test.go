@@ -120,7 +120,7 @@ func TestResultModesHoldEveryWord(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, config string
-		change       func(*Call)
+		change       func(*Request)
 	}{
 		{"data", one("print", []string{`{"type":"success","content":"c","data":{"x":"` + secret + `"}}`}), nil},
 		{"error", one("print", []string{`{"type":"error","message":"` + secret + `","trace":["` + secret + `"],"transient":false,"code":"` + secret + `","data":"` + secret + `"}`}), nil},
@@ -137,7 +137,7 @@ func TestResultModesHoldEveryWord(t *testing.T) {
 	} {
 		for _, mode := range []string{"skip", "ask", "edit"} {
 			w := newWorld(t, c.config+unattended+"\nformat = \"unattended\"\nresult = \""+mode+"\"\n")
-			change := func(*Call) {}
+			change := func(*Request) {}
 			if c.change != nil {
 				change = c.change
 			}
@@ -323,7 +323,7 @@ func TestACallIsBoundToItsPreview(t *testing.T) {
 		name   string
 		config []string
 		second string // the answer to the tool; "" when nobody is asked
-		change func(*Call)
+		change func(*Request)
 		want   string
 		status exit.Code
 	}{
@@ -511,7 +511,7 @@ func TestSensitive(t *testing.T) {
 		t.Error(got)
 	}
 	w.cfg = nil
-	if got := content(w.run("", func(c *Call) { c.AllowSensitive = true })); got != "refused run_mode" {
+	if got := content(w.run("", func(c *Request) { c.AllowSensitive = true })); got != "refused run_mode" {
 		t.Error(got)
 	}
 	// A person's answer holds for the session, whichever it is.

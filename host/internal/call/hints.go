@@ -99,7 +99,8 @@ func (k *call) mentioned(ctx context.Context, stderr string) {
 			name = rest
 		}
 		name = path.Clean(name)
-		if seen[name] || path.IsAbs(name) || strings.HasPrefix(name, "../") || !matches(patterns, name) {
+		sensitive := slices.ContainsFunc(patterns, func(p string) bool { return doublestar.MatchUnvalidated(p, name) })
+		if seen[name] || path.IsAbs(name) || strings.HasPrefix(name, "../") || !sensitive {
 			continue
 		}
 		seen[name] = true
@@ -107,17 +108,6 @@ func (k *call) mentioned(ctx context.Context, stderr string) {
 			k.warn(show.Visible(k.Tool.Name) + " spoke of a place of secrets that it may reach")
 			return
 		}
-		if k.first(ctx, "mentioned-"+scope(k.Tool.Name, name)) {
-			k.warn(fmt.Sprintf("%s spoke of %s, a place of secrets that it may reach\nto withhold it: %s", show.Visible(k.Tool.Name), show.Visible(name), k.withholding(name)))
-		}
+		k.warnOnce(ctx, fmt.Sprintf("%s spoke of %s, a place of secrets that it may reach\nto withhold it: %s", show.Visible(k.Tool.Name), show.Visible(name), k.withholding(name)))
 	}
-}
-
-func matches(patterns []string, name string) bool {
-	for _, p := range patterns {
-		if ok, err := doublestar.Match(p, name); ok && err == nil {
-			return true
-		}
-	}
-	return false
 }

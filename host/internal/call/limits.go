@@ -50,34 +50,10 @@ func (e *StopError) Error() string {
 // Unwrap returns the cause of a cancellation, or nil.
 func (e *StopError) Unwrap() error { return e.cause }
 
-// exited is how a process ended.
-type exited struct {
-	// Code is the exit status, or -1 if a signal ended it.
-	Code int
-	// Signal is the name of that signal (`SIGSEGV`), or empty.
-	Signal string
-}
-
-// String is for messages: "exit status 3", "killed by SIGSEGV". Of the signals that limits of
-// resources send it says so.
-func (e exited) String() string {
-	switch e.Signal {
-	case "":
-	case "SIGXCPU":
-		return "killed by SIGXCPU, at the limit of processor time (limits.cpu_seconds)"
-	case "SIGXFSZ":
-		return "killed by SIGXFSZ, at the limit of the size of a file (limits.file_size)"
-	default:
-		return "killed by " + e.Signal
-	}
-	return fmt.Sprintf("exit status %d", e.Code)
-}
-
 // result is what a tool did, or had done when it was ended. All its processes are gone.
 type result struct {
 	stdout, stderr []byte
-	exit           exited
-	leftover       int
+	ended          Ended
 }
 
 // bounds are what one start of a tool may use.
@@ -143,8 +119,8 @@ func within(ctx context.Context, l bounds, command func(context.Context) *sandbo
 	}
 	defer time.AfterFunc(l.time, func() { cancel(&StopError{reason: timedOut, after: l.time}) }).Stop()
 	err := c.Wait()
-	res := &result{stdout: out.kept, stderr: errOut.kept, leftover: c.State.Leftover}
-	res.exit = exited{Code: c.State.Code, Signal: c.State.SignalName()}
+	res := &result{stdout: out.kept, stderr: errOut.kept}
+	res.ended = Ended{Code: c.State.Code, Signal: c.State.SignalName(), Leftover: c.State.Leftover}
 	switch lost, control, crowd := (*sandbox.LostError)(nil), (*sandbox.ControlError)(nil), (*sandbox.LimitError)(nil); {
 	case errors.As(err, &control), errors.As(err, &lost):
 	case ctx.Err() != nil:

@@ -36,9 +36,7 @@ func (k *call) doing(data json.RawMessage) string {
 // paths names the paths of a call, or is "" if it has none.
 func paths(data json.RawMessage, args map[string]any) string {
 	var seen map[string]any
-	if json.Unmarshal(data, &seen) != nil {
-		seen = nil
-	}
+	_ = json.Unmarshal(data, &seen) // a preview may have other data
 	for _, from := range []map[string]any{seen, args} {
 		source, target := pathOf(from["source"]), pathOf(from["target"])
 		if source != "" && target != "" {
@@ -59,9 +57,9 @@ func several(v any) string {
 	if !ok {
 		list = []any{v}
 	}
-	names := make([]string, len(list))
-	for i, item := range list {
-		names[i] = pathOf(item)
+	var names []string
+	for _, item := range list {
+		names = append(names, pathOf(item))
 	}
 	return firstOf(names)
 }

@@ -3,7 +3,9 @@ package call
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jptools/jptools/jptool"
 )
@@ -23,26 +25,26 @@ func (o *output) success() bool { return o.Err == nil && len(o.Questions) == 0 }
 // readOutput reads the output of a tool. A complete Outcome counts, whatever the exit status. A broken one is an error
 // that says what is wrong with it, never text. Everything else is plain text: a success with exit status 0, and
 // otherwise an error with the ends of both streams. Bytes of text that are not UTF-8 become U+FFFD.
-func readOutput(stdout, stderr []byte, exit exited) output {
+func readOutput(stdout, stderr []byte, ended Ended) output {
 	o, err := jptool.DecodeOutcome(stdout)
 	switch {
 	case err == nil:
 		return output{Outcome: o}
 	case !errors.Is(err, jptool.ErrNoOutcome):
-		return output{Outcome: failure("the tool printed a broken result: "+err.Error(), stdout, stderr, exit)}
-	case exit == exited{}:
+		return output{Outcome: failure("the tool printed a broken result: "+err.Error(), stdout, stderr, ended)}
+	case ended.Code == 0 && ended.Signal == "":
 		return output{Outcome: jptool.Outcome{Content: strings.ToValidUTF8(string(stdout), "\ufffd")}, Plain: true}
 	}
-	return output{Outcome: failure("the tool failed: "+exit.String(), stdout, stderr, exit), Plain: true}
+	return output{Outcome: failure("the tool failed: "+ended.String(), stdout, stderr, ended), Plain: true}
 }
 
 // failure is the Outcome of a tool that did not print one. It has no code.
-func failure(message string, stdout, stderr []byte, exit exited) jptool.Outcome {
+func failure(message string, stdout, stderr []byte, ended Ended) jptool.Outcome {
 	ends := struct {
 		Exit   string `json:"exit"`
 		Stderr string `json:"stderr"`
 		Stdout string `json:"stdout"`
-	}{exit.String(), bothEnds(stderr, endsBytes), bothEnds(stdout, endsBytes)}
+	}{ended.String(), bothEnds(stderr, endsBytes), bothEnds(stdout, endsBytes)}
 	data, err := json.Marshal(ends)
 	if err != nil {
 		panic(err) // three strings
@@ -60,4 +62,22 @@ func failure(message string, stdout, stderr []byte, exit exited) jptool.Outcome 
 func rawData(data any) json.RawMessage {
 	raw, _ := data.(json.RawMessage)
 	return raw
+}
+
+// bothEnds returns text as it is, or its beginning and its end with a note on what was left
+// out when it is longer than most bytes. The end is the longer part: that is where
+// programs say what went wrong. The result is valid UTF-8, with U+FFFD for what is not.
+func bothEnds(text []byte, most int) string {
+	s := strings.ToValidUTF8(string(text), "\ufffd")
+	if min(len(text), len(s)) <= most {
+		return s
+	}
+	head, tail := most/4, len(s)-(most-most/4)
+	for !utf8.RuneStart(s[head]) {
+		head--
+	}
+	for tail < len(s) && !utf8.RuneStart(s[tail]) {
+		tail++
+	}
+	return fmt.Sprintf("%s\n… %d bytes left out …\n%s", s[:head], tail-head, s[tail:])
 }

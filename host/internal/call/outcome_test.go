@@ -13,28 +13,28 @@ func TestOutputOfText(t *testing.T) {
 		`{"list":["type","success"]}`, `{"a":{"b":[1]},"type":null}`, `{"Type":"success"}`, `["type","success"]`, `"success"`,
 		"before\n" + `{"type":"success","content":"a"}`, `{'type':'success'}`, `{"key":"type","x":"success"}`, `{"half":"of something`,
 	} {
-		if got := readOutput([]byte(text), []byte("log"), exited{}); !got.success() || !got.Plain || got.Content != text {
+		if got := readOutput([]byte(text), []byte("log"), Ended{}); !got.success() || !got.Plain || got.Content != text {
 			t.Errorf("%q: got %+v", text, got)
 		}
-		got := readOutput([]byte(text), []byte("it broke\n"), exited{Code: 4})
+		got := readOutput([]byte(text), []byte("it broke\n"), Ended{Code: 4})
 		if got.Err == nil || !got.Plain || !strings.HasPrefix(got.Err.Message, "the tool failed: exit status 4\nstandard error:\nit broke") ||
 			!strings.Contains(got.Err.Message, strings.TrimSpace(text)) || !json.Valid(rawData(got.Err.Data)) {
 			t.Errorf("%q: got %+v", text, got)
 		}
 	}
-	if got := readOutput([]byte("a\xffb"), nil, exited{}); got.Content != "a\ufffdb" {
+	if got := readOutput([]byte("a\xffb"), nil, Ended{}); got.Content != "a\ufffdb" {
 		t.Errorf("%q", got.Content)
 	}
-	if got := readOutput(nil, nil, exited{Code: -1, Signal: "SIGXCPU"}); !strings.Contains(got.Err.Message, "limits.cpu_seconds") {
+	if got := readOutput(nil, nil, Ended{Code: -1, Signal: "SIGXCPU"}); !strings.Contains(got.Err.Message, "limits.cpu_seconds") {
 		t.Errorf("%+v", got)
 	}
-	if got := readOutput(nil, nil, exited{Code: -1, Signal: "SIGKILL"}); got.Err.Message != "the tool failed: killed by SIGKILL" {
+	if got := readOutput(nil, nil, Ended{Code: -1, Signal: "SIGKILL"}); got.Err.Message != "the tool failed: killed by SIGKILL" {
 		t.Errorf("%q", got.Err.Message)
 	}
 }
 
 func TestOutputOfABrokenOutcome(t *testing.T) {
-	for _, ended := range []exited{{}, {Code: 3}} {
+	for _, ended := range []Ended{{}, {Code: 3}} {
 		got := readOutput([]byte(`{"type":"error","message":"m"}`), []byte("log"), ended)
 		want := "the tool printed a broken result: `trace` is missing; `transient` is missing\nstandard error:\nlog\n"
 		if got.Err == nil || got.Plain || got.Err.Transient || got.Err.Code != "" || !strings.HasPrefix(got.Err.Message, want) {
@@ -45,7 +45,7 @@ func TestOutputOfABrokenOutcome(t *testing.T) {
 
 // A complete Outcome counts whatever the exit status is.
 func TestOutputOfAnOutcome(t *testing.T) {
-	for _, ended := range []exited{{}, {Code: 1}, {Code: -1, Signal: "SIGSEGV"}} {
+	for _, ended := range []Ended{{}, {Code: 1}, {Code: -1, Signal: "SIGSEGV"}} {
 		if got := readOutput([]byte(`{"type":"success","content":"a"}`+"\n"), []byte("noise"), ended); !got.success() || got.Plain || got.Content != "a" {
 			t.Errorf("%v: %+v", ended, got)
 		}
@@ -60,7 +60,7 @@ func FuzzReadOutput(f *testing.F) {
 		f.Add([]byte(s[:len(s)-1]), 1)
 	}
 	f.Fuzz(func(t *testing.T, stdout []byte, code int) {
-		got := readOutput(stdout, stdout, exited{Code: code})
+		got := readOutput(stdout, stdout, Ended{Code: code})
 		if e := got.Err; !utf8.ValidString(got.Content) || e != nil && (!utf8.ValidString(e.Message) || e.Data != nil && !json.Valid(rawData(e.Data))) {
 			t.Fatalf("%+v", got)
 		}

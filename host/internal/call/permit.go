@@ -11,44 +11,55 @@ import (
 
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/schema"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/jptool"
 )
 
+// permission is what a person allowed together with the call.
+type permission struct {
+	// questions of the tool, all of which they answered with yes.
+	questions []jptool.Question
+	// token is that of the preview that they saw: the tool does what was shown, or asks again.
+	token string
+}
+
 // permitted goes by the run mode, for previews by the mode of format.
-func (k *call) permitted(ctx context.Context) error {
+func (k *call) permitted(ctx context.Context) (permission, error) {
 	mode, key := k.Tool.Run, OnRun
 	if k.Preview {
 		mode, key = k.Tool.Format, OnPreview
 	}
 	switch mode {
 	case "unattended":
-		return nil
+		return permission{}, nil
 	case "edit":
-		if err := k.edit(ctx); err != nil {
-			return err
+		var err error
+		if k.args, err = k.edit(ctx); err != nil {
+			return permission{}, err
 		}
 		// A closed editor is no consent: some return at once, and the person has not seen the arguments.
 		return k.consent(ctx, mode, key, nil)
 	}
 	where := k.slot(key, "")
 	if old, ok := k.recall(where); ok {
-		if !old.Yes {
-			return k.report.refuse(ReasonDeclined, fmt.Errorf("%s was not run: declined for this session\nto be asked again: jphost session forget %s", k.Tool.Name, show.Word(k.Tool.Name)))
+		if old.Yes {
+			return permission{}, nil
 		}
-		return nil
+		return permission{}, k.notRun(ReasonDeclined, fmt.Errorf("declined for this session\nto be asked again: jphost session forget %s", show.Word(k.Tool.Name)))
 	}
 	return k.consent(ctx, mode, key, &where)
 }
 
 // consent asks whether the call may be made. where the answer can be remembered; nil for nowhere.
-func (k *call) consent(ctx context.Context, mode, key string, where *consent.Remembered) error {
-	if term.Absent(k.Prompter) != nil {
-		return k.nobody(mode, term.Absent(k.Prompter))
+func (k *call) consent(ctx context.Context, mode, key string, where *consent.Remembered) (given permission, err error) {
+	if why := term.Absent(k.Prompter); why != nil {
+		return given, k.nobody(mode, why)
 	}
 	m, preview, err := k.described(ctx, mode)
 	if err != nil {
-		return err
+		return given, err
 	}
 	token, questions := previewData(rawData(preview.Data))
 	questions = k.coverable(questions)
@@ -62,24 +73,24 @@ func (k *call) consent(ctx context.Context, mode, key string, where *consent.Rem
 	})
 	switch {
 	case errors.Is(err, term.ErrNoTerminal):
-		return k.nobody(mode, err)
+		return given, k.nobody(mode, err)
 	case err != nil:
-		return k.report.refuse(ReasonDeclined, fmt.Errorf("%s was not run: %w", k.Tool.Name, err))
+		return given, k.notRun(ReasonDeclined, err)
 	}
 	k.answered(key, "", ByPerson)
 	if answer.Remember {
 		k.keep(ctx, *where, answer.Yes)
 	}
 	if !answer.Yes {
-		return k.report.refuse(ReasonDeclined, fmt.Errorf("%s was not run: declined", k.Tool.Name))
+		return given, k.notRun(ReasonDeclined, errors.New("declined"))
 	}
 	if m.Whole() {
-		k.allowed = questions
+		given.questions = questions
 	}
 	if !answer.Remember {
-		k.bound = token
+		given.token = token
 	}
-	return nil
+	return given, nil
 }
 
 // described is what the person is shown of the call: its arguments, and what the tool says that it would
@@ -94,7 +105,7 @@ func (k *call) described(ctx context.Context, mode string) (m term.Message, prev
 		return m, preview, err
 	}
 	if !term.Whole(args.String()) && mode != "edit" {
-		return m, preview, k.report.refuse(ReasonRunMode, fmt.Errorf("%s was not run: its arguments are too long to be shown, %d bytes\nto look at them in your editor: %s", k.Tool.Name, args.Len(), k.cfg("run", "=edit")))
+		return m, preview, k.notRun(ReasonRunMode, fmt.Errorf("its arguments are too long to be shown, %d bytes\nto look at them in your editor: %s", args.Len(), k.cfg("run", "=edit")))
 	}
 	m = term.Message{Body: fmt.Sprintf("A call of %s%s:\n", show.Visible(k.Tool.Name), defaulted), Quoted: args.String()}
 	if k.Preview || k.Tool.Format != "unattended" {
@@ -113,7 +124,7 @@ func (k *call) given() (args map[string]any, defaulted string) {
 	var names []string
 	for _, p := range k.Tool.Parameters {
 		v, ok := args[p.Name]
-		if text := shown(v); ok && p.HasDefault && text == shown(p.Default) && len(text) <= 40 {
+		if text := show.Value(v); ok && p.HasDefault && text == show.Value(p.Default) && len(text) <= 40 {
 			delete(args, p.Name)
 			names = append(names, show.Visible(p.Name)+" = "+text)
 		}
@@ -137,7 +148,7 @@ func (k *call) nobody(mode string, why error) error {
 	if all, _ := k.Tool.Overridden(key); all != nil {
 		at += fmt.Sprintf("; that for all tools at %s is for those without their own", all.Origin)
 	}
-	return k.report.refuse(ReasonRunMode, fmt.Errorf("%s is asked for before it runs, and %w (%s = %q at %s)\nto allow it without asking: %s, or set that in your own config",
+	return refuse(ReasonRunMode, fmt.Errorf("%s is asked for before it runs, and %w (%s = %q at %s)\nto allow it without asking: %s, or set that in your own config",
 		k.Tool.Name, why, key, mode, at, k.cfg(key, "=unattended")))
 }
 
@@ -145,38 +156,32 @@ func (k *call) nobody(mode string, why error) error {
 const editAttempts = 3
 
 // edit lets the person change the arguments; what is left empty is not run.
-func (k *call) edit(ctx context.Context) error {
+func (k *call) edit(ctx context.Context) (map[string]any, error) {
 	text, err := json.MarshalIndent(k.args, "", "  ")
 	if err != nil {
-		return err
+		return nil, err
+	}
+	parameters, err := schema.New(k.Tool.Parameters)
+	if err != nil {
+		return nil, err
 	}
 	var wrong error
 	for range editAttempts {
 		edited, err := k.Prompter.Edit(ctx, term.EditQuestion{Text: string(text) + "\n", Suffix: ".json"})
 		switch {
 		case errors.Is(err, term.ErrNoTerminal):
-			return k.nobody("edit", err)
+			return nil, k.nobody("edit", err)
 		case err != nil:
-			return k.report.refuse(ReasonDeclined, fmt.Errorf("%s was not run: %w", k.Tool.Name, err))
-		case blank(edited):
-			return k.report.refuse(ReasonDeclined, fmt.Errorf("%s was not run: the arguments were emptied", k.Tool.Name))
+			return nil, k.notRun(ReasonDeclined, err)
+		case strings.TrimSpace(edited) == "":
+			return nil, k.notRun(ReasonDeclined, errors.New("the arguments were emptied"))
 		}
 		var args map[string]any
-		if args, wrong = k.schema.Validate([]byte(edited)); wrong == nil {
-			k.args = args
-			return nil
+		if args, wrong = parameters.Validate([]byte(edited)); wrong == nil {
+			return args, nil
 		}
 		k.warn(fmt.Sprintf("the edited arguments cannot be used: %v", wrong))
 		text = []byte(edited)
 	}
-	return exit.Errorf(exit.Usage, "%s was not run: the edited arguments cannot be used:\n%w", k.Tool.Name, wrong)
-}
-
-func blank(s string) bool {
-	for _, r := range s {
-		if r != ' ' && r != '\n' && r != '\t' && r != '\r' {
-			return false
-		}
-	}
-	return true
+	return nil, exit.Errorf(exit.Usage, "%s was not run: the edited arguments cannot be used:\n%w", k.Tool.Name, wrong)
 }

@@ -16,16 +16,8 @@ import (
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/host/internal/trust"
-	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/sandbox/fit"
 )
-
-// policyOf is the policy of one call in the forms that are needed of it.
-type policyOf struct {
-	declared *policy.Declared
-	access   *jptool.AccessPolicy
-	env      *jptool.EnvPolicy
-}
 
 // Compile makes the policy of a tool, asking p about external paths that are not approved.
 func (h *Host) Compile(ctx context.Context, t *config.Tool, p term.Prompter) (*policy.Declared, error) {
@@ -67,29 +59,22 @@ func (h *Host) approve(ctx context.Context, t *config.Tool, p term.Prompter, r c
 	return res, err
 }
 
-func (k *call) compile(ctx context.Context, p term.Prompter) error {
+func (k *call) compile(ctx context.Context, p term.Prompter) (*policy.Declared, error) {
 	d, err := k.Compile(ctx, k.Tool, p)
-	if err != nil {
-		if errors.Is(err, term.ErrCancelled) {
-			return k.report.refuse(ReasonDeclined, fmt.Errorf("%s was not run: %w", k.Tool.Name, err))
-		}
-		return err
+	if errors.Is(err, term.ErrCancelled) {
+		return nil, k.notRun(ReasonDeclined, err)
+	} else if err != nil {
+		return nil, err
 	}
 	for _, w := range d.Warnings {
 		k.warn(w.String())
-	}
-	k.policy = &policyOf{declared: d, access: d.Access}
-	if d.Access != nil {
-		if k.policy.env, err = jptool.CompileEnv(d.Access.Env); err != nil {
-			return exit.With(exit.Usage, err)
-		}
 	}
 	sum, wire := digest(d.Access)
 	k.report.Policy = &Policy{Digest: sum}
 	if k.Dry {
 		k.report.Policy.Access = wire
 	}
-	return nil
+	return d, nil
 }
 
 // trusted checks what the repository's own configuration widens for this tool.
@@ -106,7 +91,7 @@ func (k *call) trusted(ctx context.Context) error {
 		if errors.Is(err, consent.ErrNotTrusted) && slices.ContainsFunc(k.Config.Layers(), func(l config.LayerInfo) bool { return l.Layer == config.LayerArgument }) {
 			err = fmt.Errorf("%w\nand give it the same --cfg as here, since what that restricts decides what widens", err)
 		}
-		return k.report.refuse(ReasonUntrusted, err)
+		return refuse(ReasonUntrusted, err)
 	}
 	return exit.With(exit.Host, err)
 }
@@ -125,11 +110,11 @@ func (k *call) plan(ctx context.Context) error {
 	if !trusted {
 		p.Needs = append(p.Needs, "trust in settings of this workspace (jphost trust accept):\n"+diff.String())
 	}
-	if err := k.compile(ctx, term.None{}); err != nil {
+	if k.policy, err = k.compile(ctx, term.None{}); err != nil {
 		return err
 	}
-	if k.onHold(ctx) != nil {
-		p.Needs = append(p.Needs, k.report.Outcome.Message)
+	if err := k.onHold(ctx); err != nil {
+		p.Needs = append(p.Needs, err.Error())
 	}
 	if list := k.places(); len(list) > 0 && !k.AllowSensitive && !k.unattendedByUser() {
 		p.Needs = append(p.Needs, "consent, once per session (or --allow-sensitive): "+k.secrets(list))
@@ -141,18 +126,17 @@ func (k *call) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	spec, err := k.spec(cmd)
-	if err != nil {
+	if err := k.prepare(cmd); err != nil {
 		return err
 	}
-	p.Arguments, p.Program, p.Argv, p.Stdin = cmd.req.args, spec.program, spec.argv, cmd.stdin
+	p.Arguments, p.Program, p.Argv, p.Stdin = k.args, cmd.program, cmd.argv, cmd.withRequest
 	for _, kv := range cmd.env {
 		name, _, _ := strings.Cut(kv, "=")
 		p.Environment = append(p.Environment, name)
 	}
 	slices.Sort(p.Environment)
 	var refused *fit.RefusedError
-	if err := k.rehearse(ctx, spec); errors.As(err, &refused) {
+	if err := k.rehearse(ctx, cmd); errors.As(err, &refused) {
 		p.Needs = append(p.Needs, refused.Error())
 	} else if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 // made (`format = "unattended"`). A preview goes by the same policy, answers and options as the
 // call. One that fails ends the call, since the call would fail too; the person is not asked.
 func (k *call) previewed(ctx context.Context) (output, error) {
-	out, err := k.loop(ctx, jptool.FormatArguments)
+	out, err := k.loop(ctx, jptool.FormatArguments, permission{})
 	if err == nil && !out.success() {
 		err = k.settle(ctx, out)
 	}

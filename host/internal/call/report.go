@@ -2,6 +2,8 @@ package call
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 
 	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
@@ -108,10 +110,26 @@ const (
 
 // Ended is how a tool ended.
 type Ended struct {
+	// Code is the exit status, or -1 if a signal ended the tool; Signal is the name of that signal (`SIGSEGV`).
 	Code   int    `json:"code"`
 	Signal string `json:"signal,omitempty"`
 	// Leftover counts processes that it had left running.
 	Leftover int `json:"leftover,omitempty"`
+}
+
+// String is for messages: "exit status 3", "killed by SIGSEGV". Of the signals that limits of
+// resources send it says so.
+func (e Ended) String() string {
+	switch e.Signal {
+	case "":
+	case "SIGXCPU":
+		return "killed by SIGXCPU, at the limit of processor time (limits.cpu_seconds)"
+	case "SIGXFSZ":
+		return "killed by SIGXFSZ, at the limit of the size of a file (limits.file_size)"
+	default:
+		return "killed by " + e.Signal
+	}
+	return fmt.Sprintf("exit status %d", e.Code)
 }
 
 // Policy is what the tool was allowed.
@@ -125,12 +143,12 @@ type Policy struct {
 
 // Plan is what a call would do.
 type Plan struct {
-	Arguments   json.RawMessage `json:"arguments"`
-	Run         string          `json:"run"`
-	Program     string          `json:"program"`
-	Argv        []string        `json:"argv"`
-	Stdin       bool            `json:"request_on_stdin"`
-	Environment []string        `json:"environment"`
+	Arguments   map[string]any `json:"arguments"`
+	Run         string         `json:"run"`
+	Program     string         `json:"program"`
+	Argv        []string       `json:"argv"`
+	Stdin       bool           `json:"request_on_stdin"`
+	Environment []string       `json:"environment"`
 	// Needs lists what a person would be asked before, or what stands in the way.
 	Needs []string `json:"needs,omitempty"`
 }
@@ -140,8 +158,27 @@ func (r *Report) toolFailed() bool {
 	return r.Starts > 0 && r.Outcome.Reason == "" && (r.Outcome.Type == "error" || r.Outcome.Type == "failed")
 }
 
-// refuse fills in a refusal.
-func (r *Report) refuse(reason string, err error) error {
-	r.Outcome = Outcome{Type: "refused", Reason: reason, Message: err.Error()}
-	return &exit.Error{Code: exit.Refused, Err: err}
+// refusal is the error of a call that the host did not make, or whose result it did not hand on.
+type refusal struct {
+	reason string
+	error
+}
+
+func (r *refusal) Unwrap() error { return r.error }
+
+func refuse(reason string, err error) error {
+	return &exit.Error{Code: exit.Refused, Err: &refusal{reason, err}}
+}
+
+// notRun is the refusal of a call that was not made.
+func (k *call) notRun(reason string, why error) error {
+	return refuse(reason, fmt.Errorf("%s was not run: %w", k.Tool.Name, why))
+}
+
+// reported makes an error that is a refusal the outcome, and returns the error.
+func (r *Report) reported(err error) error {
+	if no := (*refusal)(nil); errors.As(err, &no) {
+		r.Outcome = Outcome{Type: "refused", Reason: no.reason, Message: no.Error()}
+	}
+	return err
 }

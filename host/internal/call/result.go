@@ -39,11 +39,11 @@ func (k *call) deliver(ctx context.Context, err error) error {
 			return k.edited(ctx, err)
 		}
 	}
-	said := k.said()
-	if !term.Whole(said) {
+	text := k.disclosed()
+	if !term.Whole(text) {
 		return k.withhold("it is too long to be shown\nto look at it in your editor: " + k.cfg("result", "=edit"))
 	}
-	if refused := k.handOn(ctx, said); refused != nil {
+	if refused := k.handOn(ctx, text); refused != nil {
 		return refused
 	}
 	return err
@@ -97,7 +97,7 @@ func (k *call) edited(ctx context.Context, err error) error {
 // withhold puts a refusal in the place of what the tool said.
 func (k *call) withhold(why string) error {
 	k.silence()
-	return k.report.refuse(ReasonResult, fmt.Errorf("%s ran, and its result was kept back: %s", k.Tool.Name, why))
+	return refuse(ReasonResult, fmt.Errorf("%s ran, and its result was kept back: %s", k.Tool.Name, why))
 }
 
 // silence takes what the tool said out of the report, but for its outcome.
@@ -130,8 +130,8 @@ func (o *Outcome) Before() string {
 	return strings.Join(parts, "\n")
 }
 
-// said is all of the tool's words that the report has, for a person to look at.
-func (k *call) said() string {
+// disclosed is all of the tool's words that the report has, for a person to look at.
+func (k *call) disclosed() string {
 	o := k.report.Outcome
 	var b strings.Builder
 	part := func(name, text string) {
@@ -150,7 +150,7 @@ func (k *call) said() string {
 		for _, q := range o.asked() {
 			part("a question", q.Text)
 			part("before it", q.Before())
-			part("answers", shown(q.AnswerType))
+			part("answers", show.Value(q.AnswerType))
 			if q.Default != nil {
 				part("default", fmt.Sprint(q.Default))
 			}

@@ -58,8 +58,8 @@ type Host struct {
 	unknown error
 }
 
-// Call is one call of a tool.
-type Call struct {
+// Request asks for one call of a tool.
+type Request struct {
 	Tool *config.Tool
 	// Arguments is one JSON object.
 	Arguments []byte
@@ -71,26 +71,22 @@ type Call struct {
 	AllowSensitive bool
 }
 
-// call is a Call on its way.
+// call is a call on its way: what its steps share.
 type call struct {
 	*Host
-	Call
+	Request
 	report *Report
 	args   map[string]any
-	schema *schema.Schema
-	policy *policyOf
-	// allowed are the questions of the tool that a person answered with yes when they allowed the call.
-	allowed []jptool.Question
-	// bound is the token of the preview that they saw: the tool does what was shown, or asks again.
-	bound string
+	policy *policy.Declared
 }
 
 // Run makes one call. The report is never nil; the error, an *exit.Error or one that
 // [exit.Of] knows, says why the call did not succeed, and the report has the same.
-func (h *Host) Run(ctx context.Context, c Call) (*Report, error) {
+func (h *Host) Run(ctx context.Context, c Request) (*Report, error) {
 	start := time.Now()
-	k := &call{Host: h, Call: c, report: &Report{Tool: c.Tool.Name, Warnings: []string{}}}
-	err := k.deliver(ctx, k.run(ctx))
+	k := &call{Host: h, Request: c, report: &Report{Tool: c.Tool.Name, Warnings: []string{}}}
+	err := k.report.reported(k.run(ctx))
+	err = k.report.reported(k.deliver(ctx, err))
 	k.report.DurationMS = time.Since(start).Milliseconds()
 	if k.report.Sandbox == nil {
 		k.report.Sandbox = enforcement.Unused(h.Config.Sandbox().Mode)
@@ -119,8 +115,8 @@ func (k *call) forModel() {
 	for _, l := range k.Config.Layers() {
 		known = append(known, l.File)
 	}
-	if k.policy != nil && k.policy.access != nil {
-		for _, r := range k.policy.access.FS {
+	if k.policy != nil && k.policy.Access != nil {
+		for _, r := range k.policy.Access.FS {
 			if r.ApprovedTarget != nil {
 				known = append(known, *r.ApprovedTarget)
 			}
@@ -142,23 +138,25 @@ func (k *call) warn(text string) {
 		return
 	}
 	k.report.Warnings = append(k.report.Warnings, text)
-	if k.Warn != nil {
-		k.Warn(text)
-	}
+	k.Warn(text)
 }
 
-// first reports whether something comes up for the first time in this session. Where that cannot
-// be remembered it comes up again.
-func (k *call) first(ctx context.Context, key string) bool {
-	first, _ := k.Session.Once(ctx, key)
-	return first
+// warnOnce gives each warning the first time that it comes up in a session. Where that cannot be remembered it comes up
+// again.
+func (k *call) warnOnce(ctx context.Context, list ...string) {
+	for _, text := range list {
+		if first, _ := k.Session.Once(ctx, "warning-"+scope(text)); first {
+			k.warn(text)
+		}
+	}
 }
 
 func (k *call) run(ctx context.Context) error {
-	if err := k.runnable(); err != nil {
+	err := k.runnable()
+	if err != nil {
 		return err
 	}
-	if err := k.arguments(); err != nil {
+	if k.args, err = k.arguments(); err != nil {
 		return err
 	}
 	if k.Dry {
@@ -167,21 +165,22 @@ func (k *call) run(ctx context.Context) error {
 	if err := k.trusted(ctx); err != nil {
 		return err
 	}
-	if err := k.compile(ctx, k.Prompter); err != nil {
+	if k.policy, err = k.compile(ctx, k.Prompter); err != nil {
 		return err
 	}
 	if err := k.onHold(ctx); err != nil {
 		return err
 	}
-	OwnDirectories(k.policy.declared, k.State.Base(), k.Environ)
+	OwnDirectories(k.policy, k.State.Base(), k.Environ)
 	k.unused(ctx)
 	if err := k.sensitive(ctx); err != nil {
 		return err
 	}
-	if err := k.permitted(ctx); err != nil {
+	given, err := k.permitted(ctx)
+	if err != nil {
 		return err
 	}
-	out, err := k.loop(ctx, k.action())
+	out, err := k.loop(ctx, k.action(), given)
 	if err != nil {
 		return err
 	}
@@ -222,9 +221,9 @@ func (k *call) runnable() error {
 	case t.Source.Kind != config.SourceLocal:
 		return exit.Errorf(exit.Usage, "%s has source %q (%s), and only local tools can be run here\nthey are listed by: jphost tools", t.Name, t.Source.Kind, at)
 	case t.Run == "skip":
-		return k.report.refuse(ReasonRunMode, fmt.Errorf("%s is never run: run = \"skip\" at %s\nset it to \"ask\" there, or for one call: %s", t.Name, t.Origin("run"), k.cfg("run", "=ask")))
+		return refuse(ReasonRunMode, fmt.Errorf("%s is never run: run = \"skip\" at %s\nset it to \"ask\" there, or for one call: %s", t.Name, t.Origin("run"), k.cfg("run", "=ask")))
 	case !t.Enable.On:
-		return k.report.refuse(ReasonRunMode, fmt.Errorf("%s is off: enable at %s\nset it to \"on\" there, or for one call: %s", t.Name, t.Origin("enable"), k.cfg("enable", "=on")))
+		return refuse(ReasonRunMode, fmt.Errorf("%s is off: enable at %s\nset it to \"on\" there, or for one call: %s", t.Name, t.Origin("enable"), k.cfg("enable", "=on")))
 	}
 	return nil
 }
@@ -234,17 +233,18 @@ func (k *call) cfg(name, value string) string {
 	return "--cfg " + show.Word(config.JoinKey("conversation", "tools", k.Tool.Name)+"."+name+value)
 }
 
-func (k *call) arguments() error {
+// arguments are those of the request as the tool's parameters want them.
+func (k *call) arguments() (map[string]any, error) {
 	s, err := schema.New(k.Tool.Parameters)
 	if err != nil {
-		return exit.Errorf(exit.Usage, "%s: parameters of %s: %w", k.Tool.Origin("parameters"), k.Tool.Name, err)
+		return nil, exit.Errorf(exit.Usage, "%s: parameters of %s: %w", k.Tool.Origin("parameters"), k.Tool.Name, err)
 	}
-	k.schema = s
-	if k.args, err = s.Validate(k.Arguments); err != nil {
+	args, err := s.Validate(k.Arguments)
+	if err != nil {
 		k.report.Outcome = Outcome{Type: "failed", Code: string(jptool.CodeInvalidArguments), Message: "invalid arguments: " + err.Error() + "\n" + s.Usage()}
-		return exit.Errorf(exit.Usage, "invalid arguments for %s:\n%w\n%s", k.Tool.Name, err, s.Usage())
+		return nil, exit.Errorf(exit.Usage, "invalid arguments for %s:\n%w\n%s", k.Tool.Name, err, s.Usage())
 	}
-	return nil
+	return args, nil
 }
 
 // writes reports whether the call could change anything: what its definition says that it needs, and, where
@@ -254,10 +254,10 @@ func (k *call) writes(ctx context.Context) bool {
 		return false
 	}
 	m, err := k.machine(ctx)
-	if err != nil || m.Landlock == 0 || k.Config.Sandbox().Mode == "off" || k.policy.declared.Access == nil {
+	if err != nil || m.Landlock == 0 || k.Config.Sandbox().Mode == "off" || k.policy.Access == nil {
 		return true
 	}
-	return slices.ContainsFunc(k.policy.declared.Rules, func(r policy.Rule) bool { return r.Type == "fs" && r.Caps&jptool.Write != 0 }) ||
+	return slices.ContainsFunc(k.policy.Rules, func(r policy.Rule) bool { return r.Type == "fs" && r.Caps&jptool.Write != 0 }) ||
 		slices.ContainsFunc(k.Config.Sandbox().Paths, func(p config.SandboxPath) bool { return p.Write != nil && *p.Write })
 }
 
@@ -277,19 +277,15 @@ func (k *call) onHold(ctx context.Context) error {
 		return exit.With(exit.Host, err)
 	}
 	if err := k.Holds.Check(); err != nil {
-		return k.report.refuse(ReasonHeld, err)
+		return refuse(ReasonHeld, err)
 	}
 	return nil
 }
 
 // unused says, once per session, that settings of how calls are shown do nothing here.
 func (k *call) unused(ctx context.Context) {
-	at := k.Tool.Origin("style")
-	if at.IsZero() {
-		return
-	}
-	if k.first(ctx, "style-"+k.Tool.Name) {
-		k.warn(fmt.Sprintf("%s: style of %s is for hosts that show calls in a conversation, and does nothing here", at, show.Visible(k.Tool.Name)))
+	if at := k.Tool.Origin("style"); !at.IsZero() {
+		k.warnOnce(ctx, fmt.Sprintf("%s: style of %s is for hosts that show calls in a conversation, and does nothing here", at, show.Visible(k.Tool.Name)))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/show"
 )
 
 const unattended = `run = "unattended"`
@@ -188,7 +189,7 @@ func TestDryRun(t *testing.T) {
 	w.write(".env", "")
 	w.repo = "[conversation.tools.t]\nquestions.go.answer = true\n"
 	r := w.run(`{"x":"1"}`, dry)
-	if r.Outcome.Type != "planned" || r.Starts != 0 || r.Plan == nil || string(r.Plan.Arguments) != `{"x":"1"}` || !r.Plan.Stdin || r.Policy.Access == nil {
+	if r.Outcome.Type != "planned" || r.Starts != 0 || r.Plan == nil || show.Value(r.Plan.Arguments) != `{"x":"1"}` || !r.Plan.Stdin || r.Policy.Access == nil {
 		t.Fatalf("%+v", r)
 	}
 	needs := strings.Join(r.Plan.Needs, "\n")
@@ -245,7 +246,7 @@ func TestPreviewIsTheSameRequest(t *testing.T) {
 	w := newWorld(t, one("echo", nil, unattended, `access.fs = [{ path = ".", read = true }, { path = "secret" }]`, `options.deep = { a = [1] }`))
 	w.write("secret", "")
 	var reqs [2]received
-	for i, change := range []func(*Call){func(*Call) {}, preview} {
+	for i, change := range []func(*Request){func(*Request) {}, preview} {
 		if err := json.Unmarshal(w.run("", change).Outcome.Data, &reqs[i]); err != nil {
 			t.Fatal(err)
 		}

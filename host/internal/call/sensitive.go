@@ -32,9 +32,7 @@ func (k *call) sensitive(ctx context.Context) error {
 	}
 	if k.unattendedByUser() {
 		k.answered(OnSensitive, "", ByConfig)
-		if k.first(ctx, "sensitive-"+where.Scope) {
-			k.warn(strings.TrimSuffix(text, "\n"))
-		}
+		k.warnOnce(ctx, strings.TrimSuffix(text, "\n"))
 		return nil
 	}
 	old, known := k.recall(where)
@@ -47,7 +45,7 @@ func (k *call) sensitive(ctx context.Context) error {
 	}
 	withhold := "withhold them: " + k.withholding(paths...)
 	if known {
-		return k.report.refuse(ReasonSensitive, fmt.Errorf("%s was not run: it may reach places of secrets, and that was declined for this session\nto be asked again: jphost session forget %s\n%s", k.Tool.Name, show.Word(k.Tool.Name), withhold))
+		return k.notRun(ReasonSensitive, fmt.Errorf("it may reach places of secrets, and that was declined for this session\nto be asked again: jphost session forget %s\n%s", show.Word(k.Tool.Name), withhold))
 	}
 	prompt := "Let " + show.Name(k.Tool.Name) + " reach " + firstOf(paths)
 	if k.Memory.Remembers() {
@@ -57,14 +55,14 @@ func (k *call) sensitive(ctx context.Context) error {
 	answer, err := k.Prompter.Bool(ctx, term.BoolQuestion{Message: term.Message{Body: text + "\n"}, Prompt: prompt, Default: term.No()})
 	switch {
 	case errors.Is(err, term.ErrNoTerminal):
-		return k.report.refuse(ReasonSensitive, fmt.Errorf("%sthat is asked for once per session, and %w\nto allow it for this call: --allow-sensitive\nfor good: set run = \"unattended\" for the tool in your own config\n%s", text, err, withhold))
+		return refuse(ReasonSensitive, fmt.Errorf("%sthat is asked for once per session, and %w\nto allow it for this call: --allow-sensitive\nfor good: set run = \"unattended\" for the tool in your own config\n%s", text, err, withhold))
 	case err != nil:
-		return k.report.refuse(ReasonSensitive, fmt.Errorf("%s was not run: %w", k.Tool.Name, err))
+		return k.notRun(ReasonSensitive, err)
 	}
 	k.answered(OnSensitive, "", ByPerson)
 	k.keep(ctx, where, answer.Yes)
 	if !answer.Yes {
-		return k.report.refuse(ReasonSensitive, fmt.Errorf("%s was not run: it may reach places of secrets\n%s", k.Tool.Name, withhold))
+		return k.notRun(ReasonSensitive, fmt.Errorf("it may reach places of secrets\n%s", withhold))
 	}
 	return nil
 }
@@ -73,7 +71,7 @@ func (k *call) sensitive(ctx context.Context) error {
 // which a mount keeps the default of a tool is nobody's wish: what it reaches inside the
 // workspace was within reach before.
 func (k *call) places() []policy.Sensitive {
-	declared := k.policy.declared
+	declared := k.policy
 	return slices.DeleteFunc(slices.Clone(declared.Sensitive), func(s policy.Sensitive) bool {
 		return strings.HasPrefix(s.Pattern, "**/") && slices.ContainsFunc(declared.Rules, func(r policy.Rule) bool {
 			return r.Type == "fs" && r.Origin == s.Origin && r.Name == "." && r.Layer == config.LayerConversation.String() &&

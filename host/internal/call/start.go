@@ -68,7 +68,7 @@ func (k *call) prepared(ctx context.Context) (*sandbox.Prepared, error) {
 		return nil, err
 	}
 	o.Arguments = Texts(k.args)
-	p, err := sandbox.PreparePolicy(ctx, k.policy.declared.ForFit(), o)
+	p, err := sandbox.PreparePolicy(ctx, k.policy.ForFit(), o)
 	return p, exit.With(exit.Host, err)
 }
 
@@ -82,26 +82,22 @@ func (k *call) start(ctx context.Context, cmd *command) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := k.spec(cmd)
-	if err != nil {
+	if err := k.prepare(cmd); err != nil {
 		return nil, err
 	}
 	res, c, err := within(ctx, limits(k.Tool.Limits), func(ctx context.Context) *sandbox.Cmd {
-		c := s.command(ctx, p)
+		c := k.under(ctx, p, cmd)
 		c.Env, c.Explain = cmd.env, k.Explain
 		c.BeforeStart = func(a *sandbox.Attempt) error {
 			k.tellEnforced(ctx, a)
 			// The request carries the effective policy, which is known only now.
 			cmd.effective(k, a.Access)
-			data, err := cmd.req.data()
-			if err != nil {
+			if err := k.fill(cmd); err != nil {
 				return err
 			}
-			if c.Args, err = k.render(cmd, data); err != nil {
-				return err
-			}
-			if cmd.stdin {
-				c.Stdin = bytes.NewReader(line(data))
+			c.Args = cmd.argv
+			if cmd.withRequest {
+				c.Stdin = bytes.NewReader(cmd.stdin)
 			}
 			return nil
 		}
@@ -109,14 +105,14 @@ func (k *call) start(ctx context.Context, cmd *command) (*result, error) {
 	})
 	if refused := (*fit.RefusedError)(nil); errors.As(err, &refused) {
 		k.report.Sandbox = &enforcement.Report{Report: c.Report()}
-		return nil, k.report.refuse(ReasonSandbox, fmt.Errorf("%s was not run: %w\nset sandbox.mode = \"auto\" to run it with what can be enforced", k.Tool.Name, refused))
+		return nil, refuse(ReasonSandbox, fmt.Errorf("%s was not run: %w\nset sandbox.mode = \"auto\" to run it with what can be enforced", k.Tool.Name, refused))
 	}
 	if res == nil {
 		return nil, err
 	}
 	k.tellKept(c.State.Kept)
 	if seen := c.Refused(); seen != nil {
-		x := enforcement.Explanation{Declared: k.policy.declared, Attempt: c.Attempt, Home: config.Lookup(cmd.env, "HOME")}
+		x := enforcement.Explanation{Declared: k.policy, Attempt: c.Attempt, Home: config.Lookup(cmd.env, "HOME")}
 		k.report.Denials, k.report.Sandbox.Observed = x.Explain(seen)
 	}
 	if len(c.State.Changes) > 0 {
@@ -131,7 +127,7 @@ func (k *call) start(ctx context.Context, cmd *command) (*result, error) {
 }
 
 // rehearse reports what a start would be enforced with. The error is a *fit.RefusedError if it would be refused.
-func (k *call) rehearse(ctx context.Context, s *spec) error {
+func (k *call) rehearse(ctx context.Context, cmd *command) error {
 	if k.Config.Sandbox().Mode == "off" {
 		return nil
 	}
@@ -139,7 +135,7 @@ func (k *call) rehearse(ctx context.Context, s *spec) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.command(ctx, p).Preview()
+	a, err := k.under(ctx, p, cmd).Preview()
 	if a != nil {
 		k.report.Sandbox = &enforcement.Report{Report: a.Report()}
 	}
@@ -180,15 +176,6 @@ func (k *call) tellTouched(c *sandbox.Cmd) {
 	}
 }
 
-// warnOnce gives each warning the first time that it comes up in a session.
-func (k *call) warnOnce(ctx context.Context, list ...string) {
-	for _, text := range list {
-		if k.first(ctx, "sandbox-"+scope(text)) {
-			k.warn(text)
-		}
-	}
-}
-
 // changed fails the call because of what it left, or did while it ran, and holds further writing calls. err is what
 // became of the call otherwise. Names are those of rules: a model reads all of this.
 func (k *call) changed(ctx context.Context, c *sandbox.Cmd, err error) error {
@@ -209,13 +196,12 @@ func (k *call) changed(ctx context.Context, c *sandbox.Cmd, err error) error {
 		holds = append(holds, hold)
 	}
 	b.WriteString("\nnothing was put back; writing calls in this workspace are held until a person has looked: jphost trust accept")
-	return errors.Join(k.report.refuse(ReasonChanged, errors.New(b.String())), exit.With(exit.Host, k.Holds.Add(context.WithoutCancel(ctx), holds...)))
+	return errors.Join(refuse(ReasonChanged, errors.New(b.String())), exit.With(exit.Host, k.Holds.Add(context.WithoutCancel(ctx), holds...)))
 }
 
 // effective writes the request for another policy than the declared one.
 func (c *command) effective(k *call, access *jptool.AccessPolicy) {
 	c.context.Access = access
-	c.req.context = c.context.JSON()
 	k.report.Policy.Effective, _ = digest(access)
 }
 

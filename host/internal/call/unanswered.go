@@ -39,7 +39,7 @@ func (k *call) forAssistant(q *jptool.Question) bool {
 // token, and of the call it is asked in, so that it answers nothing in another workspace, conversation
 // or call. The tool gets its own token with the answer.
 func (k *call) token(q *jptool.Question) string {
-	return "host:" + scope(k.Workspace.ID(), k.Conversation, k.Tool.Name, shown(k.args), q.Token, q.ID, q.Text, q.Before(), q.AnswerType.Name, strings.Join(q.AnswerType.Options, "\x00"), fmt.Sprint(q.Default))
+	return "host:" + scope(k.Workspace.ID(), k.Conversation, k.Tool.Name, show.Value(k.args), q.Token, q.ID, q.Text, q.Before(), q.AnswerType.Name, strings.Join(q.AnswerType.Options, "\x00"), fmt.Sprint(q.Default))
 }
 
 // unanswered reports the questions and says how to answer them.
@@ -57,9 +57,9 @@ func (k *call) unanswered(open []jptool.Question, why error) error {
 	case errors.Is(why, errAssistant):
 		err = exit.Errorf(exit.Refused, "%s asks the assistant:%s\n%s", k.Tool.Name, asks, k.how(open))
 	case errors.Is(why, term.ErrNoTerminal):
-		err = exit.Errorf(exit.Refused, "%s asks:%s\n%w\n%s", k.Tool.Name, asks, noTerminal(why), k.how(open))
+		err = exit.Errorf(exit.Refused, "%s asks:%s\n%w\n%s", k.Tool.Name, asks, plainly(why), k.how(open))
 	default:
-		err = exit.Errorf(exit.Refused, "%s: its question was not answered: %w", k.Tool.Name, notAnswered(why))
+		err = exit.Errorf(exit.Refused, "%s: its question was not answered: %w", k.Tool.Name, plainly(why))
 	}
 	k.report.Outcome.Message = err.Error()
 	return err
@@ -95,17 +95,9 @@ func (k *call) how(open []jptool.Question) string {
 	return fmt.Sprintf("answer %s with: %s%s\nto answer only what was shown here, add: %s", what, strings.Join(examples, " "), note, strings.Join(tokens, " "))
 }
 
-// noTerminal is why there is nobody to ask, by itself.
-func noTerminal(why error) error {
-	if errors.Is(why, term.ErrNoInput) {
-		return term.ErrNoInput
-	}
-	return term.ErrNoTerminal
-}
-
-// notAnswered is why a person did not answer.
-func notAnswered(why error) error {
-	for _, known := range []error{term.ErrInterrupted, term.ErrCancelled} {
+// plainly is why nobody answered, without the particulars.
+func plainly(why error) error {
+	for _, known := range []error{term.ErrNoInput, term.ErrNoTerminal, term.ErrInterrupted, term.ErrCancelled} {
 		if errors.Is(why, known) {
 			return known
 		}

@@ -113,12 +113,12 @@ func (w *world) host() *Host {
 }
 
 // run makes a call of the tool.
-func (w *world) run(args string, change ...func(*Call)) *Report {
+func (w *world) run(args string, change ...func(*Request)) *Report {
 	w.t.Helper()
 	return w.runContext(context.Background(), args, change...)
 }
 
-func (w *world) runContext(ctx context.Context, args string, change ...func(*Call)) *Report {
+func (w *world) runContext(ctx context.Context, args string, change ...func(*Request)) *Report {
 	w.t.Helper()
 	h := w.host()
 	tool, ok := h.Config.Tool(w.tool)
@@ -128,7 +128,7 @@ func (w *world) runContext(ctx context.Context, args string, change ...func(*Cal
 	if args == "" {
 		args = "{}"
 	}
-	c := Call{Tool: tool, Arguments: []byte(args)}
+	c := Request{Tool: tool, Arguments: []byte(args)}
 	for _, f := range change {
 		f(&c)
 	}
@@ -140,8 +140,8 @@ func (w *world) runContext(ctx context.Context, args string, change ...func(*Cal
 	return r
 }
 
-func answers(list ...string) func(*Call) {
-	return func(c *Call) {
+func answers(list ...string) func(*Request) {
+	return func(c *Request) {
 		c.Answers = map[string]string{}
 		for _, s := range list {
 			k, v, _ := strings.Cut(s, "=")
@@ -150,9 +150,9 @@ func answers(list ...string) func(*Call) {
 	}
 }
 
-func preview(c *Call) { c.Preview = true }
+func preview(c *Request) { c.Preview = true }
 
-func dry(c *Call) { c.Dry = true }
+func dry(c *Request) { c.Dry = true }
 
 // content is the content of a success, else what became of the call.
 func content(r *Report) string {

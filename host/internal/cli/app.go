@@ -142,19 +142,17 @@ func (a *app) config() (*config.Config, error) {
 		return nil, err
 	}
 	// Reading a file of the repository may take long, and an interrupt must not wait for it.
-	type loaded struct {
-		cfg *config.Config
-		err error
-	}
-	done := make(chan loaded, 1)
+	var cfg *config.Config
+	done := make(chan error, 1)
 	layers := a.layers(p)
 	go func() {
-		cfg, err := config.Load(layers)
-		done <- loaded{cfg, err}
+		var err error
+		cfg, err = config.Load(layers)
+		done <- err
 	}()
 	select {
-	case l := <-done:
-		return l.cfg, exit.With(exit.Usage, a.leftBy(p, l.err))
+	case err := <-done:
+		return cfg, exit.With(exit.Usage, a.leftBy(p, err))
 	case <-a.ctx.Done():
 		return nil, exit.Errorf(exit.Interrupted, "interrupted while the configuration was read")
 	}
@@ -200,18 +198,15 @@ func (a *app) tool(cfg *config.Config, name string) (*config.Tool, error) {
 
 // ask is the terminal to ask on, or a prompter that refuses to ask.
 func (a *app) ask() term.Prompter {
-	if a.prompter == nil {
-		a.prompter = a.openTerminal()
+	if a.prompter != nil {
+		return a.prompter
 	}
-	return a.prompter
-}
-
-func (a *app) openTerminal() term.Prompter {
+	a.prompter = term.None{Why: term.ErrNoInput}
+	if a.global.NoInput {
+		return a.prompter
+	}
 	stdin, _ := a.stdin.(*os.File)
 	stderr, _ := a.out.stderr.(*os.File)
-	if a.global.NoInput {
-		return term.None{Why: term.ErrNoInput}
-	}
 	t, err := term.Open(stdin, stderr, term.Options{Getenv: a.getenv, PrivateDir: func() (string, error) {
 		p, err := a.open()
 		if err != nil {
@@ -219,12 +214,14 @@ func (a *app) openTerminal() term.Prompter {
 		}
 		return p.dir.Path(), p.dir.Ensure()
 	}})
-	if err != nil {
-		if !errors.Is(err, term.ErrNoTerminal) {
-			a.out.warn(fmt.Sprintf("the terminal cannot be used: %v", err))
-			err = nil
-		}
-		return term.None{Why: err}
+	switch {
+	case err == nil:
+		a.prompter = t
+	case errors.Is(err, term.ErrNoTerminal):
+		a.prompter = term.None{Why: err}
+	default:
+		a.prompter = term.None{}
+		a.out.warn(fmt.Sprintf("the terminal cannot be used: %v", err))
 	}
-	return t
+	return a.prompter
 }

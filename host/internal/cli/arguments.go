@@ -14,7 +14,6 @@ import (
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/show"
-	"github.com/jptools/jptools/jptool"
 )
 
 // maxRequest bounds what is read from standard input or a file, in bytes; the wire has the same limit.
@@ -23,8 +22,7 @@ const maxRequest = 64 << 20
 // arguments makes the JSON object of a call from the words of the command line: KEY=TEXT and KEY:=JSON, or one JSON
 // object, or `-`. A key that occurs several times is a list. The tool's parameters decide later which texts are numbers.
 func arguments(words []string, tool *config.Tool, stdin io.Reader) ([]byte, error) {
-	values := map[string][]json.RawMessage{}
-	var order []string
+	values := map[string][]any{}
 	for _, word := range words {
 		if object, ok, err := whole(word, stdin); err != nil {
 			return nil, err
@@ -41,41 +39,23 @@ func arguments(words []string, tool *config.Tool, stdin io.Reader) ([]byte, erro
 		if !utf8.ValidString(word) {
 			return nil, exit.Errorf(exit.Usage, "the argument %s is not valid UTF-8\nJSON has no other text, so no tool can be given it", show.Visible(word))
 		}
-		raw := json.RawMessage(jptool.AppendJSONString(nil, value))
+		var given any = value
 		if name, isJSON := strings.CutSuffix(key, ":"); isJSON {
 			if !json.Valid([]byte(value)) {
 				return nil, exit.Errorf(exit.Usage, "the value of %s is not JSON: %s\nwrite %s=TEXT for a text", show.Visible(key), show.Visible(value), name)
 			}
-			key, raw = name, json.RawMessage(value)
+			key, given = name, json.RawMessage(value)
 		}
-		if values[key] == nil {
-			order = append(order, key)
-		}
-		values[key] = append(values[key], raw)
+		values[key] = append(values[key], given)
 	}
-	b := []byte{'{'}
-	for i, key := range order {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(jptool.AppendJSONString(b, key), ':')
-		if list := values[key]; len(list) == 1 {
-			b = append(b, list[0]...)
-		} else {
-			b = append(append(append(b, '['), joined(list)...), ']')
+	object := map[string]any{}
+	for key, list := range values {
+		object[key] = list
+		if len(list) == 1 {
+			object[key] = list[0]
 		}
 	}
-	return append(b, '}'), nil
-}
-
-func joined(list []json.RawMessage) (b []byte) {
-	for i, raw := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, raw...)
-	}
-	return b
+	return json.Marshal(object)
 }
 
 // whole reads a word that stands for the whole object; ok is false for any other word.

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
@@ -70,23 +71,17 @@ func (c *configCheckCmd) check(a *app) (*checked, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := a.open()
-	if err != nil {
-		return nil, err
-	}
-	h, err := a.host(p, cfg)
+	h, err := a.host(cfg)
 	if err != nil {
 		return nil, err
 	}
 	report := &checked{
 		OK: true, Tools: len(cfg.Tools()), Warnings: []policy.Warning{},
-		User: config.UserGlobalPath(a.environ), Workspace: p.dir.File(userFile),
+		User: config.UserGlobalPath(a.environ), Workspace: a.place.dir.File(userFile),
 	}
-	seen := map[policy.Warning]bool{}
 	warn := func(list ...policy.Warning) {
 		for _, w := range list {
-			if !seen[w] {
-				seen[w] = true
+			if !slices.Contains(report.Warnings, w) {
 				report.Warnings = append(report.Warnings, w)
 			}
 		}
@@ -135,6 +130,6 @@ func (c *configCheckCmd) check(a *app) (*checked, error) {
 			report.Layers++
 		}
 	}
-	report.Trusted, err = a.trusted(cfg, p)
+	report.Trusted, err = a.trusted(cfg)
 	return report, err
 }

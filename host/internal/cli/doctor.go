@@ -20,12 +20,12 @@ type diagnosis struct {
 	// Landlock lists what its version can enforce.
 	Landlock []string `json:"landlock_holds"`
 	// Attempt says how an attempt to create namespaces ended: `works`, or what failed. It is empty without an attempt.
-	Attempt     string        `json:"attempt,omitempty"`
-	Tiers       []fit.Tier    `json:"tiers"`
-	Calls       []heldCalls   `json:"calls"`
-	Enforced    []enforced    `json:"enforced"`
-	NotEnforced []notEnforced `json:"not_enforced"`
-	Changes     []change      `json:"changes"`
+	Attempt     string      `json:"attempt,omitempty"`
+	Tiers       []fit.Tier  `json:"tiers"`
+	Calls       []heldCalls `json:"calls"`
+	Enforced    []enforced  `json:"enforced"`
+	NotEnforced []enforced  `json:"not_enforced"`
+	Changes     []change    `json:"changes"`
 }
 
 // heldCalls is a kind of calls and the tier that confines them.
@@ -37,14 +37,11 @@ type heldCalls struct {
 	But string `json:"but,omitempty"`
 }
 
+// enforced is something that a policy speaks of, and by what it is enforced or why it is not.
 type enforced struct {
 	What string `json:"what"`
-	By   string `json:"by"`
-}
-
-type notEnforced struct {
-	What string `json:"what"`
-	Why  string `json:"why"`
+	By   string `json:"by,omitempty"`
+	Why  string `json:"why,omitempty"`
 }
 
 // change is a change of the machine that would make more enforceable.
@@ -74,14 +71,15 @@ const fullABI = fit.NetABI
 // pure.
 func diagnose(m fit.Machine, details machine.Details, tried *machine.Attempt, survives error) *diagnosis {
 	d := &diagnosis{
-		System: details, Machine: m, Landlock: []string{}, Tiers: []fit.Tier{}, Changes: []change{},
+		System: details, Machine: m, Landlock: []string{},
+		Enforced: []enforced{}, NotEnforced: []enforced{}, Changes: []change{},
 		OK: m.Landlock >= fullABI && m.Namespaces && m.Seccomp,
 	}
 	if tried != nil {
 		d.Attempt = tried.String()
 	}
 	have, _ := m.Tiers()
-	d.Tiers = append(d.Tiers, have...)
+	d.Tiers = append([]fit.Tier{}, have...)
 	for _, s := range landlockSteps {
 		if m.Landlock >= s.abi {
 			d.Landlock = append(d.Landlock, s.what)
@@ -154,12 +152,8 @@ func (d *diagnosis) holds(m fit.Machine, survives error) {
 	if survives != nil {
 		lost = survives.Error()
 	}
-	d.Enforced, d.NotEnforced = []enforced{}, []notEnforced{}
-	for _, thing := range []struct {
-		what, by string
-		// not says why nothing enforces it; without a reason that is no loss.
-		not string
-	}{
+	// Without By, Why says why nothing enforces it; without a reason that is no loss.
+	for _, thing := range []enforced{
 		{
 			"files and directories: read, create, update, delete, execute",
 			by(when(landlock, "landlock"), when(private, "a private tree")), "there is no Landlock",
@@ -197,10 +191,11 @@ func (d *diagnosis) holds(m fit.Machine, survives error) {
 		{"every process of a call ends with it", when(survives == nil, "jphost"), lost},
 		{"access.commands: which programs, with which arguments", "", "the kernel does not see commands"},
 	} {
-		if thing.by != "" {
-			d.Enforced = append(d.Enforced, enforced{thing.what, thing.by})
-		} else if thing.not != "" {
-			d.NotEnforced = append(d.NotEnforced, notEnforced{thing.what, thing.not})
+		if thing.By != "" {
+			thing.Why = ""
+			d.Enforced = append(d.Enforced, thing)
+		} else if thing.Why != "" {
+			d.NotEnforced = append(d.NotEnforced, thing)
 		}
 	}
 }

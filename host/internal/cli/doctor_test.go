@@ -158,7 +158,7 @@ func TestDoctorTellsWhatSurvives(t *testing.T) {
 	for _, survives := range []error{nil, errors.New("some live on")} {
 		d := diagnose(fit.Machine{}, machine.Details{}, nil, survives)
 		held := slices.ContainsFunc(d.Enforced, func(e enforced) bool { return e.What == what })
-		told := slices.ContainsFunc(d.NotEnforced, func(n notEnforced) bool { return n.What == what && n.Why == "some live on" })
+		told := slices.ContainsFunc(d.NotEnforced, func(n enforced) bool { return n.What == what && n.Why == "some live on" })
 		if held != (survives == nil) || told == held {
 			t.Errorf("%v: enforced %v, told %v", survives, held, told)
 		}

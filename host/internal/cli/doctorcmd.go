@@ -81,24 +81,22 @@ func (a *app) diagnosis(d *diagnosis) {
 	}
 	a.out.printf("  landlock    %s\n  seccomp     %s\n  namespaces  %s\n", text, cond(d.Machine.Seccomp, "yes", "no"), cond(d.Machine.Namespaces, "yes (tried)", "no"))
 
-	rows := [][2]string{}
+	var calls, held, not [][]string
 	for _, c := range d.Calls {
-		rows = append(rows, [2]string{c.Calls, strings.Join(filled(c.By, c.But), ": ")})
+		calls = append(calls, []string{c.Calls, strings.Join(filled(c.By, c.But), ": ")})
+	}
+	for _, e := range d.Enforced {
+		held = append(held, []string{e.What, e.By})
+	}
+	for _, n := range d.NotEnforced {
+		not = append(not, []string{n.What, show.Line(n.Why)})
 	}
 	head("What enforces the rules of a call")
-	a.out.table(rows)
-	rows = nil
-	for _, e := range d.Enforced {
-		rows = append(rows, [2]string{e.What, e.By})
-	}
+	a.out.table("  ", calls)
 	head("What is enforced")
-	a.out.table(rows)
-	rows = nil
-	for _, n := range d.NotEnforced {
-		rows = append(rows, [2]string{n.What, n.Why})
-	}
+	a.out.table("  ", held)
 	head("What is not enforced")
-	a.out.table(rows)
+	a.out.table("  ", not)
 
 	if len(d.Changes) > 0 {
 		head("What to change")

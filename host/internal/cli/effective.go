@@ -15,6 +15,7 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/sandbox"
@@ -22,7 +23,7 @@ import (
 )
 
 // effective is a tool as the operating system would confine it in a call. It takes the steps of `run` up to the start;
-// it asks nothing and makes nothing.
+// it asks nothing and makes nothing. The policy of a file has no tool, and nothing but what is declared.
 type effective struct {
 	app      *app
 	tool     *config.Tool
@@ -37,48 +38,34 @@ type effective struct {
 	missing error
 	// off says why the operating system enforces nothing, "" if it does.
 	off string
-	// base is the call without arguments, once it was prepared.
-	base *sandbox.Attempt
 }
 
 // effective compiles a tool.
 func (a *app) effective(cfg *config.Config, t *config.Tool) (*effective, error) {
-	d, err := a.compiled(cfg, t)
+	if t.Source.Kind != config.SourceLocal {
+		return nil, exit.Errorf(exit.Usage, "%s has source %q (%s), and only local tools have a policy here", t.Name, t.Source.Kind, t.Origin("source"))
+	}
+	h, err := a.host(cfg)
 	if err != nil {
 		return nil, err
 	}
-	f := &effective{app: a, tool: t, declared: d}
-	if err := f.look(cfg); err != nil {
-		return nil, err
-	}
-	return f, nil
-}
-
-func (f *effective) look(cfg *config.Config) error {
-	p, err := f.app.open()
-	if err != nil {
-		return err
-	}
-	if f.host, err = f.app.host(p, cfg); err != nil {
-		return err
-	}
+	f := &effective{app: a, tool: t, host: h, argv: append([]string{t.Command.Program}, t.Command.Args...)}
 	if cfg.Sandbox().Mode == "off" {
 		f.off = `sandbox.mode is "off"`
 	} else if runtime.GOOS != "linux" {
 		f.off = "there is no sandbox for this system"
 	}
-	if f.options, err = f.host.Sandbox(f.app.ctx, f.tool); err != nil {
-		return err
+	if f.options, err = h.Sandbox(a.ctx, t); err != nil {
+		return nil, err
 	}
-	f.argv = append([]string{f.tool.Command.Program}, f.tool.Command.Args...)
-	f.program, f.missing = f.host.Program(f.tool, f.tool.Command.Program)
-	if f.missing != nil {
+	if f.program, f.missing = h.Program(t, t.Command.Program); f.missing != nil {
 		if f.program, err = os.Executable(); err != nil {
-			return exit.With(exit.Host, err)
+			return nil, err
 		}
 	}
 	f.program = filepath.ToSlash(f.program)
-	return nil
+	f.declared, err = h.Compile(a.ctx, t, term.None{})
+	return f, err
 }
 
 // command is the start of the tool under its policy.
@@ -95,9 +82,6 @@ func (f *effective) command(o sandbox.Options) (*sandbox.Cmd, error) {
 // preview prepares a call with these texts among its arguments. If refused is not nil, the call would not be made, and
 // the attempt is what would have been enforced.
 func (f *effective) preview(texts ...string) (c *sandbox.Attempt, refused *fit.RefusedError, err error) {
-	if len(texts) == 0 && f.base != nil {
-		return f.base, nil, nil
-	}
 	o := f.options
 	o.Arguments = texts
 	cmd, err := f.command(o)
@@ -108,34 +92,22 @@ func (f *effective) preview(texts ...string) (c *sandbox.Attempt, refused *fit.R
 	if errors.As(err, &refused) {
 		return c, refused, nil
 	}
-	if len(texts) == 0 && err == nil {
-		f.base = c
-	}
 	return c, nil, err
 }
 
-// call is preview, but nil if the operating system enforces nothing.
-func (f *effective) call() (c *sandbox.Attempt, refused *fit.RefusedError, err error) {
-	if f.off != "" {
-		return nil, nil, nil
-	}
-	return f.preview()
-}
-
-// fitted is what remains of the policy for a call with these texts among its arguments.
-func (f *effective) fitted(texts ...string) (*policy.Held, error) {
+// fitted is what remains of the policy for a call with these texts among its arguments, and the means that enforces it.
+func (f *effective) fitted(texts ...string) (*policy.Held, fit.Tier, error) {
 	if f.declared.Access == nil {
-		return &policy.Held{}, nil
+		return &policy.Held{}, fit.TierNone, nil
 	}
 	c, refused, err := f.preview(texts...)
-	if f.off != "" {
-		if err != nil {
-			return &policy.Held{}, nil // a call makes no directories either
-		}
-		return &policy.Held{Made: c.MadeNames()}, nil
-	}
-	if err != nil {
-		return nil, exit.With(exit.Host, err)
+	switch {
+	case f.off != "" && err != nil:
+		return &policy.Held{}, fit.TierNone, nil // a call makes no directories either
+	case f.off != "":
+		return &policy.Held{Made: c.MadeNames()}, fit.TierNone, nil
+	case err != nil:
+		return nil, fit.TierNone, exit.With(exit.Host, err)
 	}
 	h := &policy.Held{Access: c.Access, Made: c.MadeNames(), Less: less(c), Hidden: c.Plan.Hidden}
 	if refused != nil {
@@ -143,7 +115,7 @@ func (f *effective) fitted(texts ...string) (*policy.Held, error) {
 		h.Refused = fmt.Sprintf("no call is made: sandbox.mode is \"required\", and %s cannot be enforced (%s)", strings.TrimPrefix(first.Rule+": "+first.What, ": "), first.Why)
 		h.Remedy = first.Remedy
 	}
-	return h, nil
+	return h, c.Plan.Tier, nil
 }
 
 // less says why a rule grants less than it says, and what to do.
@@ -161,8 +133,11 @@ func less(c *sandbox.Attempt) func(rule int) (why, remedy string) {
 // narrowed warns of declared rules that grant less than they say. It leaves out what is in known already, and a
 // missing directory where the seven tools may create: their calls name what they create, and so it is made.
 func (f *effective) narrowed(known []policy.Warning) (list []policy.Warning, err error) {
-	c, _, err := f.call()
-	if err != nil || c == nil || f.declared.Access == nil {
+	if f.off != "" || f.declared.Access == nil {
+		return nil, nil
+	}
+	c, _, err := f.preview()
+	if err != nil {
 		return nil, err
 	}
 	for i := range c.Narrowed {
@@ -188,11 +163,14 @@ func (f *effective) grants(rule int, caps jptool.Caps) bool {
 
 // explain answers a question about a path, for a call with that path among its arguments.
 func (f *effective) explain(capability, name string) (policy.Explanation, error) {
+	if f.tool == nil {
+		return f.declared.ExplainFS(capability, name)
+	}
 	q := policy.Question{Capability: capability, Path: name}
 	if f.edits() && capability == "update" {
 		q.Also = jptool.Read
 	}
-	h, err := f.fitted(name)
+	h, _, err := f.fitted(name)
 	if err != nil {
 		return policy.Explanation{}, err
 	}

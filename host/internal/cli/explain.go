@@ -55,7 +55,7 @@ func (c *explainCmd) Run(a *app) error {
 	if len(words) > 1 && words[0] == "command" && words[1] == "--" { // as before the program of `sandbox exec`
 		words = slices.Delete(slices.Clone(words), 1, 2)
 	}
-	d, err := a.asked(tool, c.fromFile)
+	f, err := a.asked(tool, c.fromFile)
 	if err != nil {
 		return err
 	}
@@ -63,19 +63,15 @@ func (c *explainCmd) Run(a *app) error {
 		if c.File == "-" {
 			return exit.Errorf(exit.Usage, "standard input cannot hold both the policy and the questions\nput the policy into a file")
 		}
-		return c.batch(a, d)
+		return c.batch(a, f)
 	}
-	e, err := explain(d, a.below(words))
+	e, err := explain(f, a.below(words))
 	if err != nil {
 		return err
 	}
-	if a.out.json {
-		err = a.out.value(e)
-	} else {
-		a.out.printf("%s\n", e)
-		if c.File == "" {
-			err = a.waiting()
-		}
+	err = a.out.result(e, e.String())
+	if err == nil && !a.out.json && c.File == "" {
+		err = a.waiting()
 	}
 	return errors.Join(err, denied(!e.Allowed))
 }
@@ -101,29 +97,21 @@ func denied(is bool) error {
 	return &exit.Error{Code: exit.Refused}
 }
 
-// asked is the policy that questions are about: that of a tool as it is enforced, or that of a file as it is written.
-type asked struct {
-	declared  *policy.Declared
-	effective *effective // nil for a file
-}
-
-func (a *app) asked(tool string, from fromFile) (*asked, error) {
+// asked is the policy that questions are about: that of a tool as it is enforced, or that of a file as it is written,
+// which has only what is declared. The caller closes the declared policy.
+func (a *app) asked(tool string, from fromFile) (*effective, error) {
 	switch {
 	case from.File != "" && tool != "":
 		return nil, exit.Errorf(exit.Usage, "both a tool and --policy were given\nleave one of them out")
 	case from.File != "":
 		d, err := a.wirePolicy(from)
-		return &asked{declared: d}, err
+		return &effective{declared: d}, err
 	case from.Root != "":
 		return nil, exit.Errorf(exit.Usage, "--root goes with --policy\nfor a tool, name its workspace with -C DIR")
 	case tool == "":
 		return nil, exit.Errorf(exit.Usage, "there is neither a tool nor --policy FILE\nlist the tools with: jphost tools")
 	}
-	cfg, err := a.config()
-	if err != nil {
-		return nil, err
-	}
-	t, err := a.tool(cfg, tool)
+	cfg, t, err := a.configured(tool)
 	if err != nil {
 		return nil, err
 	}
@@ -135,38 +123,27 @@ func (a *app) asked(tool string, from fromFile) (*asked, error) {
 	if why := f.notStarted(); why != "" {
 		a.out.warn(why)
 	}
-	return &asked{f.declared, f}, nil
+	return f, nil
 }
 
-func (q *asked) path(capability, name string) (policy.Explanation, error) {
-	if q.effective == nil {
-		return q.declared.ExplainFS(capability, name)
+// explain answers one question.
+func explain(f *effective, words []string) (e policy.Explanation, err error) {
+	const ask = "ask CAPABILITY PATH, net URL, env NAME, or command PROGRAM ARGUMENT…"
+	switch {
+	case len(words) == 0:
+		return e, exit.Errorf(exit.Usage, "there is no question\n%s, such as: jphost explain fs_read_file read README.md", ask)
+	case len(words) == 1, len(words) > 2 && words[0] != "command":
+		return e, exit.Errorf(exit.Usage, "this is no question: %s\n%s", show.Line(strings.Join(words, " ")), ask)
 	}
-	return q.effective.explain(capability, name)
-}
-
-func explain(q *asked, words []string) (e policy.Explanation, err error) {
-	d := q.declared
-	usage := func() (policy.Explanation, error) {
-		return e, exit.Errorf(exit.Usage, "this is no question: %s\nask CAPABILITY PATH, net URL, env NAME, or command PROGRAM ARGUMENT…", show.Line(strings.Join(words, " ")))
-	}
-	if len(words) == 0 {
-		return e, exit.Errorf(exit.Usage, "there is no question\nask CAPABILITY PATH, net URL, env NAME, or command PROGRAM ARGUMENT…, such as: jphost explain fs_read_file read README.md")
-	}
-	if len(words) < 2 {
-		return usage()
-	}
-	switch kind := words[0]; {
-	case kind == "command":
-		e, err = d.ExplainCommand(words[1:])
-	case len(words) > 2:
-		return usage()
-	case kind == "net":
-		e, err = d.ExplainNet(words[1])
-	case kind == "env":
-		e, err = d.ExplainEnv(words[1])
+	switch kind := words[0]; kind {
+	case "command":
+		e, err = f.declared.ExplainCommand(words[1:])
+	case "net":
+		e, err = f.declared.ExplainNet(words[1])
+	case "env":
+		e, err = f.declared.ExplainEnv(words[1])
 	default:
-		e, err = q.path(kind, words[1])
+		e, err = f.explain(kind, words[1])
 	}
 	return e, exit.With(exit.Usage, err)
 }
@@ -199,7 +176,7 @@ func commandLine(line string) ([]string, error) {
 
 // batch answers one question per line, and skips empty lines. After the first word of a question everything is the path
 // (or URL, or name), so that it may hold spaces.
-func (c *explainCmd) batch(a *app, d *asked) error {
+func (c *explainCmd) batch(a *app, f *effective) error {
 	in := bufio.NewScanner(a.stdin)
 	in.Buffer(nil, maxQuestion)
 	var bad, no bool
@@ -215,24 +192,17 @@ func (c *explainCmd) batch(a *app, d *asked) error {
 			words, err = commandLine(line)
 		}
 		if err == nil {
-			e, err = explain(d, a.below(words))
+			e, err = explain(f, a.below(words))
 		}
-		switch {
-		case err != nil && a.out.json:
-			bad, err = true, a.out.value(unanswered{line, err.Error()})
-		case err != nil:
-			bad = true
-			a.out.printf("%s\n\n", show.Text(err.Error()))
-			err = nil
-		case a.out.json:
-			err = a.out.value(e)
-		default:
-			a.out.printf("%s\n\n", e)
-		}
+		var answer any = e
+		text := e.String()
 		if err != nil {
+			answer, text = unanswered{line, err.Error()}, show.Text(err.Error())
+		}
+		if err := a.out.result(answer, text+"\n"); err != nil {
 			return err
 		}
-		no = no || !e.Allowed
+		bad, no = bad || err != nil, no || !e.Allowed
 	}
 	switch err := in.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):

@@ -86,21 +86,11 @@ func (c *unmountCmd) Run(a *app) error {
 	if err != nil && a.out.json {
 		return err
 	}
-	type removed struct {
-		Path     string   `json:"path"`
-		Unlinked bool     `json:"unlinked"`
-		Note     string   `json:"note,omitempty"`
-		Frozen   []string `json:"frozen,omitempty"`
-	}
-	var rows []removed
-	for _, d := range done {
-		rows = append(rows, removed(d))
-	}
 	none := "there are no mounts"
 	if err != nil {
 		none = ""
 	}
-	lost := list(a.out, rows, none, func(r removed) {
+	lost := list(a.out, done, none, func(r mount.Removed) {
 		note := ""
 		if r.Note != "" {
 			note = " (" + r.Note + ")"

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"text/tabwriter"
 
 	xterm "golang.org/x/term"
 
@@ -115,15 +116,13 @@ func (o *output) heading(text string) {
 	fmt.Fprintf(o.stdout, "\x1b[1m%s\x1b[0m\n", text)
 }
 
-// table prints two columns.
-func (o *output) table(rows [][2]string) {
-	width := 0
+// table prints rows of as many cells each, which went through a function of package show, behind an indent.
+func (o *output) table(indent string, rows [][]string) {
+	t := tabwriter.NewWriter(o.w, 0, 0, 2, ' ', 0)
 	for _, r := range rows {
-		width = max(width, len(r[0]))
+		fmt.Fprintln(t, indent+strings.Join(r, "\t"))
 	}
-	for _, r := range rows {
-		o.printf("  %-*s  %s\n", width, r[0], show.Line(r[1]))
-	}
+	_ = t.Flush() // what cannot be printed is noticed when the output is flushed
 }
 
 // list prints the result of a command that lists things: in JSON all rows as one list, else what text prints of each.

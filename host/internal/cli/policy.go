@@ -14,7 +14,6 @@ import (
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
-	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/host/internal/trust"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -44,12 +43,12 @@ Examples:
 
 // Run implements the command.
 func (c *policyCmd) Run(a *app) error {
-	q, err := a.asked(c.Tool, c.fromFile)
+	f, err := a.asked(c.Tool, c.fromFile)
 	if err != nil {
 		return err
 	}
-	d := q.declared
-	held, why := c.profile(a, q.effective)
+	d := f.declared
+	held, why := c.profile(a, f)
 	if a.out.json {
 		r := policyReport{Report: d.Report()}
 		if held != nil {
@@ -80,12 +79,12 @@ type policyReport struct {
 // not known.
 func (c *policyCmd) profile(a *app, f *effective) (p *enforcement.Profile, why string) {
 	switch {
-	case f == nil:
+	case f.tool == nil:
 		return nil, ""
 	case f.off != "":
 		return nil, "nothing (" + f.off + ")"
 	}
-	call, refused, err := f.call()
+	call, refused, err := f.preview()
 	if err != nil {
 		why, help, _ := strings.Cut(err.Error(), "\n")
 		return nil, strings.TrimRight("not known ("+why+")\n"+help, "\n")
@@ -106,17 +105,17 @@ func (a *app) sideBySide(d *policy.Declared, held *enforcement.Profile, why stri
 	if held.Effective == nil {
 		return
 	}
-	rows := [][2]string{{"declared", "effective"}}
+	rows := [][]string{{"declared", "effective"}}
 	for i := range held.Effective.FS {
-		row := [2]string{"", policy.FsText(&held.Effective.FS[i])}
+		row := []string{"", policy.FsText(&held.Effective.FS[i])}
 		if i < len(d.Access.FS) {
 			if row[0] = policy.FsText(&d.Access.FS[i]); row[0] == row[1] {
 				row[1] = "the same"
 			}
 		}
-		rows = append(rows, [2]string{show.Line(row[0]), row[1]})
+		rows = append(rows, []string{show.Line(row[0]), show.Line(row[1])})
 	}
-	a.out.table(rows)
+	a.out.table("  ", rows)
 	for _, path := range held.Effective.Pinned {
 		a.out.printf("  kept in place: %s\n", show.Visible(path))
 	}
@@ -137,11 +136,7 @@ func (a *app) waiting() error {
 	if err != nil {
 		return err
 	}
-	p, err := a.open()
-	if err != nil {
-		return err
-	}
-	trusted, err := a.trusted(cfg, p)
+	trusted, err := a.trusted(cfg)
 	if err == nil && !trusted {
 		a.noteWaiting()
 	}
@@ -149,12 +144,12 @@ func (a *app) waiting() error {
 }
 
 // trusted reports whether the user accepted everything that the repository's own settings widen.
-func (a *app) trusted(cfg *config.Config, p *place) (bool, error) {
-	widening, err := trust.Widening(a.ctx, cfg, p.root)
+func (a *app) trusted(cfg *config.Config) (bool, error) {
+	widening, err := trust.Widening(a.ctx, cfg, a.place.root)
 	if err != nil {
 		return false, err
 	}
-	trusted, _, err := p.trust(a).Check(a.ctx, widening)
+	trusted, _, err := a.place.trust(a).Check(a.ctx, widening)
 	return trusted, exit.With(exit.Host, err)
 }
 
@@ -168,22 +163,6 @@ func (a *app) remark(cfg *config.Config, t *config.Tool, d *policy.Declared) {
 		d.Warnings = append(d.Warnings, w)
 		a.out.warn(w.String())
 	}
-}
-
-// compiled is the declared policy of a tool. It asks nothing.
-func (a *app) compiled(cfg *config.Config, t *config.Tool) (*policy.Declared, error) {
-	if t.Source.Kind != config.SourceLocal {
-		return nil, exit.Errorf(exit.Usage, "%s has source %q (%s), and only local tools have a policy here", t.Name, t.Source.Kind, t.Origin("source"))
-	}
-	p, err := a.open()
-	if err != nil {
-		return nil, err
-	}
-	h, err := a.host(p, cfg)
-	if err != nil {
-		return nil, err
-	}
-	return h.Compile(a.ctx, t, term.None{})
 }
 
 func (a *app) wirePolicy(from fromFile) (*policy.Declared, error) {

@@ -105,12 +105,12 @@ func (c *runCmd) call(a *app) (*call.Report, error) {
 			return nil, err
 		}
 	}
-	host, err := a.host(p, cfg)
+	host, err := a.host(cfg)
 	if err != nil {
 		return nil, err
 	}
 	host.Explain = c.ExplainDenials
-	report, err := host.Run(a.ctx, call.Call{Tool: tool, Arguments: args, Answers: answers, Preview: c.Preview, Dry: c.DryRun, AllowSensitive: c.AllowSensitive})
+	report, err := host.Run(a.ctx, call.Request{Tool: tool, Arguments: args, Answers: answers, Preview: c.Preview, Dry: c.DryRun, AllowSensitive: c.AllowSensitive})
 	if err != nil && len(c.Mount) > 0 && report.Starts == 0 {
 		const stays = "what --mount mounted stays, although the call was not made\nto take it away: jphost unmount NAME"
 		report.Warnings = append(report.Warnings, stays)
@@ -129,8 +129,9 @@ func (a *app) configured(name string) (*config.Config, *config.Tool, error) {
 	return cfg, tool, err
 }
 
-// host makes the calls.
-func (a *app) host(p *place, cfg *config.Config) (*call.Host, error) {
+// host makes the calls. The workspace is open, since it has a configuration.
+func (a *app) host(cfg *config.Config) (*call.Host, error) {
+	p := a.place
 	id, err := state.SessionID(a.getenv)
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
@@ -216,7 +217,7 @@ func withheldNote(r *call.Report) string {
 func (c *runCmd) printPlan(a *app, r *call.Report) {
 	p := r.Plan
 	a.out.printf("tool         %s (run = %q)\n", show.Visible(r.Tool), p.Run)
-	a.out.printf("arguments    %s\n", show.Line(string(p.Arguments)))
+	a.out.printf("arguments    %s\n", show.Value(p.Arguments))
 	a.out.printf("program      %s\n", show.Visible(p.Program))
 	for _, arg := range p.Argv[1:] {
 		a.out.printf("             %s\n", show.Visible(arg))

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,29 +47,18 @@ func (a *app) accessOf(cfg *config.Config, t *config.Tool) *accessOf {
 		o.Error = err.Error()
 		return o
 	}
-	access := f.declared.Access
-	var less func(int) (string, string)
-	if access != nil {
-		h, err := f.fitted()
-		if err != nil {
-			o.Error = err.Error()
-			return o
-		}
-		less, o.Refused = h.Less, h.Refused
-		if h.Access != nil {
-			access = h.Access
-		}
-		if c, refused, err := f.call(); refused != nil {
-			o.Tier = refused.Tier
-		} else if err == nil && c != nil {
-			o.Tier = c.Plan.Tier
-		}
+	h, tier, err := f.fitted()
+	if err != nil {
+		o.Error = err.Error()
+		return o
 	}
-	o.fill(f.declared, access, less)
+	o.Tier, o.Refused = tier, h.Refused
+	o.fill(f.declared, h)
 	return o
 }
 
-func (o *accessOf) fill(d *policy.Declared, access *jptool.AccessPolicy, less func(int) (string, string)) {
+func (o *accessOf) fill(d *policy.Declared, h *policy.Held) {
+	access := cmp.Or(h.Access, d.Access)
 	for i := range d.Rules {
 		r := &d.Rules[i]
 		one := ruleOf{Type: r.Type, Name: r.Name, Rule: r.Text, Origin: r.Origin}
@@ -79,8 +69,8 @@ func (o *accessOf) fill(d *policy.Declared, access *jptool.AccessPolicy, less fu
 				stated.External = w.External
 				one.Declared = policy.FsText(&stated)
 				one.Why = r.Note
-				if less != nil && w.Caps() != r.Caps {
-					one.Why, one.Remedy = less(r.Index)
+				if h.Less != nil && w.Caps() != r.Caps {
+					one.Why, one.Remedy = h.Less(r.Index)
 				}
 			}
 		}

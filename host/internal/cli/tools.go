@@ -1,8 +1,7 @@
 package cli
 
 import (
-	"encoding/json"
-	"fmt"
+	"cmp"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
@@ -83,15 +82,7 @@ func (c *toolsCmd) Run(a *app) error {
 		}
 		list = append(list, d)
 	}
-	if !c.Names {
-		for i, t := range tools {
-			if t.Source.Kind == config.SourceLocal {
-				list[i].Access = a.accessOf(cfg, t)
-			}
-		}
-	}
-	switch {
-	case c.Names:
+	if c.Names {
 		names := []string{}
 		for i, d := range list {
 			if c.Tool != "" {
@@ -103,6 +94,13 @@ func (c *toolsCmd) Run(a *app) error {
 			}
 		}
 		return a.names(names)
+	}
+	for i, t := range tools {
+		if t.Source.Kind == config.SourceLocal {
+			list[i].Access = a.accessOf(cfg, t)
+		}
+	}
+	switch {
 	case a.out.json && c.Tool != "":
 		return a.out.value(list[0])
 	case a.out.json:
@@ -111,10 +109,7 @@ func (c *toolsCmd) Run(a *app) error {
 		a.describe(tools[0], list[0])
 		return nil
 	}
-	width := 4
-	for _, d := range list {
-		width = max(width, len(show.Visible(d.Name)))
-	}
+	var rows [][]string
 	for _, d := range list {
 		mode := d.Run
 		if !d.Enabled {
@@ -122,15 +117,14 @@ func (c *toolsCmd) Run(a *app) error {
 		} else if d.Source != string(config.SourceLocal) {
 			mode = d.Source
 		}
-		text := d.Summary
-		if text == "" {
-			text, _, _ = strings.Cut(strings.TrimSpace(d.Description), "\n")
-		}
-		a.out.printf("%-*s  %-10s  %s\n", width, show.Visible(d.Name), mode, show.Line(text))
+		first, _, _ := strings.Cut(strings.TrimSpace(d.Description), "\n")
+		text := cmp.Or(d.Summary, first)
+		rows = append(rows, []string{show.Visible(d.Name), mode, show.Line(text)})
 		if d.Access != nil {
-			a.out.printf("%-*s  %-10s  %s\n", width, "", "", show.Line(d.Access.short()))
+			rows = append(rows, []string{"", "", show.Line(d.Access.short())})
 		}
 	}
+	a.out.table("", rows)
 	return nil
 }
 
@@ -171,17 +165,14 @@ func (a *app) describe(t *config.Tool, d *described) {
 			kind += ", required"
 		}
 		if p.HasDefault {
-			kind += ", default " + written(p.Default)
+			kind += ", default " + show.Value(p.Default)
 		}
 		a.out.printf("  %s (%s)\n", show.Visible(p.Name), kind)
-		text := p.Summary
-		if text == "" {
-			text = p.Description
-		}
+		text := cmp.Or(p.Summary, p.Description)
 		if len(p.Enum) > 0 {
 			list := make([]string, len(p.Enum))
 			for i, v := range p.Enum {
-				list[i] = written(v)
+				list[i] = show.Value(v)
 			}
 			text = strings.TrimSpace(text + " One of " + strings.Join(list, ", ") + ".")
 		}
@@ -189,15 +180,4 @@ func (a *app) describe(t *config.Tool, d *described) {
 			a.out.printf("      %s\n", show.Line(text))
 		}
 	}
-}
-
-// written is a value of the configuration in one line.
-func written(v any) string {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return show.Visible(fmt.Sprint(v)) // TOML has numbers and times that JSON has not
-	}
-	return show.Line(strings.TrimSpace(b.String()))
 }

@@ -137,13 +137,13 @@ func (r Request) mounted(name string, mounts map[string]bool) (string, error) {
 
 // Removed is what became of one mount's link.
 type Removed struct {
-	Path string
+	Path string `json:"path"`
 	// Unlinked says that the link is gone; Note says why it was not there or was left.
-	Unlinked bool
-	Note     string
+	Unlinked bool   `json:"unlinked"`
+	Note     string `json:"note,omitempty"`
 	// Frozen are the tools whose rules the conversation now replaces by a snapshot, because
 	// the rule of the mount comes from another layer.
-	Frozen []string
+	Frozen []string `json:"frozen,omitempty"`
 }
 
 // Apply removes the rules from the conversation first, then the approvals, and the links last, so that a failure

@@ -1,32 +1,20 @@
 package schema
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/jptools/jptools/host/internal/show"
 )
 
-// Kind says what is wrong with an argument.
-type Kind string
-
-// The kinds of problems.
-const (
-	Unknown   Kind = "unknown"
-	Missing   Kind = "missing"
-	WrongType Kind = "wrong_type"
-	NotInEnum Kind = "not_in_enum"
-	BadSchema Kind = "bad_schema"
-)
-
-// Problem is one thing that is wrong.
+// Problem is one thing that is wrong with an argument.
 type Problem struct {
 	// Path leads to the value: `patterns[0].old`.
-	Path    string `json:"path"`
-	Kind    Kind   `json:"kind"`
-	Message string `json:"message"`
+	Path    string
+	Message string
 }
 
 // Problems are all that is wrong with the arguments of a call, or with a schema, in the
@@ -42,8 +30,8 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-func (p *Problems) add(path string, kind Kind, format string, args ...any) {
-	*p = append(*p, Problem{path, kind, fmt.Sprintf(format, args...)})
+func (p *Problems) add(path, format string, args ...any) {
+	*p = append(*p, Problem{path, fmt.Sprintf(format, args...)})
 }
 
 // simpleName is a name that needs no quotes in a path.
@@ -57,15 +45,9 @@ func join(path, name string) string {
 	return strings.TrimPrefix(path+"."+name, ".")
 }
 
-// show is a value for a message: its JSON, cut when it is long.
-func show(v any) string {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return fmt.Sprint(v)
-	}
-	text := strings.TrimSuffix(b.String(), "\n")
+// brief is a value for a message: its JSON, cut when it is long.
+func brief(v any) string {
+	text := show.Value(v)
 	if runes := []rune(text); len(runes) > 60 {
 		return string(runes[:57]) + "…"
 	}

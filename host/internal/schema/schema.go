@@ -56,7 +56,7 @@ func newNode(p *config.Parameter, path string, problems *Problems) *node {
 	}
 	for _, t := range p.Types {
 		if !slices.Contains(typeNames, t) {
-			problems.add(path, BadSchema, "type %q is unknown; the types are %s", t, strings.Join(typeNames, ", "))
+			problems.add(path, "type %q is unknown; the types are %s", t, strings.Join(typeNames, ", "))
 		}
 	}
 	n.addProperties(p.Properties, path, problems)
@@ -69,7 +69,7 @@ func newNode(p *config.Parameter, path string, problems *Problems) *node {
 	for _, v := range p.Enum {
 		plainly, err := plain(v)
 		if err != nil || !n.fits(plainly) {
-			problems.add(path, BadSchema, "enum: %s is not %s", show(v), n.want())
+			problems.add(path, "enum: %s is not %s", brief(v), n.want())
 		}
 		enum = append(enum, numbers(plainly))
 	}
@@ -91,7 +91,7 @@ func (n *node) addProperties(parameters []*config.Parameter, path string, proble
 	for _, p := range parameters {
 		at := join(path, p.Name)
 		if n.schema.Properties[p.Name] != nil || p.Name == "" {
-			problems.add(at, BadSchema, "the name %q is empty or stands there twice", p.Name)
+			problems.add(at, "the name %q is empty or stands there twice", p.Name)
 		}
 		property := newNode(p, at, problems)
 		n.properties = append(n.properties, property)
@@ -105,16 +105,16 @@ func (n *node) addProperties(parameters []*config.Parameter, path string, proble
 func (n *node) setDefault(value any, path string, problems *Problems) {
 	v, err := plain(value)
 	if err != nil {
-		problems.add(path, BadSchema, "default: %v", err)
+		problems.add(path, "default: %v", err)
 		return
 	}
 	var wrong Problems
 	v = n.check(v, path, &wrong)
 	for _, p := range wrong {
-		problems.add(p.Path, BadSchema, "default: %s", p.Message)
+		problems.add(p.Path, "default: %s", p.Message)
 	}
 	if n.def, err = json.Marshal(v); err != nil {
-		problems.add(path, BadSchema, "default: %v", err)
+		problems.add(path, "default: %v", err)
 	}
 	n.schema.Default = n.def
 }
@@ -147,7 +147,7 @@ func plain(v any) (any, error) {
 func (n *node) want() string {
 	var words []string
 	for _, v := range n.schema.Enum {
-		words = append(words, show(v))
+		words = append(words, brief(v))
 	}
 	switch len(words) {
 	case 0:

@@ -51,7 +51,7 @@ func (n *node) check(v any, path string, problems *Problems) any {
 		v = inner
 	}
 	if !n.is(v) {
-		problems.add(path, WrongType, "must be %s, got %s", n.want(), show(v))
+		problems.add(path, "must be %s, got %s", n.want(), brief(v))
 		return v
 	}
 	if n.schema.Enum != nil && n.hasValue.Validate(numbers(v)) != nil {
@@ -61,7 +61,7 @@ func (n *node) check(v any, path string, problems *Problems) any {
 				hint = fmt.Sprintf("; did you mean %q?", near)
 			}
 		}
-		problems.add(path, NotInEnum, "must be %s, got %s%s", n.want(), show(v), hint)
+		problems.add(path, "must be %s, got %s%s", n.want(), brief(v), hint)
 		return v
 	}
 	switch v := v.(type) {
@@ -98,7 +98,7 @@ func (n *node) checkObject(v map[string]any, path string, problems *Problems) an
 		case p.def != nil:
 			object[p.name], _ = decode(p.def) // New wrote it
 		case p.required:
-			problems.add(at, Missing, "is missing; it must be %s", p.want())
+			problems.add(at, "is missing; it must be %s", p.want())
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(v)) {
@@ -107,11 +107,11 @@ func (n *node) checkObject(v map[string]any, path string, problems *Problems) an
 		}
 		switch near := nearest.Word(name, known); {
 		case near != "":
-			problems.add(join(path, name), Unknown, "is unknown; did you mean `%s`?", near)
+			problems.add(join(path, name), "is unknown; did you mean `%s`?", near)
 		case len(known) == 0:
-			problems.add(join(path, name), Unknown, "is unknown; there are no arguments")
+			problems.add(join(path, name), "is unknown; there are no arguments")
 		default:
-			problems.add(join(path, name), Unknown, "is unknown; known are %s", strings.Join(known, ", "))
+			problems.add(join(path, name), "is unknown; known are %s", strings.Join(known, ", "))
 		}
 	}
 	return object

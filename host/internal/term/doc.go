@@ -22,24 +22,22 @@ var (
 	// ErrNoTerminal: there is nobody to ask. Callers deny.
 	ErrNoTerminal = errors.New("there is no terminal to ask on")
 	// ErrNoInput is the ErrNoTerminal of --no-input, even if there is a terminal.
-	ErrNoInput error = noInput{}
+	ErrNoInput error = special{"--no-input allows no questions", ErrNoTerminal}
 	// ErrCancelled: the person ended the question (Ctrl-C, Ctrl-D), or no answer was usable.
 	ErrCancelled = errors.New("cancelled")
 	// ErrInterrupted is the ErrCancelled of Ctrl-C, with which people mean to end the whole command.
-	ErrInterrupted error = interrupted{}
+	ErrInterrupted error = special{"cancelled by Ctrl-C", ErrCancelled}
 )
 
-type noInput struct{}
+// special is an error that is also a more general one, and has words of its own.
+type special struct {
+	text    string
+	general error
+}
 
-func (noInput) Error() string { return "--no-input allows no questions" }
+func (e special) Error() string { return e.text }
 
-func (noInput) Unwrap() error { return ErrNoTerminal }
-
-type interrupted struct{}
-
-func (interrupted) Error() string { return "cancelled by Ctrl-C" }
-
-func (interrupted) Unwrap() error { return ErrCancelled }
+func (e special) Unwrap() error { return e.general }
 
 // Prompter asks questions, one at a time. Without an answer every method returns an error that wraps ErrNoTerminal,
 // ErrCancelled or the context's error, and the answer beside the error means no.

@@ -28,15 +28,9 @@ func (t *Terminal) Edit(ctx context.Context, q EditQuestion) (string, error) {
 	if t.lost {
 		return "", ErrCancelled
 	}
-	if t.opts.PrivateDir == nil {
-		return "", errors.New("there is no private directory to edit in")
-	}
 	dir, err := t.opts.PrivateDir()
 	if err != nil {
 		return "", err
-	}
-	if strings.ContainsAny(q.Suffix, `*/\`) {
-		return "", fmt.Errorf("%q is not usable as the ending of a file name", q.Suffix)
 	}
 	sweepEdits(dir)
 	own, err := os.MkdirTemp(dir, editPrefix)

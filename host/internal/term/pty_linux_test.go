@@ -91,10 +91,10 @@ func (p *pty) typeIn(keys string) {
 }
 
 func (p *pty) terminal(env map[string]string) *Terminal {
-	return newTerminal(p.slave, p.slave, Options{
+	return &Terminal{in: p.slave, out: p.slave, opts: Options{
 		Getenv:     func(name string) string { return env[name] },
 		PrivateDir: func() (string, error) { return p.t.TempDir(), nil },
-	})
+	}}
 }
 
 var bg = context.Background()

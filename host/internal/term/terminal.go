@@ -17,10 +17,9 @@ import (
 
 // Options connect a Terminal with the process around it.
 type Options struct {
-	// Getenv reads the environment: VISUAL, EDITOR, TERM, NO_COLOR. Nil means an empty environment.
+	// Getenv reads the environment: VISUAL, EDITOR, TERM, NO_COLOR.
 	Getenv func(string) string
-	// PrivateDir makes and returns a directory that other users cannot read, for the file in the editor. Without it
-	// Edit fails.
+	// PrivateDir makes and returns a directory that other users cannot read, for the file in the editor.
 	PrivateDir func() (string, error)
 }
 
@@ -47,7 +46,7 @@ func Open(stdin, stderr *os.File, opts Options) (*Terminal, error) {
 		if !in || !out {
 			return nil, ErrNoTerminal
 		}
-		t = newTerminal(stdin, stderr, opts)
+		t = &Terminal{in: stdin, out: stderr, opts: opts}
 	}
 	if !foreground(t.in) {
 		return nil, fmt.Errorf("%w: the process runs in the background", ErrNoTerminal)
@@ -63,21 +62,14 @@ func controlling(opts Options) (*Terminal, error) {
 		return nil, err
 	}
 	if ttyIn == ttyOut {
-		return newTerminal(in, in, opts), nil
+		return &Terminal{in: in, out: in, opts: opts}, nil
 	}
 	out, err := os.OpenFile(ttyOut, os.O_RDWR, 0)
 	if err != nil {
 		in.Close()
 		return nil, err
 	}
-	return newTerminal(in, out, opts), nil
-}
-
-func newTerminal(in, out *os.File, opts Options) *Terminal {
-	if opts.Getenv == nil {
-		opts.Getenv = func(string) string { return "" }
-	}
-	return &Terminal{in: in, out: out, opts: opts}
+	return &Terminal{in: in, out: out, opts: opts}, nil
 }
 
 // attempts is how often an answer that cannot be understood is asked for again.
@@ -252,25 +244,23 @@ func (t *Terminal) line(ctx context.Context, prompt string) (string, error) {
 		io.Writer
 	}{typed, t.out}, prompt)
 	_ = editor.SetSize(t.size())
-	type result struct {
-		line string
-		err  error
-	}
-	done := make(chan result, 1)
+	var line string
+	done := make(chan error, 1)
 	go func() {
-		line, err := editor.ReadLine()
-		done <- result{line, err}
+		var err error
+		line, err = editor.ReadLine()
+		done <- err
 	}()
 	select {
-	case r := <-done:
-		if r.err != nil {
+	case err := <-done:
+		if err != nil {
 			io.WriteString(t.out, "\r\n")
 			if typed.interrupt {
 				return "", ErrInterrupted
 			}
 			return "", ErrCancelled
 		}
-		return r.line, nil
+		return line, nil
 	case <-ctx.Done():
 		t.lost = true
 		io.WriteString(t.out, "\r\n")
