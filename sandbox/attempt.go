@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/sandbox/baseline"
 	"github.com/jptools/jptools/sandbox/fit"
 	"github.com/jptools/jptools/sandbox/internal/private"
@@ -340,7 +339,7 @@ func opensNetwork(access *jptool.AccessPolicy) bool {
 
 // resolved returns a directory without links, as far as that can be found out.
 func resolved(dir string) string {
-	if real, err := wspath.EvalSymlinks(dir); err == nil {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
 	return filepath.ToSlash(dir)

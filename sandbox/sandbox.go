@@ -38,7 +38,6 @@ import (
 	"path/filepath"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/sandbox/baseline"
 	"github.com/jptools/jptools/sandbox/fit"
 	"github.com/jptools/jptools/sandbox/internal/engine"
@@ -119,7 +118,7 @@ func PreparePolicy(ctx context.Context, policy *fit.Policy, o Options) (*Prepare
 		}
 	}
 	if o.TempDir == "" {
-		dir, err := wspath.EvalSymlinks(os.TempDir())
+		dir, err := filepath.EvalSymlinks(os.TempDir())
 		if err != nil {
 			return nil, err
 		}

@@ -220,18 +220,9 @@ func Bare(err error) error {
 
 // CanonicalRoot resolves a directory named by the host, such as the workspace root.
 func CanonicalRoot(root string) (string, error) {
-	abs, err := EvalSymlinks(root)
+	abs, err := filepath.EvalSymlinks(root)
 	if err != nil {
 		return "", err
 	}
 	return filepath.ToSlash(filepath.Clean(abs)), nil
-}
-
-// EvalSymlinks is [filepath.EvalSymlinks]. Where there is nothing to resolve, which is the usual case, one look
-// of the kernel tells it, not one at each directory on the way.
-func EvalSymlinks(path string) (string, error) {
-	if filepath.IsAbs(path) && filepath.Clean(path) == path && linkFree(path) {
-		return path, nil
-	}
-	return filepath.EvalSymlinks(path)
 }

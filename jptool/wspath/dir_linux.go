@@ -37,7 +37,9 @@ func openBackend(abs string) (backend, error) {
 	if testhook.Portable.Load() {
 		return openRootBackend(abs)
 	}
-	fd, err := openAbs(abs, unix.O_DIRECTORY)
+	// No link may be on the way to a canonical path.
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_DIRECTORY, Resolve: noLinks}
+	fd, err := openHow(unix.AT_FDCWD, abs, how)
 	switch {
 	case err == nil:
 		return fdDir(fd), nil
@@ -45,20 +47,6 @@ func openBackend(abs string) (backend, error) {
 		return nil, err
 	}
 	return openRootBackend(abs)
-}
-
-// linkFree reports whether something exists and no link is on the way to it, nor in its place. It may
-// not know.
-func linkFree(abs string) bool {
-	if testhook.Portable.Load() {
-		return false
-	}
-	fd, err := openAbs(abs, 0)
-	if err != nil {
-		return false
-	}
-	unix.Close(fd)
-	return true
 }
 
 // fdDir is an O_PATH descriptor of a directory.
@@ -73,11 +61,6 @@ func openat2(dir int, path string, flags uint64, perm fs.FileMode) (int, error) 
 		how.Mode = uint64(perm.Perm())
 	}
 	return openHow(dir, path, how)
-}
-
-// openAbs holds what stands at an absolute path, where no link is on the way.
-func openAbs(abs string, flags uint64) (int, error) {
-	return openHow(unix.AT_FDCWD, abs, unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | flags, Resolve: noLinks})
 }
 
 // maxAgain is how often openat2 is tried again after EAGAIN. With pauses that double from a

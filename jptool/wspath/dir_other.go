@@ -16,6 +16,3 @@ func openBackend(abs string) (backend, error) { return openRootBackend(filepath.
 // fs.ModeDir for a directory, fs.ModeIrregular for the rest. A symlink anywhere, also
 // last, gives ErrChanged.
 func (d *Dir) Probe(path string) (fs.FileMode, error) { return probeByLstat(d, path) }
-
-// linkFree would have to look at each directory on the way.
-func linkFree(string) bool { return false }

@@ -112,7 +112,7 @@ func unchosen(root string) error {
 // home is the home directory without links; if it cannot be resolved, it is what HOME says.
 func (a *app) home() string {
 	home := a.getenv("HOME")
-	if h, err := wspath.EvalSymlinks(home); err == nil {
+	if h, err := filepath.EvalSymlinks(home); err == nil {
 		return h
 	}
 	return home
@@ -123,7 +123,7 @@ func workingDirectory() (string, error) {
 	cwd, err := syscall.Getwd() // os.Getwd would believe $PWD, which may lead through links
 	real := cwd
 	if err == nil {
-		real, err = wspath.EvalSymlinks(cwd)
+		real, err = filepath.EvalSymlinks(cwd)
 	}
 	if err != nil {
 		return "", exit.Errorf(exit.Usage, "the working directory cannot be used: %w\nchange into one that exists", err)

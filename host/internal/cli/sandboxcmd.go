@@ -401,7 +401,7 @@ func parseLimits(list []string) (fit.Limits, error) {
 // tempBase is the directory for the private directories of calls, if the tier has none of its own.
 func (a *app) tempBase() string {
 	for _, dir := range []string{a.getenv("TMPDIR"), "/tmp"} {
-		real, err := wspath.EvalSymlinks(dir)
+		real, err := filepath.EvalSymlinks(dir)
 		if err != nil || !filepath.IsAbs(dir) {
 			continue
 		}

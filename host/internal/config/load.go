@@ -225,7 +225,7 @@ func (l *loader) read(layer Layer, path string) ([]byte, error) {
 	// The operating system's. Package afero can neither resolve a path nor open one without
 	// following links, so both are done by package wspath: the file is opened where it was
 	// found to lie. If somebody replaces it in between, the call fails.
-	real, err := wspath.EvalSymlinks(path)
+	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		if serr := regular(l.FS, path); serr != nil {
 			err = serr // the same words as for every other layer

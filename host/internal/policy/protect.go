@@ -273,7 +273,7 @@ func besides(dir, name string) string {
 	if !filepath.IsAbs(name) {
 		name = filepath.FromSlash(dir) + string(filepath.Separator) + name
 	}
-	if real, err := wspath.EvalSymlinks(name); err == nil {
+	if real, err := filepath.EvalSymlinks(name); err == nil {
 		name = real
 	}
 	return slashed(name)
