@@ -22,7 +22,7 @@ type command struct {
 	// withRequest: the request goes over standard input. A command with placeholders gets the request in them, and
 	// nothing on standard input: such commands were written for hosts that do so.
 	withRequest bool
-	env         []string
+	prepared    *sandbox.Prepared
 	context     jptool.Context
 	tool        toolRequest
 
@@ -41,7 +41,7 @@ type toolRequest struct {
 }
 
 // command makes the command of a call under its declared policy.
-func (k *call) command(action jptool.Action) (*command, error) {
+func (k *call) command(ctx context.Context, action jptool.Action) (*command, error) {
 	t := k.Tool
 	tmpl, err := template.Compile(template.Command{Program: t.Command.Program, Args: t.Command.Args, Shell: t.Command.Shell})
 	if err != nil {
@@ -61,13 +61,10 @@ func (k *call) command(action jptool.Action) (*command, error) {
 	if t.Options == nil {
 		c.tool.Options = map[string]any{} // the wire has an object here
 	}
-	var allowed *jptool.EnvPolicy
-	if k.policy.Access != nil {
-		if allowed, err = jptool.CompileEnv(k.policy.Access.Env); err != nil {
-			return nil, exit.With(exit.Usage, err)
-		}
+	if c.prepared, err = k.prepared(ctx); err != nil {
+		return nil, err
 	}
-	c.env, k.report.Withheld = sandbox.Environment(k.Environ, allowed)
+	k.report.Withheld = c.prepared.Withheld()
 	return c, nil
 }
 
@@ -103,10 +100,10 @@ func (k *call) fill(c *command) error {
 	return nil
 }
 
-// under returns the start under a policy.
-func (k *call) under(ctx context.Context, p *sandbox.Prepared, c *command) *sandbox.Cmd {
-	cmd := p.Command(ctx, c.argv[0], c.argv[1:]...)
-	cmd.Path, cmd.Dir, cmd.Err = c.program, k.Root, nil
+// start returns the next start of the command.
+func (c *command) start(ctx context.Context) *sandbox.Cmd {
+	cmd := c.prepared.Command(ctx, c.program)
+	cmd.Args = c.argv
 	return cmd
 }
 

@@ -17,7 +17,7 @@ const mostStderr = 8 << 10
 // loop starts the tool, answers its questions, and starts it again, until it has a result. A preview is made before any
 // consent to the call.
 func (k *call) loop(ctx context.Context, action jptool.Action, given permission) (out output, err error) {
-	cmd, err := k.command(action)
+	cmd, err := k.command(ctx, action)
 	if err != nil {
 		return out, err
 	}

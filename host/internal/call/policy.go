@@ -122,7 +122,7 @@ func (k *call) plan(ctx context.Context) error {
 	if mode := k.Tool.Run; mode != "unattended" {
 		p.Needs = append(p.Needs, fmt.Sprintf("a person: run = %q", mode))
 	}
-	cmd, err := k.command(k.action())
+	cmd, err := k.command(ctx, k.action())
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (k *call) plan(ctx context.Context) error {
 		return err
 	}
 	p.Arguments, p.Program, p.Argv, p.Stdin = k.args, cmd.program, cmd.argv, cmd.withRequest
-	for _, kv := range cmd.env {
+	for _, kv := range cmd.start(ctx).Env {
 		name, _, _ := strings.Cut(kv, "=")
 		p.Environment = append(p.Environment, name)
 	}

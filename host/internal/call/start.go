@@ -78,16 +78,12 @@ const explainDenials = "--explain-denials: "
 // start starts the tool once, enforced as far as it can be, and waits for its end. The result is nil if nothing was
 // started.
 func (k *call) start(ctx context.Context, cmd *command) (*result, error) {
-	p, err := k.prepared(ctx)
-	if err != nil {
-		return nil, err
-	}
 	if err := k.prepare(cmd); err != nil {
 		return nil, err
 	}
 	res, c, err := within(ctx, limits(k.Tool.Limits), func(ctx context.Context) *sandbox.Cmd {
-		c := k.under(ctx, p, cmd)
-		c.Env, c.Explain = cmd.env, k.Explain
+		c := cmd.start(ctx)
+		c.Explain = k.Explain
 		c.BeforeStart = func(a *sandbox.Attempt) error {
 			k.tellEnforced(ctx, a)
 			// The request carries the effective policy, which is known only now.
@@ -112,14 +108,16 @@ func (k *call) start(ctx context.Context, cmd *command) (*result, error) {
 	}
 	k.tellKept(c.State.Kept)
 	if seen := c.Refused(); seen != nil {
-		x := enforcement.Explanation{Declared: k.policy, Attempt: c.Attempt, Home: config.Lookup(cmd.env, "HOME")}
+		x := enforcement.Explanation{Declared: k.policy, Attempt: c.Attempt, Home: config.Lookup(c.Env, "HOME")}
 		k.report.Denials, k.report.Sandbox.Observed = x.Explain(seen)
 	}
 	if len(c.State.Changes) > 0 {
 		k.report.Sandbox.Changed = c.State.Changes
 		return res, k.changed(ctx, c, err)
 	}
-	k.tellTouched(c)
+	if text := enforcement.Touched(c.State.Touched); text != "" {
+		k.warn(text)
+	}
 	if lost := (*sandbox.LostError)(nil); errors.As(err, &lost) {
 		return res, exit.With(exit.Refused, lost)
 	}
@@ -131,11 +129,7 @@ func (k *call) rehearse(ctx context.Context, cmd *command) error {
 	if k.Config.Sandbox().Mode == "off" {
 		return nil
 	}
-	p, err := k.prepared(ctx)
-	if err != nil {
-		return err
-	}
-	a, err := k.under(ctx, p, cmd).Preview()
+	a, err := cmd.start(ctx).Preview()
 	if a != nil {
 		k.report.Sandbox = &enforcement.Report{Report: a.Report()}
 	}
@@ -166,13 +160,6 @@ func (k *call) tellEnforced(ctx context.Context, a *sandbox.Attempt) {
 func (k *call) tellKept(paths []string) {
 	for _, p := range paths {
 		k.warn(fmt.Sprintf("%s was killed while it wrote a file in place, which may hold a mix of old and new content now\nits old content is %s\ncompare the two, put it back if need be, and remove it then", k.Tool.Name, show.Visible(p)))
-	}
-}
-
-// tellTouched says what may have been changed and put back while the call ran.
-func (k *call) tellTouched(c *sandbox.Cmd) {
-	if text := enforcement.Touched(c.State.Touched); text != "" {
-		k.warn(text)
 	}
 }
 
