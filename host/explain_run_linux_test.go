@@ -23,6 +23,7 @@ import (
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
 	"github.com/jptools/jptools/sandbox"
+	"github.com/jptools/jptools/sandbox/fit"
 	"github.com/jptools/jptools/sandbox/machine"
 )
 
@@ -58,7 +59,7 @@ func (q *question) config() string {
 	}
 	b.WriteString("access.fs = [\n")
 	for i := range q.Rules {
-		fmt.Fprintf(&b, "  %s,\n", policy.FsText(&q.Rules[i]))
+		fmt.Fprintf(&b, "  %s,\n", fit.FsText(&q.Rules[i]))
 	}
 	b.WriteString("]\n")
 	return b.String()
@@ -145,7 +146,7 @@ func ask(r *rand.Rand, tiers []string) *question {
 		}
 	}
 	rule := func(p string, caps jptool.Caps) *jptool.FsRule {
-		q.Rules = append(q.Rules, policy.FsRule(p, caps))
+		q.Rules = append(q.Rules, fit.FsRule(p, caps))
 		return &q.Rules[len(q.Rules)-1]
 	}
 	if r.IntN(3) == 0 {

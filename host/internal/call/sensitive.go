@@ -13,6 +13,7 @@ import (
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // sensitive asks once per session about places of secrets that the tool may reach (RFD 075,
@@ -96,7 +97,7 @@ func (k *call) secrets(list []policy.Sensitive) string {
 func (k *call) withholding(names ...string) string {
 	rules := make([]string, len(names))
 	for i, name := range names {
-		rules[i] = policy.FsText(&jptool.FsRule{Path: name})
+		rules[i] = fit.FsText(&jptool.FsRule{Path: name})
 	}
 	list := config.JoinKey("conversation", "tools", k.Tool.Name, "access", "fs")
 	switch access := k.Tool.Access; {

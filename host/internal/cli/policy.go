@@ -17,6 +17,7 @@ import (
 	"github.com/jptools/jptools/host/internal/trust"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // fromFile are the flags that name a policy in place of a tool.
@@ -107,9 +108,9 @@ func (a *app) sideBySide(d *policy.Declared, held *enforcement.Profile, why stri
 	}
 	rows := [][]string{{"declared", "effective"}}
 	for i := range held.Effective.FS {
-		row := []string{"", policy.FsText(&held.Effective.FS[i])}
+		row := []string{"", fit.FsText(&held.Effective.FS[i])}
 		if i < len(d.Access.FS) {
-			if row[0] = policy.FsText(&d.Access.FS[i]); row[0] == row[1] {
+			if row[0] = fit.FsText(&d.Access.FS[i]); row[0] == row[1] {
 				row[1] = "the same"
 			}
 		}

@@ -191,13 +191,13 @@ func (g *grants) access(out *mergedFlags, list []granted) (*jptool.AccessPolicy,
 	}
 	whole := slices.ContainsFunc(p.FS, func(r jptool.FsRule) bool { return r.Path == "" })
 	if !whole && len(list) > 0 && !slices.ContainsFunc(list, func(f granted) bool { return f.caps != 0 }) {
-		p.FS, whole = append(p.FS, policy.FsRule("", jptool.AllCaps)), true // the flags only withhold parts of the default
+		p.FS, whole = append(p.FS, fit.FsRule("", jptool.AllCaps)), true // the flags only withhold parts of the default
 	}
 	if caps := around(out.root, out.extra); !whole && (caps != 0 || len(out.extra) > 0 && len(p.FS) == 0) {
-		p.FS = append(p.FS, policy.FsRule("", caps))
+		p.FS = append(p.FS, fit.FsRule("", caps))
 	}
 	for _, i := range files {
-		p.FS[i] = policy.FsRule(p.FS[i].Path, fileCaps(p.FS, p.FS[i].Path))
+		p.FS[i] = fit.FsRule(p.FS[i].Path, fileCaps(p.FS, p.FS[i].Path))
 	}
 	for _, name := range g.Env {
 		p.Env = append(p.Env, jptool.EnvRule{Name: name, Read: true})
@@ -303,7 +303,7 @@ func (out *mergedFlags) grant(p *jptool.AccessPolicy, f granted) error {
 		if dir && rel != "" {
 			rel += "/"
 		}
-		p.FS = append(p.FS, policy.FsRule(rel, caps))
+		p.FS = append(p.FS, fit.FsRule(rel, caps))
 		return nil
 	}
 	if caps == 0 {

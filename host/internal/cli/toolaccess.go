@@ -64,10 +64,10 @@ func (o *accessOf) fill(d *policy.Declared, h *policy.Held) {
 		one := ruleOf{Type: r.Type, Name: r.Name, Rule: r.Text, Origin: r.Origin}
 		if r.Type == "fs" && r.Index < len(access.FS) {
 			w := &access.FS[r.Index]
-			one.Rule, one.Capabilities = policy.FsText(w), w.Caps().Names()
-			if stated := policy.FsRule(w.Path, r.Stated); w.Caps() != r.Stated && (w.Caps() != r.Caps || r.Origin != policy.BuiltIn) {
+			one.Rule, one.Capabilities = fit.FsText(w), w.Caps().Names()
+			if stated := fit.FsRule(w.Path, r.Stated); w.Caps() != r.Stated && (w.Caps() != r.Caps || r.Origin != policy.BuiltIn) {
 				stated.External = w.External
-				one.Declared = policy.FsText(&stated)
+				one.Declared = fit.FsText(&stated)
 				one.Why = r.Note
 				if h.Less != nil && w.Caps() != r.Caps {
 					one.Why, one.Remedy = h.Less(r.Index)
@@ -82,7 +82,7 @@ func (o *accessOf) fill(d *policy.Declared, h *policy.Held) {
 	for i := len(d.Access.FS); i < len(access.FS); i++ {
 		w := &access.FS[i]
 		o.Rules = append(o.Rules, ruleOf{
-			Type: "fs", Name: w.Path, Rule: policy.FsText(w), Capabilities: w.Caps().Names(), Origin: w.Origin,
+			Type: "fs", Name: w.Path, Rule: fit.FsText(w), Capabilities: w.Caps().Names(), Origin: w.Origin,
 			Why: "it stands in for a rule above it, which could not be enforced as a whole",
 		})
 	}

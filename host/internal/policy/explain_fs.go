@@ -259,8 +259,8 @@ func (d *Declared) noDefault() string {
 }
 
 func suggestion(path string, caps jptool.Caps) string {
-	r := FsRule(path, caps)
-	return FsText(&r)
+	r := fit.FsRule(path, caps)
+	return fit.FsText(&r)
 }
 
 // misses adds the rules that would grant it: less specific ones above the path, or ones for other paths.

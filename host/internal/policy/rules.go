@@ -13,6 +13,7 @@ import (
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // source is where a placed rule comes from, and what became of it on the way; by the index of the rule in
@@ -235,7 +236,7 @@ func (d *Declared) write() {
 		if r.Gone {
 			continue
 		}
-		w := FsRule(r.Name, r.Caps)
+		w := fit.FsRule(r.Name, r.Caps)
 		w.Origin = s.Origin
 		if r.Lost == "" && r.Rule.External {
 			w.External = true
@@ -244,7 +245,7 @@ func (d *Declared) write() {
 				w.ApprovedTarget = &target
 			}
 		}
-		s.Index, s.Text = len(d.Access.FS), FsText(&w)
+		s.Index, s.Text = len(d.Access.FS), fit.FsText(&w)
 		d.Access.FS = append(d.Access.FS, w)
 		d.Rules = append(d.Rules, s.Rule)
 	}

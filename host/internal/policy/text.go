@@ -6,14 +6,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/sandbox/fit"
 )
-
-// FsRule is a rule of the wire that grants exactly caps, without the alias `write`.
-func FsRule(path string, caps jptool.Caps) jptool.FsRule { return fit.FsRule(path, caps) }
-
-// FsText writes a rule as an inline table of TOML.
-func FsText(r *jptool.FsRule) string { return fit.FsText(r) }
 
 func commandText(r jptool.CommandRule) string {
 	var parts []string
