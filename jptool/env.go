@@ -171,3 +171,19 @@ func envRuleName(index int, origin string) string {
 	}
 	return name
 }
+
+// LookupEnv returns the value of a variable in environ (NAME=value), or "". Of several entries with one name the last
+// counts, as it does for programs. On Windows names are equal whatever their case.
+func LookupEnv(environ []string, name string) string {
+	return lookupEnv(environ, name, runtime.GOOS == "windows")
+}
+
+// lookupEnv takes the platform's habit as a parameter, so that tests force both.
+func lookupEnv(environ []string, name string, windows bool) string {
+	for _, entry := range slices.Backward(environ) {
+		if key, value, _ := strings.Cut(entry, "="); key == name || windows && strings.EqualFold(key, name) {
+			return value
+		}
+	}
+	return ""
+}

@@ -78,17 +78,6 @@ func isMinimal(key string, windows bool) bool {
 	return slices.ContainsFunc(minimal, match) || windows && slices.ContainsFunc(minimalWindows, match)
 }
 
-// lookup returns the value of a variable, or "". Of several entries with one name the last counts, as for programs.
-func lookup(environ []string, name string) string {
-	for _, entry := range slices.Backward(environ) {
-		key, value, _ := strings.Cut(entry, "=")
-		if key == name || runtime.GOOS == "windows" && strings.EqualFold(key, name) {
-			return value
-		}
-	}
-	return ""
-}
-
 // withTemp returns an environment with another directory for temporary files.
 func withTemp(env []string, dir string) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool { return strings.HasPrefix(entry, "TMPDIR=") })

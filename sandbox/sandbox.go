@@ -147,7 +147,7 @@ func Grant(path string, caps jptool.Caps) jptool.FsRule { return fit.FsRule(path
 func (p *Prepared) Command(ctx context.Context, name string, arg ...string) *Cmd {
 	c := &Cmd{Args: append([]string{name}, arg...), Dir: filepath.FromSlash(p.policy.Site.Root), prepared: p, ctx: ctx}
 	c.Env, _ = Environment(p.options.Environ, p.env)
-	c.Path, c.Err = LookPath(name, c.Dir, lookup(p.options.Environ, "PATH"))
+	c.Path, c.Err = LookPath(name, c.Dir, jptool.LookupEnv(p.options.Environ, "PATH"))
 	return c
 }
 

@@ -94,7 +94,7 @@ func (a *answerer) round(ctx context.Context, questions []jptool.Question) error
 		switch {
 		case err != nil:
 			a.reportQuestions(questions[i : i+1])
-			a.report.Outcome.Message = ForModel(err.Error(), a.Root, config.Lookup(a.Environ, "HOME"))
+			a.report.Outcome.Message = ForModel(err.Error(), a.Root, jptool.LookupEnv(a.Environ, "HOME"))
 			return err
 		case v == nil:
 			open = append(open, *q)

@@ -16,6 +16,7 @@ import (
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/host/internal/trust"
+	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/sandbox/fit"
 )
 
@@ -25,7 +26,7 @@ func (h *Host) Compile(ctx context.Context, t *config.Tool, p term.Prompter) (*p
 	if err != nil {
 		return nil, err
 	}
-	paths, err := policy.SandboxPaths(h.Config.Sandbox().Paths, config.Lookup(h.Environ, "HOME"))
+	paths, err := policy.SandboxPaths(h.Config.Sandbox().Paths, jptool.LookupEnv(h.Environ, "HOME"))
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}
@@ -34,7 +35,7 @@ func (h *Host) Compile(ctx context.Context, t *config.Tool, p term.Prompter) (*p
 		Approve: func(ctx context.Context, r consent.Request) (consent.Result, error) {
 			return h.approve(ctx, t, p, r)
 		},
-		Home: config.Lookup(h.Environ, "HOME"), StateDir: h.State.Base(), ConfigFile: config.UserGlobalPath(h.Environ),
+		Home: jptool.LookupEnv(h.Environ, "HOME"), StateDir: h.State.Base(), ConfigFile: config.UserGlobalPath(h.Environ),
 		Programs: OwnPrograms(), Reach: policy.ReachOf(paths),
 		OSSandbox: m.Landlock > 0,
 	})

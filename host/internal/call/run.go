@@ -111,7 +111,7 @@ func (h *Host) Run(ctx context.Context, c Request) (*Report, error) {
 
 // forModel takes out of the report's messages what a model is not told: a model gets the report, a person err.
 func (k *call) forModel() {
-	known := []string{k.State.Base(), config.Lookup(k.Environ, "HOME")}
+	known := []string{k.State.Base(), jptool.LookupEnv(k.Environ, "HOME")}
 	for _, l := range k.Config.Layers() {
 		known = append(known, l.File)
 	}
@@ -296,5 +296,5 @@ func (h *Host) Program(t *config.Tool, name string) (string, error) {
 			return p, nil
 		}
 	}
-	return sandbox.LookPath(name, h.Root, config.Lookup(h.Environ, "PATH"))
+	return sandbox.LookPath(name, h.Root, jptool.LookupEnv(h.Environ, "PATH"))
 }

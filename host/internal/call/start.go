@@ -35,7 +35,7 @@ func (h *Host) Sandbox(ctx context.Context, t *config.Tool) (sandbox.Options, er
 		},
 	}
 	var err error
-	if o.Paths, err = policy.SandboxPaths(c.Paths, config.Lookup(h.Environ, "HOME")); err != nil {
+	if o.Paths, err = policy.SandboxPaths(c.Paths, jptool.LookupEnv(h.Environ, "HOME")); err != nil {
 		return o, exit.With(exit.Usage, err)
 	}
 	m, err := h.machine(ctx)
@@ -49,7 +49,7 @@ func (h *Host) tier() fit.Tier { return fit.ForcedTier(h.Config.Sandbox().Tier) 
 // machine returns what this computer can enforce in the tier of the configuration. It is found out once.
 func (h *Host) machine(ctx context.Context) (fit.Machine, error) {
 	h.looked.Do(func() {
-		h.found, h.unknown = sandbox.Probe(ctx, h.tier(), h.State, func(name string) string { return config.Lookup(h.Environ, name) })
+		h.found, h.unknown = sandbox.Probe(ctx, h.tier(), h.State, func(name string) string { return jptool.LookupEnv(h.Environ, name) })
 	})
 	return h.found, exit.With(exit.Usage, h.unknown)
 }
@@ -108,7 +108,7 @@ func (k *call) start(ctx context.Context, cmd *command) (*result, error) {
 	}
 	k.tellKept(c.State.Kept)
 	if seen := c.Refused(); seen != nil {
-		x := enforcement.Explanation{Declared: k.policy, Attempt: c.Attempt, Home: config.Lookup(c.Env, "HOME")}
+		x := enforcement.Explanation{Declared: k.policy, Attempt: c.Attempt, Home: jptool.LookupEnv(c.Env, "HOME")}
 		k.report.Denials, k.report.Sandbox.Observed = x.Explain(seen)
 	}
 	if len(c.State.Changes) > 0 {

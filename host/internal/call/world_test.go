@@ -14,6 +14,7 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/sandbox"
 )
 
@@ -96,7 +97,7 @@ func (w *world) host() *Host {
 		w.t.Fatal(err)
 	}
 	environ := []string{"HOME=" + filepath.Join(w.top, "home"), "PATH=" + os.Getenv("PATH"), "XDG_DATA_HOME=" + filepath.Join(w.top, "data")}
-	dir, err := state.OS(func(name string) string { return config.Lookup(environ, name) }).Workspace(ws)
+	dir, err := state.OS(func(name string) string { return jptool.LookupEnv(environ, name) }).Workspace(ws)
 	if err != nil {
 		w.t.Fatal(err)
 	}

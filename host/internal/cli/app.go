@@ -16,6 +16,7 @@ import (
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/sandbox"
 )
@@ -49,7 +50,7 @@ type place struct {
 	wide bool
 }
 
-func (a *app) getenv(name string) string { return config.Lookup(a.environ, name) }
+func (a *app) getenv(name string) string { return jptool.LookupEnv(a.environ, name) }
 
 // open finds the workspace.
 func (a *app) open() (*place, error) {

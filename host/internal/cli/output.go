@@ -17,6 +17,7 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/jptool"
 )
 
 // What is printed where:
@@ -45,7 +46,7 @@ type output struct {
 
 func newOutput(environ []string, stdout, stderr io.Writer) *output {
 	o := &output{stdout: stdout, stderr: stderr, errTerminal: isTerminal(stderr), warned: map[string]bool{}}
-	o.styled = config.Lookup(environ, "NO_COLOR") == "" && config.Lookup(environ, "TERM") != "dumb"
+	o.styled = jptool.LookupEnv(environ, "NO_COLOR") == "" && jptool.LookupEnv(environ, "TERM") != "dumb"
 	if isTerminal(stdout) {
 		o.terminal = &screen{to: stdout, json: &o.json}
 		stdout = o.terminal

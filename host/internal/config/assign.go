@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/jptools/jptools/jptool"
 )
 
 // assignOp is how KEY and VALUE are joined (docs/config.md, "--cfg and JP_CFG_*").
@@ -113,7 +115,7 @@ func isPath(arg string) bool {
 // directory: shells leave it alone in `--cfg=~/…` and within quotes.
 func (l *loader) absolute(path string) (string, error) {
 	if rest, ok := strings.CutPrefix(filepath.ToSlash(path), "~/"); ok {
-		home := Lookup(l.Environ, "HOME")
+		home := jptool.LookupEnv(l.Environ, "HOME")
 		if !filepath.IsAbs(home) {
 			return "", fmt.Errorf("~ is the home directory, and HOME is %s", show(home))
 		}

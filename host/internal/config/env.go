@@ -1,28 +1,12 @@
 package config
 
 import (
-	"runtime"
 	"slices"
 	"strings"
 )
 
 // envPrefix begins the variables that are configuration.
 const envPrefix = "JP_CFG_"
-
-// Lookup is the value of a variable in environ (KEY=VALUE), or "". Of several entries with one
-// name the last counts, as for the tools; on Windows names are equal whatever their case.
-func Lookup(environ []string, name string) string {
-	return lookup(environ, name, runtime.GOOS == "windows")
-}
-
-func lookup(environ []string, name string, fold bool) string {
-	for _, kv := range slices.Backward(environ) {
-		if k, v, _ := strings.Cut(kv, "="); k == name || fold && strings.EqualFold(k, name) {
-			return v
-		}
-	}
-	return ""
-}
 
 // environment adds one layer for each JP_CFG_ variable, in the order of their names.
 func (l *loader) environment() error {

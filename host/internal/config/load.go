@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/afero"
 
+	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -58,7 +59,7 @@ const maxFile = 4 << 20
 // absolute path. It returns "" when the environment names no such place.
 func UserGlobalPath(environ []string) string {
 	get := func(name string) string {
-		if v := Lookup(environ, name); filepath.IsAbs(v) {
+		if v := jptool.LookupEnv(environ, name); filepath.IsAbs(v) {
 			return v
 		}
 		return ""
