@@ -15,31 +15,30 @@ func look(p string) (Node, error) {
 	return Node{Path: p, Kind: kindOf(st.Mode), ID: ID{st.Dev, st.Ino}}, nil
 }
 
-// How OpenEntry calls openat2, for who cannot call it.
-const (
-	EntryFlags   = unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC
-	EntryResolve = unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
-)
+// tries is how often an entry is opened if the kernel asks to try again.
+const tries = 10
 
-// maxAgain is how often openat2 is tried again after EAGAIN.
-const maxAgain = 10
+// OpenEntry opens what stands at a canonical path, to look at it or to put rules on it. It follows no link: a link
+// on the way is ELOOP, and a link at the path itself is what is opened. The error is an error number.
+func OpenEntry(p string) (int, error) { return openEntry(unix.AT_FDCWD, p, 0) }
 
-// OpenEntry opens what stands at a canonical path, for looking at it and for rules on it only. It follows
-// no link: one on the way is ELOOP, one in the place itself is what is opened. The error is a number.
-func OpenEntry(p string) (int, error) {
-	how := unix.OpenHow{Flags: EntryFlags, Resolve: EntryResolve}
-	for again := 0; ; {
-		fd, err := unix.Openat2(unix.AT_FDCWD, p, &how)
-		switch {
-		case err == unix.EINTR:
-		case err == unix.EAGAIN && again < maxAgain:
-			// The kernel may ask for this when something is renamed while it resolves. Who renames all the time must
-			// not keep the host here for ever; it refuses then.
-			again++
-		default:
-			return fd, err
+// OpenEntryBelow is OpenEntry for a path below an open directory, which the path cannot leave.
+func OpenEntryBelow(dir int, p string) (int, error) { return openEntry(dir, p, unix.RESOLVE_BENEATH) }
+
+// openEntry tries openat2 again after EAGAIN, which the kernel returns if something was renamed meanwhile and it
+// cannot rule out that ".." led elsewhere. A program that renames all the time could keep this process here for
+// ever, so the tries are bounded; after the last one the entry counts as not to be opened.
+func openEntry(dir int, p string, resolve uint64) (fd int, err error) {
+	how := unix.OpenHow{
+		Flags:   unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | resolve,
+	}
+	for range tries {
+		if fd, err = unix.Openat2(dir, p, &how); err != unix.EAGAIN && err != unix.EINTR {
+			break
 		}
 	}
+	return fd, err
 }
 
 // stat is nil for what is not there.

@@ -20,16 +20,9 @@ func openPath(path string) (int, *unix.Stat_t, error) {
 	return described(path, fd, err)
 }
 
-// openBelow is openPath for a path below an open directory, which it cannot leave. openat2 returns EAGAIN if something
-// was renamed meanwhile and the kernel cannot rule out that ".." led outside. A program that renames all the time could
-// keep this process here for ever, so the tries are bounded; after the last one the start fails.
-func openBelow(dir int, path, name string) (fd int, st *unix.Stat_t, err error) {
-	how := unix.OpenHow{Flags: fit.EntryFlags, Resolve: fit.EntryResolve | unix.RESOLVE_BENEATH}
-	for range 10 {
-		if fd, err = unix.Openat2(dir, name, &how); err != unix.EAGAIN && err != unix.EINTR {
-			break
-		}
-	}
+// openBelow is openPath for a path below an open directory, which it cannot leave.
+func openBelow(dir int, path, name string) (int, *unix.Stat_t, error) {
+	fd, err := fit.OpenEntryBelow(dir, name)
 	return described(path, fd, err)
 }
 
