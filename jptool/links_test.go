@@ -24,7 +24,7 @@ func TestLinksInside(t *testing.T) {
 		"read pub/doc allow", "read hidden/doc allow pub/doc",
 		"read pub/link access_denied", "delete pub/link allow pub/link", "update pub/link access_denied",
 		"read src/f allow real/f", "read real/f allow", "create src/new access_denied",
-		// Dangling: told to who may act there, and not to others.
+		// Only a caller that may act there learns that the link is dangling.
 		"read pub/dangling not_found", "read pub/gone access_denied", "create pub/dangling allow",
 		"create pub/dangling/x not_found", "delete pub/dangling allow",
 		// Outside: existing or not makes no difference.
@@ -112,7 +112,7 @@ func TestMounts(t *testing.T) {
 		"delete fork access_denied", "delete fork/. access_denied", "read fork allow fork", "create fork access_denied",
 		"read file allow file", "update file allow", "delete file access_denied",
 		"read unapproved/f access_denied", "read moved/f access_denied",
-		// A broken mount says so, to who would be granted it; the link itself stays.
+		// A caller that would be granted the mount learns that it is broken; the link itself stays.
 		"read broken/f not_found", "read broken not_found", "update broken/f access_denied", "delete broken access_denied",
 	)
 	target, err := ws.CheckRead("file")

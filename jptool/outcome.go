@@ -37,7 +37,7 @@ func (c Code) BadRequest() bool {
 	return c == CodeInvalidRequest || c == CodeInvalidPolicy || c == CodeInvalidArguments
 }
 
-// Outcome is the whole answer of a tool, for who writes it and for who reads it: an error if
+// Outcome is the whole answer of a tool; tools write it and hosts read it. It is an error if
 // Err is set, questions if there are any, else a success. The wire form is in docs/wire.md.
 type Outcome struct {
 	// Content is the text of a success.

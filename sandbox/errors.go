@@ -52,8 +52,7 @@ func (e *StartError) Error() string {
 // Unwrap returns the reason. It is a syscall.Errno only if the program itself could not be executed.
 func (e *StartError) Unwrap() error { return e.Err }
 
-// Refused reports whether the program itself could not be executed, as shells tell by 126 and 127; Directory, whether
-// its working directory cannot be entered where it runs.
+// Refused reports whether the program itself could not be executed. Shells say so by the exit status 126 or 127.
 func (e *StartError) Refused() bool { return failure.Is(e.Err, failure.Program) }
 
 // Directory reports whether the working directory cannot be entered where the program would run.

@@ -319,7 +319,7 @@ func watched(d *fit.Policy, f *fit.Fitted, q question) bool {
 	return false
 }
 
-// TestDry: who only looks is told what a call would get, and nothing is made.
+// TestDry: a dry preparation reports what a call would get, and makes nothing.
 func TestDry(t *testing.T) {
 	base := jptooltest.TempRoot(t)
 	for name, way := range ways {

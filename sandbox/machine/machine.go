@@ -36,7 +36,7 @@ type Info struct {
 // started again and again keeps the Attempt under the Key.
 func Look() Info { return look() }
 
-// LookAlone is Look for who wants no namespaces: nothing is asked or told of them, and there is no Doubt.
+// LookAlone is Look without namespaces: it neither looks for them nor reports on them, so there is no Doubt.
 func LookAlone() Info { return lookAlone() }
 
 // Attempt is how a real attempt to make namespaces ended.

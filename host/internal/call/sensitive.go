@@ -17,8 +17,8 @@ import (
 )
 
 // sensitive asks once per session about places of secrets that the tool may reach (RFD 075,
-// "Sensitive path protection"); without a terminal the call is refused. Who has set `run = "unattended"`
-// in the user's own configuration has allowed it for good, and is warned once per session.
+// "Sensitive path protection"); without a terminal the call is refused. A user whose own
+// configuration says `run = "unattended"` has allowed it for good, and is warned once per session.
 // It does not stop a tool that may reach them from using them.
 func (k *call) sensitive(ctx context.Context) error {
 	list := k.places()

@@ -58,7 +58,7 @@ type Tool struct {
 	Format               string              `toml:"format" enum:"ask unattended" unset:"'unattended' if 'run' is, else 'ask'" all:"yes" repo:"judged" doc:"Whether a preview is made before or after the question."`
 	Result               string              `toml:"result" enum:"unattended ask edit skip" default:"unattended" all:"yes" repo:"judged" doc:"What happens to a result before the model gets it."`
 	CancellationResponse string              `toml:"cancellation_response" all:"yes" repo:"own" doc:"What the model is told of a call that was cancelled."`
-	Style                Style               `toml:"style" all:"yes" repo:"free" doc:"How calls are shown. A tool's table replaces that of the defaults."`
+	Style                Style               `toml:"style" all:"yes" repo:"free" doc:"How calls are shown. jphost checks the table and does nothing with it: it is for hosts that show calls in a conversation."`
 	Questions            map[string]Question `toml:"questions" doc:"The tool's questions, by id."`
 	// Options is handed to the tool as it is.
 	Options map[string]any `toml:"options" check:"options" repo:"judged" doc:"Behaviour that the user sets and the model cannot. Merged deeply; lists are replaced, or combined by '{ value, strategy }'."`

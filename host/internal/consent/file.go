@@ -106,7 +106,7 @@ func (f *file[T]) remove(ctx context.Context, which func(T) bool) (removed []T, 
 	return removed, err
 }
 
-// readLocked is read for who holds the lock: a file that cannot be used is mended.
+// readLocked is read for a caller that has locked the file, so that it may mend a file that cannot be used.
 func (f *file[T]) readLocked() (object, []T, error) {
 	doc, list, err := f.read()
 	var broken *brokenError

@@ -165,7 +165,7 @@ func newConn(fd int) *conn { return &conn{os.NewFile(uintptr(fd), "helper")} }
 
 func (c *conn) close() { _ = c.file.Close() }
 
-// hangUp tells the other end that there will be no more, and wakes who waits for a message on this end.
+// hangUp tells the other end that no more messages will come, and ends a receive that waits on this end.
 func (c *conn) hangUp() {
 	_ = c.do(func(fd int) error { return unix.Shutdown(fd, unix.SHUT_RDWR) })
 }

@@ -124,7 +124,7 @@ func mapUsers(pid int) error {
 		} // a root that may not map others: the attempt has mapped nothing
 	}
 	itself := func(id int) string { return fmt.Sprintf("%d %d 1", id, id) }
-	err := write("setgroups", "deny") // what the kernel demands of who may not map others
+	err := write("setgroups", "deny") // the kernel demands this of users who may not map others
 	if err == nil {
 		err = write("uid_map", itself(os.Geteuid()))
 	}

@@ -47,7 +47,7 @@ func OpenStaged(plan *fit.Plan) (fds []int, err error) {
 }
 
 // DropCapabilities gives up all capabilities of this thread for good. Without this, masks would not stop root: the
-// mode of a file says nothing to who has CAP_DAC_OVERRIDE, and CAP_SYS_ADMIN could unmount them.
+// kernel ignores the mode of a file for a process with CAP_DAC_OVERRIDE, and CAP_SYS_ADMIN could unmount the masks.
 func DropCapabilities() error {
 	// A program with capabilities of its own on its file (or set-user-id root) gets what is in the bounding set.
 	for c := uintptr(0); ; c++ {
@@ -73,7 +73,7 @@ func DropCapabilities() error {
 }
 
 // NoNewPrivileges keeps this thread, and all that comes of it, from gaining rights by execve: no set-user-id, no
-// capabilities of files. Landlock and filters demand it of who has no privileges.
+// capabilities of files. Without privileges, a thread needs it to enter a Landlock domain or to install a filter.
 func NoNewPrivileges() error {
 	return failure.At(failure.Failed, "giving up new privileges", "", unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 }
