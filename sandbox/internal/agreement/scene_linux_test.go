@@ -90,6 +90,13 @@ func (s *sketch) list() []string {
 	return list
 }
 
+// links are the symlinks of the workspace.
+func (s *sketch) links() []string {
+	return slices.DeleteFunc(s.list(), func(p string) bool {
+		return !strings.HasPrefix(p, "ws/") || !strings.HasPrefix(s.kinds[p], "symlink")
+	})
+}
+
 // follow resolves a path of the sketch, "" for what leads nowhere.
 func (s *sketch) follow(p string) string {
 	for range 20 {
@@ -210,7 +217,10 @@ func drawScene(t *rapid.T, way string) *scene {
 	}
 	for range rapid.IntRange(0, most).Draw(t, "rules") {
 		p := ""
-		if list := k.list(); rapid.IntRange(0, 4).Draw(t, "existing") > 0 {
+		switch list, links := k.list(), k.links(); {
+		case len(links) > 0 && (way == "landlock" || rapid.IntRange(0, 3).Draw(t, "link") == 3): // rare by chance alone
+			p = rapid.SampledFrom(links).Draw(t, "rule on a link")
+		case rapid.IntRange(0, 4).Draw(t, "existing") > 0:
 			p = rapid.SampledFrom(list).Draw(t, "rule on")
 		}
 		switch rest, in := strings.CutPrefix(p, "ws/"); {
