@@ -113,8 +113,13 @@ func TestExtraFilesAndStagedOnes(t *testing.T) {
 		if err != nil || string(out) != "handed down\n" {
 			t.Errorf("%q, %v", out, err)
 		}
-		if staged := cmd.Attempt.Plan.Staged; len(staged) == 0 || staged[0].FD != 4 {
-			t.Errorf("staged: %+v, want descriptor 4 first", staged)
+		plan := cmd.Attempt.Plan
+		if plan.Tier == fit.TierNamespace && plan.ABI < fit.TruncateABI {
+			if len(cmd.Attempt.Narrowed) == 0 { // create without update cannot be enforced there
+				t.Errorf("version %d of Landlock: nothing is narrowed, but files could be cut off", plan.ABI)
+			}
+		} else if len(plan.Staged) == 0 || plan.Staged[0].FD != 4 {
+			t.Errorf("staged: %+v, want descriptor 4 first", plan.Staged)
 		}
 		do(t, r.Close())
 	})
