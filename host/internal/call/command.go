@@ -11,14 +11,14 @@ import (
 
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/show"
-	"github.com/jptools/jptools/host/internal/template"
+	"github.com/jptools/jptools/host/internal/toolargs"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/sandbox"
 )
 
 // command is how the tool is started, again in each round of questions: then the request has more answers.
 type command struct {
-	tmpl *template.Template
+	tmpl *toolargs.Template
 	// withRequest: the request goes over standard input. A command with placeholders gets the request in them, and
 	// nothing on standard input: such commands were written for hosts that do so.
 	withRequest bool
@@ -43,7 +43,7 @@ type toolRequest struct {
 // command makes the command of a call under its declared policy.
 func (k *call) command(ctx context.Context, action jptool.Action) (*command, error) {
 	t := k.Tool
-	tmpl, err := template.Compile(template.Command{Program: t.Command.Program, Args: t.Command.Args, Shell: t.Command.Shell})
+	tmpl, err := toolargs.Compile(*t.Command)
 	if err != nil {
 		return nil, k.badCommand(err)
 	}
@@ -90,12 +90,9 @@ func (k *call) fill(c *command) error {
 	if err != nil {
 		return exit.With(exit.Usage, err) // the options of the configuration, which JSON cannot express
 	}
-	context := c.context.JSON()
-	if c.argv, err = c.tmpl.Render(template.Data{Context: context, Tool: tool}); err != nil {
+	c.stdin = fmt.Appendf(nil, "{\"context\":%s,\"tool\":%s}\n", c.context.JSON(), tool)
+	if c.argv, err = c.tmpl.Render(c.stdin); err != nil {
 		return k.badCommand(err)
-	}
-	if c.withRequest {
-		c.stdin = fmt.Appendf(nil, "{\"context\":%s,\"tool\":%s}\n", context, tool)
 	}
 	return nil
 }

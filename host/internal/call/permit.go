@@ -11,9 +11,9 @@ import (
 
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/schema"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/host/internal/toolargs"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -161,7 +161,7 @@ func (k *call) edit(ctx context.Context) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	parameters, err := schema.New(k.Tool.Parameters)
+	parameters, err := toolargs.New(k.Tool.Parameters)
 	if err != nil {
 		return nil, err
 	}

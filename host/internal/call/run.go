@@ -16,10 +16,10 @@ import (
 	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/schema"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/host/internal/toolargs"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/sandbox"
@@ -235,7 +235,7 @@ func (k *call) cfg(name, value string) string {
 
 // arguments are those of the request as the tool's parameters want them.
 func (k *call) arguments() (map[string]any, error) {
-	s, err := schema.New(k.Tool.Parameters)
+	s, err := toolargs.New(k.Tool.Parameters)
 	if err != nil {
 		return nil, exit.Errorf(exit.Usage, "%s: parameters of %s: %w", k.Tool.Origin("parameters"), k.Tool.Name, err)
 	}

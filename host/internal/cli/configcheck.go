@@ -9,9 +9,8 @@ import (
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/schema"
 	"github.com/jptools/jptools/host/internal/show"
-	"github.com/jptools/jptools/host/internal/template"
+	"github.com/jptools/jptools/host/internal/toolargs"
 )
 
 type configCheckCmd struct{}
@@ -95,13 +94,13 @@ func (c *configCheckCmd) check(a *app) (*checked, error) {
 		if a.ctx.Err() != nil {
 			return nil, exit.Errorf(exit.Interrupted, "interrupted")
 		}
-		if _, err := schema.New(t.Parameters); err != nil {
+		if _, err := toolargs.New(t.Parameters); err != nil {
 			wrong(t.Origin("parameters"), err)
 		}
 		if t.Source.Kind != config.SourceLocal {
 			continue
 		}
-		if command, err := template.Compile(template.Command{Program: t.Command.Program, Args: t.Command.Args, Shell: t.Command.Shell}); err != nil {
+		if command, err := toolargs.Compile(*t.Command); err != nil {
 			wrong(t.Command.Origin, err)
 		} else {
 			warn(checkCommand(h, t, command)...)

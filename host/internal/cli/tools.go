@@ -6,8 +6,8 @@ import (
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
-	"github.com/jptools/jptools/host/internal/schema"
 	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/toolargs"
 )
 
 type toolsCmd struct {
@@ -43,7 +43,7 @@ type described struct {
 }
 
 func describe(t *config.Tool) (*described, error) {
-	s, err := schema.New(t.Parameters)
+	s, err := toolargs.New(t.Parameters)
 	if err != nil {
 		return nil, exit.Errorf(exit.Usage, "%s: parameters of %s: %w", t.Origin("parameters"), t.Name, err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jptools/jptools/host/internal/config"
-	"github.com/jptools/jptools/host/internal/schema"
+	"github.com/jptools/jptools/host/internal/toolargs"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -73,7 +73,7 @@ func TestParametersAreThoseOfTheBinaries(t *testing.T) {
 				delete(want, key)
 			}
 			reduce(want) // and got: the order of required means nothing
-			s, err := schema.New(tool.Parameters)
+			s, err := toolargs.New(tool.Parameters)
 			if err != nil {
 				t.Fatal(err)
 			}

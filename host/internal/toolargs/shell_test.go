@@ -1,4 +1,4 @@
-package template
+package toolargs
 
 import (
 	"bytes"
@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/jptools/jptools/host/internal/config"
 )
 
 func shells(t *testing.T) []string {
@@ -36,11 +38,11 @@ func words(t fataler, shell, script string, args []string, values map[string]str
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	tmpl, err := Compile(Command{Program: script, Args: args, Shell: true})
+	tmpl, err := Compile(config.Command{Program: script, Args: args, Shell: true})
 	if err != nil {
 		t.Fatalf("%s: %v", script, err)
 	}
-	argv, err := tmpl.Render(Data{Context: json.RawMessage(`{}`), Tool: tool})
+	argv, err := tmpl.Render(request(`{}`, tool))
 	if err != nil {
 		t.Fatalf("%s: %v", script, err)
 	}
@@ -195,10 +197,10 @@ func TestShellArguments(t *testing.T) {
 		"cat <<E\nE\n": "unclosed here-document", "echo $'x'": "$'", "echo;": "name of a command", "echo |": "name of a command", "echo x >": "redirection", "eval": `"eval"`,
 		"if x; then y; fi": "statements must be separated", "echo x; y=$(z": "without matching `$(`", "x=": "name of a command",
 	} {
-		if _, err := Compile(Command{Program: script, Args: []string{"x"}, Shell: true}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Compile(config.Command{Program: script, Args: []string{"x"}, Shell: true}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q with an argument: got %v, want %q", script, err, want)
 		}
-		if _, err := Compile(Command{Program: script, Shell: true}); err != nil {
+		if _, err := Compile(config.Command{Program: script, Shell: true}); err != nil {
 			t.Errorf("%q alone: %v", script, err)
 		}
 	}
@@ -229,7 +231,7 @@ func TestShellRefuses(t *testing.T) {
 		"function f { {{a}}; }": "function", "x $$(y) {{a}}": "cannot read", "x $(case y in z) echo;; esac) \"{{a}}\"": "case",
 	} {
 		script = long(script)
-		got, err := Compile(Command{Program: script, Shell: true})
+		got, err := Compile(config.Command{Program: script, Shell: true})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "tool.arguments.a") {
 			t.Errorf("%q: got %+v %v, want %q", script, got, err, want)
 		}
@@ -247,7 +249,7 @@ func TestHugeScripts(t *testing.T) {
 		"too long":    "W {{tool.name}} " + strings.Repeat("x", maxScript),
 	} {
 		start := time.Now()
-		_, err := Compile(Command{Program: script, Shell: true})
+		_, err := Compile(config.Command{Program: script, Shell: true})
 		if took := time.Since(start); err == nil || took > 10*time.Second {
 			t.Errorf("%s: %v after %v", name, err, took)
 		}
@@ -263,7 +265,7 @@ func TestShellProperty(t *testing.T) {
 			"{{a}}", "{{a}}", "{{a}}", " ", "'", `"`, "\\", "$", "x", "#", "\n", "$(echo ", ")", "(", "${x}", "$((1))", "\\\n", "`", "=", "$#", "$?", "'q'", `"d"`, "{", "}", "\r", "<<E\n", "\nE\n", "${x:-", ";", "&&", "|",
 		}), 1, 12).Draw(t, "pieces")
 		script := "W [ " + strings.Join(pieces, "") + " ]"
-		if _, err := Compile(Command{Program: long(script), Shell: true}); err != nil || strings.Contains(strings.ReplaceAll(script, "\\\n", ""), "$$") {
+		if _, err := Compile(config.Command{Program: long(script), Shell: true}); err != nil || strings.Contains(strings.ReplaceAll(script, "\\\n", ""), "$$") {
 			return // the process number is another each time
 		}
 		value := rapid.OneOf(rapid.SampledFrom(nasty), rapid.StringMatching(`[^\x00]{0,6}`)).Draw(t, "value")
@@ -309,7 +311,7 @@ func TestShellRunsNoValue(t *testing.T) {
 			">&", "&>", ">", "<", "2>", "&", "'", "\"", "\\", "let", "wait", "-p", "printf -v", "test -v", "compgen -W", "command", "builtin", "coproc", "OPTIND=", "PS4=", "hash", "type", "cd", "ulimit", "umask", "exit", "return", "f() {", "exec",
 		}), 2, 9).Draw(t, "pieces")
 		script := strings.Join(pieces, rapid.SampledFrom([]string{"", " ", " "}).Draw(t, "between"))
-		tmpl, err := Compile(Command{Program: long(script), Shell: true})
+		tmpl, err := Compile(config.Command{Program: long(script), Shell: true})
 		if err != nil {
 			return
 		}
@@ -318,7 +320,7 @@ func TestShellRunsNoValue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		argv, err := tmpl.Render(Data{Context: json.RawMessage(`{}`), Tool: tool})
+		argv, err := tmpl.Render(request(`{}`, tool))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,19 +1,25 @@
-package template
+package toolargs
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/jptools/jptools/host/internal/config"
 )
 
-var sample = Data{
-	Context: json.RawMessage(`{"root": "/ws", "action": "run", "access": {"fs": [{"lexical_path": "src"}]}, "workspace_id": null}`),
-	Tool: json.RawMessage(` {"name": "t", "arguments": {"path": "a b.txt", "n": 1.50, "yes": true, "nothing": null, "html": "<'&'>",
-		"list": ["x", {"y": "z"}], "dry-run": "d", "deep": {"er": {"text": "🙂"}}, "null byte": "a\u0000b", "empty": ""}, "options": {"x": [ ]}}`),
+func request(context string, tool []byte) json.RawMessage {
+	return fmt.Appendf(nil, `{"context":%s,"tool":%s}`, context, tool)
 }
+
+var sample = request(
+	`{"root": "/ws", "action": "run", "access": {"fs": [{"lexical_path": "src"}]}, "workspace_id": null}`,
+	[]byte(` {"name": "t", "arguments": {"path": "a b.txt", "n": 1.50, "yes": true, "nothing": null, "html": "<'&'>",
+		"list": ["x", {"y": "z"}], "dry-run": "d", "deep": {"er": {"text": "🙂"}}, "null byte": "a\u0000b", "empty": ""}, "options": {"x": [ ]}}`))
 
 func TestRender(t *testing.T) {
 	for in, want := range map[string]string{
@@ -51,7 +57,7 @@ func TestRender(t *testing.T) {
 		`{{ "it's \"\\" }}{{ "'" | tojson }}`:   `it's "\"\u0027"`,
 		"a{{tool.name}}b{{tool.name|tojson}}{c": `atb"t"{c`,
 	} {
-		c, err := Compile(Command{Program: "p", Args: []string{in}})
+		c, err := Compile(config.Command{Program: "p", Args: []string{in}})
 		if err != nil {
 			t.Errorf("%s: %v", in, err)
 			continue
@@ -93,21 +99,21 @@ func TestCompileErrors(t *testing.T) {
 	} {
 		for _, c := range []struct {
 			part string
-			Command
-		}{{"program: ", Command{Program: in}}, {"args[1]: ", Command{Program: "p", Args: []string{"", in}}}, {"program: ", Command{Program: "echo " + in, Shell: true}}} {
+			config.Command
+		}{{"program: ", config.Command{Program: in}}, {"args[1]: ", config.Command{Program: "p", Args: []string{"", in}}}, {"program: ", config.Command{Program: "echo " + in, Shell: true}}} {
 			_, err := Compile(c.Command)
 			if err == nil || !strings.HasPrefix(err.Error(), c.part) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "\n") {
 				t.Errorf("%s: got %v, want %q", in, err, want)
 			}
 		}
 	}
-	if _, err := Compile(Command{Program: " "}); err == nil {
+	if _, err := Compile(config.Command{Program: " "}); err == nil {
 		t.Error("an empty program passed")
 	}
 }
 
 func TestRenderErrors(t *testing.T) {
-	for _, c := range []Command{{Program: "p", Args: []string{`{{tool.arguments["null byte"]}}`}}, {Program: "{{tool.arguments.empty}}"}} {
+	for _, c := range []config.Command{{Program: "p", Args: []string{`{{tool.arguments["null byte"]}}`}}, {Program: "{{tool.arguments.empty}}"}} {
 		tmpl, err := Compile(c)
 		if err != nil {
 			t.Fatal(err)
@@ -139,11 +145,11 @@ func TestRenderNeverSplits(t *testing.T) {
 			word += p
 			want += strings.ReplaceAll(p, "{{tool.arguments.x}}", value)
 		}
-		tmpl, err := Compile(Command{Program: "p", Args: []string{word, "last"}})
+		tmpl, err := Compile(config.Command{Program: "p", Args: []string{word, "last"}})
 		if err != nil {
 			t.Fatalf("%q: %v", word, err)
 		}
-		got, err := tmpl.Render(Data{Context: json.RawMessage("{}"), Tool: args})
+		got, err := tmpl.Render(request("{}", args))
 		if diff := cmp.Diff([]string{"p", want, "last"}, got); err != nil || diff != "" {
 			t.Fatalf("%q: %v %s", word, err, diff)
 		}
@@ -158,7 +164,7 @@ func FuzzCompile(f *testing.F) {
 		f.Add(s, s, true)
 	}
 	f.Fuzz(func(t *testing.T, program, arg string, shell bool) {
-		tmpl, err := Compile(Command{Program: program, Args: []string{arg}, Shell: shell})
+		tmpl, err := Compile(config.Command{Program: program, Args: []string{arg}, Shell: shell})
 		if err != nil {
 			return
 		}
@@ -169,7 +175,7 @@ func FuzzCompile(f *testing.F) {
 		if !shell && len(got) != 2 {
 			t.Fatalf("%q", got)
 		}
-		again, err := tmpl.Render(Data{Context: json.RawMessage(`{}`), Tool: json.RawMessage(`{"name":"'; \" $(id) \n","arguments":{"path":"x y"}}`)})
+		again, err := tmpl.Render(request(`{}`, []byte(`{"name":"'; \" $(id) \n","arguments":{"path":"x y"}}`)))
 		if err == nil && len(again) != len(got) {
 			t.Fatalf("%q and %q", got, again)
 		}

@@ -1,4 +1,4 @@
-package schema
+package toolargs
 
 import (
 	"encoding/json"
