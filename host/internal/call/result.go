@@ -11,7 +11,36 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/jptool"
 )
+
+// settle takes over the final answer.
+func (k *call) settle(ctx context.Context, out output) error {
+	if out.success() {
+		k.report.Outcome = Outcome{Type: "success", Content: &out.Content, Plain: out.Plain, Data: rawData(out.Data)}
+		return nil
+	}
+	failed := out.Err
+	if out.Plain && len(k.report.Denials) > 0 {
+		failed.Message += "\nrefused by the sandbox:\n" + strings.TrimRight(enforcement.DenialText(k.report.Denials), "\n")
+	}
+	k.report.Outcome = Outcome{
+		Type: "error", Message: failed.Message, Trace: failed.Trace, Transient: failed.Transient,
+		Code: string(failed.Code), Plain: out.Plain, Data: rawData(failed.Data),
+	}
+	switch failed.Code {
+	case jptool.CodeNotFound:
+		k.elsewhere(ctx)
+	case jptool.CodePathEscape:
+		k.mountedForOthers()
+	}
+	code := exit.Refused
+	if failed.Code.BadRequest() {
+		code = exit.Usage
+	}
+	// What comes after the first line is shown further in, also what is indented by itself (a traceback, code).
+	return exit.Errorf(code, "%s: %s", k.Tool.Name, strings.ReplaceAll(failed.Message, "\n", "\n  "))
+}
 
 // holdsBack reports whether the tool's result needs a person's consent, or is never handed on.
 func (k *call) holdsBack() bool { return k.Tool.Result != "" && k.Tool.Result != "unattended" }
@@ -97,7 +126,7 @@ func (k *call) edited(ctx context.Context, err error) error {
 // withhold puts a refusal in the place of what the tool said.
 func (k *call) withhold(why string) error {
 	k.silence()
-	return refuse(ReasonResult, fmt.Errorf("%s ran, and its result was kept back: %s", k.Tool.Name, why))
+	return refuse(ReasonResult, "%s ran, and its result was kept back: %s", k.Tool.Name, why)
 }
 
 // silence takes what the tool said out of the report, but for its outcome.

@@ -2,14 +2,19 @@ package call
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
@@ -17,18 +22,117 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/toolargs"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/sandbox"
 	"github.com/jptools/jptools/sandbox/fit"
 )
 
+// command starts the tool of a call, again in each round of questions: then the request has more answers.
+type command struct {
+	*call
+	template *toolargs.Template
+	prepared *sandbox.Prepared
+	context  jptool.Context
+	tool     toolRequest
+}
+
+// toolRequest is the half of a request that is for the tool (docs/wire.md).
+type toolRequest struct {
+	Name      string         `json:"name"`
+	Arguments map[string]any `json:"arguments"`
+	Answers   map[string]any `json:"answers"`
+	Options   map[string]any `json:"options"`
+}
+
+// command makes the command of a call under its declared policy.
+func (k *call) command(ctx context.Context, action jptool.Action) (*command, error) {
+	t := k.Tool
+	template, err := toolargs.Compile(*t.Command)
+	if err != nil {
+		return nil, k.badCommand(err)
+	}
+	c := &command{
+		call:     k,
+		template: template,
+		context: jptool.Context{
+			Root: k.Root, Action: action, Access: k.policy.Access,
+			WorkspaceID: k.Workspace.ID(), ConversationID: k.Conversation,
+		},
+		tool: toolRequest{
+			Name: cmp.Or(t.Source.Name, t.Name), Arguments: k.args, Answers: map[string]any{}, Options: t.Options,
+		},
+	}
+	if t.Options == nil {
+		c.tool.Options = map[string]any{} // the wire has an object here
+	}
+	o, err := k.Sandbox(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	o.Arguments = texts(k.args)
+	if c.prepared, err = sandbox.PreparePolicy(ctx, k.policy.ForFit(), o); err != nil {
+		return nil, exit.With(exit.Host, err)
+	}
+	k.report.Withheld = c.prepared.Withheld()
+	return c, nil
+}
+
+func (k *call) badCommand(err error) error {
+	return exit.Errorf(exit.Usage, "%s: command of %s: %w", k.Tool.Command.Origin, k.Tool.Name, err)
+}
+
+// next returns the next start of the command, with the request for the declared policy.
+func (c *command) next(ctx context.Context) (*sandbox.Cmd, error) {
+	argv, stdin, err := c.render()
+	if err != nil {
+		return nil, err
+	}
+	program, err := c.Program(c.Tool, argv[0])
+	if err != nil {
+		return nil, exit.Errorf(exit.Host, "%s: command of %s: %s: %w", c.Tool.Command.Origin, c.Tool.Name, show.Visible(argv[0]), err)
+	}
+	cmd := c.prepared.Command(ctx, program)
+	cmd.Args, cmd.Stdin = argv, stdin
+	return cmd, nil
+}
+
+// render writes the request into a command line and a standard input. A command with placeholders gets the request in
+// them, and nothing on standard input: such commands were written for hosts that do so.
+func (c *command) render() (argv []string, stdin io.Reader, err error) {
+	tool, err := json.Marshal(c.tool)
+	if err != nil {
+		return nil, nil, exit.With(exit.Usage, err) // the options of the configuration, which JSON cannot express
+	}
+	request := fmt.Appendf(nil, "{\"context\":%s,\"tool\":%s}\n", c.context.JSON(), tool)
+	if argv, err = c.template.Render(request); err != nil {
+		return nil, nil, c.badCommand(err)
+	}
+	if !strings.Contains(c.Tool.Command.Program+"\n"+strings.Join(c.Tool.Command.Args, "\n"), "{{") {
+		stdin = bytes.NewReader(request)
+	}
+	return argv, stdin, nil
+}
+
+// Program is what the command line of a tool starts: the built-in tools lie beside the host.
+func (h *Host) Program(t *config.Tool, name string) (string, error) {
+	if t.Command.Origin.Layer == config.LayerDefault && h.Beside != "" && filepath.Base(name) == name {
+		if p, err := sandbox.LookPath(filepath.Join(h.Beside, name), h.Root, ""); err == nil {
+			return p, nil
+		}
+	}
+	return sandbox.LookPath(name, h.Root, jptool.LookupEnv(h.Environ, "PATH"))
+}
+
 // Sandbox returns what calls of a tool are prepared with.
 func (h *Host) Sandbox(ctx context.Context, t *config.Tool) (sandbox.Options, error) {
 	c := h.Config.Sandbox()
+	// What a tool of ours leaves when it is killed while it writes a file in place is kept.
+	keep := t.Origin("command").Layer == config.LayerDefault && t.Needs != nil && t.Needs.Has(jptool.Update)
 	o := sandbox.Options{
 		Off: c.Mode == "off", Required: c.Mode == "required", Tier: h.tier(),
-		Environ: h.Environ, TempDir: h.TempBase, Keep: keeps(t), Helpers: h.Helpers,
+		Environ: h.Environ, TempDir: h.TempBase, Keep: keep, Helpers: h.Helpers,
 		Limits: fit.Limits{
 			Memory: t.Limits.Memory, Processes: t.Limits.Processes, FileSize: t.Limits.FileSize,
 			CPUSeconds: int64(math.Ceil(t.Limits.CPU.Seconds())),
@@ -54,86 +158,77 @@ func (h *Host) machine(ctx context.Context) (fit.Machine, error) {
 	return h.found, exit.With(exit.Usage, h.unknown)
 }
 
-// keeps reports whether the tool is one of ours that writes: what it leaves when it is killed while it writes a file
-// in place is kept.
-func keeps(t *config.Tool) bool {
-	at := t.Origin("command")
-	return at.Layer == config.LayerDefault && t.Needs != nil && t.Needs.Has(jptool.Update)
-}
-
-// prepared returns the policy of the call, ready to start programs under it.
-func (k *call) prepared(ctx context.Context) (*sandbox.Prepared, error) {
-	o, err := k.Sandbox(ctx, k.Tool)
-	if err != nil {
-		return nil, err
-	}
-	o.Arguments = Texts(k.args)
-	p, err := sandbox.PreparePolicy(ctx, k.policy.ForFit(), o)
-	return p, exit.With(exit.Host, err)
-}
-
 // explainDenials is the flag that asks what was refused.
 const explainDenials = "--explain-denials: "
 
-// start starts the tool once, enforced as far as it can be, and waits for its end. The result is nil if nothing was
-// started.
-func (k *call) start(ctx context.Context, cmd *command) (*result, error) {
-	if err := k.prepare(cmd); err != nil {
+// start starts the tool once, enforced as far as it can be, waits for its end, and reads what it printed.
+func (c *command) start(ctx context.Context) (output, error) {
+	res, err := c.enforced(ctx)
+	if res != nil { // else nothing was started
+		c.report.Starts++
+		c.report.Exit = &res.ended
+		c.report.Stderr = bothEnds(res.stderr, 2*endsBytes)
+		c.mentioned(ctx, string(res.stderr))
+	}
+	if err == nil {
+		return readOutput(res.stdout, res.stderr, res.ended), nil
+	}
+	if res != nil {
+		c.report.Output = bothEnds(res.stdout, 2*endsBytes)
+	}
+	code := exit.Host
+	if stop := (*stopError)(nil); errors.As(err, &stop) {
+		code = exit.Refused
+	}
+	if no := (*refusal)(nil); !errors.As(err, &no) {
+		err = fmt.Errorf("%s: %w", c.Tool.Name, err)
+	}
+	return output{}, exit.With(code, err)
+}
+
+// enforced starts the tool and reports how it was confined. The result is nil if nothing was started.
+func (c *command) enforced(ctx context.Context) (*result, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	cmd, err := c.next(ctx)
+	if err != nil {
 		return nil, err
 	}
-	res, c, err := within(ctx, limits(k.Tool.Limits), func(ctx context.Context) *sandbox.Cmd {
-		c := cmd.start(ctx)
-		c.Explain = k.Explain
-		c.BeforeStart = func(a *sandbox.Attempt) error {
-			k.tellEnforced(ctx, a)
-			// The request carries the effective policy, which is known only now.
-			cmd.effective(k, a.Access)
-			if err := k.fill(cmd); err != nil {
-				return err
-			}
-			c.Args = cmd.argv
-			if cmd.withRequest {
-				c.Stdin = bytes.NewReader(cmd.stdin)
-			}
-			return nil
-		}
-		return c
-	})
+	cmd.Explain = c.Explain
+	cmd.BeforeStart = func(a *sandbox.Attempt) error {
+		c.tellEnforced(ctx, a)
+		// The request carries the effective policy, which is known only now.
+		c.context.Access = a.Access
+		c.report.Policy.Effective = digest(a.Access)
+		cmd.Args, cmd.Stdin, err = c.render()
+		return err
+	}
+	res, err := within(ctx, cancel, c.Tool.Limits, cmd)
 	if refused := (*fit.RefusedError)(nil); errors.As(err, &refused) {
-		k.report.Sandbox = &enforcement.Report{Report: c.Report()}
-		return nil, refuse(ReasonSandbox, fmt.Errorf("%s was not run: %w\nset sandbox.mode = \"auto\" to run it with what can be enforced", k.Tool.Name, refused))
+		c.report.Sandbox = &enforcement.Report{Report: cmd.Report()}
+		return nil, refuse(ReasonSandbox, "%s was not run: %w\nset sandbox.mode = \"auto\" to run it with what can be enforced", c.Tool.Name, refused)
 	}
 	if res == nil {
 		return nil, err
 	}
-	k.tellKept(c.State.Kept)
-	if seen := c.Refused(); seen != nil {
-		x := enforcement.Explanation{Declared: k.policy, Attempt: c.Attempt, Home: jptool.LookupEnv(c.Env, "HOME")}
-		k.report.Denials, k.report.Sandbox.Observed = x.Explain(seen)
+	for _, p := range cmd.State.Kept {
+		c.warn(fmt.Sprintf("%s was killed while it wrote a file in place, which may hold a mix of old and new content now\nits old content is %s\ncompare the two, put it back if need be, and remove it then", c.Tool.Name, show.Visible(p)))
 	}
-	if len(c.State.Changes) > 0 {
-		k.report.Sandbox.Changed = c.State.Changes
-		return res, k.changed(ctx, c, err)
+	if seen := cmd.Refused(); seen != nil {
+		x := enforcement.Explanation{Declared: c.policy, Attempt: cmd.Attempt, Home: jptool.LookupEnv(cmd.Env, "HOME")}
+		c.report.Denials, c.report.Sandbox.Observed = x.Explain(seen)
 	}
-	if text := enforcement.Touched(c.State.Touched); text != "" {
-		k.warn(text)
+	if len(cmd.State.Changes) > 0 {
+		c.report.Sandbox.Changed = cmd.State.Changes
+		return res, c.changed(ctx, cmd, err)
+	}
+	if text := enforcement.Touched(cmd.State.Touched); text != "" {
+		c.warn(text)
 	}
 	if lost := (*sandbox.LostError)(nil); errors.As(err, &lost) {
 		return res, exit.With(exit.Refused, lost)
 	}
 	return res, err
-}
-
-// rehearse reports what a start would be enforced with. The error is a *fit.RefusedError if it would be refused.
-func (k *call) rehearse(ctx context.Context, cmd *command) error {
-	if k.Config.Sandbox().Mode == "off" {
-		return nil
-	}
-	a, err := cmd.start(ctx).Preview()
-	if a != nil {
-		k.report.Sandbox = &enforcement.Report{Report: a.Report()}
-	}
-	return err
 }
 
 // tellEnforced notes what a start is enforced with, and warns of what is not.
@@ -156,48 +251,33 @@ func (k *call) tellEnforced(ctx context.Context, a *sandbox.Attempt) {
 	}
 }
 
-// tellKept tells a person where the old content is of files that the tool could not finish.
-func (k *call) tellKept(paths []string) {
-	for _, p := range paths {
-		k.warn(fmt.Sprintf("%s was killed while it wrote a file in place, which may hold a mix of old and new content now\nits old content is %s\ncompare the two, put it back if need be, and remove it then", k.Tool.Name, show.Visible(p)))
-	}
-}
-
 // changed fails the call because of what it left, or did while it ran, and holds further writing calls. err is what
 // became of the call otherwise. Names are those of rules: a model reads all of this.
 func (k *call) changed(ctx context.Context, c *sandbox.Cmd, err error) error {
-	var b strings.Builder
+	text := k.Tool.Name + " ran, and this is not as its rules want it:"
 	if lost := (*sandbox.LostError)(nil); errors.As(err, &lost) {
-		fmt.Fprintf(&b, "%s: %s\nthis is not as its rules want it:", k.Tool.Name, lost)
-	} else {
-		fmt.Fprintf(&b, "%s ran, and this is not as its rules want it:", k.Tool.Name)
+		text = fmt.Sprintf("%s: %s\nthis is not as its rules want it:", k.Tool.Name, lost)
 	}
 	var holds []consent.Hold
 	for _, change := range c.State.Changes {
 		name, _ := c.Attempt.Name(change.Path)
-		b.WriteString("\n  " + show.Line(fit.Change{Path: name, What: change.What}.String()))
+		text += "\n  " + show.Line(fit.Change{Path: name, What: change.What}.String())
 		hold := consent.Hold{Path: name, Reason: change.What, Tool: k.Tool.Name, Was: c.Attempt.Was(change)}
 		if _, inside := wspath.WithinAbs(k.Workspace.Root(), change.Path); !inside {
 			hold.At = change.Path
 		}
 		holds = append(holds, hold)
 	}
-	b.WriteString("\nnothing was put back; writing calls in this workspace are held until a person has looked: jphost trust accept")
-	return errors.Join(refuse(ReasonChanged, errors.New(b.String())), exit.With(exit.Host, k.Holds.Add(context.WithoutCancel(ctx), holds...)))
-}
-
-// effective writes the request for another policy than the declared one.
-func (c *command) effective(k *call, access *jptool.AccessPolicy) {
-	c.context.Access = access
-	k.report.Policy.Effective, _ = digest(access)
+	const held = "\nnothing was put back; writing calls in this workspace are held until a person has looked: jphost trust accept"
+	return errors.Join(refuse(ReasonChanged, "%s", text+held), exit.With(exit.Host, k.Holds.Add(context.WithoutCancel(ctx), holds...)))
 }
 
 // maxTexts and maxText bound what is looked at of the arguments: a path is no longer.
 const maxTexts, maxText = 4096, 4096
 
-// Texts returns the texts among arguments that could be paths, also those in lists and in a text that holds a list, as
+// texts returns the texts among arguments that could be paths, also those in lists and in a text that holds a list, as
 // models write it.
-func Texts(args map[string]any) (list []string) {
+func texts(args map[string]any) (list []string) {
 	var add func(v any)
 	add = func(v any) {
 		switch v := v.(type) {
@@ -205,17 +285,13 @@ func Texts(args map[string]any) (list []string) {
 			if len(v) <= maxText && len(list) < maxTexts {
 				list = append(list, v)
 			}
-			var inner []string
-			if strings.HasPrefix(strings.TrimSpace(v), "[") && json.Unmarshal([]byte(v), &inner) == nil {
-				for _, text := range inner {
-					if len(text) <= maxText && len(list) < maxTexts {
-						list = append(list, text)
-					}
-				}
+			var inner []any
+			if json.Unmarshal([]byte(v), &inner) == nil {
+				add(inner)
 			}
 		case []any:
-			for _, one := range v {
-				add(one)
+			for _, item := range v {
+				add(item)
 			}
 		case map[string]any:
 			for _, name := range slices.Sorted(maps.Keys(v)) {
@@ -225,4 +301,93 @@ func Texts(args map[string]any) (list []string) {
 	}
 	add(args)
 	return list
+}
+
+// stopError says that the host ended the tool before it was done, and on its second line what to do.
+type stopError struct {
+	text string
+	// flood: the tool prints more than is kept, so that there is no point in letting it finish.
+	flood bool
+}
+
+func (e *stopError) Error() string { return e.text }
+
+func stopped(flood bool, format string, args ...any) error {
+	return &stopError{fmt.Sprintf(format, args...), flood}
+}
+
+// result is what a tool did, or had done when it was ended. All its processes are gone.
+type result struct {
+	stdout, stderr []byte
+	ended          Ended
+}
+
+const (
+	// mostStderr is the number of bytes on standard error after which a tool is ended.
+	mostStderr = 4 << 20
+	// grace is the time between SIGTERM and SIGKILL when the tool is ended.
+	grace = 250 * time.Millisecond
+)
+
+// collector keeps what one stream brings, up to a limit. What comes after that is dropped, so that the pipe does not
+// hold up the end of the tool.
+type collector struct {
+	limit int
+	kept  []byte
+	flood func()
+}
+
+// Write never fails.
+func (c *collector) Write(b []byte) (int, error) {
+	take := min(len(b), c.limit-len(c.kept))
+	c.kept = append(c.kept, b[:take]...)
+	if take < len(b) {
+		c.flood()
+	}
+	return len(b), nil
+}
+
+// within runs c within limits, and returns what it printed. cancel ends the context of c with a cause. The error is a
+// *stopError if the host ended it, else that of Start or Wait; the result is nil if nothing was started.
+func within(ctx context.Context, cancel context.CancelCauseFunc, l config.Limits, c *sandbox.Cmd) (*result, error) {
+	most := int(min(cmp.Or(l.Output, config.DefaultOutput), 1<<31-1))
+	limit := cmp.Or(l.Time, config.DefaultTime)
+	out := &collector{limit: most, flood: func() {
+		cancel(stopped(true, "the tool printed more than %d bytes on standard output and was ended\nlet it print less, or raise limits.output of the tool", most))
+	}}
+	errOut := &collector{limit: mostStderr, flood: func() {
+		cancel(stopped(true, "the tool printed more than %d bytes on standard error and was ended\nlet it print less, or send what nobody reads to /dev/null", mostStderr))
+	}}
+	c.Stdout, c.Stderr, c.WaitDelay = out, errOut, grace
+	c.Cancel = func() error {
+		if stop := (*stopError)(nil); errors.As(context.Cause(ctx), &stop) && stop.flood {
+			return c.Kill()
+		}
+		return c.Signal(syscall.SIGTERM)
+	}
+	if err := c.Start(); err != nil {
+		return nil, cmp.Or(stopOf(ctx), err)
+	}
+	defer time.AfterFunc(limit, func() {
+		cancel(stopped(false, "the tool was not done within %s and was ended\nraise limits.time of the tool if it needs longer", limit))
+	}).Stop()
+	err := c.Wait()
+	res := &result{out.kept, errOut.kept, Ended{Code: c.State.Code, Signal: c.State.SignalName(), Leftover: c.State.Leftover}}
+	switch lost, control, crowd := (*sandbox.LostError)(nil), (*sandbox.ControlError)(nil), (*sandbox.LimitError)(nil); {
+	case errors.As(err, &control), errors.As(err, &lost):
+		return res, err
+	case ctx.Err() != nil:
+		return res, stopOf(ctx)
+	case errors.As(err, &crowd):
+		return res, stopped(false, "the tool had more than %d processes and was ended\nlet it do less at a time, or raise the limit of processes of the tool", crowd.Processes)
+	}
+	return res, c.Left // how the tool ended is part of its result
+}
+
+// stopOf returns why a context has ended; nil if it has not.
+func stopOf(ctx context.Context) error {
+	if stop := (*stopError)(nil); ctx.Err() == nil || errors.As(context.Cause(ctx), &stop) {
+		return context.Cause(ctx)
+	}
+	return errors.New("the call was cancelled and the tool ended")
 }

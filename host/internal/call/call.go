@@ -1,0 +1,411 @@
+// Package call makes one call of a tool (docs/host.md, "run"). [Host.Run] is its way from the arguments to the report.
+// Everything that needs a person goes through a [term.Prompter] and fails closed where there is none.
+//
+// The package prints nothing: the [Report] says what happened, also when the call failed.
+package call
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/enforcement"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/state"
+	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/host/internal/toolargs"
+	"github.com/jptools/jptools/host/internal/trust"
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox"
+	"github.com/jptools/jptools/sandbox/fit"
+)
+
+// Host is what calls are made with.
+type Host struct {
+	Config    *config.Config
+	Workspace state.Workspace
+	Root      string // canonical
+	// Cwd is the canonical working directory, "" if it does not matter.
+	Cwd          string
+	Conversation string
+	Environ      []string
+	// Beside is the directory of the host's own program: that of the built-in tools.
+	Beside string
+	// TempBase is where private directories of calls are made.
+	TempBase  string
+	State     *state.Dir
+	Approvals *consent.Store
+	Trust     *consent.Trust
+	Holds     *consent.Holds
+	// Session knows which warnings were shown, Memory what was answered for its rest.
+	Session  *state.Session
+	Memory   *consent.Memory
+	Prompter term.Prompter
+	// Helpers start the tools.
+	Helpers *sandbox.Helpers
+	// Explain finds out what the sandbox refuses.
+	Explain bool
+	Warn    func(string)
+
+	looked  sync.Once
+	found   fit.Machine
+	unknown error
+}
+
+// Request asks for one call of a tool.
+type Request struct {
+	Tool *config.Tool
+	// Arguments is one JSON object.
+	Arguments []byte
+	// Answers are given with the call, as text, by question.
+	Answers map[string]string
+	// Preview asks the tool what it would do; Dry starts nothing at all.
+	Preview, Dry bool
+	// AllowSensitive allows the tool to reach places of secrets, for this call.
+	AllowSensitive bool
+}
+
+// call is a call on its way: what its steps share.
+type call struct {
+	*Host
+	Request
+	report     *Report
+	parameters *toolargs.Schema
+	args       map[string]any
+	policy     *policy.Declared
+	// allowed are questions of the tool that a person answered with yes together with the call, and previewToken is that
+	// of the preview that they saw: the tool does what was shown, or asks again.
+	allowed      []jptool.Question
+	previewToken string
+}
+
+// Run makes one call. The report is never nil; the error, an *exit.Error or one that
+// [exit.Of] knows, says why the call did not succeed, and the report has the same.
+func (h *Host) Run(ctx context.Context, c Request) (*Report, error) {
+	start := time.Now()
+	k := &call{Host: h, Request: c, report: &Report{Tool: c.Tool.Name, Warnings: []string{}}}
+	err := k.report.reported(k.run(ctx))
+	err = k.report.reported(k.deliver(ctx, err))
+	k.report.DurationMS = time.Since(start).Milliseconds()
+	if k.report.Sandbox == nil {
+		k.report.Sandbox = enforcement.Unused(h.Config.Sandbox().Mode)
+	}
+	o := &k.report.Outcome
+	if err != nil && o.Type == "" {
+		*o = Outcome{Type: "failed", Message: err.Error()}
+	}
+	if err != nil && (ctx.Err() != nil || errors.Is(err, term.ErrInterrupted)) {
+		err = &exit.Error{Code: exit.Interrupted, Err: err}
+		*o = Outcome{Type: "failed", Reason: ReasonInterrupted, Message: cmp.Or(k.Tool.CancellationResponse, err.Error())}
+	}
+	if k.report.Starts == 0 || o.Reason != "" || o.Type != "error" && o.Type != "failed" {
+		k.report.Withheld = nil // a variable that the tool did not get is not why
+	}
+	k.forModel()
+	k.report.Status = exit.Of(err)
+	return k.report, err
+}
+
+// run takes the steps of a call in their order. It sets the outcome if the tool came to one.
+func (k *call) run(ctx context.Context) error {
+	if err := k.runnable(); err != nil {
+		return err
+	}
+	if err := k.check(); err != nil {
+		return err
+	}
+	// A person trusts what the repository's settings widen for the tool.
+	widening, err := trust.Widening(ctx, k.Config, k.Root)
+	if err != nil {
+		return err
+	}
+	widening = consent.Concerning(widening, k.Tool.Name)
+	if k.Dry {
+		return k.plan(ctx, widening)
+	}
+	if err := k.trusted(ctx, widening); err != nil {
+		return err
+	}
+	// The policy is compiled, and a person approves external paths that it needs.
+	if err := k.compile(ctx, k.Prompter); err != nil {
+		return err
+	}
+	if err := k.onHold(ctx); err != nil {
+		return err
+	}
+	OwnDirectories(k.policy, k.State.Base(), k.Environ)
+	if at := k.Tool.Origin("style"); !at.IsZero() {
+		k.warnOnce(ctx, fmt.Sprintf("%s: style of %s is for hosts that show calls in a conversation, and does nothing here", at, show.Visible(k.Tool.Name)))
+	}
+	// A person allows places of secrets, and the call itself, possibly after a preview.
+	if err := k.sensitive(ctx); err != nil {
+		return err
+	}
+	if err := k.permitted(ctx); err != nil {
+		return err
+	}
+	// The tool is started, its questions are answered, and it is started again, until it has a result.
+	action := jptool.Run
+	if k.Preview {
+		action = jptool.FormatArguments
+	}
+	out, err := k.ask(ctx, action)
+	if err != nil {
+		return err
+	}
+	return k.settle(ctx, out)
+}
+
+// runnable refuses what can never run.
+func (k *call) runnable() error {
+	t := k.Tool
+	switch {
+	case t.Source.Kind != config.SourceLocal:
+		return exit.Errorf(exit.Usage, "%s has source %q (%s), and only local tools can be run here\nthey are listed by: jphost tools", t.Name, t.Source.Kind, t.Origin("source"))
+	case t.Run == "skip":
+		return refuse(ReasonRunMode, "%s is never run: run = \"skip\" at %s\nset it to \"ask\" there, or for one call: %s", t.Name, t.Origin("run"), k.cfg("run", "=ask"))
+	case !t.Enable.On:
+		return refuse(ReasonRunMode, "%s is off: enable at %s\nset it to \"on\" there, or for one call: %s", t.Name, t.Origin("enable"), k.cfg("enable", "=on"))
+	}
+	return nil
+}
+
+// cfg is the flag that sets a key of the tool; value begins with the operator.
+func (k *call) cfg(name, value string) string {
+	return "--cfg " + show.Word(config.JoinKey("conversation", "tools", k.Tool.Name)+"."+name+value)
+}
+
+// check checks the arguments of the request against the tool's parameters, and completes them.
+func (k *call) check() (err error) {
+	if k.parameters, err = toolargs.New(k.Tool.Parameters); err != nil {
+		return exit.Errorf(exit.Usage, "%s: parameters of %s: %w", k.Tool.Origin("parameters"), k.Tool.Name, err)
+	}
+	if k.args, err = k.parameters.Validate(k.Arguments); err != nil {
+		usage := k.parameters.Usage()
+		k.report.Outcome = Outcome{Type: "failed", Code: string(jptool.CodeInvalidArguments), Message: "invalid arguments: " + err.Error() + "\n" + usage}
+		return exit.Errorf(exit.Usage, "invalid arguments for %s:\n%w\n%s", k.Tool.Name, err, usage)
+	}
+	return nil
+}
+
+// plan says what the call would do; nothing is asked, stored or started.
+func (k *call) plan(ctx context.Context, widening []consent.Setting) error {
+	p := &Plan{Run: k.Tool.Run}
+	trusted, diff, err := k.Trust.Check(ctx, widening)
+	if err != nil {
+		return err
+	}
+	if !trusted {
+		p.Needs = append(p.Needs, "trust in settings of this workspace (jphost trust accept):\n"+diff.String())
+	}
+	if err := k.compile(ctx, term.None{}); err != nil {
+		return err
+	}
+	if err := k.onHold(ctx); err != nil {
+		p.Needs = append(p.Needs, err.Error())
+	}
+	if list := k.places(); len(list) > 0 && !k.AllowSensitive && !k.unattendedByUser() {
+		p.Needs = append(p.Needs, "consent, once per session (or --allow-sensitive): "+k.secrets(list))
+	}
+	if mode := k.Tool.Run; mode != "unattended" {
+		p.Needs = append(p.Needs, fmt.Sprintf("a person: run = %q", mode))
+	}
+	action := jptool.Run
+	if k.Preview {
+		action = jptool.FormatArguments
+	}
+	cmd, err := k.command(ctx, action)
+	if err != nil {
+		return err
+	}
+	c, err := cmd.next(ctx)
+	if err != nil {
+		return err
+	}
+	p.Arguments, p.Program, p.Argv, p.Stdin = k.args, c.Path, c.Args, c.Stdin != nil
+	for _, kv := range c.Env {
+		name, _, _ := strings.Cut(kv, "=")
+		p.Environment = append(p.Environment, name)
+	}
+	slices.Sort(p.Environment)
+	if k.Config.Sandbox().Mode != "off" {
+		a, err := c.Preview()
+		if a != nil {
+			k.report.Sandbox = &enforcement.Report{Report: a.Report()}
+		}
+		if refused := (*fit.RefusedError)(nil); errors.As(err, &refused) {
+			p.Needs = append(p.Needs, refused.Error())
+		} else if err != nil {
+			return err
+		}
+	}
+	k.report.Plan, k.report.Outcome = p, Outcome{Type: "planned"}
+	return nil
+}
+
+// trusted lets a person accept what the repository's own configuration widens for this tool.
+func (k *call) trusted(ctx context.Context, widening []consent.Setting) error {
+	err := k.Trust.Require(ctx, k.Prompter, widening)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, consent.ErrNotTrusted) && slices.ContainsFunc(k.Config.Layers(), func(l config.LayerInfo) bool { return l.Layer == config.LayerArgument }):
+		return refuse(ReasonUntrusted, "%w\nand give it the same --cfg as here, since what that restricts decides what widens", err)
+	case errors.Is(err, consent.ErrNotTrusted), errors.Is(err, term.ErrCancelled):
+		return refuse(ReasonUntrusted, "%w", err)
+	}
+	return exit.With(exit.Host, err)
+}
+
+// compile makes the policy of the call, asking p about external paths that are not approved.
+func (k *call) compile(ctx context.Context, p term.Prompter) (err error) {
+	k.policy, err = k.Compile(ctx, k.Tool, p)
+	if errors.Is(err, term.ErrCancelled) {
+		return k.notRun(ReasonDeclined, err)
+	} else if err != nil {
+		return err
+	}
+	for _, w := range k.policy.Warnings {
+		k.warn(w.String())
+	}
+	k.report.Policy = &Policy{Digest: digest(k.policy.Access)}
+	if k.Dry {
+		k.report.Policy.Access = k.policy.Access.JSON()
+	}
+	return nil
+}
+
+// Compile makes the policy of a tool, asking p about external paths that are not approved.
+func (h *Host) Compile(ctx context.Context, t *config.Tool, p term.Prompter) (*policy.Declared, error) {
+	m, err := h.machine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	home := jptool.LookupEnv(h.Environ, "HOME")
+	paths, err := policy.SandboxPaths(h.Config.Sandbox().Paths, home)
+	if err != nil {
+		return nil, exit.With(exit.Usage, err)
+	}
+	d, err := policy.Compile(ctx, policy.Request{
+		Workspace: h.Workspace, Config: h.Config, Tool: t,
+		Approve: func(ctx context.Context, r consent.Request) (consent.Result, error) {
+			return h.approve(ctx, t, p, r)
+		},
+		Home: home, StateDir: h.State.Base(), ConfigFile: config.UserGlobalPath(h.Environ),
+		Programs: OwnPrograms(), Reach: policy.ReachOf(paths),
+		OSSandbox: m.Landlock > 0,
+	})
+	if errs := config.Errors(nil); errors.As(err, &errs) {
+		return nil, exit.With(exit.Usage, err)
+	}
+	return d, err
+}
+
+// approve runs the approval lifecycle. Who declines is not asked again in this session.
+func (h *Host) approve(ctx context.Context, t *config.Tool, p term.Prompter, r consent.Request) (consent.Result, error) {
+	where := consent.Remembered{Tool: t.Name, On: OnApproval, Question: r.RulePath, Scope: scope(r.RulePath, r.Target)}
+	if was, err := h.Approvals.Lookup(ctx, r.Binding); err == nil && was.Verdict != consent.Approved {
+		if _, declined := h.Memory.Recall(where); declined {
+			return consent.Result{Reason: fmt.Sprintf("the target of %s was declined for this session\nto be asked again: jphost session forget %s", show.Visible(r.RulePath), show.Word(t.Name))}, nil
+		}
+	}
+	res, err := h.Approvals.Resolve(ctx, p, r)
+	if res.Declined {
+		_ = h.Memory.Remember(ctx, where) // else it is asked again
+	}
+	return res, err
+}
+
+// onHold refuses writing calls while changes wait for a person to look at them.
+func (k *call) onHold(ctx context.Context) error {
+	if !k.writes(ctx) {
+		return nil
+	}
+	if err := SettleHolds(ctx, k.Holds, k.Root); err != nil {
+		return exit.With(exit.Host, err)
+	}
+	if err := k.Holds.Check(); err != nil {
+		return refuse(ReasonHeld, "%w", err)
+	}
+	return nil
+}
+
+// writes reports whether the call could change anything: what its definition says that it needs, and, where
+// the operating system enforces them, the rules.
+func (k *call) writes(ctx context.Context) bool {
+	if n := k.Tool.Needs; n != nil && *n&jptool.Write == 0 {
+		return false
+	}
+	m, err := k.machine(ctx)
+	if err != nil || m.Landlock == 0 || k.Config.Sandbox().Mode == "off" || k.policy.Access == nil {
+		return true
+	}
+	return slices.ContainsFunc(k.policy.Rules, func(r policy.Rule) bool { return r.Type == "fs" && r.Caps&jptool.Write != 0 }) ||
+		slices.ContainsFunc(k.Config.Sandbox().Paths, func(p config.SandboxPath) bool { return p.Write != nil && *p.Write })
+}
+
+// SettleHolds releases the holds in a workspace on what somebody has put right.
+func SettleHolds(ctx context.Context, h *consent.Holds, root string) error {
+	return h.Settle(ctx, func(hold consent.Hold) string {
+		return fit.State(cmp.Or(hold.At, filepath.ToSlash(filepath.Join(root, hold.Path))))
+	})
+}
+
+// OwnDirectories makes the directories of the user's own configuration and of the state (base) where a program under the
+// policy could reach them. They are protected, but a file in the place of a missing directory above them would end
+// every later call. That it fails is no matter: what cannot be made here, because something else is there or nobody may
+// write, a program cannot make either.
+func OwnDirectories(d *policy.Declared, base string, environ []string) {
+	for _, dir := range []string{base, filepath.Dir(config.UserGlobalPath(environ))} {
+		to, err := wspath.CanonicalizeAbs(dir, nil)
+		if err != nil || !filepath.IsAbs(dir) {
+			continue
+		}
+		_, reached := d.WirePath(to.Abs)
+		// What a flag or sandbox.paths reaches outside of the workspace is a protected place of the policy.
+		if reached || slices.ContainsFunc(d.Places(), func(p policy.Place) bool { return p.Unnamed && p.Abs == to.Abs }) {
+			_ = os.MkdirAll(dir, 0o700)
+		}
+	}
+}
+
+// OwnPrograms are the files of jphost and of the tools that come with it, where they are known. A program
+// that could replace them would choose what the host does.
+func OwnPrograms() []string {
+	self, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	// An error means that the name of the directory looks like a pattern.
+	beside, _ := filepath.Glob(filepath.Join(filepath.Dir(self), "fs_*"))
+	return append([]string{self}, beside...)
+}
+
+func (k *call) warn(text string) {
+	if !slices.Contains(k.report.Warnings, text) {
+		k.report.Warnings = append(k.report.Warnings, text)
+		k.Warn(text)
+	}
+}
+
+// warnOnce gives each warning the first time that it comes up in a session. Where that cannot be remembered it comes up
+// again.
+func (k *call) warnOnce(ctx context.Context, list ...string) {
+	for _, text := range list {
+		if first, _ := k.Session.Once(ctx, "warning-"+scope(text)); first {
+			k.warn(text)
+		}
+	}
+}

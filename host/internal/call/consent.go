@@ -1,0 +1,325 @@
+package call
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/sandbox/fit"
+)
+
+// permitted lets a person allow the call by the run mode, or a preview by the mode of format.
+func (k *call) permitted(ctx context.Context) error {
+	mode, on := k.Tool.Run, OnRun
+	if k.Preview {
+		mode, on = k.Tool.Format, OnPreview
+	}
+	where := k.slot(on, "")
+	switch mode {
+	case "unattended":
+		return nil
+	case "edit":
+		// A closed editor is no consent: some return at once, and the person has not seen the arguments.
+		if err := k.edit(ctx); err != nil {
+			return err
+		}
+	default:
+		if old, ok := k.recall(where); ok && old.Yes {
+			return nil
+		} else if ok {
+			return k.notRun(ReasonDeclined, fmt.Errorf("declined for this session\nto be asked again: jphost session forget %s", show.Word(k.Tool.Name)))
+		}
+	}
+	if why := term.Absent(k.Prompter); why != nil {
+		return k.nobody(mode, why)
+	}
+	m, data, err := k.described(ctx, mode)
+	if err != nil {
+		return err
+	}
+	// The data of a preview has the token that the call is bound to, and the questions that the call would ask.
+	var preview struct {
+		Token     string          `json:"token"`
+		Questions json.RawMessage `json:"questions"`
+	}
+	var questions []jptool.Question
+	if json.Unmarshal(data, &preview) == nil {
+		questions, _ = jptool.DecodeQuestions(preview.Questions) // a tool may mean something else by that key
+		questions = k.coverable(questions)
+	}
+	m.Then = append(m.Then, asWell(questions)...)
+	prompt := "Let " + k.doing(data) + "?"
+	if k.Preview {
+		prompt = "Let it say what it would do (" + k.doing(nil) + ")?"
+	}
+	answer, err := k.Prompter.Bool(ctx, term.BoolQuestion{
+		Message: m, Prompt: prompt, Default: term.No(), Remember: mode != "edit" && k.Memory.Remembers(),
+	})
+	switch {
+	case errors.Is(err, term.ErrNoTerminal):
+		return k.nobody(mode, err)
+	case err != nil:
+		return k.notRun(ReasonDeclined, err)
+	}
+	k.answered(on, "", ByPerson)
+	if answer.Remember {
+		k.keep(ctx, where, answer.Yes)
+	} else {
+		k.previewToken = preview.Token
+	}
+	if !answer.Yes {
+		return k.notRun(ReasonDeclined, errors.New("declined"))
+	}
+	if m.Whole() {
+		k.allowed = questions
+	}
+	return nil
+}
+
+// described is what the person is shown of the call: its arguments, and what the tool says that it would do if previews
+// are made without asking (`format = "unattended"`); data is that of the preview. A preview goes by the same policy,
+// answers and options as the call. One that fails ends the call, since the call would fail too.
+func (k *call) described(ctx context.Context, mode string) (m term.Message, data json.RawMessage, err error) {
+	// Arguments that are what the tool's parameters have for a default anyway are only mentioned, unless they are long.
+	given, defaulted := maps.Clone(k.args), ""
+	for _, p := range k.Tool.Parameters {
+		v, ok := given[p.Name]
+		if text := show.Value(v); ok && p.HasDefault && text == show.Value(p.Default) && len(text) <= 40 {
+			delete(given, p.Name)
+			defaulted += ", " + show.Visible(p.Name) + " = " + text
+		}
+	}
+	if defaulted != "" {
+		defaulted = " (by default: " + defaulted[2:] + ")"
+	}
+	var args strings.Builder
+	enc := json.NewEncoder(&args)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(given); err != nil {
+		return m, nil, err
+	}
+	if !term.Whole(args.String()) && mode != "edit" {
+		return m, nil, k.notRun(ReasonRunMode, fmt.Errorf("its arguments are too long to be shown, %d bytes\nto look at them in your editor: %s", args.Len(), k.cfg("run", "=edit")))
+	}
+	m = term.Message{Body: fmt.Sprintf("A call of %s%s:\n", show.Visible(k.Tool.Name), defaulted), Quoted: args.String()}
+	if k.Preview || k.Tool.Format != "unattended" {
+		return m, nil, nil
+	}
+	preview, err := k.ask(ctx, jptool.FormatArguments)
+	if err == nil && !preview.success() {
+		err = k.settle(ctx, preview)
+	}
+	if err == nil && preview.Content != "" {
+		m.Then = []term.Message{{Body: "What it says that it would do:\n", Quoted: preview.Content}}
+	}
+	return m, rawData(preview.Data), err
+}
+
+// nobody is the refusal when there is no person to ask.
+func (k *call) nobody(mode string, why error) error {
+	key := "run"
+	if k.Preview {
+		key = "format"
+	}
+	at := "the default"
+	if o := k.Tool.Origin(key); !o.IsZero() {
+		at = o.String()
+	}
+	if all, _ := k.Tool.Overridden(key); all != nil {
+		at += fmt.Sprintf("; that for all tools at %s is for those without their own", all.Origin)
+	}
+	return refuse(ReasonRunMode, "%s is asked for before it runs, and %w (%s = %q at %s)\nto allow it without asking: %s, or set that in your own config",
+		k.Tool.Name, why, key, mode, at, k.cfg(key, "=unattended"))
+}
+
+// editAttempts is how often arguments that became unusable are handed back.
+const editAttempts = 3
+
+// edit lets the person change the arguments; what is left empty is not run.
+func (k *call) edit(ctx context.Context) error {
+	text, err := json.MarshalIndent(k.args, "", "  ")
+	if err != nil {
+		return err
+	}
+	edited := string(text) + "\n"
+	for range editAttempts {
+		edited, err = k.Prompter.Edit(ctx, term.EditQuestion{Text: edited, Suffix: ".json"})
+		switch {
+		case errors.Is(err, term.ErrNoTerminal):
+			return k.nobody("edit", err)
+		case err != nil:
+			return k.notRun(ReasonDeclined, err)
+		case strings.TrimSpace(edited) == "":
+			return k.notRun(ReasonDeclined, errors.New("the arguments were emptied"))
+		}
+		args, wrong := k.parameters.Validate([]byte(edited))
+		if err = wrong; err == nil {
+			k.args = args
+			return nil
+		}
+		k.warn(fmt.Sprintf("the edited arguments cannot be used: %v", err))
+	}
+	return exit.Errorf(exit.Usage, "%s was not run: the edited arguments cannot be used:\n%w", k.Tool.Name, err)
+}
+
+// sensitive asks once per session about places of secrets that the tool may reach (RFD 075,
+// "Sensitive path protection"); without a terminal the call is refused. A user whose own
+// configuration says `run = "unattended"` has allowed it for good, and is warned once per session.
+// It does not stop a tool that may reach them from using them.
+func (k *call) sensitive(ctx context.Context) error {
+	list := k.places()
+	if len(list) == 0 {
+		return nil
+	}
+	text := k.secrets(list)
+	where := consent.Remembered{Tool: k.Tool.Name, On: OnSensitive, Scope: scope(text)}
+	if k.AllowSensitive {
+		k.answered(OnSensitive, "", ByCall)
+		return nil
+	}
+	if k.unattendedByUser() {
+		k.answered(OnSensitive, "", ByConfig)
+		k.warnOnce(ctx, strings.TrimSuffix(text, "\n"))
+		return nil
+	}
+	old, known := k.recall(where)
+	if known && old.Yes {
+		return nil
+	}
+	paths := make([]string, len(list))
+	for i, s := range list {
+		paths[i] = s.Path
+	}
+	withhold := "withhold them: " + k.withholding(paths...)
+	if known {
+		return k.notRun(ReasonSensitive, fmt.Errorf("it may reach places of secrets, and that was declined for this session\nto be asked again: jphost session forget %s\n%s", show.Word(k.Tool.Name), withhold))
+	}
+	prompt := "Let " + show.Name(k.Tool.Name) + " reach " + firstOf(paths)
+	if k.Memory.Remembers() {
+		prompt += ", for the rest of this session"
+	}
+	prompt += "?"
+	answer, err := k.Prompter.Bool(ctx, term.BoolQuestion{Message: term.Message{Body: text + "\n"}, Prompt: prompt, Default: term.No()})
+	switch {
+	case errors.Is(err, term.ErrNoTerminal):
+		return refuse(ReasonSensitive, "%sthat is asked for once per session, and %w\nto allow it for this call: --allow-sensitive\nfor good: set run = \"unattended\" for the tool in your own config\n%s", text, err, withhold)
+	case err != nil:
+		return k.notRun(ReasonSensitive, err)
+	}
+	k.answered(OnSensitive, "", ByPerson)
+	k.keep(ctx, where, answer.Yes)
+	if !answer.Yes {
+		return k.notRun(ReasonSensitive, fmt.Errorf("it may reach places of secrets\n%s", withhold))
+	}
+	return nil
+}
+
+// places are the places of secrets that somebody's rules let the tool reach. The row with
+// which a mount keeps the default of a tool is nobody's wish: what it reaches inside the
+// workspace was within reach before.
+func (k *call) places() []policy.Sensitive {
+	declared := k.policy
+	return slices.DeleteFunc(slices.Clone(declared.Sensitive), func(s policy.Sensitive) bool {
+		return strings.HasPrefix(s.Pattern, "**/") && slices.ContainsFunc(declared.Rules, func(r policy.Rule) bool {
+			return r.Type == "fs" && r.Origin == s.Origin && r.Name == "." && r.Layer == config.LayerConversation.String() &&
+				r.Stated.Has(jptool.Read|jptool.Write|jptool.Execute)
+		})
+	})
+}
+
+// secrets lists places for people.
+func (k *call) secrets(list []policy.Sensitive) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s may reach places of secrets:\n", show.Visible(k.Tool.Name))
+	for _, s := range list {
+		fmt.Fprintf(&b, "  %s: %s (rule %s at %s)\n", show.Visible(s.Path), strings.Join(s.Capabilities, ", "), show.Visible(s.Rule), show.Visible(s.Origin))
+	}
+	return b.String()
+}
+
+// withholding says how to keep paths from the tool. Where nothing is declared a rule on
+// them alone would take everything else away too; and beside one of --cfg the rules of the repository
+// would have to be accepted, as more than what that leaves.
+func (k *call) withholding(names ...string) string {
+	rules := make([]string, len(names))
+	for i, name := range names {
+		rules[i] = fit.FsText(&jptool.FsRule{Path: name})
+	}
+	list := config.JoinKey("conversation", "tools", k.Tool.Name, "access", "fs")
+	switch access := k.Tool.Access; {
+	case access == nil || access.FS == nil:
+		return "declare " + list + " with " + show.Line(strings.Join(rules, ", ")) + ", beside what is to be granted"
+	case slices.ContainsFunc(access.FS, func(r config.FsRule) bool { return r.At.Layer.Repository() }):
+		return "add " + show.Line(strings.Join(rules, ", ")) + " to " + list
+	}
+	flags := make([]string, len(names))
+	for i, name := range names {
+		flags[i] = k.cfg("access.fs", "+="+name)
+	}
+	return strings.Join(flags, " ")
+}
+
+// unattendedByUser reports whether the user said that the tool needs no person: what is built
+// in does not count, nor does what came with the repository.
+func (k *call) unattendedByUser() bool {
+	at := k.Tool.Origin("run")
+	return k.Tool.Run == "unattended" && !at.IsZero() && at.Layer != config.LayerDefault && !at.Layer.Repository()
+}
+
+// scope is a digest of the parts.
+func scope(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// digest names a policy by its wire form.
+func digest(access *jptool.AccessPolicy) string {
+	sum := sha256.Sum256(access.JSON())
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// slot is where an answer for this call is remembered. It counts only while the tool is the
+// same program under the same policy.
+func (k *call) slot(on, question string) consent.Remembered {
+	c := k.Tool.Command
+	return consent.Remembered{Tool: k.Tool.Name, On: on, Question: question, Scope: scope(k.report.Policy.Digest, fmt.Sprint(c.Shell), c.Program, strings.Join(c.Args, "\x00"))}
+}
+
+// recall finds the answer of an earlier call of this session and reports it.
+func (k *call) recall(r consent.Remembered) (consent.Remembered, bool) {
+	got, ok := k.Memory.Recall(r)
+	if ok {
+		k.answered(r.On, r.Question, BySession)
+	}
+	return got, ok
+}
+
+// keep remembers an answer. That it cannot is no reason to stop the call.
+func (k *call) keep(ctx context.Context, r consent.Remembered, yes bool) {
+	r.Yes = yes
+	if err := k.Memory.Remember(ctx, r); err != nil {
+		k.warn(fmt.Sprintf("the answer holds for this call only: %v", err))
+	}
+}
+
+// answered reports by whom something was answered.
+func (k *call) answered(on, question, by string) {
+	k.report.Answers = append(k.report.Answers, Answered{On: on, Question: question, By: by})
+}

@@ -1,0 +1,435 @@
+package call
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/jptool"
+)
+
+// maxRounds bounds how often one call may ask, so that a tool that always asks again does not run for ever.
+const maxRounds = 16
+
+// previewID is the question of a tool whose preview no longer fits. It is a person's to answer
+// whatever else is set, since what it is about was not there when anything was set.
+const previewID = "preview"
+
+// answerer finds the answers to the questions of one call: those given with the call, those
+// of the configuration, those that hold for the session, and then a person's.
+type answerer struct {
+	*call
+	// answers are what the tool gets with its next start.
+	answers map[string]any
+	// ahead has, by question, who gave an answer that the tool got before it asked.
+	ahead map[string]string
+	// fixed has, by question, the token for which an answer was last sent that no person typed. If the tool
+	// asks for the same token again, it does not accept that answer.
+	fixed map[string]string
+	used  map[string]bool
+}
+
+// errAssistant: the question is not for a person, and the assistant is not here.
+var errAssistant = errors.New("it is for the assistant to answer")
+
+// ask starts the tool, answers its questions, and starts it again, until it has a result. A preview is made before any
+// consent to the call.
+func (k *call) ask(ctx context.Context, action jptool.Action) (out output, err error) {
+	cmd, err := k.command(ctx, action)
+	if err != nil {
+		return out, err
+	}
+	for _, id := range []string{previewID, previewID + ".token"} {
+		if _, ok := k.Answers[id]; ok {
+			return out, exit.Errorf(exit.Usage, "--answer %s: only a person at a terminal answers that question\nleave it out", id)
+		}
+	}
+	a := &answerer{
+		call: k, answers: cmd.tool.Answers,
+		ahead: map[string]string{}, fixed: map[string]string{}, used: map[string]bool{},
+	}
+	a.giveAhead()
+	if k.previewToken != "" {
+		a.answers[previewID], a.answers[previewID+".token"] = true, k.previewToken
+	}
+	a.allow(k.allowed)
+	whole := k.Preview == (action == jptool.FormatArguments) // else this is the preview that a consent shows
+	for range maxRounds {
+		if out, err = cmd.start(ctx); err != nil {
+			return out, err
+		}
+		if whole {
+			a.credit(out.Answered)
+		}
+		if len(out.Questions) == 0 {
+			if whole {
+				a.notAsked()
+			}
+			return out, nil
+		}
+		if err := a.round(ctx, out.Questions); err != nil {
+			return out, err
+		}
+	}
+	return out, exit.Errorf(exit.Refused, "%s asked %d times and still has no result; the call was given up\nmend the tool: with its questions answered it should come to an end", k.Tool.Name, maxRounds)
+}
+
+// giveAhead gives the answers that need not wait for their questions, so that the tool starts once. The built-in
+// tools ask for yes or no only and take an answer without a token as it is. An answer that is bound to a token
+// waits, since only the question shows whether it still fits.
+func (a *answerer) giveAhead() {
+	if a.Tool.Command.Origin.Layer != config.LayerDefault {
+		return
+	}
+	for id, q := range a.Tool.Questions {
+		_, given := a.Answers[id]
+		if yes, ok := q.Answer.(bool); ok && q.HasAnswer && !given && id != previewID {
+			a.answers[id], a.ahead[id] = yes, ByConfig
+		}
+	}
+	for id, raw := range a.Answers {
+		_, bound := a.Answers[id+".token"]
+		if yes, ok := yesOrNo(raw); ok && !bound && !strings.HasSuffix(id, ".token") {
+			a.answers[id], a.ahead[id] = yes, ByCall
+		}
+	}
+}
+
+// credit reports the answers given ahead that the tool needed.
+func (a *answerer) credit(ids []string) {
+	for _, id := range ids {
+		if by := a.ahead[id]; by != "" && !a.used[id] {
+			a.used[id] = true
+			a.answered(OnQuestion, id, by)
+		}
+	}
+}
+
+// allow gives the answers to the questions that a person allowed together with the call.
+func (a *answerer) allow(questions []jptool.Question) {
+	for i := range questions {
+		a.give(&questions[i], true)
+		a.answered(OnQuestion, questions[i].ID, ByPreview)
+	}
+}
+
+func (a *answerer) give(q *jptool.Question, v any) {
+	a.answers[q.ID] = v
+	delete(a.answers, q.ID+".token")
+	if q.Token != "" {
+		a.answers[q.ID+".token"] = q.Token
+	}
+}
+
+// round answers the questions that a tool asks together. A person is asked one after the other, and not any more
+// after a no, which may be all that the tool needs to know. If one is left unanswered, all open ones are reported, and
+// the error says how to answer them.
+func (a *answerer) round(ctx context.Context, questions []jptool.Question) error {
+	var open []jptool.Question
+	no := false
+	for i := range questions {
+		q := &questions[i]
+		v, where, err := a.known(q)
+		if token, sent := a.fixed[q.ID]; err == nil && v != nil && sent && token == q.Token {
+			err = exit.Errorf(exit.Usage, "%s: the tool asks again although it has this answer\nremove the answer to be asked, or look into the tool", where)
+		}
+		switch {
+		case err != nil:
+			a.reportQuestions(questions[i : i+1])
+			a.report.Outcome.Message = ForModel(err.Error(), a.Root, jptool.LookupEnv(a.Environ, "HOME"))
+			return err
+		case v == nil:
+			open = append(open, *q)
+		default:
+			a.fixed[q.ID] = q.Token
+			a.give(q, v)
+			no = no || v == false
+		}
+	}
+	var failed error
+	if slices.ContainsFunc(open, func(q jptool.Question) bool { return a.forAssistant(&q) }) {
+		failed = errAssistant
+	} else if !no {
+		failed = a.askPerson(ctx, open)
+	}
+	if failed == nil {
+		return nil
+	}
+	a.notAsked() // one of them may be the answer, under a wrong name
+	return a.unanswered(open, failed)
+}
+
+// known returns the answer to q that need not be asked for, and where it is from; nil if there is none. An error says
+// why one that was given cannot be used.
+func (a *answerer) known(q *jptool.Question) (v any, where string, err error) {
+	if q.ID == previewID {
+		return nil, "", nil
+	}
+	id := show.Visible(q.ID)
+	if raw, ok := a.Answers[q.ID]; ok {
+		a.used[q.ID] = true
+		if token, bound := a.Answers[q.ID+".token"]; bound && token != a.token(q) {
+			return nil, "", exit.Errorf(exit.Refused, "--answer %s: what the tool asks about is no longer what the token stands for\nlook at its question again, and answer that", id)
+		}
+		v = raw
+		if yes, ok := yesOrNo(raw); ok && q.AnswerType.Name == jptool.Boolean {
+			v = yes
+		}
+		if !q.AnswerType.Fits(v) {
+			return nil, "", exit.Errorf(exit.Usage, "--answer %s=%s: the tool wants %s", id, show.Visible(raw), wanted(q))
+		}
+		a.answered(OnQuestion, q.ID, ByCall)
+		return v, "--answer " + id, nil
+	}
+	if conf := a.Tool.Questions[q.ID]; conf.HasAnswer {
+		where = fmt.Sprintf("%s: questions.%s.answer", a.Tool.Origin(config.JoinKey("questions", q.ID, "answer")), id)
+		if !q.AnswerType.Fits(conf.Answer) {
+			help := "correct the answer there, or remove it to be asked"
+			if s, ok := conf.Answer.(string); ok && q.AnswerType.Name == jptool.Boolean && (s == "true" || s == "false") {
+				help = "write answer:=" + s + " with --cfg, or answer = " + s + " without quotes in a file"
+			}
+			return nil, "", exit.Errorf(exit.Usage, "%s: the tool wants %s, not %s\n%s", where, wanted(q), show.Value(conf.Answer), help)
+		}
+		a.answered(OnQuestion, q.ID, ByConfig)
+		return conf.Answer, where, nil
+	}
+	if q.AnswerType.Name == jptool.Boolean && !a.forAssistant(q) {
+		if old, ok := a.recall(a.slot(OnQuestion, q.ID)); ok {
+			return old.Yes, "your answer for this session (jphost session list)", nil
+		}
+	}
+	return nil, "", nil
+}
+
+// notAsked warns of answers of the call that the tool did not ask for.
+func (a *answerer) notAsked() {
+	for _, id := range slices.Sorted(maps.Keys(a.Answers)) {
+		if !a.used[strings.TrimSuffix(id, ".token")] && !a.used[id] {
+			a.warn(fmt.Sprintf("--answer %s was not used: the tool did not ask for it", show.Visible(id)))
+		}
+	}
+}
+
+// askPerson asks the person. The question on a preview that no longer fits comes with the others: a yes to what is
+// shown now answers them too.
+func (a *answerer) askPerson(ctx context.Context, open []jptool.Question) error {
+	var together []jptool.Question
+	before := ""
+	for i := range open {
+		q := open[i]
+		if slices.ContainsFunc(together, func(o jptool.Question) bool { return o.ID == q.ID }) {
+			continue
+		}
+		if q.Before() == before {
+			q.PreAmble = nil // it stands above
+		} else {
+			before = q.Before()
+		}
+		var also []jptool.Question
+		if q.ID == previewID {
+			also = a.coverable(open)
+		}
+		v, whole, err := a.prompt(ctx, &q, also)
+		if err != nil {
+			return err
+		}
+		a.give(&open[i], v)
+		if v == false {
+			return nil
+		}
+		if whole {
+			together = also
+			a.allow(also)
+		}
+	}
+	return nil
+}
+
+// coverable returns the questions that a person may answer together with the call: yes-or-no questions with a
+// token, so that the answer applies only to what was shown, that neither the call nor the configuration answers and
+// that are not for the assistant.
+func (k *call) coverable(questions []jptool.Question) []jptool.Question {
+	return slices.DeleteFunc(slices.Clone(questions), func(q jptool.Question) bool {
+		_, given := k.Answers[q.ID]
+		return q.ID == previewID || q.AnswerType.Name != jptool.Boolean || q.Token == "" || given || k.Tool.Questions[q.ID].HasAnswer || k.forAssistant(&q)
+	})
+}
+
+// asWell shows the questions that a yes answers too.
+func asWell(questions []jptool.Question) []term.Message {
+	var texts []string
+	for _, q := range questions {
+		texts = append(texts, q.Text)
+	}
+	if texts == nil {
+		return nil
+	}
+	return []term.Message{{Body: "A yes also answers what it asks:\n", Quoted: strings.Join(texts, "\n")}}
+}
+
+// prompt asks the person. A yes or no can be given for the rest of the session. A yes also answers the
+// questions in also, if the person was shown everything.
+func (a *answerer) prompt(ctx context.Context, q *jptool.Question, also []jptool.Question) (v any, whole bool, err error) {
+	quoted := q.Text
+	if q.PreAmble != nil {
+		quoted = strings.TrimRight(*q.PreAmble, "\n") + "\n\n" + q.Text
+	}
+	m := term.Message{Body: "The tool " + show.Visible(a.Tool.Name) + " asks:\n", Quoted: quoted, Then: asWell(also)}
+	about := " to " + show.Name(a.Tool.Name)
+	if path := paths(nil, a.args); path != "" {
+		about += " about " + path
+	}
+	switch q.AnswerType.Name {
+	case jptool.Boolean:
+		question := term.BoolQuestion{Message: m, Prompt: "Your answer" + about + "?", Remember: a.Memory.Remembers() && q.ID != previewID}
+		if d, ok := q.Default.(bool); ok {
+			question.Default = &d
+		}
+		var b term.BoolAnswer
+		if b, err = a.Prompter.Bool(ctx, question); err == nil && b.Remember {
+			a.keep(ctx, a.slot(OnQuestion, q.ID), b.Yes)
+		}
+		v = b.Yes
+	case jptool.Select:
+		question := term.SelectQuestion{Message: m, Prompt: "Your choice" + about + "?", Options: q.AnswerType.Options}
+		if i := slices.Index(q.AnswerType.Options, fmt.Sprint(q.Default)); i >= 0 {
+			question.Default = &i
+		}
+		var i int
+		if i, err = a.Prompter.Select(ctx, question); err == nil {
+			v = q.AnswerType.Options[i]
+		}
+	default:
+		question := term.TextQuestion{Message: m, Prompt: "Your answer" + about + ":"}
+		if d, ok := q.Default.(string); ok {
+			question.Default = &d
+		}
+		v, err = a.Prompter.Text(ctx, question)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	a.answered(OnQuestion, q.ID, ByPerson)
+	return v, m.Whole(), nil
+}
+
+func yesOrNo(raw string) (yes, ok bool) {
+	switch strings.ToLower(raw) {
+	case "true", "yes", "y":
+		return true, true
+	case "false", "no", "n":
+		return false, true
+	}
+	return false, false
+}
+
+func wanted(q *jptool.Question) string {
+	switch q.AnswerType.Name {
+	case jptool.Boolean:
+		return "true or false"
+	case jptool.Select:
+		list := make([]string, len(q.AnswerType.Options))
+		for i, o := range q.AnswerType.Options {
+			list[i] = show.Visible(o)
+		}
+		return "one of " + strings.Join(list, ", ")
+	}
+	return "a text"
+}
+
+// reportQuestions makes questions the outcome. Those for the assistant come first: a model that gets the report looks
+// for its own.
+func (k *call) reportQuestions(open []jptool.Question) {
+	list := make([]Question, len(open))
+	for i, q := range open {
+		list[i] = Question{Question: q, Target: "user"}
+		list[i].Token = k.token(&q)
+		if k.forAssistant(&q) {
+			list[i].Target, list[i].Assistant = "assistant", k.Tool.Questions[q.ID].Assistant
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Question) int { return strings.Compare(a.Target, b.Target) })
+	k.report.Outcome = Outcome{Type: "needs_input", Question: &list[0]}
+	if len(list) > 1 {
+		k.report.Outcome.Questions = list
+	}
+}
+
+// forAssistant reports whether a question is not for a person.
+func (k *call) forAssistant(q *jptool.Question) bool {
+	return q.ID != previewID && k.Tool.Questions[q.ID].Target == "assistant"
+}
+
+// token is what an answer to q can be bound to: a digest of all that is asked, of the tool's own
+// token, and of the call it is asked in, so that it answers nothing in another workspace, conversation
+// or call. The tool gets its own token with the answer.
+func (k *call) token(q *jptool.Question) string {
+	return "host:" + scope(k.Workspace.ID(), k.Conversation, k.Tool.Name, show.Value(k.args), q.Token, q.ID, q.Text, q.Before(), q.AnswerType.Name, strings.Join(q.AnswerType.Options, "\x00"), fmt.Sprint(q.Default))
+}
+
+// unanswered reports the questions and says how to answer them.
+func (k *call) unanswered(open []jptool.Question, why error) error {
+	k.reportQuestions(open)
+	asks := " " + show.Text(open[0].Text)
+	if len(open) > 1 {
+		asks = ""
+		for _, q := range open {
+			asks += "\n" + show.Text(q.Text)
+		}
+	}
+	// A person learns why nobody answered without the particulars.
+	for _, known := range []error{term.ErrNoInput, term.ErrNoTerminal, term.ErrInterrupted, term.ErrCancelled} {
+		if errors.Is(why, known) {
+			why = known
+			break
+		}
+	}
+	var err error
+	switch {
+	case errors.Is(why, errAssistant):
+		err = exit.Errorf(exit.Refused, "%s asks the assistant:%s\n%s", k.Tool.Name, asks, k.how(open))
+	case errors.Is(why, term.ErrNoTerminal):
+		err = exit.Errorf(exit.Refused, "%s asks:%s\n%w\n%s", k.Tool.Name, asks, why, k.how(open))
+	default:
+		err = exit.Errorf(exit.Refused, "%s: its question was not answered: %w", k.Tool.Name, why)
+	}
+	k.report.Outcome.Message = err.Error()
+	return err
+}
+
+// how is the way to answer questions without a terminal.
+func (k *call) how(open []jptool.Question) string {
+	var examples, others, tokens []string
+	for _, q := range open {
+		if q.ID == previewID {
+			return "what was shown before the call no longer fits: only a person at a terminal can allow what is shown now"
+		}
+		example, other := "true", "or false"
+		switch {
+		case q.AnswerType.Name == jptool.Select:
+			example, other = q.AnswerType.Options[0], "one of: "+show.Line(strings.Join(q.AnswerType.Options, ", "))
+		case q.AnswerType.Name != jptool.Boolean:
+			example, other = "TEXT", ""
+		}
+		examples = append(examples, "--answer "+show.Word(q.ID+"="+example))
+		tokens = append(tokens, "--answer "+show.Word(q.ID+".token="+k.token(&q)))
+		if other != "" && !slices.Contains(others, other) {
+			others = append(others, other)
+		}
+	}
+	what, note := "it", ""
+	if len(open) > 1 {
+		what = "them"
+	}
+	if others != nil {
+		note = " (" + strings.Join(others, "; ") + ")"
+	}
+	return fmt.Sprintf("answer %s with: %s%s\nto answer only what was shown here, add: %s", what, strings.Join(examples, " "), note, strings.Join(tokens, " "))
+}

@@ -1,0 +1,244 @@
+package call
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// mountedForOthers warns when a path that leads out of the workspace is mounted, but for other tools only.
+func (k *call) mountedForOthers() {
+	if k.holdsBack() {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(k.args)) {
+		text, ok := k.args[name].(string)
+		if !ok {
+			continue
+		}
+		at := path.Clean(filepath.ToSlash(text))
+		var tools []string
+		mount := ""
+		for _, t := range k.Config.Tools() {
+			if t.Access == nil || t.Name == k.Tool.Name {
+				continue
+			}
+			for _, r := range t.Access.FS {
+				if r.External && r.Caps() != 0 && (at == r.Path || strings.HasPrefix(at, r.Path+"/")) {
+					tools, mount = append(tools, show.Visible(t.Name)), r.Path
+					break
+				}
+			}
+		}
+		if len(tools) > 0 {
+			k.warn(fmt.Sprintf("%s is mounted for %s, not for %s\nmount it for this tool: jphost mount %s=PATH", show.Visible(mount), strings.Join(tools, ", "), show.Visible(k.Tool.Name), show.Word(k.Tool.Name+":"+mount)))
+			return
+		}
+	}
+}
+
+// elsewhere warns when a path of the call exists relative to the working directory but not relative to the root
+// of the workspace. It names only what the tool may read.
+func (k *call) elsewhere(ctx context.Context) {
+	below, err := filepath.Rel(k.Root, k.Cwd)
+	if k.Cwd == "" || err != nil || below == "." || !filepath.IsLocal(below) || k.holdsBack() {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(k.args)) {
+		text, ok := k.args[name].(string)
+		if !ok || !filepath.IsLocal(text) {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(k.Root, text)); err == nil {
+			continue
+		}
+		meant := filepath.Join(below, text)
+		if _, err := os.Lstat(filepath.Join(k.Root, meant)); err != nil {
+			continue
+		}
+		d, err := k.Compile(ctx, k.Tool, term.None{})
+		if err != nil {
+			return
+		}
+		if e, err := d.ExplainFS("read", filepath.ToSlash(meant)); err == nil && e.Allowed {
+			k.warn(fmt.Sprintf("paths are relative to the root of the workspace, not to the working directory\ndid you mean %s?", show.Word(name+"="+filepath.ToSlash(meant))))
+			return
+		}
+	}
+}
+
+// mentioned warns, once per session and place, when the tool named a place of
+// secrets inside the workspace on standard error. RFD 075 asks for it for tools
+// without declared access, whose default includes such files. It is a hint, and misses
+// what a tool does silently.
+func (k *call) mentioned(ctx context.Context, stderr string) {
+	if k.Tool.Access != nil && k.Tool.Access.FS != nil || stderr == "" {
+		return
+	}
+	patterns := policy.SensitiveNames()
+	for _, written := range k.Tool.SensitivePaths {
+		if !strings.HasPrefix(written, "~") && !filepath.IsAbs(written) {
+			patterns = append(patterns, filepath.ToSlash(written))
+		}
+	}
+	seen := map[string]bool{}
+	for word := range strings.FieldsFuncSeq(stderr, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'`,:;()[]{}<>=|", r) }) {
+		name := filepath.ToSlash(word)
+		if rest, ok := strings.CutPrefix(name, filepath.ToSlash(k.Root)+"/"); ok {
+			name = rest
+		}
+		name = path.Clean(name)
+		sensitive := slices.ContainsFunc(patterns, func(p string) bool { return doublestar.MatchUnvalidated(p, name) })
+		if seen[name] || path.IsAbs(name) || strings.HasPrefix(name, "../") || !sensitive {
+			continue
+		}
+		seen[name] = true
+		if k.holdsBack() { // the name is the tool's own word
+			k.warn(show.Visible(k.Tool.Name) + " spoke of a place of secrets that it may reach")
+			return
+		}
+		k.warnOnce(ctx, fmt.Sprintf("%s spoke of %s, a place of secrets that it may reach\nto withhold it: %s", show.Visible(k.Tool.Name), show.Visible(name), k.withholding(name)))
+	}
+}
+
+// verbs say what the built-in tools do to the paths that a call names.
+var verbs = map[string]string{
+	"fs_read_file": "read", "fs_list_files": "list", "fs_grep_files": "search",
+	"fs_create_file": "create", "fs_modify_file": "change", "fs_delete_file": "delete", "fs_move_file": "move",
+}
+
+// doing says in a few words what the call does, for the question to a person: the tool, and the path that
+// it is about. data is the data of a preview, which names where a path leads. Without it, the path is
+// the one in the arguments.
+func (k *call) doing(data json.RawMessage) string {
+	verb := "run with"
+	if known := verbs[k.Tool.Name]; known != "" && k.Tool.Command.Origin.Layer == config.LayerDefault {
+		verb = known
+	}
+	path := paths(data, k.args)
+	if path == "" {
+		verb = "run"
+	}
+	return strings.TrimSpace(show.Name(k.Tool.Name) + " " + verb + " " + path)
+}
+
+// paths names the paths of a call, or is "" if it has none.
+func paths(data json.RawMessage, args map[string]any) string {
+	var seen map[string]any
+	_ = json.Unmarshal(data, &seen) // a preview may have other data
+	for _, from := range []map[string]any{seen, args} {
+		source, target := pathOf(from["source"]), pathOf(from["target"])
+		if source != "" && target != "" {
+			return show.Name(source) + " to " + show.Name(target)
+		}
+		for _, key := range []string{"path", "paths", "files", "file", "prefixes", "target", "source"} {
+			list, ok := from[key].([]any)
+			if !ok {
+				list = []any{from[key]}
+			}
+			var names []string
+			for _, item := range list {
+				names = append(names, pathOf(item))
+			}
+			if text := firstOf(names); text != "" {
+				return text
+			}
+		}
+	}
+	return ""
+}
+
+func firstOf(names []string) string {
+	switch {
+	case len(names) == 0 || names[0] == "":
+		return ""
+	case len(names) == 1:
+		return show.Name(names[0])
+	}
+	return fmt.Sprintf("%s and %d more", show.Name(names[0]), len(names)-1)
+}
+
+// pathOf returns the path in a value: the text itself, or the member "path" of an object.
+func pathOf(v any) string {
+	if m, ok := v.(map[string]any); ok {
+		v = m["path"]
+	}
+	text, _ := v.(string)
+	return text
+}
+
+// inPath are the characters of paths that nothing quotes, for an expression.
+const inPath = `\x{80}-\x{10ffff}0-9A-Za-z._+~@%$*{}-`
+
+// pathEnd is what follows a path and is no part of it: the line and column of `file:line:column`, and the punctuation
+// of the sentence.
+var pathEnd = regexp.MustCompile(`(?::[0-9]+){0,2}[.:]*$`)
+
+// ForModel removes absolute paths from a message of the host: paths in the workspace become relative to it, and all
+// others become "(outside the workspace)". A person sees the unchanged message on
+// standard error. A path ends at a blank, unless it is quoted or one of known, which may have blanks in them.
+func ForModel(text, root string, known ...string) string {
+	root = filepath.ToSlash(root)
+	known = append(slices.Clone(known), root)
+	// Longer ones first: one may lie in the other.
+	slices.SortFunc(known, func(a, b string) int { return len(b) - len(a) })
+	var begins []string
+	for _, p := range known {
+		if len(p) > 1 {
+			begins = append(begins, regexp.QuoteMeta(filepath.ToSlash(p)))
+		}
+	}
+	begins = append(begins, "/["+inPath+"]")
+	// A path begins at a slash that is not part of a longer word.
+	paths := regexp.MustCompile(fmt.Sprintf("\"/[%[1]s][^\"\n]*|'/[%[1]s][^'\n]*|`/[%[1]s][^`\n]*|(?:^|[^/)%[1]s])(?:%[2]s)[^ \t\n\"'`,;()<>|]*",
+		inPath, strings.Join(begins, "|")))
+	return paths.ReplaceAllStringFunc(text, func(found string) string {
+		before, path := found[:strings.Index(found, "/")], found[strings.Index(found, "/"):]
+		end := pathEnd.FindString(path)
+		rel, in := wspath.WithinAbs(root, strings.TrimSuffix(path, end))
+		switch {
+		case in && rel == "":
+			rel = "."
+		case !in:
+			rel = "(outside the workspace)"
+		}
+		return before + rel + end
+	})
+}
+
+// forModel takes out of the report's messages what a model is not told: a model gets the report, a person the error.
+func (k *call) forModel() {
+	known := []string{k.State.Base(), jptool.LookupEnv(k.Environ, "HOME")}
+	for _, l := range k.Config.Layers() {
+		known = append(known, l.File)
+	}
+	if k.policy != nil && k.policy.Access != nil {
+		for _, r := range k.policy.Access.FS {
+			if r.ApprovedTarget != nil {
+				known = append(known, *r.ApprovedTarget)
+			}
+		}
+	}
+	if o := &k.report.Outcome; o.Type == "refused" || o.Type == "failed" {
+		o.Message = ForModel(o.Message, k.Root, known...)
+	}
+	for i, w := range k.report.Warnings {
+		k.report.Warnings[i] = ForModel(w, k.Root, known...)
+	}
+}
