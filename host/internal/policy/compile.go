@@ -1,9 +1,13 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -14,6 +18,8 @@ import (
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox"
+	"github.com/jptools/jptools/sandbox/baseline"
 )
 
 // Compile makes the policy of a tool. Errors in rules are a [config.Errors] with every
@@ -44,12 +50,11 @@ func Compile(ctx context.Context, r Request) (*Declared, error) {
 		d.listOrigin = a.Origin.String()
 		p := &placer{d: d, lookup: r.lookup(ctx), narrowed: map[int]string{}}
 		for _, rule := range effectiveRules(r.Config, r.Tool) {
-			origin := rule.At
-			rule.FsRule.Origin = origin.String()
+			rule.FsRule.Origin = rule.At.String()
 			p.add(rule.FsRule, source{
-				Rule:  Rule{Origin: origin.String(), Layer: origin.Layer.String(), Key: origin.Key, Dir: rule.Dir},
-				layer: origin.Layer, people: true,
-			}, origin)
+				Rule: Rule{Origin: rule.At.String(), Layer: rule.At.Layer.String(), Key: rule.At.Key, Dir: rule.Dir},
+				at:   rule.At, people: true,
+			})
 		}
 		if err := p.place(d.Root); err != nil {
 			return nil, err
@@ -61,7 +66,7 @@ func Compile(ctx context.Context, r Request) (*Declared, error) {
 	if err := d.finish(r, &look); err != nil {
 		return nil, err
 	}
-	d.Sensitive = findSensitive(d, r, &look)
+	d.Sensitive = d.findSensitive(r, &look)
 	return d, nil
 }
 
@@ -217,7 +222,6 @@ func FromWire(access []byte, root string) (*Declared, error) {
 	if err != nil || a == nil {
 		return d, err
 	}
-	d.Access = &jptool.AccessPolicy{Net: a.Net, Env: a.Env, Commands: a.Commands, Staged: a.Staged}
 	d.describe(nil)
 	d.write()
 	return d, d.check()
@@ -240,16 +244,15 @@ func Given(a *jptool.AccessPolicy, root string, r Request) (*Declared, error) {
 		return nil, err
 	}
 	if a == nil {
-		a = &jptool.AccessPolicy{}
+		d.Access = &jptool.AccessPolicy{}
 	}
 	for i := range d.sources {
-		d.sources[i].people, d.sources[i].layer = true, config.LayerFlag
+		d.sources[i].people, d.sources[i].at.Layer = true, config.LayerFlag
 	}
 	if !d.rules.Restricted {
 		d.rules.Restricted = true
 		d.addDefault()
 	}
-	d.Access = &jptool.AccessPolicy{Net: a.Net, Env: a.Env, Commands: a.Commands, Staged: a.Staged}
 	d.materialize(nil)
 	look := d.rules.Frozen()
 	return d, d.finish(r, &look)
@@ -266,12 +269,13 @@ func fromAccess(a *jptool.AccessPolicy, root string, refuseLinks bool) (*Declare
 	if a == nil {
 		return d, nil
 	}
+	d.Access = &jptool.AccessPolicy{Net: a.Net, Env: a.Env, Commands: a.Commands, Staged: a.Staged}
 	if len(a.FS) > 0 {
 		p := &placer{d: d, refuseLinks: refuseLinks}
 		for i, r := range a.FS {
 			key := fmt.Sprintf("access.fs[%d]", i)
 			dir := len(r.Path) > 1 && strings.HasSuffix(r.Path, "/")
-			p.add(r, source{Rule: Rule{Origin: Wire, Key: key, Dir: dir}}, config.Origin{Key: key})
+			p.add(r, source{Rule: Rule{Origin: Wire, Key: key, Dir: dir}, at: config.Origin{Key: key}})
 		}
 		if err := p.place(root); err != nil {
 			return nil, err
@@ -287,4 +291,151 @@ func fromAccess(a *jptool.AccessPolicy, root string, refuseLinks bool) (*Declare
 		}
 	}
 	return d, d.rules.PinPaths(a.Pinned, root)
+}
+
+// defaultCaps are the default of access.fs: all of the workspace, with execute, because scripts
+// and built programs must keep working.
+const defaultCaps = jptool.Read | jptool.Write | jptool.Execute
+
+func (d *Declared) addDefault() {
+	d.add(jptool.Placed{Caps: defaultCaps}, source{Rule: Rule{Origin: BuiltIn}})
+}
+
+// materialize writes the rules of the other types: the declared ones, or the default. An empty list would open the
+// type when a rule of another type is added.
+func (d *Declared) materialize(a *config.Access) {
+	if declared := a.Policy(); declared != nil {
+		d.Access.Net, d.Access.Env, d.Access.Commands = declared.Net, declared.Env, declared.Commands
+	}
+	if d.Access.Net == nil {
+		d.Access.Net = []jptool.NetRule{{Host: "*", Origin: BuiltIn}}
+	}
+	d.Access.Env = slices.Concat(d.Access.Env, minimal(d.Access.Env, runtime.GOOS == "windows"))
+	d.describe(a)
+}
+
+// minimal returns the minimal set of variables as rules, without the names that a declared rule decides: a rule
+// with read = false takes away a variable of the minimal set too.
+func minimal(declared []jptool.EnvRule, windows bool) []jptool.EnvRule {
+	key := func(s string) string {
+		if windows {
+			return strings.ToUpper(s)
+		}
+		return s
+	}
+	var out []jptool.EnvRule
+	for _, name := range sandbox.MinimalEnvironment(windows) {
+		literal := key(strings.TrimSuffix(name, "*"))
+		decided := slices.ContainsFunc(declared, func(r jptool.EnvRule) bool {
+			prefix, open := strings.CutSuffix(key(r.Name), "*")
+			return open && strings.HasPrefix(literal, prefix) || !open && prefix == literal && name == literal
+		})
+		if !decided {
+			out = append(out, jptool.EnvRule{Name: name, Read: true, Origin: BuiltIn})
+		}
+	}
+	return out
+}
+
+// describe says of each rule of net, env and commands where it comes from.
+func (d *Declared) describe(a *config.Access) {
+	if a == nil {
+		a = &config.Access{}
+	}
+	add := func(r Rule, origin config.Origin, wire string) {
+		r.Origin = cmp.Or(wire, Wire)
+		if !origin.IsZero() {
+			r.Origin, r.Layer, r.Key = origin.String(), origin.Layer.String(), origin.Key
+		}
+		d.others = append(d.others, r)
+	}
+	// Rules that nobody declared follow the others, and have no origin.
+	nets := slices.Concat(a.Net, make([]config.NetRule, len(d.Access.Net)))
+	for i := range d.Access.Net {
+		n := &d.Access.Net[i]
+		add(Rule{Type: "net", Index: i, Name: n.Host, Text: n.Text()}, nets[i].At, n.Origin)
+	}
+	envs := slices.Concat(a.Env, make([]config.EnvRule, len(d.Access.Env)))
+	for i := range d.Access.Env {
+		e := &d.Access.Env[i]
+		add(Rule{Type: "env", Index: i, Name: e.Name, Text: e.Text()}, envs[i].At, e.Origin)
+	}
+	for i, name := range slices.Sorted(maps.Keys(d.Access.Commands)) {
+		add(Rule{Type: "command", Index: i, Name: name, Text: commandText(d.Access.Commands[name])}, a.Commands[name].At, "")
+	}
+}
+
+func commandText(r jptool.CommandRule) string {
+	var parts []string
+	if r.Args != nil {
+		lists := make([]string, len(r.Args))
+		for i, args := range r.Args {
+			lists[i] = quoted(args)
+		}
+		parts = append(parts, "args = ["+strings.Join(lists, ", ")+"]")
+	}
+	if len(r.Envs) > 0 {
+		parts = append(parts, "envs = "+quoted(r.Envs))
+	}
+	if len(parts) == 0 {
+		return "{}"
+	}
+	return "{ " + strings.Join(parts, ", ") + " }"
+}
+
+func quoted(words []string) string {
+	list := make([]string, len(words))
+	for i, w := range words {
+		list[i] = fmt.Sprintf("%q", w)
+	}
+	return "[" + strings.Join(list, ", ") + "]"
+}
+
+// SandboxPaths makes what [baseline.Options] takes of sandbox.paths; home replaces `~`. A path that says nothing of
+// capabilities gets read and execute, any other exactly what it sets to true; nothing at all
+// is an error.
+func SandboxPaths(paths []config.SandboxPath, home string) ([]baseline.Extra, error) {
+	var list []baseline.Extra
+	for _, p := range paths {
+		e := baseline.Extra{Path: filepath.ToSlash(p.Path), Origin: p.Origin.String()}
+		if rest, ok := strings.CutPrefix(e.Path, "~"); ok && (rest == "" || rest[0] == '/') {
+			if !filepath.IsAbs(home) {
+				return nil, fmt.Errorf("%s: sandbox.paths: %q needs a home directory, and HOME is %q\nset HOME, or write the path in full", e.Origin, p.Path, home)
+			}
+			e.Path = filepath.ToSlash(home) + rest
+		}
+		e.Path = path.Clean(e.Path)
+		written := false
+		for _, c := range []struct {
+			given *bool
+			caps  jptool.Caps
+		}{{p.Read, jptool.Read}, {p.Write, jptool.Write}, {p.Execute, jptool.Execute}} {
+			written = written || c.given != nil
+			if c.given != nil && *c.given {
+				e.Caps |= c.caps
+			}
+		}
+		switch {
+		case !written:
+			e.Caps = jptool.Read | jptool.Execute
+		case e.Caps == 0:
+			return nil, fmt.Errorf("%s: sandbox.paths: %q grants nothing\nset read, write or execute to true, or take it out", e.Origin, p.Path)
+		}
+		if err := e.Check(); err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// ReachOf is what extras let be written, in the form that self-protection wants. What is not there is left out.
+func ReachOf(extras []baseline.Extra) []Reach {
+	var list []Reach
+	for _, e := range extras {
+		if to, err := wspath.CanonicalizeAbs(e.Path, nil); err == nil && !to.Missing && e.Caps&jptool.Write != 0 {
+			list = append(list, Reach{Abs: to.Abs, Caps: e.Caps})
+		}
+	}
+	return list
 }

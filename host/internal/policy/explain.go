@@ -181,3 +181,53 @@ func (e Explanation) String() string {
 	}
 	return b.String()
 }
+
+// ExplainRefusal says why a program that asks nobody may not do need at a canonical absolute
+// path. With entry it is about making or removing what is there: then the remedy names the directory
+// it is in, as the kernel has these rights on directories. It is false for what lies neither in the
+// workspace nor in a mount. Allowed means that the rules would grant it, so that something
+// else is in the way.
+func (d *Declared) ExplainRefusal(abs string, need jptool.Caps, entry bool) (Explanation, bool) {
+	p, ok := d.WirePath(abs)
+	if !ok {
+		return Explanation{}, false
+	}
+	e := Explanation{Type: "fs", Target: cmp.Or(p, "."), Capability: need.String()}
+	ws, err := d.open(d.Access)
+	if err != nil {
+		e.deny(jptool.CodeOf(err), err.Error(), "")
+		return e, true
+	}
+	defer ws.Close()
+	check := ws.CheckContent
+	if entry && p != "" {
+		check = ws.CheckEntry
+	}
+	target, err := check(p, 0)
+	if err != nil {
+		e.deny(jptool.CodeOf(err), err.Error(), "")
+		return e, true
+	}
+	d.decide(&e, target, need, need)
+	// A model may read it: the file of a configuration may be a path outside.
+	e.Reason = strings.ReplaceAll(e.Reason, ", "+d.needsOrigin+")", ")")
+	return e, true
+}
+
+// Nearest is the rule that grants need on a path with the most components in common with this one
+// of the wire, or false if no rule grants it.
+func (d *Declared) Nearest(need jptool.Caps, p string) (near Rule, ok bool) {
+	best, parts := -1, strings.Split(p, "/")
+	for _, r := range d.Rules {
+		common := 0
+		for i, part := range strings.Split(r.Name, "/") {
+			if i < len(parts) && i == common && parts[i] == part {
+				common++
+			}
+		}
+		if r.Type == "fs" && r.Caps.Has(need) && common > best {
+			best, near, ok = common, r, true
+		}
+	}
+	return near, ok
+}

@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -37,7 +38,7 @@ func (d *Declared) ExplainHeld(h *Held, q Question) (Explanation, error) {
 		return e, jptool.Errorf(jptool.CodeInvalidArguments, "%q is not a capability\nwrite read, create, update, delete, execute, or write for create, update and delete", q.Capability)
 	}
 	need |= q.Also
-	ws, err := d.Open()
+	ws, err := d.open(d.Access)
 	if err != nil {
 		return e, err
 	}
@@ -67,13 +68,15 @@ func (d *Declared) ExplainHeld(h *Held, q Question) (Explanation, error) {
 			continue
 		}
 		if part.Has(jptool.Create) && slices.Contains(h.Made, target.Path()) {
-			e.Allowed, e.Code = false, jptool.CodeWrongType
-			e.Reason = fmt.Sprintf("the directory %q is made there for the call, because the rule on it is written with a slash at its end, or an argument names something below it", target.Path())
-			e.Remedy = "name something in it; for a file, write the rule without the slash, and create the file before the call"
+			e.deny(jptool.CodeWrongType,
+				fmt.Sprintf("the directory %q is made there for the call, because the rule on it is written with a slash at its end, or an argument names something below it", target.Path()),
+				"name something in it; for a file, write the rule without the slash, and create the file before the call")
 			return e, nil
 		}
 		if dir := missingParent(target, part, h.Made); dir != nil {
-			d.orphaned(&e, target, dir)
+			parent := target.Parent()
+			e.deny(jptool.CodeAccessDenied, fmt.Sprintf("its directory %q is missing, and no rule lets it be made", dir.Path()),
+				fmt.Sprintf("add %s to %s", suggestion(parent.Path(), parent.Explain(jptool.Create).Granted|jptool.Create), d.list("fs")))
 			return e, nil
 		}
 	}
@@ -81,9 +84,8 @@ func (d *Declared) ExplainHeld(h *Held, q Question) (Explanation, error) {
 		return e, nil
 	}
 	if link, hidden := d.hiddenLink(h, rel, need); hidden {
-		e.Allowed, e.Code, e.Declared, e.Granted = false, jptool.CodeNotFound, e.Granted, nil
-		e.Reason = fmt.Sprintf("the path leads through the symlink %q, which lies in what is hidden from the tool", link)
-		e.Remedy = "name the place that it leads to, or grant read where the link lies"
+		e.lose(0, jptool.CodeNotFound, fmt.Sprintf("the path leads through the symlink %q, which lies in what is hidden from the tool", link),
+			"name the place that it leads to, or grant read where the link lies")
 		return e, nil
 	}
 	if h.Access != nil && h.Access != d.Access {
@@ -92,10 +94,19 @@ func (d *Declared) ExplainHeld(h *Held, q Question) (Explanation, error) {
 		}
 	}
 	if e.Allowed && h.Refused != "" {
-		e.Allowed, e.Code, e.Declared, e.Reason, e.Remedy = false, jptool.CodeAccessDenied, e.Granted, h.Refused, h.Remedy
-		e.Granted = nil
+		e.lose(0, jptool.CodeAccessDenied, h.Refused, h.Remedy)
 	}
 	return e, nil
+}
+
+func (e *Explanation) deny(code jptool.Code, reason, remedy string) {
+	e.Allowed, e.Code, e.Reason, e.Remedy = false, code, reason, remedy
+}
+
+// lose denies what the rules grant and what is not enforced; granted is what is.
+func (e *Explanation) lose(granted jptool.Caps, code jptool.Code, reason, remedy string) {
+	e.Granted, e.Declared = granted.Names(), e.Granted
+	e.deny(code, reason, remedy)
 }
 
 // part are capabilities of one question that are judged together, and the rule that grants them.
@@ -121,40 +132,30 @@ func isDirectory(t *jptool.Target) bool {
 
 // unreachable explains a path that resolves to nothing that a rule could grant.
 func (d *Declared) unreachable(e *Explanation, rel wspath.Rel, err error) {
-	e.Allowed, e.Code, e.Reason = false, jptool.CodeOf(err), err.Error()
-	if r, lost := d.lostAt(rel); lost != nil {
-		e.decidedBy(r)
-		e.Reason = fmt.Sprintf("the rule on %q grants nothing: %s", lost.Path, lost.Reason)
-		e.Remedy = "make the link lead somewhere, or remove the rule"
-		if lost.Command != "" {
-			e.Remedy = "approve its target: " + lost.Command
-		}
-		return
-	}
-	switch {
-	case e.Code == jptool.CodePathEscape:
-		e.Remedy = "add a rule with external = true on the link itself to " + d.list("fs") + ", or mount the place: jphost mount NAME=PATH"
-	case errors.Is(err, wspath.ErrDangling):
-		e.Remedy = "repair the link"
-	default:
-		e.Remedy = "look at the path"
-	}
-}
-
-// lostAt finds the dropped external rule whose link a path goes through.
-func (d *Declared) lostAt(rel wspath.Rel) (*Rule, *Dropped) {
+	code := jptool.CodeOf(err)
 	for i := range d.sources {
-		if d.sources[i].dropped == 0 {
+		s, r := &d.sources[i], &d.rules.Placed[i]
+		_, written := wspath.Within(jptool.Fold(r.Written()), jptool.Fold(rel.Slash()))
+		_, named := wspath.Within(jptool.Fold(r.Name), jptool.Fold(rel.Slash()))
+		if s.dropped == 0 || !written && !named {
 			continue
 		}
-		r := &d.rules.Placed[i]
-		_, a := wspath.Within(jptool.Fold(r.Written()), jptool.Fold(rel.Slash()))
-		_, b := wspath.Within(jptool.Fold(r.Name), jptool.Fold(rel.Slash()))
-		if a || b {
-			return &d.sources[i].Rule, &d.Dropped[d.sources[i].dropped-1]
+		// The path goes through the link of an external rule that grants nothing.
+		lost, remedy := &d.Dropped[s.dropped-1], "make the link lead somewhere, or remove the rule"
+		if lost.Command != "" {
+			remedy = "approve its target: " + lost.Command
 		}
+		e.decidedBy(&s.Rule)
+		e.deny(code, fmt.Sprintf("the rule on %q grants nothing: %s", lost.Path, lost.Reason), remedy)
+		return
 	}
-	return nil, nil
+	remedy := "look at the path"
+	if code == jptool.CodePathEscape {
+		remedy = "add a rule with external = true on the link itself to " + d.list("fs") + ", or mount the place: jphost mount NAME=PATH"
+	} else if errors.Is(err, wspath.ErrDangling) {
+		remedy = "repair the link"
+	}
+	e.deny(code, err.Error(), remedy)
 }
 
 // advice is the path that a remedy proposes a rule for, and what is granted there now.
@@ -201,7 +202,7 @@ func (d *Declared) decide(e *Explanation, t *jptool.Target, need, asked jptool.C
 		e.Reason = "it is the root of the workspace or of a mount, which is neither created nor removed"
 		e.Remedy = "name something in it"
 	case x.Pinned && (e.Rule == nil || e.Rule.Caps.Has(need)):
-		e.Reason = "the entry is pinned: it may be neither created, removed, renamed nor replaced, because a rule depends on it"
+		e.Reason = pinned + "because a rule depends on it"
 		e.Remedy = "remove the rule that leads through it, or act on what it leads to"
 	case e.Rule == nil:
 		e.Reason = unmatched
@@ -277,4 +278,169 @@ func (d *Declared) misses(e *Explanation, x jptool.Explanation) {
 	for _, path := range x.Elsewhere {
 		add(path, "grants it, for another path")
 	}
+}
+
+// Held is the part of a declared policy that is enforced for one call, on this machine and this tree.
+type Held struct {
+	// Access is the effective policy.
+	Access *jptool.AccessPolicy
+	// Less returns why less of a rule is enforced than it says, and what to do. The rule is named by its index in
+	// the declared list; -1 is the default of the workspace.
+	Less func(rule int) (why, remedy string)
+	// Hidden reports whether the tool cannot see the symlink at a canonical absolute path. Nil hides none.
+	Hidden func(string) bool
+	// Made are the missing directories that are created before the call, as the tool names them.
+	Made []string
+	// Refused says why the host would not make the call at all, and Remedy what to do; "" for a call that it makes.
+	Refused, Remedy string
+}
+
+// hiddenLink returns the first symlink on the way to a path that the tool cannot see.
+func (d *Declared) hiddenLink(h *Held, rel wspath.Rel, need jptool.Caps) (string, bool) {
+	if h.Hidden == nil {
+		return "", false
+	}
+	to, err := d.rules.Resolve(rel, need&^(jptool.Create|jptool.Delete) == 0)
+	if err != nil {
+		return "", false
+	}
+	for _, link := range to.Hops {
+		if h.Hidden(link.Entry) {
+			return d.rules.Name(d.rules.PlaceOf(link.Entry)), true
+		}
+	}
+	return "", false
+}
+
+// missingParent returns the missing directory that no rule allows to be created, although something in it is to be
+// created at the target; nil if there is none. The directories in made exist by then.
+func missingParent(t *jptool.Target, need jptool.Caps, made []string) *jptool.Target {
+	if !need.Has(jptool.Create) || t.IsRoot() {
+		return nil
+	}
+	for dir := t.Parent(); !dir.IsRoot() && !slices.Contains(made, dir.Path()); dir = dir.Parent() {
+		if _, err := dir.Lstat(); !errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if !dir.Granted().Has(jptool.Create) {
+			return dir
+		}
+	}
+	return nil
+}
+
+// weaker adds to a denial by the rules what is not enforced of the other rights there.
+func (d *Declared) weaker(e *Explanation, h *Held, path string, part jptool.Caps) error {
+	if h == nil || h.Access == nil {
+		return nil
+	}
+	ws, err := d.open(h.Access)
+	if err != nil {
+		return err
+	}
+	defer ws.Close()
+	var granted []string
+	if target, err := checkFor(part)(ws, path, 0); err == nil {
+		granted = target.Granted().Names()
+	}
+	if !slices.Equal(granted, e.Granted) {
+		e.Granted, e.Declared = granted, e.Granted
+	}
+	return nil
+}
+
+// less turns what the rules grant into a denial if it is not enforced.
+func (d *Declared) less(e *Explanation, h *Held, path string, parts []part) error {
+	ws, err := d.open(h.Access)
+	if err != nil {
+		return err
+	}
+	defer ws.Close()
+	declared := e.Granted
+	lose := func(granted jptool.Caps, code jptool.Code, reason, remedy string) {
+		e.Granted = declared
+		e.lose(granted, code, reason, remedy)
+	}
+	for _, p := range parts {
+		part := p.need
+		target, err := checkFor(part)(ws, path, 0)
+		if err != nil {
+			if caps := h.below(path); caps.Has(part) {
+				e.Granted = caps.Names()
+				continue
+			}
+			why, remedy := d.why(e.Rule, h)
+			lose(0, jptool.CodeOf(err), why, remedy)
+			return nil
+		}
+		x := target.Explain(part)
+		dir := missingParent(target, part, h.Made)
+		if x.Allowed && dir == nil {
+			e.Granted = x.Granted.Names()
+			continue
+		}
+		why, remedy := d.why(p.rule, h)
+		if x.Pinned && target.GrantedInside().Has(part) {
+			why, remedy = pinned+"because a rule leads through it", "act on what is in it, or move what the rule is on yourself"
+			if r, ok := d.Keeper(x.Path); ok {
+				why = fmt.Sprintf("%sbecause the rule on %q depends on it (%s)", pinned, r.Name, r.Origin)
+			}
+		} else if dir != nil && x.Allowed {
+			why = fmt.Sprintf("its directory %q is missing, and is not made for the call", dir.Path())
+			remedy = "create the directory before the call"
+		}
+		lose(x.Granted, jptool.CodeAccessDenied, why, remedy)
+		e.decidedBy(p.rule)
+		return nil
+	}
+	return nil
+}
+
+// below returns what is enforced in a directory that is created for the call. Below a mount that grants nothing
+// else it becomes a mount of its own. Its target does not exist yet, so that the library would call the path
+// denied.
+func (h *Held) below(name string) (caps jptool.Caps) {
+	deepest := 0
+	for i := range h.Access.FS {
+		r := &h.Access.FS[i]
+		if rest, ok := wspath.Within(r.Path, name); ok && rest != "" && r.External && slices.Contains(h.Made, r.Path) && len(r.Path) > deepest {
+			deepest, caps = len(r.Path), r.Caps()
+		}
+	}
+	return caps
+}
+
+const pinned = "the entry is pinned: it may be neither created, removed, renamed nor replaced, "
+
+// why says why less of a rule is enforced than it says.
+func (d *Declared) why(r *Rule, h *Held) (why, remedy string) {
+	index, text := -1, "file access is not restricted"
+	if r != nil {
+		index, text = r.Index, fmt.Sprintf("the rule on %q grants %s", r.Name, r.Caps)
+	}
+	if h.Less != nil {
+		why, remedy = h.Less(index)
+	}
+	if why == "" {
+		why, remedy = "not all that the rules grant can be enforced together", "see what was narrowed: jphost policy "+shellWord(d.Tool)
+	}
+	return text + ", but not here: " + why, remedy
+}
+
+// Keeper returns the rule because of which an entry is pinned: the one on it, or the first one below it.
+func (d *Declared) Keeper(path string) (keeper Rule, ok bool) {
+	for i := range d.Rules {
+		r := &d.Rules[i]
+		if r.Type != "fs" {
+			continue
+		}
+		below, in := wspath.Within(path, r.Name)
+		if in && below == "" {
+			return *r, true
+		}
+		if in && !ok {
+			keeper, ok = *r, true
+		}
+	}
+	return keeper, ok
 }

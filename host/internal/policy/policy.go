@@ -1,8 +1,23 @@
+// Package policy compiles the access rules that people declared for a tool into the policy of one call. The result
+// is ready for the wire, and each rule knows where it was written. Package jptool finds the place of each rule;
+// this package adds configuration layers, approvals (RFD D43), the defaults of RFD 075, self-protection, what a
+// tool needs, and explanations.
+//
+// Compiling only takes away from what the rules say. A rule whose target is not approved grants nothing, the
+// host's own files are protected, and a capability that the tool never needs is not granted. A type of resource
+// without rules gets its default as written rules, because an empty list on the wire would open everything.
+//
+// The package enforces nothing: the tools' own checks and the sandbox do. It describes the file system at one
+// moment, and the tools resolve every rule again.
 package policy
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"fmt"
+	"io"
+	"slices"
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
@@ -10,6 +25,7 @@ import (
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/netrule"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // Request is what a policy is compiled from.
@@ -165,22 +181,206 @@ func (w Warning) String() string {
 	return s
 }
 
-// Guarded returns the policy by which a call is prepared and checked afterwards. That is d itself, unless nothing
-// is declared and the machine has no sandbox: then it is the default policy, because its protected files are still
-// compared after the call.
-func (d *Declared) Guarded() *Declared {
-	if d.without != nil {
-		return d.without
-	}
-	return d
-}
-
-// Open opens the workspace with this policy, as a tool does. The caller closes it.
-func (d *Declared) Open() (*jptool.Workspace, error) {
-	c := jptool.Context{Root: d.Root, Action: jptool.Run, Access: d.Access}
+// open opens the workspace with a policy, as a tool does. The caller closes it.
+func (d *Declared) open(access *jptool.AccessPolicy) (*jptool.Workspace, error) {
+	c := jptool.Context{Root: d.Root, Action: jptool.Run, Access: access}
 	ws, err := c.Open()
 	if err != nil {
 		return nil, fmt.Errorf("the policy cannot be opened: %w", err)
 	}
 	return ws, nil
+}
+
+// Place is where fs rules of a policy hold.
+type Place = fit.Place
+
+// ForFit returns the policy in the form that package fit needs. If nothing is declared and the machine has no sandbox,
+// the tool is sent no policy, but that is the default one: its protected files are still compared after the call.
+func (d *Declared) ForFit() *fit.Policy {
+	unsent := d.Access == nil
+	if d.without != nil {
+		d = d.without
+	}
+	p := &fit.Policy{Access: d.Access, Needs: d.Needs, Unsent: unsent, Places: d.Places(), Mounts: d.Mounts(), Site: d.rules.Site}
+	for i := range d.Rules {
+		r := &d.Rules[i]
+		p.Rules = append(p.Rules, fit.Rule{Type: r.Type, Index: r.Index, Text: r.Text, Origin: r.Origin})
+	}
+	if d.Access == nil {
+		return p
+	}
+	// The entries that Access pins, and the links that lead to protected places.
+	for _, path := range d.Access.Pinned {
+		p.Pins = append(p.Pins, d.rules.Abs(d.rules.Lexical(path)))
+	}
+	p.Pins = append(p.Pins, d.beyondLinks...)
+	return p
+}
+
+// Places returns the places of all fs rules, each once, sorted by path. It is empty if file access is not
+// restricted.
+func (d *Declared) Places() []Place {
+	if d.Access == nil {
+		return nil
+	}
+	byPath := map[string]*Place{}
+	for i := range d.rules.Placed {
+		r, s := &d.rules.Placed[i], &d.sources[i]
+		if r.Gone {
+			continue
+		}
+		abs := d.rules.Abs(r.Place)
+		p := byPath[abs]
+		if p == nil {
+			p = &Place{Abs: abs, Outside: r.Place.Outside}
+			p.Guarded = slices.ContainsFunc(d.guards, func(g guard) bool { return g.place.Contains(r.Place) })
+			byPath[abs] = p
+		}
+		p.All = append(p.All, s.Index)
+		p.Caps, p.Index, p.Dir = r.Caps, s.Index, s.Dir
+		p.SelfProtection = s.Origin == SelfProtection
+	}
+	list := make([]Place, 0, len(byPath))
+	for _, p := range byPath {
+		list = append(list, *p)
+	}
+	for _, p := range d.beyond {
+		if byPath[p.Abs] == nil {
+			list = append(list, p)
+		}
+	}
+	slices.SortFunc(list, func(a, b Place) int { return cmp.Compare(a.Abs, b.Abs) })
+	return list
+}
+
+// Mounts returns the mounts that grant something, in the order of their rules.
+func (d *Declared) Mounts() []fit.Mount {
+	var list []fit.Mount
+	for _, m := range d.rules.Mounts {
+		if r := &d.rules.Placed[m.Rule]; r.Caps != 0 {
+			list = append(list, fit.Mount{Link: d.rules.Abs(m.Link), Target: m.Target, Index: d.sources[m.Rule].Index})
+		}
+	}
+	slices.SortFunc(list, func(a, b fit.Mount) int { return cmp.Compare(a.Index, b.Index) })
+	return list
+}
+
+// WirePath returns the path of the wire for a canonical absolute path in the workspace or in a mount, and false
+// for any other path.
+func (d *Declared) WirePath(abs string) (string, bool) {
+	place := d.rules.PlaceOf(abs)
+	if !d.rules.Known(place) {
+		return "", false
+	}
+	return d.rules.Name(place), true
+}
+
+// Report is what `jphost policy TOOL --json` prints.
+type Report struct {
+	Tool string `json:"tool,omitempty"`
+	Root string `json:"root"`
+	// Access is what the tool is given; null means unrestricted inside the workspace.
+	Access    *jptool.AccessPolicy `json:"access"`
+	Needs     []string             `json:"needs,omitempty"`
+	Rules     []Rule               `json:"rules"`
+	Dropped   []Dropped            `json:"dropped"`
+	Sensitive []Sensitive          `json:"sensitive"`
+	Warnings  []Warning            `json:"warnings"`
+}
+
+// Report is the policy for machines. Lists are never null.
+func (d *Declared) Report() Report {
+	r := Report{
+		Tool: d.Tool, Root: d.Root, Access: d.Access, Rules: append([]Rule{}, d.Rules...),
+		Dropped: append([]Dropped{}, d.Dropped...), Sensitive: append([]Sensitive{}, d.Sensitive...),
+		Warnings: append([]Warning{}, d.Warnings...),
+	}
+	if d.Needs != nil {
+		r.Needs = append([]string{}, d.Needs.Names()...)
+	}
+	return r
+}
+
+// types are the types of rules with their titles.
+var types = []struct{ name, title string }{{"fs", "fs"}, {"net", "net"}, {"env", "env"}, {"command", "commands"}}
+
+// WriteText writes the policy for people: each type with its rules and origins, then what
+// is pinned, dropped and sensitive. Everything that comes from files is made visible.
+func (d *Declared) WriteText(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	if d.Tool != "" {
+		fmt.Fprintf(b, "policy of %s in %s\n", show.Visible(d.Tool), show.Visible(d.Root))
+	} else {
+		fmt.Fprintf(b, "policy in %s\n", show.Visible(d.Root))
+	}
+	if d.Access == nil {
+		why := "nothing is declared"
+		if d.Tool != "" { // else it would have the defaults
+			why += ", and there is no sandbox on this machine"
+		}
+		fmt.Fprintln(b, "unrestricted inside the workspace: "+why)
+		return b.Flush()
+	}
+	if d.Needs != nil {
+		fmt.Fprintf(b, "needs: %s (%s)\n", *d.Needs, show.Line(d.needsOrigin))
+	}
+	for _, t := range types {
+		fmt.Fprintf(b, "\n%s:\n", t.title)
+		none := true
+		for i := range d.Rules {
+			if d.Rules[i].Type == t.name {
+				none = false
+				d.Rules[i].write(b)
+			}
+		}
+		switch {
+		case !none:
+		case t.name == "command" && d.Access.Commands != nil:
+			fmt.Fprintln(b, "  none may be started")
+		case t.name == "fs":
+			fmt.Fprintln(b, "  unrestricted in the workspace")
+		default:
+			fmt.Fprintln(b, "  unrestricted")
+		}
+	}
+	if len(d.Access.Pinned) > 0 {
+		fmt.Fprintln(b, "\nkept in place:")
+		for _, path := range d.Access.Pinned {
+			fmt.Fprintf(b, "  %s\n", show.Visible(path))
+		}
+	}
+	if len(d.Dropped) > 0 {
+		fmt.Fprintln(b, "\ndropped:")
+	}
+	for _, x := range d.Dropped {
+		fmt.Fprintf(b, "  %s   (%s)\n    %s\n", show.Visible(x.Path), show.Line(x.Origin), show.Line(x.Reason))
+		if x.Command != "" {
+			fmt.Fprintf(b, "    approve it with: %s\n", show.Line(x.Command))
+		}
+	}
+	if len(d.Sensitive) > 0 {
+		fmt.Fprintln(b, "\nsensitive places within reach:")
+	}
+	for _, x := range d.Sensitive {
+		fmt.Fprintf(b, "  %s (%s), by the rule on %s   (%s)\n", show.Visible(x.Path), show.Line(x.Pattern), show.Visible(x.Rule), show.Line(x.Origin))
+	}
+	return b.Flush()
+}
+
+func (r *Rule) write(w io.Writer) {
+	text := r.Text
+	if r.Type == "command" {
+		text = r.Name + " = " + text
+	}
+	origin := r.Origin
+	if r.Layer != "" {
+		origin += ", " + r.Layer
+	}
+	fmt.Fprintf(w, "  %s   (%s)\n", show.Line(text), show.Line(origin))
+	if r.Written != "" {
+		fmt.Fprintf(w, "    written as %s\n", show.Visible(r.Written))
+	}
+	if r.Note != "" {
+		fmt.Fprintf(w, "    %s\n", show.Line(r.Note))
+	}
 }

@@ -141,7 +141,7 @@ func TestNeverMore(t *testing.T) {
 		if rawErr != nil && len(d.Dropped) == 0 {
 			rt.Fatalf("accepted what the library refuses: %v\n%s", rawErr, shown(d))
 		}
-		ws, err := d.Open()
+		ws, err := d.open(d.Access)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestNeverMore(t *testing.T) {
 		if err != nil {
 			rt.Fatalf("the wire is refused: %v\n%s", err, wire)
 		}
-		reread, err := again.Open()
+		reread, err := again.open(again.Access)
 		if err != nil {
 			rt.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
@@ -28,15 +29,11 @@ type guard struct {
 // gitNames are the entries of a git directory that can make git run programs.
 var gitNames = []string{"config", "config.worktree", "commondir", "hooks", "modules", "worktrees"}
 
-// guardFinder looks for the protected places and the links that lead to them.
+// guardFinder looks for the protected places of a policy and the links that lead to them.
 type guardFinder struct {
 	*jptool.Site
-	reach  []Reach
-	guards []guard
-	links  []jptool.Place
-	// beyond are protected places that no path of the wire can name, and beyondLinks the links that lead to them.
-	beyond      []Place
-	beyondLinks []string
+	d     *Declared
+	reach []Reach
 	// refused reports the first grant outside the workspace that would allow writing to the host's own files.
 	refused error
 }
@@ -47,7 +44,7 @@ type guardFinder struct {
 // core.hooksPath). It is an error if one of the host's own files cannot be resolved, because it could not be
 // protected.
 func (d *Declared) guard(r Request, look *jptool.Site) error {
-	f := &guardFinder{Site: look, reach: r.Reach}
+	f := &guardFinder{Site: look, d: d, reach: r.Reach}
 	f.directory(f.Root)
 	for _, m := range d.rules.Mounts {
 		f.around(m.Target)
@@ -81,11 +78,7 @@ func (d *Declared) guard(r Request, look *jptool.Site) error {
 			return fmt.Errorf("%s cannot be protected from tools: %w\nrepair or remove the link that it is reached by", show.Visible(file), err)
 		}
 	}
-	if f.refused != nil {
-		return f.refused
-	}
-	d.guards, d.guardLinks, d.beyond, d.beyondLinks = f.guards, f.links, f.beyond, f.beyondLinks
-	return nil
+	return f.refused
 }
 
 // around guards a granted directory outside the workspace, and the directories between it and the workspace. They
@@ -128,9 +121,9 @@ func (f *guardFinder) abs(file string, own bool) error {
 func (f *guardFinder) keep(hops []wspath.Hop) {
 	for _, hop := range hops {
 		if place := f.PlaceOf(hop.Entry); f.Known(place) {
-			f.links = append(f.links, place)
+			f.d.guardLinks = append(f.d.guardLinks, place)
 		} else if f.reached(hop.Entry) != 0 {
-			f.beyondLinks = append(f.beyondLinks, hop.Entry)
+			f.d.beyondLinks = append(f.d.beyondLinks, hop.Entry)
 		}
 	}
 }
@@ -139,17 +132,19 @@ func (f *guardFinder) keep(hops []wspath.Hop) {
 // be followed there is nothing to protect, and the link itself is pinned. The host's own directories are guarded
 // even if only something in them can be reached.
 func (f *guardFinder) add(g guard) {
-	same := func(o guard) bool { return o.place.Same(g.place) }
-	if i := slices.IndexFunc(f.guards, same); i >= 0 {
-		f.guards[i].own = f.guards[i].own || g.own
+	guards := f.d.guards
+	if i := slices.IndexFunc(guards, func(o guard) bool { return o.place.Same(g.place) }); i >= 0 {
+		guards[i].own = guards[i].own || g.own
 		return
 	}
-	if g.own {
-		f.refuse(g)
+	for _, r := range f.reach {
+		if g.own && r.Caps&jptool.Write != 0 && g.place.Contains(jptool.Place{Outside: true, Path: r.Abs}) && f.refused == nil {
+			f.refused = exit.Errorf(exit.Usage, "%s belongs to the configuration and state of jphost, where no program may write\ntake it out of the flags or of sandbox.paths, or grant it for reading only", show.Visible(r.Abs))
+		}
 	}
 	if !f.Known(g.place) {
 		if g.own {
-			f.guards = append(f.guards, g)
+			f.d.guards = append(guards, g)
 		}
 		f.outside(g)
 		return
@@ -161,16 +156,7 @@ func (f *guardFinder) add(g guard) {
 	if to, err := f.Resolve(rel, false); err != nil || !to.Place.Same(g.place) {
 		return
 	}
-	f.guards = append(f.guards, g)
-}
-
-// refuse records a grant to write to the host's own configuration or state, or to something in it.
-func (f *guardFinder) refuse(own guard) {
-	for _, r := range f.reach {
-		if r.Caps&jptool.Write != 0 && own.place.Contains(jptool.Place{Outside: true, Path: r.Abs}) && f.refused == nil {
-			f.refused = exit.Errorf(exit.Usage, "%s belongs to the configuration and state of jphost, where no program may write\ntake it out of the flags or of sandbox.paths, or grant it for reading only", show.Visible(r.Abs))
-		}
-	}
+	f.d.guards = append(guards, g)
 }
 
 // outside guards a place that no path of the wire can name against the grants that reach it. A grant that names
@@ -178,14 +164,12 @@ func (f *guardFinder) refuse(own guard) {
 func (f *guardFinder) outside(g guard) {
 	abs := g.place.Path
 	caps := f.reached(abs)
-	if caps&jptool.Write == 0 || slices.ContainsFunc(f.beyond, func(p Place) bool { return p.Abs == abs }) {
-		return
-	}
+	known := slices.ContainsFunc(f.d.beyond, func(p Place) bool { return p.Abs == abs })
 	named := slices.ContainsFunc(f.reach, func(r Reach) bool { return r.Abs == abs })
-	if named && !g.own {
+	if caps&jptool.Write == 0 || known || named && !g.own {
 		return
 	}
-	f.beyond = append(f.beyond, Place{Abs: abs, Outside: true, Caps: caps & kept, Index: -1, SelfProtection: true, Unnamed: true})
+	f.d.beyond = append(f.d.beyond, Place{Abs: abs, Outside: true, Caps: caps & kept, Index: -1, SelfProtection: true, Unnamed: true})
 }
 
 // reached returns what all grants outside the workspace together grant at a path.
@@ -282,12 +266,8 @@ func besides(dir, name string) string {
 func slashed(name string) string { return filepath.ToSlash(filepath.Clean(name)) }
 
 func isDir(abs string) bool {
-	d, err := wspath.OpenDir(abs)
-	if err != nil {
-		return false
-	}
-	d.Close()
-	return true
+	fi, err := os.Lstat(filepath.FromSlash(abs))
+	return err == nil && fi.IsDir()
 }
 
 // smallFile returns the first line of a regular file at a canonical path, "" if there is none. It opens nothing
@@ -303,11 +283,10 @@ func smallFile(abs string) string {
 		return ""
 	}
 	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, 4096))
-	if err != nil {
+	line, err := bufio.NewReader(io.LimitReader(file, 4096)).ReadString('\n')
+	if err != nil && err != io.EOF {
 		return ""
 	}
-	line, _, _ := strings.Cut(string(data), "\n")
 	return strings.TrimSpace(line)
 }
 

@@ -1,10 +1,15 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/jptool"
@@ -16,29 +21,48 @@ import (
 // with it: rules and modes that are not in force, that together grant nothing, or that are on what
 // is not there, and scripts that no rule lets it read. They take more looking than a call should wait for.
 func (d *Declared) Remarks(cfg *config.Config, t *config.Tool) []Warning {
-	list := append(overridden(t), replaced(cfg, t)...)
+	var list []Warning
+	tell := func(at config.Origin, message, help string) {
+		list = append(list, Warning{Origin: at.String(), Message: message, Help: help})
+	}
+	// Modes that somebody set for all tools, and that do not reach one with its own.
+	for _, key := range []string{"run", "format", "result"} {
+		if all, own := t.Overridden(key); all != nil {
+			tell(all.Origin, fmt.Sprintf("%s = %s for all tools does not reach %s, which has its own: %s at %s", key, all, t.Name, own, own.Origin),
+				fmt.Sprintf("set it by name: %s.%s", toolKey(t.Name), key))
+		}
+	}
+	list = append(list, replaced(cfg, t)...)
 	if t.Access == nil {
 		return list
 	}
+	// What the default for the workspace grants the tool.
+	usual := jptool.Caps(defaultCaps)
+	if t.Needs != nil {
+		usual &= *t.Needs
+	}
 	rules := effectiveRules(cfg, t)
-	list = append(list, withholding(t, rules)...)
+	// Rules of which none grants anything read as exceptions, but with the first rule that is written the default for the
+	// workspace no longer holds. A rule on the workspace itself says that nothing is meant to be granted.
+	meant := slices.ContainsFunc(rules, func(r config.FsRule) bool {
+		rel, err := wspath.Parse(r.Path)
+		return r.Caps() != 0 || err == nil && rel.IsRoot()
+	})
+	if len(rules) > 0 && !meant {
+		tell(rules[0].At, fmt.Sprintf("the rules of %s only withhold, so they grant nothing at all: writing any rule drops the default for \".\"", t.Name),
+			fmt.Sprintf("add %s to %s.access.fs", suggestion(".", usual), toolKey(t.Name)))
+	}
 	if t.Access.FS != nil && len(rules) == 0 {
-		list = append(list, Warning{
-			Origin:  t.Access.Origin.String(),
-			Message: fmt.Sprintf("access.fs of %s is an empty list, so it grants nothing at all", t.Name),
-			Help:    fmt.Sprintf("leave it out for the default, or add %s", suggestion(".", usual(t))),
-		})
+		tell(t.Access.Origin, fmt.Sprintf("access.fs of %s is an empty list, so it grants nothing at all", t.Name),
+			fmt.Sprintf("leave it out for the default, or add %s", suggestion(".", usual)))
 	}
 	if t.Access.Env != nil && len(t.Access.Env) == 0 {
-		list = append(list, Warning{
-			Origin:  t.Access.Origin.String(),
-			Message: fmt.Sprintf("access.env of %s is an empty list, so it gets no variable at all, not even PATH", t.Name),
-			Help:    "leave it out for the default, or name the variables: { name = \"PATH\", read = true }",
-		})
+		tell(t.Access.Origin, fmt.Sprintf("access.env of %s is an empty list, so it gets no variable at all, not even PATH", t.Name),
+			"leave it out for the default, or name the variables: { name = \"PATH\", read = true }")
 	}
 	for _, r := range rules {
-		if !r.External {
-			list = append(list, d.absent(r)...)
+		if help := d.absent(r); help != "" && !r.External {
+			tell(r.At, fmt.Sprintf("the rule of %s on %q is on what is not there", d.Tool, r.Path), help)
 		}
 	}
 	return append(list, d.unreadable(t)...)
@@ -51,7 +75,7 @@ func (d *Declared) unreadable(t *config.Tool) (list []Warning) {
 	if t.Command == nil || t.Command.Shell {
 		return nil
 	}
-	ws, err := d.Open()
+	ws, err := d.open(d.Access)
 	if err != nil {
 		return nil
 	}
@@ -73,20 +97,6 @@ func (d *Declared) unreadable(t *config.Tool) (list []Warning) {
 				Origin:  t.Command.Origin.String(),
 				Message: fmt.Sprintf("the command of %s names %q, which no rule lets it read", t.Name, arg),
 				Help:    fmt.Sprintf("if it is its script: add %s to %s.access.fs", suggestion(to.Place.Path, jptool.Read), toolKey(t.Name)),
-			})
-		}
-	}
-	return list
-}
-
-// overridden tells of modes that somebody set for all tools, and that do not reach one with its own.
-func overridden(t *config.Tool) (list []Warning) {
-	for _, key := range []string{"run", "format", "result"} {
-		if all, own := t.Overridden(key); all != nil {
-			list = append(list, Warning{
-				Origin:  all.Origin.String(),
-				Message: fmt.Sprintf("%s = %s for all tools does not reach %s, which has its own: %s at %s", key, all, t.Name, own, own.Origin),
-				Help:    fmt.Sprintf("set it by name: %s.%s", toolKey(t.Name), key),
 			})
 		}
 	}
@@ -133,74 +143,125 @@ func replaced(cfg *config.Config, t *config.Tool) []Warning {
 	}}
 }
 
-// withholding tells of rules of which none grants anything: they read as exceptions, but
-// with the first rule that is written the default for the workspace no longer holds. A rule
-// on the workspace itself says that nothing is meant to be granted.
-func withholding(t *config.Tool, rules []config.FsRule) []Warning {
-	for _, r := range rules {
-		rel, err := wspath.Parse(r.Path)
-		if r.Caps() != 0 || err == nil && rel.IsRoot() {
-			return nil
-		}
-	}
-	if len(rules) == 0 {
-		return nil
-	}
-	return []Warning{{
-		Origin:  rules[0].At.String(),
-		Message: fmt.Sprintf("the rules of %s only withhold, so they grant nothing at all: writing any rule drops the default for \".\"", t.Name),
-		Help:    fmt.Sprintf("add %s to %s.access.fs", suggestion(".", usual(t)), toolKey(t.Name)),
-	}}
-}
-
-// usual is what the default for the workspace grants the tool.
-func usual(t *config.Tool) jptool.Caps {
-	caps := jptool.Caps(defaultCaps)
-	if t.Needs != nil {
-		caps &= *t.Needs
-	}
-	return caps
-}
-
-// absent tells of a rule on a path that is not there and looks like a slip: something there
+// absent is advice on a rule on a path that is not there and looks like a slip: something there
 // has nearly its name, a directory on the way is missing, or the rule grants what can
 // only be done with what is there. [literal] tells of patterns.
-func (d *Declared) absent(r config.FsRule) []Warning {
+func (d *Declared) absent(r config.FsRule) string {
 	rel, err := jptool.RulePath(r.Path, d.Root)
-	if err != nil || rel.IsRoot() || strings.ContainsAny(r.Path, "*?[") || strings.HasPrefix(r.Path, "~") {
-		return nil
-	}
-	if to, err := d.rules.Resolve(rel, false); err != nil || !to.Missing() {
-		return nil
+	if err != nil || rel.IsRoot() || literal(r.Path) != "" {
+		return ""
 	}
 	parts := strings.Split(rel.Slash(), "/")
-	dir, first := d.Root, 0
-	for i := 1; i <= len(parts); i++ {
-		part, err := wspath.Parse(strings.Join(parts[:i], "/"))
+	dir := d.Root
+	for i := range parts {
+		part, err := wspath.Parse(strings.Join(parts[:i+1], "/"))
 		if err != nil {
-			return nil
+			return ""
 		}
 		to, err := d.rules.Resolve(part, false)
 		if err != nil {
-			return nil
+			return ""
 		}
-		if to.Missing() {
-			break
+		if !to.Missing() {
+			dir = d.rules.Abs(to.Place)
+			continue
 		}
-		dir, first = d.rules.Abs(to.Place), i
+		switch near := nearest.Word(parts[i], names(dir, sensitiveEntries)); {
+		case near != "":
+			parts[i] = near
+			return fmt.Sprintf("did you mean %q?", strings.Join(parts, "/"))
+		case r.Caps().Has(jptool.Create) || r.Dir: // a call makes it
+		case i < len(parts)-1 || r.Caps() != 0:
+			return "look whether the path is as meant; the rule will hold for what is made there"
+		}
+		return ""
 	}
-	w := Warning{Origin: r.At.String(), Message: fmt.Sprintf("the rule of %s on %q is on what is not there", d.Tool, r.Path)}
-	caps := r.Caps()
-	switch near := nearest.Word(parts[first], names(dir, sensitiveEntries)); {
-	case near != "":
-		parts[first] = near
-		w.Help = fmt.Sprintf("did you mean %q?", strings.Join(parts, "/"))
-	case caps.Has(jptool.Create) || r.Dir:
-		return nil // a call makes it
-	case first < len(parts)-1 || caps != 0:
-		w.Help = "look whether the path is as meant; the rule will hold for what is made there"
-	default:
-		return nil
+	return ""
+}
+
+// The built-in list of RFD 075, "Sensitive path protection": what is asked for before a call that
+// may reach it. Mounts are asked for by a longer list (mount/confirm.go), which has all of
+// sensitivePlaces.
+var (
+	sensitivePlaces = []string{
+		"~/.ssh", "~/.gnupg", "~/.gpg", "~/.aws/credentials", "~/.config/gcloud", "~/.kube/config", "~/.docker/config.json",
 	}
-	return []Warning{w}
+	sensitiveNames = []string{"**/.env", "**/.env.*"}
+)
+
+// SensitiveNames are the built-in patterns of places of secrets that can lie in a workspace.
+func SensitiveNames() []string { return slices.Clone(sensitiveNames) }
+
+// sensitiveEntries bounds how many names of a directory are looked place.
+const sensitiveEntries = 4096
+
+// findSensitive lists the sensitive places that the policy lets the tool reach. A path of the list is found
+// wherever it is. A file that matches a pattern is found if a rule names it or its directory; deeper files are not
+// searched, because that would walk the tree before each call. The list warns; it does not protect.
+func (d *Declared) findSensitive(r Request, look *jptool.Site) []Sensitive {
+	home := ""
+	if filepath.IsAbs(r.Home) {
+		if to, err := look.ResolveAbs(r.Home); err == nil {
+			home = strings.TrimSuffix(look.Abs(to.Place), "/")
+		}
+	}
+	// The places of the rules that people wrote, and the entries of these directories.
+	var candidates []jptool.Place
+	for i := range d.rules.Placed {
+		if r := &d.rules.Placed[i]; d.sources[i].people && !r.Gone && r.Caps != 0 && d.rules.Known(r.Place) {
+			candidates = append(candidates, r.Place)
+			for _, name := range names(d.rules.Abs(r.Place), sensitiveEntries) {
+				candidates = append(candidates, r.Place.Join(name))
+			}
+		}
+	}
+	var found []Sensitive
+	for _, written := range slices.Concat(sensitivePlaces, sensitiveNames, r.Tool.SensitivePaths) {
+		pattern := filepath.ToSlash(written)
+		if rest, ok := strings.CutPrefix(pattern, "~/"); ok || pattern == "~" {
+			if home == "" {
+				continue
+			}
+			pattern = path.Join(home, rest)
+		}
+		absolute, glob := filepath.IsAbs(filepath.FromSlash(pattern)), strings.ContainsAny(pattern, "*?[{")
+		var places []jptool.Place
+		for _, p := range candidates {
+			name := d.rules.Name(p)
+			if absolute {
+				name = d.rules.Abs(p)
+			}
+			if ok, err := doublestar.Match(jptool.Fold(pattern), jptool.Fold(name)); glob && ok && err == nil {
+				places = append(places, p)
+			}
+		}
+		if !absolute {
+			pattern = path.Join(d.Root, pattern)
+		}
+		// A place without a pattern is reported once: by what is granted on it, or else in it.
+		if to, err := look.ResolveAbs(pattern); !glob && err == nil && !to.Missing() {
+			places = append(places, to.Place)
+			for i := range d.rules.Placed {
+				if r := &d.rules.Placed[i]; !r.Gone && to.Place.Contains(r.Place) {
+					places = append(places, r.Place)
+				}
+			}
+		}
+		for _, place := range places {
+			i := d.rules.At(place).Rule()
+			if !d.rules.Known(place) || i < 0 || d.rules.Placed[i].Caps&(jptool.Read|jptool.Write) == 0 {
+				continue
+			}
+			r := &d.rules.Placed[i]
+			found = append(found, Sensitive{
+				Path: cmp.Or(d.rules.Name(place), "."), Pattern: written, Rule: cmp.Or(r.Name, "."), Origin: d.sources[i].Origin,
+				Capabilities: r.Caps.Names(),
+			})
+			if !glob {
+				break
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Sensitive) int { return strings.Compare(a.Path, b.Path) })
+	return slices.CompactFunc(found, func(a, b Sensitive) bool { return a.Path == b.Path })
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/sandbox/fit"
@@ -21,8 +22,8 @@ import (
 type source struct {
 	// Rule is what is reported. Its Index, Name, Text and Caps are set when the policy is written down.
 	Rule
-	layer  config.Layer
-	people bool // a person wrote it, in layer
+	at     config.Origin
+	people bool // a person wrote it, at that place
 	// dropped counts from 1 in Declared.Dropped; 0 is a rule that was not dropped itself.
 	dropped int
 }
@@ -39,7 +40,7 @@ func (s *source) note(text string) {
 // turn a rule on `build` into one on `.git/hooks`.
 func (d *Declared) lifts(i int) bool {
 	s := &d.sources[i]
-	return s.people && !s.layer.Repository() && !d.rules.Placed[i].Linked
+	return s.people && !s.at.Layer.Repository() && !d.rules.Placed[i].Linked
 }
 
 // placer lets the library find the places of rules, and answers its questions about approvals and links.
@@ -48,7 +49,6 @@ type placer struct {
 	// list are the rules, and sources where each comes from.
 	list    []jptool.FsRule
 	sources []source
-	origins []config.Origin
 	// lookup runs the approval lifecycle; nil for a policy of the wire, which names the approved targets itself.
 	lookup func(consent.Binding) (consent.Result, error)
 	// refuseLinks makes it an error if a rule grants more through a link; it is used only without lookup.
@@ -59,9 +59,9 @@ type placer struct {
 	narrowed map[int]string
 }
 
-func (p *placer) add(r jptool.FsRule, s source, origin config.Origin) {
+func (p *placer) add(r jptool.FsRule, s source) {
 	s.Written = cmp.Or(r.Path, ".")
-	p.list, p.sources, p.origins = append(p.list, r), append(p.sources, s), append(p.origins, origin)
+	p.list, p.sources = append(p.list, r), append(p.sources, s)
 }
 
 // place finds the places of all rules and reports everything that is wrong with any of them.
@@ -94,9 +94,8 @@ func (p *placer) place(written string) error {
 }
 
 func (p *placer) problem(r *jptool.Placed, message, help string) {
-	p.problems = append(p.problems, &config.Problem{
-		Origin: p.origins[r.Index], Message: fmt.Sprintf("the rule on %q %s", p.sources[r.Index].Written, message), Help: help,
-	})
+	s := &p.sources[r.Index]
+	p.problems = append(p.problems, &config.Problem{Origin: s.at, Message: fmt.Sprintf("the rule on %q %s", s.Written, message), Help: help})
 }
 
 // source returns where a rule comes from and what compiling changed, and records warnings about it.
@@ -296,4 +295,12 @@ func (d *Declared) check() (err error) {
 		return err
 	}
 	return d.rules.Check()
+}
+
+// shellWord quotes a path for a command line that a person may copy.
+func shellWord(s string) string {
+	if strings.HasPrefix(s, "-") {
+		s = "./" + s
+	}
+	return show.Word(s)
 }
