@@ -157,11 +157,7 @@ func (k *call) run(ctx context.Context) error {
 		return err
 	}
 	// The tool is started, its questions are answered, and it is started again, until it has a result.
-	action := jptool.Run
-	if k.Preview {
-		action = jptool.FormatArguments
-	}
-	out, err := k.ask(ctx, action)
+	out, err := k.ask(ctx, k.Preview)
 	if err != nil {
 		return err
 	}
@@ -222,11 +218,7 @@ func (k *call) plan(ctx context.Context, widening []consent.Setting) error {
 	if mode := k.Tool.Run; mode != "unattended" {
 		p.Needs = append(p.Needs, fmt.Sprintf("a person: run = %q", mode))
 	}
-	action := jptool.Run
-	if k.Preview {
-		action = jptool.FormatArguments
-	}
-	cmd, err := k.command(ctx, action)
+	cmd, err := k.command(ctx, k.Preview)
 	if err != nil {
 		return err
 	}

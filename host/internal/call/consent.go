@@ -119,7 +119,7 @@ func (k *call) described(ctx context.Context, mode string) (m term.Message, data
 	if k.Preview || k.Tool.Format != "unattended" {
 		return m, nil, nil
 	}
-	preview, err := k.ask(ctx, jptool.FormatArguments)
+	preview, err := k.ask(ctx, true)
 	if err == nil && !preview.success() {
 		err = k.settle(ctx, preview)
 	}

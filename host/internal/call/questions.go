@@ -22,27 +22,13 @@ const maxRounds = 16
 // whatever else is set, since what it is about was not there when anything was set.
 const previewID = "preview"
 
-// answerer finds the answers to the questions of one call: those given with the call, those
-// of the configuration, those that hold for the session, and then a person's.
-type answerer struct {
-	*call
-	// answers are what the tool gets with its next start.
-	answers map[string]any
-	// ahead has, by question, who gave an answer that the tool got before it asked.
-	ahead map[string]string
-	// fixed has, by question, the token for which an answer was last sent that no person typed. If the tool
-	// asks for the same token again, it does not accept that answer.
-	fixed map[string]string
-	used  map[string]bool
-}
-
 // errAssistant: the question is not for a person, and the assistant is not here.
 var errAssistant = errors.New("it is for the assistant to answer")
 
 // ask starts the tool, answers its questions, and starts it again, until it has a result. A preview is made before any
 // consent to the call.
-func (k *call) ask(ctx context.Context, action jptool.Action) (out output, err error) {
-	cmd, err := k.command(ctx, action)
+func (k *call) ask(ctx context.Context, preview bool) (out output, err error) {
+	c, err := k.command(ctx, preview)
 	if err != nil {
 		return out, err
 	}
@@ -51,30 +37,26 @@ func (k *call) ask(ctx context.Context, action jptool.Action) (out output, err e
 			return out, exit.Errorf(exit.Usage, "--answer %s: only a person at a terminal answers that question\nleave it out", id)
 		}
 	}
-	a := &answerer{
-		call: k, answers: cmd.tool.Answers,
-		ahead: map[string]string{}, fixed: map[string]string{}, used: map[string]bool{},
-	}
-	a.giveAhead()
+	c.giveAhead()
 	if k.previewToken != "" {
-		a.answers[previewID], a.answers[previewID+".token"] = true, k.previewToken
+		c.give(&jptool.Question{ID: previewID, Token: k.previewToken}, true)
 	}
-	a.allow(k.allowed)
-	whole := k.Preview == (action == jptool.FormatArguments) // else this is the preview that a consent shows
+	c.allow(k.allowed)
+	whole := preview == k.Preview // else this is the preview that a consent shows
 	for range maxRounds {
-		if out, err = cmd.start(ctx); err != nil {
+		if out, err = c.start(ctx); err != nil {
 			return out, err
 		}
 		if whole {
-			a.credit(out.Answered)
+			c.credit(out.Answered)
 		}
 		if len(out.Questions) == 0 {
 			if whole {
-				a.notAsked()
+				c.notAsked()
 			}
 			return out, nil
 		}
-		if err := a.round(ctx, out.Questions); err != nil {
+		if err := c.round(ctx, out.Questions); err != nil {
 			return out, err
 		}
 	}
@@ -84,98 +66,98 @@ func (k *call) ask(ctx context.Context, action jptool.Action) (out output, err e
 // giveAhead gives the answers that need not wait for their questions, so that the tool starts once. The built-in
 // tools ask for yes or no only and take an answer without a token as it is. An answer that is bound to a token
 // waits, since only the question shows whether it still fits.
-func (a *answerer) giveAhead() {
-	if a.Tool.Command.Origin.Layer != config.LayerDefault {
+func (c *command) giveAhead() {
+	if c.Tool.Command.Origin.Layer != config.LayerDefault {
 		return
 	}
-	for id, q := range a.Tool.Questions {
-		_, given := a.Answers[id]
+	for id, q := range c.Tool.Questions {
+		_, given := c.Answers[id]
 		if yes, ok := q.Answer.(bool); ok && q.HasAnswer && !given && id != previewID {
-			a.answers[id], a.ahead[id] = yes, ByConfig
+			c.tool.Answers[id], c.ahead[id] = yes, ByConfig
 		}
 	}
-	for id, raw := range a.Answers {
-		_, bound := a.Answers[id+".token"]
+	for id, raw := range c.Answers {
+		_, bound := c.Answers[id+".token"]
 		if yes, ok := yesOrNo(raw); ok && !bound && !strings.HasSuffix(id, ".token") {
-			a.answers[id], a.ahead[id] = yes, ByCall
+			c.tool.Answers[id], c.ahead[id] = yes, ByCall
 		}
 	}
 }
 
 // credit reports the answers given ahead that the tool needed.
-func (a *answerer) credit(ids []string) {
+func (c *command) credit(ids []string) {
 	for _, id := range ids {
-		if by := a.ahead[id]; by != "" && !a.used[id] {
-			a.used[id] = true
-			a.answered(OnQuestion, id, by)
+		if by := c.ahead[id]; by != "" && !c.used[id] {
+			c.used[id] = true
+			c.answered(OnQuestion, id, by)
 		}
 	}
 }
 
 // allow gives the answers to the questions that a person allowed together with the call.
-func (a *answerer) allow(questions []jptool.Question) {
+func (c *command) allow(questions []jptool.Question) {
 	for i := range questions {
-		a.give(&questions[i], true)
-		a.answered(OnQuestion, questions[i].ID, ByPreview)
+		c.give(&questions[i], true)
+		c.answered(OnQuestion, questions[i].ID, ByPreview)
 	}
 }
 
-func (a *answerer) give(q *jptool.Question, v any) {
-	a.answers[q.ID] = v
-	delete(a.answers, q.ID+".token")
+func (c *command) give(q *jptool.Question, v any) {
+	c.tool.Answers[q.ID] = v
+	delete(c.tool.Answers, q.ID+".token")
 	if q.Token != "" {
-		a.answers[q.ID+".token"] = q.Token
+		c.tool.Answers[q.ID+".token"] = q.Token
 	}
 }
 
 // round answers the questions that a tool asks together. A person is asked one after the other, and not any more
 // after a no, which may be all that the tool needs to know. If one is left unanswered, all open ones are reported, and
 // the error says how to answer them.
-func (a *answerer) round(ctx context.Context, questions []jptool.Question) error {
+func (c *command) round(ctx context.Context, questions []jptool.Question) error {
 	var open []jptool.Question
 	no := false
 	for i := range questions {
 		q := &questions[i]
-		v, where, err := a.known(q)
-		if token, sent := a.fixed[q.ID]; err == nil && v != nil && sent && token == q.Token {
+		v, where, err := c.known(q)
+		if token, sent := c.fixed[q.ID]; err == nil && v != nil && sent && token == q.Token {
 			err = exit.Errorf(exit.Usage, "%s: the tool asks again although it has this answer\nremove the answer to be asked, or look into the tool", where)
 		}
 		switch {
 		case err != nil:
-			a.reportQuestions(questions[i : i+1])
-			a.report.Outcome.Message = ForModel(err.Error(), a.Root, jptool.LookupEnv(a.Environ, "HOME"))
+			c.reportQuestions(questions[i : i+1])
+			c.report.Outcome.Message = ForModel(err.Error(), c.Root, jptool.LookupEnv(c.Environ, "HOME"))
 			return err
 		case v == nil:
 			open = append(open, *q)
 		default:
-			a.fixed[q.ID] = q.Token
-			a.give(q, v)
+			c.fixed[q.ID] = q.Token
+			c.give(q, v)
 			no = no || v == false
 		}
 	}
 	var failed error
-	if slices.ContainsFunc(open, func(q jptool.Question) bool { return a.forAssistant(&q) }) {
+	if slices.ContainsFunc(open, func(q jptool.Question) bool { return c.forAssistant(&q) }) {
 		failed = errAssistant
 	} else if !no {
-		failed = a.askPerson(ctx, open)
+		failed = c.askPerson(ctx, open)
 	}
 	if failed == nil {
 		return nil
 	}
-	a.notAsked() // one of them may be the answer, under a wrong name
-	return a.unanswered(open, failed)
+	c.notAsked() // one of them may be the answer, under a wrong name
+	return c.unanswered(open, failed)
 }
 
 // known returns the answer to q that need not be asked for, and where it is from; nil if there is none. An error says
 // why one that was given cannot be used.
-func (a *answerer) known(q *jptool.Question) (v any, where string, err error) {
+func (c *command) known(q *jptool.Question) (v any, where string, err error) {
 	if q.ID == previewID {
 		return nil, "", nil
 	}
 	id := show.Visible(q.ID)
-	if raw, ok := a.Answers[q.ID]; ok {
-		a.used[q.ID] = true
-		if token, bound := a.Answers[q.ID+".token"]; bound && token != a.token(q) {
+	if raw, ok := c.Answers[q.ID]; ok {
+		c.used[q.ID] = true
+		if token, bound := c.Answers[q.ID+".token"]; bound && token != c.token(q) {
 			return nil, "", exit.Errorf(exit.Refused, "--answer %s: what the tool asks about is no longer what the token stands for\nlook at its question again, and answer that", id)
 		}
 		v = raw
@@ -185,11 +167,11 @@ func (a *answerer) known(q *jptool.Question) (v any, where string, err error) {
 		if !q.AnswerType.Fits(v) {
 			return nil, "", exit.Errorf(exit.Usage, "--answer %s=%s: the tool wants %s", id, show.Visible(raw), wanted(q))
 		}
-		a.answered(OnQuestion, q.ID, ByCall)
+		c.answered(OnQuestion, q.ID, ByCall)
 		return v, "--answer " + id, nil
 	}
-	if conf := a.Tool.Questions[q.ID]; conf.HasAnswer {
-		where = fmt.Sprintf("%s: questions.%s.answer", a.Tool.Origin(config.JoinKey("questions", q.ID, "answer")), id)
+	if conf := c.Tool.Questions[q.ID]; conf.HasAnswer {
+		where = fmt.Sprintf("%s: questions.%s.answer", c.Tool.Origin(config.JoinKey("questions", q.ID, "answer")), id)
 		if !q.AnswerType.Fits(conf.Answer) {
 			help := "correct the answer there, or remove it to be asked"
 			if s, ok := conf.Answer.(string); ok && q.AnswerType.Name == jptool.Boolean && (s == "true" || s == "false") {
@@ -197,11 +179,11 @@ func (a *answerer) known(q *jptool.Question) (v any, where string, err error) {
 			}
 			return nil, "", exit.Errorf(exit.Usage, "%s: the tool wants %s, not %s\n%s", where, wanted(q), show.Value(conf.Answer), help)
 		}
-		a.answered(OnQuestion, q.ID, ByConfig)
+		c.answered(OnQuestion, q.ID, ByConfig)
 		return conf.Answer, where, nil
 	}
-	if q.AnswerType.Name == jptool.Boolean && !a.forAssistant(q) {
-		if old, ok := a.recall(a.slot(OnQuestion, q.ID)); ok {
+	if q.AnswerType.Name == jptool.Boolean && !c.forAssistant(q) {
+		if old, ok := c.recall(c.slot(OnQuestion, q.ID)); ok {
 			return old.Yes, "your answer for this session (jphost session list)", nil
 		}
 	}
@@ -209,17 +191,17 @@ func (a *answerer) known(q *jptool.Question) (v any, where string, err error) {
 }
 
 // notAsked warns of answers of the call that the tool did not ask for.
-func (a *answerer) notAsked() {
-	for _, id := range slices.Sorted(maps.Keys(a.Answers)) {
-		if !a.used[strings.TrimSuffix(id, ".token")] && !a.used[id] {
-			a.warn(fmt.Sprintf("--answer %s was not used: the tool did not ask for it", show.Visible(id)))
+func (c *command) notAsked() {
+	for _, id := range slices.Sorted(maps.Keys(c.Answers)) {
+		if !c.used[strings.TrimSuffix(id, ".token")] && !c.used[id] {
+			c.warn(fmt.Sprintf("--answer %s was not used: the tool did not ask for it", show.Visible(id)))
 		}
 	}
 }
 
 // askPerson asks the person. The question on a preview that no longer fits comes with the others: a yes to what is
 // shown now answers them too.
-func (a *answerer) askPerson(ctx context.Context, open []jptool.Question) error {
+func (c *command) askPerson(ctx context.Context, open []jptool.Question) error {
 	var together []jptool.Question
 	before := ""
 	for i := range open {
@@ -234,19 +216,19 @@ func (a *answerer) askPerson(ctx context.Context, open []jptool.Question) error 
 		}
 		var also []jptool.Question
 		if q.ID == previewID {
-			also = a.coverable(open)
+			also = c.coverable(open)
 		}
-		v, whole, err := a.prompt(ctx, &q, also)
+		v, whole, err := c.prompt(ctx, &q, also)
 		if err != nil {
 			return err
 		}
-		a.give(&open[i], v)
+		c.give(&open[i], v)
 		if v == false {
 			return nil
 		}
 		if whole {
 			together = also
-			a.allow(also)
+			c.allow(also)
 		}
 	}
 	return nil
@@ -276,25 +258,25 @@ func asWell(questions []jptool.Question) []term.Message {
 
 // prompt asks the person. A yes or no can be given for the rest of the session. A yes also answers the
 // questions in also, if the person was shown everything.
-func (a *answerer) prompt(ctx context.Context, q *jptool.Question, also []jptool.Question) (v any, whole bool, err error) {
+func (c *command) prompt(ctx context.Context, q *jptool.Question, also []jptool.Question) (v any, whole bool, err error) {
 	quoted := q.Text
 	if q.PreAmble != nil {
 		quoted = strings.TrimRight(*q.PreAmble, "\n") + "\n\n" + q.Text
 	}
-	m := term.Message{Body: "The tool " + show.Visible(a.Tool.Name) + " asks:\n", Quoted: quoted, Then: asWell(also)}
-	about := " to " + show.Name(a.Tool.Name)
-	if path := paths(nil, a.args); path != "" {
+	m := term.Message{Body: "The tool " + show.Visible(c.Tool.Name) + " asks:\n", Quoted: quoted, Then: asWell(also)}
+	about := " to " + show.Name(c.Tool.Name)
+	if path := paths(nil, c.args); path != "" {
 		about += " about " + path
 	}
 	switch q.AnswerType.Name {
 	case jptool.Boolean:
-		question := term.BoolQuestion{Message: m, Prompt: "Your answer" + about + "?", Remember: a.Memory.Remembers() && q.ID != previewID}
+		question := term.BoolQuestion{Message: m, Prompt: "Your answer" + about + "?", Remember: c.Memory.Remembers() && q.ID != previewID}
 		if d, ok := q.Default.(bool); ok {
 			question.Default = &d
 		}
 		var b term.BoolAnswer
-		if b, err = a.Prompter.Bool(ctx, question); err == nil && b.Remember {
-			a.keep(ctx, a.slot(OnQuestion, q.ID), b.Yes)
+		if b, err = c.Prompter.Bool(ctx, question); err == nil && b.Remember {
+			c.keep(ctx, c.slot(OnQuestion, q.ID), b.Yes)
 		}
 		v = b.Yes
 	case jptool.Select:
@@ -303,7 +285,7 @@ func (a *answerer) prompt(ctx context.Context, q *jptool.Question, also []jptool
 			question.Default = &i
 		}
 		var i int
-		if i, err = a.Prompter.Select(ctx, question); err == nil {
+		if i, err = c.Prompter.Select(ctx, question); err == nil {
 			v = q.AnswerType.Options[i]
 		}
 	default:
@@ -311,12 +293,12 @@ func (a *answerer) prompt(ctx context.Context, q *jptool.Question, also []jptool
 		if d, ok := q.Default.(string); ok {
 			question.Default = &d
 		}
-		v, err = a.Prompter.Text(ctx, question)
+		v, err = c.Prompter.Text(ctx, question)
 	}
 	if err != nil {
 		return nil, false, err
 	}
-	a.answered(OnQuestion, q.ID, ByPerson)
+	c.answered(OnQuestion, q.ID, ByPerson)
 	return v, m.Whole(), nil
 }
 

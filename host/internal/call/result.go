@@ -54,72 +54,52 @@ func (k *call) deliver(ctx context.Context, err error) error {
 		return err
 	}
 	o := &k.report.Outcome
-	switch o.Type {
-	case "success", "error", "needs_input":
-	default: // the host's own words
+	if !slices.Contains([]string{"success", "error", "needs_input"}, o.Type) { // the host's own words
 		k.silence()
 		return err
 	}
-	switch k.Tool.Result {
-	case "skip":
+	if k.Tool.Result == "skip" {
 		return k.withhold("result = \"skip\" at " + k.Tool.Origin("result").String())
-	case "edit":
-		if o.Question == nil {
-			return k.edited(ctx, err)
-		}
 	}
 	text := k.disclosed()
-	if !term.Whole(text) {
+	edits := k.Tool.Result == "edit" && o.Question == nil
+	if edits {
+		if text = o.Message; o.Content != nil {
+			text = *o.Content
+		}
+		var failed error
+		if text, failed = k.Prompter.Edit(ctx, term.EditQuestion{Text: text, Suffix: ".txt"}); failed != nil {
+			return k.withhold(failed.Error())
+		}
+	} else if !term.Whole(text) {
 		return k.withhold("it is too long to be shown\nto look at it in your editor: " + k.cfg("result", "=edit"))
 	}
-	if refused := k.handOn(ctx, text); refused != nil {
-		return refused
-	}
-	return err
-}
-
-// handOn asks whether a text may be handed on.
-func (k *call) handOn(ctx context.Context, text string) error {
 	prompt := "Hand on the result of " + show.Name(k.Tool.Name)
 	if path := paths(nil, k.args); path != "" {
 		prompt += " for " + path
 	}
-	answer, err := k.Prompter.Bool(ctx, term.BoolQuestion{
+	// That the editor was closed is not a yes: some return at once.
+	answer, failed := k.Prompter.Bool(ctx, term.BoolQuestion{
 		Message: term.Message{Body: "The result of " + show.Visible(k.Tool.Name) + ":\n", Quoted: text},
 		Prompt:  prompt + "?", Default: term.No(),
 	})
 	switch {
-	case errors.Is(err, term.ErrInterrupted):
-		return errors.Join(k.withhold("interrupted"), err)
-	case err != nil:
-		return k.withhold(err.Error() + "\nto hand it on without asking: " + k.cfg("result", "=unattended"))
+	case errors.Is(failed, term.ErrInterrupted):
+		return errors.Join(k.withhold("interrupted"), failed)
+	case failed != nil:
+		return k.withhold(failed.Error() + "\nto hand it on without asking: " + k.cfg("result", "=unattended"))
 	case !answer.Yes:
 		return k.withhold("declined")
-	}
-	return nil
-}
-
-// edited hands on the text as the person left it, and nothing beside it. That the editor was closed is not a
-// yes: some return at once.
-func (k *call) edited(ctx context.Context, err error) error {
-	o := k.report.Outcome
-	text := o.Message
-	if o.Content != nil {
-		text = *o.Content
-	}
-	text, failed := k.Prompter.Edit(ctx, term.EditQuestion{Text: text, Suffix: ".txt"})
-	if failed != nil {
-		return k.withhold(failed.Error())
-	}
-	if refused := k.handOn(ctx, text); refused != nil {
-		return refused
-	}
-	k.silence()
-	if o.Content != nil {
-		k.report.Outcome = Outcome{Type: o.Type, Content: &text}
+	case !edits:
 		return err
 	}
-	k.report.Outcome = Outcome{Type: o.Type, Message: text, Transient: o.Transient}
+	// The text as the person left it is handed on, and nothing beside it.
+	k.silence()
+	if o.Content != nil {
+		*o = Outcome{Type: o.Type, Content: &text}
+		return err
+	}
+	*o = Outcome{Type: o.Type, Message: text, Transient: o.Transient}
 	return exit.Errorf(exit.Of(err), "%s: %s", k.Tool.Name, text)
 }
 

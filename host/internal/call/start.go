@@ -29,13 +29,21 @@ import (
 	"github.com/jptools/jptools/sandbox/fit"
 )
 
-// command starts the tool of a call, again in each round of questions: then the request has more answers.
+// command starts the tool of a call, again in each round of questions: then the request has more answers. They are those
+// given with the call, those of the configuration, those that hold for the session, and then a person's.
 type command struct {
 	*call
 	template *toolargs.Template
 	prepared *sandbox.Prepared
 	context  jptool.Context
 	tool     toolRequest
+
+	// ahead has, by question, who gave an answer that the tool got before it asked.
+	ahead map[string]string
+	// fixed has, by question, the token for which an answer was last sent that no person typed. If the tool
+	// asks for the same token again, it does not accept that answer.
+	fixed map[string]string
+	used  map[string]bool
 }
 
 // toolRequest is the half of a request that is for the tool (docs/wire.md).
@@ -46,8 +54,8 @@ type toolRequest struct {
 	Options   map[string]any `json:"options"`
 }
 
-// command makes the command of a call under its declared policy.
-func (k *call) command(ctx context.Context, action jptool.Action) (*command, error) {
+// command makes the command of a call, or of its preview, under its declared policy.
+func (k *call) command(ctx context.Context, preview bool) (*command, error) {
 	t := k.Tool
 	template, err := toolargs.Compile(*t.Command)
 	if err != nil {
@@ -57,12 +65,16 @@ func (k *call) command(ctx context.Context, action jptool.Action) (*command, err
 		call:     k,
 		template: template,
 		context: jptool.Context{
-			Root: k.Root, Action: action, Access: k.policy.Access,
+			Root: k.Root, Action: jptool.Run, Access: k.policy.Access,
 			WorkspaceID: k.Workspace.ID(), ConversationID: k.Conversation,
 		},
 		tool: toolRequest{
 			Name: cmp.Or(t.Source.Name, t.Name), Arguments: k.args, Answers: map[string]any{}, Options: t.Options,
 		},
+		ahead: map[string]string{}, fixed: map[string]string{}, used: map[string]bool{},
+	}
+	if preview {
+		c.context.Action = jptool.FormatArguments
 	}
 	if t.Options == nil {
 		c.tool.Options = map[string]any{} // the wire has an object here

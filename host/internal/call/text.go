@@ -27,11 +27,7 @@ func (k *call) mountedForOthers() {
 	if k.holdsBack() {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(k.args)) {
-		text, ok := k.args[name].(string)
-		if !ok {
-			continue
-		}
+	for _, text := range texts(k.args) {
 		at := path.Clean(filepath.ToSlash(text))
 		var tools []string
 		mount := ""

@@ -166,15 +166,15 @@ func (f *effective) explain(capability, name string) (policy.Explanation, error)
 	if f.tool == nil {
 		return f.declared.ExplainFS(capability, name)
 	}
-	q := policy.Question{Capability: capability, Path: name}
+	var also jptool.Caps
 	if f.edits() && capability == "update" {
-		q.Also = jptool.Read
+		also = jptool.Read
 	}
 	h, _, err := f.fitted(name)
 	if err != nil {
 		return policy.Explanation{}, err
 	}
-	e, err := f.declared.ExplainHeld(h, q)
+	e, err := f.declared.ExplainHeld(h, capability, name, also)
 	if err != nil || !e.Allowed {
 		return e, err
 	}

@@ -12,47 +12,45 @@ import (
 	"github.com/jptools/jptools/sandbox/fit"
 )
 
-// Question asks about capabilities on a path.
-type Question struct {
-	// Capability is read, create, update, delete, execute, or write for create, update and delete.
-	Capability string
-	// Path is workspace-relative.
-	Path string
-	// Also are further capabilities that the tool needs to do it.
-	Also jptool.Caps
-}
-
 // ExplainFS answers a question by the declared policy alone.
 func (d *Declared) ExplainFS(capability, path string) (Explanation, error) {
-	return d.ExplainHeld(nil, Question{Capability: capability, Path: path})
+	return d.ExplainHeld(nil, capability, path, 0)
 }
 
 // ExplainHeld says whether a capability is granted on a workspace-relative path, and why: by the declared policy
 // and, with h, by the part of it that is enforced. It returns an error only if the question names no capability or
 // no usable path, or the workspace cannot be opened. It reads the file system to resolve links and, with h, to
-// find directories that would have to be created first; it does not say whether the path exists.
-func (d *Declared) ExplainHeld(h *Held, q Question) (Explanation, error) {
-	e := Explanation{Type: "fs", Target: q.Path, Capability: q.Capability}
-	need, ok := jptool.ParseCapability(q.Capability)
+// find directories that would have to be created first; it does not say whether the path exists. The capability is one
+// of the five, or write for create, update and delete; also are further ones that the tool needs to do it.
+func (d *Declared) ExplainHeld(h *Held, capability, path string, also jptool.Caps) (Explanation, error) {
+	e := Explanation{Type: "fs", Target: path, Capability: capability}
+	need, ok := jptool.ParseCapability(capability)
 	if !ok {
-		return e, jptool.Errorf(jptool.CodeInvalidArguments, "%q is not a capability\nwrite read, create, update, delete, execute, or write for create, update and delete", q.Capability)
+		return e, jptool.Errorf(jptool.CodeInvalidArguments, "%q is not a capability\nwrite read, create, update, delete, execute, or write for create, update and delete", capability)
 	}
-	need |= q.Also
+	need |= also
 	ws, err := d.open(d.Access)
 	if err != nil {
 		return e, err
 	}
 	defer ws.Close()
-	rel, err := wspath.Parse(q.Path)
+	var held *jptool.Workspace // by the effective policy
+	if h != nil && h.Access != nil {
+		if held, err = d.open(h.Access); err != nil {
+			return e, err
+		}
+		defer held.Close()
+	}
+	rel, err := wspath.Parse(path)
 	if err != nil {
-		return e, &jptool.PathError{Path: q.Path, Err: err}
+		return e, &jptool.PathError{Path: path, Err: err}
 	}
 	// Creating and deleting are about the entry, all else about what it leads to.
 	const entry = jptool.Create | jptool.Delete
 	parts := slices.DeleteFunc([]part{{need: need &^ entry}, {need: need & entry}}, func(p part) bool { return p.need == 0 })
 	for i := range parts {
 		part := parts[i].need
-		target, err := checkFor(part)(ws, q.Path, 0)
+		target, err := check(ws, path, part)
 		if err != nil {
 			d.unreachable(&e, rel, err)
 			return e, nil
@@ -61,7 +59,17 @@ func (d *Declared) ExplainHeld(h *Held, q Question) (Explanation, error) {
 			if e.Rule == nil && e.Reason == unmatched {
 				e.Reason += d.noDefault()
 			}
-			return e, d.weaker(&e, h, q.Path, part)
+			if held != nil {
+				// Less may be enforced of the other rights there.
+				var granted []string
+				if target, err := check(held, path, part); err == nil {
+					granted = target.Granted().Names()
+				}
+				if !slices.Equal(granted, e.Granted) {
+					e.Granted, e.Declared = granted, e.Granted
+				}
+			}
+			return e, nil
 		}
 		parts[i].rule = e.Rule
 		if h == nil {
@@ -88,10 +96,8 @@ func (d *Declared) ExplainHeld(h *Held, q Question) (Explanation, error) {
 			"name the place that it leads to, or grant read where the link lies")
 		return e, nil
 	}
-	if h.Access != nil && h.Access != d.Access {
-		if err := d.less(&e, h, q.Path, parts); err != nil {
-			return e, err
-		}
+	if held != nil && h.Access != d.Access {
+		d.less(&e, h, held, path, parts)
 	}
 	if e.Allowed && h.Refused != "" {
 		e.lose(0, jptool.CodeAccessDenied, h.Refused, h.Remedy)
@@ -115,19 +121,12 @@ type part struct {
 	rule *Rule
 }
 
-// checkFor returns the check for capabilities: on the content of a path, or on its entry.
-func checkFor(need jptool.Caps) func(*jptool.Workspace, string, jptool.Caps) (*jptool.Target, error) {
+// check checks the content of a path or its entry, as the capabilities need it.
+func check(ws *jptool.Workspace, path string, need jptool.Caps) (*jptool.Target, error) {
 	if need&(jptool.Create|jptool.Delete) != 0 {
-		return (*jptool.Workspace).CheckEntry
+		return ws.CheckEntry(path, 0)
 	}
-	return (*jptool.Workspace).CheckContent
-}
-
-// isDirectory reports whether the target is a directory. A question about creating a directory that exists means
-// creating something in it.
-func isDirectory(t *jptool.Target) bool {
-	fi, err := t.Lstat()
-	return err == nil && fi.IsDir()
+	return ws.CheckContent(path, 0)
 }
 
 // unreachable explains a path that resolves to nothing that a rule could grant.
@@ -158,22 +157,19 @@ func (d *Declared) unreachable(e *Explanation, rel wspath.Rel, err error) {
 	e.deny(code, err.Error(), remedy)
 }
 
-// advice is the path that a remedy proposes a rule for, and what is granted there now.
-type advice struct {
-	path    string
-	granted jptool.Caps
-}
-
 // decide judges the capabilities in need; asked are all capabilities of the question. For the kernel, creating and
 // deleting are rights on the directory, so that the remedy for them names the directory; otherwise it names the
 // target.
 func (d *Declared) decide(e *Explanation, t *jptool.Target, need, asked jptool.Caps) {
 	x := t.Explain(need)
 	e.Canonical, e.Granted = x.Path, x.Granted.Names()
-	on := advice{x.Path, x.Granted}
-	if entry := asked & (jptool.Create | jptool.Delete); entry != 0 && !t.IsRoot() && !(entry.Has(jptool.Create) && isDirectory(t)) {
+	on, granted := x.Path, x.Granted // what a remedy proposes a rule for, and what is granted there now
+	// A question about creating a directory that exists means creating something in it.
+	fi, err := t.Lstat()
+	inside := err == nil && fi.IsDir() && asked.Has(jptool.Create)
+	if asked&(jptool.Create|jptool.Delete) != 0 && !t.IsRoot() && !inside {
 		dir := t.Parent()
-		on = advice{dir.Path(), dir.GrantedInside()}
+		on, granted = dir.Path(), dir.GrantedInside()
 	}
 	e.Rule, e.Origin, e.NearMisses = nil, "", nil
 	if x.Matched {
@@ -206,10 +202,10 @@ func (d *Declared) decide(e *Explanation, t *jptool.Target, need, asked jptool.C
 		e.Remedy = "remove the rule that leads through it, or act on what it leads to"
 	case e.Rule == nil:
 		e.Reason = unmatched
-		e.Remedy = fmt.Sprintf("add %s to %s", suggestion(on.path, on.granted|missing), d.list("fs"))
+		e.Remedy = fmt.Sprintf("add %s to %s", suggestion(on, granted|missing), d.list("fs"))
 	default:
 		e.Reason = fmt.Sprintf("the rule on %q decides, and grants %s", e.Rule.Name, e.Rule.Caps.Only())
-		e.Remedy = d.remedy(e, x, on, missing)
+		e.Remedy = d.remedy(e, x, on, granted, missing)
 	}
 	if needs := d.Needs; needs != nil && !needs.Has(lacking) && !x.Pinned && !root {
 		e.Reason += fmt.Sprintf("; besides, the tool states that it needs only %s (needs.fs, %s)", *needs, d.needsOrigin)
@@ -224,25 +220,25 @@ func (d *Declared) decide(e *Explanation, t *jptool.Target, need, asked jptool.C
 }
 
 // remedy says what would have to change in or beside the rule that decided.
-func (d *Declared) remedy(e *Explanation, x jptool.Explanation, on advice, missing jptool.Caps) string {
+func (d *Declared) remedy(e *Explanation, x jptool.Explanation, on string, granted, missing jptool.Caps) string {
 	for i := range d.sources {
 		s := &d.sources[i]
 		if s.dropped > 0 && !d.rules.Placed[i].Gone && s.Index == e.Rule.Index && d.Dropped[s.dropped-1].Command != "" {
 			return "approve its target: " + d.Dropped[s.dropped-1].Command
 		}
 	}
-	add := suggestion(on.path, on.granted|missing)
+	add := suggestion(on, granted|missing)
 	switch here := e.Rule.Name == x.Path; {
 	case e.Rule.Origin == SelfProtection || strings.Contains(e.Rule.Note, "self-protection"):
 		return fmt.Sprintf("add %s to %s in your own configuration (the user's file, or the one for this workspace); a rule of the repository does not count here", suggestion(x.Path, x.Granted|missing), d.list("fs"))
 	case e.Rule.Origin == BuiltIn:
 		return fmt.Sprintf("add %s to %s; the default then no longer applies", add, d.list("fs"))
-	case here && on.path != x.Path && !on.granted.Has(missing):
+	case here && on != x.Path && !granted.Has(missing):
 		return fmt.Sprintf("change that rule: add %s, and add %s to %s", fit.GrantText(missing&^x.Granted), add, d.list("fs"))
 	case here:
 		return "change that rule: add " + fit.GrantText(missing&^x.Granted)
-	case e.Rule.Name == on.path:
-		return "change that rule: add " + fit.GrantText(missing&^on.granted)
+	case e.Rule.Name == on:
+		return "change that rule: add " + fit.GrantText(missing&^granted)
 	}
 	return fmt.Sprintf("change that rule, or add a more specific one to %s: %s", d.list("fs"), add)
 }
@@ -329,58 +325,26 @@ func missingParent(t *jptool.Target, need jptool.Caps, made []string) *jptool.Ta
 	return nil
 }
 
-// weaker adds to a denial by the rules what is not enforced of the other rights there.
-func (d *Declared) weaker(e *Explanation, h *Held, path string, part jptool.Caps) error {
-	if h == nil || h.Access == nil {
-		return nil
-	}
-	ws, err := d.open(h.Access)
-	if err != nil {
-		return err
-	}
-	defer ws.Close()
-	var granted []string
-	if target, err := checkFor(part)(ws, path, 0); err == nil {
-		granted = target.Granted().Names()
-	}
-	if !slices.Equal(granted, e.Granted) {
-		e.Granted, e.Declared = granted, e.Granted
-	}
-	return nil
-}
-
 // less turns what the rules grant into a denial if it is not enforced.
-func (d *Declared) less(e *Explanation, h *Held, path string, parts []part) error {
-	ws, err := d.open(h.Access)
-	if err != nil {
-		return err
-	}
-	defer ws.Close()
-	declared := e.Granted
-	lose := func(granted jptool.Caps, code jptool.Code, reason, remedy string) {
-		e.Granted = declared
-		e.lose(granted, code, reason, remedy)
-	}
+func (d *Declared) less(e *Explanation, h *Held, held *jptool.Workspace, path string, parts []part) {
+	var granted jptool.Caps
 	for _, p := range parts {
-		part := p.need
-		target, err := checkFor(part)(ws, path, 0)
+		target, err := check(held, path, p.need)
 		if err != nil {
-			if caps := h.below(path); caps.Has(part) {
-				e.Granted = caps.Names()
+			if granted = h.below(path); granted.Has(p.need) {
 				continue
 			}
 			why, remedy := d.why(e.Rule, h)
-			lose(0, jptool.CodeOf(err), why, remedy)
-			return nil
+			e.lose(0, jptool.CodeOf(err), why, remedy)
+			return
 		}
-		x := target.Explain(part)
-		dir := missingParent(target, part, h.Made)
-		if x.Allowed && dir == nil {
-			e.Granted = x.Granted.Names()
+		x := target.Explain(p.need)
+		dir := missingParent(target, p.need, h.Made)
+		if granted = x.Granted; x.Allowed && dir == nil {
 			continue
 		}
 		why, remedy := d.why(p.rule, h)
-		if x.Pinned && target.GrantedInside().Has(part) {
+		if x.Pinned && target.GrantedInside().Has(p.need) {
 			why, remedy = pinned+"because a rule leads through it", "act on what is in it, or move what the rule is on yourself"
 			if r, ok := d.Keeper(x.Path); ok {
 				why = fmt.Sprintf("%sbecause the rule on %q depends on it (%s)", pinned, r.Name, r.Origin)
@@ -389,11 +353,11 @@ func (d *Declared) less(e *Explanation, h *Held, path string, parts []part) erro
 			why = fmt.Sprintf("its directory %q is missing, and is not made for the call", dir.Path())
 			remedy = "create the directory before the call"
 		}
-		lose(x.Granted, jptool.CodeAccessDenied, why, remedy)
+		e.lose(x.Granted, jptool.CodeAccessDenied, why, remedy)
 		e.decidedBy(p.rule)
-		return nil
+		return
 	}
-	return nil
+	e.Granted = granted.Names()
 }
 
 // below returns what is enforced in a directory that is created for the call. Below a mount that grants nothing
