@@ -94,11 +94,11 @@ func (k *call) permitted(ctx context.Context) error {
 // answers and options as the call. One that fails ends the call, since the call would fail too.
 func (k *call) described(ctx context.Context, mode string) (m term.Message, data json.RawMessage, err error) {
 	// Arguments that are what the tool's parameters have for a default anyway are only mentioned, unless they are long.
-	given, defaulted := maps.Clone(k.args), ""
+	shown, defaulted := maps.Clone(k.args), ""
 	for _, p := range k.Tool.Parameters {
-		v, ok := given[p.Name]
+		v, ok := shown[p.Name]
 		if text := show.Value(v); ok && p.HasDefault && text == show.Value(p.Default) && len(text) <= 40 {
-			delete(given, p.Name)
+			delete(shown, p.Name)
 			defaulted += ", " + show.Visible(p.Name) + " = " + text
 		}
 	}
@@ -109,7 +109,7 @@ func (k *call) described(ctx context.Context, mode string) (m term.Message, data
 	enc := json.NewEncoder(&args)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(given); err != nil {
+	if err := enc.Encode(shown); err != nil {
 		return m, nil, err
 	}
 	if !term.Whole(args.String()) && mode != "edit" {

@@ -71,8 +71,8 @@ func (c *command) giveAhead() {
 		return
 	}
 	for id, q := range c.Tool.Questions {
-		_, given := c.Answers[id]
-		if yes, ok := q.Answer.(bool); ok && q.HasAnswer && !given && id != previewID {
+		_, answered := c.Answers[id]
+		if yes, ok := q.Answer.(bool); ok && q.HasAnswer && !answered && id != previewID {
 			c.tool.Answers[id], c.ahead[id] = yes, ByConfig
 		}
 	}
@@ -239,8 +239,9 @@ func (c *command) askPerson(ctx context.Context, open []jptool.Question) error {
 // that are not for the assistant.
 func (k *call) coverable(questions []jptool.Question) []jptool.Question {
 	return slices.DeleteFunc(slices.Clone(questions), func(q jptool.Question) bool {
-		_, given := k.Answers[q.ID]
-		return q.ID == previewID || q.AnswerType.Name != jptool.Boolean || q.Token == "" || given || k.Tool.Questions[q.ID].HasAnswer || k.forAssistant(&q)
+		_, answered := k.Answers[q.ID]
+		return q.ID == previewID || q.AnswerType.Name != jptool.Boolean || q.Token == "" ||
+			answered || k.Tool.Questions[q.ID].HasAnswer || k.forAssistant(&q)
 	})
 }
 
@@ -359,12 +360,12 @@ func (k *call) token(q *jptool.Question) string {
 // unanswered reports the questions and says how to answer them.
 func (k *call) unanswered(open []jptool.Question, why error) error {
 	k.reportQuestions(open)
-	asks := " " + show.Text(open[0].Text)
-	if len(open) > 1 {
-		asks = ""
-		for _, q := range open {
-			asks += "\n" + show.Text(q.Text)
-		}
+	asks := ""
+	for _, q := range open {
+		asks += "\n" + show.Text(q.Text)
+	}
+	if len(open) == 1 {
+		asks = " " + asks[1:]
 	}
 	// A person learns why nobody answered without the particulars.
 	for _, known := range []error{term.ErrNoInput, term.ErrNoTerminal, term.ErrInterrupted, term.ErrCancelled} {

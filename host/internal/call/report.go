@@ -223,17 +223,13 @@ func readOutput(stdout, stderr []byte, ended Ended) output {
 
 // failure is the Outcome of a tool that did not print one. It has no code.
 func failure(message string, stdout, stderr []byte, ended Ended) jptool.Outcome {
-	ends := struct {
-		Exit   string `json:"exit"`
-		Stderr string `json:"stderr"`
-		Stdout string `json:"stdout"`
-	}{ended.String(), bothEnds(stderr, endsBytes), bothEnds(stdout, endsBytes)}
-	data, err := json.Marshal(ends)
+	out, errOut := bothEnds(stdout, endsBytes), bothEnds(stderr, endsBytes)
+	data, err := json.Marshal(map[string]string{"exit": ended.String(), "stderr": errOut, "stdout": out})
 	if err != nil {
 		panic(err) // three strings
 	}
 	message = strings.ReplaceAll(message, "\n", "; ") // of joined errors
-	for _, s := range []struct{ name, text string }{{"standard error", ends.Stderr}, {"standard output", ends.Stdout}} {
+	for _, s := range []struct{ name, text string }{{"standard error", errOut}, {"standard output", out}} {
 		if text := strings.TrimRight(s.text, " \t\r\n"); text != "" {
 			message += "\n" + s.name + ":\n" + text
 		}

@@ -30,7 +30,7 @@ func (k *call) settle(ctx context.Context, out output) error {
 	}
 	switch failed.Code {
 	case jptool.CodeNotFound:
-		k.elsewhere(ctx)
+		k.elsewhere()
 	case jptool.CodePathEscape:
 		k.mountedForOthers()
 	}

@@ -143,7 +143,7 @@ func (h *Host) Sandbox(ctx context.Context, t *config.Tool) (sandbox.Options, er
 	// What a tool of ours leaves when it is killed while it writes a file in place is kept.
 	keep := t.Origin("command").Layer == config.LayerDefault && t.Needs != nil && t.Needs.Has(jptool.Update)
 	o := sandbox.Options{
-		Off: c.Mode == "off", Required: c.Mode == "required", Tier: h.tier(),
+		Off: c.Mode == "off", Required: c.Mode == "required", Tier: fit.ForcedTier(c.Tier),
 		Environ: h.Environ, TempDir: h.TempBase, Keep: keep, Helpers: h.Helpers,
 		Limits: fit.Limits{
 			Memory: t.Limits.Memory, Processes: t.Limits.Processes, FileSize: t.Limits.FileSize,
@@ -159,19 +159,14 @@ func (h *Host) Sandbox(ctx context.Context, t *config.Tool) (sandbox.Options, er
 	return o, err
 }
 
-// tier returns the tier that the configuration forces, "" for none.
-func (h *Host) tier() fit.Tier { return fit.ForcedTier(h.Config.Sandbox().Tier) }
-
 // machine returns what this computer can enforce in the tier of the configuration. It is found out once.
 func (h *Host) machine(ctx context.Context) (fit.Machine, error) {
 	h.looked.Do(func() {
-		h.found, h.unknown = sandbox.Probe(ctx, h.tier(), h.State, func(name string) string { return jptool.LookupEnv(h.Environ, name) })
+		tier := fit.ForcedTier(h.Config.Sandbox().Tier)
+		h.found, h.unknown = sandbox.Probe(ctx, tier, h.State, func(name string) string { return jptool.LookupEnv(h.Environ, name) })
 	})
 	return h.found, exit.With(exit.Usage, h.unknown)
 }
-
-// explainDenials is the flag that asks what was refused.
-const explainDenials = "--explain-denials: "
 
 // start starts the tool once, enforced as far as it can be, waits for its end, and reads what it printed.
 func (c *command) start(ctx context.Context) (output, error) {
@@ -259,7 +254,7 @@ func (k *call) tellEnforced(ctx context.Context, a *sandbox.Attempt) {
 		k.warn("directories that are missing are not made: " + a.NotMade.Error())
 	}
 	if why := a.Explainable(); why != "" && k.Explain {
-		k.warn(explainDenials + why)
+		k.warn("--explain-denials: " + why)
 	}
 }
 
@@ -280,8 +275,8 @@ func (k *call) changed(ctx context.Context, c *sandbox.Cmd, err error) error {
 		}
 		holds = append(holds, hold)
 	}
-	const held = "\nnothing was put back; writing calls in this workspace are held until a person has looked: jphost trust accept"
-	return errors.Join(refuse(ReasonChanged, "%s", text+held), exit.With(exit.Host, k.Holds.Add(context.WithoutCancel(ctx), holds...)))
+	const next = "\nnothing was put back; writing calls in this workspace are held until a person has looked: jphost trust accept"
+	return errors.Join(refuse(ReasonChanged, "%s", text+next), exit.With(exit.Host, k.Holds.Add(context.WithoutCancel(ctx), holds...)))
 }
 
 // maxTexts and maxText bound what is looked at of the arguments: a path is no longer.

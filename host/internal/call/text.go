@@ -17,7 +17,6 @@ import (
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/show"
-	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -51,7 +50,7 @@ func (k *call) mountedForOthers() {
 
 // elsewhere warns when a path of the call exists relative to the working directory but not relative to the root
 // of the workspace. It names only what the tool may read.
-func (k *call) elsewhere(ctx context.Context) {
+func (k *call) elsewhere() {
 	below, err := filepath.Rel(k.Root, k.Cwd)
 	if k.Cwd == "" || err != nil || below == "." || !filepath.IsLocal(below) || k.holdsBack() {
 		return
@@ -68,11 +67,7 @@ func (k *call) elsewhere(ctx context.Context) {
 		if _, err := os.Lstat(filepath.Join(k.Root, meant)); err != nil {
 			continue
 		}
-		d, err := k.Compile(ctx, k.Tool, term.None{})
-		if err != nil {
-			return
-		}
-		if e, err := d.ExplainFS("read", filepath.ToSlash(meant)); err == nil && e.Allowed {
+		if e, err := k.policy.ExplainFS("read", filepath.ToSlash(meant)); err == nil && e.Allowed {
 			k.warn(fmt.Sprintf("paths are relative to the root of the workspace, not to the working directory\ndid you mean %s?", show.Word(name+"="+filepath.ToSlash(meant))))
 			return
 		}

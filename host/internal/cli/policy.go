@@ -51,7 +51,7 @@ func (c *policyCmd) Run(a *app) error {
 	d := f.declared
 	held, why := c.profile(a, f)
 	if a.out.json {
-		r := policyReport{Report: d.Report()}
+		r := policyReport{Report: d.Report}
 		if held != nil {
 			r.Effective, r.Sandbox = held.Effective, held.Report
 		}

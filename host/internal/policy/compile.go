@@ -29,10 +29,9 @@ func Compile(ctx context.Context, r Request) (*Declared, error) {
 	if r.Tool.Source.Kind != config.SourceLocal {
 		return nil, fmt.Errorf("tool %q is not local, and only local tools have a policy", r.Tool.Name)
 	}
-	d := &Declared{Tool: r.Tool.Name, Root: r.Workspace.Root(), rules: jptool.NewRules(jptool.Site{Root: r.Workspace.Root()})}
+	d := newDeclared(r.Tool.Name, r.Workspace.Root())
 	if r.Tool.Needs != nil {
-		needs := *r.Tool.Needs
-		d.Needs, d.needsOrigin = &needs, r.Tool.Origin("needs.fs").String()
+		d.needs, d.Needs, d.needsOrigin = r.Tool.Needs, r.Tool.Needs.Names(), r.Tool.Origin("needs.fs").String()
 	}
 	a := r.Tool.Access
 	if a == nil || a.FS == nil && a.Net == nil && a.Env == nil && a.Commands == nil {
@@ -164,14 +163,9 @@ func (r Request) lookup(ctx context.Context) func(consent.Binding) (consent.Resu
 
 // caution says what is risky about the target of an external path.
 func (r Request) caution(target string) string {
-	root := r.Workspace.Root()
-	places := risk.Places{Root: root, Home: filepath.ToSlash(r.Home), State: filepath.ToSlash(r.StateDir)}
-	if r.Config != nil {
-		for _, l := range r.Config.Layers() {
-			if l.Layer == config.LayerUserGlobal && l.Source != "" {
-				places.Config = filepath.ToSlash(filepath.Dir(l.Source))
-			}
-		}
+	places := risk.Places{Root: r.Workspace.Root(), Home: filepath.ToSlash(r.Home), State: filepath.ToSlash(r.StateDir)}
+	if r.ConfigFile != "" {
+		places.Config = filepath.ToSlash(filepath.Dir(r.ConfigFile))
 	}
 	return places.Canonical().Caution(target)
 }
@@ -264,8 +258,8 @@ func fromAccess(a *jptool.AccessPolicy, root string, refuseLinks bool) (*Declare
 	if err != nil {
 		return nil, fmt.Errorf("the workspace %q cannot be opened: %w\nname an existing directory", root, wspath.Bare(err))
 	}
-	d := &Declared{Root: canonical, rules: jptool.NewRules(jptool.Site{Root: canonical}), listOrigin: Wire}
-	d.rules.Restricted = false
+	d := newDeclared("", canonical)
+	d.listOrigin, d.rules.Restricted = Wire, false
 	if a == nil {
 		return d, nil
 	}

@@ -34,12 +34,12 @@ func (d *Declared) ExplainHeld(h *Held, capability, path string, also jptool.Cap
 		return e, err
 	}
 	defer ws.Close()
-	var held *jptool.Workspace // by the effective policy
+	var enforced *jptool.Workspace // by the effective policy
 	if h != nil && h.Access != nil {
-		if held, err = d.open(h.Access); err != nil {
+		if enforced, err = d.open(h.Access); err != nil {
 			return e, err
 		}
-		defer held.Close()
+		defer enforced.Close()
 	}
 	rel, err := wspath.Parse(path)
 	if err != nil {
@@ -59,10 +59,10 @@ func (d *Declared) ExplainHeld(h *Held, capability, path string, also jptool.Cap
 			if e.Rule == nil && e.Reason == unmatched {
 				e.Reason += d.noDefault()
 			}
-			if held != nil {
+			if enforced != nil {
 				// Less may be enforced of the other rights there.
 				var granted []string
-				if target, err := check(held, path, part); err == nil {
+				if target, err := check(enforced, path, part); err == nil {
 					granted = target.Granted().Names()
 				}
 				if !slices.Equal(granted, e.Granted) {
@@ -88,16 +88,21 @@ func (d *Declared) ExplainHeld(h *Held, capability, path string, also jptool.Cap
 			return e, nil
 		}
 	}
-	if h == nil {
+	if enforced == nil {
 		return e, nil
 	}
-	if link, hidden := d.hiddenLink(h, rel, need); hidden {
-		e.lose(0, jptool.CodeNotFound, fmt.Sprintf("the path leads through the symlink %q, which lies in what is hidden from the tool", link),
-			"name the place that it leads to, or grant read where the link lies")
-		return e, nil
+	if to, err := d.rules.Resolve(rel, need&^entry == 0); err == nil {
+		for _, link := range to.Hops {
+			if h.Hidden(link.Entry) {
+				e.lose(0, jptool.CodeNotFound,
+					fmt.Sprintf("the path leads through the symlink %q, which lies in what is hidden from the tool", d.rules.Name(d.rules.PlaceOf(link.Entry))),
+					"name the place that it leads to, or grant read where the link lies")
+				return e, nil
+			}
+		}
 	}
-	if held != nil && h.Access != d.Access {
-		d.less(&e, h, held, path, parts)
+	if h.Access != d.Access {
+		d.less(&e, h, enforced, path, parts)
 	}
 	if e.Allowed && h.Refused != "" {
 		e.lose(0, jptool.CodeAccessDenied, h.Refused, h.Remedy)
@@ -190,7 +195,7 @@ func (d *Declared) decide(e *Explanation, t *jptool.Target, need, asked jptool.C
 	lacking := need &^ x.Granted
 	// The remedy is for all that was asked, and changing a file needs reading it too.
 	missing := asked
-	if asked.Has(jptool.Update) && (d.Needs == nil || d.Needs.Has(jptool.Read)) {
+	if asked.Has(jptool.Update) && (d.needs == nil || d.needs.Has(jptool.Read)) {
 		missing |= jptool.Read
 	}
 	switch {
@@ -207,7 +212,7 @@ func (d *Declared) decide(e *Explanation, t *jptool.Target, need, asked jptool.C
 		e.Reason = fmt.Sprintf("the rule on %q decides, and grants %s", e.Rule.Name, e.Rule.Caps.Only())
 		e.Remedy = d.remedy(e, x, on, granted, missing)
 	}
-	if needs := d.Needs; needs != nil && !needs.Has(lacking) && !x.Pinned && !root {
+	if needs := d.needs; needs != nil && !needs.Has(lacking) && !x.Pinned && !root {
 		e.Reason += fmt.Sprintf("; besides, the tool states that it needs only %s (needs.fs, %s)", *needs, d.needsOrigin)
 		add := fmt.Sprintf("add %s to needs.fs of the tool", quoted((asked &^ *needs).Names()))
 		if e.Rule != nil && e.Rule.Stated.Has(need) && e.Rule.Origin != SelfProtection {
@@ -278,34 +283,17 @@ func (d *Declared) misses(e *Explanation, x jptool.Explanation) {
 
 // Held is the part of a declared policy that is enforced for one call, on this machine and this tree.
 type Held struct {
-	// Access is the effective policy.
+	// Access is the effective policy; nil if none is enforced. Then only Made is set.
 	Access *jptool.AccessPolicy
 	// Less returns why less of a rule is enforced than it says, and what to do. The rule is named by its index in
 	// the declared list; -1 is the default of the workspace.
 	Less func(rule int) (why, remedy string)
-	// Hidden reports whether the tool cannot see the symlink at a canonical absolute path. Nil hides none.
+	// Hidden reports whether the tool cannot see the symlink at a canonical absolute path.
 	Hidden func(string) bool
 	// Made are the missing directories that are created before the call, as the tool names them.
 	Made []string
 	// Refused says why the host would not make the call at all, and Remedy what to do; "" for a call that it makes.
 	Refused, Remedy string
-}
-
-// hiddenLink returns the first symlink on the way to a path that the tool cannot see.
-func (d *Declared) hiddenLink(h *Held, rel wspath.Rel, need jptool.Caps) (string, bool) {
-	if h.Hidden == nil {
-		return "", false
-	}
-	to, err := d.rules.Resolve(rel, need&^(jptool.Create|jptool.Delete) == 0)
-	if err != nil {
-		return "", false
-	}
-	for _, link := range to.Hops {
-		if h.Hidden(link.Entry) {
-			return d.rules.Name(d.rules.PlaceOf(link.Entry)), true
-		}
-	}
-	return "", false
 }
 
 // missingParent returns the missing directory that no rule allows to be created, although something in it is to be
@@ -326,10 +314,10 @@ func missingParent(t *jptool.Target, need jptool.Caps, made []string) *jptool.Ta
 }
 
 // less turns what the rules grant into a denial if it is not enforced.
-func (d *Declared) less(e *Explanation, h *Held, held *jptool.Workspace, path string, parts []part) {
+func (d *Declared) less(e *Explanation, h *Held, enforced *jptool.Workspace, path string, parts []part) {
 	var granted jptool.Caps
 	for _, p := range parts {
-		target, err := check(held, path, p.need)
+		target, err := check(enforced, path, p.need)
 		if err != nil {
 			if granted = h.below(path); granted.Has(p.need) {
 				continue
@@ -382,10 +370,7 @@ func (d *Declared) why(r *Rule, h *Held) (why, remedy string) {
 	if r != nil {
 		index, text = r.Index, fmt.Sprintf("the rule on %q grants %s", r.Name, r.Caps)
 	}
-	if h.Less != nil {
-		why, remedy = h.Less(index)
-	}
-	if why == "" {
+	if why, remedy = h.Less(index); why == "" {
 		why, remedy = "not all that the rules grant can be enforced together", "see what was narrowed: jphost policy "+shellWord(d.Tool)
 	}
 	return text + ", but not here: " + why, remedy

@@ -188,7 +188,7 @@ dropped:
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	raw, err := json.Marshal(d.Report())
+	raw, err := json.Marshal(d.Report)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,26 +62,33 @@ type Reach struct {
 	Caps jptool.Caps
 }
 
-// Declared is the compiled policy of one tool. It is immutable and safe for concurrent use.
-type Declared struct {
+// Report is what `jphost policy TOOL --json` prints of a policy. Lists are never null.
+type Report struct {
 	// Tool is the tool's name; "" when the policy came from the wire.
-	Tool string
+	Tool string `json:"tool,omitempty"`
 	// Root is the canonical path of the workspace.
-	Root string
+	Root string `json:"root"`
 	// Access is the policy on the wire. It is nil, which means unrestricted inside the workspace, only if nothing is
 	// declared and the machine has no sandbox.
-	Access *jptool.AccessPolicy
+	Access *jptool.AccessPolicy `json:"access"`
+	// Needs are the names of all capabilities that the tool says it uses. Access grants no other.
+	Needs []string `json:"needs,omitempty"`
 	// Rules are all rules of Access in its order, fs, net, env, then commands by name.
-	Rules []Rule
-	// Needs are all capabilities that the tool says it uses, nil if it does not say. Access grants no other.
-	Needs *jptool.Caps
-	// Warnings are for people. Dropped are the rules that grant nothing, or less, until a target is approved.
-	Warnings []Warning
-	Dropped  []Dropped
+	Rules []Rule `json:"rules"`
+	// Dropped are the rules that grant nothing, or less, until a target is approved.
+	Dropped []Dropped `json:"dropped"`
 	// Sensitive are the places of RFD 075 that the tool may reach: the caller asks about
 	// them once per session.
-	Sensitive []Sensitive
+	Sensitive []Sensitive `json:"sensitive"`
+	// Warnings are for people.
+	Warnings []Warning `json:"warnings"`
+}
 
+// Declared is the compiled policy of one tool. It is immutable and safe for concurrent use.
+type Declared struct {
+	Report
+
+	needs *jptool.Caps // nil if the tool does not say
 	// rules are the fs rules at their places, and sources where each comes from.
 	rules   *jptool.Rules
 	sources []source
@@ -101,6 +108,17 @@ type Declared struct {
 	beyondLinks []string
 	// without is, if Access is nil, the policy that a machine with a sandbox would have.
 	without *Declared
+}
+
+// newDeclared returns a policy without rules.
+func newDeclared(tool, root string) *Declared {
+	return &Declared{
+		Report: Report{
+			Tool: tool, Root: root,
+			Rules: []Rule{}, Dropped: []Dropped{}, Sensitive: []Sensitive{}, Warnings: []Warning{},
+		},
+		rules: jptool.NewRules(jptool.Site{Root: root}),
+	}
 }
 
 // Rule is one rule of a policy and where it comes from.
@@ -201,7 +219,7 @@ func (d *Declared) ForFit() *fit.Policy {
 	if d.without != nil {
 		d = d.without
 	}
-	p := &fit.Policy{Access: d.Access, Needs: d.Needs, Unsent: unsent, Places: d.Places(), Mounts: d.Mounts(), Site: d.rules.Site}
+	p := &fit.Policy{Access: d.Access, Needs: d.needs, Unsent: unsent, Places: d.Places(), Mounts: d.Mounts(), Site: d.rules.Site}
 	for i := range d.Rules {
 		r := &d.Rules[i]
 		p.Rules = append(p.Rules, fit.Rule{Type: r.Type, Index: r.Index, Text: r.Text, Origin: r.Origin})
@@ -275,35 +293,6 @@ func (d *Declared) WirePath(abs string) (string, bool) {
 	return d.rules.Name(place), true
 }
 
-// Report is what `jphost policy TOOL --json` prints.
-type Report struct {
-	Tool string `json:"tool,omitempty"`
-	Root string `json:"root"`
-	// Access is what the tool is given; null means unrestricted inside the workspace.
-	Access    *jptool.AccessPolicy `json:"access"`
-	Needs     []string             `json:"needs,omitempty"`
-	Rules     []Rule               `json:"rules"`
-	Dropped   []Dropped            `json:"dropped"`
-	Sensitive []Sensitive          `json:"sensitive"`
-	Warnings  []Warning            `json:"warnings"`
-}
-
-// Report is the policy for machines. Lists are never null.
-func (d *Declared) Report() Report {
-	r := Report{
-		Tool: d.Tool, Root: d.Root, Access: d.Access, Rules: append([]Rule{}, d.Rules...),
-		Dropped: append([]Dropped{}, d.Dropped...), Sensitive: append([]Sensitive{}, d.Sensitive...),
-		Warnings: append([]Warning{}, d.Warnings...),
-	}
-	if d.Needs != nil {
-		r.Needs = append([]string{}, d.Needs.Names()...)
-	}
-	return r
-}
-
-// types are the types of rules with their titles.
-var types = []struct{ name, title string }{{"fs", "fs"}, {"net", "net"}, {"env", "env"}, {"command", "commands"}}
-
 // WriteText writes the policy for people: each type with its rules and origins, then what
 // is pinned, dropped and sensitive. Everything that comes from files is made visible.
 func (d *Declared) WriteText(w io.Writer) error {
@@ -321,10 +310,10 @@ func (d *Declared) WriteText(w io.Writer) error {
 		fmt.Fprintln(b, "unrestricted inside the workspace: "+why)
 		return b.Flush()
 	}
-	if d.Needs != nil {
-		fmt.Fprintf(b, "needs: %s (%s)\n", *d.Needs, show.Line(d.needsOrigin))
+	if d.needs != nil {
+		fmt.Fprintf(b, "needs: %s (%s)\n", *d.needs, show.Line(d.needsOrigin))
 	}
-	for _, t := range types {
+	for _, t := range []struct{ name, title string }{{"fs", "fs"}, {"net", "net"}, {"env", "env"}, {"command", "commands"}} {
 		fmt.Fprintf(b, "\n%s:\n", t.title)
 		none := true
 		for i := range d.Rules {

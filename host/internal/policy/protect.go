@@ -318,23 +318,3 @@ func (d *Declared) protect() {
 		d.add(jptool.Placed{Place: g.place, Name: d.rules.Name(g.place), Caps: above.Caps & kept}, source{Rule: Rule{Origin: SelfProtection}})
 	}
 }
-
-// names lists a directory at a canonical path, up to a limit.
-func names(abs string, limit int) []string {
-	d, err := wspath.OpenDir(abs)
-	if err != nil {
-		return nil
-	}
-	defer d.Close()
-	f, err := d.OpenDirFile("")
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	list, err := f.Readdirnames(limit)
-	if err != nil && err != io.EOF {
-		return nil
-	}
-	slices.Sort(list)
-	return list
-}

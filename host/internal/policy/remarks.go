@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -166,7 +167,7 @@ func (d *Declared) absent(r config.FsRule) string {
 			dir = d.rules.Abs(to.Place)
 			continue
 		}
-		switch near := nearest.Word(parts[i], names(dir, sensitiveEntries)); {
+		switch near := nearest.Word(parts[i], names(dir)); {
 		case near != "":
 			parts[i] = near
 			return fmt.Sprintf("did you mean %q?", strings.Join(parts, "/"))
@@ -192,8 +193,8 @@ var (
 // SensitiveNames are the built-in patterns of places of secrets that can lie in a workspace.
 func SensitiveNames() []string { return slices.Clone(sensitiveNames) }
 
-// sensitiveEntries bounds how many names of a directory are looked place.
-const sensitiveEntries = 4096
+// maxNames bounds how many names of a directory are looked at.
+const maxNames = 4096
 
 // findSensitive lists the sensitive places that the policy lets the tool reach. A path of the list is found
 // wherever it is. A file that matches a pattern is found if a rule names it or its directory; deeper files are not
@@ -210,12 +211,12 @@ func (d *Declared) findSensitive(r Request, look *jptool.Site) []Sensitive {
 	for i := range d.rules.Placed {
 		if r := &d.rules.Placed[i]; d.sources[i].people && !r.Gone && r.Caps != 0 && d.rules.Known(r.Place) {
 			candidates = append(candidates, r.Place)
-			for _, name := range names(d.rules.Abs(r.Place), sensitiveEntries) {
+			for _, name := range names(d.rules.Abs(r.Place)) {
 				candidates = append(candidates, r.Place.Join(name))
 			}
 		}
 	}
-	var found []Sensitive
+	found := []Sensitive{}
 	for _, written := range slices.Concat(sensitivePlaces, sensitiveNames, r.Tool.SensitivePaths) {
 		pattern := filepath.ToSlash(written)
 		if rest, ok := strings.CutPrefix(pattern, "~/"); ok || pattern == "~" {
@@ -264,4 +265,24 @@ func (d *Declared) findSensitive(r Request, look *jptool.Site) []Sensitive {
 	}
 	slices.SortStableFunc(found, func(a, b Sensitive) int { return strings.Compare(a.Path, b.Path) })
 	return slices.CompactFunc(found, func(a, b Sensitive) bool { return a.Path == b.Path })
+}
+
+// names lists a directory at a canonical path, up to a limit.
+func names(abs string) []string {
+	d, err := wspath.OpenDir(abs)
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	f, err := d.OpenDirFile("")
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	list, err := f.Readdirnames(maxNames)
+	if err != nil && err != io.EOF {
+		return nil
+	}
+	slices.Sort(list)
+	return list
 }

@@ -170,8 +170,8 @@ func (p *placer) approve(r *jptool.Placed) (ok bool, why string, err error) {
 // follow asks whether a rule may grant more than have where a symlink leads.
 func (p *placer) follow(r *jptool.Placed, have jptool.Caps) (bool, error) {
 	gain := r.Caps &^ have
-	if p.d.Needs != nil {
-		gain &= *p.d.Needs // what the tool never uses needs no approval
+	if p.d.needs != nil {
+		gain &= *p.d.needs // what the tool never uses needs no approval
 	}
 	if gain == 0 {
 		return true, nil
@@ -209,8 +209,8 @@ func (d *Declared) write() {
 	var union jptool.Caps
 	for i := range d.rules.Placed {
 		r := &d.rules.Placed[i]
-		if d.Needs != nil && r.Caps&^*d.Needs != 0 {
-			r.Caps &= *d.Needs
+		if d.needs != nil && r.Caps&^*d.needs != 0 {
+			r.Caps &= *d.needs
 			d.sources[i].note("narrowed to what the tool needs")
 		}
 		union |= r.Caps

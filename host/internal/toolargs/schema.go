@@ -96,11 +96,11 @@ func (s *Schema) compile(p *config.Parameter, path string, problems *Problems) *
 		n.Properties, n.AdditionalProperties = map[string]*jsonschema.Schema{}, nothing()
 	}
 	for _, property := range p.Properties {
-		at := join(path, property.Name)
+		inside := join(path, property.Name)
 		if n.Properties[property.Name] != nil || property.Name == "" {
-			problems.add(at, "the name %q is empty or stands there twice", property.Name)
+			problems.add(inside, "the name %q is empty or stands there twice", property.Name)
 		}
-		n.Properties[property.Name] = s.compile(property, at, problems)
+		n.Properties[property.Name] = s.compile(property, inside, problems)
 		n.PropertyOrder = append(n.PropertyOrder, property.Name)
 		if property.Required && !property.HasDefault {
 			n.Required = append(n.Required, property.Name)
@@ -123,18 +123,16 @@ func (s *Schema) compile(p *config.Parameter, path string, problems *Problems) *
 	n.Enum = enum
 	s.setValidator(n)
 	if p.HasDefault {
+		var wrong Problems
 		v, err := plain(p.Default)
+		if err == nil {
+			n.Default, err = json.Marshal(s.check(n, v, path, &wrong))
+		}
 		if err != nil {
 			problems.add(path, "default: %v", err)
-			return n
 		}
-		var wrong Problems
-		v = s.check(n, v, path, &wrong)
 		for _, p := range wrong {
 			problems.add(p.Path, "default: %s", p.Message)
-		}
-		if n.Default, err = json.Marshal(v); err != nil {
-			problems.add(path, "default: %v", err)
 		}
 	}
 	return n
@@ -311,15 +309,15 @@ func (s *Schema) check(n *jsonschema.Schema, v any, path string, problems *Probl
 func (s *Schema) checkObject(n *jsonschema.Schema, v map[string]any, path string, problems *Problems) any {
 	object := map[string]any{}
 	for _, name := range n.PropertyOrder {
-		p, at := n.Properties[name], join(path, name)
+		p, inside := n.Properties[name], join(path, name)
 		value, ok := v[name]
 		switch {
 		case ok && (value != nil || allows(p, "null")):
-			object[name] = s.check(p, value, at, problems)
+			object[name] = s.check(p, value, inside, problems)
 		case p.Default != nil:
 			object[name], _ = decode(p.Default) // New wrote it
 		case slices.Contains(n.Required, name):
-			problems.add(at, "is missing; it must be %s", want(p))
+			problems.add(inside, "is missing; it must be %s", want(p))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(v)) {
