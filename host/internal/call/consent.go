@@ -200,9 +200,9 @@ func (k *call) sensitive(ctx context.Context) error {
 	if known && old.Yes {
 		return nil
 	}
-	paths := make([]string, len(list))
-	for i, s := range list {
-		paths[i] = s.Path
+	var paths []string
+	for _, s := range list {
+		paths = append(paths, s.Path)
 	}
 	withhold := "withhold them: " + k.withholding(paths...)
 	if known {
@@ -232,9 +232,8 @@ func (k *call) sensitive(ctx context.Context) error {
 // which a mount keeps the default of a tool is nobody's wish: what it reaches inside the
 // workspace was within reach before.
 func (k *call) places() []policy.Sensitive {
-	declared := k.policy
-	return slices.DeleteFunc(slices.Clone(declared.Sensitive), func(s policy.Sensitive) bool {
-		return strings.HasPrefix(s.Pattern, "**/") && slices.ContainsFunc(declared.Rules, func(r policy.Rule) bool {
+	return slices.DeleteFunc(slices.Clone(k.policy.Sensitive), func(s policy.Sensitive) bool {
+		return strings.HasPrefix(s.Pattern, "**/") && slices.ContainsFunc(k.policy.Rules, func(r policy.Rule) bool {
 			return r.Type == "fs" && r.Origin == s.Origin && r.Name == "." && r.Layer == config.LayerConversation.String() &&
 				r.Stated.Has(jptool.Read|jptool.Write|jptool.Execute)
 		})
@@ -255,9 +254,10 @@ func (k *call) secrets(list []policy.Sensitive) string {
 // them alone would take everything else away too; and beside one of --cfg the rules of the repository
 // would have to be accepted, as more than what that leaves.
 func (k *call) withholding(names ...string) string {
-	rules := make([]string, len(names))
-	for i, name := range names {
-		rules[i] = fit.FsText(&jptool.FsRule{Path: name})
+	var rules, flags []string
+	for _, name := range names {
+		rules = append(rules, fit.FsText(&jptool.FsRule{Path: name}))
+		flags = append(flags, k.cfg("access.fs", "+="+name))
 	}
 	list := config.JoinKey("conversation", "tools", k.Tool.Name, "access", "fs")
 	switch access := k.Tool.Access; {
@@ -265,10 +265,6 @@ func (k *call) withholding(names ...string) string {
 		return "declare " + list + " with " + show.Line(strings.Join(rules, ", ")) + ", beside what is to be granted"
 	case slices.ContainsFunc(access.FS, func(r config.FsRule) bool { return r.At.Layer.Repository() }):
 		return "add " + show.Line(strings.Join(rules, ", ")) + " to " + list
-	}
-	flags := make([]string, len(names))
-	for i, name := range names {
-		flags[i] = k.cfg("access.fs", "+="+name)
 	}
 	return strings.Join(flags, " ")
 }

@@ -34,14 +34,14 @@ func Compile(ctx context.Context, r Request) (*Declared, error) {
 		d.needs, d.Needs, d.needsOrigin = r.Tool.Needs, r.Tool.Needs.Names(), r.Tool.Origin("needs.fs").String()
 	}
 	a := r.Tool.Access
-	if a == nil || a.FS == nil && a.Net == nil && a.Env == nil && a.Commands == nil {
-		if a = nil; !r.OSSandbox {
-			d.rules.Restricted = false
-			r.OSSandbox = true
-			var err error
-			d.without, err = Compile(ctx, r)
-			return d, err
-		}
+	if a != nil && a.FS == nil && a.Net == nil && a.Env == nil && a.Commands == nil {
+		a = nil
+	}
+	if a == nil && !r.OSSandbox {
+		r.OSSandbox = true
+		without, err := Compile(ctx, r)
+		d.without, d.rules.Restricted = without, false
+		return d, err
 	}
 	if a == nil || a.FS == nil {
 		d.addDefault()

@@ -49,7 +49,7 @@ type Request struct {
 	// flags.
 	Reach []Reach
 	// OSSandbox says that this machine can sandbox a tool, even if the sandbox is switched off. Without it, a tool
-	// that declares nothing gets no policy (RFD 075), but see [Declared.Guarded].
+	// that declares nothing gets no policy (RFD 075), but see [Declared.ForFit].
 	OSSandbox bool
 	// RefuseLinks makes it an error if a rule of [Given] grants, through a symlink of the workspace, something
 	// that is not granted at the link's target without that rule.

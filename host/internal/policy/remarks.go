@@ -227,24 +227,26 @@ func (d *Declared) findSensitive(r Request, look *jptool.Site) []Sensitive {
 		}
 		absolute, glob := filepath.IsAbs(filepath.FromSlash(pattern)), strings.ContainsAny(pattern, "*?[{")
 		var places []jptool.Place
-		for _, p := range candidates {
-			name := d.rules.Name(p)
-			if absolute {
-				name = d.rules.Abs(p)
+		if glob {
+			places = slices.DeleteFunc(slices.Clone(candidates), func(p jptool.Place) bool {
+				name := d.rules.Name(p)
+				if absolute {
+					name = d.rules.Abs(p)
+				}
+				ok, err := doublestar.Match(jptool.Fold(pattern), jptool.Fold(name))
+				return !ok || err != nil
+			})
+		} else {
+			if !absolute {
+				pattern = path.Join(d.Root, pattern)
 			}
-			if ok, err := doublestar.Match(jptool.Fold(pattern), jptool.Fold(name)); glob && ok && err == nil {
-				places = append(places, p)
-			}
-		}
-		if !absolute {
-			pattern = path.Join(d.Root, pattern)
-		}
-		// A place without a pattern is reported once: by what is granted on it, or else in it.
-		if to, err := look.ResolveAbs(pattern); !glob && err == nil && !to.Missing() {
-			places = append(places, to.Place)
-			for i := range d.rules.Placed {
-				if r := &d.rules.Placed[i]; !r.Gone && to.Place.Contains(r.Place) {
-					places = append(places, r.Place)
+			// A place without a pattern is reported once: by what is granted on it, or else in it.
+			if to, err := look.ResolveAbs(pattern); err == nil && !to.Missing() {
+				places = append(places, to.Place)
+				for i := range d.rules.Placed {
+					if r := &d.rules.Placed[i]; !r.Gone && to.Place.Contains(r.Place) {
+						places = append(places, r.Place)
+					}
 				}
 			}
 		}
