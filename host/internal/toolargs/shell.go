@@ -62,31 +62,32 @@ func reference(i int) string { return "${" + variable(i) + "}" }
 // refers to. So it is enough that each reference is quoted, and stands where the shell takes a word as
 // data: that is what the syntax tree of the script, with bare references in it, tells.
 func compileShell(program text, nargs int) (script string, params []text, err error) {
-	var bare string
+	var b strings.Builder
 	var slots []slot
 	add := func(source string, appended bool) {
-		slots = append(slots, slot{source: source, offset: len(bare), appended: appended})
-		bare += reference(len(slots) - 1)
+		slots = append(slots, slot{source: source, offset: b.Len(), appended: appended})
+		b.WriteString(reference(len(slots) - 1))
 	}
-	for _, p := range program {
-		if p.path == nil {
-			bare += p.literal
-			continue
+	for i, p := range program {
+		switch {
+		case p.path != nil:
+			add(p.source, false)
+			params = append(params, text{p})
+		case i == len(program)-1 && nargs > 0:
+			// After the end of the line the first argument would be a command.
+			b.WriteString(strings.TrimRight(p.literal, " \t\r\n"))
+		default:
+			b.WriteString(p.literal)
 		}
-		add(p.source, false)
-		params = append(params, text{p})
-	}
-	if nargs > 0 {
-		bare = strings.TrimRight(bare, " \t\r\n") // after the end of the line the first argument would be a command
 	}
 	for i := range nargs {
-		bare += " "
+		b.WriteByte(' ')
 		add(fmt.Sprintf("args[%d]", i), true)
 	}
 	if len(slots) == 0 {
-		return bare, nil, nil
+		return b.String(), nil, nil
 	}
-	body, err := quoteReferences(bare, slots)
+	body, err := quoteReferences(b.String(), slots)
 	if err != nil {
 		return "", nil, err
 	}
