@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/show"
@@ -50,12 +51,11 @@ const maxMisses = 10
 
 // rule finds a rule by its type and index.
 func (d *Declared) rule(kind string, index int) *Rule {
-	for i := range d.Rules {
-		if d.Rules[i].Type == kind && d.Rules[i].Index == index {
-			return &d.Rules[i]
-		}
+	i := slices.IndexFunc(d.Rules, func(r Rule) bool { return r.Type == kind && r.Index == index })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &d.Rules[i]
 }
 
 func (e *Explanation) decidedBy(r *Rule) {
@@ -114,10 +114,8 @@ func (d *Declared) ExplainCommand(argv []string) (Explanation, error) {
 	}
 	decision := d.commands.Evaluate(argv[0], argv[1:])
 	e.Allowed = decision.Allowed
-	for i := range d.Rules {
-		if r := &d.Rules[i]; r.Type == "command" && r.Name == argv[0] {
-			e.decidedBy(r)
-		}
+	if i := slices.IndexFunc(d.Rules, func(r Rule) bool { return r.Type == "command" && r.Name == argv[0] }); i >= 0 {
+		e.decidedBy(&d.Rules[i])
 	}
 	e.sentence(decision.Explain(), d.list("commands"))
 	return e, nil
