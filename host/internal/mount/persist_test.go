@@ -6,12 +6,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jptools/jptools/host/internal/conversation"
-	"github.com/jptools/jptools/host/internal/state/statetest"
 )
 
 func TestPersistInAConversation(t *testing.T) {
 	w := newWorld(t, nil)
-	dir, err := statetest.Dir(t, w.home, nil).Conversation("default")
+	dir, err := stateDir(t, w.home, nil).Conversation("default")
 	must(t, err)
 	w.env.Persist = conversation.Persist(dir)
 	must(t, w.apply(w.plan(t, "fs_read_file:fork=~/code/x")))
