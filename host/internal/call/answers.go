@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
@@ -39,7 +39,7 @@ var errAssistant = errors.New("it is for the assistant to answer")
 // tools ask for yes or no only and take an answer without a token as it is. An answer that is bound to a token
 // waits, since only the question shows whether it still fits.
 func (a *answerer) giveAhead() {
-	if a.Tool.Command.Origin.Layer != config.LayerDefault {
+	if a.Tool.Command.Origin.Layer != settings.LayerDefault {
 		return
 	}
 	for id, q := range a.Tool.Questions {
@@ -162,7 +162,7 @@ func (a *answerer) known(q *jptool.Question) (any, error) {
 	}
 	conf, known := a.Tool.Questions[q.ID]
 	if known && conf.HasAnswer {
-		where := fmt.Sprintf("%s: questions.%s.answer", a.Tool.Origin(config.JoinKey("questions", q.ID, "answer")), show.Visible(q.ID))
+		where := fmt.Sprintf("%s: questions.%s.answer", a.Tool.Origin(settings.JoinKey("questions", q.ID, "answer")), show.Visible(q.ID))
 		if !q.AnswerType.Fits(conf.Answer) {
 			help := "correct the answer there, or remove it to be asked"
 			if s, ok := conf.Answer.(string); ok && q.AnswerType.Name == jptool.Boolean && (s == "true" || s == "false") {

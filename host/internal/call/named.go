@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 )
 
@@ -20,7 +20,7 @@ var verbs = map[string]string{
 func (k *call) doing(data json.RawMessage) string {
 	what := show.Name(k.Tool.Name) + " "
 	verb := ""
-	if k.Tool.Command.Origin.Layer == config.LayerDefault {
+	if k.Tool.Command.Origin.Layer == settings.LayerDefault {
 		verb = verbs[k.Tool.Name]
 	}
 	path := paths(data, k.args)

@@ -13,6 +13,7 @@ import (
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/host/internal/trust"
@@ -39,7 +40,7 @@ func (h *Host) Compile(ctx context.Context, t *config.Tool, p term.Prompter) (*p
 		Programs: OwnPrograms(), Reach: policy.ReachOf(paths),
 		OSSandbox: m.Landlock > 0,
 	})
-	if errs := config.Errors(nil); errors.As(err, &errs) {
+	if errs := settings.Errors(nil); errors.As(err, &errs) {
 		return nil, exit.With(exit.Usage, err)
 	}
 	return d, err
@@ -89,7 +90,7 @@ func (k *call) trusted(ctx context.Context) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, consent.ErrNotTrusted), errors.Is(err, term.ErrCancelled):
-		if errors.Is(err, consent.ErrNotTrusted) && slices.ContainsFunc(k.Config.Layers(), func(l config.LayerInfo) bool { return l.Layer == config.LayerArgument }) {
+		if errors.Is(err, consent.ErrNotTrusted) && slices.ContainsFunc(k.Config.Layers(), func(l config.LayerInfo) bool { return l.Layer == settings.LayerArgument }) {
 			err = fmt.Errorf("%w\nand give it the same --cfg as here, since what that restricts decides what widens", err)
 		}
 		return refuse(ReasonUntrusted, err)

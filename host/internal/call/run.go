@@ -17,6 +17,7 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/schema"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/term"
@@ -230,7 +231,7 @@ func (k *call) runnable() error {
 
 // cfg is the flag that sets a key of the tool; value begins with the operator.
 func (k *call) cfg(name, value string) string {
-	return "--cfg " + show.Word(config.JoinKey("conversation", "tools", k.Tool.Name)+"."+name+value)
+	return "--cfg " + show.Word(settings.JoinKey("conversation", "tools", k.Tool.Name)+"."+name+value)
 }
 
 // arguments are those of the request as the tool's parameters want them.
@@ -291,7 +292,7 @@ func (k *call) unused(ctx context.Context) {
 
 // Program is what the command line of a tool starts: the built-in tools lie beside the host.
 func (h *Host) Program(t *config.Tool, name string) (string, error) {
-	if t.Command.Origin.Layer == config.LayerDefault && h.Beside != "" && filepath.Base(name) == name {
+	if t.Command.Origin.Layer == settings.LayerDefault && h.Beside != "" && filepath.Base(name) == name {
 		if p, err := sandbox.LookPath(filepath.Join(h.Beside, name), h.Root, ""); err == nil {
 			return p, nil
 		}

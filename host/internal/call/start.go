@@ -16,6 +16,7 @@ import (
 	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -58,7 +59,7 @@ func (h *Host) machine(ctx context.Context) (fit.Machine, error) {
 // in place is kept.
 func keeps(t *config.Tool) bool {
 	at := t.Origin("command")
-	return at.Layer == config.LayerDefault && t.Needs != nil && t.Needs.Has(jptool.Update)
+	return at.Layer == settings.LayerDefault && t.Needs != nil && t.Needs.Has(jptool.Update)
 }
 
 // prepared returns the policy of the call, ready to start programs under it.

@@ -3,6 +3,8 @@ package config
 import (
 	"embed"
 	"io/fs"
+
+	"github.com/jptools/jptools/host/internal/settings"
 )
 
 // shipped is the built-in layer: one file for each of the seven file tools. Everything in
@@ -35,7 +37,7 @@ func (l *loader) builtIn() error {
 		if err != nil {
 			return err
 		}
-		tree, err := parseTOML(data, LayerDefault, builtIn)
+		tree, err := settings.ParseTOML(data, settings.LayerDefault, builtIn)
 		if err != nil {
 			return err
 		}
@@ -44,6 +46,6 @@ func (l *loader) builtIn() error {
 		}
 		l.merged = merge(schema(), l.merged, tree)
 	}
-	l.layers = append(l.layers, LayerInfo{Layer: LayerDefault, Source: builtIn, State: Loaded, tree: l.merged})
+	l.layers = append(l.layers, LayerInfo{Layer: settings.LayerDefault, Source: builtIn, State: Loaded, tree: l.merged})
 	return nil
 }

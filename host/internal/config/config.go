@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/nearest"
 )
@@ -12,7 +13,7 @@ import (
 type Config struct {
 	tools   []*Tool
 	sandbox Sandbox
-	merged  *Value
+	merged  *settings.Value
 	layers  []LayerInfo
 }
 
@@ -47,20 +48,20 @@ func (c *Config) Sandbox() Sandbox {
 
 // Origin says where a key of the tool was set, such as "run" or "access.fs"; for a key
 // that only the defaults set, where they do. It is zero for a key that nobody set.
-func (t *Tool) Origin(key string) Origin {
-	parts, err := SplitKey(key)
+func (t *Tool) Origin(key string) settings.Origin {
+	parts, err := settings.SplitKey(key)
 	if err != nil {
-		return Origin{}
+		return settings.Origin{}
 	}
 	if v := cmp.Or(t.tree.At(parts...), t.defaults.At(parts...)); v != nil {
 		return v.Origin
 	}
-	return Origin{}
+	return settings.Origin{}
 }
 
 // Overridden is what a higher layer sets of a key for all tools ('*'), and what the tool sets otherwise: that
 // is what holds, however high the other stands. Both are nil where there is no such thing.
-func (t *Tool) Overridden(key string) (all, own *Value) {
+func (t *Tool) Overridden(key string) (all, own *settings.Value) {
 	all, own = t.defaults.Get(key), t.tree.Get(key)
 	if all == nil || own == nil || all.Origin.Layer <= own.Origin.Layer || all.Equal(own) {
 		return nil, nil

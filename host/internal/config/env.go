@@ -1,8 +1,11 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/jptools/jptools/host/internal/settings"
 )
 
 // envPrefix begins the variables that are configuration.
@@ -10,26 +13,22 @@ const envPrefix = "JP_CFG_"
 
 // environment adds one layer for each JP_CFG_ variable, in the order of their names.
 func (l *loader) environment() error {
-	var vars []string
-	for _, kv := range l.Environ {
-		if strings.HasPrefix(kv, envPrefix) && strings.Contains(kv, "=") {
-			vars = append(vars, kv)
-		}
-	}
-	slices.Sort(vars)
 	known := l.merged // names do not depend on each other's values
 	setBy := map[string]string{}
-	for _, kv := range slices.Compact(vars) {
-		name, value, _ := strings.Cut(kv, "=")
-		origin := Origin{Layer: LayerEnv, File: name}
+	for _, kv := range slices.Compact(slices.Sorted(slices.Values(l.Environ))) {
+		name, value, ok := strings.Cut(kv, "=")
+		if !ok || !strings.HasPrefix(name, envPrefix) {
+			continue
+		}
+		origin := settings.Origin{Layer: settings.LayerEnv, File: name}
 		parts, err := envKey(strings.TrimPrefix(name, envPrefix), known, origin)
 		if err != nil {
 			return err
 		}
-		key := JoinKey(parts...)
+		key := settings.JoinKey(parts...)
 		if other := setBy[key]; other != "" {
 			origin.Key = key
-			return fail(origin, "is set by "+other+" too", "unset one of them")
+			return settings.Fail(origin, "is set by "+other+" too", "unset one of them")
 		}
 		setBy[key] = name
 		op, value := envValue(value)
@@ -37,7 +36,7 @@ func (l *loader) environment() error {
 		if err != nil {
 			return err
 		}
-		if err := l.add(LayerInfo{Layer: LayerEnv, Source: name}, tree); err != nil {
+		if err := l.add(LayerInfo{Layer: settings.LayerEnv, Source: name}, tree); err != nil {
 			return err
 		}
 	}
@@ -46,9 +45,8 @@ func (l *loader) environment() error {
 
 // envValue takes the prefixes off a value: `:` for JSON, `+` for joining, both in
 // either order; a backslash keeps a first `:` or `+` as text.
-func envValue(s string) (assignOp, string) {
-	var op assignOp
-	if rest, ok := strings.CutPrefix(s, `\`); ok && rest != "" && (rest[0] == ':' || rest[0] == '+') {
+func envValue(s string) (op assignOp, value string) {
+	if rest, ok := strings.CutPrefix(s, `\`); ok && strings.IndexAny(rest, ":+") == 0 {
 		return op, rest
 	}
 	for range 2 {
@@ -67,17 +65,17 @@ const maxEnvWords = 24
 // envKey finds the key that a variable's name stands for. With `__` in it, that separates
 // the parts. Otherwise each `_` may separate or belong to a name, and the one reading
 // that fits the schema and the names that lower layers use is taken; two are an error.
-func envKey(name string, known *Value, origin Origin) ([]string, error) {
-	r := envReader{separator: "_"}
-	if strings.Contains(name, "__") {
+func envKey(name string, known *settings.Value, origin settings.Origin) ([]string, error) {
+	r := envReader{separator: "_", exact: strings.Contains(name, "__")}
+	if r.exact {
 		r.separator = "__"
 	}
 	words := strings.Split(name, r.separator)
-	if len(words) > maxEnvWords {
-		return nil, fail(origin, "the name has too many parts", "set such a key with --cfg, or in a file")
-	}
-	if slices.Contains(words, "") {
-		return nil, fail(origin, "the name has an empty part", "write "+envPrefix+"PART__PART")
+	switch {
+	case len(words) > maxEnvWords:
+		return nil, settings.Fail(origin, "the name has too many parts", "set such a key with --cfg, or in a file")
+	case slices.Contains(words, ""):
+		return nil, settings.Fail(origin, "the name has an empty part", "write "+envPrefix+"PART__PART")
 	}
 	r.read(schema(), known, name, nil)
 	if len(r.found) == 0 {
@@ -89,22 +87,24 @@ func envKey(name string, known *Value, origin Origin) ([]string, error) {
 		return r.found[0], nil
 	case 0:
 		help := "write parts in full and separate them by two underscores, such as " + envPrefix + "CONVERSATION__TOOLS__NAME__RUN"
-		if r.exact() {
+		if r.exact {
 			help = unknownKey(strings.ToLower(words[min(r.depth, len(words)-1)]), r.expected)
 		}
-		return nil, fail(origin, "the name fits no key", help)
+		return nil, settings.Fail(origin, "the name fits no key", help)
 	}
 	keys := make([]string, len(r.found))
 	for i, parts := range r.found {
-		keys[i] = JoinKey(parts...)
+		keys[i] = settings.JoinKey(parts...)
 	}
-	return nil, fail(origin, "the name fits several keys: "+strings.Join(keys, ", "),
+	return nil, settings.Fail(origin, "the name fits several keys: "+strings.Join(keys, ", "),
 		"separate the parts by two underscores")
 }
 
 // envReader collects the keys that a name can stand for.
 type envReader struct {
 	separator string
+	// exact says that separators are unambiguous.
+	exact bool
 	// fresh accepts ids and options that nobody has set yet.
 	fresh bool
 	found [][]string
@@ -114,18 +114,15 @@ type envReader struct {
 	expected []string
 }
 
-// exact reports whether separators are unambiguous.
-func (r *envReader) exact() bool { return r.separator == "__" }
-
 // read tries every way to read the rest of a name from node n on; key is what was read before.
-func (r *envReader) read(n *node, known *Value, rest string, key []string) {
+func (r *envReader) read(n *node, known *settings.Value, rest string, key []string) {
 	if rest == "" {
 		if !slices.ContainsFunc(r.found, func(k []string) bool { return slices.Equal(k, key) }) {
 			r.found = append(r.found, slices.Clone(key))
 		}
 		return
 	}
-	t := n.alternative(Table)
+	t := n.alternative(settings.Table)
 	if t == nil || len(r.found) > 3 { // that many are enough for a message
 		return
 	}
@@ -145,31 +142,27 @@ func (r *envReader) read(n *node, known *Value, rest string, key []string) {
 		elem = t.elem
 	}
 	fits := false
-	for _, k := range known.Keys() {
-		child := known.Get(k)
-		if after, ok := r.cut(rest, k); ok && (after == "" || child.Kind == Table) {
+	for _, k := range cmp.Or(known, &settings.Value{}).Keys {
+		child := known.Fields[k]
+		if after, ok := r.cut(rest, k); ok && (after == "" || child.Kind == settings.Table) {
 			fits = true
 			r.read(elem, child, after, append(key, k))
 		}
 	}
 	// A tool must be known if separators are ambiguous: a name that is split in the wrong
 	// place would make a new one.
-	if tools := t.keyCheck != nil; !fits && r.fresh && (r.exact() || !tools) {
-		r.newName(elem, rest, key)
+	if fits || !r.fresh || !r.exact && t.keyCheck != nil {
+		return
 	}
-}
-
-// newName reads a name that no layer uses from the rest: up to the next separator if that is
-// unambiguous, else up to any.
-func (r *envReader) newName(elem *node, rest string, key []string) {
+	// A name that no layer uses goes up to the next separator if that is unambiguous, else up to any.
 	for end := len(rest); end > 0; end = strings.LastIndex(rest[:end], r.separator) {
 		name, after := rest[:end], strings.TrimPrefix(rest[end:], r.separator)
 		switch {
-		case r.exact() && strings.Contains(name, r.separator):
+		case r.exact && strings.Contains(name, r.separator):
 			continue
-		case !r.exact() && elem.kind == nodeFree && after != "":
+		case !r.exact && elem.kind == nodeFree && after != "":
 			return // an option takes the whole rest
-		case !r.exact() && elem.kind == nodeTable && after == "":
+		case !r.exact && elem.kind == nodeTable && after == "":
 			continue // an id alone sets nothing
 		}
 		if strings.ToUpper(name) == name {

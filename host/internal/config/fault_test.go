@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/spf13/afero"
+
+	"github.com/jptools/jptools/host/internal/settings"
 )
 
 // faulty fails one operation on one path.
@@ -76,7 +78,7 @@ func TestUnreadableFiles(t *testing.T) {
 				o.FS = faulty{all.fs(t), path, op, fault}
 				_, err := Load(o)
 				n++
-				var list Errors
+				var list settings.Errors
 				// It may be that there is no file: then neither of its making nor removal can be spoken.
 				help := "\n  make it a readable file, or remove it"
 				if errors.Is(fault, syscall.ENOTDIR) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/afero"
 
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -77,7 +78,7 @@ func UserGlobalPath(environ []string) string {
 	return filepath.Join(dir, "jphost", "config.toml")
 }
 
-// Load reads and merges all layers. The error is an Errors with every problem of the
+// Load reads and merges all layers. The error is an settings.Errors with every problem of the
 // first layer that has one, or of the merged whole; then there is no Config, because
 // part of a configuration may be a part without its restrictions. A file that does not
 // exist is no layer; one that exists and cannot be read is an error.
@@ -85,8 +86,8 @@ func Load(o Options) (*Config, error) {
 	if o.FS == nil {
 		o.FS = &afero.OsFs{}
 	}
-	l := &loader{Options: o, merged: newTable(Origin{Layer: LayerDefault, File: builtIn})}
-	conversation := func() error { return l.file(LayerConversation, l.Conversation, true) }
+	l := &loader{Options: o, merged: settings.NewTable(settings.Origin{Layer: settings.LayerDefault, File: builtIn})}
+	conversation := func() error { return l.file(settings.LayerConversation, l.Conversation, true) }
 	for _, step := range []func() error{l.builtIn, l.files, l.environment, conversation} {
 		if err := step(); err != nil {
 			return nil, err
@@ -106,14 +107,14 @@ func Load(o Options) (*Config, error) {
 
 type loader struct {
 	Options
-	merged *Value
+	merged *settings.Value
 	layers []LayerInfo
 	// stop is the `inherit = false` that ended the loading of files.
-	stop *Value
+	stop *settings.Value
 }
 
 // add checks a layer's tree and merges it.
-func (l *loader) add(info LayerInfo, tree *Value) error {
+func (l *loader) add(info LayerInfo, tree *settings.Value) error {
 	if err := checkLayer(tree); err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func (l *loader) add(info LayerInfo, tree *Value) error {
 	l.layers = append(l.layers, info)
 	l.merged = merge(schema(), l.merged, tree)
 	if l.merged == nil {
-		l.merged = newTable(Origin{})
+		l.merged = settings.NewTable(settings.Origin{})
 	}
 	return nil
 }
@@ -129,17 +130,17 @@ func (l *loader) add(info LayerInfo, tree *Value) error {
 // files are the layers that `inherit = false` can switch off.
 func (l *loader) files() error {
 	type file struct {
-		layer Layer
+		layer settings.Layer
 		path  string
 	}
-	list := []file{{LayerUserGlobal, l.UserGlobal}}
+	list := []file{{settings.LayerUserGlobal, l.UserGlobal}}
 	if l.Root != "" {
-		list = append(list, file{LayerWorkspace, filepath.Join(l.Root, filepath.FromSlash(WorkspaceFile))})
+		list = append(list, file{settings.LayerWorkspace, filepath.Join(l.Root, filepath.FromSlash(WorkspaceFile))})
 		for _, dir := range downTo(l.Root, l.Cwd) {
-			list = append(list, file{LayerDirectory, filepath.Join(dir, DirectoryFile)})
+			list = append(list, file{settings.LayerDirectory, filepath.Join(dir, DirectoryFile)})
 		}
 	}
-	list = append(list, file{LayerUserWorkspace, l.UserWorkspace})
+	list = append(list, file{settings.LayerUserWorkspace, l.UserWorkspace})
 	for _, f := range list {
 		if f.path != "" && l.stopped(f.layer) {
 			l.layers = append(l.layers, LayerInfo{Layer: f.layer, Source: f.path, File: f.path, State: Skipped, Skipper: l.stop.Origin})
@@ -157,7 +158,7 @@ func (l *loader) files() error {
 
 // stopped reports whether `inherit = false` keeps a layer out. What a repository says
 // holds for files of the repository only: it must not switch off the user's own.
-func (l *loader) stopped(layer Layer) bool {
+func (l *loader) stopped(layer settings.Layer) bool {
 	return l.stop != nil && (layer.Repository() || !l.stop.Origin.Layer.Repository())
 }
 
@@ -175,7 +176,7 @@ func downTo(root, dir string) []string {
 }
 
 // file adds the layer of one file; an absent one only if that is optional.
-func (l *loader) file(layer Layer, path string, optional bool) error {
+func (l *loader) file(layer settings.Layer, path string, optional bool) error {
 	if path == "" {
 		return nil
 	}
@@ -199,9 +200,9 @@ func (l *loader) file(layer Layer, path string, optional bool) error {
 		case errors.Is(err, errOutside):
 			help = "copy the file into the workspace, or write its settings into your own configuration"
 		}
-		return fail(Origin{Layer: layer, File: path}, "cannot read this configuration: "+printable(err.Error()), help)
+		return settings.Fail(settings.Origin{Layer: layer, File: path}, "cannot read this configuration: "+settings.Printable(err.Error()), help)
 	}
-	tree, err := parseTOML(data, layer, path)
+	tree, err := settings.ParseTOML(data, layer, path)
 	if err != nil {
 		return err
 	}
@@ -212,7 +213,7 @@ var errOutside = errors.New("a link on its path leads out of the workspace")
 
 // read reads the file of a layer. A file of the repository must lie in the workspace: a link
 // could otherwise make the host read, and quote in messages, any file that the user may read.
-func (l *loader) read(layer Layer, path string) ([]byte, error) {
+func (l *loader) read(layer settings.Layer, path string) ([]byte, error) {
 	if !layer.Repository() {
 		return readFile(l.FS, path, func() (afero.File, error) { return l.FS.Open(path) })
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/term"
 )
@@ -105,7 +105,7 @@ func Concerning(list []Setting, tool string) []Setting {
 
 // tool is the one that a setting concerns; "" stands for all of them.
 func (s Setting) tool() string {
-	parts, err := config.SplitKey(s.Key)
+	parts, err := settings.SplitKey(s.Key)
 	if err != nil || len(parts) < 4 || parts[0] != "conversation" || parts[1] != "tools" || parts[2] == "*" {
 		return ""
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/sandbox"
 )
@@ -61,7 +62,7 @@ func (d *Declared) describe(a *config.Access) {
 	if a == nil {
 		a = &config.Access{}
 	}
-	add := func(r Rule, origin config.Origin, wire string) {
+	add := func(r Rule, origin settings.Origin, wire string) {
 		switch {
 		case !origin.IsZero():
 			r.Origin, r.Layer, r.Key = origin.String(), origin.Layer.String(), origin.Key
@@ -71,7 +72,7 @@ func (d *Declared) describe(a *config.Access) {
 		d.others = append(d.others, r)
 	}
 	for i := range d.Access.Net {
-		var origin config.Origin
+		var origin settings.Origin
 		if i < len(a.Net) {
 			origin = a.Net[i].At
 		}
@@ -79,7 +80,7 @@ func (d *Declared) describe(a *config.Access) {
 		add(Rule{Type: "net", Index: i, Name: n.Host, Text: n.Text()}, origin, n.Origin)
 	}
 	for i := range d.Access.Env {
-		var origin config.Origin
+		var origin settings.Origin
 		if i < len(a.Env) {
 			origin = a.Env[i].At
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/nearest"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -98,7 +99,7 @@ const maxOrigins = 3
 
 // replaced tells of rules in files that a list of the conversation has put out of force.
 func replaced(cfg *config.Config, t *config.Tool) []Warning {
-	if !slices.ContainsFunc(cfg.Layers(), func(l config.LayerInfo) bool { return l.Layer == config.LayerConversation && l.State == config.Loaded }) {
+	if !slices.ContainsFunc(cfg.Layers(), func(l config.LayerInfo) bool { return l.Layer == settings.LayerConversation && l.State == config.Loaded }) {
 		return nil
 	}
 	key := toolKey(t.Name) + ".access.fs"
@@ -111,7 +112,7 @@ func replaced(cfg *config.Config, t *config.Tool) []Warning {
 	for _, s := range history {
 		replaces := s.Key == key+".strategy" && s.Value.Any() == "replace"
 		switch {
-		case s.Origin.Layer == config.LayerConversation:
+		case s.Origin.Layer == settings.LayerConversation:
 			conversation, file = conversation || replaces, s.Origin.File
 		case conversation:
 		case replaces:

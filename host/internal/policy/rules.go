@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/sandbox/fit"
@@ -21,7 +21,7 @@ import (
 type source struct {
 	// Rule is what is reported. Its Index, Name, Text and Caps are set when the policy is written down.
 	Rule
-	layer  config.Layer
+	layer  settings.Layer
 	people bool // a person wrote it, in layer
 	// dropped counts from 1 in Declared.Dropped; 0 is a rule that was not dropped itself.
 	dropped int
@@ -48,18 +48,18 @@ type placer struct {
 	// list are the rules, and sources where each comes from.
 	list    []jptool.FsRule
 	sources []source
-	origins []config.Origin
+	origins []settings.Origin
 	// lookup runs the approval lifecycle; nil for a policy of the wire, which names the approved targets itself.
 	lookup func(consent.Binding) (consent.Result, error)
 	// refuseLinks makes it an error if a rule grants more through a link; it is used only without lookup.
 	refuseLinks bool
 
-	problems config.Errors
+	problems settings.Errors
 	// narrowed says why rules, by their index, are narrowed at the target of a link.
 	narrowed map[int]string
 }
 
-func (p *placer) add(r jptool.FsRule, s source, origin config.Origin) {
+func (p *placer) add(r jptool.FsRule, s source, origin settings.Origin) {
 	s.Written = cmp.Or(r.Path, ".")
 	p.list, p.sources, p.origins = append(p.list, r), append(p.sources, s), append(p.origins, origin)
 }
@@ -94,7 +94,7 @@ func (p *placer) place(written string) error {
 }
 
 func (p *placer) problem(r *jptool.Placed, message, help string) {
-	p.problems = append(p.problems, &config.Problem{
+	p.problems = append(p.problems, &settings.Problem{
 		Origin: p.origins[r.Index], Message: fmt.Sprintf("the rule on %q %s", p.sources[r.Index].Written, message), Help: help,
 	})
 }

@@ -60,7 +60,7 @@ func (f *fileNamer) command(s config.Setting, parts []string, at int) {
 	key, words, last := s.Key, s.Value.Strings(), parts[len(parts)-1]
 	if len(parts) > at+1 {
 		key = strings.TrimSuffix(key, "."+last)
-	} else if c := s.Value.Command(); c != nil {
+	} else if c := config.ParseCommand(s.Value); c != nil {
 		words = append([]string{c.Program}, c.Args...)
 	}
 	for i, text := range words {

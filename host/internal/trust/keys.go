@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/settings"
 )
 
 func (w *widener) enable(tool string, rest []string, s config.Setting) bool {
@@ -90,7 +91,7 @@ func (w *widener) access(tool string, rest []string, s config.Setting) bool {
 	if w.mounts.widens(tool, s.Origin) {
 		return true
 	}
-	rule := s.Value.FsRule()
+	rule := config.ParseFsRule(s.Value)
 	return rule.Caps() != 0 && !rule.External && w.declares(s, tool, "access", "fs")
 }
 
@@ -98,7 +99,7 @@ func (w *widener) access(tool string, rest []string, s config.Setting) bool {
 // repository's are part of what was said of it.
 func (w *widener) needs(tool string, s config.Setting) bool {
 	was := w.before(s.Key)
-	return w.commands[tool] || was != nil && s.Value.Caps()&^was.Caps() != 0
+	return w.commands[tool] || was != nil && config.ParseCaps(s.Value)&^config.ParseCaps(was) != 0
 }
 
 // limits widen where they are raised. What nobody set has the default of calls, not no limit;
@@ -122,7 +123,7 @@ func (w *widener) limits(rest []string, s config.Setting) bool {
 }
 
 // amount is a limit as a number of seconds or bytes.
-func amount(v *config.Value) (float64, bool) {
+func amount(v *settings.Value) (float64, bool) {
 	switch x := v.Any().(type) {
 	case int64:
 		return float64(x), true

@@ -17,6 +17,7 @@ import (
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/conversation"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -54,7 +55,7 @@ func within(root, file string) string {
 }
 
 // canonicalText renders equal values equally, whatever the order of their keys.
-func canonicalText(v *config.Value) string {
+func canonicalText(v *settings.Value) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -71,7 +72,7 @@ type widener struct {
 	// commands are the tools whose command the repository sets.
 	commands map[string]bool
 	// own is what the layers below the repository's say last of a key.
-	own map[string]*config.Value
+	own map[string]*settings.Value
 	// files and calls are the keys, and those above them, that the user's files and the
 	// built-in layer set, and those that environment, conversation and --cfg set.
 	files, calls map[string]bool
@@ -85,7 +86,7 @@ const deepest = 5
 
 func newWidener(cfg *config.Config, root string) *widener {
 	w := &widener{
-		commands: map[string]bool{}, own: map[string]*config.Value{}, files: map[string]bool{}, calls: map[string]bool{},
+		commands: map[string]bool{}, own: map[string]*settings.Value{}, files: map[string]bool{}, calls: map[string]bool{},
 		builtIn: map[string]bool{},
 		mounts:  newUserMounts(cfg, root),
 	}
@@ -103,14 +104,14 @@ func newWidener(cfg *config.Config, root string) *widener {
 		if below(layer) {
 			w.own[s.Key] = s.Value
 		}
-		if layer == config.LayerDefault && len(parts) == 4 && parts[3] == "source" {
+		if layer == settings.LayerDefault && len(parts) == 4 && parts[3] == "source" {
 			w.builtIn[parts[2]] = true
 		}
 		set := w.files
 		switch {
 		case mountRow(parts, s):
 			continue
-		case !below(layer) && layer != config.LayerUserWorkspace:
+		case !below(layer) && layer != settings.LayerUserWorkspace:
 			set = w.calls
 		}
 		for n := 1; n <= min(len(parts), deepest); n++ {
@@ -123,22 +124,22 @@ func newWidener(cfg *config.Config, root string) *widener {
 func joined(parts []string) string { return strings.Join(parts, "\x00") }
 
 // below: the layers below the repository's.
-func below(l config.Layer) bool { return l == config.LayerDefault || l == config.LayerUserGlobal }
+func below(l settings.Layer) bool { return l == settings.LayerDefault || l == settings.LayerUserGlobal }
 
 // mountRow reports whether a setting is one of the rules that a mount stores in the conversation. They
 // restrict nothing: beside the mount itself there is only what keeps the access of before.
 func mountRow(parts []string, s config.Setting) bool {
-	if s.Origin.Layer != config.LayerConversation || len(parts) != 5 || parts[3] != "access" || parts[4] != "fs" || s.Value.Kind != config.Table {
+	if s.Origin.Layer != settings.LayerConversation || len(parts) != 5 || parts[3] != "access" || parts[4] != "fs" || s.Value.Kind != settings.Table {
 		return false
 	}
-	rule := s.Value.FsRule()
+	rule := config.ParseFsRule(s.Value)
 	return rule.External || conversation.Preserves(rule)
 }
 
 func (w *widener) widens(s config.Setting) bool {
 	parts := splitKey(s.Key)
 	switch {
-	case s.Value.Kind == config.Table && len(s.Value.Keys()) == 0 && (len(parts) < 5 || parts[4] != "commands"):
+	case s.Value.Kind == settings.Table && len(s.Value.Keys) == 0 && (len(parts) < 5 || parts[4] != "commands"):
 		return false // an empty table sets nothing, but that of a program allows any arguments
 	case len(parts) == 0:
 		return true
@@ -223,7 +224,7 @@ func (w *widener) atMost(s config.Setting, order []string, def string) bool {
 
 // before is what the layers below the repository's say of a key, for a tool that they say
 // nothing of what they say of all tools; nil when nothing.
-func (w *widener) before(key string) *config.Value {
+func (w *widener) before(key string) *settings.Value {
 	parts := splitKey(key)
 	if w.own[key] == nil && len(parts) > 3 && parts[0] == "conversation" {
 		key = strings.Replace(key, toolKey(parts[2])+".", toolKey("*")+".", 1)
@@ -258,11 +259,11 @@ func listKey(key string) string {
 // splitKey takes a key apart, as config writes it. What cannot be read is one part, which
 // nothing knows.
 func splitKey(key string) []string {
-	parts, err := config.SplitKey(listKey(key))
+	parts, err := settings.SplitKey(listKey(key))
 	if err != nil {
 		return []string{key}
 	}
 	return parts
 }
 
-func toolKey(name string) string { return config.JoinKey("conversation", "tools", name) }
+func toolKey(name string) string { return settings.JoinKey("conversation", "tools", name) }
