@@ -11,8 +11,8 @@ import (
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/conversation"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/mount"
 	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
@@ -181,7 +181,7 @@ func (a *app) layers(p *place) config.Options {
 	return config.Options{
 		Root: p.root, Cwd: p.cwd, GivenRoot: p.spelled,
 		UserGlobal: config.UserGlobalPath(a.environ), UserWorkspace: p.dir.File(userFile),
-		Conversation: p.talk.File(conversation.File), Environ: a.environ, Args: a.global.Cfg,
+		Conversation: p.talk.File(mount.DeltaFile), Environ: a.environ, Args: a.global.Cfg,
 	}
 }
 

@@ -14,6 +14,16 @@ import (
 // the one form that merging knows.
 type checker struct{ settings.Problems }
 
+// ParseLayer reads the file of one layer, checks it against the schema, and brings what may be written
+// in several ways into the one form that merging knows. The error is a [settings.Errors].
+func ParseLayer(data []byte, layer settings.Layer, file string) (*settings.Value, error) {
+	tree, err := settings.ParseTOML(data, layer, file)
+	if err == nil {
+		err = checkLayer(tree)
+	}
+	return tree, err
+}
+
 // checkLayer reports everything in a layer's tree that the schema refuses, in the order
 // of the file, and normalises the rest in place.
 func checkLayer(root *settings.Value) error {

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/conversation"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -20,7 +19,7 @@ import (
 type Env struct {
 	Store *consent.Store
 	// Persist stores the delta in the conversation, as the last step; nil stores nothing.
-	Persist func(context.Context, conversation.Delta) error
+	Persist func(context.Context, Delta) error
 }
 
 // ErrDeclined: the person said no to a confirmation, or there was nobody to ask.

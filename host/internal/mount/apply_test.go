@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/conversation"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
@@ -130,7 +129,7 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 		want  string
 	}{
 		"the conversation cannot be stored": {func(_ *testing.T, w *world, _ *Plan) {
-			w.env.Persist = func(context.Context, conversation.Delta) error { return failure }
+			w.env.Persist = func(context.Context, Delta) error { return failure }
 		}, "storing the mount in the conversation: disk full"},
 		"a file appears in the place of a link": {func(t *testing.T, w *world, p *Plan) {
 			// Each is looked at once to verify, entry before target; then the links are made.

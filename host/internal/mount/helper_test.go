@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/conversation"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -61,7 +60,7 @@ type world struct {
 	home  string
 	req   Request
 	store *consent.Store
-	delta conversation.Delta
+	delta Delta
 	env   Env
 
 	prompter term.Prompter
@@ -82,7 +81,7 @@ func newWorld(t testing.TB, fsys state.FS) *world {
 	dir := stateDir(t, w.home, fsys)
 	w.store = consent.OpenStore(dir, func(s string) { t.Error(s) })
 	w.prompter = term.None{}
-	w.env = Env{Store: w.store, Persist: func(_ context.Context, d conversation.Delta) error {
+	w.env = Env{Store: w.store, Persist: func(_ context.Context, d Delta) error {
 		w.delta.Add(d)
 		return nil
 	}}

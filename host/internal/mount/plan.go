@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/conversation"
-	"github.com/jptools/jptools/host/internal/risk"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -35,7 +33,7 @@ type Request struct {
 	// Below are the rules of the layers below the conversation's, Stored what the conversation's layer
 	// has. Only removals need them.
 	Below  map[string][]jptool.FsRule
-	Stored conversation.Delta
+	Stored Delta
 	// Approved looks a binding up; [consent.Store.Snapshot] gives one.
 	Approved func(consent.Binding) consent.Decision
 	// Follow resolves an absolute path, and is an error if it leads through a symlink that others than the
@@ -65,7 +63,7 @@ type Plan struct {
 	// bindings are the approvals to seed; those that are stored already are left out.
 	bindings []consent.Binding
 	// delta is what the conversation is to remember.
-	delta conversation.Delta
+	delta Delta
 	// confirm is what a person must agree to first, in order.
 	confirm []Confirmation
 }
@@ -111,7 +109,7 @@ type planner struct {
 	p    *Plan
 	want []want
 	// places are what the targets are compared with.
-	places risk.Places
+	places consent.Places
 	// gains are the wants that add a rule, by link, for the confirmations.
 	gains map[string][]want
 }
@@ -125,8 +123,8 @@ type want struct {
 }
 
 // places are what a target is compared with.
-func (r Request) places() risk.Places {
-	return risk.Places{Root: r.Root, Home: r.Home, State: r.State, Config: r.Config}.Canonical()
+func (r Request) places() consent.Places {
+	return consent.Places{Root: r.Root, Home: r.Home, State: r.State, Config: r.Config}.Canonical()
 }
 
 // Caution says what is risky about a target that somebody else's configuration names.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/conversation"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -19,7 +18,7 @@ type Removal struct {
 	paths []wspath.Rel
 	// delta removes what the conversation added for the mounts. If the rule of a mount
 	// comes from another layer, it replaces the tool's rules by a snapshot without the mounts.
-	delta conversation.Delta
+	delta Delta
 	// frozen are, by path, the tools whose rules become a snapshot.
 	frozen map[string][]string
 }
@@ -58,7 +57,7 @@ func NewRemoval(names []string, req Request) (*Removal, error) {
 			remove[path] = true
 		}
 	}
-	rm := &Removal{root: req.Root, delta: conversation.Delta{Tools: map[string]conversation.ToolDelta{}}, frozen: map[string][]string{}}
+	rm := &Removal{root: req.Root, delta: Delta{Tools: map[string]ToolDelta{}}, frozen: map[string][]string{}}
 	for _, path := range slices.Sorted(maps.Keys(remove)) {
 		rel, err := wspath.Parse(path)
 		if err != nil {
@@ -86,21 +85,21 @@ func (r *Removal) tool(tool string, req Request, remove map[string]bool) {
 	switch {
 	case !own.Replace && slices.ContainsFunc(below, gone):
 		// The rule that preserved the tool's access does not count where another layer has rules.
-		kept = append(without(below, gone), without(kept, conversation.Preserves)...)
+		kept = append(without(below, gone), without(kept, Preserves)...)
 		for _, rule := range below {
 			if path := req.rulePath(rule); gone(rule) && !slices.Contains(r.frozen[path], tool) {
 				r.frozen[path] = append(r.frozen[path], tool)
 			}
 		}
-		r.delta.Tools[tool] = conversation.ToolDelta{Replace: true, FS: closed(kept)}
+		r.delta.Tools[tool] = ToolDelta{Replace: true, FS: closed(kept)}
 	case len(kept) == len(own.FS):
 	case own.Replace:
-		r.delta.Tools[tool] = conversation.ToolDelta{Replace: true, FS: closed(kept)}
+		r.delta.Tools[tool] = ToolDelta{Replace: true, FS: closed(kept)}
 	default:
 		if !slices.ContainsFunc(kept, func(rule jptool.FsRule) bool { return rule.External }) {
-			kept = without(kept, conversation.Preserves)
+			kept = without(kept, Preserves)
 		}
-		r.delta.Tools[tool] = conversation.ToolDelta{Instead: true, FS: kept}
+		r.delta.Tools[tool] = ToolDelta{Instead: true, FS: kept}
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/conversation"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -32,16 +31,16 @@ func (pl *planner) rules() error {
 			continue
 		}
 		if len(have)+len(added) == 0 {
-			added = append(added, conversation.Preserved())
+			added = append(added, Preserved())
 		}
 		added = append(added, r)
 		if err := pl.overlap(w.tool, have, added); err != nil {
 			return err
 		}
 		if pl.p.delta.Tools == nil {
-			pl.p.delta.Tools = map[string]conversation.ToolDelta{}
+			pl.p.delta.Tools = map[string]ToolDelta{}
 		}
-		pl.p.delta.Tools[w.tool] = conversation.ToolDelta{FS: added}
+		pl.p.delta.Tools[w.tool] = ToolDelta{FS: added}
 		pl.gains[w.path] = append(pl.gains[w.path], w)
 	}
 	return nil

@@ -9,8 +9,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/conversation"
-	"github.com/jptools/jptools/host/internal/risk"
+	"github.com/jptools/jptools/host/internal/mount"
 	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
@@ -90,7 +89,7 @@ func effectiveRules(cfg *config.Config, t *config.Tool) []config.FsRule {
 		return t.Access.FS
 	}
 	return slices.DeleteFunc(slices.Clone(t.Access.FS), func(r config.FsRule) bool {
-		return stored(r) && conversation.Preserves(r.FsRule)
+		return stored(r) && mount.Preserves(r.FsRule)
 	})
 }
 
@@ -161,7 +160,7 @@ func (r Request) lookup(ctx context.Context) func(consent.Binding) (consent.Resu
 // caution says what is risky about the target of an external path.
 func (r Request) caution(target string) string {
 	root := r.Workspace.Root()
-	places := risk.Places{Root: root, Home: filepath.ToSlash(r.Home), State: filepath.ToSlash(r.StateDir)}
+	places := consent.Places{Root: root, Home: filepath.ToSlash(r.Home), State: filepath.ToSlash(r.StateDir)}
 	if r.Config != nil {
 		for _, l := range r.Config.Layers() {
 			if l.Layer == settings.LayerUserGlobal && l.Source != "" {

@@ -99,7 +99,9 @@ const maxOrigins = 3
 
 // replaced tells of rules in files that a list of the conversation has put out of force.
 func replaced(cfg *config.Config, t *config.Tool) []Warning {
-	if !slices.ContainsFunc(cfg.Layers(), func(l config.LayerInfo) bool { return l.Layer == settings.LayerConversation && l.State == config.Loaded }) {
+	if !slices.ContainsFunc(cfg.Layers(), func(l config.LayerInfo) bool {
+		return l.Layer == settings.LayerConversation && l.State == config.Loaded
+	}) {
 		return nil
 	}
 	key := toolKey(t.Name) + ".access.fs"

@@ -16,7 +16,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/conversation"
+	"github.com/jptools/jptools/host/internal/mount"
 	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -133,7 +133,7 @@ func mountRow(parts []string, s config.Setting) bool {
 		return false
 	}
 	rule := config.ParseFsRule(s.Value)
-	return rule.External || conversation.Preserves(rule)
+	return rule.External || mount.Preserves(rule)
 }
 
 func (w *widener) widens(s config.Setting) bool {
