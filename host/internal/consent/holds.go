@@ -1,6 +1,7 @@
 package consent
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,16 +10,17 @@ import (
 
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
+	"github.com/jptools/jptools/jptool/strictjson"
 )
 
 // Holds is the list of paths found changed after a call that should not have changed
 // them (docs/host.md, "run"). While it is not empty, no writing call runs in the
 // workspace. A broken file is never set aside by a call, because that would lift the holds.
-type Holds struct{ f file[Hold] }
+type Holds struct{ f records[Hold] }
 
 // OpenHolds returns the holds kept in dir.
 func OpenHolds(dir *state.Dir) *Holds {
-	return &Holds{file[Hold]{
+	return &Holds{records[Hold]{
 		dir: dir, name: "holds.json", key: "holds", only: true,
 		help: "writing calls are held until a person has looked: jphost trust accept",
 	}}
@@ -42,15 +44,19 @@ type Hold struct {
 // UnmarshalJSON takes exactly what is written: an entry that is understood in part could
 // hold less than it should.
 func (h *Hold) UnmarshalJSON(data []byte) error {
-	var o object
-	if err := o.UnmarshalJSON(data); err != nil {
+	entry, err := strictjson.ParseObject(data)
+	if err != nil {
 		return err
 	}
-	if err := o.only([]string{"path", "reason", "held_at"}, []string{"tool", "was", "at"}); err != nil {
-		return err
+	for _, key := range []string{"path", "reason", "held_at"} {
+		if value := entry[key]; value == nil || strictjson.IsNull(value) {
+			return fmt.Errorf("the key %q is missing", key)
+		}
 	}
 	type plain Hold
-	return json.Unmarshal(data, (*plain)(h))
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	return dec.Decode((*plain)(h))
 }
 
 // List returns the holds. An error means that nobody knows, so that writing calls

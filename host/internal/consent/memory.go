@@ -37,7 +37,7 @@ func (r Remembered) same(o Remembered) bool {
 // Memory holds the answers of one session in one workspace. Without a session nothing is
 // remembered, and every answer is for one call.
 type Memory struct {
-	f       file[Remembered]
+	f       records[Remembered]
 	session string
 }
 
@@ -47,7 +47,7 @@ func OpenMemory(dir *state.Dir, id string) *Memory {
 		return &Memory{}
 	}
 	sum := sha256.Sum256([]byte(id))
-	return &Memory{session: hex.EncodeToString(sum[:16]), f: file[Remembered]{
+	return &Memory{session: hex.EncodeToString(sum[:16]), f: records[Remembered]{
 		dir: dir, name: "remembered.json", key: "answers",
 		help: "remove the file: its answers are asked for again",
 		// To lose answers only costs questions.
