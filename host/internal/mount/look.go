@@ -1,24 +1,16 @@
 package mount
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"unicode/utf16"
 
 	"github.com/jptools/jptools/jptool/wspath"
 )
-
-// looker reads the facts that a plan rests on. Paths are absolute, with slashes.
-type looker interface {
-	// Target resolves a path to its canonical form. An error wrapping fs.ErrNotExist
-	// means that it does not exist.
-	Target(abs string) (Target, error)
-	// Entry describes the directory entry at a path of the workspace. It is an error if
-	// the entry's directory lies outside the workspace or cannot be resolved.
-	Entry(rel wspath.Rel) (Entry, error)
-}
 
 // Target is something that exists.
 type Target struct {
@@ -55,8 +47,8 @@ var ErrParentOutside = errors.New("its directory leads outside the workspace")
 // System looks at the real file system, for the workspace at the canonical path Root.
 type System struct{ Root string }
 
-// Target implements looker. `..` after a symlink goes to the parent of where the link
-// leads, as the kernel reads it.
+// Target resolves an absolute path with slashes to its canonical form. An error wrapping fs.ErrNotExist means
+// that it does not exist. `..` after a symlink goes to the parent of where the link leads, as the kernel reads it.
 func (s System) Target(abs string) (Target, error) {
 	real, err := filepath.EvalSymlinks(filepath.FromSlash(abs))
 	if err != nil {
@@ -74,7 +66,8 @@ func (s System) Target(abs string) (Target, error) {
 	return Target{Abs: to.Abs, Dir: fi.IsDir(), File: fi.Mode().IsRegular()}, nil
 }
 
-// Entry implements looker.
+// Entry describes the directory entry at a path of the workspace. It is an error if
+// the entry's directory lies outside the workspace or cannot be resolved.
 func (s System) Entry(rel wspath.Rel) (Entry, error) {
 	c, err := wspath.Canonicalize(s.Root, rel, true, nil)
 	if err != nil {
@@ -104,4 +97,26 @@ func (s System) Entry(rel wspath.Rel) (Entry, error) {
 		}
 	}
 	return e, nil
+}
+
+// junctionBuffer is the REPARSE_DATA_BUFFER of a mount point that leads to an absolute directory
+// path. It is written byte by byte here, where it can be tested on any system.
+func junctionBuffer(target string) []byte {
+	const tag = 0xA0000003 // IO_REPARSE_TAG_MOUNT_POINT
+	substitute := utf16.Encode([]rune(`\??\` + target))
+	shown := utf16.Encode([]rune(target))
+	names := make([]byte, 0, 2*(len(substitute)+len(shown)+2))
+	for _, part := range [][]uint16{substitute, {0}, shown, {0}} {
+		for _, unit := range part {
+			names = binary.LittleEndian.AppendUint16(names, unit)
+		}
+	}
+	b := binary.LittleEndian.AppendUint32(nil, tag)
+	b = binary.LittleEndian.AppendUint16(b, uint16(8+len(names))) // what follows the next field
+	b = binary.LittleEndian.AppendUint16(b, 0)                    // reserved
+	b = binary.LittleEndian.AppendUint16(b, 0)                    // substitute name: offset and length in bytes
+	b = binary.LittleEndian.AppendUint16(b, uint16(2*len(substitute)))
+	b = binary.LittleEndian.AppendUint16(b, uint16(2*len(substitute)+2)) // print name
+	b = binary.LittleEndian.AppendUint16(b, uint16(2*len(shown)))
+	return append(b, names...)
 }
