@@ -52,11 +52,10 @@ func fill(dst reflect.Value, v *settings.Value) {
 
 // decodeField sets a field from the value of its key, nil for one that is absent.
 func decodeField(dst reflect.Value, as string, v *settings.Value) {
-	switch {
-	case v == nil && dst.Kind() == reflect.Struct:
-		fill(dst, nil)
-		return
-	case v == nil:
+	if v == nil {
+		if dst.Kind() == reflect.Struct {
+			fill(dst, nil)
+		}
 		return
 	}
 	if f := formOf(as); f.decode != nil {
@@ -82,23 +81,14 @@ func decodeField(dst reflect.Value, as string, v *settings.Value) {
 			decodeField(elem, "", v.Fields[k])
 			dst.SetMapIndex(reflect.ValueOf(k), elem)
 		}
-	case reflect.Slice:
-		decodeSlice(dst, v)
-	}
-}
-
-// decodeSlice takes the items of a list, or the tables of a map in the order written; those
-// get their names.
-func decodeSlice(dst reflect.Value, v *settings.Value) {
-	items := v.Items
-	for _, k := range v.Keys {
-		items = append(items, v.Fields[k])
-	}
-	dst.Set(reflect.MakeSlice(dst.Type(), len(items), len(items)))
-	for i, item := range items {
-		decodeField(dst.Index(i), "", item)
-		if v.Kind == settings.Table {
-			dst.Index(i).Elem().FieldByName("Name").SetString(v.Keys[i])
+	case reflect.Slice: // the items of a list, or the tables of a map in the order written, with their names
+		dst.Set(reflect.MakeSlice(dst.Type(), len(v.Items)+len(v.Keys), len(v.Items)+len(v.Keys)))
+		for i, item := range v.Items {
+			decodeField(dst.Index(i), "", item)
+		}
+		for i, k := range v.Keys {
+			decodeField(dst.Index(i), "", v.Fields[k])
+			dst.Index(i).Elem().FieldByName("Name").SetString(k)
 		}
 	}
 }

@@ -66,7 +66,8 @@ func (c *Config) History(key string) ([]Setting, error) {
 	}
 	want := settings.JoinKey(parts...)
 	var out []Setting
-	used := c.inForce()
+	used := map[*settings.Value]bool{} // the merged tree shares its values with their layers
+	c.merged.Walk(func(v *settings.Value) { used[v] = true })
 	for _, layer := range c.layers {
 		if layer.tree == nil {
 			continue
@@ -82,23 +83,6 @@ func (c *Config) History(key string) ([]Setting, error) {
 		_, err = nodeAt(parts, settings.Origin{})
 	}
 	return out, err
-}
-
-// inForce is the set of values in the merged tree; merging shares them with their layer.
-func (c *Config) inForce() map[*settings.Value]bool {
-	used := map[*settings.Value]bool{}
-	var walk func(v *settings.Value)
-	walk = func(v *settings.Value) {
-		used[v] = true
-		for _, item := range v.Items {
-			walk(item)
-		}
-		for _, f := range v.Fields {
-			walk(f)
-		}
-	}
-	walk(c.merged)
-	return used
 }
 
 // flatten flattens a tree; with nil, everything counts as used.

@@ -65,27 +65,22 @@ func (t *Trust) Check(ctx context.Context, now []Setting) (trusted bool, d Diffe
 		return false, Diff(nil, now), err
 	}
 	mine := group(now, Setting.tool)
-	var was []Setting
-	trusted = true
+	all := Digest(mine[""])
 	lists := make([]map[string][]Setting, len(known))
+	sameForAll := make([]bool, len(known))
 	for i, a := range known {
 		lists[i] = group(a.Settings, Setting.tool)
+		sameForAll[i] = Digest(lists[i][""]) == all
 	}
-	all := Digest(mine[""])
-	sameForAll := make([]bool, len(lists))
-	for i, list := range lists {
-		sameForAll[i] = Digest(list[""]) == all
-	}
+	var was []Setting
+	trusted = true
 	for tool, settings := range mine {
 		digest, accepted := Digest(settings), false
 		var last []Setting
-		for i, list := range lists {
-			if len(list[tool]) > 0 {
-				last = list[tool]
-			}
-			if sameForAll[i] && Digest(list[tool]) == digest {
-				accepted, last = true, list[tool]
-				break
+		for i := 0; i < len(lists) && !accepted; i++ {
+			accepted = sameForAll[i] && Digest(lists[i][tool]) == digest
+			if list := lists[i][tool]; len(list) > 0 {
+				last = list
 			}
 		}
 		trusted = trusted && accepted

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"unicode/utf16"
 
 	"github.com/jptools/jptools/jptool/wspath"
@@ -102,21 +103,19 @@ func (s System) Entry(rel wspath.Rel) (Entry, error) {
 // junctionBuffer is the REPARSE_DATA_BUFFER of a mount point that leads to an absolute directory
 // path. It is written byte by byte here, where it can be tested on any system.
 func junctionBuffer(target string) []byte {
-	const tag = 0xA0000003 // IO_REPARSE_TAG_MOUNT_POINT
 	substitute := utf16.Encode([]rune(`\??\` + target))
 	shown := utf16.Encode([]rune(target))
-	names := make([]byte, 0, 2*(len(substitute)+len(shown)+2))
-	for _, part := range [][]uint16{substitute, {0}, shown, {0}} {
-		for _, unit := range part {
-			names = binary.LittleEndian.AppendUint16(names, unit)
-		}
+	names := slices.Concat(substitute, []uint16{0}, shown, []uint16{0})
+	bytes := func(units []uint16) uint16 { return uint16(2 * len(units)) }
+	header := []uint16{
+		0x0003, 0xA000, // IO_REPARSE_TAG_MOUNT_POINT
+		8 + bytes(names), 0, // what follows; reserved
+		0, bytes(substitute), // substitute name: offset and length
+		bytes(substitute) + 2, bytes(shown), // print name
 	}
-	b := binary.LittleEndian.AppendUint32(nil, tag)
-	b = binary.LittleEndian.AppendUint16(b, uint16(8+len(names))) // what follows the next field
-	b = binary.LittleEndian.AppendUint16(b, 0)                    // reserved
-	b = binary.LittleEndian.AppendUint16(b, 0)                    // substitute name: offset and length in bytes
-	b = binary.LittleEndian.AppendUint16(b, uint16(2*len(substitute)))
-	b = binary.LittleEndian.AppendUint16(b, uint16(2*len(substitute)+2)) // print name
-	b = binary.LittleEndian.AppendUint16(b, uint16(2*len(shown)))
-	return append(b, names...)
+	var b []byte
+	for _, unit := range append(header, names...) {
+		b = binary.LittleEndian.AppendUint16(b, unit)
+	}
+	return b
 }

@@ -44,7 +44,7 @@ func ParseTOML(data []byte, layer Layer, file string) (*Value, error) {
 		p.syntax(err)
 	}
 	if p.Count == 0 {
-		p.widest(p.root)
+		p.root.Walk(p.widest)
 	}
 	if p.Count == 0 {
 		p.secondReading()
@@ -62,13 +62,6 @@ const maxKeys = 10_000
 func (p *tomlParser) widest(v *Value) {
 	if n := len(v.Keys); n > maxKeys {
 		p.Add(v.Origin, fmt.Sprintf("a table of %d keys, and at most %d can be read", n, maxKeys), "take out what is not needed")
-		return
-	}
-	for _, f := range v.Fields {
-		p.widest(f)
-	}
-	for _, item := range v.Items {
-		p.widest(item)
 	}
 }
 

@@ -158,6 +158,17 @@ func (v *Value) Equal(w *Value) bool {
 		slices.EqualFunc(v.Items, w.Items, (*Value).Equal) && maps.EqualFunc(v.Fields, w.Fields, (*Value).Equal)
 }
 
+// Walk calls visit for v and everything below it.
+func (v *Value) Walk(visit func(*Value)) {
+	visit(v)
+	for _, item := range v.Items {
+		item.Walk(visit)
+	}
+	for _, f := range v.Fields {
+		f.Walk(visit)
+	}
+}
+
 // Rebase gives v and what is below it keys that start at key.
 func (v *Value) Rebase(key string) {
 	v.Origin.Key = key

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -124,24 +123,26 @@ func (f *fileNamer) identity(abs string) string {
 	if known, ok := f.ids[abs]; ok {
 		return known
 	}
-	value := ""
-	if dir, err := wspath.OpenDir(wspath.ParentOf(abs)); err == nil {
-		defer dir.Close()
-		if st, err := dir.Lstat(path.Base(abs)); err == nil && st.Mode().IsRegular() {
-			value = "it cannot be read"
-			if file, err := dir.Open(path.Base(abs)); err == nil {
-				defer file.Close()
-				value = f.digest(file)
-			}
-		}
-	}
-	f.ids[abs] = value
-	return value
+	f.ids[abs] = f.digest(abs)
+	return f.ids[abs]
 }
 
-func (f *fileNamer) digest(file *os.File) string {
-	st, err := file.Stat()
+func (f *fileNamer) digest(abs string) string {
+	dir, err := wspath.OpenDir(wspath.ParentOf(abs))
 	if err != nil {
+		return ""
+	}
+	defer dir.Close()
+	st, err := dir.Lstat(path.Base(abs))
+	if err != nil || !st.Mode().IsRegular() {
+		return ""
+	}
+	file, err := dir.Open(path.Base(abs))
+	if err != nil {
+		return "it cannot be read"
+	}
+	defer file.Close()
+	if st, err = file.Stat(); err != nil {
 		return "it cannot be read"
 	}
 	if st.Size() <= maxDigestedBytes && f.digested < maxDigested {

@@ -9,10 +9,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"math"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
@@ -115,13 +117,11 @@ func newWidener(cfg *config.Config, root string) *widener {
 			set = w.calls
 		}
 		for n := 1; n <= min(len(parts), deepest); n++ {
-			set[joined(parts[:n])] = true
+			set[settings.JoinKey(parts[:n]...)] = true
 		}
 	}
 	return w
 }
-
-func joined(parts []string) string { return strings.Join(parts, "\x00") }
 
 // below: the layers below the repository's.
 func below(l settings.Layer) bool { return l == settings.LayerDefault || l == settings.LayerUserGlobal }
@@ -173,11 +173,15 @@ func (w *widener) widensTool(tool, key string, rest []string, s config.Setting) 
 		source, _ := s.Value.Any().(string)
 		return was != nil && was.Any() != source && strings.HasPrefix(source, "local")
 	case "enable":
-		return w.enable(tool, rest, s)
+		was := w.before(s.Key)
+		if len(rest) != 1 || rest[0] != "state" {
+			return was != nil && was.Any() != s.Value.Any()
+		}
+		return s.Value.Any() == "on" && (was != nil && was.Any() == "off" || w.commands[tool])
 	case "run":
 		return !w.atMost(s, runOrder, "ask")
 	case "format":
-		run := w.before(toolKey(tool) + ".run")
+		run := w.before(toolKey(tool, "run"))
 		if run != nil && run.Any() == "unattended" && w.before(s.Key) == nil {
 			return false // then a preview is made before the question by default
 		}
@@ -198,7 +202,10 @@ func (w *widener) widensTool(tool, key string, rest []string, s config.Setting) 
 	case "access":
 		return w.access(tool, rest, s)
 	case "needs":
-		return w.needs(tool, s)
+		// They narrow, and widen only where a lower layer said less. Those of a program of the repository's are part
+		// of what was said of it.
+		was := w.before(s.Key)
+		return w.commands[tool] || was != nil && config.ParseCaps(s.Value)&^config.ParseCaps(was) != 0
 	case "limits":
 		return w.limits(rest, s)
 	}
@@ -227,7 +234,7 @@ func (w *widener) atMost(s config.Setting, order []string, def string) bool {
 func (w *widener) before(key string) *settings.Value {
 	parts := splitKey(key)
 	if w.own[key] == nil && len(parts) > 3 && parts[0] == "conversation" {
-		key = strings.Replace(key, toolKey(parts[2])+".", toolKey("*")+".", 1)
+		key = toolKey("*", parts[3:]...)
 	}
 	return w.own[key]
 }
@@ -236,11 +243,8 @@ func (w *widener) before(key string) *settings.Value {
 // of the user, the built-in layer, or what was given with the call, if the setting s of the
 // repository still counts beside that.
 func (w *widener) declares(s config.Setting, tool string, key ...string) bool {
-	return w.declaresInFiles(tool, key...) || s.Effective && w.calls[joined(append([]string{"conversation", "tools", tool}, key...))]
-}
-
-func (w *widener) declaresInFiles(tool string, key ...string) bool {
-	return w.files[joined(append([]string{"conversation", "tools", tool}, key...))]
+	full := toolKey(tool, key...)
+	return w.files[full] || s.Effective && w.calls[full]
 }
 
 // foreign reports whether a tool is not the repository's own: then what it says of it
@@ -252,9 +256,7 @@ func (w *widener) foreign(s config.Setting, tool string) bool {
 var index = regexp.MustCompile(`\[\d+\]$`)
 
 // listKey is the key of the list that a rule stands in.
-func listKey(key string) string {
-	return index.ReplaceAllString(key, "")
-}
+func listKey(key string) string { return index.ReplaceAllString(key, "") }
 
 // splitKey takes a key apart, as config writes it. What cannot be read is one part, which
 // nothing knows.
@@ -266,4 +268,119 @@ func splitKey(key string) []string {
 	return parts
 }
 
-func toolKey(name string) string { return settings.JoinKey("conversation", "tools", name) }
+// toolKey is the key of a tool, or one below it.
+func toolKey(tool string, below ...string) string {
+	return settings.JoinKey(append([]string{"conversation", "tools", tool}, below...)...)
+}
+
+// parameters widen what the model may hand to a tool that is not the repository's own; those of
+// a program of the repository's are part of what it runs.
+func (w *widener) parameters(tool string, rest []string, s config.Setting) bool {
+	if !w.commands[tool] && !w.foreign(s, tool) {
+		return false
+	}
+	for i := 1; i < len(rest); {
+		switch rest[i] {
+		case "items":
+			i++
+		case "properties":
+			i += 2
+		default:
+			return !slices.Contains([]string{"summary", "description", "examples"}, rest[i]) || w.foreign(s, tool)
+		}
+	}
+	return true
+}
+
+// plainOptions are options of the file tools that say how much is shown.
+var plainOptions = []string{"deadline", "max_lines", "max_bytes", "max_line_bytes"}
+
+// options are behaviour that the user sets and the model cannot: those of a program of the
+// repository's are part of what it runs, since its command line may hold them. Of a tool that is
+// not the repository's own all count but those that are known to protect nothing or protect more.
+func (w *widener) options(tool string, rest []string, s config.Setting) bool {
+	switch {
+	case w.commands[tool]:
+		return true
+	case !w.foreign(s, tool):
+		return false
+	case !w.builtIn[tool] || len(rest) != 1 || w.declares(s, tool, "options", rest[0]):
+		return true
+	}
+	switch rest[0] {
+	case "suppress":
+		return false
+	case "gitignore":
+		return s.Value.Any() != true
+	case "apply_changes_trigger":
+		return s.Value.Any() != "always"
+	}
+	return !slices.Contains(plainOptions, rest[0])
+}
+
+// access: less than the defaults needs no question, unless the user's own files say less still.
+func (w *widener) access(tool string, rest []string, s config.Setting) bool {
+	if len(rest) == 0 {
+		return true
+	}
+	kind := rest[0]
+	switch kind {
+	case "commands": // an empty table of them allows nothing
+		return len(rest) > 1 && w.declares(s, tool, "access", "commands")
+	case "fs", "net", "env":
+	default:
+		return true
+	}
+	if len(rest) > 1 {
+		drops := rest[1] == "strategy" && s.Value.Any() == "replace" || rest[1] == "discard_when_merged" && s.Value.Any() == true
+		return drops && w.files[toolKey(tool, "access", kind)]
+	}
+	switch kind {
+	case "net":
+		return s.Value.Get("allow").Any() == true
+	case "env":
+		return s.Value.Get("read").Any() == true
+	}
+	if w.mounts.widens(tool, s.Origin) {
+		return true
+	}
+	rule := config.ParseFsRule(s.Value)
+	return rule.Caps() != 0 && !rule.External && w.declares(s, tool, "access", "fs")
+}
+
+// limits widen where they are raised. What nobody set has the default of calls, not no limit;
+// some have none at all.
+func (w *widener) limits(rest []string, s config.Setting) bool {
+	if len(rest) != 1 {
+		return true
+	}
+	most := math.Inf(1)
+	switch rest[0] {
+	case "time":
+		most = config.DefaultTime.Seconds()
+	case "output":
+		most = float64(config.DefaultOutput)
+	}
+	now, ok := amount(s.Value)
+	if was := w.before(s.Key); was != nil && ok {
+		most, ok = amount(was)
+	}
+	return !ok || now > most
+}
+
+// amount is a limit as a number of seconds or bytes.
+func amount(v *settings.Value) (float64, bool) {
+	switch x := v.Any().(type) {
+	case int64:
+		return float64(x), true
+	case float64:
+		return x, true
+	case string:
+		if d, err := time.ParseDuration(x); err == nil {
+			return d.Seconds(), true
+		}
+		n, ok := config.ParseSize(x)
+		return float64(n), ok
+	}
+	return 0, false
+}
