@@ -13,11 +13,12 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/jptools/jptools/host/internal/settings"
+	"github.com/jptools/jptools/host/internal/state"
 )
 
 // faulty fails one operation on one path.
 type faulty struct {
-	FS
+	state.FS
 	path, op string
 	err      error
 }

@@ -14,21 +14,15 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/jptools/jptools/host/internal/settings"
+	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// FS is a file system that configuration can be read from. Both the one of the operating
-// system (afero.OsFs) and the one in memory (afero.MemMapFs) are such.
-type FS interface {
-	afero.Fs
-	afero.Lstater
-}
-
 // Options says where the layers come from. A path that is empty stands for no layer.
 type Options struct {
 	// FS is what all files are read from; nil is the file system of the operating system.
-	FS FS
+	FS state.FS
 	// Root is the canonical path of the workspace, Cwd the canonical working directory.
 	// A Cwd outside of Root adds no file.
 	Root, Cwd string
@@ -240,7 +234,7 @@ func openBelow(dir, name string) (afero.File, error) {
 
 // regular says why there is no regular file at a path. A link that leads to nothing is not an absent file:
 // whoever creates the file that it names would write the configuration.
-func regular(fsys FS, path string) error {
+func regular(fsys state.FS, path string) error {
 	st, err := fsys.Stat(path)
 	if err == nil && !st.Mode().IsRegular() {
 		return errors.New("it is not a regular file")

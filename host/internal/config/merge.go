@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -30,8 +31,10 @@ func merge(n *node, prev, next *settings.Value) *settings.Value {
 		return mergeMap(alt, prev, next)
 	case nodeRules:
 		return mergeRules(prev, next)
-	case nodeAdded:
-		return mergeAdded(prev, next)
+	case nodeAdded: // only adds, and only what is new
+		out := concat(next, cmp.Or(prev, &settings.Value{}).Items, next.Items)
+		out.Items = keepFirst(out.Items)
+		return out
 	case nodeFree:
 		return mergeFree(prev, next)
 	}
@@ -69,10 +72,7 @@ func mergeTable(prev, next *settings.Value, strategy string, join func(key strin
 }
 
 func mergeMap(n *node, prev, next *settings.Value) *settings.Value {
-	how := next.Merge
-	if how == nil {
-		how = &settings.Merge{Strategy: "deep_merge"}
-	}
+	how := cmp.Or(next.Merge, &settings.Merge{Strategy: "deep_merge"})
 	if prev != nil && prev.Merge != nil && prev.Merge.Discard || how.Strategy == "replace" {
 		prev = nil
 	}
@@ -88,22 +88,14 @@ func mergeMap(n *node, prev, next *settings.Value) *settings.Value {
 // mergeRules merges two lists of rules by the strategy of the later one (docs/config.md,
 // "Merging"). Of equal items the last one stays, because among equal rules the last one decides.
 func mergeRules(prev, next *settings.Value) *settings.Value {
-	how := settings.Merge{Strategy: "append"}
-	if next.Merge != nil {
-		how = *next.Merge
-	}
+	how := *cmp.Or(next.Merge, &settings.Merge{Strategy: "append"})
 	how.Notes = nil
-	lists := [][]*settings.Value{nil, next.Items}
-	if prev != nil {
-		lists[0] = prev.Items
-	}
-	if prev != nil && prev.Merge != nil {
-		if prev.Merge.Discard {
-			lists[0] = nil
-		}
-		if how.Dedup == nil {
-			how.Dedup = prev.Merge.Dedup
-		}
+	prev = cmp.Or(prev, &settings.Value{})
+	was := cmp.Or(prev.Merge, &settings.Merge{})
+	how.Dedup = cmp.Or(how.Dedup, was.Dedup)
+	lists := [][]*settings.Value{prev.Items, next.Items}
+	if was.Discard {
+		lists[0] = nil
 	}
 	switch how.Strategy {
 	case "prepend":
@@ -152,16 +144,6 @@ func identity(v *settings.Value) string {
 		return v.String()
 	}
 	return string(b)
-}
-
-// mergeAdded only adds, and only what is new.
-func mergeAdded(prev, next *settings.Value) *settings.Value {
-	if prev == nil {
-		prev = &settings.Value{}
-	}
-	out := concat(next, prev.Items, next.Items)
-	out.Items = keepFirst(out.Items)
-	return out
 }
 
 // annotatedFree takes {value, strategy} apart; anything else is the value itself.

@@ -278,7 +278,12 @@ func (s *Store) Resolve(ctx context.Context, p term.Prompter, r Request) (Result
 	answer, err := p.Bool(ctx, Question(r, was))
 	switch {
 	case errors.Is(err, term.ErrNoTerminal):
-		return Result{Reason: reason(r, was)}, nil
+		what := "is not approved yet"
+		if was.Verdict == Retargeted {
+			what = "no longer leads to its approved target"
+		}
+		return Result{Reason: fmt.Sprintf("the external path %s %s\napprove it with: jphost approvals approve %s",
+			show.Visible(r.RulePath), what, show.Word(r.RulePath))}, nil
 	case err != nil:
 		return Result{Reason: "the question was not answered"}, err
 	case !answer.Yes:
@@ -291,35 +296,25 @@ func (s *Store) Resolve(ctx context.Context, p term.Prompter, r Request) (Result
 	return Result{Approved: true}, nil
 }
 
-func reason(r Request, was Decision) string {
-	what := "is not approved yet"
-	if was.Verdict == Retargeted {
-		what = "no longer leads to its approved target"
-	}
-	return fmt.Sprintf("the external path %s %s\napprove it with: jphost approvals approve %s",
-		show.Visible(r.RulePath), what, show.Word(r.RulePath))
-}
-
 // Question is the prompt of RFD D43 for a new binding or a changed one.
 func Question(r Request, was Decision) term.BoolQuestion {
-	if was.Verdict == Retargeted {
-		return term.BoolQuestion{
-			Message: term.Message{Body: fmt.Sprintf("Symlink `%s` retargeted:\n  was: %s\n  now: %s\n",
-				show.Visible(r.RulePath), show.Visible(was.Previous), show.Visible(r.Target)) + caution(r)},
-			Prompt:  "Allow new target of " + show.Name(r.RulePath) + tools(r) + "?",
-			Default: term.No(),
-		}
+	caution := ""
+	if r.Caution != "" {
+		caution = "\n" + show.Text(strings.TrimRight(r.Caution, "\n")) + "\n"
 	}
-	return term.BoolQuestion{
-		Message: term.Message{Body: fmt.Sprintf("Approve this target binding?\n\n  %s → %s\n",
-			show.Visible(r.RulePath), show.Visible(r.Target)) + grants(r) + caution(r) + `
+	verb := "Approve "
+	body := fmt.Sprintf("Approve this target binding?\n\n  %s → %s\n",
+		show.Visible(r.RulePath), show.Visible(r.Target)) + grants(r) + caution + `
 The target binding will be remembered. Capability changes through
 config edits do not re-prompt while the target is unchanged.
 
-`},
-		Prompt:  "Approve " + show.Name(r.RulePath) + tools(r) + "?",
-		Default: term.No(),
+`
+	if was.Verdict == Retargeted {
+		verb = "Allow new target of "
+		body = fmt.Sprintf("Symlink `%s` retargeted:\n  was: %s\n  now: %s\n",
+			show.Visible(r.RulePath), show.Visible(was.Previous), show.Visible(r.Target)) + caution
 	}
+	return term.BoolQuestion{Message: term.Message{Body: body}, Prompt: verb + show.Name(r.RulePath) + tools(r) + "?", Default: term.No()}
 }
 
 // tools names whom an approval is for.
@@ -332,13 +327,6 @@ func tools(r Request) string {
 	default:
 		return fmt.Sprintf(" for %s and %d more", show.Name(r.Grants[0].Tool), n-1)
 	}
-}
-
-func caution(r Request) string {
-	if r.Caution == "" {
-		return ""
-	}
-	return "\n" + show.Text(strings.TrimRight(r.Caution, "\n")) + "\n"
 }
 
 // grants lists every affected tool.

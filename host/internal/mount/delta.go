@@ -176,8 +176,7 @@ func Persist(dir *state.Dir) func(context.Context, Delta) error {
 // declared its access.fs (RFD D43, "Default-deny preservation"). Execute is our addition: our
 // default for an undeclared type grants it, and scripts and built programs must keep working.
 func Preserved() jptool.FsRule {
-	yes := true
-	return jptool.FsRule{Path: ".", Read: &yes, Write: &yes, Execute: &yes}
+	return jptool.FsRule{Path: ".", Read: new(true), Write: new(true), Execute: new(true)}
 }
 
 // Preserves reports whether a rule of the conversation does what Preserved does.

@@ -130,7 +130,7 @@ type planner struct {
 // want says that a tool is to use a link.
 type want struct {
 	tool, path string
-	mode       Mode
+	write      bool
 	// scoped: the spec names the tool.
 	scoped bool
 }
@@ -161,7 +161,7 @@ func (pl *planner) add(s Spec) error {
 		return fmt.Errorf("%s is mounted twice in one command, with different targets\nchoose another name for one of them", show.Visible(link.Path.String()))
 	}
 	for _, tool := range tools {
-		w := want{tool, link.Path.Slash(), s.mode, s.tool != ""}
+		w := want{tool, link.Path.Slash(), s.write, s.tool != ""}
 		pl.want = slices.DeleteFunc(pl.want, func(o want) bool { return o.tool == w.tool && o.path == w.path })
 		pl.want = append(pl.want, w)
 	}
@@ -288,23 +288,16 @@ func (pl *planner) target(s Spec) (Target, error) {
 	return t, nil
 }
 
-// rule is the rule of a mount.
-func (m Mode) rule(path string) jptool.FsRule {
-	yes := true
-	r := jptool.FsRule{Path: path, External: true, Read: &yes}
-	if m == ReadWrite {
-		r.Write = &yes
-	}
-	return r
-}
-
 // rules decides which rules each tool gains. A rule that the tool already has is not added twice. A rule with
 // another mode is added, and wins: of two rules on one path the later counts.
 func (pl *planner) rules() error {
 	for _, w := range pl.want {
 		have := pl.req.Rules[w.tool]
 		added := pl.p.delta.Tools[w.tool].FS
-		r := w.mode.rule(w.path)
+		r := jptool.FsRule{Path: w.path, External: true, Read: new(true)}
+		if w.write {
+			r.Write = new(true)
+		}
 		if last := pl.req.last(have, w.path); last != nil && last.External && last.Caps() == r.Caps() {
 			continue
 		}
@@ -480,7 +473,7 @@ func (pl *planner) confirmTarget(l Link) {
 	remedy := "mount the one directory that is needed instead"
 	mode := "read"
 	for _, g := range pl.gains[path] {
-		if g.mode == ReadWrite {
+		if g.write {
 			mode = "read and change"
 		}
 	}

@@ -12,38 +12,24 @@ import (
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// Mode is what a mount grants.
-type Mode int
-
-// The modes; read-only is the default.
-const (
-	ReadOnly Mode = iota
-	ReadWrite
-)
-
-// String returns ro or rw.
-func (m Mode) String() string {
-	if m == ReadWrite {
-		return "rw"
-	}
-	return "ro"
-}
-
 // Spec is a parsed `[TOOL:]NAME=PATH[:MODE]`. Only ParseSpec makes one.
 type Spec struct {
-	tool string // the one tool the mount is for, "" for all enabled local tools
-	name string // the link's place as typed, relative to the current directory
-	path string // the target as typed
-	mode Mode
+	tool  string // the one tool the mount is for, "" for all enabled local tools
+	name  string // the link's place as typed, relative to the current directory
+	path  string // the target as typed
+	write bool   // :rw, else read-only
 }
 
 // String writes the spec with its mode spelled out; it parses back equal.
 func (s Spec) String() string {
-	tool := s.tool
+	tool, mode := s.tool, ":ro"
 	if tool != "" {
 		tool += ":"
 	}
-	return tool + s.name + "=" + s.path + ":" + s.mode.String()
+	if s.write {
+		mode = ":rw"
+	}
+	return tool + s.name + "=" + s.path + mode
 }
 
 // toolName is RFD D43's grammar of tool names, which is what makes the prefix unambiguous.
@@ -59,7 +45,7 @@ func ParseSpec(unsafeSpec string) (Spec, error) {
 	left, right, ok := strings.Cut(unsafeSpec, "=")
 	s := Spec{name: left, path: strings.TrimSuffix(right, ":ro")}
 	if path, rw := strings.CutSuffix(right, ":rw"); rw {
-		s.path, s.mode = path, ReadWrite
+		s.path, s.write = path, true
 	}
 	tool, name, scoped := strings.Cut(left, ":")
 	if scoped = scoped && toolName.MatchString(tool); scoped {
@@ -91,7 +77,7 @@ func ParseSpec(unsafeSpec string) (Spec, error) {
 		what, instead = "NAME is absolute", relative
 	case s.name == "~" || strings.HasPrefix(s.name, "~/"):
 		what, instead = "NAME starts in the home directory", "NAME is a place in the workspace, such as fork; the path to mount goes after the `=`"
-	case s.mode == ReadWrite && s.tool == "":
+	case s.write && s.tool == "":
 		what, instead = "`:rw` needs a tool", "name the one tool that may write: fs_modify_file:"+unsafeSpec
 	default:
 		return s, nil

@@ -30,7 +30,7 @@ import (
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// FS is the file system that state lies on. Both the one of the operating system
+// FS is the file system that state and configuration lie on. Both the one of the operating system
 // (afero.OsFs) and the one in memory (afero.MemMapFs) are such.
 type FS interface {
 	afero.Fs
