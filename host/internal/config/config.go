@@ -56,11 +56,7 @@ func (c *Config) Nearest(name string) string {
 }
 
 // Sandbox returns the settings of the sandbox.
-func (c *Config) Sandbox() Sandbox {
-	s := c.sandbox
-	s.Paths = slices.Clone(s.Paths)
-	return s
-}
+func (c *Config) Sandbox() Sandbox { return c.sandbox }
 
 // Origin says where a key of the tool was set, such as "run" or "access.fs"; for a key
 // that only the defaults set, where they do. It is zero for a key that nobody set.

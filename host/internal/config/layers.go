@@ -112,11 +112,8 @@ func flatten(root *settings.Value, used map[*settings.Value]bool) []Setting {
 			}
 		default:
 			// An empty list of rules, and what takes a value away, leave no value behind.
-			effective := used[v] || v.Origin.Key == "inherit" || v.Kind == settings.Null || v.Rules
-			for _, item := range v.Items {
-				effective = effective || used[item]
-			}
-			add(v, effective)
+			add(v, used[v] || v.Origin.Key == "inherit" || v.Kind == settings.Null || v.Rules ||
+				slices.ContainsFunc(v.Items, func(item *settings.Value) bool { return used[item] }))
 		}
 	}
 	walk(root)

@@ -142,10 +142,8 @@ var kinds = [...]struct {
 
 // takes reports whether the node accepts values of a kind.
 func (n *node) takes(k settings.Kind) bool {
-	if n.kind == nodeUnion {
-		return n.alternative(k) != nil
-	}
-	return n.kind == nodeFree || slices.Contains(kinds[n.kind].takes, k)
+	alt := n.alternative(k)
+	return alt != nil && (alt.kind == nodeFree || slices.Contains(kinds[alt.kind].takes, k))
 }
 
 // alternative is the member of a union that takes a kind, or n itself if it is none.

@@ -132,9 +132,6 @@ func (t *Trust) Revoke(ctx context.Context) (bool, error) {
 // ErrNotTrusted: the repository's own config asks for more than was accepted.
 var ErrNotTrusted = errors.New("this workspace's own config widens access and was not accepted")
 
-// tooMuch is what to do where a question could not show everything.
-const tooMuch = "look at all of it with: jphost trust show\nand accept it with: jphost trust accept --digest DIGEST"
-
 // Require checks the settings, asks for them as a difference when they are new, and
 // remembers a yes. Anything else is an error: ErrNotTrusted with the difference and what to
 // do, or what went wrong.
@@ -145,7 +142,8 @@ func (t *Trust) Require(ctx context.Context, p term.Prompter, now []Setting) err
 	}
 	q := d.Question()
 	if !q.Whole() && term.Absent(p) == nil {
-		return fmt.Errorf("%w: that is too much to be shown in a question\n%s", ErrNotTrusted, tooMuch)
+		return fmt.Errorf("%w: that is too much to be shown in a question\nlook at all of it with: jphost trust show\n"+
+			"and accept it with: jphost trust accept --digest DIGEST", ErrNotTrusted)
 	}
 	answer, err := p.Bool(ctx, q)
 	if err != nil && !errors.Is(err, term.ErrNoTerminal) {
@@ -226,7 +224,7 @@ func Diff(was, now []Setting) Difference {
 	slices.Sort(ids)
 	var d Difference
 	for _, id := range slices.Compact(ids) {
-		d.key(before[id], after[id])
+		d.compare(before[id], after[id])
 	}
 	return d
 }
@@ -240,9 +238,9 @@ func group(list []Setting, by func(Setting) string) map[string][]Setting {
 	return groups
 }
 
-// key compares the settings of one key. What both lists begin with and end with is unchanged;
+// compare compares the settings of one key. What both lists begin with and end with is unchanged;
 // between, settings in the same position are compared.
-func (d *Difference) key(was, now []Setting) {
+func (d *Difference) compare(was, now []Setting) {
 	for len(was) > 0 && len(now) > 0 && was[0].same(now[0]) {
 		was, now = was[1:], now[1:]
 	}

@@ -179,22 +179,14 @@ type undoStep struct {
 
 // Removal is a --no-mount, decided but not done. Only NewRemoval makes one.
 type Removal struct {
-	root  string
-	paths []wspath.Rel
+	root string
+	// paths are the mounts to remove, sorted.
+	paths []string
 	// delta removes what the conversation added for the mounts. If the rule of a mount
 	// comes from another layer, it replaces the tool's rules by a snapshot without the mounts.
 	delta Delta
 	// frozen are, by path, the tools whose rules become a snapshot.
 	frozen map[string][]string
-}
-
-// Paths are the mounts to remove, sorted.
-func (r *Removal) Paths() []string {
-	var list []string
-	for _, p := range r.paths {
-		list = append(list, p.Slash())
-	}
-	return list
 }
 
 // NewRemoval decides what --no-mount does with these names, or with every mount when there
@@ -222,14 +214,7 @@ func NewRemoval(names []string, req Request) (*Removal, error) {
 			remove[path] = true
 		}
 	}
-	rm := &Removal{root: req.Root, delta: Delta{Tools: map[string]ToolDelta{}}, frozen: map[string][]string{}}
-	for _, path := range slices.Sorted(maps.Keys(remove)) {
-		rel, err := wspath.Parse(path)
-		if err != nil {
-			return nil, err
-		}
-		rm.paths = append(rm.paths, rel)
-	}
+	rm := &Removal{root: req.Root, paths: slices.Sorted(maps.Keys(remove)), delta: Delta{Tools: map[string]ToolDelta{}}, frozen: map[string][]string{}}
 	tools := slices.Collect(maps.Keys(req.Below))
 	tools = slices.AppendSeq(tools, maps.Keys(req.Stored.Tools))
 	slices.Sort(tools)
@@ -322,7 +307,7 @@ func (r *Removal) Apply(ctx context.Context, env Env) ([]Removed, error) {
 			return nil, fmt.Errorf("storing the removal in the conversation: %w", err)
 		}
 	}
-	if _, err := env.Store.Revoke(ctx, r.Paths()...); err != nil {
+	if _, err := env.Store.Revoke(ctx, r.paths...); err != nil {
 		return nil, fmt.Errorf("revoking the approvals: %w", err)
 	}
 	root, err := wspath.OpenDir(r.root)
@@ -333,10 +318,10 @@ func (r *Removal) Apply(ctx context.Context, env Env) ([]Removed, error) {
 	var done []Removed
 	var failed []string
 	for _, path := range r.paths {
-		res := Removed{Path: path.Slash(), Frozen: r.frozen[path.Slash()]}
+		res := Removed{Path: path, Frozen: r.frozen[path]}
 		res.Note = r.unlink(root, path)
 		if res.Unlinked = res.Note == ""; !res.Unlinked && res.Note != gone {
-			failed = append(failed, show.Visible(path.String())+": "+res.Note)
+			failed = append(failed, show.Visible(path)+": "+res.Note)
 		}
 		done = append(done, res)
 	}
@@ -349,8 +334,12 @@ func (r *Removal) Apply(ctx context.Context, env Env) ([]Removed, error) {
 const gone = "there was no link"
 
 // unlink removes a link, or returns why it was left.
-func (r *Removal) unlink(root *wspath.Dir, path wspath.Rel) string {
-	e, err := System{r.root}.Entry(path)
+func (r *Removal) unlink(root *wspath.Dir, path string) string {
+	var e Entry
+	rel, err := wspath.Parse(path)
+	if err == nil {
+		e, err = System{r.root}.Entry(rel)
+	}
 	switch {
 	case err != nil:
 		return err.Error()

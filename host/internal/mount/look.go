@@ -42,9 +42,6 @@ type Entry struct {
 	Text, Target string
 }
 
-// ErrParentOutside: the directory that would hold a link is outside the workspace.
-var ErrParentOutside = errors.New("its directory leads outside the workspace")
-
 // System looks at the real file system, for the workspace at the canonical path Root.
 type System struct{ Root string }
 
@@ -76,7 +73,7 @@ func (s System) Entry(rel wspath.Rel) (Entry, error) {
 	}
 	below, ok := wspath.WithinAbs(s.Root, c.Abs)
 	if !ok {
-		return Entry{}, ErrParentOutside
+		return Entry{}, errors.New("its directory leads outside the workspace")
 	}
 	path, err := wspath.Parse(below)
 	if err != nil {

@@ -298,7 +298,13 @@ func (pl *planner) rules() error {
 		if w.write {
 			r.Write = new(true)
 		}
-		if last := pl.req.last(have, w.path); last != nil && last.External && last.Caps() == r.Caps() {
+		counts := jptool.FsRule{} // of the rules on exactly this path
+		for _, h := range have {
+			if pl.req.rulePath(h) == w.path {
+				counts = h
+			}
+		}
+		if counts.External && counts.Caps() == r.Caps() {
 			continue
 		}
 		if len(have)+len(added) == 0 {
@@ -310,16 +316,6 @@ func (pl *planner) rules() error {
 		}
 		pl.p.delta.Tools[w.tool] = ToolDelta{FS: added}
 		pl.gains[w.path] = append(pl.gains[w.path], w)
-	}
-	return nil
-}
-
-// last returns the rule that counts for exactly this path, or nil.
-func (r Request) last(rules []jptool.FsRule, path string) *jptool.FsRule {
-	for i := range slices.Backward(rules) {
-		if r.rulePath(rules[i]) == path {
-			return &rules[i]
-		}
 	}
 	return nil
 }

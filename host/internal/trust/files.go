@@ -30,16 +30,24 @@ func namedFiles(root string, repository []config.Setting) []consent.Setting {
 	f := &fileNamer{site: jptool.Site{Root: root}, seen: map[string]bool{}, ids: map[string]string{}}
 	for _, s := range repository {
 		parts := splitKey(s.Key)
-		if len(parts) < 4 {
+		own := 4 // how many parts the key of a command itself has
+		if len(parts) > 4 && parts[3] == "style" && parts[4] == "parameters" {
+			own = 5
+		} else if len(parts) < 4 || parts[3] != "command" {
 			continue
 		}
-		at := 3
-		if parts[3] == "style" && len(parts) > 4 && parts[4] == "parameters" {
-			at = 4
-		} else if parts[3] != "command" {
-			continue
+		key, words, last := s.Key, s.Value.Strings(), parts[len(parts)-1]
+		if len(parts) > own {
+			key = strings.TrimSuffix(key, "."+last)
+		} else if c := config.ParseCommand(s.Value); c != nil {
+			words = append([]string{c.Program}, c.Args...)
 		}
-		f.command(s, parts, at)
+		for i, text := range words {
+			// A program by a bare name is looked for on PATH.
+			if i > 0 || last == "args" || strings.ContainsAny(text, `/\ `) {
+				f.word(s, key, text)
+			}
+		}
 	}
 	return f.found
 }
@@ -52,22 +60,6 @@ type fileNamer struct {
 	ids      map[string]string
 	digested int
 	found    []consent.Setting
-}
-
-// command looks at a key of a command; parts[at] is its own name.
-func (f *fileNamer) command(s config.Setting, parts []string, at int) {
-	key, words, last := s.Key, s.Value.Strings(), parts[len(parts)-1]
-	if len(parts) > at+1 {
-		key = strings.TrimSuffix(key, "."+last)
-	} else if c := config.ParseCommand(s.Value); c != nil {
-		words = append([]string{c.Program}, c.Args...)
-	}
-	for i, text := range words {
-		// A program by a bare name is looked for on PATH.
-		if i > 0 || last == "args" || strings.ContainsAny(text, `/\ `) {
-			f.word(s, key, text)
-		}
-	}
 }
 
 // word looks for files that a word names: as a whole, in the parts of a script, and after a =.
