@@ -60,7 +60,7 @@ func TestArguments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := identity(c.merged.At(parts...)); got != tt.want {
+		if got := c.merged.At(parts...).JSON(); got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.arg, got, tt.want)
 		}
 	}
@@ -177,7 +177,7 @@ func TestEnvironment(t *testing.T) {
 	for _, tt := range tests {
 		c := load(t, files{workspaceFile: typed}, withEnv(tt.env, "PATH=/bin", "JP_CFGX=1"))
 		parts, _ := settings.SplitKey("conversation.tools." + tt.key)
-		if got := identity(c.merged.At(parts...)); got != tt.want {
+		if got := c.merged.At(parts...).JSON(); got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.env, got, tt.want)
 		}
 	}

@@ -271,7 +271,8 @@ func (d *decoder) judgeParameter(p *Parameter, v *settings.Value) {
 	}
 	fits := func(f *settings.Value) {
 		is := func(name string) bool {
-			return slices.Contains(jsonTypes[f.Kind], name) || name == "integer" && f.Kind == settings.Float && f.Number() == math.Trunc(f.Number())
+			return slices.Contains(jsonTypes[f.Kind], name) ||
+				name == "integer" && f.Kind == settings.Float && f.Number() == math.Trunc(f.Number())
 		}
 		if !slices.ContainsFunc(p.Types, is) {
 			d.Add(f.Origin, f.String()+" is not of type "+strings.Join(p.Types, " or "), "write a value of the type, or change the type")

@@ -123,8 +123,9 @@ func (l *loader) files() error {
 	list := []LayerInfo{{Layer: settings.LayerUserGlobal, File: l.UserGlobal}}
 	if l.Root != "" {
 		dir := l.Root
-		list = append(list, LayerInfo{Layer: settings.LayerWorkspace, File: filepath.Join(dir, filepath.FromSlash(WorkspaceFile))})
-		list = append(list, LayerInfo{Layer: settings.LayerDirectory, File: filepath.Join(dir, DirectoryFile)})
+		list = append(list,
+			LayerInfo{Layer: settings.LayerWorkspace, File: filepath.Join(dir, filepath.FromSlash(WorkspaceFile))},
+			LayerInfo{Layer: settings.LayerDirectory, File: filepath.Join(dir, DirectoryFile)})
 		below, _ := wspath.WithinAbs(filepath.ToSlash(dir), filepath.ToSlash(filepath.Clean(l.Cwd))) // "" outside
 		for part := range strings.FieldsFuncSeq(below, func(r rune) bool { return r == '/' }) {
 			dir = filepath.Join(dir, part)

@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 
 	"github.com/jptools/jptools/host/internal/settings"
@@ -121,7 +120,7 @@ func concat(origin *settings.Value, lists ...[]*settings.Value) *settings.Value 
 func keepFirst(items []*settings.Value) []*settings.Value {
 	seen := make(map[string]bool, len(items))
 	return slices.DeleteFunc(slices.Clone(items), func(item *settings.Value) bool {
-		id := identity(item)
+		id := item.JSON() // a comparison with each item before would cost the square
 		known := seen[id]
 		seen[id] = true
 		return known
@@ -135,15 +134,6 @@ func keepLast(items []*settings.Value) []*settings.Value {
 	items = keepFirst(items)
 	slices.Reverse(items)
 	return items
-}
-
-// identity is the same for equal rules; it keeps long lists from costing their square.
-func identity(v *settings.Value) string {
-	b, err := json.Marshal(v.Any()) // sorts keys
-	if err != nil {
-		return v.String()
-	}
-	return string(b)
 }
 
 // annotatedFree takes {value, strategy} apart; anything else is the value itself.

@@ -286,7 +286,7 @@ func TestJSONSchema(t *testing.T) {
 			t.Fatalf("%v in\n%s", err, text)
 		}
 		var v any
-		if err := json.Unmarshal([]byte(identity(tree)), &v); err != nil {
+		if err := json.Unmarshal([]byte(tree.JSON()), &v); err != nil {
 			t.Fatal(err)
 		}
 		return resolved.Validate(v)

@@ -168,7 +168,8 @@ func (p *Plan) make(root *wspath.Dir, l Link) (undo []undoStep, err error) {
 	if err := makeLink(root, p.root, text, l); err != nil {
 		return undo, err
 	}
-	return append(undo, undoStep{show.Visible(l.Path.String()), func() error { return removeLink(root, p.root, path, text) }}), nil
+	unlink := func() error { return removeLink(root, p.root, path, text) }
+	return append(undo, undoStep{show.Visible(l.Path.String()), unlink}), nil
 }
 
 // undoStep takes one step back.
@@ -214,7 +215,10 @@ func NewRemoval(names []string, req Request) (*Removal, error) {
 			remove[path] = true
 		}
 	}
-	rm := &Removal{root: req.Root, paths: slices.Sorted(maps.Keys(remove)), delta: Delta{Tools: map[string]ToolDelta{}}, frozen: map[string][]string{}}
+	rm := &Removal{
+		root: req.Root, paths: slices.Sorted(maps.Keys(remove)),
+		delta: Delta{Tools: map[string]ToolDelta{}}, frozen: map[string][]string{},
+	}
 	tools := slices.Collect(maps.Keys(req.Below))
 	tools = slices.AppendSeq(tools, maps.Keys(req.Stored.Tools))
 	slices.Sort(tools)

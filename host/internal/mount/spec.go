@@ -48,7 +48,8 @@ func ParseSpec(unsafeSpec string) (Spec, error) {
 		s.path, s.write = path, true
 	}
 	tool, name, scoped := strings.Cut(left, ":")
-	if scoped = scoped && toolName.MatchString(tool); scoped {
+	wrongTool := scoped && !toolName.MatchString(tool)
+	if scoped && !wrongTool {
 		s.tool, s.name = tool, name
 	}
 	example := s.name
@@ -63,9 +64,9 @@ func ParseSpec(unsafeSpec string) (Spec, error) {
 		what, instead = "it is too long or not plain text", "write it as NAME=PATH"
 	case !ok:
 		what, instead = "there is no `=`", "write it as NAME=PATH, TOOL:NAME=PATH or TOOL:NAME=PATH:rw"
-	case !scoped && strings.Contains(left, ":") && (len(tool) == 1 && strings.HasPrefix(name, `\`) || strings.HasPrefix(name, "/")):
-		what, instead = "NAME is absolute", relative
-	case !scoped && strings.Contains(left, ":"):
+	case wrongTool && (len(tool) == 1 && strings.HasPrefix(name, `\`) || strings.HasPrefix(name, "/")):
+		what, instead = "NAME is absolute", relative // as C:\fork or http://…
+	case wrongTool:
 		what, instead = show.Visible(tool)+" is no tool name", "a tool name holds a-z, 0-9 and _, such as fs_read_file:fork=PATH"
 	case s.path == "":
 		what, instead = "PATH is empty", "name what to mount after the `=`, such as "+example+"=~/code/fork"
@@ -76,7 +77,8 @@ func ParseSpec(unsafeSpec string) (Spec, error) {
 	case strings.HasPrefix(s.name, "/") || strings.HasPrefix(s.name, `\`):
 		what, instead = "NAME is absolute", relative
 	case s.name == "~" || strings.HasPrefix(s.name, "~/"):
-		what, instead = "NAME starts in the home directory", "NAME is a place in the workspace, such as fork; the path to mount goes after the `=`"
+		what = "NAME starts in the home directory"
+		instead = "NAME is a place in the workspace, such as fork; the path to mount goes after the `=`"
 	case s.write && s.tool == "":
 		what, instead = "`:rw` needs a tool", "name the one tool that may write: fs_modify_file:"+unsafeSpec
 	default:

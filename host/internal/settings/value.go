@@ -6,6 +6,7 @@ package settings
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -116,6 +117,17 @@ func (v *Value) Any() any {
 		return m
 	}
 	return v.Scalar
+}
+
+// JSON renders equal values equally, whatever the order of their keys.
+func (v *Value) JSON() string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v.Any()); err != nil {
+		return v.String() // JSON has no NaN
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // Text is a String or a DateTime, "" for any other value and for nil.

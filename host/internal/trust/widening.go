@@ -6,9 +6,7 @@
 package trust
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"math"
 	"path/filepath"
 	"regexp"
@@ -41,7 +39,7 @@ func Widening(ctx context.Context, cfg *config.Config, root string) ([]consent.S
 		}
 		if w.widens(s) {
 			// The index of a rule is where it stands now, not what it says.
-			out = append(out, consent.Setting{Key: listKey(s.Key), Value: canonicalText(s.Value), File: within(root, s.Origin.File), Line: s.Origin.Line})
+			out = append(out, consent.Setting{Key: listKey(s.Key), Value: s.Value.JSON(), File: within(root, s.Origin.File), Line: s.Origin.Line})
 		}
 	}
 	return append(out, namedFiles(root, w.repository)...), ctx.Err()
@@ -54,17 +52,6 @@ func within(root, file string) string {
 		return rest
 	}
 	return file
-}
-
-// canonicalText renders equal values equally, whatever the order of their keys.
-func canonicalText(v *settings.Value) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v.Any()); err != nil {
-		return v.String() // what JSON cannot say: no such value passes the schema
-	}
-	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // widener judges single settings. What it needs of all layers is gathered once: looking every
