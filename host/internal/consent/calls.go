@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -158,7 +157,7 @@ func OpenMemory(dir *state.Dir, id string) *Memory {
 		return &Memory{}
 	}
 	sum := sha256.Sum256([]byte(id))
-	return &Memory{session: hex.EncodeToString(sum[:16]), f: records[Remembered]{
+	return &Memory{session: fmt.Sprintf("%x", sum[:16]), f: records[Remembered]{
 		dir: dir, name: "remembered.json", key: "answers",
 		help: "remove the file: its answers are asked for again",
 		// To lose answers only costs questions.

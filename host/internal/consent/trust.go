@@ -3,7 +3,6 @@ package consent
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -198,8 +197,7 @@ func Digest(list []Setting) string {
 	if err != nil { // strings always marshal
 		panic(err)
 	}
-	sum := sha256.Sum256(raw)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(raw))
 }
 
 func sorted(list []Setting) []Setting {

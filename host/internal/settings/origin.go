@@ -207,22 +207,19 @@ var keyText = regexp.MustCompile(`^(?:'([^']*)'|("(?:[^"\\]|\\.)*")|([A-Za-z0-9_
 func ScanKey(s string) (parts []string, rest string, err error) {
 	for more := s != ""; more; {
 		m := keyText.FindStringSubmatch(s)
-		if m == nil && strings.IndexAny(s, `'"`) != 0 {
+		unquoted := ""
+		if m != nil && m[2] != "" {
+			if unquoted, err = strconv.Unquote(m[2]); err != nil {
+				m = nil
+			}
+		}
+		switch {
+		case m == nil && strings.IndexAny(s, `'"`) == 0:
+			return nil, s, errors.New("a quote in the key is never closed")
+		case m == nil:
 			return nil, s, errors.New("the key has an empty part")
 		}
-		var part string
-		switch {
-		case m == nil:
-			err = errors.New("a quote in the key is never closed")
-		case m[2] != "":
-			part, err = strconv.Unquote(m[2])
-		default:
-			part = m[1] + m[3]
-		}
-		if err != nil {
-			return nil, s, err
-		}
-		parts = append(parts, part)
+		parts = append(parts, m[1]+unquoted+m[3])
 		s, more = strings.CutPrefix(s[len(m[0]):], ".")
 	}
 	return parts, s, nil

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -109,16 +108,12 @@ func (w Workspace) Root() string { return w.root }
 // of the canonical path) is what tells workspaces apart.
 func (w Workspace) ID() string {
 	sum := sha256.Sum256([]byte(w.root))
-	return plainName(path.Base(w.root)) + "-" + hex.EncodeToString(sum[:16])
+	name := strings.TrimLeft(notPlain.ReplaceAllString(path.Base(w.root), "_"), "._-")
+	return fmt.Sprintf("%s-%x", cmp.Or(name[:min(len(name), 40)], "root"), sum[:16])
 }
 
 // notPlain is what is not harmless in a file name everywhere.
 var notPlain = regexp.MustCompile(`[^A-Za-z0-9._-]`)
-
-func plainName(s string) string {
-	name := strings.TrimLeft(notPlain.ReplaceAllString(s, "_"), "._-")
-	return cmp.Or(name[:min(len(name), 40)], "root")
-}
 
 // sessionAge is how long what a session remembered is kept.
 const sessionAge = 30 * 24 * time.Hour
@@ -137,7 +132,7 @@ func (d *Dir) Session(id string) (*Session, error) {
 		return &Session{}, err
 	}
 	sum := sha256.Sum256([]byte(id))
-	return &Session{dir: sub, name: hex.EncodeToString(sum[:16]) + ".json"}, nil
+	return &Session{dir: sub, name: fmt.Sprintf("%x.json", sum[:16])}, nil
 }
 
 // Once reports whether key comes up for the first time in this session, and remembers it.
