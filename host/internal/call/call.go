@@ -21,6 +21,7 @@ import (
 	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/term"
@@ -180,7 +181,7 @@ func (k *call) runnable() error {
 
 // cfg is the flag that sets a key of the tool; value begins with the operator.
 func (k *call) cfg(name, value string) string {
-	return "--cfg " + show.Word(config.JoinKey("conversation", "tools", k.Tool.Name)+"."+name+value)
+	return "--cfg " + show.Word(settings.JoinKey("conversation", "tools", k.Tool.Name)+"."+name+value)
 }
 
 // check checks the arguments of the request against the tool's parameters, and completes them.
@@ -253,7 +254,7 @@ func (k *call) trusted(ctx context.Context, widening []consent.Setting) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, consent.ErrNotTrusted) && slices.ContainsFunc(k.Config.Layers(), func(l config.LayerInfo) bool { return l.Layer == config.LayerArgument }):
+	case errors.Is(err, consent.ErrNotTrusted) && slices.ContainsFunc(k.Config.Layers(), func(l config.LayerInfo) bool { return l.Layer == settings.LayerArgument }):
 		return refuse(ReasonUntrusted, "%w\nand give it the same --cfg as here, since what that restricts decides what widens", err)
 	case errors.Is(err, consent.ErrNotTrusted), errors.Is(err, term.ErrCancelled):
 		return refuse(ReasonUntrusted, "%w", err)
@@ -299,7 +300,7 @@ func (h *Host) Compile(ctx context.Context, t *config.Tool, p term.Prompter) (*p
 		Programs: OwnPrograms(), Reach: policy.ReachOf(paths),
 		OSSandbox: m.Landlock > 0,
 	})
-	if errs := config.Errors(nil); errors.As(err, &errs) {
+	if errs := settings.Errors(nil); errors.As(err, &errs) {
 		return nil, exit.With(exit.Usage, err)
 	}
 	return d, err

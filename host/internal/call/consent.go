@@ -15,6 +15,7 @@ import (
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
@@ -234,7 +235,7 @@ func (k *call) sensitive(ctx context.Context) error {
 func (k *call) places() []policy.Sensitive {
 	return slices.DeleteFunc(slices.Clone(k.policy.Sensitive), func(s policy.Sensitive) bool {
 		return strings.HasPrefix(s.Pattern, "**/") && slices.ContainsFunc(k.policy.Rules, func(r policy.Rule) bool {
-			return r.Type == "fs" && r.Origin == s.Origin && r.Name == "." && r.Layer == config.LayerConversation.String() &&
+			return r.Type == "fs" && r.Origin == s.Origin && r.Name == "." && r.Layer == settings.LayerConversation.String() &&
 				r.Stated.Has(jptool.Read|jptool.Write|jptool.Execute)
 		})
 	})
@@ -259,7 +260,7 @@ func (k *call) withholding(names ...string) string {
 		rules = append(rules, fit.FsText(&jptool.FsRule{Path: name}))
 		flags = append(flags, k.cfg("access.fs", "+="+name))
 	}
-	list := config.JoinKey("conversation", "tools", k.Tool.Name, "access", "fs")
+	list := settings.JoinKey("conversation", "tools", k.Tool.Name, "access", "fs")
 	switch access := k.Tool.Access; {
 	case access == nil || access.FS == nil:
 		return "declare " + list + " with " + show.Line(strings.Join(rules, ", ")) + ", beside what is to be granted"
@@ -273,7 +274,7 @@ func (k *call) withholding(names ...string) string {
 // in does not count, nor does what came with the repository.
 func (k *call) unattendedByUser() bool {
 	at := k.Tool.Origin("run")
-	return k.Tool.Run == "unattended" && !at.IsZero() && at.Layer != config.LayerDefault && !at.Layer.Repository()
+	return k.Tool.Run == "unattended" && !at.IsZero() && at.Layer != settings.LayerDefault && !at.Layer.Repository()
 }
 
 // scope is a digest of the parts.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
@@ -67,7 +67,7 @@ func (k *call) ask(ctx context.Context, preview bool) (out output, err error) {
 // tools ask for yes or no only and take an answer without a token as it is. An answer that is bound to a token
 // waits, since only the question shows whether it still fits.
 func (c *command) giveAhead() {
-	if c.Tool.Command.Origin.Layer != config.LayerDefault {
+	if c.Tool.Command.Origin.Layer != settings.LayerDefault {
 		return
 	}
 	for id, q := range c.Tool.Questions {
@@ -171,7 +171,7 @@ func (c *command) known(q *jptool.Question) (v any, where string, err error) {
 		return v, "--answer " + id, nil
 	}
 	if conf := c.Tool.Questions[q.ID]; conf.HasAnswer {
-		where = fmt.Sprintf("%s: questions.%s.answer", c.Tool.Origin(config.JoinKey("questions", q.ID, "answer")), id)
+		where = fmt.Sprintf("%s: questions.%s.answer", c.Tool.Origin(settings.JoinKey("questions", q.ID, "answer")), id)
 		if !q.AnswerType.Fits(conf.Answer) {
 			help := "correct the answer there, or remove it to be asked"
 			if s, ok := conf.Answer.(string); ok && q.AnswerType.Name == jptool.Boolean && (s == "true" || s == "false") {

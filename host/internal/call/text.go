@@ -14,8 +14,8 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -119,7 +119,7 @@ var verbs = map[string]string{
 // the one in the arguments.
 func (k *call) doing(data json.RawMessage) string {
 	verb := "run with"
-	if known := verbs[k.Tool.Name]; known != "" && k.Tool.Command.Origin.Layer == config.LayerDefault {
+	if known := verbs[k.Tool.Name]; known != "" && k.Tool.Command.Origin.Layer == settings.LayerDefault {
 		verb = known
 	}
 	path := paths(data, k.args)

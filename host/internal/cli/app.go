@@ -11,8 +11,9 @@ import (
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/conversation"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/mount"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/term"
@@ -161,7 +162,7 @@ func (a *app) config() (*config.Config, error) {
 
 // leftBy adds to a configuration error which call left the broken file behind, and what to do about it.
 func (a *app) leftBy(p *place, err error) error {
-	list := config.Errors(nil)
+	list := settings.Errors(nil)
 	if !errors.As(err, &list) {
 		return err
 	}
@@ -180,7 +181,7 @@ func (a *app) layers(p *place) config.Options {
 	return config.Options{
 		Root: p.root, Cwd: p.cwd, GivenRoot: p.spelled,
 		UserGlobal: config.UserGlobalPath(a.environ), UserWorkspace: p.dir.File(userFile),
-		Conversation: p.talk.File(conversation.File), Environ: a.environ, Args: a.global.Cfg,
+		Conversation: p.talk.File(mount.DeltaFile), Environ: a.environ, Args: a.global.Cfg,
 	}
 }
 

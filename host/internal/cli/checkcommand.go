@@ -10,6 +10,7 @@ import (
 	"github.com/jptools/jptools/host/internal/call"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/toolargs"
 	"github.com/jptools/jptools/jptool/nearest"
@@ -18,7 +19,7 @@ import (
 // checkCommand warns of a command that compiles but cannot do what it looks like: it names an argument that the tool
 // does not declare, a program that does not exist, or words that only a shell would understand. It skips built-in tools.
 func checkCommand(h *call.Host, t *config.Tool, compiled *toolargs.Template) []policy.Warning {
-	if t.Command.Origin.Layer == config.LayerDefault {
+	if t.Command.Origin.Layer == settings.LayerDefault {
 		return nil
 	}
 	var list []policy.Warning

@@ -9,6 +9,7 @@ import (
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/toolargs"
 )
@@ -85,10 +86,10 @@ func (c *configCheckCmd) check(a *app) (*checked, error) {
 			}
 		}
 	}
-	var all config.Errors
-	wrong := func(at config.Origin, err error) {
+	var all settings.Errors
+	wrong := func(at settings.Origin, err error) {
 		message, help, _ := strings.Cut(err.Error(), "\n")
-		all = append(all, &config.Problem{Origin: at, Message: message, Help: help})
+		all = append(all, &settings.Problem{Origin: at, Message: message, Help: help})
 	}
 	for _, t := range cfg.Tools() {
 		if a.ctx.Err() != nil {
@@ -106,7 +107,7 @@ func (c *configCheckCmd) check(a *app) (*checked, error) {
 			warn(checkCommand(h, t, command)...)
 		}
 		f, err := a.effective(cfg, t)
-		if list := config.Errors(nil); errors.As(err, &list) {
+		if list := settings.Errors(nil); errors.As(err, &list) {
 			all = append(all, list...)
 			continue
 		} else if err != nil {

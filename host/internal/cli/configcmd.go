@@ -9,6 +9,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -79,7 +80,7 @@ func (c *configShowCmd) layers(a *app, cfg *config.Config) error {
 
 func (c *configShowCmd) history(a *app, cfg *config.Config) error {
 	found, err := cfg.History(c.Key)
-	if p := (*config.Problem)(nil); errors.As(err, &p) {
+	if p := (*settings.Problem)(nil); errors.As(err, &p) {
 		return exit.Errorf(exit.Usage, "%s: %s\n%s", show.Visible(p.Origin.Key), p.Message, p.Help)
 	}
 	if err != nil {
@@ -101,7 +102,7 @@ func (c *configShowCmd) history(a *app, cfg *config.Config) error {
 
 // known is an error if the key is that of a tool that does not exist.
 func (c *configShowCmd) known(a *app, cfg *config.Config) error {
-	parts, err := config.SplitKey(c.Key)
+	parts, err := settings.SplitKey(c.Key)
 	if err != nil || len(parts) < 3 || parts[0] != "conversation" || parts[1] != "tools" || parts[2] == "*" {
 		return err
 	}

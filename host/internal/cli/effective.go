@@ -14,6 +14,7 @@ import (
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
@@ -142,7 +143,7 @@ func (f *effective) narrowed(known []policy.Warning) (list []policy.Warning, err
 	}
 	for i := range c.Narrowed {
 		n := &c.Narrowed[i]
-		if n.Index < 0 || n.Missing && f.tool.Command.Origin.Layer == config.LayerDefault && f.grants(n.Index, jptool.Create) {
+		if n.Index < 0 || n.Missing && f.tool.Command.Origin.Layer == settings.LayerDefault && f.grants(n.Index, jptool.Create) {
 			continue
 		}
 		if n.Missing && slices.ContainsFunc(known, func(w policy.Warning) bool { return w.Origin == n.Origin }) {
@@ -190,7 +191,7 @@ func (f *effective) explain(capability, name string) (policy.Explanation, error)
 // edits reports whether the tool reads what it changes: fs_modify_file needs both, as it shows a diff.
 func (f *effective) edits() bool {
 	c := f.tool.Command
-	return c.Origin.Layer == config.LayerDefault && path.Base(filepath.ToSlash(c.Program)) == "fs_modify_file"
+	return c.Origin.Layer == settings.LayerDefault && path.Base(filepath.ToSlash(c.Program)) == "fs_modify_file"
 }
 
 // notStarted says that the tool has a policy but no program that can be started, and why; else it is "".

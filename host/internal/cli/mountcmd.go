@@ -9,7 +9,6 @@ import (
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/conversation"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/mount"
 	"github.com/jptools/jptools/host/internal/policy"
@@ -169,7 +168,7 @@ func (a *app) mount(typedAs string, specs []string) (*mount.Plan, error) {
 			if done = plan.Empty() || plan.Confirmed(shown); !done || plan.Empty() {
 				return nil
 			}
-			return exit.With(exit.Host, plan.Apply(a.ctx, mount.Env{Store: store, Persist: conversation.Persist(p.talk)}))
+			return exit.With(exit.Host, plan.Apply(a.ctx, mount.Env{Store: store, Persist: mount.Persist(p.talk)}))
 		})
 		if err != nil || done {
 			return plan, err
@@ -231,7 +230,7 @@ func (a *app) unmount(typedAs string, names []string) ([]mount.Removed, error) {
 		if err != nil {
 			return typed(typedAs, err)
 		}
-		done, err = removal.Apply(a.ctx, mount.Env{Store: store, Persist: conversation.Persist(p.talk)})
+		done, err = removal.Apply(a.ctx, mount.Env{Store: store, Persist: mount.Persist(p.talk)})
 		return exit.With(exit.Host, err)
 	})
 	return done, err
@@ -281,7 +280,7 @@ func (a *app) removalRequest(p *place) (mount.Request, *consent.Store, error) {
 	if err != nil {
 		return req, nil, err
 	}
-	if req.Stored, err = conversation.Load(p.talk); err != nil {
+	if req.Stored, err = mount.LoadDelta(p.talk); err != nil {
 		return req, nil, exit.With(exit.Host, err)
 	}
 	o := a.layers(p)

@@ -13,8 +13,8 @@ import (
 
 	xterm "golang.org/x/term"
 
-	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
@@ -195,7 +195,7 @@ type problem struct {
 func failedBy(err error) failed {
 	code := exit.Of(err)
 	f := failed{Message: err.Error(), Code: code.String(), Exit: code}
-	if list := config.Errors(nil); errors.As(err, &list) {
+	if list := settings.Errors(nil); errors.As(err, &list) {
 		for _, p := range list {
 			f.Errors = append(f.Errors, problem{p.Origin.File, p.Origin.Line, p.Origin.Column, p.Origin.Key, p.Message, p.Help})
 		}
@@ -209,7 +209,7 @@ func (o *output) failure(err error) {
 		_ = o.value(failedBy(err))
 	}
 	_ = o.flush()
-	if list := config.Errors(nil); errors.As(err, &list) && err.Error() == list.Error() {
+	if list := settings.Errors(nil); errors.As(err, &list) && err.Error() == list.Error() {
 		for _, p := range list {
 			o.say("jphost: ", "31", p.Error())
 		}

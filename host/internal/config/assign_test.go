@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/jptools/jptools/host/internal/settings"
 )
 
 const typed = `
@@ -54,11 +56,11 @@ func TestArguments(t *testing.T) {
 	}
 	for _, tt := range tests {
 		c := load(t, files{workspaceFile: typed}, withArgs(tt.arg))
-		parts, err := SplitKey("conversation.tools.x." + tt.key)
+		parts, err := settings.SplitKey("conversation.tools.x." + tt.key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := identity(c.merged.At(parts...)); got != tt.want {
+		if got := c.merged.At(parts...).JSON(); got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.arg, got, tt.want)
 		}
 	}
@@ -97,7 +99,7 @@ func TestFileBelowHome(t *testing.T) {
 		o := options(t, f)
 		o.Args, o.Environ = []string{"~/a=b.toml"}, []string{home}
 		_, err := Load(o)
-		want := "--cfg ~/a=b.toml: ~ is the home directory, and HOME is " + show(strings.TrimPrefix(strings.TrimPrefix(home, "HOME="), "X=")) + "\n  set HOME, or write the path in full"
+		want := "--cfg ~/a=b.toml: ~ is the home directory, and HOME is " + settings.Show(strings.TrimPrefix(strings.TrimPrefix(home, "HOME="), "X=")) + "\n  set HOME, or write the path in full"
 		if err == nil || err.Error() != want {
 			t.Errorf("%s: %v", home, err)
 		}
@@ -174,8 +176,8 @@ func TestEnvironment(t *testing.T) {
 	}
 	for _, tt := range tests {
 		c := load(t, files{workspaceFile: typed}, withEnv(tt.env, "PATH=/bin", "JP_CFGX=1"))
-		parts, _ := SplitKey("conversation.tools." + tt.key)
-		if got := identity(c.merged.At(parts...)); got != tt.want {
+		parts, _ := settings.SplitKey("conversation.tools." + tt.key)
+		if got := c.merged.At(parts...).JSON(); got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.env, got, tt.want)
 		}
 	}
@@ -242,8 +244,8 @@ func TestWords(t *testing.T) {
 // A key is read as it was written, whatever its parts are.
 func TestJoinKey(t *testing.T) {
 	for _, part := range []string{"run", "*", "", "a.b", "a b", "it's", `say "x"`, `back\slash`, "tab\t", "\x00\x1b\u2028", "é"} {
-		key := JoinKey("questions", part, "answer")
-		if parts, err := SplitKey(key); err != nil || !slices.Equal(parts, []string{"questions", part, "answer"}) {
+		key := settings.JoinKey("questions", part, "answer")
+		if parts, err := settings.SplitKey(key); err != nil || !slices.Equal(parts, []string{"questions", part, "answer"}) {
 			t.Errorf("%q is written %s, and read as %q, %v", part, key, parts, err)
 		}
 	}

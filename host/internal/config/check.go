@@ -1,37 +1,46 @@
 package config
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/jptool/nearest"
 )
 
 // checker checks one layer against the schema, and rewrites short and annotated forms into
 // the one form that merging knows.
-type checker struct{ problems }
+type checker struct{ settings.Problems }
+
+// ParseLayer reads the file of one layer, checks it against the schema, and brings what may be written
+// in several ways into the one form that merging knows. The error is a [settings.Errors].
+func ParseLayer(data []byte, layer settings.Layer, file string) (*settings.Value, error) {
+	tree, err := settings.ParseTOML(data, layer, file)
+	if err == nil {
+		err = checkLayer(tree)
+	}
+	return tree, err
+}
 
 // checkLayer reports everything in a layer's tree that the schema refuses, in the order
 // of the file, and normalises the rest in place.
-func checkLayer(root *Value) error {
+func checkLayer(root *settings.Value) error {
 	c := &checker{}
 	c.value(schema(), root)
-	slices.SortStableFunc(c.list, func(a, b *Problem) int {
-		if a.Origin.Line != b.Origin.Line {
-			return a.Origin.Line - b.Origin.Line
-		}
-		return a.Origin.Column - b.Origin.Column
+	slices.SortStableFunc(c.List, func(a, b *settings.Problem) int {
+		return cmp.Or(a.Origin.Line-b.Origin.Line, a.Origin.Column-b.Origin.Column)
 	})
-	return c.err()
+	return c.Err()
 }
 
-func (c *checker) value(n *node, v *Value) {
+func (c *checker) value(n *node, v *settings.Value) {
 	if n.kind == nodeNever {
-		c.add(v.Origin, n.refusal, n.remedy)
+		c.Add(v.Origin, n.refusal, n.remedy)
 		return
 	}
-	if v.Kind == Null { // takes the key away; items of lists never get here
+	if v.Kind == settings.Null { // takes the key away; items of lists never get here
 		return
 	}
 	alt := n.alternative(v.Kind)
@@ -39,7 +48,7 @@ func (c *checker) value(n *node, v *Value) {
 		c.wrongKind(n, v)
 		return
 	}
-	before := c.count
+	before := c.Count
 	switch alt.kind {
 	case nodeString:
 		c.word(alt, v)
@@ -48,23 +57,23 @@ func (c *checker) value(n *node, v *Value) {
 	case nodeMap:
 		c.mapOf(alt, v)
 	case nodeRules:
-		if v.Kind == Table {
+		if v.Kind == settings.Table {
 			c.annotated(alt, v)
 		} else {
 			c.items(alt, v)
 		}
-		v.rules = true
+		v.Rules = true
 	case nodeAdded, nodeList:
 		c.items(alt, v)
 	case nodeFree:
 		c.free(v)
 	}
-	if c.count > before {
+	if c.Count > before {
 		return
 	}
 	if alt.check != nil {
 		if message, help := alt.check(v); message != "" {
-			c.add(v.Origin, message, help)
+			c.Add(v.Origin, message, help)
 			return
 		}
 	}
@@ -73,34 +82,24 @@ func (c *checker) value(n *node, v *Value) {
 	}
 }
 
-func (c *checker) wrongKind(n *node, v *Value) {
+func (c *checker) wrongKind(n *node, v *settings.Value) {
 	what := v.Kind.String()
 	help := "write " + assignment(v.Origin.Key, n.example())
 	switch {
-	case v.Kind == String && n.takes(Bool) && (v.text() == "true" || v.text() == "false"):
-		help = "write " + assignment(v.Origin.Key, v.text()) + ", without quotes"
-	case n.kind == nodeAdded && v.Kind == Table:
+	case v.Kind == settings.String && n.takes(settings.Bool) && (v.Text() == "true" || v.Text() == "false"):
+		help = "write " + assignment(v.Origin.Key, v.Text()) + ", without quotes"
+	case n.kind == nodeAdded && v.Kind == settings.Table:
 		help = "write a plain list; later layers can only add to it"
-	case n.kind == nodeString && v.Kind == Table && v.fields["strategy"] != nil:
+	case n.kind == nodeString && v.Kind == settings.Table && v.Fields["strategy"] != nil:
 		help = "write the text alone; the last layer's text counts"
-	case n.kind == nodeTable && v.Kind == String && n.required() != "":
-		help = "write " + assignment(v.Origin.Key, "{ "+n.required()+" = "+quoteTOML(v.text())+" }")
-	case n.takes(Table) && v.Kind == List && len(v.items) > 0 && v.items[0].Kind == Table:
+	case n.kind == nodeTable && v.Kind == settings.String && n.required() != "":
+		help = "write " + assignment(v.Origin.Key, "{ "+n.required()+" = "+settings.Quote(v.Text())+" }")
+	case n.takes(settings.Table) && v.Kind == settings.List && len(v.Items) > 0 && v.Items[0].Kind == settings.Table:
 		help = "write it once, as [" + v.Origin.Key + "] with single brackets"
-	case n.kind == nodeList && v.Kind == String:
-		help = "write " + assignment(v.Origin.Key, "["+quoteTOML(v.text())+"]")
+	case n.kind == nodeList && v.Kind == settings.String:
+		help = "write " + assignment(v.Origin.Key, "["+settings.Quote(v.Text())+"]")
 	}
-	c.add(v.Origin, "must be "+n.describe()+", not "+what, help)
-}
-
-// required is the key that a table must have, "" when there is none.
-func (n *node) required() string {
-	for _, f := range n.fields {
-		if f.required {
-			return f.key
-		}
-	}
-	return ""
+	c.Add(v.Origin, "must be "+n.describe()+", not "+what, help)
 }
 
 // assignment shows how to write a value: `key = value`, or only the value in a list.
@@ -108,86 +107,83 @@ func assignment(key, value string) string {
 	if strings.HasSuffix(key, "]") {
 		return value
 	}
-	return lastPart(key) + " = " + value
-}
-
-// lastPart is the last part of a key, as it was quoted.
-func lastPart(key string) string {
 	if i := strings.LastIndex(key, "]."); i >= 0 { // what follows the item of a list
 		key = key[i+2:]
 	}
-	parts, err := SplitKey(key)
-	if err != nil || len(parts) == 0 {
-		return key
+	if parts, err := settings.SplitKey(key); err == nil && len(parts) > 0 {
+		key = settings.QuoteKey(parts[len(parts)-1])
 	}
-	return quoteKey(parts[len(parts)-1])
+	return key + " = " + value
 }
 
-func (c *checker) word(n *node, v *Value) {
-	if len(n.enum) == 0 || slices.Contains(n.enum, v.text()) {
+func (c *checker) word(n *node, v *settings.Value) {
+	if len(n.enum) == 0 || slices.Contains(n.enum, v.Text()) {
 		return
 	}
-	help := "write " + assignment(v.Origin.Key, quoteTOML(n.enum[0]))
-	if near := nearest.Word(v.text(), n.enum); near != "" {
-		help = "did you mean " + quoteTOML(near) + "?"
+	help := "write " + assignment(v.Origin.Key, settings.Quote(n.enum[0]))
+	if near := nearest.Word(v.Text(), n.enum); near != "" {
+		help = "did you mean " + settings.Quote(near) + "?"
 	}
-	c.add(v.Origin, "must be "+n.describe()+", not "+show(v.text()), help)
+	c.Add(v.Origin, "must be "+n.describe()+", not "+settings.Show(v.Text()), help)
 }
 
-func (c *checker) table(n *node, v *Value) {
-	for _, k := range v.keys {
+func (c *checker) table(n *node, v *settings.Value) {
+	for _, k := range v.Keys {
 		f := n.field(k)
-		child := v.fields[k]
+		child := v.Fields[k]
 		switch {
 		case f == nil:
 			help := unknownKey(k, n.keys())
-			if in := n.deeper(k); in != "" {
-				help = "did you mean " + in + "." + quoteKey(k)
-				if len(child.keys) > 0 && n.field(in).node.field(k).node.kind == nodeMap {
-					help += "." + quoteKey(child.keys[0])
+			for _, in := range n.fields { // as fs stands in `access`
+				if deeper := in.node.field(k); in.node.kind == nodeTable && deeper != nil {
+					meant := settings.Origin{Key: in.key}.Child(k)
+					if len(child.Keys) > 0 && deeper.node.kind == nodeMap {
+						meant = meant.Child(child.Keys[0])
+					}
+					help = "did you mean " + meant.Key + "?"
+					break
 				}
-				help += "?"
 			}
-			c.add(child.Origin, "unknown key", help)
+			c.Add(child.Origin, "unknown key", help)
 		case f.repo == Never && v.Origin.Layer.Repository():
-			c.add(child.Origin, "may not come from a repository",
+			c.Add(child.Origin, "may not come from a repository",
 				"move it to your own configuration: the user's file or the one for this workspace")
 		default:
 			c.value(f.node, child)
 		}
 	}
 	for _, f := range n.fields {
-		if child := v.fields[f.key]; f.required && (child == nil || child.Kind == Null) {
-			c.add(v.Origin, "has no "+f.key, "add "+f.key+" = "+f.node.example())
+		if child := v.Fields[f.key]; f.required && (child == nil || child.Kind == settings.Null) {
+			c.Add(v.Origin, "has no "+f.key, "add "+f.key+" = "+f.node.example())
 		}
 	}
 }
 
-func (c *checker) mapOf(n *node, v *Value) {
+func (c *checker) mapOf(n *node, v *settings.Value) {
 	if n.annotated && isAnnotatedMap(v) {
 		c.annotated(n, v)
 		return
 	}
-	for _, k := range v.keys {
-		child := v.fields[k]
+	for _, k := range v.Keys {
+		child := v.Fields[k]
 		if n.keyCheck != nil {
 			if message, help := n.keyCheck(k); message != "" {
-				c.add(child.Origin, message, help)
+				c.Add(child.Origin, message, help)
 				continue
 			}
 		}
 		elem := n.elem
-		if n.shared != nil && k == defaultsName && child.Kind == Table {
+		if n.shared != nil && k == defaultsName && child.Kind == settings.Table {
 			elem = n.shared
 		}
 		c.value(elem, child)
 	}
 }
 
-func (c *checker) items(n *node, v *Value) {
-	for _, item := range v.items {
-		if item.Kind == Null {
-			c.add(item.Origin, "must be "+n.elem.describe()+", not null", "leave the item out")
+func (c *checker) items(n *node, v *settings.Value) {
+	for _, item := range v.Items {
+		if item.Kind == settings.Null {
+			c.Add(item.Origin, "must be "+n.elem.describe()+", not null", "leave the item out")
 			continue
 		}
 		c.value(n.elem, item)
@@ -195,23 +191,23 @@ func (c *checker) items(n *node, v *Value) {
 }
 
 // free judges a value that is handed on as JSON.
-func (c *checker) free(v *Value) {
+func (c *checker) free(v *settings.Value) {
 	switch v.Kind {
-	case Float:
-		if n := v.number(); math.IsNaN(n) || math.IsInf(n, 0) {
-			c.add(v.Origin, "JSON has no "+v.String(), "write a finite number")
+	case settings.Float:
+		if n := v.Number(); math.IsNaN(n) || math.IsInf(n, 0) {
+			c.Add(v.Origin, "JSON has no "+v.String(), "write a finite number")
 		}
-	case List:
-		for _, item := range v.items {
-			if item.Kind == Null {
-				c.add(item.Origin, "a list cannot hold null", "leave the item out")
+	case settings.List:
+		for _, item := range v.Items {
+			if item.Kind == settings.Null {
+				c.Add(item.Origin, "a list cannot hold null", "leave the item out")
 				continue
 			}
 			c.free(item)
 		}
-	case Table:
-		for _, k := range v.keys {
-			c.free(v.fields[k])
+	case settings.Table:
+		for _, k := range v.Keys {
+			c.free(v.Fields[k])
 		}
 	}
 }
@@ -245,43 +241,43 @@ func annotation(n *node) *node {
 }
 
 // isAnnotatedMap tells {value = {…}, strategy = "…"} from a map that has such keys.
-func isAnnotatedMap(v *Value) bool {
-	s := v.fields["strategy"]
-	return s != nil && s.Kind == String && v.fields["value"] != nil
+func isAnnotatedMap(v *settings.Value) bool {
+	s := v.Fields["strategy"]
+	return s != nil && s.Kind == settings.String && v.Fields["value"] != nil
 }
 
 // annotated turns the annotated form into a list or map that knows how it merges.
-func (c *checker) annotated(n *node, v *Value) {
-	if n.kind == nodeRules && slices.ContainsFunc(n.elem.fields, func(f field) bool { return v.fields[f.key] != nil }) {
-		c.add(v.Origin, "is one table, not a list", "write [["+v.Origin.Key+"]] for a rule")
+func (c *checker) annotated(n *node, v *settings.Value) {
+	if n.kind == nodeRules && slices.ContainsFunc(n.elem.fields, func(f field) bool { return v.Fields[f.key] != nil }) {
+		c.Add(v.Origin, "is one table, not a list", "write [["+v.Origin.Key+"]] for a rule")
 		return
 	}
-	before := c.count
+	before := c.Count
 	c.table(annotation(n), v)
-	how := &howto{
-		strategy: "append",
-		discard:  v.Get("discard_when_merged").Any() == true,
+	how := &settings.Merge{
+		Strategy: "append",
+		Discard:  v.Get("discard_when_merged").Any() == true,
 	}
 	if dedup, ok := v.Get("dedup").Any().(bool); ok {
-		how.dedup = &dedup
+		how.Dedup = &dedup
 	}
-	for _, k := range v.keys {
-		note := v.fields[k]
-		if note.Kind == Null {
-			c.add(note.Origin, "must not be null", "leave it out")
+	for _, k := range v.Keys {
+		note := v.Fields[k]
+		if note.Kind == settings.Null {
+			c.Add(note.Origin, "must not be null", "leave it out")
 		}
 		if k != "value" {
-			how.notes = append(how.notes, note)
+			how.Notes = append(how.Notes, note)
 		}
 	}
-	if c.count > before {
+	if c.Count > before {
 		return
 	}
 	if s := v.Get("strategy"); s != nil {
-		how.strategy = s.text()
+		how.Strategy = s.Text()
 	}
 	origin := v.Origin
-	*v = *v.fields["value"]
-	v.Origin, v.how = origin, how
-	v.rebase(origin.Key)
+	*v = *v.Fields["value"]
+	v.Origin, v.Merge = origin, how
+	v.Rebase(origin.Key)
 }

@@ -1,9 +1,26 @@
+// Package config reads the host's configuration: it merges the layers of docs/config.md
+// into one typed [Config] in which every value knows who wrote it, where.
+//
+// The way of a value: a file, variable or argument becomes a tree of [Value] with an
+// [Origin] at each node; the schema (tagged structs in keys.go) checks the tree
+// strictly and says how each key merges; the merged tree is decoded into [Tool] and
+// [Sandbox]. The same schema writes docs/config.md and the JSON Schema for editors.
+//
+// Nothing here is lenient: a file that cannot be read or parsed, an unknown key, or a
+// value of the wrong type is an error that names file, line, column, key and remedy, and
+// never an empty layer, because a missing layer may be a missing restriction. All
+// problems of a layer are reported at once.
+//
+// What it does not do: it resolves no path of a rule, so a link that leads elsewhere is
+// found by the policy compiler; and it trusts no one less than another. Who may widen
+// what is decided by the caller from [Config.History].
 package config
 
 import (
 	"cmp"
 	"slices"
 
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/nearest"
 )
@@ -12,7 +29,7 @@ import (
 type Config struct {
 	tools   []*Tool
 	sandbox Sandbox
-	merged  *Value
+	merged  *settings.Value
 	layers  []LayerInfo
 }
 
@@ -39,28 +56,24 @@ func (c *Config) Nearest(name string) string {
 }
 
 // Sandbox returns the settings of the sandbox.
-func (c *Config) Sandbox() Sandbox {
-	s := c.sandbox
-	s.Paths = slices.Clone(s.Paths)
-	return s
-}
+func (c *Config) Sandbox() Sandbox { return c.sandbox }
 
 // Origin says where a key of the tool was set, such as "run" or "access.fs"; for a key
 // that only the defaults set, where they do. It is zero for a key that nobody set.
-func (t *Tool) Origin(key string) Origin {
-	parts, err := SplitKey(key)
+func (t *Tool) Origin(key string) settings.Origin {
+	parts, err := settings.SplitKey(key)
 	if err != nil {
-		return Origin{}
+		return settings.Origin{}
 	}
 	if v := cmp.Or(t.tree.At(parts...), t.defaults.At(parts...)); v != nil {
 		return v.Origin
 	}
-	return Origin{}
+	return settings.Origin{}
 }
 
 // Overridden is what a higher layer sets of a key for all tools ('*'), and what the tool sets otherwise: that
 // is what holds, however high the other stands. Both are nil where there is no such thing.
-func (t *Tool) Overridden(key string) (all, own *Value) {
+func (t *Tool) Overridden(key string) (all, own *settings.Value) {
 	all, own = t.defaults.Get(key), t.tree.Get(key)
 	if all == nil || own == nil || all.Origin.Layer <= own.Origin.Layer || all.Equal(own) {
 		return nil, nil

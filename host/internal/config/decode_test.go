@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -28,7 +29,7 @@ func TestRulePaths(t *testing.T) {
 		{"a*b?", "a*b?", false},
 	}
 	for _, tt := range tests {
-		c := load(t, files{userFile: "conversation.tools.x.access.fs = [{ path = " + quoteTOML(tt.written) + ", external = false }]"},
+		c := load(t, files{userFile: "conversation.tools.x.access.fs = [{ path = " + settings.Quote(tt.written) + ", external = false }]"},
 			func(o *Options) { o.GivenRoot = "/link/to/ws" })
 		r := mustTool(t, c, "x").Access.FS[0]
 		if r.Path != tt.path || r.Dir != tt.dir {
@@ -137,7 +138,7 @@ func TestSandboxPathForms(t *testing.T) {
 		"opt": "is neither absolute nor below ~/", "~user/x": "is neither absolute nor below ~/",
 		"/opt/../etc": "has a .. component", "/a\x00": "holds a NUL byte", "": "is neither absolute nor below ~/",
 	} {
-		_, err := Load(options(t, files{userFile: "sandbox.paths = [{ path = " + quoteTOML(path) + " }]"}))
+		_, err := Load(options(t, files{userFile: "sandbox.paths = [{ path = " + settings.Quote(path) + " }]"}))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", path, err)
 		}
@@ -149,7 +150,7 @@ func TestProblemsAreFound(t *testing.T) {
 	o := options(t, nil)
 	o.Args = []string{"conversation.tools.x.run:=1"}
 	_, err := Load(o)
-	var p *Problem
+	var p *settings.Problem
 	if !errors.As(err, &p) || p.Origin.Key != "conversation.tools.x.run" || p.Origin.File != "--cfg conversation.tools.x.run:=1" {
 		t.Errorf("%v", err)
 	}

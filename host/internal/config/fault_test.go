@@ -11,11 +11,14 @@ import (
 	"testing"
 
 	"github.com/spf13/afero"
+
+	"github.com/jptools/jptools/host/internal/settings"
+	"github.com/jptools/jptools/host/internal/state"
 )
 
 // faulty fails one operation on one path.
 type faulty struct {
-	FS
+	state.FS
 	path, op string
 	err      error
 }
@@ -76,7 +79,7 @@ func TestUnreadableFiles(t *testing.T) {
 				o.FS = faulty{all.fs(t), path, op, fault}
 				_, err := Load(o)
 				n++
-				var list Errors
+				var list settings.Errors
 				// It may be that there is no file: then neither of its making nor removal can be spoken.
 				help := "\n  make it a readable file, or remove it"
 				if errors.Is(fault, syscall.ENOTDIR) {

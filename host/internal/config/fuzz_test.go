@@ -6,8 +6,11 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/jptools/jptools/host/internal/settings"
 )
 
 // FuzzParse: no panic; what is refused is refused with a place; what is accepted reads
@@ -33,11 +36,11 @@ func FuzzParse(f *testing.F) {
 		f.Fatalf("%d seeds", seeds)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		tree, err := parseTOML(data, LayerWorkspace, "f")
+		tree, err := settings.ParseTOML(data, settings.LayerWorkspace, "f")
 		var library map[string]any
 		libraryErr := toml.Unmarshal(data, &library)
 		if err != nil {
-			var list Errors
+			var list settings.Errors
 			if !errors.As(err, &list) || len(list) == 0 || list[0].Origin.Line < 1 || list[0].Origin.Column < 1 {
 				t.Fatalf("no place in %#v", err)
 			}
@@ -50,8 +53,8 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("accepted, but the library says %v", libraryErr)
 		}
 		compareLibrary(t, "", tree, library)
-		rendered := appendTOML(nil, tree, false)
-		again, err := parseTOML(rendered, LayerWorkspace, "f")
+		rendered := tree.TOML(false)
+		again, err := settings.ParseTOML(rendered, settings.LayerWorkspace, "f")
 		if err != nil {
 			t.Fatalf("rendered text is refused: %v\n%s", err, rendered)
 		}
@@ -66,28 +69,28 @@ func FuzzParse(f *testing.F) {
 }
 
 // compareLibrary compares all but dates, whose types differ.
-func compareLibrary(t *testing.T, key string, v *Value, x any) {
+func compareLibrary(t *testing.T, key string, v *settings.Value, x any) {
 	t.Helper()
 	switch x := x.(type) {
 	case map[string]any:
-		if v.Kind != Table || len(v.keys) != len(x) {
+		if v.Kind != settings.Table || len(v.Keys) != len(x) {
 			t.Fatalf("%s: %v, library %v", key, v, x)
 		}
 		for k, y := range x {
-			if v.fields[k] == nil {
+			if v.Fields[k] == nil {
 				t.Fatalf("%s has no %q", key, k)
 			}
-			compareLibrary(t, joinKey(key, k), v.fields[k], y)
+			compareLibrary(t, settings.Origin{Key: key}.Child(k).Key, v.Fields[k], y)
 		}
 	case []any:
-		if v.Kind != List || len(v.items) != len(x) {
+		if v.Kind != settings.List || len(v.Items) != len(x) {
 			t.Fatalf("%s: %v, library %v", key, v, x)
 		}
 		for i, y := range x {
-			compareLibrary(t, key, v.items[i], y)
+			compareLibrary(t, key, v.Items[i], y)
 		}
 	case float64:
-		if v.Kind != Float || v.scalar != x && x == x {
+		if v.Kind != settings.Float || v.Scalar != x && x == x {
 			t.Fatalf("%s: %v, library %v", key, v, x)
 		}
 	case string, bool, int64:
@@ -108,7 +111,7 @@ func FuzzLayers(f *testing.F) {
 		o.Environ, o.Args = []string{envPrefix + env}, []string{arg}
 		c, err := Load(o)
 		if err != nil {
-			if strings.ContainsFunc(strings.ReplaceAll(err.Error(), "\n", ""), unprintable) {
+			if strings.ContainsFunc(strings.ReplaceAll(err.Error(), "\n", ""), func(r rune) bool { return !unicode.IsPrint(r) }) {
 				t.Fatalf("a message speaks to the terminal: %q", err)
 			}
 			return

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/jptools/jptools/host/internal/state"
 	"github.com/spf13/afero"
 )
 
@@ -41,7 +42,7 @@ const (
 // files are the contents of a file system, by path.
 type files map[string]string
 
-func (f files) fs(t testing.TB) FS {
+func (f files) fs(t testing.TB) state.FS {
 	t.Helper()
 	m := afero.NewMemMapFs().(*afero.MemMapFs)
 	for name, content := range f {

@@ -3,6 +3,7 @@ package config
 import (
 	"time"
 
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -71,7 +72,7 @@ type Tool struct {
 	// SensitivePaths are those of '*' and of the tool; the built-in list is not here.
 	SensitivePaths []string
 
-	tree, defaults *Value
+	tree, defaults *settings.Value
 }
 
 // SourceKind says who runs a tool.
@@ -104,7 +105,7 @@ type Command struct {
 	Program string   `toml:"program" required:"yes" check:"program" doc:"The program; with 'shell', the script."`
 	Args    []string `toml:"args" doc:"Its arguments."`
 	Shell   bool     `toml:"shell" default:"false" doc:"Hand 'program' to 'sh -c' as it is."`
-	Origin  Origin
+	Origin  settings.Origin
 }
 
 // Parameter is one argument of a tool, or what its lists and objects hold.
@@ -124,7 +125,7 @@ type Parameter struct {
 	Enum       []any        `toml:"enum" check:"enum" doc:"The only values allowed."`
 	Items      *Parameter   `toml:"items" doc:"What a list holds; the same keys again."`
 	Properties []*Parameter `toml:"properties" doc:"What an object holds, by name; the same keys again."`
-	Origin     Origin
+	Origin     settings.Origin
 }
 
 // Question is what is known of a question before the tool asks it.
@@ -136,7 +137,7 @@ type Question struct {
 	// Answer counts only with HasAnswer.
 	Answer    any `toml:"answer" doc:"A fixed answer; nobody is asked."`
 	HasAnswer bool
-	Origin    Origin
+	Origin    settings.Origin
 }
 
 // Style is how hosts that show calls in a conversation show them. Nothing here does: its keys
@@ -188,7 +189,7 @@ type Access struct {
 	Commands map[string]CommandRule `toml:"commands" doc:"The programs that may be started, by name; an empty table allows none."`
 	// SensitivePaths are those of the tool itself.
 	SensitivePaths []string `toml:"sensitive_paths" merge:"added" check:"pattern" all:"yes" repo:"free" doc:"Paths that are warned of; only ever added to."`
-	Origin         Origin
+	Origin         settings.Origin
 }
 
 // FsRule is a rule on a path. Its Path is relative and in lexical normal form, "" for
@@ -197,25 +198,25 @@ type FsRule struct {
 	jptool.FsRule
 	// Dir says that the path was written with a slash at its end.
 	Dir bool
-	At  Origin
+	At  settings.Origin
 }
 
 // NetRule is a rule on a network target; it compiles.
 type NetRule struct {
 	jptool.NetRule
-	At Origin
+	At settings.Origin
 }
 
 // EnvRule is a rule on environment variables; it compiles.
 type EnvRule struct {
 	jptool.EnvRule
-	At Origin
+	At settings.Origin
 }
 
 // CommandRule is a rule on one program; it compiles.
 type CommandRule struct {
 	jptool.CommandRule
-	At Origin
+	At settings.Origin
 }
 
 // The structs of the library's rules with their keys: field by field the same types, so that
@@ -266,5 +267,5 @@ type SandboxPath struct {
 	Read    *bool  `toml:"read" doc:"Read below it."`
 	Write   *bool  `toml:"write" doc:"Write below it."`
 	Execute *bool  `toml:"execute" doc:"Run programs below it."`
-	Origin  Origin
+	Origin  settings.Origin
 }

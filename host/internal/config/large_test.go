@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jptools/jptools/host/internal/settings"
 )
 
 // A file of the repository cannot make every command hang: what it takes to read it, or to say what is wrong
@@ -45,22 +47,12 @@ func TestLargeFilesAreReadInTime(t *testing.T) {
 			if took := time.Since(start); took > most {
 				t.Errorf("it took %v", took)
 			}
-			if list := Errors(nil); errors.As(err, &list) && (len(list) > maxProblems+1 || len(list) > maxProblems && !strings.HasSuffix(list[maxProblems].Error(), "more problems are not listed")) {
+			if list := settings.Errors(nil); errors.As(err, &list) && (len(list) > settings.MaxProblems+1 || len(list) > settings.MaxProblems && !strings.HasSuffix(list[settings.MaxProblems].Error(), "more problems are not listed")) {
 				t.Errorf("%d problems, the last of them: %v", len(list), list[len(list)-1])
 			}
 			if valid := map[string]bool{"tools": true, "parameters": true, "rules on one line": true, "words on one line": true}[name]; valid != (err == nil) {
 				t.Errorf("valid: %v, got %.200v", valid, err)
 			}
 		})
-	}
-}
-
-// Columns count from the beginning of the line, whatever was asked for before.
-func TestPositionsInLongLines(t *testing.T) {
-	x := newLineIndex([]byte("aé\nöb c\n"))
-	for _, c := range []struct{ offset, line, column int }{{0, 1, 1}, {3, 1, 3}, {1, 1, 2}, {4, 2, 1}, {7, 2, 3}, {6, 2, 2}, {9, 2, 5}, {10, 3, 1}, {3, 1, 3}, {99, 3, 1}} {
-		if line, column := x.position(c.offset); line != c.line || column != c.column {
-			t.Errorf("offset %d is at %d:%d, want %d:%d", c.offset, line, column, c.line, c.column)
-		}
 	}
 }

@@ -1,8 +1,12 @@
 package config
 
 import (
+	"encoding/json"
+	"io"
 	"slices"
 	"strings"
+
+	"github.com/jptools/jptools/host/internal/settings"
 )
 
 // State is what became of a layer.
@@ -20,24 +24,24 @@ func (s State) String() string { return [...]string{"loaded", "absent", "skipped
 
 // LayerInfo is one layer as it was found.
 type LayerInfo struct {
-	Layer Layer
+	Layer settings.Layer
 	// Source is the file, variable or flag.
 	Source string
 	// File is the absolute path of the file, "" for a layer that comes from none.
 	File  string
 	State State
 	// Skipper is the place of the `inherit = false` that kept a skipped layer out.
-	Skipper Origin
+	Skipper settings.Origin
 
-	tree *Value // checked and normalised
+	tree *settings.Value // checked and normalised
 }
 
 // Setting is one value that one layer wrote.
 type Setting struct {
 	// Key is the full key; one rule of a list has its index within its layer.
 	Key    string
-	Value  *Value
-	Origin Origin
+	Value  *settings.Value
+	Origin settings.Origin
 	// Effective reports whether the value is still part of the merged result. What says
 	// how to merge (strategy, dedup, inherit) always counts as effective: its effect
 	// may be what is missing from the result.
@@ -49,25 +53,26 @@ func (c *Config) Layers() []LayerInfo { return slices.Clone(c.layers) }
 
 // Effective lists what is in force, in the order of the merged tree: each scalar, each
 // list, and each item of a list of rules on its own.
-func (c *Config) Effective() []Setting { return settings(c.merged, nil) }
+func (c *Config) Effective() []Setting { return flatten(c.merged, nil) }
 
 // History lists every setting of a key or below it in any layer, low to high and in the order
 // of the files, so that the last effective one is what holds. Values that a higher layer replaced
 // are in the list, with Effective false. The key is in TOML's notation, "" for all; the error
 // says that it is none, or that there is no such key.
 func (c *Config) History(key string) ([]Setting, error) {
-	parts, err := SplitKey(key)
+	parts, err := settings.SplitKey(key)
 	if err != nil {
 		return nil, err
 	}
-	want := JoinKey(parts...)
+	want := settings.JoinKey(parts...)
 	var out []Setting
-	used := c.inForce()
+	used := map[*settings.Value]bool{} // the merged tree shares its values with their layers
+	c.merged.Walk(func(v *settings.Value) { used[v] = true })
 	for _, layer := range c.layers {
 		if layer.tree == nil {
 			continue
 		}
-		for _, s := range settings(layer.tree, used) {
+		for _, s := range flatten(layer.tree, used) {
 			rest, below := strings.CutPrefix(s.Key, want)
 			if below && (rest == "" || rest[0] == '.' || rest[0] == '[') || want == "" {
 				out = append(out, s)
@@ -75,62 +80,74 @@ func (c *Config) History(key string) ([]Setting, error) {
 		}
 	}
 	if len(out) == 0 {
-		_, err = nodeAt(parts, Origin{})
+		_, err = nodeAt(parts, settings.Origin{})
 	}
 	return out, err
 }
 
-// inForce is the set of values in the merged tree; merging shares them with their layer.
-func (c *Config) inForce() map[*Value]bool {
-	used := map[*Value]bool{}
-	var walk func(v *Value)
-	walk = func(v *Value) {
-		used[v] = true
-		for _, item := range v.items {
-			walk(item)
-		}
-		for _, f := range v.fields {
-			walk(f)
-		}
-	}
-	walk(c.merged)
-	return used
-}
-
-// settings flattens a tree; with nil, everything counts as used.
-func settings(root *Value, used map[*Value]bool) []Setting {
+// flatten flattens a tree; with nil, everything counts as used.
+func flatten(root *settings.Value, used map[*settings.Value]bool) []Setting {
 	var out []Setting
-	add := func(v *Value, effective bool) {
+	add := func(v *settings.Value, effective bool) {
 		out = append(out, Setting{v.Origin.Key, v, v.Origin, used == nil || effective})
 	}
-	var walk func(v *Value)
-	walk = func(v *Value) {
-		if v.how != nil {
-			for _, note := range v.how.notes {
+	var walk func(v *settings.Value)
+	walk = func(v *settings.Value) {
+		if v.Merge != nil {
+			for _, note := range v.Merge.Notes {
 				add(note, true)
 			}
 		}
 		switch {
-		case v.Kind == Table:
-			for _, k := range v.keys {
-				walk(v.fields[k])
+		case v.Kind == settings.Table:
+			for _, k := range v.Keys {
+				walk(v.Fields[k])
 			}
-			if len(v.keys) == 0 && v != root {
+			if len(v.Keys) == 0 && v != root {
 				add(v, true)
 			}
-		case v.rules && len(v.items) > 0:
-			for _, item := range v.items {
+		case v.Rules && len(v.Items) > 0:
+			for _, item := range v.Items {
 				add(item, used[item])
 			}
 		default:
 			// An empty list of rules, and what takes a value away, leave no value behind.
-			effective := used[v] || v.Origin.Key == "inherit" || v.Kind == Null || v.rules
-			for _, item := range v.items {
-				effective = effective || used[item]
-			}
-			add(v, effective)
+			add(v, used[v] || v.Origin.Key == "inherit" || v.Kind == settings.Null || v.Rules ||
+				slices.ContainsFunc(v.Items, func(item *settings.Value) bool { return used[item] }))
 		}
 	}
 	walk(root)
 	return out
+}
+
+// Render writes the effective configuration as TOML or JSON. With origins, TOML has a comment at
+// each value, and JSON is a list of {key, value, layer, origin}, one for each setting and
+// each rule. Lists are shown merged and without their strategies, so that what TOML
+// shows can be read back as one layer.
+func (c *Config) Render(w io.Writer, asJSON, origins bool) error {
+	switch {
+	case !asJSON:
+		_, err := w.Write(c.merged.TOML(origins))
+		return err
+	case origins:
+		type setting struct {
+			Key    string `json:"key"`
+			Value  any    `json:"value"`
+			Layer  string `json:"layer"`
+			Origin string `json:"origin"`
+		}
+		list := []setting{}
+		for _, s := range c.Effective() {
+			list = append(list, setting{s.Key, s.Value.Any(), s.Origin.Layer.String(), s.Origin.String()})
+		}
+		return writeJSON(w, list)
+	}
+	return writeJSON(w, c.merged.Any())
+}
+
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
 }

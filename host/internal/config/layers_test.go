@@ -169,7 +169,7 @@ result = "ask"`,
 			t.Errorf("%s: %q, want %q", key, got, want)
 		}
 	}
-	paths := c.merged.At("conversation", "tools", "x", "access", "sensitive_paths").Items()
+	paths := c.merged.At("conversation", "tools", "x", "access", "sensitive_paths").Items
 	if p := paths[1].Origin; p.Line != 4 || p.Column != 32 {
 		t.Errorf("columns count characters: %v", p)
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -12,21 +13,16 @@ import (
 
 	"github.com/spf13/afero"
 
+	"github.com/jptools/jptools/host/internal/settings"
+	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// FS is a file system that configuration can be read from. Both the one of the operating
-// system (afero.OsFs) and the one in memory (afero.MemMapFs) are such.
-type FS interface {
-	afero.Fs
-	afero.Lstater
-}
-
 // Options says where the layers come from. A path that is empty stands for no layer.
 type Options struct {
 	// FS is what all files are read from; nil is the file system of the operating system.
-	FS FS
+	FS state.FS
 	// Root is the canonical path of the workspace, Cwd the canonical working directory.
 	// A Cwd outside of Root adds no file.
 	Root, Cwd string
@@ -58,26 +54,24 @@ const maxFile = 4 << 20
 // XDG_CONFIG_HOME, or below ~/.config (on Windows %AppData%) when that is not set to an
 // absolute path. It returns "" when the environment names no such place.
 func UserGlobalPath(environ []string) string {
-	get := func(name string) string {
-		if v := jptool.LookupEnv(environ, name); filepath.IsAbs(v) {
-			return v
+	names := []string{"XDG_CONFIG_HOME", "HOME"}
+	if runtime.GOOS == "windows" {
+		names = []string{"XDG_CONFIG_HOME", "AppData", "HOME"}
+	}
+	for _, name := range names {
+		dir := jptool.LookupEnv(environ, name)
+		switch {
+		case !filepath.IsAbs(dir):
+			continue
+		case name == "HOME":
+			dir = filepath.Join(dir, ".config")
 		}
-		return ""
+		return filepath.Join(dir, "jphost", "config.toml")
 	}
-	dir := get("XDG_CONFIG_HOME")
-	if dir == "" && runtime.GOOS == "windows" {
-		dir = get("AppData")
-	}
-	if home := get("HOME"); dir == "" && home != "" {
-		dir = filepath.Join(home, ".config")
-	}
-	if dir == "" {
-		return ""
-	}
-	return filepath.Join(dir, "jphost", "config.toml")
+	return ""
 }
 
-// Load reads and merges all layers. The error is an Errors with every problem of the
+// Load reads and merges all layers. The error is an settings.Errors with every problem of the
 // first layer that has one, or of the merged whole; then there is no Config, because
 // part of a configuration may be a part without its restrictions. A file that does not
 // exist is no layer; one that exists and cannot be read is an error.
@@ -85,8 +79,8 @@ func Load(o Options) (*Config, error) {
 	if o.FS == nil {
 		o.FS = &afero.OsFs{}
 	}
-	l := &loader{Options: o, merged: newTable(Origin{Layer: LayerDefault, File: builtIn})}
-	conversation := func() error { return l.file(LayerConversation, l.Conversation, true) }
+	l := &loader{Options: o, merged: settings.NewTable(settings.Origin{Layer: settings.LayerDefault, File: builtIn})}
+	conversation := func() error { return l.file(settings.LayerConversation, l.Conversation, true) }
 	for _, step := range []func() error{l.builtIn, l.files, l.environment, conversation} {
 		if err := step(); err != nil {
 			return nil, err
@@ -106,14 +100,12 @@ func Load(o Options) (*Config, error) {
 
 type loader struct {
 	Options
-	merged *Value
+	merged *settings.Value
 	layers []LayerInfo
-	// stop is the `inherit = false` that ended the loading of files.
-	stop *Value
 }
 
 // add checks a layer's tree and merges it.
-func (l *loader) add(info LayerInfo, tree *Value) error {
+func (l *loader) add(info LayerInfo, tree *settings.Value) error {
 	if err := checkLayer(tree); err != nil {
 		return err
 	}
@@ -121,61 +113,46 @@ func (l *loader) add(info LayerInfo, tree *Value) error {
 	l.layers = append(l.layers, info)
 	l.merged = merge(schema(), l.merged, tree)
 	if l.merged == nil {
-		l.merged = newTable(Origin{})
+		l.merged = settings.NewTable(settings.Origin{})
 	}
 	return nil
 }
 
 // files are the layers that `inherit = false` can switch off.
 func (l *loader) files() error {
-	type file struct {
-		layer Layer
-		path  string
-	}
-	list := []file{{LayerUserGlobal, l.UserGlobal}}
+	list := []LayerInfo{{Layer: settings.LayerUserGlobal, File: l.UserGlobal}}
 	if l.Root != "" {
-		list = append(list, file{LayerWorkspace, filepath.Join(l.Root, filepath.FromSlash(WorkspaceFile))})
-		for _, dir := range downTo(l.Root, l.Cwd) {
-			list = append(list, file{LayerDirectory, filepath.Join(dir, DirectoryFile)})
+		dir := l.Root
+		list = append(list,
+			LayerInfo{Layer: settings.LayerWorkspace, File: filepath.Join(dir, filepath.FromSlash(WorkspaceFile))},
+			LayerInfo{Layer: settings.LayerDirectory, File: filepath.Join(dir, DirectoryFile)})
+		below, _ := wspath.WithinAbs(filepath.ToSlash(dir), filepath.ToSlash(filepath.Clean(l.Cwd))) // "" outside
+		for part := range strings.FieldsFuncSeq(below, func(r rune) bool { return r == '/' }) {
+			dir = filepath.Join(dir, part)
+			list = append(list, LayerInfo{Layer: settings.LayerDirectory, File: filepath.Join(dir, DirectoryFile)})
 		}
 	}
-	list = append(list, file{LayerUserWorkspace, l.UserWorkspace})
+	list = append(list, LayerInfo{Layer: settings.LayerUserWorkspace, File: l.UserWorkspace})
+	var stop *settings.Value // the `inherit = false` that ended the loading of files
 	for _, f := range list {
-		if f.path != "" && l.stopped(f.layer) {
-			l.layers = append(l.layers, LayerInfo{Layer: f.layer, Source: f.path, File: f.path, State: Skipped, Skipper: l.stop.Origin})
+		// What a repository says holds for files of the repository only: it must not switch off the user's own.
+		if f.File != "" && stop != nil && (f.Layer.Repository() || !stop.Origin.Layer.Repository()) {
+			f.Source, f.State, f.Skipper = f.File, Skipped, stop.Origin
+			l.layers = append(l.layers, f)
 			continue
 		}
-		if err := l.file(f.layer, f.path, true); err != nil {
+		if err := l.file(f.Layer, f.File, true); err != nil {
 			return err
 		}
-		if i := l.merged.Get("inherit"); i.Any() == false && l.stop == nil {
-			l.stop = i
+		if i := l.merged.Get("inherit"); i.Any() == false && stop == nil {
+			stop = i
 		}
 	}
 	return nil
 }
 
-// stopped reports whether `inherit = false` keeps a layer out. What a repository says
-// holds for files of the repository only: it must not switch off the user's own.
-func (l *loader) stopped(layer Layer) bool {
-	return l.stop != nil && (layer.Repository() || !l.stop.Origin.Layer.Repository())
-}
-
-// downTo lists root and every directory on the way from it to dir, if dir is below it.
-func downTo(root, dir string) []string {
-	dirs := []string{root}
-	rel, ok := wspath.WithinAbs(filepath.ToSlash(root), filepath.ToSlash(filepath.Clean(dir)))
-	if !ok || rel == "" {
-		return dirs
-	}
-	for part := range strings.SplitSeq(rel, "/") {
-		dirs = append(dirs, filepath.Join(dirs[len(dirs)-1], part))
-	}
-	return dirs
-}
-
 // file adds the layer of one file; an absent one only if that is optional.
-func (l *loader) file(layer Layer, path string, optional bool) error {
+func (l *loader) file(layer settings.Layer, path string, optional bool) error {
 	if path == "" {
 		return nil
 	}
@@ -199,9 +176,9 @@ func (l *loader) file(layer Layer, path string, optional bool) error {
 		case errors.Is(err, errOutside):
 			help = "copy the file into the workspace, or write its settings into your own configuration"
 		}
-		return fail(Origin{Layer: layer, File: path}, "cannot read this configuration: "+printable(err.Error()), help)
+		return settings.Fail(settings.Origin{Layer: layer, File: path}, "cannot read this configuration: "+settings.Printable(err.Error()), help)
 	}
-	tree, err := parseTOML(data, layer, path)
+	tree, err := settings.ParseTOML(data, layer, path)
 	if err != nil {
 		return err
 	}
@@ -210,86 +187,28 @@ func (l *loader) file(layer Layer, path string, optional bool) error {
 
 var errOutside = errors.New("a link on its path leads out of the workspace")
 
-// read reads the file of a layer. A file of the repository must lie in the workspace: a link
-// could otherwise make the host read, and quote in messages, any file that the user may read.
-func (l *loader) read(layer Layer, path string) ([]byte, error) {
-	if !layer.Repository() {
-		return readFile(l.FS, path, func() (afero.File, error) { return l.FS.Open(path) })
-	}
-	if err := regular(l.FS, path); errors.Is(err, fs.ErrNotExist) {
-		return nil, err // as most are; there is nothing to resolve
-	}
-	if _, links, _ := l.FS.LstatIfPossible(path); !links {
-		// A file system without links, in memory: a path means the place that it names.
-		return readFile(l.FS, path, func() (afero.File, error) { return l.FS.Open(path) })
-	}
-	// The operating system's. Package afero can neither resolve a path nor open one without
-	// following links, so both are done by package wspath: the file is opened where it was
-	// found to lie. If somebody replaces it in between, the call fails.
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		if serr := regular(l.FS, path); serr != nil {
-			err = serr // the same words as for every other layer
-		}
-		return nil, gone(err)
-	}
-	below, ok := wspath.WithinAbs(filepath.ToSlash(l.Root), filepath.ToSlash(real))
-	if !ok {
-		return nil, errOutside
-	}
-	return readFile(l.FS, real, func() (afero.File, error) { return openBelow(l.Root, below) })
-}
-
-// openBelow opens the regular file at the slash path name below the directory dir, without
-// following a link, whatever has come to stand on the path in the meantime.
-func openBelow(dir, name string) (afero.File, error) {
-	d, err := wspath.OpenDir(filepath.ToSlash(dir))
-	if err != nil {
+// read reads the file of a layer. Only a regular file is opened: a FIFO in a repository would block the host
+// for ever. A file of the repository must lie in the workspace: a link could otherwise make the host read, and
+// quote in messages, any file that the user may read.
+func (l *loader) read(layer settings.Layer, path string) ([]byte, error) {
+	if err := regular(l.FS, path); err != nil {
 		return nil, err
 	}
-	defer d.Close()
-	return d.Open(name)
-}
-
-var errDangling = errors.New("it is, or lies below, a link that leads to nothing")
-
-// dangling reports whether a path that does not exist, or a directory on the way to it, is
-// a link that leads to nothing.
-func dangling(fsys FS, path string) bool {
-	for {
-		if _, _, err := fsys.LstatIfPossible(path); err == nil {
-			_, err := fsys.Stat(path)
-			return errors.Is(err, fs.ErrNotExist)
+	open := func() (afero.File, error) { return l.FS.Open(path) }
+	// A file system without links, in memory, needs no more: there a path means the place that it names.
+	if _, links, _ := l.FS.LstatIfPossible(path); links && layer.Repository() {
+		// Package afero can neither resolve a path nor open one without following links, so both are done by
+		// package wspath: the file is opened where it was found to lie. If somebody replaces it in between, the
+		// call fails.
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return nil, gone(err)
 		}
-		dir := filepath.Dir(path)
-		if dir == path {
-			return false
+		below, ok := wspath.WithinAbs(filepath.ToSlash(l.Root), filepath.ToSlash(real))
+		if !ok {
+			return nil, errOutside
 		}
-		path = dir
-	}
-}
-
-// regular says why there is no regular file at a path.
-func regular(fsys FS, path string) error {
-	st, err := fsys.Stat(path)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) && dangling(fsys, path) {
-			return errDangling
-		}
-		return err
-	}
-	if !st.Mode().IsRegular() {
-		return errors.New("it is not a regular file")
-	}
-	return nil
-}
-
-// readFile reads a regular file. Nothing else is opened: a FIFO in a repository would
-// block the host for ever. A link that leads to nothing is not an absent file: whoever
-// creates the file it names would write the configuration.
-func readFile(fsys FS, path string, open func() (afero.File, error)) ([]byte, error) {
-	if err := regular(fsys, path); err != nil {
-		return nil, err
+		open = func() (afero.File, error) { return openBelow(l.Root, below) }
 	}
 	f, err := open()
 	if err != nil {
@@ -303,10 +222,85 @@ func readFile(fsys FS, path string, open func() (afero.File, error)) ([]byte, er
 	return data, gone(err)
 }
 
+// openBelow opens the regular file at the slash path name below the directory dir, without
+// following a link, whatever has come to stand on the path in the meantime.
+func openBelow(dir, name string) (afero.File, error) {
+	d, err := wspath.OpenDir(filepath.ToSlash(dir))
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return d.Open(name)
+}
+
+// regular says why there is no regular file at a path. A link that leads to nothing is not an absent file:
+// whoever creates the file that it names would write the configuration.
+func regular(fsys state.FS, path string) error {
+	st, err := fsys.Stat(path)
+	if err == nil && !st.Mode().IsRegular() {
+		return errors.New("it is not a regular file")
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	// What exists of the path ends in a directory, or else in such a link.
+	for at := path; ; at = filepath.Dir(at) {
+		if _, _, lerr := fsys.LstatIfPossible(at); lerr == nil {
+			if _, serr := fsys.Stat(at); errors.Is(serr, fs.ErrNotExist) {
+				return errors.New("it is, or lies below, a link that leads to nothing")
+			}
+			return err
+		}
+		if at == filepath.Dir(at) {
+			return err
+		}
+	}
+}
+
 // gone keeps a file that vanished after it was seen from counting as absent.
 func gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return errors.New("it vanished while it was read")
 	}
 	return err
+}
+
+// shipped is the built-in layer: one file for each of the seven file tools. Everything in
+// them is configuration that a person could have written, and higher layers change any of
+// it key by key.
+//
+// The programs lie beside jphost, or else on PATH. A tool that only reads the workspace
+// runs unattended; one that changes it asks. The parameters are those of each program's
+// --schema, and a test compares them.
+//
+//go:embed builtin/*.toml
+var shipped embed.FS
+
+// builtIn stands for the file in origins of the built-in layer; lines are those of the
+// file of the tool.
+const builtIn = "built-in"
+
+// builtIn reads and merges the files of the built-in layer, and makes them one layer.
+func (l *loader) builtIn() error {
+	files := l.BuiltIn
+	if files == nil {
+		files = shipped
+	}
+	names, err := fs.Glob(files, "builtin/*.toml")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		data, err := fs.ReadFile(files, name)
+		if err != nil {
+			return err
+		}
+		tree, err := ParseLayer(data, settings.LayerDefault, builtIn)
+		if err != nil {
+			return err
+		}
+		l.merged = merge(schema(), l.merged, tree)
+	}
+	l.layers = append(l.layers, LayerInfo{Layer: settings.LayerDefault, Source: builtIn, State: Loaded, tree: l.merged})
+	return nil
 }

@@ -1,133 +1,126 @@
 package config
 
 import (
-	"encoding/json"
+	"cmp"
 	"slices"
+
+	"github.com/jptools/jptools/host/internal/settings"
 )
 
 // merge returns next merged onto prev, either of which may be nil. It changes neither:
 // tables and lists are made anew, and what stands in them is shared, so that a value of
 // the result is still the one that its layer wrote.
-func merge(n *node, prev, next *Value) *Value {
+func merge(n *node, prev, next *settings.Value) *settings.Value {
 	if next == nil {
 		return prev
 	}
-	if next.Kind == Null {
+	if next.Kind == settings.Null {
 		return nil
 	}
 	alt := n.alternative(next.Kind)
 	switch alt.kind {
 	case nodeTable:
-		if prev == nil || prev.Kind != Table || n.whole {
+		if prev == nil || prev.Kind != settings.Table || n.whole {
 			prev = nil
 		}
-		return mergeTable(prev, next, "", func(k string, old, now *Value) *Value {
+		return mergeTable(prev, next, "", func(k string, old, now *settings.Value) *settings.Value {
 			return merge(alt.field(k).node, old, now)
 		})
 	case nodeMap:
 		return mergeMap(alt, prev, next)
 	case nodeRules:
 		return mergeRules(prev, next)
-	case nodeAdded:
-		return mergeAdded(prev, next)
+	case nodeAdded: // only adds, and only what is new
+		out := concat(next, cmp.Or(prev, &settings.Value{}).Items, next.Items)
+		out.Items = keepFirst(out.Items)
+		return out
 	case nodeFree:
 		return mergeFree(prev, next)
 	}
-	if next.how != nil && prev != nil && prev.Kind == List {
-		return concat(next, prev.items, next.items)
+	if next.Merge != nil && prev != nil && prev.Kind == settings.List {
+		return concat(next, prev.Items, next.Items)
 	}
 	return next
 }
 
 // mergeTable merges key by key with join. By the strategy "merge" each key of next is taken
 // whole, by "keep" only those that prev does not have. Null takes a key away by any.
-func mergeTable(prev, next *Value, strategy string, join func(key string, old, now *Value) *Value) *Value {
-	out := newTable(next.Origin)
+func mergeTable(prev, next *settings.Value, strategy string, join func(key string, old, now *settings.Value) *settings.Value) *settings.Value {
+	out := settings.NewTable(next.Origin)
 	if prev != nil {
 		out.Origin = prev.Origin
-		for _, k := range prev.keys {
-			out.set(k, prev.fields[k])
+		for _, k := range prev.Keys {
+			out.Set(k, prev.Fields[k])
 		}
 	}
-	for _, k := range next.keys {
-		old, now := out.fields[k], next.fields[k]
-		if strategy == "keep" && old != nil && now.Kind != Null {
+	for _, k := range next.Keys {
+		old, now := out.Fields[k], next.Fields[k]
+		if strategy == "keep" && old != nil && now.Kind != settings.Null {
 			continue
 		}
 		if strategy == "merge" {
 			old = nil
 		}
 		if v := join(k, old, now); v != nil {
-			out.set(k, v)
+			out.Set(k, v)
 		} else {
-			out.remove(k)
+			out.Remove(k)
 		}
 	}
 	return out
 }
 
-func mergeMap(n *node, prev, next *Value) *Value {
-	how := next.how
-	if how == nil {
-		how = &howto{strategy: "deep_merge"}
-	}
-	if prev != nil && prev.how != nil && prev.how.discard || how.strategy == "replace" {
+func mergeMap(n *node, prev, next *settings.Value) *settings.Value {
+	how := cmp.Or(next.Merge, &settings.Merge{Strategy: "deep_merge"})
+	if prev != nil && prev.Merge != nil && prev.Merge.Discard || how.Strategy == "replace" {
 		prev = nil
 	}
-	out := mergeTable(prev, next, how.strategy, func(_ string, old, now *Value) *Value {
+	out := mergeTable(prev, next, how.Strategy, func(_ string, old, now *settings.Value) *settings.Value {
 		return merge(n.elem, old, now)
 	})
-	if how.discard {
-		out.how = &howto{strategy: how.strategy, discard: true}
+	if how.Discard {
+		out.Merge = &settings.Merge{Strategy: how.Strategy, Discard: true}
 	}
 	return out
 }
 
 // mergeRules merges two lists of rules by the strategy of the later one (docs/config.md,
 // "Merging"). Of equal items the last one stays, because among equal rules the last one decides.
-func mergeRules(prev, next *Value) *Value {
-	how := howto{strategy: "append"}
-	if next.how != nil {
-		how = *next.how
+func mergeRules(prev, next *settings.Value) *settings.Value {
+	how := *cmp.Or(next.Merge, &settings.Merge{Strategy: "append"})
+	how.Notes = nil
+	prev = cmp.Or(prev, &settings.Value{})
+	was := cmp.Or(prev.Merge, &settings.Merge{})
+	how.Dedup = cmp.Or(how.Dedup, was.Dedup)
+	lists := [][]*settings.Value{prev.Items, next.Items}
+	if was.Discard {
+		lists[0] = nil
 	}
-	how.notes = nil
-	lists := [][]*Value{nil, next.items}
-	if prev != nil {
-		lists[0] = prev.items
-	}
-	if prev != nil && prev.how != nil {
-		if prev.how.discard {
-			lists[0] = nil
-		}
-		if how.dedup == nil {
-			how.dedup = prev.how.dedup
-		}
-	}
-	switch how.strategy {
+	switch how.Strategy {
 	case "prepend":
 		slices.Reverse(lists)
 	case "replace":
 		lists = lists[1:]
 	}
 	out := concat(next, lists...)
-	if how.dedup != nil && *how.dedup {
-		out.items = keepLast(out.items)
+	if how.Dedup != nil && *how.Dedup {
+		out.Items = keepLast(out.Items)
 	} else {
-		how.dedup = nil // switched off for this merge; the result has no opinion
+		how.Dedup = nil // switched off for this merge; the result has no opinion
 	}
-	out.rules, out.how = true, &how
+	out.Rules, out.Merge = true, &how
 	return out
 }
 
-func concat(origin *Value, lists ...[]*Value) *Value {
-	return &Value{Kind: List, Origin: origin.Origin, items: slices.Concat(lists...)}
+func concat(origin *settings.Value, lists ...[]*settings.Value) *settings.Value {
+	return &settings.Value{Kind: settings.List, Origin: origin.Origin, Items: slices.Concat(lists...)}
 }
 
 // keepFirst drops each item that follows an equal one.
-func keepFirst(items []*Value) []*Value {
+func keepFirst(items []*settings.Value) []*settings.Value {
 	seen := make(map[string]bool, len(items))
-	return slices.DeleteFunc(slices.Clone(items), func(item *Value) bool {
-		id := identity(item)
+	return slices.DeleteFunc(slices.Clone(items), func(item *settings.Value) bool {
+		id := item.JSON() // a comparison with each item before would cost the square
 		known := seen[id]
 		seen[id] = true
 		return known
@@ -135,7 +128,7 @@ func keepFirst(items []*Value) []*Value {
 }
 
 // keepLast drops each item that is followed by an equal one.
-func keepLast(items []*Value) []*Value {
+func keepLast(items []*settings.Value) []*settings.Value {
 	items = slices.Clone(items)
 	slices.Reverse(items)
 	items = keepFirst(items)
@@ -143,34 +136,15 @@ func keepLast(items []*Value) []*Value {
 	return items
 }
 
-// identity is the same for equal rules; it keeps long lists from costing their square.
-func identity(v *Value) string {
-	b, err := json.Marshal(v.Any()) // sorts keys
-	if err != nil {
-		return v.String()
-	}
-	return string(b)
-}
-
-// mergeAdded only adds, and only what is new.
-func mergeAdded(prev, next *Value) *Value {
-	if prev == nil {
-		prev = &Value{}
-	}
-	out := concat(next, prev.items, next.items)
-	out.items = keepFirst(out.items)
-	return out
-}
-
 // annotatedFree takes {value, strategy} apart; anything else is the value itself.
-func annotatedFree(v *Value) (value *Value, strategy string) {
-	if v.how != nil {
-		return v, v.how.strategy
+func annotatedFree(v *settings.Value) (value *settings.Value, strategy string) {
+	if v.Merge != nil {
+		return v, v.Merge.Strategy
 	}
-	if v.Kind == Table && len(v.keys) == 2 && isAnnotatedMap(v) {
-		s := v.fields["strategy"].text()
+	if v.Kind == settings.Table && len(v.Keys) == 2 && isAnnotatedMap(v) {
+		s := v.Fields["strategy"].Text()
 		if slices.Contains(vecStrategies, s) || slices.Contains(mapStrategies, s) {
-			return v.fields["value"], s
+			return v.Fields["value"], s
 		}
 	}
 	return v, ""
@@ -178,24 +152,24 @@ func annotatedFree(v *Value) (value *Value, strategy string) {
 
 // mergeFree merges JSON values: objects deeply, all else by replacing, unless next is
 // written {value, strategy}. What only looks like that form is data.
-func mergeFree(prev, next *Value) *Value {
-	if next.Kind == Null {
+func mergeFree(prev, next *settings.Value) *settings.Value {
+	if next.Kind == settings.Null {
 		return nil
 	}
 	value, strategy := annotatedFree(next)
 	switch {
-	case value.Kind == Null:
+	case value.Kind == settings.Null:
 		return nil
-	case strategy == "keep" && prev != nil && !(prev.Kind == Table && value.Kind == Table):
+	case strategy == "keep" && prev != nil && !(prev.Kind == settings.Table && value.Kind == settings.Table):
 		return prev
-	case prev != nil && prev.Kind == List && value.Kind == List && strategy == "append":
-		return concat(value, prev.items, value.items)
-	case prev != nil && prev.Kind == List && value.Kind == List && strategy == "prepend":
-		return concat(value, value.items, prev.items)
-	case value.Kind != Table:
+	case prev != nil && prev.Kind == settings.List && value.Kind == settings.List && strategy == "append":
+		return concat(value, prev.Items, value.Items)
+	case prev != nil && prev.Kind == settings.List && value.Kind == settings.List && strategy == "prepend":
+		return concat(value, value.Items, prev.Items)
+	case value.Kind != settings.Table:
 		return value
-	case prev == nil || prev.Kind != Table || strategy == "replace" || strategy == "append" || strategy == "prepend":
+	case prev == nil || prev.Kind != settings.Table || strategy == "replace" || strategy == "append" || strategy == "prepend":
 		prev = nil
 	}
-	return mergeTable(prev, value, strategy, func(_ string, old, now *Value) *Value { return mergeFree(old, now) })
+	return mergeTable(prev, value, strategy, func(_ string, old, now *settings.Value) *settings.Value { return mergeFree(old, now) })
 }

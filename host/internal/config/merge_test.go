@@ -280,7 +280,7 @@ func TestMergeOptions(t *testing.T) {
 			userFile:      "[conversation.tools.x]\noptions = " + tt.low,
 			workspaceFile: "[conversation.tools.x]\noptions = " + tt.high,
 		})
-		got := identity(c.merged.At("conversation", "tools", "x", "options"))
+		got := c.merged.At("conversation", "tools", "x", "options").JSON()
 		if got != tt.want {
 			t.Errorf("%s onto %s: got %s, want %s", tt.high, tt.low, got, tt.want)
 		}
@@ -299,7 +299,7 @@ func TestMergeCommands(t *testing.T) {
 			userFile:      `conversation.tools.x.access.commands = { cargo = {}, git = { args = [["a"]] } }`,
 			workspaceFile: fmt.Sprintf(`conversation.tools.x.access.commands = { strategy = %q, value = { git = { envs = ["B"] } } }`, strategy),
 		})
-		if got := identity(c.merged.At("conversation", "tools", "x", "access", "commands")); got != want {
+		if got := c.merged.At("conversation", "tools", "x", "access", "commands").JSON(); got != want {
 			t.Errorf("%s: got %s, want %s", strategy, got, want)
 		}
 	}

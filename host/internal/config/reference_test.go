@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/jptools/jptools/host/internal/settings"
 )
 
 const (
@@ -154,7 +156,7 @@ func (n *node) merging() string {
 	case nodeFree:
 		return "deeply"
 	case nodeUnion:
-		if !n.whole && n.alternative(Table) != nil {
+		if !n.whole && n.alternative(settings.Table) != nil {
 			return "key by key"
 		}
 	}
@@ -177,7 +179,7 @@ func TestRepositoryMay(t *testing.T) {
 		"conversation.tools.x.access.sensitive_paths": Free,
 		"sandbox.paths": Never, "sandbox.paths.read": Never,
 	} {
-		parts, err := SplitKey(key)
+		parts, err := settings.SplitKey(key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,11 +220,11 @@ func TestTagsAreRead(t *testing.T) {
 				}
 				if def, ok := sf.Tag.Lookup("default"); ok {
 					n := tagReader{}.node(sf.Type, sf.Tag)
-					v, err := fromText(n, def, Origin{})
+					v, err := fromText(n, def, settings.Origin{})
 					c := &checker{}
 					if err == nil {
 						c.value(n, v)
-						err = c.err()
+						err = c.Err()
 					}
 					if err != nil {
 						t.Errorf("%s: default:%q: %v", key, def, err)
@@ -253,9 +255,9 @@ func TestKeysAreDocumented(t *testing.T) {
 		}
 		for _, f := range n.fields {
 			if f.doc == "" && f.node.kind != nodeNever {
-				t.Errorf("%s has no doc", joinKey(key, f.key))
+				t.Errorf("%s has no doc", settings.Origin{Key: key}.Child(f.key).Key)
 			}
-			walk(joinKey(key, f.key), f.node)
+			walk(settings.Origin{Key: key}.Child(f.key).Key, f.node)
 		}
 	}
 	walk("", schema())
@@ -279,12 +281,12 @@ func TestJSONSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	check := func(text string) error {
-		tree, err := parseTOML([]byte(text), LayerWorkspace, "f")
+		tree, err := settings.ParseTOML([]byte(text), settings.LayerWorkspace, "f")
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, text)
 		}
 		var v any
-		if err := json.Unmarshal([]byte(identity(tree)), &v); err != nil {
+		if err := json.Unmarshal([]byte(tree.JSON()), &v); err != nil {
 			t.Fatal(err)
 		}
 		return resolved.Validate(v)

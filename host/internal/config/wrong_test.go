@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/jptools/jptools/host/internal/settings"
 )
 
 var update = flag.Bool("update", false, "write the messages that came into testdata/wrong.txt; read every one before sending it")
@@ -45,7 +47,7 @@ func TestWrongConfigs(t *testing.T) {
 			c, err := Load(options(t, files{workspaceFile: tt.input + "\n"}))
 			if err != nil {
 				got = err.Error()
-				var list Errors
+				var list settings.Errors
 				if !errors.As(err, &list) || len(list) == 0 {
 					t.Errorf("not an Errors: %T", err)
 				}

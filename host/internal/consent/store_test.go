@@ -15,7 +15,6 @@ import (
 
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/state"
-	"github.com/jptools/jptools/host/internal/state/statetest"
 )
 
 const (
@@ -34,7 +33,7 @@ type opened struct {
 
 func open(t testing.TB, base string, fsys state.FS) *opened {
 	t.Helper()
-	o := &opened{dir: statetest.Dir(t, base, fsys)}
+	o := &opened{dir: stateDir(t, base, fsys)}
 	o.Store = consent.OpenStore(o.dir, func(s string) { o.warn = append(o.warn, s) })
 	return o
 }
@@ -204,7 +203,7 @@ func TestRevokeAndList(t *testing.T) {
 		t.Fatalf("%v, %v", gone, err)
 	}
 	list, err := s.List(ctx)
-	if err != nil || len(list) != 1 || list[0].RulePath != "b" || !list[0].ApprovedAt.Equal(statetest.Clock) {
+	if err != nil || len(list) != 1 || list[0].RulePath != "b" || !list[0].ApprovedAt.Equal(clock) {
 		t.Errorf("%v, %v", list, err)
 	}
 }
@@ -264,8 +263,8 @@ func TestReadErrorLeavesTheStore(t *testing.T) {
 	_, err := open(t, base, nil).Record(ctx, consent.Binding{RulePath: "fork", Target: fork})
 	must(t, err)
 	for at := 1; at <= 2; at++ {
-		s := open(t, base, &statetest.Faults{FS: &afero.OsFs{}, At: at, Crash: true})
-		if d, err := s.Lookup(ctx, consent.Binding{RulePath: "fork", Target: fork}); !errors.Is(err, statetest.ErrFault) || d.Verdict == consent.Approved {
+		s := open(t, base, &faults{FS: &afero.OsFs{}, At: at, Crash: true})
+		if d, err := s.Lookup(ctx, consent.Binding{RulePath: "fork", Target: fork}); !errors.Is(err, errFault) || d.Verdict == consent.Approved {
 			t.Errorf("fault %d: %+v, %v", at, d, err)
 		}
 	}
@@ -280,8 +279,8 @@ func TestCrashWhileRecording(t *testing.T) {
 			base := t.TempDir()
 			_, err := open(t, base, nil).Record(ctx, consent.Binding{RulePath: "old", Target: "/old"})
 			must(t, err)
-			faults := &statetest.Faults{FS: &afero.OsFs{}, At: at, Crash: crash}
-			_, rerr := open(t, base, faults).Record(ctx, consent.Binding{RulePath: "new", Target: "/new"})
+			failing := &faults{FS: &afero.OsFs{}, At: at, Crash: crash}
+			_, rerr := open(t, base, failing).Record(ctx, consent.Binding{RulePath: "new", Target: "/new"})
 			after := open(t, base, nil)
 			if got := after.lookup(t, "old", "/old"); got.Verdict != consent.Approved || len(after.warn) > 0 {
 				t.Fatalf("crash=%v at operation %d lost the old approval: %+v %v", crash, at, got, after.warn)
@@ -289,7 +288,7 @@ func TestCrashWhileRecording(t *testing.T) {
 			if got := after.lookup(t, "new", "/new"); rerr == nil && got.Verdict != consent.Approved {
 				t.Fatalf("crash=%v at operation %d: recorded but not there", crash, at)
 			}
-			if faults.Count() < at {
+			if failing.count() < at {
 				break
 			}
 		}
@@ -315,7 +314,7 @@ func recordAsProcess(name string) int {
 	if err != nil {
 		return 3
 	}
-	dir, err := statetest.System(base).Workspace(ws)
+	dir, err := testSystem(base).Workspace(ws)
 	if err != nil {
 		return 3
 	}

@@ -11,8 +11,6 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/conversation"
-	"github.com/jptools/jptools/host/internal/state/statetest"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
@@ -131,7 +129,7 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 		want  string
 	}{
 		"the conversation cannot be stored": {func(_ *testing.T, w *world, _ *Plan) {
-			w.env.Persist = func(context.Context, conversation.Delta) error { return failure }
+			w.env.Persist = func(context.Context, Delta) error { return failure }
 		}, "storing the mount in the conversation: disk full"},
 		"a file appears in the place of a link": {func(t *testing.T, w *world, p *Plan) {
 			// Each is looked at once to verify, entry before target; then the links are made.
@@ -173,20 +171,20 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 // Whatever operation on the store fails, there are both links and approvals, or neither.
 func TestStoreFaultsLeaveNoHalfMount(t *testing.T) {
 	for at := 1; ; at++ {
-		faults := &statetest.Faults{FS: &afero.OsFs{}}
-		w := newWorld(t, faults)
+		failing := &faults{FS: &afero.OsFs{}}
+		w := newWorld(t, failing)
 		before := w.tree(t)
 		p := w.plan(t, "fs_read_file:one=~/code/x", "fs_read_file:two=~/code/y")
-		start := faults.Count()
-		faults.At = start + at
+		start := failing.count()
+		failing.At = start + at
 		err := w.apply(p)
-		if faults.Count() < faults.At {
+		if failing.count() < failing.At {
 			if err != nil || at < 5 {
 				t.Fatalf("after %d operations: %v", at, err)
 			}
 			break
 		}
-		faults.At = 0
+		failing.At = 0
 		if err == nil {
 			continue // a fault that does not matter, such as one in cleaning up
 		}

@@ -10,9 +10,7 @@ import (
 	"testing"
 
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/conversation"
 	"github.com/jptools/jptools/host/internal/state"
-	"github.com/jptools/jptools/host/internal/state/statetest"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -62,7 +60,7 @@ type world struct {
 	home  string
 	req   Request
 	store *consent.Store
-	delta conversation.Delta
+	delta Delta
 	env   Env
 
 	prompter term.Prompter
@@ -80,10 +78,10 @@ func newWorld(t testing.TB, fsys state.FS) *world {
 	t.Helper()
 	w := &world{home: base(t)}
 	w.req = req(w.home)
-	dir := statetest.Dir(t, w.home, fsys)
+	dir := stateDir(t, w.home, fsys)
 	w.store = consent.OpenStore(dir, func(s string) { t.Error(s) })
 	w.prompter = term.None{}
-	w.env = Env{Store: w.store, Persist: func(_ context.Context, d conversation.Delta) error {
+	w.env = Env{Store: w.store, Persist: func(_ context.Context, d Delta) error {
 		w.delta.Add(d)
 		return nil
 	}}

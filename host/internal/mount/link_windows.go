@@ -10,9 +10,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// errJunctionDir: junctions are for directories only.
-var errJunctionDir = errors.New("symlinks to files need Developer Mode or administrator rights here\nturn Developer Mode on, or mount the directory that holds the file")
-
 // makeLink makes a symlink or, where that is not permitted, a junction to a directory (RFD D43, "Platform notes").
 // Weaker than elsewhere: it goes by path, because a held directory cannot make links to
 // directories here; Apply compares afterwards where the link leads.
@@ -22,8 +19,8 @@ func makeLink(root *wspath.Dir, rootAbs, text string, l Link) error {
 	if !errors.Is(err, windows.ERROR_PRIVILEGE_NOT_HELD) {
 		return wspath.Bare(err)
 	}
-	if !l.Dir {
-		return errJunctionDir
+	if !l.Dir { // junctions are for directories only
+		return errors.New("symlinks to files need Developer Mode or administrator rights here\nturn Developer Mode on, or mount the directory that holds the file")
 	}
 	if err := root.Mkdir(l.Path.Slash(), 0o777); err != nil {
 		return err

@@ -1,24 +1,17 @@
 package mount
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"unicode/utf16"
 
 	"github.com/jptools/jptools/jptool/wspath"
 )
-
-// looker reads the facts that a plan rests on. Paths are absolute, with slashes.
-type looker interface {
-	// Target resolves a path to its canonical form. An error wrapping fs.ErrNotExist
-	// means that it does not exist.
-	Target(abs string) (Target, error)
-	// Entry describes the directory entry at a path of the workspace. It is an error if
-	// the entry's directory lies outside the workspace or cannot be resolved.
-	Entry(rel wspath.Rel) (Entry, error)
-}
 
 // Target is something that exists.
 type Target struct {
@@ -49,14 +42,11 @@ type Entry struct {
 	Text, Target string
 }
 
-// ErrParentOutside: the directory that would hold a link is outside the workspace.
-var ErrParentOutside = errors.New("its directory leads outside the workspace")
-
 // System looks at the real file system, for the workspace at the canonical path Root.
 type System struct{ Root string }
 
-// Target implements looker. `..` after a symlink goes to the parent of where the link
-// leads, as the kernel reads it.
+// Target resolves an absolute path with slashes to its canonical form. An error wrapping fs.ErrNotExist means
+// that it does not exist. `..` after a symlink goes to the parent of where the link leads, as the kernel reads it.
 func (s System) Target(abs string) (Target, error) {
 	real, err := filepath.EvalSymlinks(filepath.FromSlash(abs))
 	if err != nil {
@@ -74,7 +64,8 @@ func (s System) Target(abs string) (Target, error) {
 	return Target{Abs: to.Abs, Dir: fi.IsDir(), File: fi.Mode().IsRegular()}, nil
 }
 
-// Entry implements looker.
+// Entry describes the directory entry at a path of the workspace. It is an error if
+// the entry's directory lies outside the workspace or cannot be resolved.
 func (s System) Entry(rel wspath.Rel) (Entry, error) {
 	c, err := wspath.Canonicalize(s.Root, rel, true, nil)
 	if err != nil {
@@ -82,7 +73,7 @@ func (s System) Entry(rel wspath.Rel) (Entry, error) {
 	}
 	below, ok := wspath.WithinAbs(s.Root, c.Abs)
 	if !ok {
-		return Entry{}, ErrParentOutside
+		return Entry{}, errors.New("its directory leads outside the workspace")
 	}
 	path, err := wspath.Parse(below)
 	if err != nil {
@@ -104,4 +95,24 @@ func (s System) Entry(rel wspath.Rel) (Entry, error) {
 		}
 	}
 	return e, nil
+}
+
+// junctionBuffer is the REPARSE_DATA_BUFFER of a mount point that leads to an absolute directory
+// path. It is written byte by byte here, where it can be tested on any system.
+func junctionBuffer(target string) []byte {
+	substitute := utf16.Encode([]rune(`\??\` + target))
+	shown := utf16.Encode([]rune(target))
+	names := slices.Concat(substitute, []uint16{0}, shown, []uint16{0})
+	bytes := func(units []uint16) uint16 { return uint16(2 * len(units)) }
+	header := []uint16{
+		0x0003, 0xA000, // IO_REPARSE_TAG_MOUNT_POINT
+		8 + bytes(names), 0, // what follows; reserved
+		0, bytes(substitute), // substitute name: offset and length
+		bytes(substitute) + 2, bytes(shown), // print name
+	}
+	var b []byte
+	for _, unit := range append(header, names...) {
+		b = binary.LittleEndian.AppendUint16(b, unit)
+	}
+	return b
 }

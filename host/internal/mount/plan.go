@@ -1,3 +1,11 @@
+// Package mount makes and removes external mounts (RFD D43, "--mount and --no-mount"): a symlink in
+// the workspace, an approval of its target, and rules for the tools that may use it.
+//
+// Planning changes nothing: [NewPlan] reads the facts and decides everything,
+// including what a person must confirm. [Plan.Confirm] asks, [Plan.Apply] does all of it or nothing.
+//
+// It does not stop somebody who can write in the workspace from replacing a link afterwards:
+// that is what approvals and the check at compile time are for.
 package mount
 
 import (
@@ -10,9 +18,8 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/conversation"
-	"github.com/jptools/jptools/host/internal/risk"
 	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -35,7 +42,7 @@ type Request struct {
 	// Below are the rules of the layers below the conversation's, Stored what the conversation's layer
 	// has. Only removals need them.
 	Below  map[string][]jptool.FsRule
-	Stored conversation.Delta
+	Stored Delta
 	// Approved looks a binding up; [consent.Store.Snapshot] gives one.
 	Approved func(consent.Binding) consent.Decision
 	// Follow resolves an absolute path, and is an error if it leads through a symlink that others than the
@@ -60,12 +67,15 @@ type Link struct {
 type Plan struct {
 	root string
 	// look looks at the workspace again before anything is done. Tests change the tree there.
-	look  looker
+	look interface {
+		Target(abs string) (Target, error)
+		Entry(rel wspath.Rel) (Entry, error)
+	}
 	links []Link // each once
 	// bindings are the approvals to seed; those that are stored already are left out.
 	bindings []consent.Binding
 	// delta is what the conversation is to remember.
-	delta conversation.Delta
+	delta Delta
 	// confirm is what a person must agree to first, in order.
 	confirm []Confirmation
 }
@@ -84,10 +94,8 @@ func (p *Plan) Empty() bool {
 //
 // In one batch a spec that names a tool beats one that does not, whatever their order.
 func NewPlan(specs []Spec, req Request) (*Plan, error) {
-	if len(specs) == 0 {
-		return &Plan{root: req.Root, look: System{req.Root}}, nil
-	}
-	pl := &planner{req: req, p: &Plan{root: req.Root, look: System{req.Root}}, gains: map[string][]want{}, places: req.places()}
+	p := &Plan{root: req.Root, look: System{req.Root}, delta: Delta{Tools: map[string]ToolDelta{}}}
+	pl := &planner{req: req, p: p, gains: map[string][]want{}, places: req.places()}
 	ordered := slices.Clone(specs)
 	slices.SortStableFunc(ordered, func(a, b Spec) int { return min(len(a.tool), 1) - min(len(b.tool), 1) })
 	for _, s := range ordered {
@@ -95,15 +103,18 @@ func NewPlan(specs []Spec, req Request) (*Plan, error) {
 			return nil, fmt.Errorf("%s: %w", show.Visible(s.String()), err)
 		}
 	}
-	if err := pl.nested(); err != nil {
-		return nil, err
+	for _, a := range p.links {
+		for _, b := range p.links {
+			if _, ok := wspath.Within(a.Path.Slash(), b.Path.Slash()); ok && a.Path != b.Path { // its directory would be outside
+				return nil, fmt.Errorf("%s lies below %s, which becomes a link out of the workspace\nchoose names side by side", show.Visible(b.Path.String()), show.Visible(a.Path.String()))
+			}
+		}
 	}
 	if err := pl.rules(); err != nil {
 		return nil, err
 	}
-	pl.approvals()
 	pl.confirmations()
-	return pl.p, nil
+	return p, nil
 }
 
 type planner struct {
@@ -111,7 +122,7 @@ type planner struct {
 	p    *Plan
 	want []want
 	// places are what the targets are compared with.
-	places risk.Places
+	places consent.Places
 	// gains are the wants that add a rule, by link, for the confirmations.
 	gains map[string][]want
 }
@@ -119,14 +130,14 @@ type planner struct {
 // want says that a tool is to use a link.
 type want struct {
 	tool, path string
-	mode       Mode
+	write      bool
 	// scoped: the spec names the tool.
 	scoped bool
 }
 
 // places are what a target is compared with.
-func (r Request) places() risk.Places {
-	return risk.Places{Root: r.Root, Home: r.Home, State: r.State, Config: r.Config}.Canonical()
+func (r Request) places() consent.Places {
+	return consent.Places{Root: r.Root, Home: r.Home, State: r.State, Config: r.Config}.Canonical()
 }
 
 // Caution says what is risky about a target that somebody else's configuration names.
@@ -150,7 +161,7 @@ func (pl *planner) add(s Spec) error {
 		return fmt.Errorf("%s is mounted twice in one command, with different targets\nchoose another name for one of them", show.Visible(link.Path.String()))
 	}
 	for _, tool := range tools {
-		w := want{tool, link.Path.Slash(), s.mode, s.tool != ""}
+		w := want{tool, link.Path.Slash(), s.write, s.tool != ""}
 		pl.want = slices.DeleteFunc(pl.want, func(o want) bool { return o.tool == w.tool && o.path == w.path })
 		pl.want = append(pl.want, w)
 	}
@@ -277,23 +288,198 @@ func (pl *planner) target(s Spec) (Target, error) {
 	return t, nil
 }
 
-// nested refuses a link below another link of the batch: its directory would be outside the workspace.
-func (pl *planner) nested() error {
-	for _, a := range pl.p.links {
-		for _, b := range pl.p.links {
-			if _, ok := wspath.Within(a.Path.Slash(), b.Path.Slash()); ok && a.Path != b.Path {
-				return fmt.Errorf("%s lies below %s, which becomes a link out of the workspace\nchoose names side by side", show.Visible(b.Path.String()), show.Visible(a.Path.String()))
+// rules decides which rules each tool gains. A rule that the tool already has is not added twice. A rule with
+// another mode is added, and wins: of two rules on one path the later counts.
+func (pl *planner) rules() error {
+	for _, w := range pl.want {
+		have := pl.req.Rules[w.tool]
+		added := pl.p.delta.Tools[w.tool].FS
+		r := jptool.FsRule{Path: w.path, External: true, Read: new(true)}
+		if w.write {
+			r.Write = new(true)
+		}
+		counts := jptool.FsRule{} // of the rules on exactly this path
+		for _, h := range have {
+			if pl.req.rulePath(h) == w.path {
+				counts = h
 			}
+		}
+		if counts.External && counts.Caps() == r.Caps() {
+			continue
+		}
+		if len(have)+len(added) == 0 {
+			added = append(added, Preserved())
+		}
+		added = append(added, r)
+		if err := pl.overlap(w.tool, have, added); err != nil {
+			return err
+		}
+		pl.p.delta.Tools[w.tool] = ToolDelta{FS: added}
+		pl.gains[w.path] = append(pl.gains[w.path], w)
+	}
+	return nil
+}
+
+// rulePath returns a rule's path in the form that links have, so that different spellings of a path
+// are equal. A path that cannot be resolved stays as it is written; "" is returned for what is no path.
+func (r Request) rulePath(rule jptool.FsRule) string {
+	rel, err := jptool.RulePath(rule.Path, r.Root)
+	if err != nil {
+		return ""
+	}
+	if rule.External && !rel.IsRoot() {
+		if e, err := (System{r.Root}).Entry(rel); err == nil {
+			return e.Path.Slash()
+		}
+	}
+	return rel.Slash()
+}
+
+// overlap refuses two mounts of one tool that reach the same files with different rights. Compiling
+// the policy would refuse them at every call; here a person can still choose.
+func (pl *planner) overlap(tool string, have, added []jptool.FsRule) error {
+	type placed struct {
+		path, target string
+		caps         jptool.Caps
+	}
+	var all []placed
+	for _, r := range have {
+		if !r.External || r.Caps() == 0 {
+			continue
+		}
+		path := pl.req.rulePath(r)
+		rel, err := wspath.Parse(path)
+		if err != nil {
+			continue
+		}
+		e, err := System{pl.req.Root}.Entry(rel)
+		if err != nil || e.Target == "" || pl.req.Approved(consent.Binding{RulePath: path, Target: e.Target}).Verdict != consent.Approved {
+			continue
+		}
+		all = append(all, placed{path, e.Target, r.Caps()})
+	}
+	for _, r := range added {
+		for _, l := range pl.p.links {
+			if r.External && l.Path.Slash() == r.Path {
+				all = append(all, placed{r.Path, l.Target, r.Caps()})
+			}
+		}
+	}
+	for _, outer := range all {
+		for _, inner := range all {
+			below, ok := wspath.WithinAbs(outer.target, inner.target)
+			if !ok || outer.caps == inner.caps || wspath.JoinSlash(outer.path, below) == inner.path {
+				continue
+			}
+			return fmt.Errorf("for %s the mounts %s and %s reach the same files with different rights\ngive both the same mode, or take one away first",
+				show.Visible(tool), show.Visible(outer.path), show.Visible(inner.path))
 		}
 	}
 	return nil
 }
 
-func (pl *planner) approvals() {
+// Reason says what a confirmation is about.
+type Reason string
+
+// The reasons for which a mount is confirmed. Who names the tool in the command has confirmed the
+// scope; the others always need an answer.
+const (
+	// ToolScope: a mount for every enabled local tool (RFD D43, "Mode rules").
+	ToolScope Reason = "tool scope"
+	// Retarget: the name was approved for another target before.
+	Retarget Reason = "retarget"
+	// Broad: the target is the whole system, the home directory, or holds the
+	// workspace or the home directory.
+	Broad Reason = "broad target"
+	// Sensitive: the target is or holds a place of secrets, or of settings that programs obey.
+	Sensitive Reason = "sensitive target"
+)
+
+// Confirmation is one thing a person must agree to before a plan is applied.
+type Confirmation struct {
+	Reason Reason
+	// Paths are the links concerned.
+	Paths []string
+	// Body and Prompt are the question; values in it are made visible.
+	Body, Prompt string
+	// Remedy says what to do where nobody can be asked.
+	Remedy string
+}
+
+// Question is the confirmation as a prompt; an empty answer is no.
+func (c Confirmation) Question() term.BoolQuestion {
+	return term.BoolQuestion{Message: term.Message{Body: c.Body}, Prompt: c.Prompt, Default: term.No()}
+}
+
+// confirm adds what a person must agree to about the links at paths.
+func (pl *planner) confirm(why Reason, body, prompt, remedy string, paths ...string) {
+	pl.p.confirm = append(pl.p.confirm, Confirmation{Reason: why, Paths: paths, Body: body, Prompt: prompt, Remedy: remedy})
+}
+
+// confirmations finds out what is not approved yet, and what a person must agree to.
+func (pl *planner) confirmations() {
+	pl.confirmScope()
 	for _, l := range pl.p.links {
-		b := consent.Binding{RulePath: l.Path.Slash(), Target: l.Target}
-		if pl.req.Approved(b).Verdict != consent.Approved {
+		path := l.Path.Slash()
+		b := consent.Binding{RulePath: path, Target: l.Target}
+		was := pl.req.Approved(b)
+		if was.Verdict != consent.Approved {
 			pl.p.bindings = append(pl.p.bindings, b)
 		}
+		if was.Verdict == consent.Retargeted {
+			q := consent.Question(consent.Request{Binding: b}, was)
+			pl.confirm(Retarget, q.Body, q.Prompt, "revoke the old target first: jphost approvals revoke "+show.Word(path), path)
+		}
+		if l.Exists && was.Verdict == consent.Approved && len(pl.gains[path]) == 0 {
+			continue // nothing new about it
+		}
+		pl.confirmTarget(l)
+	}
+}
+
+func (pl *planner) confirmScope() {
+	var b strings.Builder
+	var paths []string
+	for _, l := range pl.p.links {
+		var tools []string
+		for _, g := range pl.gains[l.Path.Slash()] {
+			if !g.scoped {
+				tools = append(tools, show.Visible(g.tool))
+			}
+		}
+		if len(tools) == 0 {
+			continue
+		}
+		paths = append(paths, l.Path.Slash())
+		fmt.Fprintf(&b, "  %s → %s\n    read: %s\n", show.Visible(l.Path.String()), show.Visible(l.Target), strings.Join(tools, ", "))
+	}
+	if len(paths) == 0 {
+		return
+	}
+	granted := show.Name(paths[0])
+	if more := len(paths) - 1; more > 0 {
+		granted += fmt.Sprintf(" and %d more", more)
+	}
+	pl.confirm(ToolScope, "This mounts for every enabled local tool:\n\n"+b.String()+"\n", "Grant "+granted+" to all of them?",
+		"name the tool instead, once for each: TOOL:NAME=PATH", paths...)
+}
+
+func (pl *planner) confirmTarget(l Link) {
+	path := l.Path.Slash()
+	remedy := "mount the one directory that is needed instead"
+	mode := "read"
+	for _, g := range pl.gains[path] {
+		if g.write {
+			mode = "read and change"
+		}
+	}
+	head := fmt.Sprintf("  %s → %s\n\n", show.Visible(l.Path.String()), show.Visible(l.Target))
+	if what := pl.places.Broad(l.Target); what != "" {
+		pl.confirm(Broad, head+"The target is "+what+". Tools could "+mode+" everything in it.\n\n",
+			"Mount all of "+show.Name(l.Target)+"?", remedy, path)
+	}
+	if found := pl.places.Sensitive(l.Target); len(found) > 0 {
+		pl.confirm(Sensitive, head+"Tools could "+mode+":\n"+strings.Join(found, "")+"\n",
+			"Mount "+show.Name(l.Target)+" all the same?", remedy, path)
 	}
 }

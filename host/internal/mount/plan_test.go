@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/conversation"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
 )
@@ -64,7 +63,7 @@ func plan(t testing.TB, r Request, specs ...string) *Plan {
 }
 
 // shown is a delta in short: per tool its rules as `path caps`.
-func shown(d conversation.Delta) map[string][]string {
+func shown(d Delta) map[string][]string {
 	m := map[string][]string{}
 	for tool, delta := range d.Tools {
 		if delta.Replace {
@@ -354,7 +353,7 @@ func TestRetargetNeedsConfirmation(t *testing.T) {
 
 func TestDeltaRoundTrip(t *testing.T) {
 	home := base(t)
-	var d conversation.Delta
+	var d Delta
 	d.Add(plan(t, req(home), "fork=~/code/x", "fs_modify_file:fork=~/code/x:rw").delta)
 	check := func(want string) {
 		t.Helper()
@@ -368,7 +367,7 @@ func TestDeltaRoundTrip(t *testing.T) {
 		if strings.Contains(string(raw), home) {
 			t.Error("a target is in the conversation")
 		}
-		back, err := conversation.Parse(raw)
+		back, err := parseDelta(raw, "f")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -408,7 +407,7 @@ read = true
 `)
 	rule := jptooltest.Rule("src", "read -delete")
 	rule.Origin = "secret.toml:1"
-	d.Add(conversation.Delta{Tools: map[string]conversation.ToolDelta{"fs_modify_file": {Replace: true, FS: []jptool.FsRule{rule}}}})
+	d.Add(Delta{Tools: map[string]ToolDelta{"fs_modify_file": {Replace: true, FS: []jptool.FsRule{rule}}}})
 	delete(d.Tools, "fs_read_file")
 	check(`
 [conversation]
@@ -424,7 +423,7 @@ value = [{path = 'src', read = true, delete = false}]
 		"[[conversation.tools.t.access.fs]]\nread = true", "[[conversation.tools.t.access.fs]]\npath = 'x'\nraed = true",
 		"[conversation.tools.t.access.fs]\nstrategy = 'prepend'\nvalue = []", "[",
 	} {
-		if got, err := conversation.Parse([]byte(bad)); err == nil {
+		if got, err := parseDelta([]byte(bad), "f"); err == nil {
 			t.Errorf("%q was taken for %+v", bad, got)
 		}
 	}
@@ -433,7 +432,7 @@ value = [{path = 'src', read = true, delete = false}]
 // A later mount of a path takes the place of what the conversation added before.
 func TestDeltaDoesNotPileUp(t *testing.T) {
 	home := base(t)
-	var d conversation.Delta
+	var d Delta
 	d.Add(plan(t, req(home), "fs_modify_file:fork=~/code/x").delta)
 	r := req(home)
 	r.Rules["fs_modify_file"] = d.Tools["fs_modify_file"].FS

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jptools/jptools/host/internal/conversation"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
 )
@@ -114,55 +113,55 @@ func TestNoMountOfAnotherLayer(t *testing.T) {
 	src, hand := jptooltest.Rule("src", "read"), jptooltest.Mount("hand", "", "read")
 	for name, c := range map[string]struct {
 		below  []jptool.FsRule
-		stored conversation.ToolDelta
+		stored ToolDelta
 		names  []string
 		want   []string
 		frozen bool
 	}{
 		"both layers, the conversation's only": {
 			[]jptool.FsRule{src, hand},
-			conversation.ToolDelta{FS: []jptool.FsRule{jptooltest.Mount("fork", "", "read")}},
+			ToolDelta{FS: []jptool.FsRule{jptooltest.Mount("fork", "", "read")}},
 			[]string{"fork"},
 			nil, false,
 		},
 		"both layers, the other": {
 			[]jptool.FsRule{src, hand},
-			conversation.ToolDelta{FS: []jptool.FsRule{jptooltest.Mount("fork", "", "read")}},
+			ToolDelta{FS: []jptool.FsRule{jptooltest.Mount("fork", "", "read")}},
 			[]string{"hand"},
 			[]string{"replace", "src read", "external fork read"},
 			true,
 		},
 		"the same mount in both": {
 			[]jptool.FsRule{src, hand},
-			conversation.ToolDelta{FS: []jptool.FsRule{jptooltest.Mount("hand", "", "read write")}},
+			ToolDelta{FS: []jptool.FsRule{jptooltest.Mount("hand", "", "read write")}},
 			nil,
 			[]string{"replace", "src read"},
 			true,
 		},
 		"the preserved row does not open a list that is declared by now": {
 			[]jptool.FsRule{hand},
-			conversation.ToolDelta{FS: []jptool.FsRule{conversation.Preserved(), jptooltest.Mount("fork", "", "read")}},
+			ToolDelta{FS: []jptool.FsRule{Preserved(), jptooltest.Mount("fork", "", "read")}},
 			[]string{"hand"},
 			[]string{"replace", "external fork read"},
 			true,
 		},
 		"nor when nothing else is left": {
 			[]jptool.FsRule{hand},
-			conversation.ToolDelta{FS: []jptool.FsRule{conversation.Preserved(), jptooltest.Mount("fork", "", "read")}},
+			ToolDelta{FS: []jptool.FsRule{Preserved(), jptooltest.Mount("fork", "", "read")}},
 			nil,
 			[]string{"replace", ". nothing"},
 			true,
 		},
 		"after a snapshot": {
 			[]jptool.FsRule{src, hand},
-			conversation.ToolDelta{Replace: true, FS: []jptool.FsRule{jptooltest.Mount("fork", "", "read")}},
+			ToolDelta{Replace: true, FS: []jptool.FsRule{jptooltest.Mount("fork", "", "read")}},
 			nil,
 			[]string{"replace", ". nothing"},
 			false,
 		},
 		"a snapshot that has nothing to do with it": {
 			[]jptool.FsRule{hand},
-			conversation.ToolDelta{Replace: true, FS: []jptool.FsRule{src}},
+			ToolDelta{Replace: true, FS: []jptool.FsRule{src}},
 			nil,
 			[]string{"replace", "src read"},
 			false,
@@ -174,7 +173,7 @@ func TestNoMountOfAnotherLayer(t *testing.T) {
 				must(t, os.Symlink("../code/x", w.home+"/ws/"+link))
 			}
 			w.req.Below = map[string][]jptool.FsRule{"t": c.below}
-			w.delta = conversation.Delta{Tools: map[string]conversation.ToolDelta{"t": c.stored}}
+			w.delta = Delta{Tools: map[string]ToolDelta{"t": c.stored}}
 			w.refresh()
 			rm, err := NewRemoval(c.names, w.req)
 			must(t, err)
@@ -198,7 +197,7 @@ func TestNoMountFailsTowardsLess(t *testing.T) {
 	w.refresh()
 	rm, err := NewRemoval(nil, w.req)
 	must(t, err)
-	w.env.Persist = func(context.Context, conversation.Delta) error { return errors.New("disk full") }
+	w.env.Persist = func(context.Context, Delta) error { return errors.New("disk full") }
 	if _, err := rm.Apply(ctx, w.env); err == nil {
 		t.Error("no error")
 	}

@@ -3,6 +3,7 @@ package mount
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,45 +12,28 @@ import (
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// Mode is what a mount grants.
-type Mode int
-
-// The modes; read-only is the default.
-const (
-	ReadOnly Mode = iota
-	ReadWrite
-)
-
-// String returns ro or rw.
-func (m Mode) String() string {
-	if m == ReadWrite {
-		return "rw"
-	}
-	return "ro"
-}
-
 // Spec is a parsed `[TOOL:]NAME=PATH[:MODE]`. Only ParseSpec makes one.
 type Spec struct {
-	tool string // the one tool the mount is for, "" for all enabled local tools
-	name string // the link's place as typed, relative to the current directory
-	path string // the target as typed
-	mode Mode
+	tool  string // the one tool the mount is for, "" for all enabled local tools
+	name  string // the link's place as typed, relative to the current directory
+	path  string // the target as typed
+	write bool   // :rw, else read-only
 }
 
 // String writes the spec with its mode spelled out; it parses back equal.
 func (s Spec) String() string {
-	tool := s.tool
+	tool, mode := s.tool, ":ro"
 	if tool != "" {
 		tool += ":"
 	}
-	return tool + s.name + "=" + s.path + ":" + s.mode.String()
+	if s.write {
+		mode = ":rw"
+	}
+	return tool + s.name + "=" + s.path + mode
 }
 
-// isToolName goes by RFD D43's grammar of tool names, which is what makes the prefix unambiguous: a-z, 0-9
-// and _, no digit first.
-func isToolName(s string) bool {
-	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") == "" && s != "" && !('0' <= s[0] && s[0] <= '9')
-}
+// toolName is RFD D43's grammar of tool names, which is what makes the prefix unambiguous.
+var toolName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 
 // maxSpec bounds a spec: two paths and a name.
 const maxSpec = 3 * 4096
@@ -58,72 +42,52 @@ const maxSpec = 3 * 4096
 // left at its first `:`, and peel `:ro` or `:rw` from the end of the right. The error
 // says what to write instead.
 func ParseSpec(unsafeSpec string) (Spec, error) {
-	if len(unsafeSpec) > maxSpec || !utf8.ValidString(unsafeSpec) || strings.IndexByte(unsafeSpec, 0) >= 0 {
-		return Spec{}, specError(unsafeSpec, "it is too long or not plain text", "write it as NAME=PATH")
-	}
 	left, right, ok := strings.Cut(unsafeSpec, "=")
-	if !ok {
-		return Spec{}, specError(unsafeSpec, "there is no `=`", "write it as NAME=PATH, TOOL:NAME=PATH or TOOL:NAME=PATH:rw")
+	s := Spec{name: left, path: strings.TrimSuffix(right, ":ro")}
+	if path, rw := strings.CutSuffix(right, ":rw"); rw {
+		s.path, s.write = path, true
 	}
-	s := Spec{name: left, path: right}
-	if tool, name, ok := strings.Cut(left, ":"); ok {
-		if !isToolName(tool) {
-			return Spec{}, toolError(unsafeSpec, tool, name)
-		}
+	tool, name, scoped := strings.Cut(left, ":")
+	wrongTool := scoped && !toolName.MatchString(tool)
+	if scoped && !wrongTool {
 		s.tool, s.name = tool, name
 	}
+	example := s.name
+	unprintable := strings.ContainsFunc(s.name, func(r rune) bool { return !unicode.IsPrint(r) })
+	if example == "" || unprintable {
+		example = "fork"
+	}
+	const relative = "write NAME relative to the current directory, such as fork; the path to mount goes after the `=`"
+	var what, instead string
 	switch {
-	case strings.HasSuffix(right, ":rw"):
-		s.path, s.mode = strings.TrimSuffix(right, ":rw"), ReadWrite
-	case strings.HasSuffix(right, ":ro"):
-		s.path = strings.TrimSuffix(right, ":ro")
+	case len(unsafeSpec) > maxSpec || !utf8.ValidString(unsafeSpec) || strings.IndexByte(unsafeSpec, 0) >= 0:
+		what, instead = "it is too long or not plain text", "write it as NAME=PATH"
+	case !ok:
+		what, instead = "there is no `=`", "write it as NAME=PATH, TOOL:NAME=PATH or TOOL:NAME=PATH:rw"
+	case wrongTool && (len(tool) == 1 && strings.HasPrefix(name, `\`) || strings.HasPrefix(name, "/")):
+		what, instead = "NAME is absolute", relative // as C:\fork or http://…
+	case wrongTool:
+		what, instead = show.Visible(tool)+" is no tool name", "a tool name holds a-z, 0-9 and _, such as fs_read_file:fork=PATH"
+	case s.path == "":
+		what, instead = "PATH is empty", "name what to mount after the `=`, such as "+example+"=~/code/fork"
+	case s.name == "":
+		what, instead = "NAME is empty", "say where in the workspace it is to appear, such as fork=PATH"
+	case unprintable:
+		what, instead = "NAME holds characters that do not print", "choose a plain name, such as fork"
+	case strings.HasPrefix(s.name, "/") || strings.HasPrefix(s.name, `\`):
+		what, instead = "NAME is absolute", relative
+	case s.name == "~" || strings.HasPrefix(s.name, "~/"):
+		what = "NAME starts in the home directory"
+		instead = "NAME is a place in the workspace, such as fork; the path to mount goes after the `=`"
+	case s.write && s.tool == "":
+		what, instead = "`:rw` needs a tool", "name the one tool that may write: fs_modify_file:"+unsafeSpec
+	default:
+		return s, nil
 	}
-	if s.path == "" {
-		return Spec{}, specError(unsafeSpec, "PATH is empty", "name what to mount after the `=`, such as "+orExample(s.name)+"=~/code/fork")
+	if len(unsafeSpec) > 200 {
+		unsafeSpec = strings.ToValidUTF8(unsafeSpec[:200], "") + "…"
 	}
-	if err := checkName(unsafeSpec, s.name); err != nil {
-		return Spec{}, err
-	}
-	if s.mode == ReadWrite && s.tool == "" {
-		return Spec{}, specError(unsafeSpec, "`:rw` needs a tool", "name the one tool that may write: fs_modify_file:"+unsafeSpec)
-	}
-	return s, nil
-}
-
-func orExample(name string) string {
-	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return "fork"
-	}
-	return name
-}
-
-func toolError(spec, tool, name string) error {
-	if len(tool) == 1 && strings.HasPrefix(name, `\`) || strings.HasPrefix(name, "/") {
-		return specError(spec, "NAME is absolute", "write NAME relative to the current directory, such as fork; the path to mount goes after the `=`")
-	}
-	return specError(spec, fmt.Sprintf("%s is no tool name", show.Visible(tool)), "a tool name holds a-z, 0-9 and _, such as fs_read_file:fork=PATH")
-}
-
-// checkName refuses names that are wrong in every workspace.
-func checkName(spec, name string) error {
-	switch {
-	case name == "":
-		return specError(spec, "NAME is empty", "say where in the workspace it is to appear, such as fork=PATH")
-	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return specError(spec, "NAME holds characters that do not print", "choose a plain name, such as fork")
-	case strings.HasPrefix(name, "/") || strings.HasPrefix(name, `\`):
-		return specError(spec, "NAME is absolute", "write NAME relative to the current directory, such as fork; the path to mount goes after the `=`")
-	case name == "~" || strings.HasPrefix(name, "~/"):
-		return specError(spec, "NAME starts in the home directory", "NAME is a place in the workspace, such as fork; the path to mount goes after the `=`")
-	}
-	return nil
-}
-
-func specError(spec, what, instead string) error {
-	if len(spec) > 200 {
-		spec = strings.ToValidUTF8(spec[:200], "") + "…"
-	}
-	return fmt.Errorf("%s: %s\n%s", show.Visible(spec), what, instead)
+	return Spec{}, fmt.Errorf("%s: %s\n%s", show.Visible(unsafeSpec), what, instead)
 }
 
 // ResolveName turns a NAME typed in the directory cwd into a path below the workspace root,

@@ -9,22 +9,22 @@ import (
 // RFD D43, "--mount and --no-mount" and "Mode rules".
 func TestSpecForms(t *testing.T) {
 	for in, want := range map[string]Spec{
-		"fork=~/code/forks/serde-yaml":          {"", "fork", "~/code/forks/serde-yaml", ReadOnly},
-		"fork=~/code/forks/serde-yaml:ro":       {"", "fork", "~/code/forks/serde-yaml", ReadOnly},
-		"fs_modify_file:fork=~/code/forks/x:rw": {"fs_modify_file", "fork", "~/code/forks/x", ReadWrite},
-		"fs_modify_file:fork=~/code/forks/x":    {"fs_modify_file", "fork", "~/code/forks/x", ReadOnly},
-		"a=/p1":                                 {"", "a", "/p1", ReadOnly},
-		"b=/p2:ro":                              {"", "b", "/p2", ReadOnly},
-		`fs_read_file:fork=C:\code\forks\x:ro`:  {"fs_read_file", "fork", `C:\code\forks\x`, ReadOnly},
-		`fork=C:\code\forks\x`:                  {"", "fork", `C:\code\forks\x`, ReadOnly},
-		"foo/bar/baz=~/x":                       {"", "foo/bar/baz", "~/x", ReadOnly},
-		"../qux/baz=~/x":                        {"", "../qux/baz", "~/x", ReadOnly},
-		"a=/p=q":                                {"", "a", "/p=q", ReadOnly},
-		"a=/p:ro:ro":                            {"", "a", "/p:ro", ReadOnly},
-		"a=/p:RW":                               {"", "a", "/p:RW", ReadOnly},
-		"_t1:n=/p:rw":                           {"_t1", "n", "/p", ReadWrite},
-		"t:na:me=/p":                            {"t", "na:me", "/p", ReadOnly},
-		"a=:rox":                                {"", "a", ":rox", ReadOnly},
+		"fork=~/code/forks/serde-yaml":          {"", "fork", "~/code/forks/serde-yaml", false},
+		"fork=~/code/forks/serde-yaml:ro":       {"", "fork", "~/code/forks/serde-yaml", false},
+		"fs_modify_file:fork=~/code/forks/x:rw": {"fs_modify_file", "fork", "~/code/forks/x", true},
+		"fs_modify_file:fork=~/code/forks/x":    {"fs_modify_file", "fork", "~/code/forks/x", false},
+		"a=/p1":                                 {"", "a", "/p1", false},
+		"b=/p2:ro":                              {"", "b", "/p2", false},
+		`fs_read_file:fork=C:\code\forks\x:ro`:  {"fs_read_file", "fork", `C:\code\forks\x`, false},
+		`fork=C:\code\forks\x`:                  {"", "fork", `C:\code\forks\x`, false},
+		"foo/bar/baz=~/x":                       {"", "foo/bar/baz", "~/x", false},
+		"../qux/baz=~/x":                        {"", "../qux/baz", "~/x", false},
+		"a=/p=q":                                {"", "a", "/p=q", false},
+		"a=/p:ro:ro":                            {"", "a", "/p:ro", false},
+		"a=/p:RW":                               {"", "a", "/p:RW", false},
+		"_t1:n=/p:rw":                           {"_t1", "n", "/p", true},
+		"t:na:me=/p":                            {"t", "na:me", "/p", false},
+		"a=:rox":                                {"", "a", ":rox", false},
 	} {
 		got, err := ParseSpec(in)
 		if err != nil || got != want {
@@ -127,7 +127,7 @@ func FuzzParseSpec(f *testing.F) {
 		if again, err := ParseSpec(s.String()); err != nil || again != s {
 			t.Fatalf("%q became %q, which parses as %+v, %v", in, s, again, err)
 		}
-		if s.mode == ReadWrite && s.tool == "" {
+		if s.write && s.tool == "" {
 			t.Fatalf("%q grants writing to every tool", in)
 		}
 		at := path.Clean("/ws/" + strings.Trim(cwd, "/"))

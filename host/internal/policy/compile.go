@@ -13,8 +13,8 @@ import (
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/conversation"
-	"github.com/jptools/jptools/host/internal/risk"
+	"github.com/jptools/jptools/host/internal/mount"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -22,7 +22,7 @@ import (
 	"github.com/jptools/jptools/sandbox/baseline"
 )
 
-// Compile makes the policy of a tool. Errors in rules are a [config.Errors] with every
+// Compile makes the policy of a tool. Errors in rules are a [settings.Errors] with every
 // one that was found, each with file, line and remedy; then nothing may run. Any other
 // error means that the workspace cannot be opened or that a person cancelled.
 func Compile(ctx context.Context, r Request) (*Declared, error) {
@@ -86,14 +86,14 @@ func effectiveRules(cfg *config.Config, t *config.Tool) []config.FsRule {
 	if t.Access == nil {
 		return nil
 	}
-	stored := func(r config.FsRule) bool { return r.At.Layer == config.LayerConversation }
+	stored := func(r config.FsRule) bool { return r.At.Layer == settings.LayerConversation }
 	declared := declaredEmpty(cfg, t.Name) ||
 		slices.ContainsFunc(t.Access.FS, func(r config.FsRule) bool { return !stored(r) })
 	if !declared {
 		return t.Access.FS
 	}
 	return slices.DeleteFunc(slices.Clone(t.Access.FS), func(r config.FsRule) bool {
-		return stored(r) && conversation.Preserves(r.FsRule)
+		return stored(r) && mount.Preserves(r.FsRule)
 	})
 }
 
@@ -126,9 +126,9 @@ func declaredEmpty(cfg *config.Config, tool string) bool {
 	}
 	empty := false
 	for _, s := range history {
-		conversation := s.Origin.Layer == config.LayerConversation
+		conversation := s.Origin.Layer == settings.LayerConversation
 		switch {
-		case s.Key == key && !conversation && s.Value.Kind == config.List && len(s.Value.Items()) == 0:
+		case s.Key == key && !conversation && s.Value.Kind == settings.List && len(s.Value.Items) == 0:
 			empty = true
 		case s.Key == key+".strategy" && conversation && s.Value.Any() == "replace":
 			empty = false
@@ -137,7 +137,7 @@ func declaredEmpty(cfg *config.Config, tool string) bool {
 	return empty
 }
 
-func toolKey(name string) string { return config.JoinKey("conversation", "tools", name) }
+func toolKey(name string) string { return settings.JoinKey("conversation", "tools", name) }
 
 // lookup returns a function that asks about each path and target once.
 func (r Request) lookup(ctx context.Context) func(consent.Binding) (consent.Result, error) {
@@ -163,7 +163,7 @@ func (r Request) lookup(ctx context.Context) func(consent.Binding) (consent.Resu
 
 // caution says what is risky about the target of an external path.
 func (r Request) caution(target string) string {
-	places := risk.Places{Root: r.Workspace.Root(), Home: filepath.ToSlash(r.Home), State: filepath.ToSlash(r.StateDir)}
+	places := consent.Places{Root: r.Workspace.Root(), Home: filepath.ToSlash(r.Home), State: filepath.ToSlash(r.StateDir)}
 	if r.ConfigFile != "" {
 		places.Config = filepath.ToSlash(filepath.Dir(r.ConfigFile))
 	}
@@ -241,7 +241,7 @@ func Given(a *jptool.AccessPolicy, root string, r Request) (*Declared, error) {
 		d.Access = &jptool.AccessPolicy{}
 	}
 	for i := range d.sources {
-		d.sources[i].people, d.sources[i].at.Layer = true, config.LayerFlag
+		d.sources[i].people, d.sources[i].at.Layer = true, settings.LayerFlag
 	}
 	if !d.rules.Restricted {
 		d.rules.Restricted = true
@@ -269,7 +269,7 @@ func fromAccess(a *jptool.AccessPolicy, root string, refuseLinks bool) (*Declare
 		for i, r := range a.FS {
 			key := fmt.Sprintf("access.fs[%d]", i)
 			dir := len(r.Path) > 1 && strings.HasSuffix(r.Path, "/")
-			p.add(r, source{Rule: Rule{Origin: Wire, Key: key, Dir: dir}, at: config.Origin{Key: key}})
+			p.add(r, source{Rule: Rule{Origin: Wire, Key: key, Dir: dir}, at: settings.Origin{Key: key}})
 		}
 		if err := p.place(root); err != nil {
 			return nil, err
@@ -336,7 +336,7 @@ func (d *Declared) describe(a *config.Access) {
 	if a == nil {
 		a = &config.Access{}
 	}
-	add := func(r Rule, origin config.Origin, wire string) {
+	add := func(r Rule, origin settings.Origin, wire string) {
 		r.Origin = cmp.Or(wire, Wire)
 		if !origin.IsZero() {
 			r.Origin, r.Layer, r.Key = origin.String(), origin.Layer.String(), origin.Key

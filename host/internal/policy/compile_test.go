@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/sandbox"
@@ -255,7 +255,7 @@ WS/.jp/config.toml:5:1: conversation.tools.t.access.fs[2]: the rule on "out" lea
 			t.Errorf("%s\n%s", tt.rules, diff)
 		}
 		_, err := Compile(context.Background(), w.request("t"))
-		if p := (*config.Problem)(nil); !errors.As(err, &p) || p.Origin.Line == 0 {
+		if p := (*settings.Problem)(nil); !errors.As(err, &p) || p.Origin.Line == 0 {
 			t.Errorf("%s: no place: %v", tt.rules, err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -60,12 +61,12 @@ func (d *Declared) guard(r Request, look *jptool.Site) error {
 	if r.Config != nil {
 		for _, l := range r.Config.Layers() {
 			switch l.Layer {
-			case config.LayerUserGlobal, config.LayerUserWorkspace, config.LayerConversation:
+			case settings.LayerUserGlobal, settings.LayerUserWorkspace, settings.LayerConversation:
 				own = append(own, l.File) // even if it is missing: the next call would obey it
 			default:
 				named = append(named, l.File)
 			}
-			if l.Layer == config.LayerDirectory {
+			if l.Layer == settings.LayerDirectory {
 				f.marks(filepath.Dir(l.File))
 			}
 		}

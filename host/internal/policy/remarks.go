@@ -13,6 +13,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/nearest"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -23,7 +24,7 @@ import (
 // is not there, and scripts that no rule lets it read. They take more looking than a call should wait for.
 func (d *Declared) Remarks(cfg *config.Config, t *config.Tool) []Warning {
 	var list []Warning
-	tell := func(at config.Origin, message, help string) {
+	tell := func(at settings.Origin, message, help string) {
 		list = append(list, Warning{Origin: at.String(), Message: message, Help: help})
 	}
 	// Modes that somebody set for all tools, and that do not reach one with its own.
@@ -109,7 +110,9 @@ const maxOrigins = 3
 
 // replaced tells of rules in files that a list of the conversation has put out of force.
 func replaced(cfg *config.Config, t *config.Tool) []Warning {
-	if !slices.ContainsFunc(cfg.Layers(), func(l config.LayerInfo) bool { return l.Layer == config.LayerConversation && l.State == config.Loaded }) {
+	if !slices.ContainsFunc(cfg.Layers(), func(l config.LayerInfo) bool {
+		return l.Layer == settings.LayerConversation && l.State == config.Loaded
+	}) {
 		return nil
 	}
 	key := toolKey(t.Name) + ".access.fs"
@@ -122,7 +125,7 @@ func replaced(cfg *config.Config, t *config.Tool) []Warning {
 	for _, s := range history {
 		replaces := s.Key == key+".strategy" && s.Value.Any() == "replace"
 		switch {
-		case s.Origin.Layer == config.LayerConversation:
+		case s.Origin.Layer == settings.LayerConversation:
 			conversation, file = conversation || replaces, s.Origin.File
 		case conversation:
 		case replaces:

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
@@ -22,7 +22,7 @@ import (
 type source struct {
 	// Rule is what is reported. Its Index, Name, Text and Caps are set when the policy is written down.
 	Rule
-	at     config.Origin
+	at     settings.Origin
 	people bool // a person wrote it, at that place
 	// dropped counts from 1 in Declared.Dropped; 0 is a rule that was not dropped itself.
 	dropped int
@@ -54,7 +54,7 @@ type placer struct {
 	// refuseLinks makes it an error if a rule grants more through a link; it is used only without lookup.
 	refuseLinks bool
 
-	problems config.Errors
+	problems settings.Errors
 	// narrowed says why rules, by their index, are narrowed at the target of a link.
 	narrowed map[int]string
 }
@@ -95,7 +95,7 @@ func (p *placer) place(written string) error {
 
 func (p *placer) problem(r *jptool.Placed, message, help string) {
 	s := &p.sources[r.Index]
-	p.problems = append(p.problems, &config.Problem{Origin: s.at, Message: fmt.Sprintf("the rule on %q %s", s.Written, message), Help: help})
+	p.problems = append(p.problems, &settings.Problem{Origin: s.at, Message: fmt.Sprintf("the rule on %q %s", s.Written, message), Help: help})
 }
 
 // source returns where a rule comes from and what compiling changed, and records warnings about it.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/jptools/jptools/host/internal/risk"
+	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/jptool/jptooltest"
 )
 
@@ -56,7 +56,7 @@ func TestSensitive(t *testing.T) {
 // A place that is asked for before a call is one that is asked for when it is mounted.
 func TestMountsAskForPlaces(t *testing.T) {
 	home := jptooltest.TempRoot(t)
-	places := risk.Places{Root: home + "/ws", Home: home}
+	places := consent.Places{Root: home + "/ws", Home: home}
 	for _, place := range sensitivePlaces {
 		rest, ok := strings.CutPrefix(place, "~/")
 		if !ok {

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -31,16 +30,24 @@ func namedFiles(root string, repository []config.Setting) []consent.Setting {
 	f := &fileNamer{site: jptool.Site{Root: root}, seen: map[string]bool{}, ids: map[string]string{}}
 	for _, s := range repository {
 		parts := splitKey(s.Key)
-		if len(parts) < 4 {
+		own := 4 // how many parts the key of a command itself has
+		if len(parts) > 4 && parts[3] == "style" && parts[4] == "parameters" {
+			own = 5
+		} else if len(parts) < 4 || parts[3] != "command" {
 			continue
 		}
-		at := 3
-		if parts[3] == "style" && len(parts) > 4 && parts[4] == "parameters" {
-			at = 4
-		} else if parts[3] != "command" {
-			continue
+		key, words, last := s.Key, s.Value.Strings(), parts[len(parts)-1]
+		if len(parts) > own {
+			key = strings.TrimSuffix(key, "."+last)
+		} else if c := config.ParseCommand(s.Value); c != nil {
+			words = append([]string{c.Program}, c.Args...)
 		}
-		f.command(s, parts, at)
+		for i, text := range words {
+			// A program by a bare name is looked for on PATH.
+			if i > 0 || last == "args" || strings.ContainsAny(text, `/\ `) {
+				f.word(s, key, text)
+			}
+		}
 	}
 	return f.found
 }
@@ -53,22 +60,6 @@ type fileNamer struct {
 	ids      map[string]string
 	digested int
 	found    []consent.Setting
-}
-
-// command looks at a key of a command; parts[at] is its own name.
-func (f *fileNamer) command(s config.Setting, parts []string, at int) {
-	key, words, last := s.Key, s.Value.Strings(), parts[len(parts)-1]
-	if len(parts) > at+1 {
-		key = strings.TrimSuffix(key, "."+last)
-	} else if c := s.Value.Command(); c != nil {
-		words = append([]string{c.Program}, c.Args...)
-	}
-	for i, text := range words {
-		// A program by a bare name is looked for on PATH.
-		if i > 0 || last == "args" || strings.ContainsAny(text, `/\ `) {
-			f.word(s, key, text)
-		}
-	}
 }
 
 // word looks for files that a word names: as a whole, in the parts of a script, and after a =.
@@ -124,24 +115,26 @@ func (f *fileNamer) identity(abs string) string {
 	if known, ok := f.ids[abs]; ok {
 		return known
 	}
-	value := ""
-	if dir, err := wspath.OpenDir(wspath.ParentOf(abs)); err == nil {
-		defer dir.Close()
-		if st, err := dir.Lstat(path.Base(abs)); err == nil && st.Mode().IsRegular() {
-			value = "it cannot be read"
-			if file, err := dir.Open(path.Base(abs)); err == nil {
-				defer file.Close()
-				value = f.digest(file)
-			}
-		}
-	}
-	f.ids[abs] = value
-	return value
+	f.ids[abs] = f.digest(abs)
+	return f.ids[abs]
 }
 
-func (f *fileNamer) digest(file *os.File) string {
-	st, err := file.Stat()
+func (f *fileNamer) digest(abs string) string {
+	dir, err := wspath.OpenDir(wspath.ParentOf(abs))
 	if err != nil {
+		return ""
+	}
+	defer dir.Close()
+	st, err := dir.Lstat(path.Base(abs))
+	if err != nil || !st.Mode().IsRegular() {
+		return ""
+	}
+	file, err := dir.Open(path.Base(abs))
+	if err != nil {
+		return "it cannot be read"
+	}
+	defer file.Close()
+	if st, err = file.Stat(); err != nil {
 		return "it cannot be read"
 	}
 	if st.Size() <= maxDigestedBytes && f.digested < maxDigested {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/conversation"
+	"github.com/jptools/jptools/host/internal/mount"
 	"github.com/jptools/jptools/jptool"
 )
 
@@ -36,7 +36,7 @@ func TestRestrictionsOfACall(t *testing.T) {
 		programs = "conversation.tools.t.access.commands.sh = {}"
 	)
 	delta := func(rules ...jptool.FsRule) string {
-		d := conversation.Delta{Tools: map[string]conversation.ToolDelta{"t": {FS: rules}}}
+		d := mount.Delta{Tools: map[string]mount.ToolDelta{"t": {FS: rules}}}
 		text, err := d.TOML()
 		if err != nil {
 			t.Fatal(err)

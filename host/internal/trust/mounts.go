@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -19,7 +20,7 @@ type userMounts struct {
 	links []userMount
 	// mine are the user's rules of each tool, theirs the repository's, by where they stand.
 	mine   map[string]*jptool.Rules
-	theirs map[config.Origin]jptool.FsRule
+	theirs map[settings.Origin]jptool.FsRule
 }
 
 // userMount is a link that the user granted to some tool, and where it leads.
@@ -29,7 +30,7 @@ type userMount struct {
 }
 
 func newUserMounts(cfg *config.Config, root string) *userMounts {
-	u := &userMounts{site: jptool.Site{Root: root}, mine: map[string]*jptool.Rules{}, theirs: map[config.Origin]jptool.FsRule{}}
+	u := &userMounts{site: jptool.Site{Root: root}, mine: map[string]*jptool.Rules{}, theirs: map[settings.Origin]jptool.FsRule{}}
 	for _, t := range cfg.Tools() {
 		if t.Access == nil {
 			continue
@@ -65,7 +66,7 @@ func (u *userMounts) resolve(r jptool.FsRule) (path string, to jptool.Place, ok 
 
 // widens reports whether the repository's rule that stands at an origin grants its tool more
 // of what the user mounted than the user's own rules do.
-func (u *userMounts) widens(tool string, at config.Origin) bool {
+func (u *userMounts) widens(tool string, at settings.Origin) bool {
 	their := u.theirs[at]
 	if their.Caps() == 0 || len(u.links) == 0 {
 		return false

@@ -6,17 +6,18 @@
 package trust
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
+	"math"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/conversation"
+	"github.com/jptools/jptools/host/internal/mount"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -38,7 +39,7 @@ func Widening(ctx context.Context, cfg *config.Config, root string) ([]consent.S
 		}
 		if w.widens(s) {
 			// The index of a rule is where it stands now, not what it says.
-			out = append(out, consent.Setting{Key: listKey(s.Key), Value: canonicalText(s.Value), File: within(root, s.Origin.File), Line: s.Origin.Line})
+			out = append(out, consent.Setting{Key: listKey(s.Key), Value: s.Value.JSON(), File: within(root, s.Origin.File), Line: s.Origin.Line})
 		}
 	}
 	return append(out, namedFiles(root, w.repository)...), ctx.Err()
@@ -53,17 +54,6 @@ func within(root, file string) string {
 	return file
 }
 
-// canonicalText renders equal values equally, whatever the order of their keys.
-func canonicalText(v *config.Value) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v.Any()); err != nil {
-		return v.String() // what JSON cannot say: no such value passes the schema
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
 // widener judges single settings. What it needs of all layers is gathered once: looking every
 // setting up in all of them would cost the square of their number.
 type widener struct {
@@ -71,7 +61,7 @@ type widener struct {
 	// commands are the tools whose command the repository sets.
 	commands map[string]bool
 	// own is what the layers below the repository's say last of a key.
-	own map[string]*config.Value
+	own map[string]*settings.Value
 	// files and calls are the keys, and those above them, that the user's files and the
 	// built-in layer set, and those that environment, conversation and --cfg set.
 	files, calls map[string]bool
@@ -85,7 +75,7 @@ const deepest = 5
 
 func newWidener(cfg *config.Config, root string) *widener {
 	w := &widener{
-		commands: map[string]bool{}, own: map[string]*config.Value{}, files: map[string]bool{}, calls: map[string]bool{},
+		commands: map[string]bool{}, own: map[string]*settings.Value{}, files: map[string]bool{}, calls: map[string]bool{},
 		builtIn: map[string]bool{},
 		mounts:  newUserMounts(cfg, root),
 	}
@@ -103,42 +93,40 @@ func newWidener(cfg *config.Config, root string) *widener {
 		if below(layer) {
 			w.own[s.Key] = s.Value
 		}
-		if layer == config.LayerDefault && len(parts) == 4 && parts[3] == "source" {
+		if layer == settings.LayerDefault && len(parts) == 4 && parts[3] == "source" {
 			w.builtIn[parts[2]] = true
 		}
 		set := w.files
 		switch {
 		case mountRow(parts, s):
 			continue
-		case !below(layer) && layer != config.LayerUserWorkspace:
+		case !below(layer) && layer != settings.LayerUserWorkspace:
 			set = w.calls
 		}
 		for n := 1; n <= min(len(parts), deepest); n++ {
-			set[joined(parts[:n])] = true
+			set[settings.JoinKey(parts[:n]...)] = true
 		}
 	}
 	return w
 }
 
-func joined(parts []string) string { return strings.Join(parts, "\x00") }
-
 // below: the layers below the repository's.
-func below(l config.Layer) bool { return l == config.LayerDefault || l == config.LayerUserGlobal }
+func below(l settings.Layer) bool { return l == settings.LayerDefault || l == settings.LayerUserGlobal }
 
 // mountRow reports whether a setting is one of the rules that a mount stores in the conversation. They
 // restrict nothing: beside the mount itself there is only what keeps the access of before.
 func mountRow(parts []string, s config.Setting) bool {
-	if s.Origin.Layer != config.LayerConversation || len(parts) != 5 || parts[3] != "access" || parts[4] != "fs" || s.Value.Kind != config.Table {
+	if s.Origin.Layer != settings.LayerConversation || len(parts) != 5 || parts[3] != "access" || parts[4] != "fs" || s.Value.Kind != settings.Table {
 		return false
 	}
-	rule := s.Value.FsRule()
-	return rule.External || conversation.Preserves(rule)
+	rule := config.ParseFsRule(s.Value)
+	return rule.External || mount.Preserves(rule)
 }
 
 func (w *widener) widens(s config.Setting) bool {
 	parts := splitKey(s.Key)
 	switch {
-	case s.Value.Kind == config.Table && len(s.Value.Keys()) == 0 && (len(parts) < 5 || parts[4] != "commands"):
+	case s.Value.Kind == settings.Table && len(s.Value.Keys) == 0 && (len(parts) < 5 || parts[4] != "commands"):
 		return false // an empty table sets nothing, but that of a program allows any arguments
 	case len(parts) == 0:
 		return true
@@ -172,11 +160,15 @@ func (w *widener) widensTool(tool, key string, rest []string, s config.Setting) 
 		source, _ := s.Value.Any().(string)
 		return was != nil && was.Any() != source && strings.HasPrefix(source, "local")
 	case "enable":
-		return w.enable(tool, rest, s)
+		was := w.before(s.Key)
+		if len(rest) != 1 || rest[0] != "state" {
+			return was != nil && was.Any() != s.Value.Any()
+		}
+		return s.Value.Any() == "on" && (was != nil && was.Any() == "off" || w.commands[tool])
 	case "run":
 		return !w.atMost(s, runOrder, "ask")
 	case "format":
-		run := w.before(toolKey(tool) + ".run")
+		run := w.before(toolKey(tool, "run"))
 		if run != nil && run.Any() == "unattended" && w.before(s.Key) == nil {
 			return false // then a preview is made before the question by default
 		}
@@ -197,7 +189,10 @@ func (w *widener) widensTool(tool, key string, rest []string, s config.Setting) 
 	case "access":
 		return w.access(tool, rest, s)
 	case "needs":
-		return w.needs(tool, s)
+		// They narrow, and widen only where a lower layer said less. Those of a program of the repository's are part
+		// of what was said of it.
+		was := w.before(s.Key)
+		return w.commands[tool] || was != nil && config.ParseCaps(s.Value)&^config.ParseCaps(was) != 0
 	case "limits":
 		return w.limits(rest, s)
 	}
@@ -223,10 +218,10 @@ func (w *widener) atMost(s config.Setting, order []string, def string) bool {
 
 // before is what the layers below the repository's say of a key, for a tool that they say
 // nothing of what they say of all tools; nil when nothing.
-func (w *widener) before(key string) *config.Value {
+func (w *widener) before(key string) *settings.Value {
 	parts := splitKey(key)
 	if w.own[key] == nil && len(parts) > 3 && parts[0] == "conversation" {
-		key = strings.Replace(key, toolKey(parts[2])+".", toolKey("*")+".", 1)
+		key = toolKey("*", parts[3:]...)
 	}
 	return w.own[key]
 }
@@ -235,11 +230,8 @@ func (w *widener) before(key string) *config.Value {
 // of the user, the built-in layer, or what was given with the call, if the setting s of the
 // repository still counts beside that.
 func (w *widener) declares(s config.Setting, tool string, key ...string) bool {
-	return w.declaresInFiles(tool, key...) || s.Effective && w.calls[joined(append([]string{"conversation", "tools", tool}, key...))]
-}
-
-func (w *widener) declaresInFiles(tool string, key ...string) bool {
-	return w.files[joined(append([]string{"conversation", "tools", tool}, key...))]
+	full := toolKey(tool, key...)
+	return w.files[full] || s.Effective && w.calls[full]
 }
 
 // foreign reports whether a tool is not the repository's own: then what it says of it
@@ -251,18 +243,131 @@ func (w *widener) foreign(s config.Setting, tool string) bool {
 var index = regexp.MustCompile(`\[\d+\]$`)
 
 // listKey is the key of the list that a rule stands in.
-func listKey(key string) string {
-	return index.ReplaceAllString(key, "")
-}
+func listKey(key string) string { return index.ReplaceAllString(key, "") }
 
 // splitKey takes a key apart, as config writes it. What cannot be read is one part, which
 // nothing knows.
 func splitKey(key string) []string {
-	parts, err := config.SplitKey(listKey(key))
+	parts, err := settings.SplitKey(listKey(key))
 	if err != nil {
 		return []string{key}
 	}
 	return parts
 }
 
-func toolKey(name string) string { return config.JoinKey("conversation", "tools", name) }
+// toolKey is the key of a tool, or one below it.
+func toolKey(tool string, below ...string) string {
+	return settings.JoinKey(append([]string{"conversation", "tools", tool}, below...)...)
+}
+
+// parameters widen what the model may hand to a tool that is not the repository's own; those of
+// a program of the repository's are part of what it runs.
+func (w *widener) parameters(tool string, rest []string, s config.Setting) bool {
+	if !w.commands[tool] && !w.foreign(s, tool) {
+		return false
+	}
+	for i := 1; i < len(rest); {
+		switch rest[i] {
+		case "items":
+			i++
+		case "properties":
+			i += 2
+		default:
+			return !slices.Contains([]string{"summary", "description", "examples"}, rest[i]) || w.foreign(s, tool)
+		}
+	}
+	return true
+}
+
+// plainOptions are options of the file tools that say how much is shown.
+var plainOptions = []string{"deadline", "max_lines", "max_bytes", "max_line_bytes"}
+
+// options are behaviour that the user sets and the model cannot: those of a program of the
+// repository's are part of what it runs, since its command line may hold them. Of a tool that is
+// not the repository's own all count but those that are known to protect nothing or protect more.
+func (w *widener) options(tool string, rest []string, s config.Setting) bool {
+	switch {
+	case w.commands[tool]:
+		return true
+	case !w.foreign(s, tool):
+		return false
+	case !w.builtIn[tool] || len(rest) != 1 || w.declares(s, tool, "options", rest[0]):
+		return true
+	}
+	switch rest[0] {
+	case "suppress":
+		return false
+	case "gitignore":
+		return s.Value.Any() != true
+	case "apply_changes_trigger":
+		return s.Value.Any() != "always"
+	}
+	return !slices.Contains(plainOptions, rest[0])
+}
+
+// access: less than the defaults needs no question, unless the user's own files say less still.
+func (w *widener) access(tool string, rest []string, s config.Setting) bool {
+	if len(rest) == 0 {
+		return true
+	}
+	kind := rest[0]
+	switch kind {
+	case "commands": // an empty table of them allows nothing
+		return len(rest) > 1 && w.declares(s, tool, "access", "commands")
+	case "fs", "net", "env":
+	default:
+		return true
+	}
+	if len(rest) > 1 {
+		drops := rest[1] == "strategy" && s.Value.Any() == "replace" || rest[1] == "discard_when_merged" && s.Value.Any() == true
+		return drops && w.files[toolKey(tool, "access", kind)]
+	}
+	switch kind {
+	case "net":
+		return s.Value.Get("allow").Any() == true
+	case "env":
+		return s.Value.Get("read").Any() == true
+	}
+	if w.mounts.widens(tool, s.Origin) {
+		return true
+	}
+	rule := config.ParseFsRule(s.Value)
+	return rule.Caps() != 0 && !rule.External && w.declares(s, tool, "access", "fs")
+}
+
+// limits widen where they are raised. What nobody set has the default of calls, not no limit;
+// some have none at all.
+func (w *widener) limits(rest []string, s config.Setting) bool {
+	if len(rest) != 1 {
+		return true
+	}
+	most := math.Inf(1)
+	switch rest[0] {
+	case "time":
+		most = config.DefaultTime.Seconds()
+	case "output":
+		most = float64(config.DefaultOutput)
+	}
+	now, ok := amount(s.Value)
+	if was := w.before(s.Key); was != nil && ok {
+		most, ok = amount(was)
+	}
+	return !ok || now > most
+}
+
+// amount is a limit as a number of seconds or bytes.
+func amount(v *settings.Value) (float64, bool) {
+	switch x := v.Any().(type) {
+	case int64:
+		return float64(x), true
+	case float64:
+		return x, true
+	case string:
+		if d, err := time.ParseDuration(x); err == nil {
+			return d.Seconds(), true
+		}
+		n, ok := config.ParseSize(x)
+		return float64(n), ok
+	}
+	return 0, false
+}

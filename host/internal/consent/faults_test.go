@@ -1,6 +1,4 @@
-// Package statetest has what tests of user-local state share: a system below a temporary
-// directory, and a file system that fails on request.
-package statetest
+package consent_test
 
 import (
 	"errors"
@@ -16,12 +14,12 @@ import (
 	"github.com/jptools/jptools/host/internal/state"
 )
 
-// ErrFault is what an injected fault returns.
-var ErrFault = errors.New("injected fault")
+// errFault is what an injected fault returns.
+var errFault = errors.New("injected fault")
 
-// Faults is a file system whose n-th operation fails. With Crash set every later one
+// faults is a file system whose n-th operation fails. With Crash set every later one
 // fails too, as if the process had died there.
-type Faults struct {
+type faults struct {
 	state.FS
 	// At is the operation to fail, counted from 1; 0 fails none.
 	At    int
@@ -30,22 +28,22 @@ type Faults struct {
 	n atomic.Int64
 }
 
-// Count is the number of operations so far.
-func (f *Faults) Count() int { return int(f.n.Load()) }
+// count is the number of operations so far.
+func (f *faults) count() int { return int(f.n.Load()) }
 
-func (f *Faults) fail() error {
+func (f *faults) fail() error {
 	n := int(f.n.Add(1))
 	if f.At > 0 && (n == f.At || f.Crash && n > f.At) {
-		return ErrFault
+		return errFault
 	}
 	return nil
 }
 
 // Open may fail.
-func (f *Faults) Open(name string) (afero.File, error) { return f.OpenFile(name, os.O_RDONLY, 0) }
+func (f *faults) Open(name string) (afero.File, error) { return f.OpenFile(name, os.O_RDONLY, 0) }
 
 // OpenFile may fail.
-func (f *Faults) OpenFile(name string, flag int, perm fs.FileMode) (afero.File, error) {
+func (f *faults) OpenFile(name string, flag int, perm fs.FileMode) (afero.File, error) {
 	if err := f.fail(); err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
@@ -54,7 +52,7 @@ func (f *Faults) OpenFile(name string, flag int, perm fs.FileMode) (afero.File, 
 }
 
 // Rename may fail.
-func (f *Faults) Rename(from, to string) error {
+func (f *faults) Rename(from, to string) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
@@ -62,7 +60,7 @@ func (f *Faults) Rename(from, to string) error {
 }
 
 // Remove may fail.
-func (f *Faults) Remove(name string) error {
+func (f *faults) Remove(name string) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
@@ -70,7 +68,7 @@ func (f *Faults) Remove(name string) error {
 }
 
 // MkdirAll may fail.
-func (f *Faults) MkdirAll(name string, perm fs.FileMode) error {
+func (f *faults) MkdirAll(name string, perm fs.FileMode) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
@@ -79,7 +77,7 @@ func (f *Faults) MkdirAll(name string, perm fs.FileMode) error {
 
 type faultFile struct {
 	afero.File
-	f *Faults
+	f *faults
 }
 
 // Write writes half of the data when it fails: a full disk.
@@ -105,23 +103,23 @@ func (w *faultFile) Read(p []byte) (int, error) {
 	return w.File.Read(p)
 }
 
-// Clock is the time of test systems.
-var Clock = time.Date(2026, 5, 26, 13, 0, 0, 0, time.UTC)
+// clock is the time of test systems.
+var clock = time.Date(2026, 5, 26, 13, 0, 0, 0, time.UTC)
 
-// System is a system whose data lives below dir.
-func System(dir string) state.System {
+// testSystem is a system whose data lives below dir.
+func testSystem(dir string) state.System {
 	sys := state.OS(func(name string) string {
 		if name == "XDG_DATA_HOME" {
 			return filepath.Join(dir, "data")
 		}
 		return ""
 	})
-	sys.Now = func() time.Time { return Clock }
+	sys.Now = func() time.Time { return clock }
 	return sys
 }
 
-// Dir is the state directory of a new workspace, on fs if that is not nil.
-func Dir(t testing.TB, dir string, fsys state.FS) *state.Dir {
+// stateDir is the state directory of a new workspace, on fs if that is not nil.
+func stateDir(t testing.TB, dir string, fsys state.FS) *state.Dir {
 	t.Helper()
 	root := filepath.Join(dir, "ws")
 	if err := os.MkdirAll(root, 0o777); err != nil {
@@ -131,7 +129,7 @@ func Dir(t testing.TB, dir string, fsys state.FS) *state.Dir {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sys := System(dir)
+	sys := testSystem(dir)
 	if fsys != nil {
 		sys.FS = fsys
 	}

@@ -1,3 +1,11 @@
+// Package consent remembers what a person consented to, per workspace and only on this
+// machine: bindings of external mounts to their targets (RFD D43, approvals.json), the
+// settings of a repository's own config that widen access (trust.json), and the paths
+// found changed after a call that hold further writing calls back (holds.json).
+//
+// Every change is a locked load-modify-save and lands whole or not at all. What cannot be read grants
+// nothing: a broken approvals.json or trust.json is set aside, never overwritten, and
+// a broken holds.json holds everything.
 package consent
 
 import (
@@ -8,37 +16,45 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
+	"text/tabwriter"
 	"time"
 
+	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
+	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/strictjson"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // Store is the approval store of one workspace (RFD D43, "Storage").
-type Store struct{ f file[Mount] }
+type Store struct{ f records[Mount] }
 
 // OpenStore returns the store in dir. Warnings, such as of a store set aside, go to warn.
 func OpenStore(dir *state.Dir, warn func(string)) *Store {
-	s := &Store{file[Mount]{dir: dir, name: "approvals.json", key: "mounts"}}
+	s := &Store{records[Mount]{dir: dir, name: "approvals.json", key: "mounts"}}
 	s.f.mend = s.f.setAside(warn)
 	return s
 }
 
 // Binding is what is approved: that a workspace-relative rule path may resolve to a
 // canonical absolute target. It says nothing about capabilities.
-type Binding struct{ RulePath, Target string }
+type Binding struct {
+	RulePath string `json:"rule_path"`
+	Target   string `json:"canonical_target"`
+}
 
 // Mount is a stored binding.
 type Mount struct {
 	Binding
 	// ApprovedAt is zero when the entry was written by hand without a time.
-	ApprovedAt time.Time
+	ApprovedAt time.Time `json:"approved_at"`
 	// Unknown names keys of the entry that this version does not know. Such an entry
 	// approves nothing: a newer version may have limited it.
-	Unknown []string
+	Unknown []string `json:"-"`
 
-	raw object // as it stands in the file
+	raw json.RawMessage // as it stands in the file, but for the white space
 }
 
 type mounts []Mount
@@ -110,7 +126,7 @@ func (s *Store) Record(ctx context.Context, list ...Binding) (undo func(context.
 	return func(ctx context.Context) error {
 		return s.f.update(ctx, func(all []Mount) (_ []Mount, changed bool) {
 			for _, m := range put {
-				if now := mounts(all).find(m.RulePath); len(now) == 1 && now[0].same(m) {
+				if now := mounts(all).find(m.RulePath); len(now) == 1 && bytes.Equal(now[0].raw, m.raw) {
 					all = mounts(all).replace(m.RulePath, before[m.RulePath]...)
 					changed = true
 				}
@@ -132,27 +148,28 @@ func (s *Store) Revoke(ctx context.Context, rulePaths ...string) (gone []Mount, 
 	return gone, err
 }
 
+// plainMount is a Mount as encoding/json reads and writes it.
+type plainMount Mount
+
 // UnmarshalJSON reads an entry, and keeps it as it is written.
 func (m *Mount) UnmarshalJSON(data []byte) error {
-	if err := m.raw.UnmarshalJSON(data); err != nil {
+	entry, err := strictjson.ParseMembers(data)
+	if err == nil {
+		err = json.Unmarshal(data, (*plainMount)(m))
+	}
+	if err != nil {
 		return err
 	}
-	for _, field := range m.raw {
-		var err error
-		switch field.Key {
-		case "rule_path":
-			err = json.Unmarshal(field.Value, &m.RulePath)
-		case "canonical_target":
-			err = json.Unmarshal(field.Value, &m.Target)
-		case "approved_at":
-			err = json.Unmarshal(field.Value, &m.ApprovedAt)
-		default:
+	for _, field := range entry {
+		if !slices.Contains([]string{"rule_path", "canonical_target", "approved_at"}, field.Key) {
 			m.Unknown = append(m.Unknown, field.Key)
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", field.Key, err)
-		}
 	}
+	var raw bytes.Buffer
+	if err := json.Compact(&raw, data); err != nil {
+		return err
+	}
+	m.raw = raw.Bytes()
 	if m.RulePath == "" || m.Target == "" {
 		return errors.New("rule_path and canonical_target are needed")
 	}
@@ -161,7 +178,7 @@ func (m *Mount) UnmarshalJSON(data []byte) error {
 }
 
 // MarshalJSON writes an entry as it was read.
-func (m Mount) MarshalJSON() ([]byte, error) { return m.raw.MarshalJSON() }
+func (m Mount) MarshalJSON() ([]byte, error) { return m.raw, nil }
 
 func newMount(b Binding, now time.Time) (Mount, error) {
 	rel, err := wspath.Parse(b.RulePath)
@@ -173,18 +190,8 @@ func newMount(b Binding, now time.Time) (Mount, error) {
 		return Mount{}, fmt.Errorf("%q is not a canonical absolute path", b.Target)
 	}
 	m := Mount{Binding: Binding{rel.Slash(), target}, ApprovedAt: now.UTC().Truncate(time.Second)}
-	return m, errors.Join(
-		m.raw.set("rule_path", m.RulePath),
-		m.raw.set("canonical_target", m.Target),
-		m.raw.set("approved_at", m.ApprovedAt),
-	)
-}
-
-// same reports whether two entries are written alike, but for the white space.
-func (m Mount) same(o Mount) bool {
-	return slices.EqualFunc(m.raw, o.raw, func(a, b strictjson.Member) bool {
-		return a.Key == b.Key && bytes.Equal(bytes.TrimSpace(a.Value), bytes.TrimSpace(b.Value))
-	})
+	m.raw, err = plainJSON(plainMount(m))
+	return m, err
 }
 
 // normalPath makes different spellings of a path one; what is no path stays as it is
@@ -230,4 +237,109 @@ func (all mounts) replace(path string, put ...Mount) mounts {
 		first = len(rest)
 	}
 	return slices.Insert(rest, first, put...)
+}
+
+// Grant is what one tool may do below a mount.
+type Grant struct {
+	Tool string
+	Caps jptool.Caps
+}
+
+// Request is an external rule path that wants to be approved, with every tool it affects.
+type Request struct {
+	Binding
+	Grants []Grant
+	// Caution says what is risky about the target; lines for people, "" when nothing is known.
+	Caution string
+}
+
+// Result is the outcome of the approval lifecycle for one rule path.
+type Result struct {
+	// Approved: the rule may be compiled with the binding's target.
+	Approved bool
+	// Reason says, for people, why it is not approved and what to do.
+	Reason string
+	// Declined: a person said no to it just now.
+	Declined bool
+}
+
+// Resolve runs the approval lifecycle of RFD D43 for one external rule: what is stored proceeds,
+// anything else is asked for and stored, and without a terminal it is not approved. The
+// prompt is no part of any conversation. An error means that the store failed, or
+// that the person cancelled; the rule is not approved then either.
+func (s *Store) Resolve(ctx context.Context, p term.Prompter, r Request) (Result, error) {
+	was, err := s.Lookup(ctx, r.Binding)
+	if err != nil {
+		return Result{}, err
+	}
+	if was.Verdict == Approved {
+		return Result{Approved: true}, nil
+	}
+	answer, err := p.Bool(ctx, Question(r, was))
+	switch {
+	case errors.Is(err, term.ErrNoTerminal):
+		what := "is not approved yet"
+		if was.Verdict == Retargeted {
+			what = "no longer leads to its approved target"
+		}
+		return Result{Reason: fmt.Sprintf("the external path %s %s\napprove it with: jphost approvals approve %s",
+			show.Visible(r.RulePath), what, show.Word(r.RulePath))}, nil
+	case err != nil:
+		return Result{Reason: "the question was not answered"}, err
+	case !answer.Yes:
+		return Result{Declined: true, Reason: fmt.Sprintf("the target of %s was declined", show.Visible(r.RulePath))}, nil
+	}
+	// What was shown is what is stored, whatever the link says by now.
+	if _, err := s.Record(ctx, r.Binding); err != nil {
+		return Result{}, err
+	}
+	return Result{Approved: true}, nil
+}
+
+// Question is the prompt of RFD D43 for a new binding or a changed one.
+func Question(r Request, was Decision) term.BoolQuestion {
+	caution := ""
+	if r.Caution != "" {
+		caution = "\n" + show.Text(strings.TrimRight(r.Caution, "\n")) + "\n"
+	}
+	verb := "Approve "
+	body := fmt.Sprintf("Approve this target binding?\n\n  %s → %s\n",
+		show.Visible(r.RulePath), show.Visible(r.Target)) + grants(r) + caution + `
+The target binding will be remembered. Capability changes through
+config edits do not re-prompt while the target is unchanged.
+
+`
+	if was.Verdict == Retargeted {
+		verb = "Allow new target of "
+		body = fmt.Sprintf("Symlink `%s` retargeted:\n  was: %s\n  now: %s\n",
+			show.Visible(r.RulePath), show.Visible(was.Previous), show.Visible(r.Target)) + caution
+	}
+	return term.BoolQuestion{Message: term.Message{Body: body}, Prompt: verb + show.Name(r.RulePath) + tools(r) + "?", Default: term.No()}
+}
+
+// tools names whom an approval is for.
+func tools(r Request) string {
+	switch n := len(r.Grants); n {
+	case 0:
+		return ""
+	case 1:
+		return " for " + show.Name(r.Grants[0].Tool)
+	default:
+		return fmt.Sprintf(" for %s and %d more", show.Name(r.Grants[0].Tool), n-1)
+	}
+}
+
+// grants lists every affected tool.
+func grants(r Request) string {
+	if len(r.Grants) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\nCurrent grants under this mount:\n")
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, g := range r.Grants {
+		fmt.Fprintf(w, "  %s:\t%s\n", show.Visible(g.Tool), g.Caps)
+	}
+	w.Flush()
+	return b.String()
 }

@@ -1,18 +1,22 @@
-// Package conversation is what one conversation adds to the configuration: the rules of the mounts that were made in
-// it, as a layer of its own in its state directory.
-package conversation
+package mount
 
 import (
-	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
-	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/settings"
+	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool"
 )
+
+// DeltaFile is the config layer of a conversation, in its state directory.
+const DeltaFile = "config.toml"
 
 // Delta is what a conversation adds to the configuration, in a layer of its own: rules of mounts that were
 // added, so that changes of other layers still reach the conversation. Only a --no-mount
@@ -84,11 +88,6 @@ type row struct {
 	Origin         string  `toml:"-"`
 }
 
-type merged struct {
-	Strategy string `toml:"strategy"`
-	Value    []row  `toml:"value,inline"`
-}
-
 // TOML renders the delta as a config layer.
 func (d Delta) TOML() ([]byte, error) {
 	tools := map[string]any{}
@@ -99,85 +98,85 @@ func (d Delta) TOML() ([]byte, error) {
 		}
 		var list any = rows
 		if t.Replace {
-			list = merged{"replace", rows}
+			list = struct {
+				Strategy string `toml:"strategy"`
+				Value    []row  `toml:"value,inline"`
+			}{"replace", rows}
 		}
 		tools[name] = map[string]any{"access": map[string]any{"fs": list}}
 	}
 	return toml.Marshal(map[string]any{"conversation": map[string]any{"tools": tools}})
 }
 
-// Parse reads what TOML wrote. Anything else in it is an error: a delta that is
-// understood in part could lack a restriction.
-func Parse(data []byte) (Delta, error) {
-	d := Delta{Tools: map[string]ToolDelta{}}
-	var doc struct {
-		Conversation struct {
-			Tools map[string]struct {
-				Access struct {
-					FS any `toml:"fs"`
-				} `toml:"access"`
-			} `toml:"tools"`
-		} `toml:"conversation"`
-	}
-	if err := strict(data, &doc); err != nil {
+// parseDelta reads what TOML wrote, as the layer that it is; file is for messages. Anything else in it is an
+// error: a delta that is understood in part could lack a restriction.
+func parseDelta(data []byte, file string) (d Delta, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%w\nrepair the file, or remove it with everything the conversation was granted", err)
+		}
+	}()
+	const help = "for what else is to be configured there are other files: see docs/config.md"
+	d.Tools = map[string]ToolDelta{}
+	root, err := config.ParseLayer(data, settings.LayerConversation, file)
+	if err != nil || len(root.Keys) == 0 {
 		return d, err
 	}
-	for name, t := range doc.Conversation.Tools {
-		delta, err := parseRules(t.Access.FS)
-		if err != nil {
-			return d, fmt.Errorf("conversation.tools.%s.access.fs: %w", name, err)
+	only := func(v *settings.Value, key string) *settings.Value {
+		if v != nil && len(v.Keys) == 1 {
+			return v.Get(key)
 		}
-		d.Tools[name] = delta
+		return nil
+	}
+	tools := only(only(root, "conversation"), "tools")
+	if tools == nil {
+		return d, settings.Fail(root.Origin, "holds more than rules of mounts", help)
+	}
+	for name, tool := range tools.Fields {
+		list := only(only(tool, "access"), "fs")
+		if list == nil || list.Merge != nil && (list.Merge.Strategy != "replace" || len(list.Merge.Notes) != 1) {
+			return d, settings.Fail(tool.Origin, "holds more than rules of mounts", help)
+		}
+		t := ToolDelta{Replace: list.Merge != nil}
+		for _, r := range list.Items {
+			t.FS = append(t.FS, config.ParseFsRule(r))
+		}
+		d.Tools[name] = t
 	}
 	return d, nil
 }
 
-// parseRules reads a list of rules, or the table of one that replaces others.
-func parseRules(v any) (ToolDelta, error) {
-	list, isList := v.([]any)
-	if isList {
-		v = map[string]any{"strategy": "append", "value": list}
+// LoadDelta reads the layer of the conversation whose state directory is dir. One that does
+// not parse is an error.
+func LoadDelta(dir *state.Dir) (Delta, error) {
+	data, err := dir.Read(DeltaFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Delta{}, err
 	}
-	if _, ok := v.(map[string]any); !ok {
-		return ToolDelta{}, errors.New("a list is expected")
-	}
-	data, err := toml.Marshal(v)
-	if err != nil {
-		return ToolDelta{}, err
-	}
-	var m merged
-	if err := strict(data, &m); err != nil {
-		return ToolDelta{}, err
-	}
-	if !isList && (m.Strategy != "replace" || m.Value == nil) {
-		return ToolDelta{}, errors.New("only the strategy replace, with a value, is written here")
-	}
-	d := ToolDelta{Replace: !isList}
-	for i, r := range m.Value {
-		if r.Path == "" {
-			return d, fmt.Errorf("[%d]: path is missing", i)
-		}
-		d.FS = append(d.FS, jptool.FsRule(r))
-	}
-	return d, nil
+	return parseDelta(data, dir.File(DeltaFile))
 }
 
-// strict reads TOML in which unknown keys are errors.
-func strict(data []byte, into any) error {
-	err := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(into)
-	var unknown *toml.StrictMissingError
-	if errors.As(err, &unknown) {
-		return fmt.Errorf("%s: unknown key", strings.Join(unknown.Errors[0].Key(), "."))
+// Persist stores deltas in the layer of the conversation whose state directory is dir, on top of
+// what is stored there, in one locked and durable step. A layer that does not parse is an
+// error and stays as it is: read as empty it would lose restrictions.
+func Persist(dir *state.Dir) func(context.Context, Delta) error {
+	return func(ctx context.Context, later Delta) error {
+		return dir.Update(ctx, DeltaFile, func(old []byte) ([]byte, error) {
+			d, err := parseDelta(old, dir.File(DeltaFile))
+			if err != nil {
+				return nil, err
+			}
+			d.Add(later)
+			return d.TOML()
+		})
 	}
-	return err
 }
 
 // Preserved is the rule that keeps what a tool without rules could do in the workspace before a mount
 // declared its access.fs (RFD D43, "Default-deny preservation"). Execute is our addition: our
 // default for an undeclared type grants it, and scripts and built programs must keep working.
 func Preserved() jptool.FsRule {
-	yes := true
-	return jptool.FsRule{Path: ".", Read: &yes, Write: &yes, Execute: &yes}
+	return jptool.FsRule{Path: ".", Read: new(true), Write: new(true), Execute: new(true)}
 }
 
 // Preserves reports whether a rule of the conversation does what Preserved does.

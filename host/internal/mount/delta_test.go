@@ -1,4 +1,4 @@
-package conversation
+package mount
 
 import (
 	"testing"
@@ -18,7 +18,7 @@ func TestParse(t *testing.T) {
 		"[conversation.tools.t.access.fs]\nstrategy = 'prepend'\nvalue = []", "[conversation.tools.t.access.fs]\nstrategy = 'replace'",
 		"[conversation.tools.t.access.fs]\nstrategy = 'replace'\nvalue = []\ndedup = true",
 	} {
-		if got, err := Parse([]byte(bad)); err == nil {
+		if got, err := parseDelta([]byte(bad), "f"); err == nil {
 			t.Errorf("%q was taken for %+v", bad, got)
 		}
 	}
@@ -30,7 +30,7 @@ func TestParse(t *testing.T) {
 			"t": {Replace: true, FS: []jptool.FsRule{{Path: ".", Read: &no}}},
 		},
 	} {
-		got, err := Parse([]byte(text))
+		got, err := parseDelta([]byte(text), "f")
 		if diff := cmp.Diff(want, got.Tools); err != nil || diff != "" {
 			t.Errorf("%q: %v %s", text, err, diff)
 		}
