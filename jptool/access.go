@@ -90,7 +90,7 @@ type AccessPolicy struct {
 // of a path is the one with the most components; its capabilities apply in full.
 type FsRule struct {
 	// Path is workspace-relative, "" for the root; the wire names it lexical_path.
-	Path string `json:"lexical_path"`
+	Path string `json:"lexical_path" alias:"path" required:""`
 	// External says that the path may resolve outside the workspace, to
 	// ApprovedTarget only (RFD D43).
 	External       bool    `json:"external"`
@@ -134,7 +134,7 @@ type NetRule = netrule.Rule
 // EnvRule allows or withholds environment variables by exact name, or by prefix
 // with a trailing `*` (RFD 076, "Environment variable rules").
 type EnvRule struct {
-	Name string `json:"name"`
+	Name string `json:"name" required:""`
 	Read bool   `json:"read"`
 
 	// Origin is where a person wrote the rule; it never crosses the wire.
@@ -153,6 +153,6 @@ type CommandRule struct {
 // StagedFile is an open, empty, unnamed file that the launcher hands to the tool for creating a file
 // below Path, where only create is granted and the kernel would refuse to write.
 type StagedFile struct {
-	Path string `json:"path"`
-	FD   int    `json:"fd"`
+	Path string `json:"path" required:""`
+	FD   int    `json:"fd" required:"" min:"3"`
 }

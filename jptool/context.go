@@ -13,8 +13,8 @@ const (
 // Context is what the host tells a tool about the call (docs/wire.md).
 type Context struct {
 	// Root is the absolute path of the workspace; it need not be canonical.
-	Root   string `json:"root"`
-	Action Action `json:"action"`
+	Root   string `json:"root" required:""`
+	Action Action `json:"action" required:"" enum:"run,format_arguments"`
 	// Access is the policy to obey; nil means unrestricted inside the workspace.
 	Access         *AccessPolicy `json:"access"`
 	WorkspaceID    string        `json:"workspace_id,omitempty"`
@@ -27,13 +27,13 @@ type Context struct {
 // Call is the tool half of a request. Arguments and Options stay undecoded until
 // the tool that knows their shape asks for them.
 type Call struct {
-	Name      string
-	Arguments Object
-	Answers   Object
-	Options   Object
+	Name      string `json:"name"`
+	Arguments Object `json:"arguments"`
+	Answers   Object `json:"answers"`
+	Options   Object `json:"options"`
 
 	// Ignored are the unknown keys of the object that was decoded, as `tool.key`.
-	Ignored []string
+	Ignored []string `json:"-"`
 }
 
 // Request is one decoded request.

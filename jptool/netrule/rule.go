@@ -12,7 +12,7 @@ import (
 // Rule allows or denies requests to one host (RFD 076, "Network rules").
 // Host "*" matches any host; a rule naming the host always beats it.
 type Rule struct {
-	Host       string  `json:"host"`
+	Host       string  `json:"host" required:""`
 	Scheme     *string `json:"scheme"`
 	Port       *uint16 `json:"port"`
 	PathPrefix *string `json:"path_prefix"`

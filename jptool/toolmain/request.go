@@ -2,18 +2,21 @@ package toolmain
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/nearest"
+	"github.com/jptools/jptools/jptool/strictjson"
 )
 
 // definition is a Tool without its type parameters.
 type definition struct {
 	name, summary, description, example string
-	args, options                       Args
+	args, options                       strictjson.Fields
 
 	// failOnQuestion is the flag: in a script, `tool && next` must not go on if the tool only asked.
 	failOnQuestion bool
@@ -22,7 +25,7 @@ type definition struct {
 func define[A, O any](t Tool[A, O]) *definition {
 	return &definition{
 		name: t.Name, summary: t.Summary, description: t.Description, example: t.Example,
-		args: argsOf(reflect.TypeFor[A](), nil), options: argsOf(reflect.TypeFor[O](), nil),
+		args: strictjson.FieldsOf(reflect.TypeFor[A]()), options: strictjson.FieldsOf(reflect.TypeFor[O]()),
 	}
 }
 
@@ -97,6 +100,41 @@ func (d *definition) positional(args []string) (*jptool.Request, error) {
 		return nil, err
 	}
 	return &jptool.Request{Context: *ctx, Tool: *call}, nil
+}
+
+// decode fills the structs of the arguments and the options, and lists the arguments that are not known.
+func (d *definition) decode(call jptool.Call, args, options any) (ignored []string, err error) {
+	err = d.fill("argument", call.Arguments, args, func(path, name string, known []string) error {
+		// An argument that is nearly a known one is an error: `dryrun` would change files.
+		if near := jptool.Misspelt(name, known); near != "" {
+			return fmt.Errorf("%s has no argument %q; did you mean %q?", d.name, path, near)
+		}
+		ignored = append(ignored, path)
+		return nil
+	})
+	if err != nil {
+		return ignored, err
+	}
+	// An option restricts, as `suppress` does, and one without effect would be a restriction that nobody enforces.
+	return ignored, d.fill("option", call.Options, options, func(path, name string, known []string) error {
+		if near := nearest.Word(name, known); near != "" {
+			return fmt.Errorf("%s has no option %q; did you mean %q?", d.name, path, near)
+		}
+		return fmt.Errorf("%s has no option %q; its options are %s", d.name, path, strings.Join(known, ", "))
+	})
+}
+
+func (d *definition) fill(what string, obj jptool.Object, into any, unknown func(path, name string, known []string) error) error {
+	decoder := strictjson.Decoder{Unknown: unknown, OneOrMany: true}
+	err := decoder.Decode(obj, into)
+	var member *strictjson.MemberError
+	switch {
+	case errors.As(err, &member):
+		return jptool.Errorf(jptool.CodeInvalidArguments, "%s `%s` of %s %s", what, member.Path, d.name, member.Text)
+	case err != nil:
+		return jptool.Errorf(jptool.CodeInvalidArguments, "%w", err)
+	}
+	return nil
 }
 
 // usage is the error for a call that carries no request.

@@ -22,6 +22,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/strictjson"
 )
 
 // The exit codes of a tool; docs/exit-codes.md has the table.
@@ -39,7 +40,7 @@ const maxRemarks = 10
 const MaxRequest = 64 << 20
 
 // Tool defines a tool. A and O are structs whose fields, by their types and tags, are
-// the arguments and the options; see [Args].
+// the arguments and the options; see [strictjson.Fields].
 type Tool[A, O any] struct {
 	Name    string
 	Summary string // one line
@@ -51,6 +52,9 @@ type Tool[A, O any] struct {
 	// an error Outcome. If O has an integer option `deadline`, ctx ends after so many seconds; 0 is no limit.
 	Run func(ctx context.Context, c *Call, args *A, options *O) (jptool.Outcome, error)
 }
+
+// Strings is an argument that is one or many.
+type Strings = strictjson.Strings
 
 // Call is one call of a tool.
 type Call struct {
@@ -134,13 +138,8 @@ func answer[A, O any](ctx context.Context, t Tool[A, O], def *definition, s Stre
 	if err != nil {
 		return out, err
 	}
-	ignored, err := def.ignored(req.Tool.Arguments)
-	if err != nil {
-		return out, err
-	}
-	if err := def.checkOptions(req.Tool.Options); err != nil {
-		return out, err
-	}
+	args, options := new(A), new(O)
+	ignored, err := def.decode(req.Tool, args, options)
 	notes := ignoredNotes(slices.Concat(req.Ignored, req.Context.Ignored, req.Tool.Ignored), ignored)
 	for _, n := range notes {
 		fmt.Fprintf(s.Stderr, "%s: %s\n", t.Name, n)
@@ -159,11 +158,7 @@ func answer[A, O any](ctx context.Context, t Tool[A, O], def *definition, s Stre
 		}
 		out.Notes = append(out.Notes, notes...)
 	}()
-	args, options := new(A), new(O)
-	if err := def.args.decode("argument", t.Name, req.Tool.Arguments, args); err != nil {
-		return out, err
-	}
-	if err := def.options.decode("option", t.Name, req.Tool.Options, options); err != nil {
+	if err != nil {
 		return out, err
 	}
 	ws, err := req.Context.Open()
@@ -178,7 +173,7 @@ func answer[A, O any](ctx context.Context, t Tool[A, O], def *definition, s Stre
 		Workspace: ws, Stderr: s.Stderr,
 		Preview: req.Context.Action == jptool.FormatArguments, answers: req.Tool.Answers, tool: t.Name,
 	}
-	if seconds := def.options.deadline(options); seconds > 0 {
+	if seconds := def.options.Int(options, "deadline"); seconds > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(seconds)*time.Second)
 		defer cancel()
