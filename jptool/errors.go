@@ -9,11 +9,11 @@ import (
 // workspace-relative paths only, and a code for machines.
 type Error struct {
 	Code    Code
-	Message string
+	Message string `json:"message" required:""`
 	// Trace is the chain of causes, outermost first.
 	Trace []string
 	// Transient says that the same call may succeed later. Denials never are.
-	Transient bool
+	Transient bool `json:"transient" required:""`
 	// Data is the machine-readable detail, or nil.
 	Data any
 	// cause is kept for errors.Is and errors.As.

@@ -54,7 +54,7 @@ func TestDecodeBrokenOutcomes(t *testing.T) {
 	for _, c := range []struct{ stdout, want string }{
 		{`{"type":"success"`, "the JSON ends too early"},
 		{`{"type":"success"}`, "`content` is missing"},
-		{`{"type":"success","content":null}`, "`content` must be a string"},
+		{`{"type":"success","content":null}`, "`content` is missing; it must be a string"},
 		{`{"type":"success","content":7}`, "`content` must be a string"},
 		{`{"type":"success","content":"half an outc`, "the JSON ends too early"},
 		{`{"type":"success","content":"a"} done`, "after the end"},
@@ -175,7 +175,7 @@ func TestHasType(t *testing.T) {
 		`{"type":"success","content":`: true, "x \"type\" \n:\t\"error\"": true, `"type""type":"needs_input"`: true,
 		`"type":"success`: false, `"type" "success"`: false, `"type":"other"`: false, `type:"success"`: false, ``: false, `"type"`: false, `"type":`: false,
 	} {
-		if got := hasType([]byte(text)); got != want {
+		if got := outcomeType.MatchString(text); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}

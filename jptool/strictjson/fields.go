@@ -186,7 +186,8 @@ func wrong(path, format string, args ...any) error {
 
 // Decoder fills structs from objects.
 type Decoder struct {
-	// Unknown decides about a member that is none of known: it returns an error, or nil to pass it over.
+	// Unknown decides about a member that is none of known: it returns an error, or nil to pass it over. If Unknown is
+	// nil, all are passed over.
 	Unknown func(path, name string, known []string) error
 	// OneOrMany lets a single object, and a string that holds a JSON array, stand for a list of objects.
 	OneOrMany bool
@@ -201,7 +202,7 @@ func (d *Decoder) object(path string, obj Object, into reflect.Value) error {
 	list := FieldsOf(into.Type())
 	known := list.Names()
 	for _, name := range slices.Sorted(maps.Keys(obj)) {
-		if !slices.Contains(known, name) {
+		if d.Unknown != nil && !slices.Contains(known, name) {
 			if err := d.Unknown(path+name, name, known); err != nil {
 				return err
 			}

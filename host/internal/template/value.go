@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/strictjson"
 )
 
 // value prints what the placeholder stands for.
@@ -78,5 +79,5 @@ func htmlSafe(s string) string {
 }
 
 func quoteJSON(s string) string {
-	return htmlSafe(string(jptool.AppendJSONString(nil, s)))
+	return htmlSafe(string(strictjson.String(s)))
 }
