@@ -110,9 +110,6 @@ func (r Rel) Base() string { return r.s[strings.LastIndexByte(r.s, '/')+1:] }
 // Parent returns the path without its last component; the root is its own parent.
 func (r Rel) Parent() Rel { return Rel{ParentOf(r.s)} }
 
-// Join appends a Rel below r.
-func (r Rel) Join(below Rel) Rel { return Rel{JoinSlash(r.s, below.s)} }
-
 // ParentOf returns a normalised slash path without its last component.
 func ParentOf(p string) string {
 	if i := strings.LastIndexByte(p, '/'); i >= 0 {
