@@ -113,7 +113,7 @@ func (t *Target) Parent() *Target {
 	return &Target{w: t.w, rel: t.rel.Parent(), place: Place{t.place.Outside, wspath.ParentOf(t.place.Path)}, entry: t.entry}
 }
 
-// Child returns the entry called name, unchecked. name must be one component.
+// Child returns the entry at a slash path below the target, unchecked.
 func (t *Target) Child(name string) *Target {
 	rel, err := wspath.Parse(wspath.JoinSlash(t.rel.Slash(), name))
 	if err != nil {

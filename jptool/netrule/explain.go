@@ -54,7 +54,7 @@ func (d Decision) Explain() string {
 	if misses := d.NearMisses(); len(misses) > 0 {
 		// A rule for this very host says more than one for its parent domain.
 		i := max(slices.IndexFunc(misses, func(m NearMiss) bool { return d.policy.rules[m.Rule].host == d.host }), 0)
-		target += " is denied: no rule matches, " + d.policy.name(misses[i].Rule) + " " + misses[i].Why
+		target += " is denied: no rule matches, " + d.policy.rules[misses[i].Rule].name + " " + misses[i].Why
 	} else {
 		target += " is denied: no rule of access.net names this host"
 	}
@@ -108,30 +108,27 @@ func (d Decision) missed(r *compiled) string {
 		return fmt.Sprintf("is for %s, and a host matches only exactly", r.host)
 	case r.host != d.host && r.host != anyHost:
 		return ""
-	case r.wire.Scheme != nil && !strings.EqualFold(*r.wire.Scheme, d.Target.Scheme):
-		return fmt.Sprintf("is for scheme %s only", strings.ToLower(*r.wire.Scheme))
+	case r.scheme != "" && r.scheme != d.Target.Scheme:
+		return fmt.Sprintf("is for scheme %s only", r.scheme)
 	case d.zeroPort():
 		return "cannot match, because no rule can name port 0, which nothing listens on"
 	case d.Target.Port == 0:
 		return fmt.Sprintf("cannot match, because the target names no port and %s has no default", d.Target.Scheme)
-	case r.wire.Port != nil && *r.wire.Port != d.Target.Port:
-		return fmt.Sprintf("is for port %d only", *r.wire.Port)
-	case r.wire.Port == nil && !special:
+	case r.port != noPort && r.port != int32(d.Target.Port):
+		return fmt.Sprintf("is for port %d only", r.port)
+	case r.port == noPort && !special:
 		return fmt.Sprintf("names no port, and %s has no default port that it could mean", d.Target.Scheme)
-	case r.wire.Port == nil && def != d.Target.Port:
+	case r.port == noPort && def != d.Target.Port:
 		return fmt.Sprintf("names no port and so is for the default port %d only", def)
 	}
-	matches := r.wire.PathPrefix == nil
-	if !matches {
-		prefix, _ := rulePath(*r.wire.PathPrefix)
-		_ = weburl.PathReadings(d.Target.Path, special, func(segments []string) bool {
-			matches = len(segments) >= len(prefix) && slices.Equal(segments[:len(prefix)], prefix)
-			return false
-		})
-	}
+	matches := false
+	_ = weburl.PathReadings(d.Target.Path, special, func(segments []string) bool {
+		matches = len(segments) >= len(r.segments) && slices.Equal(segments[:len(r.segments)], r.segments)
+		return false
+	})
 	switch {
 	case !matches:
-		return fmt.Sprintf("is for paths below %q only", *r.wire.PathPrefix)
+		return fmt.Sprintf("is for paths below %q only", weburl.JoinPath(r.segments))
 	case d.Rule < 0:
 		return "matches the plain reading of the path only"
 	}
@@ -139,15 +136,4 @@ func (d Decision) missed(r *compiled) string {
 }
 
 // describe names a rule and writes it as the config file has it.
-func (p *Policy) describe(i int) string { return p.name(i) + " " + p.rules[i].wire.Text() }
-
-func (p *Policy) name(i int) string { return name(i, p.rules[i].wire.Origin) }
-
-// name is what messages call a rule.
-func name(index int, origin string) string {
-	name := fmt.Sprintf("access.net[%d]", index)
-	if origin != "" {
-		name += " (" + origin + ")"
-	}
-	return name
-}
+func (p *Policy) describe(i int) string { return p.rules[i].name + " " + p.rules[i].text }

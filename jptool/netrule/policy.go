@@ -27,9 +27,14 @@ type Policy struct {
 	entries  map[key]int32
 }
 
+// compiled is a rule in the form that targets are compared in.
 type compiled struct {
-	wire Rule
-	host string // canonical, or "*"
+	host     string // or "*"
+	key             // without its node
+	segments []string
+	allow    bool
+	name     string // in messages
+	text     string // as the config file has it
 }
 
 type edge struct {
@@ -61,11 +66,16 @@ func Compile(rules []Rule) (*Policy, error) {
 	}
 	for i := range rules {
 		r := &rules[i]
-		host, k, segments, err := read(r)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name(i, r.Origin), err)
+		c, err := read(r)
+		c.name = fmt.Sprintf("access.net[%d]", i)
+		if r.Origin != "" {
+			c.name += " (" + r.Origin + ")"
 		}
-		for _, label := range append([]string{host}, segments...) {
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.name, err)
+		}
+		k := c.key
+		for _, label := range append([]string{c.host}, c.segments...) {
 			edge := edge{k.node, label}
 			if _, ok := p.children[edge]; !ok {
 				p.children[edge] = int32(len(p.children) + 1)
@@ -74,7 +84,7 @@ func Compile(rules []Rule) (*Policy, error) {
 		}
 		// Equal keys are equally specific, and then the last rule wins.
 		p.entries[k] = int32(i)
-		p.rules = append(p.rules, compiled{wire: clone(r), host: host})
+		p.rules = append(p.rules, c)
 	}
 	return p, nil
 }
@@ -121,7 +131,7 @@ func (p *Policy) Evaluate(unsafeURL string) (Decision, error) {
 				rule = p.winner(u, root, segments)
 			}
 		}
-		allowed := rule >= 0 && p.rules[rule].wire.Allow
+		allowed := rule >= 0 && p.rules[rule].allow
 		if first || !allowed {
 			d.Rule, d.Allowed = int(rule), allowed
 			if !first {

@@ -132,16 +132,6 @@ func (list Fields) Names() []string {
 	return names
 }
 
-// Int is the value of the integer called name in the struct that from points to, 0 if there is none.
-func (list Fields) Int(from any, name string) int64 {
-	for _, f := range list {
-		if f.Name == name && f.Kind == KindInt {
-			return reflect.ValueOf(from).Elem().FieldByIndex(f.index).Int()
-		}
-	}
-	return 0
-}
-
 // Literal is the JSON of a value written in a tag.
 func (f *Field) Literal(text string) json.RawMessage {
 	if f.Kind == KindString {

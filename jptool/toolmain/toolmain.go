@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -49,7 +50,7 @@ type Tool[A, O any] struct {
 	// Example is a command line without the program name.
 	Example string
 	// Run does the work, or previews it when c.Preview is set. A returned error becomes
-	// an error Outcome. If O has an integer option `deadline`, ctx ends after so many seconds; 0 is no limit.
+	// an error Outcome. If O has an integer field Deadline, ctx ends after so many seconds; 0 is no limit.
 	Run func(ctx context.Context, c *Call, args *A, options *O) (jptool.Outcome, error)
 }
 
@@ -173,9 +174,9 @@ func answer[A, O any](ctx context.Context, t Tool[A, O], def *definition, s Stre
 		Workspace: ws, Stderr: s.Stderr,
 		Preview: req.Context.Action == jptool.FormatArguments, answers: req.Tool.Answers, tool: t.Name,
 	}
-	if seconds := def.options.Int(options, "deadline"); seconds > 0 {
+	if limit := reflect.ValueOf(options).Elem().FieldByName("Deadline"); limit.IsValid() && limit.Int() > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(seconds)*time.Second)
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(limit.Int())*time.Second)
 		defer cancel()
 	}
 	return t.Run(ctx, call, args, options)
