@@ -28,71 +28,54 @@ func Decode(data []byte) (req *Request, whole bool, err error) {
 	if err != nil {
 		return nil, false, Errorf(CodeInvalidRequest, "the request is not one JSON object: %w", err)
 	}
+	req = &Request{}
 	if _, bare := obj["root"]; bare {
 		if _, both := obj["context"]; both {
 			return nil, false, Errorf(CodeInvalidRequest, "the request has both `root` and `context` at the top level; send one of them")
 		}
-		ctx, err := decodeContext(obj)
-		return &Request{Context: *ctx}, false, err
+		return req, false, req.Context.decode(obj)
 	}
 	var parts struct {
 		Context Object `json:"context" required:""`
 		Tool    Object `json:"tool" required:""`
 	}
-	ignored, err := decode("", obj, &parts)
-	if err != nil {
-		return nil, true, err
+	req.Ignored, err = decode("", obj, &parts)
+	if err == nil {
+		err = req.Context.decode(parts.Context)
 	}
-	ctx, err := decodeContext(parts.Context)
-	if err != nil {
-		return nil, true, err
+	if err == nil {
+		req.Tool.Ignored, err = decode("tool.", parts.Tool, &req.Tool)
 	}
-	call, err := decodeCall(parts.Tool)
-	return &Request{Context: *ctx, Tool: *call, Ignored: ignored}, true, err
-}
-
-// DecodeContext reads a bare Context object.
-func DecodeContext(data []byte) (*Context, error) {
-	obj, err := ParseObject(data)
-	if err != nil {
-		return nil, Errorf(CodeInvalidRequest, "the context is not one JSON object: %w", err)
-	}
-	return decodeContext(obj)
+	return req, true, err
 }
 
 // DecodeCall reads a bare tool object.
-func DecodeCall(data []byte) (*Call, error) {
+func DecodeCall(data []byte) (c Call, err error) {
 	obj, err := ParseObject(data)
 	if err != nil {
-		return nil, Errorf(CodeInvalidRequest, "the tool object is not one JSON object: %w", err)
+		return c, Errorf(CodeInvalidRequest, "the tool object is not one JSON object: %w", err)
 	}
-	return decodeCall(obj)
+	c.Ignored, err = decode("tool.", obj, &c)
+	return c, err
 }
 
-func decodeContext(obj Object) (c *Context, err error) {
-	c = &Context{}
+func (c *Context) decode(obj Object) (err error) {
 	access := obj["access"]
 	delete(obj, "access") // its unknown keys are errors
 	if c.Ignored, err = decode("context.", obj, c); err != nil {
-		return c, err
+		return err
 	}
 	switch {
 	case c.Root == "":
-		return c, Errorf(CodeInvalidRequest, "context: `root` is empty; give the absolute path of the workspace")
+		return Errorf(CodeInvalidRequest, "context: `root` is empty; give the absolute path of the workspace")
 	case strings.IndexByte(c.Root, 0) >= 0:
-		return c, Errorf(CodeInvalidRequest, "context: `root` holds a NUL byte")
+		return Errorf(CodeInvalidRequest, "context: `root` holds a NUL byte")
 	case !filepath.IsAbs(c.Root):
-		return c, Errorf(CodeInvalidRequest, "context: `root` is %q; give an absolute path", c.Root)
-	case access != nil && !strictjson.IsNull(access):
+		return Errorf(CodeInvalidRequest, "context: `root` is %q; give an absolute path", c.Root)
+	case !absent(access):
 		c.Access, err = DecodeAccess(access)
 	}
-	return c, err
-}
-
-func decodeCall(obj Object) (c *Call, err error) {
-	c = &Call{}
-	c.Ignored, err = decode("tool.", obj, c)
-	return c, err
+	return err
 }
 
 // decode fills the struct that into points to, and lists the unknown keys of obj, each with prefix before it. It fails

@@ -20,12 +20,15 @@ import (
 // commandLine is what a command line holds, as the undecoded objects that a JSON request holds, so that there is one
 // way in from there on.
 type commandLine struct {
-	arguments, answers, options jptool.Object
-	// flags says that there are arguments, answers or options.
-	flags          bool
+	call           jptool.Call
 	failOnQuestion bool
 	// words are the arguments without flags: none, or the Context and the tool object.
 	words []string
+}
+
+// flags reports whether there are arguments, answers or options.
+func (l *commandLine) flags() bool {
+	return len(l.call.Arguments)+len(l.call.Answers)+len(l.call.Options) > 0
 }
 
 // commonFlags stand beside those of a tool's arguments.
@@ -115,21 +118,21 @@ func (d *definition) parseFlags(args []string) (*commandLine, error) {
 	case common.Version:
 		return nil, helpText(version.Read().Line(d.name))
 	}
-	line := &commandLine{arguments: jptool.Object{}, failOnQuestion: common.FailOnQuestion, words: common.JSON}
+	line := &commandLine{failOnQuestion: common.FailOnQuestion, words: common.JSON}
+	line.call = jptool.Call{Name: d.name, Arguments: jptool.Object{}}
 	for i, a := range d.args {
 		raw, err := fromFlag(&a, into.Elem().Field(i).Interface())
 		if err != nil {
 			return nil, err
 		}
 		if raw != nil {
-			line.arguments[a.Name] = raw
+			line.call.Arguments[a.Name] = raw
 		}
 	}
-	if line.answers, err = keyValues("answer", common.Answer); err != nil {
+	if line.call.Answers, err = keyValues("answer", common.Answer); err != nil {
 		return nil, err
 	}
-	line.options, err = keyValues("option", common.Option)
-	line.flags = len(line.arguments)+len(line.answers)+len(line.options) > 0
+	line.call.Options, err = keyValues("option", common.Option)
 	return line, err
 }
 

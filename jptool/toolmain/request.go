@@ -44,10 +44,19 @@ func (d *definition) request(s Streams) (*jptool.Request, error) {
 	case len(line.words) == 0:
 	case !strings.HasPrefix(strings.TrimLeft(line.words[0], " \t\r\n"), "{"):
 		return nil, d.unexpected(line.words[0])
-	case line.flags:
+	case line.flags():
 		return nil, errArgumentsTwice("on the command line")
+	case len(line.words) != 2:
+		return nil, d.usage(fmt.Sprintf("the JSON form on the command line takes two arguments, the Context and the tool object; got %d", len(line.words)))
 	default:
-		return d.positional(line.words)
+		req, whole, err := jptool.Decode([]byte(line.words[0]))
+		if err == nil && whole {
+			err = d.usage("the first argument is a whole request, which belongs on standard input")
+		}
+		if err == nil {
+			req.Tool, err = jptool.DecodeCall([]byte(line.words[1]))
+		}
+		return req, err
 	}
 	if s.Terminal {
 		return nil, d.usage("standard input is a terminal, so no request will come")
@@ -65,12 +74,12 @@ func (d *definition) request(s Streams) (*jptool.Request, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case whole && line.flags:
+	case whole && line.flags():
 		return nil, errArgumentsTwice("on standard input")
 	case whole:
 		return req, nil
 	}
-	req.Tool = jptool.Call{Name: d.name, Arguments: line.arguments, Answers: line.answers, Options: line.options}
+	req.Tool = line.call
 	return req, nil
 }
 
@@ -85,21 +94,6 @@ func (d *definition) unexpected(word string) error {
 		help = fmt.Sprintf(": each has its flag; did you mean --%s %s?", flagName(d.args[0].Name), jptool.Quote(word))
 	}
 	return jptool.Errorf(jptool.CodeInvalidArguments, "unexpected argument %s%s See %s --help", jptool.Quote(word), help, d.name)
-}
-
-func (d *definition) positional(args []string) (*jptool.Request, error) {
-	if len(args) != 2 {
-		return nil, d.usage(fmt.Sprintf("the JSON form on the command line takes two arguments, the Context and the tool object; got %d", len(args)))
-	}
-	ctx, err := jptool.DecodeContext([]byte(args[0]))
-	if err != nil {
-		return nil, err
-	}
-	call, err := jptool.DecodeCall([]byte(args[1]))
-	if err != nil {
-		return nil, err
-	}
-	return &jptool.Request{Context: *ctx, Tool: *call}, nil
 }
 
 // decode fills the structs of the arguments and the options, and lists the arguments that are not known.
