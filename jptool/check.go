@@ -102,19 +102,19 @@ func (w *Workspace) CheckDelete(unsafePath string) (*Target, error) {
 // CheckContent checks all of need on what a path resolves to. With need zero it
 // only locates the path, which still must not leave the workspace.
 func (w *Workspace) CheckContent(unsafePath string, need Caps) (*Target, error) {
-	return w.check(unsafePath, false, need, false)
+	return w.check(unsafePath, false, need)
 }
 
 // CheckEntry checks that at least one of anyOf is granted on a directory entry, so
 // that a caller without any right there does not learn whether it exists. The caller
 // then asks for the capability of its operation with [Target.Require].
 func (w *Workspace) CheckEntry(unsafePath string, anyOf Caps) (*Target, error) {
-	return w.check(unsafePath, true, anyOf, true)
+	return w.check(unsafePath, true, anyOf)
 }
 
 // check implements docs/wire.md, "Steps of evaluation (fs)". The order matters: an error
 // must not reveal a fact of the file system before the policy has granted the path.
-func (w *Workspace) check(unsafePath string, entry bool, need Caps, any bool) (*Target, error) {
+func (w *Workspace) check(unsafePath string, entry bool, need Caps) (*Target, error) {
 	rel, err := wspath.Parse(unsafePath)
 	if err != nil {
 		return nil, &PathError{Path: unsafePath, Err: err}
@@ -124,29 +124,15 @@ func (w *Workspace) check(unsafePath string, entry bool, need Caps, any bool) (*
 		err = errOutside
 	}
 	t := &Target{w: w, rel: rel, place: r.Place, kind: r.Kind, entry: entry}
-	if err == nil && t.grants(need, any) {
+	if err == nil && t.enough(t.Granted(), need) {
 		return t, nil
 	}
-	return nil, w.refuse(t, r, err, need, any)
+	return nil, w.refuse(t, r, err, need)
 }
 
-// grants reports whether all of need is granted, or with any at least a part of it.
-func (t *Target) grants(need Caps, any bool) bool {
-	if any {
-		return need == 0 || t.Granted()&need != 0
-	}
-	return t.Granted().Has(need)
-}
-
-// broken reports whether the rule on the target would grant all of need, or with any a part of it, if the
-// link that the rule is on led anywhere.
-func (t *Target) broken(need Caps, any bool) bool {
-	rule := t.Cursor().placed()
-	if rule == nil {
-		return false
-	}
-	caps := rule.broken
-	return caps != 0 && (caps.Has(need) || any && caps&need != 0)
+// enough reports whether caps are all of need, or of a directory entry at least a part of it.
+func (t *Target) enough(caps, need Caps) bool {
+	return caps.Has(need) || t.entry && caps&need != 0
 }
 
 // refuse returns the error for a path that may not be used: a denial, or err if everything on
@@ -154,7 +140,7 @@ func (t *Target) broken(need Caps, any bool) bool {
 // there, where it leads, or that it leads nowhere: the error is the one for a missing file. So
 // the path is judged in steps: as it is written, then at each symlink as if that were an
 // ordinary directory, then at the end. The first step that is not granted names the denial.
-func (w *Workspace) refuse(t *Target, r Resolved, err error, need Caps, any bool) error {
+func (w *Workspace) refuse(t *Target, r Resolved, err error, need Caps) error {
 	way := []Place{w.rules.Lexical(t.rel.Slash())}
 	for _, hop := range r.Hops {
 		p := w.rules.PlaceOf(hop.Path)
@@ -176,11 +162,13 @@ func (w *Workspace) refuse(t *Target, r Resolved, err error, need Caps, any bool
 			return &PathError{Path: t.rel.String(), Err: errOutside}
 		}
 		step := &Target{w: w, rel: t.rel, place: p, entry: t.entry}
-		if step.grants(need, any) {
+		if step.enough(step.Granted(), need) {
 			continue
 		}
-		if lost = errors.Is(err, wspath.ErrDangling) && step.broken(need, any); !lost {
-			return step.denied(need, any)
+		rule := step.Cursor().placed()
+		lost = errors.Is(err, wspath.ErrDangling) && rule != nil && rule.broken != 0 && step.enough(rule.broken, need)
+		if !lost {
+			return step.denied(need, t.entry)
 		}
 	}
 	return &PathError{Path: t.rel.String(), Err: err}

@@ -33,36 +33,35 @@ func Decode(data []byte) (req *Request, whole bool, err error) {
 		if _, both := obj["context"]; both {
 			return nil, false, Errorf(CodeInvalidRequest, "the request has both `root` and `context` at the top level; send one of them")
 		}
-		return req, false, req.Context.decode(obj)
+		return req, false, req.decodeContext(obj)
 	}
 	var parts struct {
 		Context Object `json:"context" required:""`
 		Tool    Object `json:"tool" required:""`
 	}
-	req.Ignored, err = decode("", obj, &parts)
+	err = req.decode("", obj, &parts)
 	if err == nil {
-		err = req.Context.decode(parts.Context)
+		err = req.decodeContext(parts.Context)
 	}
 	if err == nil {
-		req.Tool.Ignored, err = decode("tool.", parts.Tool, &req.Tool)
+		err = req.decode("tool.", parts.Tool, &req.Tool)
 	}
 	return req, true, err
 }
 
-// DecodeCall reads a bare tool object.
-func DecodeCall(data []byte) (c Call, err error) {
+// DecodeTool reads a bare tool object into the request.
+func (r *Request) DecodeTool(data []byte) error {
 	obj, err := ParseObject(data)
 	if err != nil {
-		return c, Errorf(CodeInvalidRequest, "the tool object is not one JSON object: %w", err)
+		return Errorf(CodeInvalidRequest, "the tool object is not one JSON object: %w", err)
 	}
-	c.Ignored, err = decode("tool.", obj, &c)
-	return c, err
+	return r.decode("tool.", obj, &r.Tool)
 }
 
-func (c *Context) decode(obj Object) (err error) {
-	access := obj["access"]
+func (r *Request) decodeContext(obj Object) (err error) {
+	c, access := &r.Context, obj["access"]
 	delete(obj, "access") // its unknown keys are errors
-	if c.Ignored, err = decode("context.", obj, c); err != nil {
+	if err := r.decode("context.", obj, c); err != nil {
 		return err
 	}
 	switch {
@@ -72,26 +71,26 @@ func (c *Context) decode(obj Object) (err error) {
 		return Errorf(CodeInvalidRequest, "context: `root` holds a NUL byte")
 	case !filepath.IsAbs(c.Root):
 		return Errorf(CodeInvalidRequest, "context: `root` is %q; give an absolute path", c.Root)
-	case !absent(access):
+	case !strictjson.Absent(access):
 		c.Access, err = DecodeAccess(access)
 	}
 	return err
 }
 
-// decode fills the struct that into points to, and lists the unknown keys of obj, each with prefix before it. It fails
+// decode fills the struct that into points to, and notes the unknown keys of obj, each with prefix before it. It fails
 // for a key that is nearly a known one: its author meant that one, and would not notice that it has no effect.
-func decode(prefix string, obj Object, into any) (ignored []string, err error) {
+func (r *Request) decode(prefix string, obj Object, into any) error {
 	d := strictjson.Decoder{Unknown: func(path, key string, known []string) error {
 		if near := Misspelt(key, known); near != "" {
 			return fmt.Errorf("unknown key %q; did you mean %q? The keys are %s", path, near, strings.Join(known, ", "))
 		}
-		ignored = append(ignored, prefix+path)
+		r.Ignored = append(r.Ignored, prefix+path)
 		return nil
 	}}
 	if err := d.Decode(obj, into); err != nil {
-		return nil, Errorf(CodeInvalidRequest, "%s: %w", cmp.Or(strings.TrimSuffix(prefix, "."), "the request"), err)
+		return Errorf(CodeInvalidRequest, "%s: %w", cmp.Or(strings.TrimSuffix(prefix, "."), "the request"), err)
 	}
-	return ignored, nil
+	return nil
 }
 
 // Misspelt returns the known key that an unknown key of a request probably means, "" if

@@ -28,12 +28,8 @@ func (e *Error) Unwrap() error { return e.cause }
 
 // Errorf returns an Error with this code; %w operands, of which there may be several, become its cause.
 func Errorf(code Code, format string, args ...any) *Error {
-	wrapped := fmt.Errorf(format, args...)
-	cause := errors.Unwrap(wrapped)
-	if _, several := wrapped.(interface{ Unwrap() []error }); several {
-		cause = wrapped
-	}
-	return &Error{Code: code, Message: wrapped.Error(), cause: cause}
+	cause := fmt.Errorf(format, args...)
+	return &Error{Code: code, Message: cause.Error(), cause: cause}
 }
 
 // CodeOf returns the code of the first error in err's chain that has one, and

@@ -154,7 +154,7 @@ func DecodeOutcome(text []byte) (o Outcome, err error) {
 		}
 	}
 	var data any
-	if raw := obj["data"]; !absent(raw) {
+	if raw := obj["data"]; !strictjson.Absent(raw) {
 		data = raw
 	}
 	var read strictjson.Decoder
@@ -173,7 +173,7 @@ func DecodeOutcome(text []byte) (o Outcome, err error) {
 		return o, fmt.Errorf("`question`: %w", err)
 	}
 	o.Questions = []Question{first}
-	if absent(obj["questions"]) {
+	if strictjson.Absent(obj["questions"]) {
 		return o, nil
 	}
 	if o.Questions, err = DecodeQuestions(obj["questions"]); err != nil {
@@ -210,9 +210,6 @@ func claimsOutcome(text []byte) bool {
 	}
 	return strictjson.KindOf(first) == "an object" && outcomeType.Match(first)
 }
-
-// absent reports whether a key of an object has no value: it is missing, or null.
-func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
 // requiredStrings reads a list that must be there. It bounds the length: a list of many empty texts takes much more
 // memory than it has bytes.
@@ -313,7 +310,7 @@ func decodeQuestion(raw json.RawMessage) (Question, error) {
 	if err := decodeAnswerType(answerType, &q.AnswerType); err != nil {
 		return q, err
 	}
-	if !absent(answer) {
+	if !strictjson.Absent(answer) {
 		if err := json.Unmarshal(answer, &q.Default); err != nil || !q.AnswerType.Fits(q.Default) {
 			return q, fmt.Errorf("the `default` of question %q is no answer to it", q.ID)
 		}

@@ -1,6 +1,21 @@
+// Package jptool is what a host and the tools it runs share: the wire types (Context,
+// AccessPolicy, Outcome, Question), and the evaluation of an access policy.
+//
+// A tool opens the Context it was given and asks for each path:
+//
+//	ws, err := ctx.Open()
+//	target, err := ws.CheckRead("src/lib.rs")
+//	file, err := target.Open()
+//
+// The checks are the cooperative layer of RFD 076. They decide on canonical paths, so that
+// no symlink dodges a rule, and return a [Target] that acts on what was checked and
+// nothing else. They do not stop a program that does not ask; that is the sandbox's part.
+//
+// docs/wire.md is the contract in words, with the numbered steps of evaluation.
 package jptool
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -29,10 +44,7 @@ var capNames = []string{"read", "create", "update", "delete", "execute"}
 
 // String lists the names in wire order, joined by ", ", or "nothing" for the empty set.
 func (c Caps) String() string {
-	if names := c.Names(); len(names) > 0 {
-		return strings.Join(names, ", ")
-	}
-	return "nothing"
+	return cmp.Or(strings.Join(c.Names(), ", "), "nothing")
 }
 
 // Only is String for a sentence about what little is granted: "only read", or "nothing".
@@ -88,9 +100,6 @@ type Context struct {
 	Access         *AccessPolicy `json:"access"`
 	WorkspaceID    string        `json:"workspace_id,omitempty"`
 	ConversationID string        `json:"conversation_id,omitempty"`
-
-	// Ignored are the unknown keys of the object that was decoded, as `context.key`.
-	Ignored []string `json:"-"`
 }
 
 // Call is the tool half of a request. Arguments and Options stay undecoded until
@@ -100,9 +109,6 @@ type Call struct {
 	Arguments Object `json:"arguments"`
 	Answers   Object `json:"answers"`
 	Options   Object `json:"options"`
-
-	// Ignored are the unknown keys of the object that was decoded, as `tool.key`.
-	Ignored []string `json:"-"`
 }
 
 // Request is one decoded request.
@@ -110,7 +116,7 @@ type Request struct {
 	Context Context
 	Tool    Call
 
-	// Ignored are the unknown keys beside `context` and `tool`.
+	// Ignored are the unknown keys, as `key`, `context.key` or `tool.key`.
 	Ignored []string
 }
 
@@ -156,20 +162,16 @@ type FsRule struct {
 // write is the default of create, update and delete; all else defaults to false.
 func (r *FsRule) Caps() Caps {
 	var c Caps
-	write := r.Write != nil && *r.Write
-	set := func(v *bool, def bool, bit Caps) {
-		if v != nil {
-			def = *v
-		}
-		if def {
-			c |= bit
+	if r.Write != nil && *r.Write {
+		c = Write
+	}
+	for i, v := range []*bool{r.Read, r.Create, r.Update, r.Delete, r.Execute} {
+		if v != nil && *v {
+			c |= 1 << i
+		} else if v != nil {
+			c &^= 1 << i
 		}
 	}
-	set(r.Read, false, Read)
-	set(r.Create, write, Create)
-	set(r.Update, write, Update)
-	set(r.Delete, write, Delete)
-	set(r.Execute, false, Execute)
 	return c
 }
 

@@ -68,21 +68,17 @@ func (d Decision) remedy() string {
 	case d.Target.Port == 0:
 		return "write the port in the URL and in a rule"
 	}
-	return "add " + d.suggestion()
+	// A rule, in the form of the config file, that would match the target.
+	port := ""
+	if def, ok := weburl.DefaultPort(d.Target.Scheme); !ok || def != d.Target.Port {
+		port = fmt.Sprintf(", port = %d", d.Target.Port)
+	}
+	return fmt.Sprintf("add { host = %q%s, allow = true }", d.host, port)
 }
 
 // zeroPort reports whether the target names port 0, other than by naming none.
 func (d Decision) zeroPort() bool {
 	return d.Target.Port == 0 && strings.HasSuffix(d.Target.Origin(), ":0")
-}
-
-// suggestion is a rule, in the form of the config file, that would match the target.
-func (d Decision) suggestion() string {
-	s := fmt.Sprintf("{ host = %q", d.host)
-	if def, ok := weburl.DefaultPort(d.Target.Scheme); !ok || def != d.Target.Port {
-		s += fmt.Sprintf(", port = %d", d.Target.Port)
-	}
-	return s + ", allow = true }"
 }
 
 // NearMisses lists, in order, the rules for the target's host that did not decide, and

@@ -201,13 +201,13 @@ func (d *Decoder) object(path string, obj Object, into reflect.Value) error {
 	for i := range list {
 		f := &list[i]
 		at, raw := path+f.Name, obj[f.Name]
-		if other := obj[f.Alias]; f.Alias != "" && !absent(other) {
-			if !absent(raw) && string(raw) != string(other) {
+		if other := obj[f.Alias]; f.Alias != "" && !Absent(other) {
+			if !Absent(raw) && string(raw) != string(other) {
 				return wrong(at, "is %s and `%s` is %s; give one of them", raw, f.Alias, other)
 			}
 			raw = other
 		}
-		if absent(raw) {
+		if Absent(raw) {
 			if f.Required {
 				return wrong(at, "is missing; it must be %s", f.typeName())
 			}
@@ -230,9 +230,6 @@ func (d *Decoder) object(path string, obj Object, into reflect.Value) error {
 	return nil
 }
 
-// absent reports whether a member has no value.
-func absent(raw json.RawMessage) bool { return len(raw) == 0 || IsNull(raw) }
-
 func (d *Decoder) value(path string, raw json.RawMessage, into reflect.Value) error {
 	t := into.Type()
 	mismatch := func() error { return wrong(path, "must be %s, got %s", typeName(t), shorten(raw)) }
@@ -240,7 +237,7 @@ func (d *Decoder) value(path string, raw json.RawMessage, into reflect.Value) er
 	case t == reflect.TypeFor[json.RawMessage]():
 		into.SetBytes(raw)
 		return nil
-	case IsNull(raw):
+	case Absent(raw):
 		return mismatch()
 	case t.Kind() == reflect.Pointer:
 		into.Set(reflect.New(t.Elem()))
@@ -330,7 +327,7 @@ func oneOrMany(raw json.RawMessage) []json.RawMessage {
 func stringOf(raw json.RawMessage) (string, bool) {
 	var s string
 	err := json.Unmarshal(raw, &s)
-	return s, err == nil && !IsNull(raw)
+	return s, err == nil && !Absent(raw)
 }
 
 // integer writes what JSON Schema calls an integer without a fraction: 10.0 as 10.

@@ -92,8 +92,8 @@ func KindOf(raw []byte) string {
 	return "something that is not JSON"
 }
 
-// IsNull reports whether a value of an object or array is null.
-func IsNull(raw json.RawMessage) bool { return string(raw) == "null" }
+// Absent reports whether a member of an object has no value: it is missing, or null.
+func Absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
 // parse checks data and returns what its outermost value holds: the members of an object, or the elements of an array
 // as members without a key.

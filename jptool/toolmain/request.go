@@ -54,7 +54,7 @@ func (d *definition) request(s Streams) (*jptool.Request, error) {
 			err = d.usage("the first argument is a whole request, which belongs on standard input")
 		}
 		if err == nil {
-			req.Tool, err = jptool.DecodeCall([]byte(line.words[1]))
+			err = req.DecodeTool([]byte(line.words[1]))
 		}
 		return req, err
 	}

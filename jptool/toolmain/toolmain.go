@@ -141,7 +141,7 @@ func answer[A, O any](ctx context.Context, t Tool[A, O], def *definition, s Stre
 	}
 	args, options := new(A), new(O)
 	ignored, err := def.decode(req.Tool, args, options)
-	notes := ignoredNotes(slices.Concat(req.Ignored, req.Context.Ignored, req.Tool.Ignored), ignored)
+	notes := ignoredNotes(req.Ignored, ignored)
 	for _, n := range notes {
 		fmt.Fprintf(s.Stderr, "%s: %s\n", t.Name, n)
 	}
@@ -183,18 +183,16 @@ func answer[A, O any](ctx context.Context, t Tool[A, O], def *definition, s Stre
 }
 
 // ignoredNotes says what of the request nobody reads.
-func ignoredNotes(keys, arguments []string) []string {
-	var notes []string
-	for _, list := range []struct {
-		what  string
-		names []string
-	}{{"key", keys}, {"argument", arguments}} {
-		for _, name := range list.names {
-			if len(notes) == maxRemarks {
-				return append(notes, "more of the request is not known and was ignored")
-			}
-			notes = append(notes, fmt.Sprintf("%s %.100q is not known and was ignored", list.what, name))
+func ignoredNotes(keys, arguments []string) (notes []string) {
+	what := "key"
+	for i, name := range slices.Concat(keys, arguments) {
+		if i == maxRemarks {
+			return append(notes, "more of the request is not known and was ignored")
 		}
+		if i == len(keys) {
+			what = "argument"
+		}
+		notes = append(notes, fmt.Sprintf("%s %.100q is not known and was ignored", what, name))
 	}
 	return notes
 }

@@ -1,6 +1,7 @@
 package wspath
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -140,14 +141,11 @@ func (d rootDir) rename(path string, to backend, target string, replace bool) er
 		return ErrUnsupported
 	}
 	here, err := d.Stat(".")
-	if err != nil {
-		return err
-	}
-	there, err := other.Stat(".")
-	if err != nil {
-		return err
-	}
-	if !os.SameFile(here, there) {
+	there, err2 := other.Stat(".")
+	switch {
+	case err != nil || err2 != nil:
+		return cmp.Or(err, err2)
+	case !os.SameFile(here, there):
 		return syscall.EXDEV
 	}
 	for _, p := range []string{path, target} {
