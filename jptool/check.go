@@ -276,11 +276,11 @@ func compilePolicy(access *AccessPolicy, dir *wspath.Dir, root, writtenRoot stri
 		return nil, err
 	}
 	for i, s := range access.Staged {
+		var to Resolved
 		rel, err := RulePath(s.Path, root, writtenRoot)
-		if err != nil {
-			return nil, Errorf(CodeInvalidPolicy, "access.staged[%d]: path %q: %w", i, s.Path, err)
+		if err == nil {
+			to, err = rules.Resolve(rel, false)
 		}
-		to, err := rules.Resolve(rel, false)
 		if err != nil {
 			return nil, Errorf(CodeInvalidPolicy, "access.staged[%d]: path %q: %w", i, s.Path, err)
 		}

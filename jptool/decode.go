@@ -105,7 +105,8 @@ func DecodeAccess(data []byte) (*AccessPolicy, error) {
 		return nil, Errorf(CodeInvalidPolicy, "`access`: %w", err)
 	}
 	d := strictjson.Decoder{Unknown: func(path, _ string, known []string) error {
-		return fmt.Errorf("unknown key %q: it would be a restriction that is not enforced; the keys are %s", path, strings.Join(known, ", "))
+		list := strings.Join(known, ", ")
+		return fmt.Errorf("unknown key %q: it would be a restriction that is not enforced; the keys are %s", path, list)
 	}}
 	a := &AccessPolicy{}
 	if err := d.Decode(obj, a); err != nil {

@@ -159,20 +159,17 @@ func (t *Target) EntryAbove(name string) (bool, error) {
 		}
 		top = m.Target
 	}
-	for dir := filepath.FromSlash(top); ; {
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return false, nil
-		}
-		_, err := os.Lstat(filepath.Join(parent, name))
-		if err == nil {
+	for dir := filepath.FromSlash(top); dir != filepath.Dir(dir); {
+		dir = filepath.Dir(dir)
+		_, err := os.Lstat(filepath.Join(dir, name))
+		switch {
+		case err == nil:
 			return true, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return false, t.Fail(err)
 		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return false, t.Fail(wspath.Bare(err))
-		}
-		dir = parent
 	}
+	return false, nil
 }
 
 // Fail wraps the error of an operation on the target: the message names it by its

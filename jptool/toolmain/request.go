@@ -47,7 +47,7 @@ func (d *definition) request(s Streams) (*jptool.Request, error) {
 	case line.flags():
 		return nil, errArgumentsTwice("on the command line")
 	case len(line.words) != 2:
-		return nil, d.usage(fmt.Sprintf("the JSON form on the command line takes two arguments, the Context and the tool object; got %d", len(line.words)))
+		return nil, d.usage(fmt.Sprintf("as JSON, the command line takes two arguments, the Context and the tool object; got %d", len(line.words)))
 	default:
 		req, whole, err := jptool.Decode([]byte(line.words[0]))
 		if err == nil && whole {
@@ -98,28 +98,29 @@ func (d *definition) unexpected(word string) error {
 
 // decode fills the structs of the arguments and the options, and lists the arguments that are not known.
 func (d *definition) decode(call jptool.Call, args, options any) (ignored []string, err error) {
-	err = d.fill("argument", call.Arguments, args, func(path, name string, known []string) error {
+	decoder := strictjson.Decoder{OneOrMany: true, Unknown: func(path, name string, known []string) error {
 		// An argument that is nearly a known one is an error: `dryrun` would change files.
 		if near := jptool.Misspelt(name, known); near != "" {
 			return fmt.Errorf("%s has no argument %q; did you mean %q?", d.name, path, near)
 		}
 		ignored = append(ignored, path)
 		return nil
-	})
-	if err != nil {
+	}}
+	if err := d.fill("argument", call.Arguments, args, decoder); err != nil {
 		return ignored, err
 	}
 	// An option restricts, as `suppress` does, and one without effect would be a restriction that nobody enforces.
-	return ignored, d.fill("option", call.Options, options, func(path, name string, known []string) error {
+	decoder.Unknown = func(path, name string, known []string) error {
 		if near := nearest.Word(name, known); near != "" {
 			return fmt.Errorf("%s has no option %q; did you mean %q?", d.name, path, near)
 		}
 		return fmt.Errorf("%s has no option %q; its options are %s", d.name, path, strings.Join(known, ", "))
-	})
+	}
+	err = d.fill("option", call.Options, options, decoder)
+	return ignored, err
 }
 
-func (d *definition) fill(what string, obj jptool.Object, into any, unknown func(path, name string, known []string) error) error {
-	decoder := strictjson.Decoder{Unknown: unknown, OneOrMany: true}
+func (d *definition) fill(what string, obj jptool.Object, into any, decoder strictjson.Decoder) error {
 	err := decoder.Decode(obj, into)
 	var member *strictjson.MemberError
 	switch {

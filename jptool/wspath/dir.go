@@ -34,7 +34,7 @@ type Dir struct {
 }
 
 // backend is a directory held open in the way of one platform. A name is one component, or "." for the directory
-// itself, and a path is a slash path in normal form; neither is reached through a symlink. Errors name no absolute path.
+// itself, and a path is a slash path in normal form; neither is reached through a symlink.
 type backend interface {
 	sub(path string) (backend, error)
 	probe(path string) (fs.FileMode, error)
