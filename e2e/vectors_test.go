@@ -59,9 +59,9 @@ func TestVectorsLibrary(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			base := c.place(t)
 			for _, bad := range c.Invalid {
-				ctx, err := jptool.DecodeContext([]byte(`{"root":"` + base + "/" + c.Root + `","action":"run","access":` + string(fill(bad, base)) + `}`))
+				req, _, err := jptool.Decode([]byte(`{"root":"` + base + "/" + c.Root + `","action":"run","access":` + string(fill(bad, base)) + `}`))
 				if err == nil {
-					_, err = ctx.Open()
+					_, err = req.Context.Open()
 				}
 				if jptool.CodeOf(err) != jptool.CodeInvalidPolicy {
 					t.Errorf("policy %s: %v; want invalid_policy", bad, err)
@@ -70,11 +70,11 @@ func TestVectorsLibrary(t *testing.T) {
 			if len(c.Checks) == 0 {
 				return
 			}
-			ctx, err := jptool.DecodeContext([]byte(`{"root":"` + base + "/" + c.Root + `","action":"run","access":` + string(fill(c.Access, base)) + `}`))
+			req, _, err := jptool.Decode([]byte(`{"root":"` + base + "/" + c.Root + `","action":"run","access":` + string(fill(c.Access, base)) + `}`))
 			if err != nil {
 				t.Fatal(err)
 			}
-			ws, err := ctx.Open()
+			ws, err := req.Context.Open()
 			if err != nil {
 				t.Fatal(err)
 			}

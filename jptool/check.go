@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"sync"
 
+	"github.com/jptools/jptools/jptool/netrule"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -101,19 +102,19 @@ func (w *Workspace) CheckDelete(unsafePath string) (*Target, error) {
 // CheckContent checks all of need on what a path resolves to. With need zero it
 // only locates the path, which still must not leave the workspace.
 func (w *Workspace) CheckContent(unsafePath string, need Caps) (*Target, error) {
-	return w.check(unsafePath, false, need, false)
+	return w.check(unsafePath, false, need)
 }
 
 // CheckEntry checks that at least one of anyOf is granted on a directory entry, so
 // that a caller without any right there does not learn whether it exists. The caller
 // then asks for the capability of its operation with [Target.Require].
 func (w *Workspace) CheckEntry(unsafePath string, anyOf Caps) (*Target, error) {
-	return w.check(unsafePath, true, anyOf, true)
+	return w.check(unsafePath, true, anyOf)
 }
 
 // check implements docs/wire.md, "Steps of evaluation (fs)". The order matters: an error
 // must not reveal a fact of the file system before the policy has granted the path.
-func (w *Workspace) check(unsafePath string, entry bool, need Caps, any bool) (*Target, error) {
+func (w *Workspace) check(unsafePath string, entry bool, need Caps) (*Target, error) {
 	rel, err := wspath.Parse(unsafePath)
 	if err != nil {
 		return nil, &PathError{Path: unsafePath, Err: err}
@@ -123,29 +124,15 @@ func (w *Workspace) check(unsafePath string, entry bool, need Caps, any bool) (*
 		err = errOutside
 	}
 	t := &Target{w: w, rel: rel, place: r.Place, kind: r.Kind, entry: entry}
-	if err == nil && t.grants(need, any) {
+	if err == nil && t.enough(t.Granted(), need) {
 		return t, nil
 	}
-	return nil, w.refuse(t, r, err, need, any)
+	return nil, w.refuse(t, r, err, need)
 }
 
-// grants reports whether all of need is granted, or with any at least a part of it.
-func (t *Target) grants(need Caps, any bool) bool {
-	if any {
-		return need == 0 || t.Granted()&need != 0
-	}
-	return t.Granted().Has(need)
-}
-
-// broken reports whether the rule on the target would grant all of need, or with any a part of it, if the
-// link that the rule is on led anywhere.
-func (t *Target) broken(need Caps, any bool) bool {
-	rule := t.Cursor().placed()
-	if rule == nil {
-		return false
-	}
-	caps := rule.broken
-	return caps != 0 && (caps.Has(need) || any && caps&need != 0)
+// enough reports whether caps are all of need, or of a directory entry at least a part of it.
+func (t *Target) enough(caps, need Caps) bool {
+	return caps.Has(need) || t.entry && caps&need != 0
 }
 
 // refuse returns the error for a path that may not be used: a denial, or err if everything on
@@ -153,7 +140,7 @@ func (t *Target) broken(need Caps, any bool) bool {
 // there, where it leads, or that it leads nowhere: the error is the one for a missing file. So
 // the path is judged in steps: as it is written, then at each symlink as if that were an
 // ordinary directory, then at the end. The first step that is not granted names the denial.
-func (w *Workspace) refuse(t *Target, r Resolved, err error, need Caps, any bool) error {
+func (w *Workspace) refuse(t *Target, r Resolved, err error, need Caps) error {
 	way := []Place{w.rules.Lexical(t.rel.Slash())}
 	for _, hop := range r.Hops {
 		p := w.rules.PlaceOf(hop.Path)
@@ -175,11 +162,13 @@ func (w *Workspace) refuse(t *Target, r Resolved, err error, need Caps, any bool
 			return &PathError{Path: t.rel.String(), Err: errOutside}
 		}
 		step := &Target{w: w, rel: t.rel, place: p, entry: t.entry}
-		if step.grants(need, any) {
+		if step.enough(step.Granted(), need) {
 			continue
 		}
-		if lost = errors.Is(err, wspath.ErrDangling) && step.broken(need, any); !lost {
-			return step.denied(need, any)
+		rule := step.Cursor().placed()
+		lost = errors.Is(err, wspath.ErrDangling) && rule != nil && rule.broken != 0 && step.enough(rule.broken, need)
+		if !lost {
+			return step.denied(need, t.entry)
 		}
 	}
 	return &PathError{Path: t.rel.String(), Err: err}
@@ -251,4 +240,81 @@ func openMount(target string) (mountDir, error) {
 	defer parent.Close()
 	dir, err := parent.Sub(name)
 	return mountDir{dir: dir}, err
+}
+
+// Policy is an AccessPolicy compiled for one workspace, ready to be asked. It is immutable and safe for concurrent
+// use.
+type Policy struct {
+	rules  *Rules
+	staged []stagedAt
+
+	// Net, Env and Commands are the other resource types of the policy.
+	Net      *netrule.Policy
+	Env      *EnvPolicy
+	Commands *CommandPolicy
+}
+
+type stagedAt struct {
+	place Place
+	fd    int
+}
+
+// compilePolicy compiles access for the workspace at the canonical path root, held as
+// dir. writtenRoot is the root as the host wrote it. A nil access gives the policy that is unrestricted inside the
+// workspace. Errors carry CodeInvalidPolicy and name the rule.
+func compilePolicy(access *AccessPolicy, dir *wspath.Dir, root, writtenRoot string) (*Policy, error) {
+	if access == nil {
+		access = &AccessPolicy{}
+	}
+	c := Compiler{Site: Site{Root: root, dir: dir}, Written: writtenRoot}
+	rules, err := c.FS(access.FS)
+	if err != nil {
+		return nil, Errorf(CodeInvalidPolicy, "%w", err)
+	}
+	p := &Policy{rules: rules}
+	if err := rules.PinPaths(access.Pinned, writtenRoot); err != nil {
+		return nil, err
+	}
+	for i, s := range access.Staged {
+		var to Resolved
+		rel, err := RulePath(s.Path, root, writtenRoot)
+		if err == nil {
+			to, err = rules.Resolve(rel, false)
+		}
+		if err != nil {
+			return nil, Errorf(CodeInvalidPolicy, "access.staged[%d]: path %q: %w", i, s.Path, err)
+		}
+		rules.pinHops(to.Hops)
+		p.staged = append(p.staged, stagedAt{to.Place, s.FD})
+	}
+	if p.Net, err = CompileNet(access.Net); err != nil {
+		return nil, err
+	}
+	if p.Env, err = CompileEnv(access.Env); err != nil {
+		return nil, err
+	}
+	if p.Commands, err = CompileCommands(access.Commands); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Warnings lists what was narrowed while compiling, for people.
+func (p *Policy) Warnings() []string {
+	var list []string
+	for i := range p.rules.Placed {
+		if r := &p.rules.Placed[i]; r.Lost != "" && !r.Ahead {
+			list = append(list, r.where()+": "+r.Lost+"; nothing below it is granted")
+		}
+	}
+	return list
+}
+
+// CompileNet is [netrule.Compile]; the error carries CodeInvalidPolicy.
+func CompileNet(rules []NetRule) (*netrule.Policy, error) {
+	p, err := netrule.Compile(rules)
+	if err != nil {
+		return nil, Errorf(CodeInvalidPolicy, "%w", err)
+	}
+	return p, nil
 }

@@ -78,28 +78,14 @@ func (p *CommandPolicy) Declared() bool { return p == nil || !p.unrestricted }
 // the program passes the name as the tool gave it, and finds a bare name on a search
 // path of its own, never on the tool's.
 func (p *CommandPolicy) Evaluate(program string, args []string) CommandDecision {
-	d := CommandDecision{Program: program, Prefix: -1, policy: p}
-	if !p.Declared() {
-		d.Allowed, d.Listed = true, true
-		return d
-	}
 	if p == nil {
-		return d
+		p = &CommandPolicy{}
 	}
-	rule, ok := p.programs[program]
-	if !ok {
-		return d
-	}
-	d.Listed = true
-	if rule.Args == nil {
-		d.Allowed = true
-		return d
-	}
-	for i, prefix := range rule.Args {
-		if matchArgs(prefix, args) {
-			d.Allowed, d.Prefix = true, i
-			return d
-		}
+	rule, listed := p.programs[program]
+	d := CommandDecision{Program: program, Prefix: -1, policy: p, Listed: listed || p.unrestricted}
+	if d.Allowed = d.Listed && rule.Args == nil; !d.Allowed {
+		d.Prefix = slices.IndexFunc(rule.Args, func(prefix []string) bool { return matchArgs(prefix, args) })
+		d.Allowed = d.Prefix >= 0
 	}
 	return d
 }
@@ -109,20 +95,6 @@ func matchArgs(prefix, args []string) bool {
 		return len(args) >= n && slices.Equal(prefix[:n], args[:n])
 	}
 	return slices.Equal(prefix, args)
-}
-
-// EnvFor returns the variables that program gets, besides the minimal set and only so
-// far as the tool itself may read them. The second result is false when nothing is
-// restricted and program gets all that the tool has; for a program that is not listed
-// the answer is none.
-func (p *CommandPolicy) EnvFor(program string) (names []string, restricted bool) {
-	if !p.Declared() {
-		return nil, false
-	}
-	if p == nil {
-		return nil, true
-	}
-	return slices.Clone(p.programs[program].Envs), true
 }
 
 // CommandDecision is what the command rules say about one command line. The zero value
@@ -146,7 +118,7 @@ func (d CommandDecision) Explain() string {
 	}
 	if !d.Listed {
 		listed := "access.commands lists no program"
-		if d.policy != nil && len(d.policy.programs) > 0 {
+		if len(d.policy.programs) > 0 {
 			listed = "access.commands lists only " + quoteList(slices.Sorted(maps.Keys(d.policy.programs)))
 		}
 		return fmt.Sprintf("%q may not be started: %s; to allow it, add access.commands.%q", d.Program, listed, d.Program)

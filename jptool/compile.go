@@ -110,8 +110,12 @@ func (c *Compiler) FS(list []FsRule) (*Rules, error) {
 	for _, p := range k.ahead {
 		r.Add(p)
 	}
-	for i := range r.Mounts {
-		r.keyMount(i)
+	for i, m := range r.Mounts {
+		n := r.node(m.Link)
+		n.pinned, n.mount = true, int32(i)
+		if _, below := wspath.WithinAbs(m.Target, r.Root); below {
+			r.outside.insert(r.Root).pinned = true // the workspace lies in the mount
+		}
 	}
 	for i := range r.Placed {
 		p := &r.Placed[i]
@@ -385,14 +389,4 @@ func (k *compilation) follow() error {
 		k.key(i)
 	}
 	return nil
-}
-
-// keyMount pins the link of a mount, and the workspace if it lies in the mount.
-func (r *Rules) keyMount(i int) {
-	m := &r.Mounts[i]
-	n := r.node(m.Link)
-	n.pinned, n.mount = true, int32(i)
-	if _, below := wspath.WithinAbs(m.Target, r.Root); below {
-		r.outside.insert(r.Root).pinned = true
-	}
 }

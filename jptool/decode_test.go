@@ -11,7 +11,7 @@ import (
 
 func TestDecodeRequest(t *testing.T) {
 	ok := `{"context":{"root":"/ws","action":"run","access":null,"new":{"a":[1]}},"tool":{"name":"x","arguments":{"p":1},"more":0},"also":true}`
-	if _, err := jptool.DecodeRequest([]byte(ok)); err != nil {
+	if _, _, err := jptool.Decode([]byte(ok)); err != nil {
 		t.Errorf("unknown keys outside access: %v", err)
 	}
 	for name, body := range map[string]string{
@@ -45,7 +45,7 @@ func TestDecodeRequest(t *testing.T) {
 		"single quotes":          `{'context':{}}`,
 		"trailing comma":         `{"context":{"root":"/","action":"run",},"tool":{}}`,
 	} {
-		_, err := jptool.DecodeRequest([]byte(body))
+		_, _, err := jptool.Decode([]byte(body))
 		if jptool.CodeOf(err) != jptool.CodeInvalidRequest {
 			t.Errorf("%s: %v; want an invalid_request error", name, err)
 		}

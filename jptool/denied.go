@@ -14,11 +14,6 @@ type DeniedError struct {
 	Any  bool
 	// Path is workspace-relative.
 	Path string
-	// Rule is the path of the rule that decided, RuleCaps what it grants. Rule is
-	// empty, and NoRule set, when no rule matches the path.
-	Rule     string
-	RuleCaps Caps
-	NoRule   bool
 	// Pinned says that the entry must stay where it is, whatever the rules grant.
 	Pinned bool
 	// pinnedFor says in the message what depends on the pin; pinnedOnly says that the rules would grant Need.
@@ -30,6 +25,7 @@ type DeniedError struct {
 	// Root says that the path is the workspace root or the target of a mount.
 	Root bool
 
+	rule   *Placed // the rule that decided, or nil
 	grants []grant
 }
 
@@ -61,11 +57,7 @@ const maxGrants = 20
 func (t *Target) denied(need Caps, any bool) *DeniedError {
 	r := t.w.rules
 	c := r.At(t.place)
-	rule := c.placed()
-	e := &DeniedError{Need: need, Any: any, Path: r.display(t.place), NoRule: rule == nil, grants: r.grants()}
-	if rule != nil {
-		e.Rule, e.RuleCaps = rule.Written(), rule.Caps
-	}
+	e := &DeniedError{Need: need, Any: any, Path: r.display(t.place), rule: c.placed(), grants: r.grants()}
 	entry := need&(Create|Delete) != 0
 	if e.Pinned = entry && c.Pinned(); e.Pinned {
 		e.pinnedFor, e.pinnedOnly = r.dependsOn(c.n), t.GrantedInside().Has(need)
@@ -109,12 +101,12 @@ func (e *DeniedError) Error() string {
 	case e.Root:
 		b.WriteString("it is the root of the workspace or of a mount, which stays.")
 		return b.String()
-	case e.NoRule && e.pinnedOnly: // there are no rules at all
+	case e.rule == nil && e.pinnedOnly: // there are no rules at all
 		b.WriteString("all is granted here.")
-	case e.NoRule:
+	case e.rule == nil:
 		b.WriteString("no rule matches it.")
 	default:
-		fmt.Fprintf(&b, "the rule on %s grants %s.", Quote(cmp.Or(e.Rule, ".")), e.RuleCaps.Only())
+		fmt.Fprintf(&b, "the rule on %s grants %s.", Quote(e.rule.rel.String()), e.rule.Caps.Only())
 	}
 	if e.Pinned {
 		fmt.Fprintf(&b, " The entry is pinned, because %s: it may be neither created, removed, renamed nor replaced.", e.pinnedFor)
@@ -147,8 +139,8 @@ func (e *DeniedError) ErrorCode() Code { return CodeAccessDenied }
 // ErrorData returns the refusal for machines, with as many grants as the message.
 func (e *DeniedError) ErrorData() any {
 	var rule *string
-	if !e.NoRule {
-		rule = new(cmp.Or(e.Rule, "."))
+	if e.rule != nil {
+		rule = new(e.rule.rel.String())
 	}
 	return struct {
 		Capabilities []string `json:"capabilities"`

@@ -69,7 +69,7 @@ func checkEnvName(wire, literal string) error {
 }
 
 func (p *EnvPolicy) key(name string) string {
-	if p != nil && p.fold {
+	if p.fold {
 		return strings.ToUpper(name)
 	}
 	return name
@@ -88,25 +88,21 @@ func (p *EnvPolicy) Declared() bool { return p == nil || !p.unrestricted }
 // NUL or `=`) is denied, whatever the rules are; this includes the hidden `=C:` of
 // Windows.
 func (p *EnvPolicy) Evaluate(name string) EnvDecision {
-	d := EnvDecision{Name: name, Rule: -1, policy: p}
-	if !p.Declared() {
-		d.Allowed = true
-		return d
+	if p == nil {
+		p = &EnvPolicy{}
 	}
-	if p == nil || name == "" || strings.ContainsAny(name, "=\x00") {
+	d := EnvDecision{Name: name, Rule: -1, policy: p, Allowed: p.unrestricted}
+	if p.unrestricted || name == "" || strings.ContainsAny(name, "=\x00") {
 		return d
 	}
 	key := p.key(name)
 	// An exact rule is never shorter than a prefix that matches.
-	if i, ok := p.exact[key]; ok {
-		d.Rule, d.Allowed = i, p.rules[i].Read
-		return d
+	i, ok := p.exact[key]
+	for n := len(key); n >= 0 && !ok; n-- {
+		i, ok = p.prefix[key[:n]]
 	}
-	for n := len(key); n >= 0; n-- {
-		if i, ok := p.prefix[key[:n]]; ok {
-			d.Rule, d.Allowed = i, p.rules[i].Read
-			return d
-		}
+	if ok {
+		d.Rule, d.Allowed = i, p.rules[i].Read
 	}
 	return d
 }
@@ -145,9 +141,6 @@ func (d EnvDecision) Explain() string {
 // nearMiss points at the exact rule that a person may have meant as a prefix, or at one
 // that differs in case.
 func (d EnvDecision) nearMiss() string {
-	if d.policy == nil {
-		return ""
-	}
 	for i, r := range d.policy.rules {
 		literal := strings.TrimSuffix(r.Name, "*")
 		switch {

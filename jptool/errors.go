@@ -9,11 +9,11 @@ import (
 // workspace-relative paths only, and a code for machines.
 type Error struct {
 	Code    Code
-	Message string
+	Message string `json:"message" required:""`
 	// Trace is the chain of causes, outermost first.
 	Trace []string
 	// Transient says that the same call may succeed later. Denials never are.
-	Transient bool
+	Transient bool `json:"transient" required:""`
 	// Data is the machine-readable detail, or nil.
 	Data any
 	// cause is kept for errors.Is and errors.As.
@@ -28,12 +28,8 @@ func (e *Error) Unwrap() error { return e.cause }
 
 // Errorf returns an Error with this code; %w operands, of which there may be several, become its cause.
 func Errorf(code Code, format string, args ...any) *Error {
-	wrapped := fmt.Errorf(format, args...)
-	cause := errors.Unwrap(wrapped)
-	if _, several := wrapped.(interface{ Unwrap() []error }); several {
-		cause = wrapped
-	}
-	return &Error{Code: code, Message: wrapped.Error(), cause: cause}
+	cause := fmt.Errorf(format, args...)
+	return &Error{Code: code, Message: cause.Error(), cause: cause}
 }
 
 // CodeOf returns the code of the first error in err's chain that has one, and

@@ -2,7 +2,6 @@ package jptool
 
 import (
 	"io/fs"
-	"strings"
 )
 
 // contentCaps are the rights on a file's content, as opposed to its entry. A move may not
@@ -19,7 +18,6 @@ const contentCaps = Read | Update | Execute
 // a rule names or that leads to a rule: in the next call the rule would apply where the link
 // leads.
 func (w *Workspace) CheckMove(source, target *Target, dir bool) error {
-	r := w.rules
 	if !dir {
 		if err := source.mayStandAt(target); err != nil {
 			return err
@@ -29,7 +27,6 @@ func (w *Workspace) CheckMove(source, target *Target, dir bool) error {
 		}
 		return source.Require(Read)
 	}
-	from, to := source.Cursor(), target.Cursor()
 	var err error
 	keep := func(e error) {
 		if err == nil {
@@ -37,16 +34,13 @@ func (w *Workspace) CheckMove(source, target *Target, dir bool) error {
 		}
 	}
 	suffixes := map[string]bool{"": true}
-	visit := func(side *Target, c Cursor, need Caps) {
-		if c.n == nil {
-			return
-		}
-		c.n.below("", func(path string, n *node) {
+	visit := func(side *Target, need Caps) {
+		side.Cursor().n.below("", func(path string, n *node) {
 			suffixes[path] = true
 			if path == "" {
 				return
 			}
-			entry := side.below(path)
+			entry := side.Child(path)
 			// Pinned entries lack both capabilities: the moved tree may neither contain
 			// nor replace one.
 			if n.rule >= 0 || n.pinned || n.mount >= 0 {
@@ -54,26 +48,20 @@ func (w *Workspace) CheckMove(source, target *Target, dir bool) error {
 			}
 		})
 	}
-	visit(source, from, Delete)
-	visit(target, to, Create)
+	visit(source, Delete)
+	visit(target, Create)
 	if err != nil {
 		return err
 	}
-	if to.n != nil {
-		to.n.below("", func(path string, _ *node) {
-			keep(source.below(path).mayStandAt(target.below(path)))
-		})
-	}
+	target.Cursor().n.below("", func(path string, _ *node) {
+		keep(source.Child(path).mayStandAt(target.Child(path)))
+	})
 	if err != nil {
 		return err
 	}
 	for path := range suffixes {
-		have, would := r.along(from, path), r.along(to, path)
-		if would&^have != 0 && !have.Has(Read) {
-			entry := source
-			if path != "" {
-				entry = source.below(path)
-			}
+		entry := source.Child(path)
+		if have, would := entry.Granted(), target.Child(path).Granted(); would&^have != 0 && !have.Has(Read) {
 			keep(entry.denied(Read, false))
 		}
 	}
@@ -94,24 +82,4 @@ func (t *Target) mayStandAt(target *Target) error {
 	e := target.denied(Create, false)
 	e.Link = true
 	return e
-}
-
-// along returns what is granted at path below a cursor.
-func (r *Rules) along(c Cursor, path string) Caps {
-	for path != "" {
-		var name string
-		name, path, _ = strings.Cut(path, "/")
-		c = c.Child(name)
-	}
-	return c.Caps()
-}
-
-// below returns the target at a slash path below t.
-func (t *Target) below(path string) *Target {
-	for path != "" {
-		var name string
-		name, path, _ = strings.Cut(path, "/")
-		t = t.Child(name)
-	}
-	return t
 }

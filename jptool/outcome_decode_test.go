@@ -52,11 +52,11 @@ func TestDecodeCompleteOutcomes(t *testing.T) {
 
 func TestDecodeBrokenOutcomes(t *testing.T) {
 	for _, c := range []struct{ stdout, want string }{
-		{`{"type":"success"`, "end of the object"},
+		{`{"type":"success"`, "the JSON ends too early"},
 		{`{"type":"success"}`, "`content` is missing"},
-		{`{"type":"success","content":null}`, "`content` must be a string"},
+		{`{"type":"success","content":null}`, "`content` is missing; it must be a string"},
 		{`{"type":"success","content":7}`, "`content` must be a string"},
-		{`{"type":"success","content":"half an outc`, "does not end"},
+		{`{"type":"success","content":"half an outc`, "the JSON ends too early"},
 		{`{"type":"success","content":"a"} done`, "after the end"},
 		{`{"type":"success","content":"a"}` + "\n" + `{"type":"success","content":"b"}`, "after the end"},
 		{`{"type":"success","content":"a","content":"b"}`, "duplicate key"},
@@ -65,8 +65,8 @@ func TestDecodeBrokenOutcomes(t *testing.T) {
 		{"{\"type\":\"success\",\"content\":\"\xff\"}", "UTF-8"},
 		{`{"type":"success","content":"\ud800"}`, "surrogate"},
 		{`{"content":[{"type":"x"}],"type":"success"}`, "`content` must be a string"},
-		{"{\"message\":\"two\nlines\",\"type\": \"error\"}", "control character"},
-		{`{"message":"a "quoted" word","type":"error","trace":[],"transient":false}`, "comma"},
+		{"{\"message\":\"two\nlines\",\"type\": \"error\"}", "in string literal"},
+		{`{"message":"a "quoted" word","type":"error","trace":[],"transient":false}`, "invalid character 'q'"},
 		{`{"type":"error","message":"m"}`, "`trace` is missing; `transient` is missing"},
 		{`{"type":"error","message":"m","trace":["a",null],"transient":false}`, "`trace` must be an array of strings"},
 		{`{"type":"error","message":"m","trace":"a","transient":false}`, "`trace` must be an array of strings"},
@@ -175,7 +175,7 @@ func TestHasType(t *testing.T) {
 		`{"type":"success","content":`: true, "x \"type\" \n:\t\"error\"": true, `"type""type":"needs_input"`: true,
 		`"type":"success`: false, `"type" "success"`: false, `"type":"other"`: false, `type:"success"`: false, ``: false, `"type"`: false, `"type":`: false,
 	} {
-		if got := hasType([]byte(text)); got != want {
+		if got := outcomeType.MatchString(text); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}

@@ -77,7 +77,7 @@ func TestRaces(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		f, err := target.OpenFile(os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		f, err := create(target)
 		if err != nil {
 			continue
 		}
@@ -106,4 +106,13 @@ func unlinkBack(target *jptool.Target) error {
 		return err
 	}
 	return target.Fail(dir.Remove(path))
+}
+
+func create(t *jptool.Target) (*os.File, error) {
+	dir, path, err := t.Base()
+	if err != nil {
+		return nil, err
+	}
+	f, err := dir.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	return f, t.Fail(err)
 }

@@ -196,8 +196,11 @@ func (n *node) find(path string) (rule int32, last *node) {
 	return rule, n
 }
 
-// below visits n and every node below it with its path relative to n.
+// below visits n and every node below it with its path relative to n. A nil node has none.
 func (n *node) below(prefix string, visit func(path string, n *node)) {
+	if n == nil {
+		return
+	}
 	visit(prefix, n)
 	for _, name := range slices.Sorted(maps.Keys(n.children)) {
 		n.children[name].below(wspath.JoinSlash(prefix, name), visit)

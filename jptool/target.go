@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -109,10 +110,10 @@ func (t *Target) HasRule() bool {
 // Parent returns the directory that holds the target, unchecked: ask it with Require
 // or Granted. It must not be called on a root.
 func (t *Target) Parent() *Target {
-	return &Target{w: t.w, rel: t.rel.Parent(), place: Place{t.place.Outside, wspath.ParentOf(t.place.Path)}, kind: KindUnknown, entry: t.entry}
+	return &Target{w: t.w, rel: t.rel.Parent(), place: Place{t.place.Outside, wspath.ParentOf(t.place.Path)}, entry: t.entry}
 }
 
-// Child returns the entry called name, unchecked. name must be one component.
+// Child returns the entry at a slash path below the target, unchecked.
 func (t *Target) Child(name string) *Target {
 	rel, err := wspath.Parse(wspath.JoinSlash(t.rel.Slash(), name))
 	if err != nil {
@@ -126,38 +127,49 @@ func (t *Target) Name() string {
 	return t.place.Path[strings.LastIndexByte(t.place.Path, '/')+1:]
 }
 
-// Open opens the regular file for reading.
-func (t *Target) Open() (*os.File, error) { return t.OpenFile(os.O_RDONLY, 0) }
-
-// OpenFile opens or creates the regular file; flag and perm are those of os.OpenFile.
-// It checks no capability: the caller asked for what flag needs.
-func (t *Target) OpenFile(flag int, perm fs.FileMode) (*os.File, error) {
-	dir, path, err := t.w.base(t.place)
-	if err != nil {
-		return nil, t.Fail(err)
-	}
-	f, err := dir.OpenFile(path, flag, perm)
-	return f, t.Fail(err)
-}
+// Open opens the regular file for reading. It checks no capability: the caller did.
+func (t *Target) Open() (*os.File, error) { return act(t, (*wspath.Dir).Open) }
 
 // OpenDir opens the directory for listing.
-func (t *Target) OpenDir() (*os.File, error) {
-	dir, path, err := t.w.base(t.place)
-	if err != nil {
-		return nil, t.Fail(err)
-	}
-	f, err := dir.OpenDirFile(path)
-	return f, t.Fail(err)
-}
+func (t *Target) OpenDir() (*os.File, error) { return act(t, (*wspath.Dir).OpenDirFile) }
 
 // Lstat describes the entry; a symlink is described itself.
-func (t *Target) Lstat() (fs.FileInfo, error) {
-	dir, path, err := t.w.base(t.place)
+func (t *Target) Lstat() (fs.FileInfo, error) { return act(t, (*wspath.Dir).Lstat) }
+
+// act does an operation on the target.
+func act[T any](t *Target, do func(dir *wspath.Dir, path string) (T, error)) (T, error) {
+	dir, path, err := t.Base()
 	if err != nil {
-		return nil, t.Fail(err)
+		return *new(T), err
 	}
-	fi, err := dir.Lstat(path)
-	return fi, t.Fail(err)
+	result, err := do(dir, path)
+	return result, t.Fail(err)
+}
+
+// EntryAbove reports whether any directory above the workspace root, or below a mount above the
+// mount's target, has an entry called name, which must be one component. It looks only at its
+// existence, which is not secret: no rule applies to those directories. An error says that the
+// existence of an entry could not be determined.
+func (t *Target) EntryAbove(name string) (bool, error) {
+	top := t.w.root
+	if t.place.Outside {
+		m := t.w.rules.mountOf(t.place.Path)
+		if m == nil {
+			return false, t.Fail(errOutside)
+		}
+		top = m.Target
+	}
+	for dir := filepath.FromSlash(top); dir != filepath.Dir(dir); {
+		dir = filepath.Dir(dir)
+		_, err := os.Lstat(filepath.Join(dir, name))
+		switch {
+		case err == nil:
+			return true, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return false, t.Fail(err)
+		}
+	}
+	return false, nil
 }
 
 // Fail wraps the error of an operation on the target: the message names it by its

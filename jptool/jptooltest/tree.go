@@ -5,6 +5,7 @@ package jptooltest
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -40,7 +41,7 @@ func Tree(t testing.TB, dir string, lines ...string) {
 			case "hardlink":
 				err = os.Link(filepath.Join(dir, text), path)
 			case "fifo":
-				err = mkfifo(path)
+				err = exec.Command("mkfifo", path).Run()
 			default:
 				t.Fatalf("tree: unknown kind in %q", line)
 			}

@@ -14,9 +14,6 @@ func Word(word string, known []string) string {
 func Within(word string, known []string, edits int) string {
 	best, found := edits+1, ""
 	for _, k := range known {
-		if len(k)-len(word) >= best || len(word)-len(k) >= best {
-			continue // folding changes no length that matters here
-		}
 		if d := editDistance(strings.ToLower(word), strings.ToLower(k)); d < best {
 			best, found = d, k
 		}

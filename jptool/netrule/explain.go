@@ -8,40 +8,25 @@ import (
 	"github.com/jptools/jptools/jptool/netrule/weburl"
 )
 
-// Target is a URL as net rules see it.
-type Target struct {
-	// Scheme is in lower case.
-	Scheme string `json:"scheme"`
-	// Host is what rules are compared with: ASCII, no root dot, IPv6 in brackets.
-	Host string `json:"host"`
-	// Port is the effective port; 0 when none is written and the scheme has no default.
-	Port int `json:"port"`
-	// Path is free of dot segments and still percent-encoded.
-	Path string `json:"path"`
-	// URL is the one to request, so that no other parser can take it for another
-	// host: with the query, without userinfo and fragment.
-	URL string `json:"url"`
-
-	origin string
-}
-
 // Decision is what the net rules say about one target. The zero value denies.
 type Decision struct {
-	Allowed bool `json:"allowed"`
+	Allowed bool
 	// Rule is the index of the rule that decided, or -1 when none matched.
-	Rule   int    `json:"rule"`
-	Target Target `json:"target"`
+	Rule int
+	// Target is the URL as it was read. Request its String, so that no other parser can take it for another host.
+	Target weburl.URL
 	// OtherReading is the path as some servers would read it, when that reading
 	// is denied and the plain one is not; else it is empty.
-	OtherReading string `json:"other_reading,omitempty"`
+	OtherReading string
 
+	host   string // of Target, as rules are compared with it
 	policy *Policy
 }
 
 // NearMiss is a rule that did not decide, and why.
 type NearMiss struct {
-	Rule int    `json:"rule"`
-	Why  string `json:"why"`
+	Rule int
+	Why  string
 }
 
 // Explain says in one sentence which rule decided and, for a denial, what would have
@@ -50,7 +35,7 @@ func (d Decision) Explain() string {
 	if d.Target.Scheme == "" {
 		return "the target is denied because it is not a URL that names a host"
 	}
-	target := d.Target.origin + d.Target.Path
+	target := d.Target.Origin() + d.Target.Path
 	if !d.policy.Declared() {
 		return target + " is allowed because access.net has no rules"
 	}
@@ -68,8 +53,8 @@ func (d Decision) Explain() string {
 	}
 	if misses := d.NearMisses(); len(misses) > 0 {
 		// A rule for this very host says more than one for its parent domain.
-		i := max(slices.IndexFunc(misses, func(m NearMiss) bool { return d.policy.rules[m.Rule].host == d.Target.Host }), 0)
-		target += " is denied: no rule matches, " + d.policy.name(misses[i].Rule) + " " + misses[i].Why
+		i := max(slices.IndexFunc(misses, func(m NearMiss) bool { return d.policy.rules[m.Rule].host == d.host }), 0)
+		target += " is denied: no rule matches, " + d.policy.rules[misses[i].Rule].name + " " + misses[i].Why
 	} else {
 		target += " is denied: no rule of access.net names this host"
 	}
@@ -83,35 +68,28 @@ func (d Decision) remedy() string {
 	case d.Target.Port == 0:
 		return "write the port in the URL and in a rule"
 	}
-	return "add " + d.suggestion()
+	// A rule, in the form of the config file, that would match the target.
+	port := ""
+	if def, ok := weburl.DefaultPort(d.Target.Scheme); !ok || def != d.Target.Port {
+		port = fmt.Sprintf(", port = %d", d.Target.Port)
+	}
+	return fmt.Sprintf("add { host = %q%s, allow = true }", d.host, port)
 }
 
 // zeroPort reports whether the target names port 0, other than by naming none.
 func (d Decision) zeroPort() bool {
-	return d.Target.Port == 0 && strings.HasSuffix(d.Target.origin, ":0")
-}
-
-// suggestion is a rule, in the form of the config file, that would match the target.
-func (d Decision) suggestion() string {
-	s := fmt.Sprintf("{ host = %q", d.Target.Host)
-	if def, ok := weburl.DefaultPort(d.Target.Scheme); !ok || int(def) != d.Target.Port {
-		s += fmt.Sprintf(", port = %d", d.Target.Port)
-	}
-	return s + ", allow = true }"
+	return d.Target.Port == 0 && strings.HasSuffix(d.Target.Origin(), ":0")
 }
 
 // NearMisses lists, in order, the rules for the target's host that did not decide, and
 // rules for a parent or child domain of it, which people take for matches.
 func (d Decision) NearMisses() []NearMiss {
 	var misses []NearMiss
-	if d.policy == nil || d.Target.Scheme == "" {
+	if d.Target.Scheme == "" {
 		return nil
 	}
 	for i := range d.policy.rules {
-		if i == d.Rule {
-			continue
-		}
-		if why := d.missed(&d.policy.rules[i]); why != "" {
+		if why := d.missed(&d.policy.rules[i]); i != d.Rule && why != "" {
 			misses = append(misses, NearMiss{Rule: i, Why: why})
 		}
 	}
@@ -122,34 +100,31 @@ func (d Decision) NearMisses() []NearMiss {
 func (d Decision) missed(r *compiled) string {
 	def, special := weburl.DefaultPort(d.Target.Scheme)
 	switch {
-	case strings.HasSuffix(d.Target.Host, "."+r.host) || strings.HasSuffix(r.host, "."+d.Target.Host):
+	case strings.HasSuffix(d.host, "."+r.host) || strings.HasSuffix(r.host, "."+d.host):
 		return fmt.Sprintf("is for %s, and a host matches only exactly", r.host)
-	case r.host != d.Target.Host && r.host != anyHost:
+	case r.host != d.host && r.host != anyHost:
 		return ""
-	case r.wire.Scheme != nil && !strings.EqualFold(*r.wire.Scheme, d.Target.Scheme):
-		return fmt.Sprintf("is for scheme %s only", strings.ToLower(*r.wire.Scheme))
+	case r.scheme != "" && r.scheme != d.Target.Scheme:
+		return fmt.Sprintf("is for scheme %s only", r.scheme)
 	case d.zeroPort():
 		return "cannot match, because no rule can name port 0, which nothing listens on"
 	case d.Target.Port == 0:
 		return fmt.Sprintf("cannot match, because the target names no port and %s has no default", d.Target.Scheme)
-	case r.wire.Port != nil && int(*r.wire.Port) != d.Target.Port:
-		return fmt.Sprintf("is for port %d only", *r.wire.Port)
-	case r.wire.Port == nil && !special:
+	case r.port != noPort && r.port != int32(d.Target.Port):
+		return fmt.Sprintf("is for port %d only", r.port)
+	case r.port == noPort && !special:
 		return fmt.Sprintf("names no port, and %s has no default port that it could mean", d.Target.Scheme)
-	case r.wire.Port == nil && int(def) != d.Target.Port:
+	case r.port == noPort && def != d.Target.Port:
 		return fmt.Sprintf("names no port and so is for the default port %d only", def)
 	}
-	matches := r.wire.PathPrefix == nil
-	if !matches {
-		prefix, _ := rulePath(*r.wire.PathPrefix)
-		_ = weburl.PathReadings(d.Target.Path, special, func(segments []string) bool {
-			matches = len(segments) >= len(prefix) && slices.Equal(segments[:len(prefix)], prefix)
-			return false
-		})
-	}
+	matches := false
+	_ = weburl.PathReadings(d.Target.Path, special, func(segments []string) bool {
+		matches = len(segments) >= len(r.segments) && slices.Equal(segments[:len(r.segments)], r.segments)
+		return false
+	})
 	switch {
 	case !matches:
-		return fmt.Sprintf("is for paths below %q only", *r.wire.PathPrefix)
+		return fmt.Sprintf("is for paths below %q only", weburl.JoinPath(r.segments))
 	case d.Rule < 0:
 		return "matches the plain reading of the path only"
 	}
@@ -157,6 +132,4 @@ func (d Decision) missed(r *compiled) string {
 }
 
 // describe names a rule and writes it as the config file has it.
-func (p *Policy) describe(i int) string { return p.name(i) + " " + p.rules[i].wire.Text() }
-
-func (p *Policy) name(i int) string { return name(i, p.rules[i].wire.Origin) }
+func (p *Policy) describe(i int) string { return p.rules[i].name + " " + p.rules[i].text }

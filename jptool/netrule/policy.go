@@ -1,3 +1,8 @@
+// Package netrule evaluates the net rules of an access policy (RFD 076, "Network rules"): may this URL be
+// requested?
+//
+// Hosts of rules and targets are read as browsers read them (package weburl), paths in every way that servers are
+// known to read them. It does no I/O and resolves no name.
 package netrule
 
 import (
@@ -16,22 +21,25 @@ import (
 type Policy struct {
 	unrestricted bool
 	rules        []compiled
-	// hosts maps a host to its root node; node 0 is the root of `*`. A child is a
-	// node one path segment deeper. entries holds the last rule of each node,
-	// scheme and port, so that a lookup costs the depth of the path.
-	hosts    map[string]int32
+	// children is a tree: below node 0 are the hosts, and below each host the segments of paths. entries holds
+	// the last rule of each node, scheme and port, so that a lookup costs the depth of the path.
 	children map[edge]int32
 	entries  map[key]int32
 }
 
+// compiled is a rule in the form that targets are compared in.
 type compiled struct {
-	wire Rule
-	host string // canonical, or "*"
+	host     string // or "*"
+	key             // without its node
+	segments []string
+	allow    bool
+	name     string // in messages
+	text     string // as the config file has it
 }
 
 type edge struct {
-	node    int32
-	segment string
+	node  int32
+	label string
 }
 
 // key finds a rule; scheme "" and port noPort stand for fields that are absent.
@@ -53,38 +61,30 @@ const (
 func Compile(rules []Rule) (*Policy, error) {
 	p := &Policy{
 		unrestricted: len(rules) == 0,
-		hosts:        map[string]int32{},
 		children:     map[edge]int32{},
 		entries:      map[key]int32{},
 	}
-	nodes := int32(1)
 	for i := range rules {
 		r := &rules[i]
-		host, k, segments, err := read(r)
+		c, err := read(r)
+		c.name = fmt.Sprintf("access.net[%d]", i)
+		if r.Origin != "" {
+			c.name += " (" + r.Origin + ")"
+		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name(i, r.Origin), err)
+			return nil, fmt.Errorf("%s: %w", c.name, err)
 		}
-		if host != anyHost {
-			var ok bool
-			if k.node, ok = p.hosts[host]; !ok {
-				k.node = nodes
-				p.hosts[host] = nodes
-				nodes++
+		k := c.key
+		for _, label := range append([]string{c.host}, c.segments...) {
+			edge := edge{k.node, label}
+			if _, ok := p.children[edge]; !ok {
+				p.children[edge] = int32(len(p.children) + 1)
 			}
-		}
-		for _, s := range segments {
-			edge := edge{k.node, s}
-			next, ok := p.children[edge]
-			if !ok {
-				next = nodes
-				p.children[edge] = next
-				nodes++
-			}
-			k.node = next
+			k.node = p.children[edge]
 		}
 		// Equal keys are equally specific, and then the last rule wins.
 		p.entries[k] = int32(i)
-		p.rules = append(p.rules, compiled{wire: clone(r), host: host})
+		p.rules = append(p.rules, c)
 	}
 	return p, nil
 }
@@ -108,7 +108,7 @@ func (p *Policy) Declared() bool { return p == nil || !p.unrestricted }
 //
 // A URL that cannot be read is an error, also when nothing
 // is declared, and is not allowed. To be sure that what was checked is what is
-// requested, request Target.URL of the decision.
+// requested, request the String of the decision's Target.
 func (p *Policy) Evaluate(unsafeURL string) (Decision, error) {
 	if p == nil {
 		p = &Policy{}
@@ -118,19 +118,20 @@ func (p *Policy) Evaluate(unsafeURL string) (Decision, error) {
 	if err != nil {
 		return d, fmt.Errorf("this URL cannot be used: %w", err)
 	}
-	d.Target = Target{
-		Scheme: u.Scheme, Host: comparableHost(u.Host), Port: int(u.Port),
-		Path: u.Path, URL: u.String(), origin: u.Origin(),
-	}
+	d.Target, d.host = u, comparableHost(u.Host)
 	if !p.Declared() {
 		d.Allowed = true
 		return d, nil
 	}
-	q := p.query(u, d.Target.Host)
 	first := true
 	err = weburl.PathReadings(u.RawPath, u.Special(), func(segments []string) bool {
-		rule := q.winner(segments)
-		allowed := rule >= 0 && p.rules[rule].wire.Allow
+		rule := int32(-1)
+		for _, host := range []string{d.host, anyHost} {
+			if root, ok := p.children[edge{0, host}]; ok && rule < 0 {
+				rule = p.winner(u, root, segments)
+			}
+		}
+		allowed := rule >= 0 && p.rules[rule].allow
 		if first || !allowed {
 			d.Rule, d.Allowed = int(rule), allowed
 			if !first {
@@ -147,46 +148,20 @@ func (p *Policy) Evaluate(unsafeURL string) (Decision, error) {
 	return d, nil
 }
 
-// query is a target with everything resolved that does not depend on the path.
-type query struct {
-	p       *Policy
-	root    int32
-	named   bool
-	schemes [2]string
-	ports   []int32
-}
-
-func (p *Policy) query(u weburl.URL, host string) *query {
-	q := &query{p: p, schemes: [2]string{"", u.Scheme}}
-	q.root, q.named = p.hosts[host]
+// winner returns the index of the rule at or below a node that decides for these segments, or -1.
+func (p *Policy) winner(u weburl.URL, node int32, segments []string) int32 {
+	ports := make([]int32, 0, 2)
 	if u.HasPort {
-		q.ports = append(q.ports, int32(u.Port))
+		ports = append(ports, int32(u.Port))
 		if def, ok := weburl.DefaultPort(u.Scheme); ok && def == u.Port {
-			q.ports = append(q.ports, noPort)
+			ports = append(ports, noPort)
 		}
 	}
-	return q
-}
-
-// winner returns the index of the rule that decides for these segments, or -1.
-func (q *query) winner(segments []string) int32 {
-	if q.named {
-		if rule := q.below(q.root, segments); rule >= 0 {
-			return rule
-		}
-	}
-	return q.below(0, segments)
-}
-
-func (q *query) below(node int32, segments []string) int32 {
 	rule, best := int32(-1), -1
 	for depth := 0; ; depth++ {
-		for _, scheme := range q.schemes {
-			for _, port := range q.ports {
-				i, ok := q.p.entries[key{node, scheme, port}]
-				if !ok {
-					continue
-				}
+		for _, scheme := range []string{"", u.Scheme} {
+			for _, port := range ports {
+				i, ok := p.entries[key{node, scheme, port}]
 				score := depth
 				if scheme != "" {
 					score++
@@ -194,7 +169,7 @@ func (q *query) below(node int32, segments []string) int32 {
 				if port != noPort {
 					score++
 				}
-				if score > best || score == best && i > rule {
+				if ok && (score > best || score == best && i > rule) {
 					rule, best = i, score
 				}
 			}
@@ -202,7 +177,7 @@ func (q *query) below(node int32, segments []string) int32 {
 		if depth == len(segments) {
 			return rule
 		}
-		next, ok := q.p.children[edge{node, segments[depth]}]
+		next, ok := p.children[edge{node, segments[depth]}]
 		if !ok {
 			return rule
 		}
@@ -213,13 +188,4 @@ func (q *query) below(node int32, segments []string) int32 {
 // comparableHost is the form in which hosts of rules and targets are compared.
 func comparableHost(host string) string {
 	return strings.TrimSuffix(weburl.Unmapped(host), ".")
-}
-
-// name is what messages call a rule.
-func name(index int, origin string) string {
-	name := fmt.Sprintf("access.net[%d]", index)
-	if origin != "" {
-		name += " (" + origin + ")"
-	}
-	return name
 }

@@ -12,7 +12,7 @@ import (
 // Rule allows or denies requests to one host (RFD 076, "Network rules").
 // Host "*" matches any host; a rule naming the host always beats it.
 type Rule struct {
-	Host       string  `json:"host"`
+	Host       string  `json:"host" required:""`
 	Scheme     *string `json:"scheme"`
 	Port       *uint16 `json:"port"`
 	PathPrefix *string `json:"path_prefix"`
@@ -22,28 +22,27 @@ type Rule struct {
 	Origin string `json:"-"`
 }
 
-// read checks a rule and returns its parts in the form that targets are compared in. The second line of an error
-// says what to write.
-func read(r *Rule) (host string, k key, segments []string, err error) {
-	k.port = noPort
-	if host, err = ruleHost(r.Host); err != nil {
-		return host, k, nil, err
+// read checks a rule. The second line of an error says what to write.
+func read(r *Rule) (c compiled, err error) {
+	c.port, c.allow, c.text = noPort, r.Allow, r.Text()
+	if c.host, err = ruleHost(r.Host); err != nil {
+		return c, err
 	}
 	if r.Scheme != nil {
-		if k.scheme, err = ruleScheme(*r.Scheme); err != nil {
-			return host, k, nil, err
+		if c.scheme, err = ruleScheme(*r.Scheme); err != nil {
+			return c, err
 		}
 	}
 	if r.Port != nil {
-		if k.port = int32(*r.Port); k.port == 0 {
-			return host, k, nil, errors.New("port 0 cannot be connected to\n" +
+		if c.port = int32(*r.Port); c.port == 0 {
+			return c, errors.New("port 0 cannot be connected to\n" +
 				"leave port out for the default port of the scheme, or write one rule per port")
 		}
 	}
 	if r.PathPrefix != nil {
-		segments, err = rulePath(*r.PathPrefix)
+		c.segments, err = rulePath(*r.PathPrefix)
 	}
-	return host, k, segments, err
+	return c, err
 }
 
 // ruleHost returns the host of a rule in the form that targets are compared in, or
@@ -146,21 +145,6 @@ func rulePath(s string) ([]string, error) {
 		return bad("has a dot segment", fmt.Sprintf("write %q", weburl.JoinPath(first)))
 	}
 	return first, nil
-}
-
-// clone copies what the pointers point to, so that a compiled policy cannot be
-// changed from outside.
-func clone(r *Rule) Rule {
-	c := *r
-	c.Scheme, c.Port, c.PathPrefix = copied(r.Scheme), copied(r.Port), copied(r.PathPrefix)
-	return c
-}
-
-func copied[T any](p *T) *T {
-	if p == nil {
-		return nil
-	}
-	return new(*p)
 }
 
 // Text is the rule as an inline table of TOML.

@@ -12,7 +12,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -31,27 +30,23 @@ type Member struct {
 
 // ParseObject reads one JSON object and nothing after it. Everything inside is checked too. The values alias data.
 func ParseObject(data []byte) (Object, error) {
-	obj := Object{}
-	err := members(data, func(key string, value []byte) { obj[key] = value })
+	list, err := ParseMembers(data)
 	if err != nil {
 		return nil, err
+	}
+	obj := Object{}
+	for _, m := range list {
+		obj[m.Key] = m.Value
 	}
 	return obj, nil
 }
 
 // ParseMembers is ParseObject for a reader that keeps the order of the keys.
-func ParseMembers(data []byte) (list []Member, err error) {
-	err = members(data, func(key string, value []byte) { list = append(list, Member{key, value}) })
-	return list, err
-}
-
-func members(data []byte, member func(key string, value []byte)) error {
-	if kind := KindOf(data); kind == "nothing" {
-		return errors.New("it is empty")
-	} else if kind != "an object" {
-		return fmt.Errorf("want a JSON object, got %s", kind)
+func ParseMembers(data []byte) ([]Member, error) {
+	if kind := KindOf(data); kind != "an object" {
+		return nil, fmt.Errorf("want a JSON object, got %s", kind)
 	}
-	return parse(data, member, nil)
+	return parse(data)
 }
 
 // ParseArray is ParseObject for the elements of an array.
@@ -59,17 +54,18 @@ func ParseArray(data []byte) ([]json.RawMessage, error) {
 	if kind := KindOf(data); kind != "an array" {
 		return nil, fmt.Errorf("want an array, got %s", kind)
 	}
+	list, err := parse(data)
 	items := []json.RawMessage{}
-	err := parse(data, nil, func(value []byte) { items = append(items, value) })
+	for _, m := range list {
+		items = append(items, m.Value)
+	}
 	return items, err
 }
 
 // Check reads one JSON value of any kind and nothing after it.
 func Check(data []byte) error {
-	if KindOf(data) == "nothing" {
-		return errors.New("it is empty")
-	}
-	return parse(data, nil, nil)
+	_, err := parse(data)
+	return err
 }
 
 const blank = " \n\t\r"
@@ -96,178 +92,94 @@ func KindOf(raw []byte) string {
 	return "something that is not JSON"
 }
 
-// IsNull reports whether a value of an object or array is null.
-func IsNull(raw json.RawMessage) bool { return string(raw) == "null" }
+// Absent reports whether a member of an object has no value: it is missing, or null.
+func Absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// parse checks data, which is not empty, and calls member or item for what the outermost value holds.
-func parse(data []byte, member func(key string, value []byte), item func(value []byte)) error {
-	s := scanner{data: data}
-	var err error
-	switch s.next() {
-	case '{':
-		err = s.object(1, member)
-	case '[':
-		err = s.array(1, item)
-	default:
-		err = s.value(0)
+// parse checks data and returns what its outermost value holds: the members of an object, or the elements of an array
+// as members without a key.
+func parse(data []byte) ([]Member, error) {
+	if !utf8.Valid(data) {
+		return nil, errors.New("invalid UTF-8")
 	}
+	r := reader{data: data, dec: json.NewDecoder(bytes.NewReader(data))}
+	r.dec.UseNumber()
+	if err := r.value(0); err != nil {
+		return nil, err
+	}
+	if KindOf(data[r.dec.InputOffset():]) != "nothing" {
+		return nil, r.errorf("there is something after the end of the JSON")
+	}
+	return r.outermost, nil
+}
+
+// reader goes through one text. encoding/json checks the grammar; the rest is checked token by token.
+type reader struct {
+	data      []byte
+	dec       *json.Decoder
+	outermost []Member
+}
+
+func (r *reader) errorf(format string, args ...any) error {
+	return fmt.Errorf("at byte %d: %s", r.dec.InputOffset(), fmt.Sprintf(format, args...))
+}
+
+// value reads a value that depth others contain.
+func (r *reader) value(depth int) error {
+	token, err := r.token()
 	if err != nil {
 		return err
 	}
-	s.space()
-	if s.pos != len(data) {
-		kind := KindOf(data)
-		return s.errorf("there is something after the end of the %s", kind[strings.IndexByte(kind, ' ')+1:])
-	}
-	return nil
-}
-
-// scanner checks JSON in one pass without building it.
-type scanner struct {
-	data []byte
-	pos  int
-}
-
-func (s *scanner) errorf(format string, args ...any) error {
-	return fmt.Errorf("at byte %d: %s", s.pos, fmt.Sprintf(format, args...))
-}
-
-func (s *scanner) space() {
-	for s.pos < len(s.data) && strings.IndexByte(blank, s.data[s.pos]) >= 0 {
-		s.pos++
-	}
-}
-
-// next skips space and returns the byte there, 0 at the end.
-func (s *scanner) next() byte {
-	s.space()
-	if s.pos == len(s.data) {
-		return 0
-	}
-	return s.data[s.pos]
-}
-
-// scalar matches the beginning of a text that is a number or a word.
-var scalar = regexp.MustCompile(`^(?:true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)`)
-
-func (s *scanner) value(depth int) error {
-	switch s.next() {
-	case 0:
-		return s.errorf("the JSON ends too early")
-	case '{':
-		return s.object(depth+1, nil)
-	case '[':
-		return s.array(depth+1, nil)
-	case '"':
-		_, err := s.str()
-		return err
-	}
-	match := scalar.Find(s.data[s.pos:])
-	if match == nil {
-		return s.errorf("this is not JSON")
-	}
-	s.pos += len(match)
-	return nil
-}
-
-func (s *scanner) object(depth int, member func(key string, value []byte)) error {
-	seen := map[string]bool{}
-	return s.elements(depth, '}', "object", func() error {
-		if s.next() != '"' {
-			return s.errorf("want a key in double quotes")
-		}
-		key, err := s.str()
-		switch {
-		case err != nil:
-			return err
-		case seen[key]:
-			return s.errorf("duplicate key %q", key)
-		case s.next() != ':':
-			return s.errorf("want a colon after key %q", key)
-		}
-		seen[key] = true
-		s.pos++
-		s.space()
-		start := s.pos
-		err = s.value(depth)
-		if err == nil && member != nil {
-			member(key, s.data[start:s.pos])
-		}
-		return err
-	})
-}
-
-func (s *scanner) array(depth int, item func(value []byte)) error {
-	return s.elements(depth, ']', "array", func() error {
-		s.space()
-		start := s.pos
-		err := s.value(depth)
-		if err == nil && item != nil {
-			item(s.data[start:s.pos])
-		}
-		return err
-	})
-}
-
-// elements reads an object or array, whose first byte is next, with one call of element for each that it holds.
-func (s *scanner) elements(depth int, end byte, kind string, element func() error) error {
-	if depth > MaxDepth {
-		return s.errorf("nested more than %d deep", MaxDepth)
-	}
-	s.pos++ // { or [
-	if s.next() == end {
-		s.pos++
+	delim, ok := token.(json.Delim)
+	switch {
+	case !ok:
 		return nil
+	case depth == MaxDepth:
+		return r.errorf("nested more than %d deep", MaxDepth)
 	}
-	for {
-		if err := element(); err != nil {
+	seen := map[string]bool{}
+	for r.dec.More() {
+		key := ""
+		if delim == '{' {
+			token, err := r.token()
+			if err != nil {
+				return err
+			}
+			if key = token.(string); seen[key] {
+				return r.errorf("duplicate key %q", key)
+			}
+			seen[key] = true
+		}
+		start := r.dec.InputOffset()
+		if err := r.value(depth + 1); err != nil {
 			return err
 		}
-		switch s.next() {
-		case ',':
-			s.pos++
-		case end:
-			s.pos++
-			return nil
-		default:
-			return s.errorf("want a comma or the end of the %s", kind)
+		if depth == 0 {
+			raw := bytes.TrimLeft(r.data[start:r.dec.InputOffset()], blank+":,")
+			r.outermost = append(r.outermost, Member{key, raw})
 		}
 	}
+	_, err = r.token() // } or ]
+	return err
 }
 
-// str reads and decodes a string. An error is reported at its first character.
-func (s *scanner) str() (text string, err error) {
-	start := s.pos
-	s.pos++ // "
-	end := s.pos
-	for end < len(s.data) && s.data[end] != '"' {
-		if s.data[end] == '\\' {
-			end++
-		}
-		end++
+// token reads the next token. A string that is not the same for all decoders is an error.
+func (r *reader) token() (json.Token, error) {
+	start := r.dec.InputOffset()
+	token, err := r.dec.Token()
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &syntax):
+		return nil, fmt.Errorf("at byte %d: %w", syntax.Offset, err)
+	case err != nil: // io.EOF or io.ErrUnexpectedEOF
+		return nil, r.errorf("the JSON ends too early")
 	}
-	if end >= len(s.data) {
-		return "", s.errorf("a string does not end")
-	}
-	raw := s.data[start : end+1]
-	if !utf8.Valid(raw) {
-		return "", s.errorf("invalid UTF-8")
-	}
-	if bytes.ContainsFunc(raw, func(r rune) bool { return r < ' ' }) {
-		return "", s.errorf("control character in a string")
-	}
-	text = string(raw[1 : len(raw)-1])
-	if strings.Contains(text, `\`) {
-		if err := json.Unmarshal(raw, &text); err != nil {
-			return "", s.errorf("%s", err)
-		}
-		// Decoders put U+FFFD for half a pair: another string than was sent.
-		if n := strings.Count(text, "\uFFFD"); n > 0 && n != writtenReplacements(raw) {
-			return "", s.errorf("unpaired surrogate in a \\u escape")
+	// Decoders put U+FFFD for half a pair: another string than was sent.
+	if text, ok := token.(string); ok && strings.Contains(text, "\uFFFD") {
+		if strings.Count(text, "\uFFFD") != writtenReplacements(r.data[start:r.dec.InputOffset()]) {
+			return nil, r.errorf("unpaired surrogate in a \\u escape")
 		}
 	}
-	s.pos = end + 1
-	return text, nil
+	return token, nil
 }
 
 // writtenReplacements counts how often a valid string has U+FFFD, as a character or as an escape.

@@ -13,18 +13,22 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/strictjson"
 	"github.com/jptools/jptools/jptool/version"
 )
 
 // commandLine is what a command line holds, as the undecoded objects that a JSON request holds, so that there is one
 // way in from there on.
 type commandLine struct {
-	arguments, answers, options jptool.Object
-	// flags says that there are arguments, answers or options.
-	flags          bool
+	call           jptool.Call
 	failOnQuestion bool
 	// words are the arguments without flags: none, or the Context and the tool object.
 	words []string
+}
+
+// flags reports whether there are arguments, answers or options.
+func (l *commandLine) flags() bool {
+	return len(l.call.Arguments)+len(l.call.Answers)+len(l.call.Options) > 0
 }
 
 // commonFlags stand beside those of a tool's arguments.
@@ -70,13 +74,13 @@ func (d *definition) grammar() reflect.Value {
 	fields := make([]reflect.StructField, len(d.args), len(d.args)+1)
 	for i, a := range d.args {
 		// kong would put in variables for names behind a dollar sign.
-		help := strings.ReplaceAll(a.helpLine(), "$", "$$")
+		help := strings.ReplaceAll(helpLine(&a), "$", "$$")
 		tag := fmt.Sprintf(`name:%q help:%q group:"Flags:"`, flagName(a.Name), help)
 		fields[i] = reflect.StructField{Name: fmt.Sprintf("Argument%d", i)}
-		if a.Kind == KindBool {
+		if a.Kind == strictjson.KindBool {
 			fields[i].Type, tag = reflect.TypeFor[*bool](), tag+` negatable:""`
 		} else {
-			fields[i].Type, tag = reflect.TypeFor[texts](), tag+fmt.Sprintf(` placeholder:%q`, a.shortType())
+			fields[i].Type, tag = reflect.TypeFor[texts](), tag+fmt.Sprintf(` placeholder:%q`, shortType(&a))
 		}
 		fields[i].Tag = reflect.StructTag(tag)
 	}
@@ -114,26 +118,26 @@ func (d *definition) parseFlags(args []string) (*commandLine, error) {
 	case common.Version:
 		return nil, helpText(version.Read().Line(d.name))
 	}
-	line := &commandLine{arguments: jptool.Object{}, failOnQuestion: common.FailOnQuestion, words: common.JSON}
+	line := &commandLine{failOnQuestion: common.FailOnQuestion, words: common.JSON}
+	line.call = jptool.Call{Name: d.name, Arguments: jptool.Object{}}
 	for i, a := range d.args {
-		raw, err := a.fromFlag(into.Elem().Field(i).Interface())
+		raw, err := fromFlag(&a, into.Elem().Field(i).Interface())
 		if err != nil {
 			return nil, err
 		}
 		if raw != nil {
-			line.arguments[a.Name] = raw
+			line.call.Arguments[a.Name] = raw
 		}
 	}
-	if line.answers, err = keyValues("answer", common.Answer); err != nil {
+	if line.call.Answers, err = keyValues("answer", common.Answer); err != nil {
 		return nil, err
 	}
-	line.options, err = keyValues("option", common.Option)
-	line.flags = len(line.arguments)+len(line.answers)+len(line.options) > 0
+	line.call.Options, err = keyValues("option", common.Option)
 	return line, err
 }
 
 // fromFlag makes the JSON value of an argument, nil when its flag was not given.
-func (a *Arg) fromFlag(value any) (json.RawMessage, error) {
+func fromFlag(f *strictjson.Field, value any) (json.RawMessage, error) {
 	if truth, ok := value.(*bool); ok {
 		if truth == nil {
 			return nil, nil
@@ -144,23 +148,23 @@ func (a *Arg) fromFlag(value any) (json.RawMessage, error) {
 	if len(values) == 0 {
 		return nil, nil
 	}
-	many := a.Kind == KindStrings || a.Kind == KindObjects
+	many := f.Kind == strictjson.KindStrings || f.Kind == strictjson.KindObjects
 	if len(values) > 1 && !many {
-		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "--%s is given %d times; once is enough", flagName(a.Name), len(values))
+		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "--%s is given %d times; once is enough", flagName(f.Name), len(values))
 	}
 	switch {
-	case a.Kind == KindString:
-		return jsonString(values[0]), nil
-	case a.Kind == KindInt:
-		return jsonOrString(values[0]), nil
-	case len(values) == 1 && (a.Kind == KindObjects || strings.HasPrefix(values[0], "[")):
-		return jsonOrString(values[0]), nil
+	case f.Kind == strictjson.KindString:
+		return strictjson.String(values[0]), nil
+	case f.Kind == strictjson.KindInt:
+		return strictjson.ValueOrString(values[0]), nil
+	case len(values) == 1 && (f.Kind == strictjson.KindObjects || strings.HasPrefix(values[0], "[")):
+		return strictjson.ValueOrString(values[0]), nil
 	}
 	items := make([]json.RawMessage, len(values))
 	for i, v := range values {
-		items[i] = jsonString(v)
-		if a.Kind == KindObjects {
-			items[i] = jsonOrString(v)
+		items[i] = strictjson.String(v)
+		if f.Kind == strictjson.KindObjects {
+			items[i] = strictjson.ValueOrString(v)
 		}
 	}
 	return json.Marshal(items)
@@ -177,23 +181,7 @@ func keyValues(flag string, pairs []string) (jptool.Object, error) {
 		if _, twice := obj[key]; twice {
 			return nil, jptool.Errorf(jptool.CodeInvalidArguments, "--%s %s is given twice", flag, key)
 		}
-		obj[key] = jsonOrString(value)
+		obj[key] = strictjson.ValueOrString(value)
 	}
 	return obj, nil
-}
-
-func jsonOrString(value string) json.RawMessage {
-	// As strict as the request on standard input.
-	if obj, err := jptool.ParseObject([]byte(`{"value":` + value + `}`)); err == nil && len(obj) == 1 {
-		return obj["value"]
-	}
-	return jsonString(value)
-}
-
-func jsonString(value string) json.RawMessage {
-	raw, err := json.Marshal(value)
-	if err != nil {
-		panic(err) // no string fails
-	}
-	return raw
 }

@@ -1,10 +1,13 @@
 package toolmain
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/jptools/jptools/jptool/strictjson"
 )
 
 // help is the text of --help; flags is the part that kong writes.
@@ -36,42 +39,51 @@ Exit status: 0 success or question (3 with --fail-on-question), 1 error, 2 a req
 }
 
 // writeArgs lists what is not given by a flag of its own.
-func writeArgs(b *strings.Builder, title, prefix string, list Args) {
+func writeArgs(b *strings.Builder, title, prefix string, list strictjson.Fields) {
 	if len(list) == 0 {
 		return
 	}
 	fmt.Fprintf(b, "\n%s\n", title)
 	w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
-	for _, a := range list {
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", prefix+a.Name, a.shortType(), a.helpLine())
+	for _, f := range list {
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", prefix+f.Name, shortType(&f), helpLine(&f))
 	}
 	w.Flush()
 }
 
-func (a *Arg) helpLine() string {
-	line := a.Help
-	if a.Required {
+func helpLine(f *strictjson.Field) string {
+	line := f.Help
+	if f.Required {
 		line += " Required."
 	}
-	if a.Default != "" {
-		line += fmt.Sprintf(" Default: %s.", a.Default)
+	if f.Default != "" {
+		line += fmt.Sprintf(" Default: %s.", f.Default)
 	}
-	if a.Example != "" {
-		line += fmt.Sprintf(" Example: %s", a.Example)
+	if f.Example != "" {
+		line += fmt.Sprintf(" Example: %s", f.Example)
 	}
 	return line
 }
 
-func (a *Arg) shortType() string {
-	if len(a.Enum) > 0 {
-		return strings.Join(a.Enum, "|")
-	}
-	return kinds[a.Kind].short
+// types are the kinds as help shows them, and as JSON Schema has them.
+var types = [...]struct {
+	short  string
+	schema any
+}{
+	strictjson.KindString:  {"string", "string"},
+	strictjson.KindInt:     {"integer", "integer"},
+	strictjson.KindBool:    {"boolean", "boolean"},
+	strictjson.KindStrings: {"string…", []string{"string", "array"}},
+	strictjson.KindObjects: {"object…", "array"},
+}
+
+func shortType(f *strictjson.Field) string {
+	return cmp.Or(strings.Join(f.Enum, "|"), types[f.Kind].short)
 }
 
 // schemaText is the JSON Schema (draft 2020-12) of the arguments, for hosts.
 func (d *definition) schemaText() string {
-	s := d.args.schema()
+	s := schemaOf(d.args)
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	s["title"] = d.name
 	s["description"] = d.summary
@@ -82,12 +94,31 @@ func (d *definition) schemaText() string {
 	return string(text) + "\n"
 }
 
-func (list Args) schema() map[string]any {
+func schemaOf(list strictjson.Fields) map[string]any {
 	properties, required := map[string]any{}, []string{}
-	for _, a := range list {
-		properties[a.Name] = a.schema()
-		if a.Required {
-			required = append(required, a.Name)
+	for _, f := range list {
+		s := map[string]any{"type": types[f.Kind].schema, "description": f.Help}
+		switch f.Kind {
+		case strictjson.KindStrings:
+			s["items"] = map[string]any{"type": "string"}
+		case strictjson.KindObjects:
+			s["items"] = schemaOf(f.Items)
+		}
+		if len(f.Enum) > 0 {
+			s["enum"] = f.Enum
+		}
+		if f.Min != nil {
+			s["minimum"] = *f.Min
+		}
+		if f.Default != "" {
+			s["default"] = f.Literal(f.Default)
+		}
+		if f.Example != "" {
+			s["examples"] = []json.RawMessage{f.Literal(f.Example)}
+		}
+		properties[f.Name] = s
+		if f.Required {
+			required = append(required, f.Name)
 		}
 	}
 	s := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
@@ -95,35 +126,4 @@ func (list Args) schema() map[string]any {
 		s["required"] = required
 	}
 	return s
-}
-
-func (a *Arg) schema() map[string]any {
-	s := map[string]any{"type": kinds[a.Kind].schema, "description": a.Help}
-	switch a.Kind {
-	case KindStrings:
-		s["items"] = map[string]any{"type": "string"}
-	case KindObjects:
-		s["items"] = a.Items.schema()
-	}
-	if len(a.Enum) > 0 {
-		s["enum"] = a.Enum
-	}
-	if a.Min != nil {
-		s["minimum"] = *a.Min
-	}
-	if a.Default != "" {
-		s["default"] = a.literal(a.Default)
-	}
-	if a.Example != "" {
-		s["examples"] = []json.RawMessage{a.literal(a.Example)}
-	}
-	return s
-}
-
-// literal is the JSON of a value written in a tag.
-func (a *Arg) literal(text string) json.RawMessage {
-	if a.Kind == KindString {
-		return jsonString(text)
-	}
-	return jsonOrString(text)
 }

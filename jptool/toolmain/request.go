@@ -2,18 +2,21 @@ package toolmain
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/nearest"
+	"github.com/jptools/jptools/jptool/strictjson"
 )
 
 // definition is a Tool without its type parameters.
 type definition struct {
 	name, summary, description, example string
-	args, options                       Args
+	args, options                       strictjson.Fields
 
 	// failOnQuestion is the flag: in a script, `tool && next` must not go on if the tool only asked.
 	failOnQuestion bool
@@ -22,7 +25,7 @@ type definition struct {
 func define[A, O any](t Tool[A, O]) *definition {
 	return &definition{
 		name: t.Name, summary: t.Summary, description: t.Description, example: t.Example,
-		args: argsOf(reflect.TypeFor[A](), nil), options: argsOf(reflect.TypeFor[O](), nil),
+		args: strictjson.FieldsOf(reflect.TypeFor[A]()), options: strictjson.FieldsOf(reflect.TypeFor[O]()),
 	}
 }
 
@@ -41,10 +44,19 @@ func (d *definition) request(s Streams) (*jptool.Request, error) {
 	case len(line.words) == 0:
 	case !strings.HasPrefix(strings.TrimLeft(line.words[0], " \t\r\n"), "{"):
 		return nil, d.unexpected(line.words[0])
-	case line.flags:
+	case line.flags():
 		return nil, errArgumentsTwice("on the command line")
+	case len(line.words) != 2:
+		return nil, d.usage(fmt.Sprintf("as JSON, the command line takes two arguments, the Context and the tool object; got %d", len(line.words)))
 	default:
-		return d.positional(line.words)
+		req, whole, err := jptool.Decode([]byte(line.words[0]))
+		if err == nil && whole {
+			err = d.usage("the first argument is a whole request, which belongs on standard input")
+		}
+		if err == nil {
+			err = req.DecodeTool([]byte(line.words[1]))
+		}
+		return req, err
 	}
 	if s.Terminal {
 		return nil, d.usage("standard input is a terminal, so no request will come")
@@ -62,12 +74,12 @@ func (d *definition) request(s Streams) (*jptool.Request, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case whole && line.flags:
+	case whole && line.flags():
 		return nil, errArgumentsTwice("on standard input")
 	case whole:
 		return req, nil
 	}
-	req.Tool = jptool.Call{Name: d.name, Arguments: line.arguments, Answers: line.answers, Options: line.options}
+	req.Tool = line.call
 	return req, nil
 }
 
@@ -84,19 +96,40 @@ func (d *definition) unexpected(word string) error {
 	return jptool.Errorf(jptool.CodeInvalidArguments, "unexpected argument %s%s See %s --help", jptool.Quote(word), help, d.name)
 }
 
-func (d *definition) positional(args []string) (*jptool.Request, error) {
-	if len(args) != 2 {
-		return nil, d.usage(fmt.Sprintf("the JSON form on the command line takes two arguments, the Context and the tool object; got %d", len(args)))
+// decode fills the structs of the arguments and the options, and lists the arguments that are not known.
+func (d *definition) decode(call jptool.Call, args, options any) (ignored []string, err error) {
+	decoder := strictjson.Decoder{OneOrMany: true, Unknown: func(path, name string, known []string) error {
+		// An argument that is nearly a known one is an error: `dryrun` would change files.
+		if near := jptool.Misspelt(name, known); near != "" {
+			return fmt.Errorf("%s has no argument %q; did you mean %q?", d.name, path, near)
+		}
+		ignored = append(ignored, path)
+		return nil
+	}}
+	if err := d.fill("argument", call.Arguments, args, decoder); err != nil {
+		return ignored, err
 	}
-	ctx, err := jptool.DecodeContext([]byte(args[0]))
-	if err != nil {
-		return nil, err
+	// An option restricts, as `suppress` does, and one without effect would be a restriction that nobody enforces.
+	decoder.Unknown = func(path, name string, known []string) error {
+		if near := nearest.Word(name, known); near != "" {
+			return fmt.Errorf("%s has no option %q; did you mean %q?", d.name, path, near)
+		}
+		return fmt.Errorf("%s has no option %q; its options are %s", d.name, path, strings.Join(known, ", "))
 	}
-	call, err := jptool.DecodeCall([]byte(args[1]))
-	if err != nil {
-		return nil, err
+	err = d.fill("option", call.Options, options, decoder)
+	return ignored, err
+}
+
+func (d *definition) fill(what string, obj jptool.Object, into any, decoder strictjson.Decoder) error {
+	err := decoder.Decode(obj, into)
+	var member *strictjson.MemberError
+	switch {
+	case errors.As(err, &member):
+		return jptool.Errorf(jptool.CodeInvalidArguments, "%s `%s` of %s %s", what, member.Path, d.name, member.Text)
+	case err != nil:
+		return jptool.Errorf(jptool.CodeInvalidArguments, "%w", err)
 	}
-	return &jptool.Request{Context: *ctx, Tool: *call}, nil
+	return nil
 }
 
 // usage is the error for a call that carries no request.

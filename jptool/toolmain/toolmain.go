@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/strictjson"
 )
 
 // The exit codes of a tool; docs/exit-codes.md has the table.
@@ -39,7 +41,7 @@ const maxRemarks = 10
 const MaxRequest = 64 << 20
 
 // Tool defines a tool. A and O are structs whose fields, by their types and tags, are
-// the arguments and the options; see [Args].
+// the arguments and the options; see [strictjson.Fields].
 type Tool[A, O any] struct {
 	Name    string
 	Summary string // one line
@@ -48,9 +50,12 @@ type Tool[A, O any] struct {
 	// Example is a command line without the program name.
 	Example string
 	// Run does the work, or previews it when c.Preview is set. A returned error becomes
-	// an error Outcome. If O has an integer option `deadline`, ctx ends after so many seconds; 0 is no limit.
+	// an error Outcome. If O has an integer field Deadline, ctx ends after so many seconds; 0 is no limit.
 	Run func(ctx context.Context, c *Call, args *A, options *O) (jptool.Outcome, error)
 }
+
+// Strings is an argument that is one or many.
+type Strings = strictjson.Strings
 
 // Call is one call of a tool.
 type Call struct {
@@ -134,14 +139,9 @@ func answer[A, O any](ctx context.Context, t Tool[A, O], def *definition, s Stre
 	if err != nil {
 		return out, err
 	}
-	ignored, err := def.ignored(req.Tool.Arguments)
-	if err != nil {
-		return out, err
-	}
-	if err := def.checkOptions(req.Tool.Options); err != nil {
-		return out, err
-	}
-	notes := ignoredNotes(slices.Concat(req.Ignored, req.Context.Ignored, req.Tool.Ignored), ignored)
+	args, options := new(A), new(O)
+	ignored, err := def.decode(req.Tool, args, options)
+	notes := ignoredNotes(req.Ignored, ignored)
 	for _, n := range notes {
 		fmt.Fprintf(s.Stderr, "%s: %s\n", t.Name, n)
 	}
@@ -159,11 +159,7 @@ func answer[A, O any](ctx context.Context, t Tool[A, O], def *definition, s Stre
 		}
 		out.Notes = append(out.Notes, notes...)
 	}()
-	args, options := new(A), new(O)
-	if err := def.args.decode("argument", t.Name, req.Tool.Arguments, args); err != nil {
-		return out, err
-	}
-	if err := def.options.decode("option", t.Name, req.Tool.Options, options); err != nil {
+	if err != nil {
 		return out, err
 	}
 	ws, err := req.Context.Open()
@@ -178,27 +174,25 @@ func answer[A, O any](ctx context.Context, t Tool[A, O], def *definition, s Stre
 		Workspace: ws, Stderr: s.Stderr,
 		Preview: req.Context.Action == jptool.FormatArguments, answers: req.Tool.Answers, tool: t.Name,
 	}
-	if seconds := def.options.deadline(options); seconds > 0 {
+	if limit := reflect.ValueOf(options).Elem().FieldByName("Deadline"); limit.IsValid() && limit.Int() > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(seconds)*time.Second)
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(limit.Int())*time.Second)
 		defer cancel()
 	}
 	return t.Run(ctx, call, args, options)
 }
 
 // ignoredNotes says what of the request nobody reads.
-func ignoredNotes(keys, arguments []string) []string {
-	var notes []string
-	for _, list := range []struct {
-		what  string
-		names []string
-	}{{"key", keys}, {"argument", arguments}} {
-		for _, name := range list.names {
-			if len(notes) == maxRemarks {
-				return append(notes, "more of the request is not known and was ignored")
-			}
-			notes = append(notes, fmt.Sprintf("%s %.100q is not known and was ignored", list.what, name))
+func ignoredNotes(keys, arguments []string) (notes []string) {
+	what := "key"
+	for i, name := range slices.Concat(keys, arguments) {
+		if i == maxRemarks {
+			return append(notes, "more of the request is not known and was ignored")
 		}
+		if i == len(keys) {
+			what = "argument"
+		}
+		notes = append(notes, fmt.Sprintf("%s %.100q is not known and was ignored", what, name))
 	}
 	return notes
 }

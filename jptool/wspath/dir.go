@@ -1,9 +1,11 @@
 package wspath
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
+	"strings"
 	"sync/atomic"
 )
 
@@ -31,20 +33,37 @@ type Dir struct {
 	closed atomic.Bool
 }
 
-// backend is what a platform must provide. Errors name no absolute path.
+// backend is a directory held open in the way of one platform. A name is one component, or "." for the directory
+// itself, and a path is a slash path in normal form; neither is reached through a symlink.
 type backend interface {
 	sub(path string) (backend, error)
-	open(path string, flag int, perm fs.FileMode) (*os.File, error)
-	lstat(path string) (fs.FileInfo, error)
-	readlink(path string) (string, error)
-	mkdir(path string, perm fs.FileMode) error
-	symlink(target, path string) error
-	remove(path string, dir bool) error
-	rename(from string, to backend, target string, replace bool) error
+	probe(path string) (fs.FileMode, error)
+	list(path string) (*os.File, error)
+	open(name string, flag int, perm fs.FileMode) (*os.File, error)
+	Lstat(name string) (fs.FileInfo, error)
+	Readlink(name string) (string, error)
+	Mkdir(name string, perm fs.FileMode) error
+	Symlink(text, name string) error
+	remove(name string, dir bool) error
+	rename(path string, to backend, target string, replace bool) error
 	exchange(path, other string) error
 	tempFile() (*os.File, error)
-	linkFile(f *os.File, path string) error
-	close() error
+	linkFile(f *os.File, name string) error
+	Close() error
+}
+
+// at calls f with the directory that holds the last component of path, and with that component.
+func at(b backend, path string, f func(dir backend, name string) error) error {
+	i := strings.LastIndexByte(path, '/')
+	if i < 0 {
+		return f(b, cmp.Or(path, "."))
+	}
+	parent, err := b.sub(path[:i])
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	return f(parent, path[i+1:])
 }
 
 // OpenDir holds the directory at a canonical absolute path; "" is "/", as ParentOf says.
@@ -64,7 +83,7 @@ func (d *Dir) Close() error {
 	if d.closed.Swap(true) {
 		return nil
 	}
-	return d.b.close()
+	return d.b.Close()
 }
 
 // Sub holds the directory at path.
@@ -83,42 +102,61 @@ func (d *Dir) Open(path string) (*os.File, error) {
 }
 
 // OpenFile opens or creates a regular file; flag and perm are those of os.OpenFile.
-func (d *Dir) OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
-	f, err := d.b.open(path, flag, perm)
+func (d *Dir) OpenFile(path string, flag int, perm fs.FileMode) (f *os.File, err error) {
+	err = at(d.b, path, func(dir backend, name string) (err error) {
+		f, err = dir.open(name, flag, perm)
+		return err
+	})
 	return f, Bare(err)
 }
 
 // OpenDirFile opens the directory at path for listing.
 func (d *Dir) OpenDirFile(path string) (*os.File, error) {
-	f, err := d.b.open(path, oDirectory, 0)
+	f, err := d.b.list(path)
 	return f, Bare(err)
 }
 
+// Probe reports what stands at a canonical path below d: 0 for a regular file, fs.ModeDir for a directory,
+// fs.ModeIrregular for the rest. A symlink anywhere, also last, gives ErrChanged.
+func (d *Dir) Probe(path string) (fs.FileMode, error) { return d.b.probe(path) }
+
 // Lstat describes the entry at path; a symlink is described itself.
-func (d *Dir) Lstat(path string) (fs.FileInfo, error) {
-	fi, err := d.b.lstat(path)
+func (d *Dir) Lstat(path string) (fi fs.FileInfo, err error) {
+	err = at(d.b, path, func(dir backend, name string) (err error) {
+		fi, err = dir.Lstat(name)
+		return err
+	})
 	return fi, Bare(err)
 }
 
 // Readlink returns the text of the symlink at path.
-func (d *Dir) Readlink(path string) (string, error) {
-	s, err := d.b.readlink(path)
-	return s, Bare(err)
+func (d *Dir) Readlink(path string) (text string, err error) {
+	err = at(d.b, path, func(dir backend, name string) (err error) {
+		text, err = dir.Readlink(name)
+		return err
+	})
+	return text, Bare(err)
 }
 
 // Mkdir makes one directory, with perm less the umask.
 func (d *Dir) Mkdir(path string, perm fs.FileMode) error {
-	return Bare(d.b.mkdir(path, perm))
+	return Bare(at(d.b, path, func(dir backend, name string) error { return dir.Mkdir(name, perm) }))
 }
 
 // Symlink makes a symlink with the given text.
-func (d *Dir) Symlink(text, path string) error { return Bare(d.b.symlink(text, path)) }
+func (d *Dir) Symlink(text, path string) error {
+	return Bare(at(d.b, path, func(dir backend, name string) error { return dir.Symlink(text, name) }))
+}
 
 // Remove removes the file or symlink at path; not a directory.
-func (d *Dir) Remove(path string) error { return Bare(d.b.remove(path, false)) }
+func (d *Dir) Remove(path string) error {
+	return Bare(at(d.b, path, func(dir backend, name string) error { return dir.remove(name, false) }))
+}
 
 // RemoveDir removes the empty directory at path.
-func (d *Dir) RemoveDir(path string) error { return Bare(d.b.remove(path, true)) }
+func (d *Dir) RemoveDir(path string) error {
+	return Bare(at(d.b, path, func(dir backend, name string) error { return dir.remove(name, true) }))
+}
 
 // Rename moves the entry at path to target below the directory to, replacing a file
 // or symlink there.
@@ -143,4 +181,6 @@ func (d *Dir) TempFile() (*os.File, error) {
 }
 
 // LinkFile gives a file without a name the name path; fs.ErrExist when that exists.
-func (d *Dir) LinkFile(f *os.File, path string) error { return Bare(d.b.linkFile(f, path)) }
+func (d *Dir) LinkFile(f *os.File, path string) error {
+	return Bare(at(d.b, path, func(dir backend, name string) error { return dir.linkFile(f, name) }))
+}

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -14,8 +13,6 @@ import (
 
 	"github.com/jptools/jptools/jptool/internal/testhook"
 )
-
-const oDirectory = unix.O_DIRECTORY
 
 const (
 	noLinks       = unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
@@ -35,7 +32,7 @@ var haveOpenat2 = sync.OnceValue(func() bool {
 
 func openBackend(abs string) (backend, error) {
 	if testhook.Portable.Load() {
-		return openRootBackend(abs)
+		return openRoot(abs)
 	}
 	// No link may be on the way to a canonical path.
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_DIRECTORY, Resolve: noLinks}
@@ -46,7 +43,7 @@ func openBackend(abs string) (backend, error) {
 	case haveOpenat2():
 		return nil, err
 	}
-	return openRootBackend(abs)
+	return openRoot(abs)
 }
 
 // fdDir is an O_PATH descriptor of a directory.
@@ -97,22 +94,17 @@ func openHow(dir int, path string, how unix.OpenHow) (int, error) {
 	}
 }
 
-// Probe reports what stands at a canonical path below d, with a single openat2 for
-// the common case. A symlink anywhere, also last, gives ErrChanged.
-func (d *Dir) Probe(path string) (fs.FileMode, error) {
-	fd, ok := d.b.(fdDir)
-	if !ok {
-		return probeByLstat(d, path)
-	}
-	p, err := openat2(int(fd), path, unix.O_PATH|unix.O_NOFOLLOW, 0)
+// probe needs one system call in the common case.
+func (d fdDir) probe(path string) (fs.FileMode, error) {
+	fd, err := openat2(int(d), path, unix.O_PATH|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return 0, err
 	}
-	defer unix.Close(p)
-	return typeOf(p)
+	defer unix.Close(fd)
+	return typeOf(fd)
 }
 
-// typeOf is Probe for a descriptor.
+// typeOf is probe for a descriptor.
 func typeOf(fd int) (fs.FileMode, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -137,52 +129,45 @@ func (d fdDir) sub(path string) (backend, error) {
 	return fdDir(fd), nil
 }
 
-func (d fdDir) open(path string, flag int, perm fs.FileMode) (*os.File, error) {
-	if flag&unix.O_DIRECTORY != 0 {
-		fd, err := openat2(int(d), path, unix.O_RDONLY|unix.O_DIRECTORY, 0)
-		if err != nil {
-			return nil, err
-		}
-		return os.NewFile(uintptr(fd), path), nil
+func (d fdDir) list(path string) (*os.File, error) {
+	fd, err := openat2(int(d), path, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, err
 	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+func (d fdDir) open(name string, flag int, perm fs.FileMode) (*os.File, error) {
 	// Look before opening: opening a device can have effects of its own.
-	p, err := openat2(int(d), path, unix.O_PATH|unix.O_NOFOLLOW, 0)
-	switch {
-	case err == nil:
-		err = mustBeRegular(p)
-		unix.Close(p)
-		if err != nil {
-			return nil, err
-		}
-	case flag&unix.O_CREAT == 0 || !errors.Is(err, fs.ErrNotExist):
+	err := mustBeRegular(d.probe(name))
+	if err != nil && (flag&unix.O_CREAT == 0 || !errors.Is(err, fs.ErrNotExist)) {
 		return nil, err
 	}
 	// O_NONBLOCK, should a FIFO have taken the file's place since. No O_TRUNC until
 	// the file is known to be one.
-	fd, err := openat2(int(d), path, uint64(flag&^unix.O_TRUNC)|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_NOFOLLOW, perm)
+	fd, err := openat2(int(d), name, uint64(flag&^unix.O_TRUNC)|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_NOFOLLOW, perm)
 	if err != nil {
 		return nil, err
 	}
-	if err := mustBeRegular(fd); err != nil {
+	if err = mustBeRegular(typeOf(fd)); err == nil {
+		err = unix.SetNonblock(fd, false)
+	}
+	if err != nil {
 		unix.Close(fd)
 		return nil, err
 	}
-	if err := unix.SetNonblock(fd, false); err != nil {
-		unix.Close(fd)
-		return nil, err
+	f := os.NewFile(uintptr(fd), name)
+	if flag&unix.O_TRUNC == 0 {
+		return f, nil
 	}
-	f := os.NewFile(uintptr(fd), path)
-	if flag&unix.O_TRUNC != 0 {
-		if err := f.Truncate(0); err != nil {
-			f.Close()
-			return nil, err
-		}
+	if err := f.Truncate(0); err != nil {
+		f.Close()
+		return nil, err
 	}
 	return f, nil
 }
 
-func mustBeRegular(fd int) error {
-	mode, err := typeOf(fd)
+func mustBeRegular(mode fs.FileMode, err error) error {
 	switch {
 	case err != nil:
 		return err
@@ -194,97 +179,71 @@ func mustBeRegular(fd int) error {
 	return nil
 }
 
-func (d fdDir) lstat(path string) (fs.FileInfo, error) {
-	fd, err := openat2(int(d), path, unix.O_PATH|unix.O_NOFOLLOW, 0)
+func (d fdDir) Lstat(name string) (fs.FileInfo, error) {
+	fd, err := openat2(int(d), name, unix.O_PATH|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, err
 	}
-	f := os.NewFile(uintptr(fd), path)
+	f := os.NewFile(uintptr(fd), name)
 	defer f.Close()
 	return f.Stat()
 }
 
-func (d fdDir) readlink(path string) (text string, err error) {
-	err = d.at(path, func(dir int, name string) error {
-		buf := make([]byte, unix.PathMax) // symlink(2) makes no longer text
-		n, err := unix.Readlinkat(dir, name, buf)
-		if n == len(buf) {
-			return unix.ENAMETOOLONG // it may be cut off
-		}
-		text = string(buf[:max(n, 0)])
-		return err
-	})
-	return text, err
-}
-
-// at calls f with the directory that holds path's last component.
-func (d fdDir) at(path string, f func(dir int, name string) error) error {
-	i := strings.LastIndexByte(path, '/')
-	name := path[i+1:]
-	if name == "" {
-		return unix.EINVAL
+func (d fdDir) Readlink(name string) (string, error) {
+	buf := make([]byte, unix.PathMax) // symlink(2) makes no longer text
+	n, err := unix.Readlinkat(int(d), name, buf)
+	if n == len(buf) {
+		return "", unix.ENAMETOOLONG // it may be cut off
 	}
-	dir := int(d)
-	if i >= 0 {
-		fd, err := openat2(dir, path[:i], unix.O_PATH|unix.O_DIRECTORY, 0)
-		if err != nil {
-			return err
-		}
-		defer unix.Close(fd)
-		dir = fd
-	}
-	return f(dir, name)
+	return string(buf[:max(n, 0)]), err
 }
 
-func (d fdDir) mkdir(path string, perm fs.FileMode) error {
-	return d.at(path, func(dir int, name string) error {
-		return unix.Mkdirat(dir, name, uint32(perm.Perm()))
-	})
+func (d fdDir) Mkdir(name string, perm fs.FileMode) error {
+	return unix.Mkdirat(int(d), name, uint32(perm.Perm()))
 }
 
-func (d fdDir) symlink(text, path string) error {
-	return d.at(path, func(dir int, name string) error { return unix.Symlinkat(text, dir, name) })
-}
+func (d fdDir) Symlink(text, name string) error { return unix.Symlinkat(text, int(d), name) }
 
-func (d fdDir) remove(path string, isDir bool) error {
+func (d fdDir) remove(name string, isDir bool) error {
 	flags := 0
 	if isDir {
 		flags = unix.AT_REMOVEDIR
 	}
-	return d.at(path, func(dir int, name string) error { return unix.Unlinkat(dir, name, flags) })
+	return unix.Unlinkat(int(d), name, flags)
 }
 
 func (d fdDir) rename(path string, to backend, target string, replace bool) error {
-	other, ok := to.(fdDir)
-	if !ok {
-		return ErrUnsupported
+	var flags uint
+	if !replace {
+		flags = unix.RENAME_NOREPLACE
 	}
-	return d.at(path, func(from int, name string) error {
-		return other.at(target, func(into int, newName string) error {
-			if replace {
-				return unix.Renameat(from, name, into, newName)
-			}
-			err := unix.Renameat2(from, name, into, newName, unix.RENAME_NOREPLACE)
-			if err != unix.EINVAL && err != unix.ENOSYS {
-				return err
-			}
-			// Some file systems have no RENAME_NOREPLACE; link is as strict for files.
-			if err := unix.Linkat(from, name, into, newName, 0); err != nil {
-				return err
-			}
-			return unix.Unlinkat(from, name, 0)
-		})
-	})
+	return d.renameat2(path, to, target, flags)
 }
 
 func (d fdDir) exchange(path, other string) error {
-	return d.at(path, func(from int, name string) error {
-		return d.at(other, func(into int, otherName string) error {
-			err := unix.Renameat2(from, name, into, otherName, unix.RENAME_EXCHANGE)
-			if err == unix.EINVAL || err == unix.ENOSYS {
+	return d.renameat2(path, d, other, unix.RENAME_EXCHANGE)
+}
+
+func (d fdDir) renameat2(path string, to backend, target string, flags uint) error {
+	return at(d, path, func(from backend, name string) error {
+		return at(to, target, func(into backend, newName string) error {
+			old, ok := from.(fdDir)
+			dir, both := into.(fdDir)
+			if !ok || !both {
+				return ErrUnsupported
+			}
+			err := unix.Renameat2(int(old), name, int(dir), newName, flags)
+			switch {
+			case flags == 0 || err != unix.EINVAL && err != unix.ENOSYS:
+				return err
+			case flags == unix.RENAME_EXCHANGE:
 				return fmt.Errorf("exchanging two entries: %w", ErrUnsupported)
 			}
-			return err
+			// Some file systems have no RENAME_NOREPLACE; link is as strict for files.
+			if err := unix.Linkat(int(old), name, int(dir), newName, 0); err != nil {
+				return err
+			}
+			return unix.Unlinkat(int(old), name, 0)
 		})
 	})
 }
@@ -302,11 +261,9 @@ func (d fdDir) tempFile() (*os.File, error) {
 	return nil, err
 }
 
-func (d fdDir) linkFile(f *os.File, path string) error {
+func (d fdDir) linkFile(f *os.File, name string) error {
 	self := "/proc/self/fd/" + strconv.Itoa(int(f.Fd()))
-	return d.at(path, func(dir int, name string) error {
-		return unix.Linkat(unix.AT_FDCWD, self, dir, name, unix.AT_SYMLINK_FOLLOW)
-	})
+	return unix.Linkat(unix.AT_FDCWD, self, int(d), name, unix.AT_SYMLINK_FOLLOW)
 }
 
-func (d fdDir) close() error { return unix.Close(int(d)) }
+func (d fdDir) Close() error { return unix.Close(int(d)) }

@@ -1,10 +1,12 @@
 package wspath
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 )
@@ -13,63 +15,56 @@ import (
 // symlinks that stay inside; a path that was judged must not be led to another place
 // inside either. So each directory on the way is compared with what Lstat saw: a
 // directory opened through a symlink is another one.
-type rootDir struct{ root *os.Root }
+type rootDir struct{ *os.Root }
 
-func openRootBackend(abs string) (backend, error) {
-	r, err := os.OpenRoot(abs)
-	if err != nil {
-		return nil, err
-	}
-	return rootDir{r}, nil
+func openRoot(abs string) (backend, error) {
+	r, err := os.OpenRoot(filepath.FromSlash(abs))
+	return rootDir{r}, err
 }
 
-func probeByLstat(d *Dir, path string) (fs.FileMode, error) {
-	fi, err := d.Lstat(path)
-	if err != nil {
-		return 0, err
-	}
-	switch {
-	case fi.Mode().IsRegular():
-		return 0, nil
-	case fi.IsDir():
-		return fs.ModeDir, nil
-	case fi.Mode()&fs.ModeSymlink != 0:
-		return 0, ErrChanged
-	}
-	return fs.ModeIrregular, nil
+func (d rootDir) probe(path string) (mode fs.FileMode, err error) {
+	err = at(d, path, func(dir backend, name string) error {
+		fi, err := dir.Lstat(name)
+		switch {
+		case err != nil:
+			return err
+		case fi.Mode()&fs.ModeSymlink != 0:
+			return ErrChanged
+		case fi.IsDir():
+			mode = fs.ModeDir
+		case !fi.Mode().IsRegular():
+			mode = fs.ModeIrregular
+		}
+		return nil
+	})
+	return mode, Bare(err)
 }
 
-// descend opens the directory at path component by component.
-func (d rootDir) descend(path string) (*os.Root, error) {
-	cur, err := d.root.OpenRoot(".")
-	if err != nil {
-		return nil, err
-	}
-	for path != "" {
+// sub opens the directory at path component by component.
+func (d rootDir) sub(path string) (backend, error) {
+	cur, err := d.OpenRoot(".")
+	for path != "" && err == nil {
 		var name string
 		name, path, _ = strings.Cut(path, "/")
-		next, err := step1(cur, name)
-		cur.Close()
-		if err != nil {
-			return nil, err
-		}
-		cur = next
+		above := cur
+		cur, err = openSame(above, name)
+		above.Close()
 	}
-	return cur, nil
+	return rootDir{cur}, err
 }
 
-func step1(cur *os.Root, name string) (*os.Root, error) {
-	seen, err := cur.Lstat(name)
-	if err != nil {
-		return nil, err
-	}
+// openSame opens an entry that Lstat shows to be a directory.
+func openSame(dir *os.Root, name string) (*os.Root, error) {
+	seen, err := dir.Lstat(name)
 	switch {
+	case err != nil:
+		return nil, err
 	case seen.Mode()&fs.ModeSymlink != 0:
 		return nil, ErrChanged
 	case !seen.IsDir():
 		return nil, syscall.ENOTDIR
 	}
-	next, err := cur.OpenRoot(name)
+	next, err := dir.OpenRoot(name)
 	if err != nil {
 		return nil, err
 	}
@@ -79,118 +74,63 @@ func step1(cur *os.Root, name string) (*os.Root, error) {
 	}
 	if err != nil {
 		next.Close()
-		return nil, err
 	}
-	return next, nil
+	return next, err
 }
 
-func (d rootDir) at(path string, f func(dir *os.Root, name string) error) error {
-	i := strings.LastIndexByte(path, '/')
-	name := path[i+1:]
-	if name == "" {
-		name = "."
-	}
-	dir := d.root
-	if i >= 0 {
-		sub, err := d.descend(path[:i])
-		if err != nil {
-			return err
-		}
-		defer sub.Close()
-		dir = sub
-	}
-	return f(dir, name)
-}
-
-func (d rootDir) sub(path string) (backend, error) {
-	r, err := d.descend(path)
+func (d rootDir) list(path string) (*os.File, error) {
+	dir, err := d.sub(path)
 	if err != nil {
 		return nil, err
 	}
-	return rootDir{r}, nil
+	defer dir.Close()
+	return dir.(rootDir).Open(".")
 }
 
-func (d rootDir) open(path string, flag int, perm fs.FileMode) (*os.File, error) {
-	var f *os.File
-	err := d.at(path, func(dir *os.Root, name string) error {
-		seen, err := dir.Lstat(name)
-		wantDir := flag&oDirectory != 0
-		switch {
-		case errors.Is(err, fs.ErrNotExist) && flag&os.O_CREATE != 0:
-			// O_EXCL: what appears in between is not what was looked at.
-			f, err = dir.OpenFile(name, flag|os.O_EXCL, perm)
-			return err
-		case err != nil:
-			return err
-		case seen.Mode()&fs.ModeSymlink != 0:
-			return ErrChanged
-		case wantDir && !seen.IsDir():
-			return syscall.ENOTDIR
-		case !wantDir && seen.IsDir():
-			return syscall.EISDIR
-		case !wantDir && !seen.Mode().IsRegular():
-			return ErrNotRegular
-		}
-		f, err = dir.OpenFile(name, flag&^(os.O_TRUNC|oDirectory), perm)
-		if err != nil {
-			return err
-		}
-		got, err := f.Stat()
-		if err == nil && !os.SameFile(seen, got) {
-			err = ErrChanged
-		}
-		if err == nil && flag&os.O_TRUNC != 0 {
-			err = f.Truncate(0)
-		}
-		if err != nil {
-			f.Close()
-		}
-		return err
-	})
+func (d rootDir) open(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	seen, err := d.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && flag&os.O_CREATE != 0:
+		// O_EXCL: what appears in between is not what was looked at.
+		return d.OpenFile(name, flag|os.O_EXCL, perm)
+	case err != nil:
+		return nil, err
+	case seen.Mode()&fs.ModeSymlink != 0:
+		return nil, ErrChanged
+	case seen.IsDir():
+		return nil, syscall.EISDIR
+	case !seen.Mode().IsRegular():
+		return nil, ErrNotRegular
+	}
+	f, err := d.OpenFile(name, flag&^os.O_TRUNC, perm)
 	if err != nil {
+		return nil, err
+	}
+	got, err := f.Stat()
+	if err == nil && !os.SameFile(seen, got) {
+		err = ErrChanged
+	}
+	if err == nil && flag&os.O_TRUNC != 0 {
+		err = f.Truncate(0)
+	}
+	if err != nil {
+		f.Close()
 		return nil, err
 	}
 	return f, nil
 }
 
-func (d rootDir) lstat(path string) (fi fs.FileInfo, err error) {
-	err = d.at(path, func(dir *os.Root, name string) error {
-		fi, err = dir.Lstat(name)
+func (d rootDir) remove(name string, isDir bool) error {
+	fi, err := d.Lstat(name)
+	switch {
+	case err != nil:
 		return err
-	})
-	return fi, err
-}
-
-func (d rootDir) readlink(path string) (text string, err error) {
-	err = d.at(path, func(dir *os.Root, name string) error {
-		text, err = dir.Readlink(name)
-		return err
-	})
-	return text, err
-}
-
-func (d rootDir) mkdir(path string, perm fs.FileMode) error {
-	return d.at(path, func(dir *os.Root, name string) error { return dir.Mkdir(name, perm) })
-}
-
-func (d rootDir) symlink(text, path string) error {
-	return d.at(path, func(dir *os.Root, name string) error { return dir.Symlink(text, name) })
-}
-
-func (d rootDir) remove(path string, isDir bool) error {
-	return d.at(path, func(dir *os.Root, name string) error {
-		fi, err := dir.Lstat(name)
-		if err != nil {
-			return err
-		}
-		switch {
-		case isDir && !fi.IsDir():
-			return syscall.ENOTDIR
-		case !isDir && fi.IsDir():
-			return syscall.EISDIR
-		}
-		return dir.Remove(name)
-	})
+	case isDir && !fi.IsDir():
+		return syscall.ENOTDIR
+	case !isDir && fi.IsDir():
+		return syscall.EISDIR
+	}
+	return d.Remove(name)
 }
 
 // rename works within one held directory only: os.Root cannot rename between two.
@@ -200,44 +140,36 @@ func (d rootDir) rename(path string, to backend, target string, replace bool) er
 	if !ok {
 		return ErrUnsupported
 	}
-	same, err := sameDir(d.root, other.root)
-	if err != nil {
-		return err
-	}
-	if !same {
+	here, err := d.Stat(".")
+	there, err2 := other.Stat(".")
+	switch {
+	case err != nil || err2 != nil:
+		return cmp.Or(err, err2)
+	case !os.SameFile(here, there):
 		return syscall.EXDEV
 	}
 	for _, p := range []string{path, target} {
-		parent, err := d.descend(ParentOf(p))
+		parent, err := d.sub(ParentOf(p))
 		if err != nil {
 			return err
 		}
 		parent.Close()
 	}
 	if replace {
-		return d.root.Rename(path, target)
+		return d.Rename(path, target)
 	}
-	if fi, err := d.root.Lstat(path); err == nil && fi.Mode().IsRegular() {
-		if err := d.root.Link(path, target); err != nil {
+	if fi, err := d.Lstat(path); err == nil && fi.Mode().IsRegular() {
+		if err := d.Link(path, target); err != nil {
 			return err
 		}
-		return d.root.Remove(path)
+		return d.Remove(path)
 	}
-	if _, err := d.root.Lstat(target); err == nil {
+	if _, err := d.Lstat(target); err == nil {
 		return fs.ErrExist
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return d.root.Rename(path, target)
-}
-
-func sameDir(a, b *os.Root) (bool, error) {
-	x, err := a.Stat(".")
-	if err != nil {
-		return false, err
-	}
-	y, err := b.Stat(".")
-	return err == nil && os.SameFile(x, y), err
+	return d.Rename(path, target)
 }
 
 func (d rootDir) exchange(string, string) error {
@@ -249,5 +181,3 @@ func (d rootDir) tempFile() (*os.File, error) {
 }
 
 func (d rootDir) linkFile(*os.File, string) error { return ErrUnsupported }
-
-func (d rootDir) close() error { return d.root.Close() }

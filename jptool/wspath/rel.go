@@ -1,3 +1,13 @@
+// Package wspath has the two forms of a path that access decisions are made on,
+// and the means to act on a path without a race.
+//
+// [Rel] is lexical: what a caller typed, normalised without any I/O. [Canonicalize]
+// resolves one against the file system into an absolute path without symlinks, for
+// policy to judge. [Dir] is a held directory whose operations reach a canonical path
+// without following any symlink, so that what was judged is what is used, however
+// the tree changes in between.
+//
+// None of this stops hard links: a file is judged by the path it is reached by.
 package wspath
 
 import (
@@ -54,8 +64,13 @@ func Parse(unsafePath string) (Rel, error) {
 	if clean == "." {
 		clean = ""
 	}
-	if err := checkLength(clean); err != nil {
-		return Rel{}, err
+	if len(clean) > maxPath {
+		return Rel{}, fmt.Errorf("%w: it is %d bytes long, the limit is %d", ErrInvalid, len(clean), maxPath)
+	}
+	for part := range strings.SplitSeq(clean, "/") {
+		if len(part) > maxComponent {
+			return Rel{}, fmt.Errorf("%w: a component is %d bytes long, the limit is %d", ErrInvalid, len(part), maxComponent)
+		}
 	}
 	if runtime.GOOS == "windows" {
 		if err := checkWindows(clean); err != nil {
@@ -63,18 +78,6 @@ func Parse(unsafePath string) (Rel, error) {
 		}
 	}
 	return Rel{clean}, nil
-}
-
-func checkLength(clean string) error {
-	if len(clean) > maxPath {
-		return fmt.Errorf("%w: it is %d bytes long, the limit is %d", ErrInvalid, len(clean), maxPath)
-	}
-	for part := range strings.SplitSeq(clean, "/") {
-		if len(part) > maxComponent {
-			return fmt.Errorf("%w: a component is %d bytes long, the limit is %d", ErrInvalid, len(part), maxComponent)
-		}
-	}
-	return nil
 }
 
 // checkWindows refuses alternate data streams and the reserved device names of Windows.
@@ -109,9 +112,6 @@ func (r Rel) Base() string { return r.s[strings.LastIndexByte(r.s, '/')+1:] }
 
 // Parent returns the path without its last component; the root is its own parent.
 func (r Rel) Parent() Rel { return Rel{ParentOf(r.s)} }
-
-// Join appends a Rel below r.
-func (r Rel) Join(below Rel) Rel { return Rel{JoinSlash(r.s, below.s)} }
 
 // ParentOf returns a normalised slash path without its last component.
 func ParentOf(p string) string {

@@ -36,7 +36,7 @@ func TestOutputOfText(t *testing.T) {
 func TestOutputOfABrokenOutcome(t *testing.T) {
 	for _, ended := range []Ended{{}, {Code: 3}} {
 		got := readOutput([]byte(`{"type":"error","message":"m"}`), []byte("log"), ended)
-		want := "the tool printed a broken result: `trace` is missing; `transient` is missing\nstandard error:\nlog\n"
+		want := "the tool printed a broken result: `trace` is missing; `transient` is missing; it must be a boolean\nstandard error:\nlog\n"
 		if got.Err == nil || got.Plain || got.Err.Transient || got.Err.Code != "" || !strings.HasPrefix(got.Err.Message, want) {
 			t.Errorf("%+v", got.Err)
 		}

@@ -68,7 +68,7 @@ func TestErrors(t *testing.T) {
 		{"frobnicate", nil, exit.Usage, "there is no command frobnicate\nsee: jphost --help", false},
 		{"config get", nil, exit.Usage, "there is no command config get\nsee: jphost config --help", false},
 		{"mounts get", nil, exit.Usage, "unexpected argument get\nsee: jphost mounts --help", false},
-		{"run fs_read_file {", nil, exit.Usage, "want a key in double quotes\nits arguments are ", true},
+		{"run fs_read_file {", nil, exit.Usage, "the JSON ends too early\nits arguments are ", true},
 		{"rn", nil, exit.Usage, `did you mean run?`, false},
 		{"--frob tools", nil, exit.Usage, "unknown flag --frob\nsee: jphost --help", false},
 		{"run", nil, exit.Usage, "<tool> is missing\nsee: jphost run --help", false},

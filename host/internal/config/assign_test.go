@@ -120,7 +120,7 @@ func TestWrongArguments(t *testing.T) {
 		{x + "options:=[", "--cfg conversation.tools.x.options:=[: conversation.tools.x.options: not valid JSON: at byte 1: the JSON ends too early\n  mind that the shell takes quotes away: put the whole argument into single quotes"},
 		{x + `options:={"a":1,"a":2}`, "--cfg conversation.tools.x.options:={\"a\":1,\"a\":2}: conversation.tools.x.options: not valid JSON: at byte 10: duplicate key \"a\"\n  mind that the shell takes quotes away: put the whole argument into single quotes"},
 		{x + "options.l:=[null]", "--cfg conversation.tools.x.options.l:=[null]: conversation.tools.x.options.l[0]: a list cannot hold null\n  leave the item out"},
-		{`{"a":1} x`, "--cfg {\"a\":1} x: not valid JSON: at byte 8: there is something after the end of the object\n  mind that the shell takes quotes away: put the whole argument into single quotes"},
+		{`{"a":1} x`, "--cfg {\"a\":1} x: not valid JSON: at byte 7: there is something after the end of the JSON\n  mind that the shell takes quotes away: put the whole argument into single quotes"},
 		{`{"inherit":"no"}`, "--cfg {\"inherit\":\"no\"}: inherit: must be a boolean, not a string\n  write inherit = true"},
 		{"a..b=1", "--cfg a..b=1: the key cannot be read\n  write KEY=VALUE with a key such as conversation.tools.NAME.run"},
 		{"'a=1", "--cfg 'a=1: the key cannot be read\n  write KEY=VALUE with a key such as conversation.tools.NAME.run"},

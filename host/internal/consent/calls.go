@@ -50,7 +50,7 @@ func (h *Hold) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	for _, key := range []string{"path", "reason", "held_at"} {
-		if value := entry[key]; value == nil || strictjson.IsNull(value) {
+		if value := entry[key]; strictjson.Absent(value) {
 			return fmt.Errorf("the key %q is missing", key)
 		}
 	}

@@ -133,7 +133,7 @@ func (f *records[T]) decode(data []byte) (doc []strictjson.Member, list []T, err
 		return nil, nil, err
 	}
 	at := slices.IndexFunc(doc, func(m strictjson.Member) bool { return m.Key == f.key })
-	if f.only && (at < 0 || len(doc) > 1 || strictjson.IsNull(doc[at].Value)) {
+	if f.only && (at < 0 || len(doc) > 1 || strictjson.Absent(doc[at].Value)) {
 		return nil, nil, fmt.Errorf("its one key must be %q", f.key)
 	}
 	if at < 0 {

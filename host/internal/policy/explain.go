@@ -80,7 +80,7 @@ func (d *Declared) ExplainNet(url string) (Explanation, error) {
 	if err != nil {
 		return e, jptool.Errorf(jptool.CodeInvalidArguments, "%w", err)
 	}
-	e.Canonical, e.Allowed = decision.Target.URL, decision.Allowed
+	e.Canonical, e.Allowed = decision.Target.String(), decision.Allowed
 	e.decidedBy(d.rule("net", decision.Rule))
 	e.sentence(decision.Explain(), d.list("net"))
 	for _, miss := range decision.NearMisses() {

@@ -59,7 +59,7 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
-	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/strictjson"
 )
 
 // Template is a command that has been checked. It is immutable and safe for concurrent use.
@@ -243,7 +243,7 @@ func parsePlaceholder(s string) (piece, error) {
 	p := piece{source: m[0], json: m[3] != ""}
 	if m[2] == "" {
 		if p.literal = unquote(m[1]); p.json {
-			p.literal = htmlSafe(string(jptool.AppendJSONString(nil, p.literal)))
+			p.literal = htmlSafe(string(strictjson.String(p.literal)))
 		}
 		return p, nil
 	}

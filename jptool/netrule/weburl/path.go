@@ -131,20 +131,13 @@ func (r *reader) read(text string, backslash, params bool) bool {
 // emit resolves dot segments and yields the result, with empty segments dropped
 // before, after, or not at all.
 func (r *reader) emit(raw []string, dropBefore, dropAfter bool) bool {
-	out := make([]string, 0, len(raw))
-	for _, s := range raw {
-		switch dots(s, r.encoded) {
-		case 1:
-		case 2:
-			out = out[:max(len(out)-1, 0)]
-		default:
-			if s != "" || !dropBefore {
-				out = append(out, s)
-			}
-		}
+	empty := func(s string) bool { return s == "" }
+	if dropBefore {
+		raw = slices.DeleteFunc(slices.Clone(raw), empty)
 	}
+	out := climb(raw, r.encoded)
 	if dropAfter {
-		out = slices.DeleteFunc(out, func(s string) bool { return s == "" })
+		out = slices.DeleteFunc(out, empty)
 	}
 	if r.encoded {
 		for i := range out {
@@ -154,23 +147,31 @@ func (r *reader) emit(raw []string, dropBefore, dropAfter bool) bool {
 	return r.yield(out)
 }
 
-// dots returns 1 for a segment that means "here", 2 for one that means "up", else 0.
-func dots(s string, encoded bool) int {
-	n := 0
-	for s != "" {
-		switch {
-		case s[0] == '.':
-			s = s[1:]
-		case encoded && len(s) >= 3 && strings.EqualFold(s[:3], "%2e"):
-			s = s[3:]
-		default:
-			return 0
-		}
-		if n++; n > 2 {
-			return 0
+// climb removes dot segments; encoded says that %2e is a dot.
+func climb(segments []string, encoded bool) []string {
+	out := []string{}
+	for _, s := range segments {
+		switch dots(s, encoded) {
+		case 0:
+			out = append(out, s)
+		case 2:
+			out = out[:max(len(out)-1, 0)]
 		}
 	}
-	return n
+	return out
+}
+
+var encodedDots = strings.NewReplacer("%2e", ".", "%2E", ".")
+
+// dots returns 1 for a segment that means "here", 2 for one that means "up", else 0.
+func dots(s string, encoded bool) int {
+	if encoded && strings.Contains(s, "%") {
+		s = encodedDots.Replace(s)
+	}
+	if s == "." || s == ".." {
+		return len(s)
+	}
+	return 0
 }
 
 // normalPath returns the path as browsers send it.
@@ -191,20 +192,9 @@ func resolve(raw string, backslash bool) string {
 		return raw
 	}
 	segments := strings.Split(raw[1:], "/")
-	out := segments[:0]
-	for i, s := range segments {
-		n := dots(s, true)
-		if n == 0 {
-			out = append(out, s)
-			continue
-		}
-		if n == 2 {
-			out = out[:max(len(out)-1, 0)]
-		}
-		// A path that ends in a dot segment names a directory.
-		if i == len(segments)-1 {
-			out = append(out, "")
-		}
+	out := climb(segments, true)
+	if dots(segments[len(segments)-1], true) > 0 {
+		out = append(out, "") // a path that ends in a dot segment names a directory
 	}
 	return "/" + strings.Join(out, "/")
 }

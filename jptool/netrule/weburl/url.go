@@ -1,3 +1,22 @@
+// Package weburl reads absolute URLs and host names the way browsers do (WHATWG
+// URL Standard), so that a rule and a target mean the same host and path however
+// either is spelled (RFD 076, "Network rules"). It does no I/O and resolves no name.
+//
+// It accepts less than the standard, never more. Refused are:
+//
+//   - URLs that name no host (file:, data:, mailto:) and relative references;
+//   - hosts with an empty label, hosts longer than DNS can hold, and names that the
+//     versions of Unicode in use today read differently (U+1E9E);
+//   - URLs longer than [MaxLength], and URLs that are not UTF-8;
+//   - a backslash in the authority of a scheme that the standard does not call special,
+//     because clients disagree on what it ends.
+//
+// Hosts of those schemes are read as domain names too, where the standard keeps them as
+// opaque text: DNS ignores case, and a rule on github.com has to catch git://GITHUB.com.
+//
+// It does not stop a client that reads URLs differently from reaching something
+// else than what was judged. A caller that must be sure sends [URL.String], not the
+// text it was given.
 package weburl
 
 import (
@@ -110,7 +129,9 @@ func (u *URL) parseAuthority(authority string) error {
 	// The last @ counts: api.github.com@evil.com and a@api.github.com@evil.com
 	// are both evil.com.
 	hostport := authority[strings.LastIndexByte(authority, '@')+1:]
-	host, port := splitPort(hostport)
+	bracket := strings.LastIndexByte(hostport, ']') + 1 // colons inside brackets are the address's own
+	host, port, _ := strings.Cut(hostport[bracket:], ":")
+	host = hostport[:bracket] + host
 	if host == "" {
 		return errors.New("it names no host")
 	}
@@ -130,24 +151,6 @@ func (u *URL) parseAuthority(authority string) error {
 	}
 	u.Port, u.HasPort = uint16(n), true
 	return nil
-}
-
-// splitPort cuts at the first colon outside brackets.
-func splitPort(s string) (host, port string) {
-	inside := false
-	for i := range len(s) {
-		switch s[i] {
-		case '[':
-			inside = true
-		case ']':
-			inside = false
-		case ':':
-			if !inside {
-				return s[:i], s[i+1:]
-			}
-		}
-	}
-	return s, ""
 }
 
 // Special reports whether the scheme is one the standard treats specially: it has a

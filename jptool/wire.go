@@ -1,6 +1,21 @@
+// Package jptool is what a host and the tools it runs share: the wire types (Context,
+// AccessPolicy, Outcome, Question), and the evaluation of an access policy.
+//
+// A tool opens the Context it was given and asks for each path:
+//
+//	ws, err := ctx.Open()
+//	target, err := ws.CheckRead("src/lib.rs")
+//	file, err := target.Open()
+//
+// The checks are the cooperative layer of RFD 076. They decide on canonical paths, so that
+// no symlink dodges a rule, and return a [Target] that acts on what was checked and
+// nothing else. They do not stop a program that does not ask; that is the sandbox's part.
+//
+// docs/wire.md is the contract in words, with the numbered steps of evaluation.
 package jptool
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -29,10 +44,7 @@ var capNames = []string{"read", "create", "update", "delete", "execute"}
 
 // String lists the names in wire order, joined by ", ", or "nothing" for the empty set.
 func (c Caps) String() string {
-	if names := c.Names(); len(names) > 0 {
-		return strings.Join(names, ", ")
-	}
-	return "nothing"
+	return cmp.Or(strings.Join(c.Names(), ", "), "nothing")
 }
 
 // Only is String for a sentence about what little is granted: "only read", or "nothing".
@@ -69,6 +81,45 @@ func ParseCapability(name string) (Caps, bool) {
 	return 0, false
 }
 
+// Action says what the host wants of a call.
+type Action string
+
+// The two actions. FormatArguments asks for a preview: the tool changes nothing
+// and obeys the policy all the same.
+const (
+	Run             Action = "run"
+	FormatArguments Action = "format_arguments"
+)
+
+// Context is what the host tells a tool about the call (docs/wire.md).
+type Context struct {
+	// Root is the absolute path of the workspace; it need not be canonical.
+	Root   string `json:"root" required:""`
+	Action Action `json:"action" required:"" enum:"run,format_arguments"`
+	// Access is the policy to obey; nil means unrestricted inside the workspace.
+	Access         *AccessPolicy `json:"access"`
+	WorkspaceID    string        `json:"workspace_id,omitempty"`
+	ConversationID string        `json:"conversation_id,omitempty"`
+}
+
+// Call is the tool half of a request. Arguments and Options stay undecoded until
+// the tool that knows their shape asks for them.
+type Call struct {
+	Name      string `json:"name"`
+	Arguments Object `json:"arguments"`
+	Answers   Object `json:"answers"`
+	Options   Object `json:"options"`
+}
+
+// Request is one decoded request.
+type Request struct {
+	Context Context
+	Tool    Call
+
+	// Ignored are the unknown keys, as `key`, `context.key` or `tool.key`.
+	Ignored []string
+}
+
 // AccessPolicy is the finished policy of one call as it crosses the wire (RFD 076,
 // "Runtime types"; RFD 075 adds commands). A nil *AccessPolicy means unrestricted
 // inside the workspace. An empty list of a type means unrestricted for that type; a policy
@@ -90,7 +141,7 @@ type AccessPolicy struct {
 // of a path is the one with the most components; its capabilities apply in full.
 type FsRule struct {
 	// Path is workspace-relative, "" for the root; the wire names it lexical_path.
-	Path string `json:"lexical_path"`
+	Path string `json:"lexical_path" alias:"path" required:""`
 	// External says that the path may resolve outside the workspace, to
 	// ApprovedTarget only (RFD D43).
 	External       bool    `json:"external"`
@@ -111,20 +162,16 @@ type FsRule struct {
 // write is the default of create, update and delete; all else defaults to false.
 func (r *FsRule) Caps() Caps {
 	var c Caps
-	write := r.Write != nil && *r.Write
-	set := func(v *bool, def bool, bit Caps) {
-		if v != nil {
-			def = *v
-		}
-		if def {
-			c |= bit
+	if r.Write != nil && *r.Write {
+		c = Write
+	}
+	for i, v := range []*bool{r.Read, r.Create, r.Update, r.Delete, r.Execute} {
+		if v != nil && *v {
+			c |= 1 << i
+		} else if v != nil {
+			c &^= 1 << i
 		}
 	}
-	set(r.Read, false, Read)
-	set(r.Create, write, Create)
-	set(r.Update, write, Update)
-	set(r.Delete, write, Delete)
-	set(r.Execute, false, Execute)
 	return c
 }
 
@@ -134,7 +181,7 @@ type NetRule = netrule.Rule
 // EnvRule allows or withholds environment variables by exact name, or by prefix
 // with a trailing `*` (RFD 076, "Environment variable rules").
 type EnvRule struct {
-	Name string `json:"name"`
+	Name string `json:"name" required:""`
 	Read bool   `json:"read"`
 
 	// Origin is where a person wrote the rule; it never crosses the wire.
@@ -153,6 +200,6 @@ type CommandRule struct {
 // StagedFile is an open, empty, unnamed file that the launcher hands to the tool for creating a file
 // below Path, where only create is granted and the kernel would refuse to write.
 type StagedFile struct {
-	Path string `json:"path"`
-	FD   int    `json:"fd"`
+	Path string `json:"path" required:""`
+	FD   int    `json:"fd" required:"" min:"3"`
 }
