@@ -73,10 +73,6 @@ var kernel = system{
 	},
 }
 
-func look() Info { return kernel.look() }
-
-func lookAlone() Info { return kernel.alone() }
-
 // The system controls that decide over user namespaces; the last two exist on some
 // distributions only.
 const (
@@ -131,13 +127,14 @@ func (s *system) look() Info {
 // forbidden says why namespaces cannot be made, as far as that is written somewhere.
 func (s *system) forbidden() string {
 	limit, found := s.read(maxUser)
-	if !found && s.missing("/proc/self/ns/user") {
-		return s.whyNoUserNamespaces()
-	}
-	if limit == "0" {
+	switch {
+	case !found && s.missing("/proc/self"):
+		return "there is no /proc here\nmount it: mount -t proc proc /proc"
+	case !found && s.missing("/proc/self/ns/user"):
+		return "this kernel was built without user namespaces\nuse a kernel with CONFIG_USER_NS=y"
+	case limit == "0":
 		return s.whySysctl(maxUser, "15000")
-	}
-	if s.privileged() {
+	case s.privileged():
 		return ""
 	}
 	if v, _ := s.read(unprivileged); v == "0" {
