@@ -155,7 +155,7 @@ func (h *fitting) idle(s *zone) bool {
 // replaceable reports whether an entry, or a directory on the way to it, can be moved away
 // and another put there.
 func (h *fitting) replaceable(p string) bool {
-	for top := h.topOf(p); p != top; p = path.Dir(p) {
+	for top := topOf(h.tops, p); p != top; p = path.Dir(p) {
 		if h.does(path.Dir(p)).Has(entryCaps) {
 			return true
 		}

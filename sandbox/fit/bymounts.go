@@ -53,7 +53,7 @@ func (h *fitting) reveal() {
 		}
 	}
 	for _, p := range links {
-		if n := h.facts.node(p); n.Kind == Link && h.covers[p] == nil && h.topOf(p) != "" && h.mounted(p).hide {
+		if n := h.facts.node(p); n.Kind == Link && h.covers[p] == nil && topOf(h.tops, p) != "" && h.mounted(p).hide {
 			h.covers[p] = &Cover{Node: n, Again: true}
 		}
 	}
@@ -308,7 +308,7 @@ func (h *fitting) whyMissing(s *zone, failed error) (why, remedy string) {
 
 // creatable reports whether the tool may make the first of the missing components of a path.
 func (h *fitting) creatable(p string) bool {
-	for top := h.topOf(p); top != "" && p != top; {
+	for top := topOf(h.tops, p); top != "" && p != top; {
 		p = path.Dir(p)
 		if n := h.facts.node(p); n.Kind != Missing {
 			return n.Kind == Dir && h.does(p).Has(jptool.Create)
@@ -354,7 +354,7 @@ func (h *fitting) eachMovable(skip func(*zone) bool, visit func(string, jptool.C
 // eachOnWay visits an entry and the directories on the way to it. A file that is granted more
 // than its directory must not get a second name either.
 func (h *fitting) eachOnWay(p string, file bool, visit func(string, jptool.Caps)) {
-	top := h.topOf(p)
+	top := topOf(h.tops, p)
 	if top == "" {
 		return
 	}

@@ -36,6 +36,8 @@ type Options struct {
 	Dry bool
 	// NoMake are directories that are left missing, with the error of making them.
 	NoMake map[string]error
+	// supposed are directories that a dry run takes to be there.
+	supposed []Node
 }
 
 // Fitted is what becomes of a declared policy on one machine. Access grants

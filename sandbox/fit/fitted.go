@@ -39,7 +39,7 @@ func (h *fitting) plan(tier Tier) *Plan {
 	}
 	for _, g := range h.options.Runtime {
 		// What lies in a tree is there anyway; what it needs there is among the grants.
-		if h.topOf(g.Path) == "" {
+		if topOf(h.tops, g.Path) == "" {
 			p.Runtime = append(p.Runtime, g)
 		}
 	}

@@ -123,7 +123,7 @@ func (h *fitting) reset() {
 		h.add(s)
 	}
 	for _, g := range h.options.Runtime {
-		if !inside(h.tops, g.Path) {
+		if topOf(h.tops, g.Path) == "" {
 			continue
 		}
 		if h.at[g.Path] == nil {
@@ -140,11 +140,7 @@ func (h *fitting) reset() {
 
 func (h *fitting) add(s *zone) {
 	s.node = h.facts.node(s.Abs)
-	for _, t := range h.tops {
-		if Holds(t, s.Abs) {
-			s.top = t
-		}
-	}
+	s.top = topOf(h.tops, s.Abs)
 	h.at[s.Abs] = s
 	h.zones = append(h.zones, s)
 }
@@ -272,14 +268,4 @@ func (h *fitting) lacking(s *zone, what, why, remedy string, known bool) {
 // mounts.
 func (h *fitting) isRoot(p string) bool {
 	return p == h.d.Site.Root || slices.ContainsFunc(h.mounts, func(m Mount) bool { return m.Target == p })
-}
-
-// topOf is the tree that holds a path, "" for none.
-func (h *fitting) topOf(p string) string {
-	for _, t := range h.tops {
-		if Holds(t, p) {
-			return t
-		}
-	}
-	return ""
 }

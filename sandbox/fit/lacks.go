@@ -25,7 +25,7 @@ func (h *fitting) machineLacks(p *Plan) {
 		h.lacking(nil, "the namespace tier, which is asked for", h.noPrivateTree(), tierRemedy, false)
 	}
 	if p.Tier == TierLandlock && h.options.Temp != "" {
-		if top := h.topOf(h.options.Temp); top != "" {
+		if top := topOf(h.tops, h.options.Temp); top != "" {
 			h.lacking(nil, "the private temporary directory, which lies in "+h.name(top), "the tool may do anything there", "", true)
 		}
 	}

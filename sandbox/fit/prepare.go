@@ -37,8 +37,11 @@ const rounds = 64
 // is left behind.
 func Prepare(ctx context.Context, d *Policy, m Machine, o Options) (*Prepared, error) {
 	p := &Prepared{}
-	var supposed []Node
-	facts, err := survey(ctx, d, o, nil)
+	o.NoMake = maps.Clone(o.NoMake)
+	if o.NoMake == nil {
+		o.NoMake = map[string]error{}
+	}
+	facts, err := Survey(ctx, d, o)
 	if err == nil && growing(d, facts) {
 		o.Named = d.named(o.Arguments)
 	}
@@ -49,32 +52,27 @@ func Prepare(ctx context.Context, d *Policy, m Machine, o Options) (*Prepared, e
 			p.Fitted = fitted
 		}
 		var refused *RefusedError
-		if err != nil && !errors.As(err, &refused) {
-			break
-		}
 		switch {
+		case err != nil && !errors.As(err, &refused):
 		case round < rounds && len(fitted.Want) > 0:
-			err = facts.List(ctx, fitted.Want, 0)
-			continue
+			err = facts.List(ctx, fitted.Want, maxEntries)
 		case round < rounds && len(fitted.Make) > 0 && err == nil:
-			tops := roots(d, o)
-			o.NoMake = maps.Clone(o.NoMake)
-			if o.NoMake == nil {
-				o.NoMake = map[string]error{}
-			}
 			for _, dir := range fitted.Make {
 				if o.Dry {
-					supposed = p.suppose(dir, supposed, o.NoMake)
-				} else if err := p.make(tops, dir); err != nil {
+					err = p.suppose(&o, dir)
+				} else {
+					err = p.make(roots(d, o), dir)
+				}
+				if err != nil {
 					o.NoMake[dir] = wspath.Bare(err)
 				}
 			}
-			facts, err = survey(ctx, d, o, supposed)
-			continue
+			facts, err = Survey(ctx, d, o)
 		case err != nil:
 			return p, errors.Join(err, p.Undo())
+		default:
+			return p, nil
 		}
-		return p, nil
 	}
 	return nil, errors.Join(err, p.Undo())
 }
@@ -87,35 +85,27 @@ func growing(d *Policy, f *Facts) bool {
 }
 
 // suppose takes a directory to be there if it could be made.
-func (p *Prepared) suppose(dir string, supposed []Node, failed map[string]error) []Node {
+func (p *Prepared) suppose(o *Options, dir string) error {
 	parent := path.Dir(dir)
-	inner := slices.ContainsFunc(supposed, func(n Node) bool { return n.Path == parent })
-	if err := failed[parent]; err != nil {
-		failed[dir] = err
-		return supposed
+	err := o.NoMake[parent]
+	if err == nil && !slices.Contains(p.Made, parent) {
+		err = mayMakeIn(parent)
 	}
-	if !inner {
-		if err := mayMakeIn(parent); err != nil {
-			failed[dir] = err
-			return supposed
-		}
+	if err == nil {
+		p.Made = append(p.Made, dir)
+		// No object has this identity: device 0 is none of the file system's.
+		o.supposed = append(o.supposed, Node{Path: dir, Kind: Dir, ID: ID{0, uint64(len(p.Made))}})
 	}
-	p.Made = append(p.Made, dir)
-	// No object has this identity: device 0 is none of the file system's.
-	return append(supposed, Node{Path: dir, Kind: Dir, ID: ID{0, uint64(len(supposed) + 1)}})
+	return err
 }
 
 // make makes a directory in its tree. Nothing on the way, nor what stands there, may be a link.
 func (p *Prepared) make(tops []string, dir string) error {
-	var top, below string
-	for _, t := range tops {
-		if rest, ok := wspath.WithinAbs(t, path.Dir(dir)); ok {
-			top, below = t, rest
-		}
-	}
+	top := topOf(tops, path.Dir(dir))
 	if top == "" {
 		return errors.New("it lies in no tree of the call")
 	}
+	below, _ := wspath.WithinAbs(top, path.Dir(dir))
 	tree, err := wspath.OpenDir(top)
 	if err != nil {
 		return err

@@ -71,7 +71,8 @@ func watch(what Watched) (*Watcher, error) {
 			first = i.run(file)
 		}
 		if first != nil {
-			w.lose(*first)
+			w.first = first
+			w.lost <- *first
 		}
 		close(w.lost)
 		close(w.done)
@@ -159,28 +160,17 @@ func (i *inotify) follow(dir, absent string) (*Loss, error) {
 	}
 }
 
-// run reads what happens, until there is a loss or the watcher is closed.
+// run reads what happens, until there is a loss or the watcher is closed. Then it reads what has happened and was not
+// read yet: the kernel keeps it from the moment of the change.
 func (i *inotify) run(file *os.File) *Loss {
 	buf := make([]byte, 64<<10)
+	read := file.Read
 	for {
-		n, err := file.Read(buf)
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return i.rest(buf)
-		}
-		if err != nil {
-			return i.unwatched()
-		}
-		if loss := i.events(buf[:n]); loss != nil {
-			return loss
-		}
-	}
-}
-
-// rest reads what has happened and was not read yet: the kernel keeps it from the moment of the change.
-func (i *inotify) rest(buf []byte) *Loss {
-	for {
-		n, err := unix.Read(i.fd, buf)
+		n, err := read(buf)
 		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			read = func(b []byte) (int, error) { return unix.Read(i.fd, b) }
+			continue
 		case err == unix.EINTR:
 			continue
 		case err == unix.EAGAIN:
@@ -271,7 +261,7 @@ func (i *inotify) unwatched() *Loss {
 // check is an entry that is not in its place.
 func (i *inotify) check() *Loss {
 	for _, n := range i.entries {
-		if !inPlace(n) {
+		if now, err := Look(n.Path); err != nil || now.Kind != n.Kind || now.ID != n.ID {
 			return &Loss{Replaced, n.Path}
 		}
 	}
