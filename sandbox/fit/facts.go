@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -63,8 +64,8 @@ func Survey(ctx context.Context, d *Policy, o Options) (*Facts, error) {
 		paths = append(paths, p.Abs)
 	}
 	paths = append(paths, d.Pins...)
-	for _, p := range paths {
-		for {
+	for _, from := range paths {
+		for p := range upward(from) {
 			if _, known := f.Nodes[p]; known {
 				break
 			}
@@ -79,7 +80,6 @@ func Survey(ctx context.Context, d *Policy, o Options) (*Facts, error) {
 			if slices.Contains(tops, p) || topOf(tops, p) == "" {
 				break
 			}
-			p = path.Dir(p)
 		}
 	}
 	for _, n := range o.supposed {
@@ -205,6 +205,15 @@ func topOf(trees []string, p string) string {
 		return trees[i]
 	}
 	return ""
+}
+
+// upward yields a path and the directories above it, up to "/".
+func upward(p string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for yield(p) && p != "/" {
+			p = path.Dir(p)
+		}
+	}
 }
 
 // OuterFirst orders canonical absolute paths so that what holds something comes before it.

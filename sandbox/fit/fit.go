@@ -96,13 +96,16 @@ type NotEnforced struct {
 }
 
 // Exact reports whether everything is held but for the documented differences.
-func (f *Fitted) Exact() bool {
-	for i := range f.NotEnforced {
-		if !f.NotEnforced[i].Known {
-			return false
+func (f *Fitted) Exact() bool { return len(f.inexact()) == 0 }
+
+// inexact is what is not held and counts.
+func (f *Fitted) inexact() (list []NotEnforced) {
+	for _, n := range f.NotEnforced {
+		if !n.Known {
+			list = append(list, n)
 		}
 	}
-	return true
+	return list
 }
 
 // RefusedError says that a call may not run because the sandbox must hold it and cannot.
@@ -176,14 +179,8 @@ func Fit(d *Policy, facts *Facts, m Machine, o Options) (*Fitted, error) {
 	}
 	h, tier := in.choose()
 	f := h.fitted(tier)
-	if o.Required && !f.Exact() {
-		e := &RefusedError{Tier: tier}
-		for _, n := range f.NotEnforced {
-			if !n.Known {
-				e.Reasons = append(e.Reasons, n)
-			}
-		}
-		return f, e
+	if reasons := f.inexact(); o.Required && len(reasons) > 0 {
+		return f, &RefusedError{Tier: tier, Reasons: reasons}
 	}
 	return f, nil
 }
@@ -206,22 +203,17 @@ func (in *input) choose() (*fitting, Tier) {
 	case plain:
 		return h, TierLandlock
 	}
-	h = in.fitting()
-	h.byGrants()
-	return h, TierLandlock
+	return in.byGrants(), TierLandlock
 }
 
 // writes reports whether something may be written anywhere. The private directory of the call does not
 // count, nor does what is handed down: neither is a grant.
 func (h *fitting) writes() bool {
-	for _, caps := range h.grants {
-		if caps&jptool.Write != 0 {
-			return true
-		}
-	}
-	for _, caps := range h.runtime {
-		if caps&jptool.Write != 0 {
-			return true
+	for _, granted := range []map[string]jptool.Caps{h.grants, h.runtime} {
+		for _, caps := range granted {
+			if caps&jptool.Write != 0 {
+				return true
+			}
 		}
 	}
 	return false

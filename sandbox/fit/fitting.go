@@ -2,7 +2,6 @@ package fit
 
 import (
 	"fmt"
-	"path"
 	"slices"
 
 	"github.com/jptools/jptools/jptool"
@@ -76,9 +75,6 @@ type zone struct {
 func (s *zone) dir() bool     { return s.node.Kind == Dir }
 func (s *zone) missing() bool { return s.node.Kind == Missing }
 
-// mountState is what the mounts over a path do.
-type mountState struct{ hide, ro, noexec bool }
-
 // fitting is one way to enforce a policy, while it is worked out.
 type fitting struct {
 	*input
@@ -92,24 +88,23 @@ type fitting struct {
 	pins   map[string]bool
 	kept   map[string]bool
 
+	// whole and fixed are for splitting grants: the places with grants to be split, outer before inner, and
+	// what must not be done with entries, by directory: one of them has to stay.
+	whole []*zone
+	fixed map[string]jptool.Caps
+
 	after []Check
 	not   []NotEnforced
 	make  []string
 	want  []string
 }
 
+// fitting starts with nothing granted.
 func (in *input) fitting() *fitting {
-	h := &fitting{input: in}
-	h.reset()
-	return h
-}
-
-// reset starts over.
-func (h *fitting) reset() {
-	h.zones, h.at = nil, map[string]*zone{}
-	h.grants, h.covers = map[string]jptool.Caps{}, map[string]*Cover{}
-	h.pins, h.kept = map[string]bool{}, map[string]bool{}
-	h.after, h.not, h.make, h.want = nil, nil, nil, nil
+	h := &fitting{
+		input: in, at: map[string]*zone{}, grants: map[string]jptool.Caps{}, covers: map[string]*Cover{},
+		pins: map[string]bool{}, kept: map[string]bool{},
+	}
 	for _, p := range h.places {
 		s := &zone{Place: p, most: p.Caps}
 		if h.d.Needs != nil {
@@ -136,6 +131,7 @@ func (h *fitting) reset() {
 		}
 	}
 	h.sort()
+	return h
 }
 
 func (h *fitting) add(s *zone) {
@@ -153,15 +149,12 @@ func (h *fitting) sort() {
 // finds it. A path in the workspace is decided by the rules of the workspace only, as the
 // workspace always has a zone.
 func (h *fitting) governing(p string) *zone {
-	for {
-		if s := h.at[p]; s != nil && !s.bare {
+	for q := range upward(p) {
+		if s := h.at[q]; s != nil && !s.bare {
 			return s
 		}
-		if p == "/" {
-			return nil
-		}
-		p = path.Dir(p)
 	}
+	return nil
 }
 
 // allows is what the effective policy grants at a path, pins aside.
@@ -174,45 +167,43 @@ func (h *fitting) allows(p string) jptool.Caps {
 
 // does is what the kernel lets be done with what is in a directory.
 func (h *fitting) does(p string) jptool.Caps {
-	for q := p; ; q = path.Dir(q) {
+	for q := range upward(p) {
 		if s := h.at[q]; s != nil {
 			return s.k
 		}
-		if q == "/" {
-			return h.above(p) | h.runtime[p]
-		}
 	}
+	return h.above(p) | h.runtime[p]
 }
 
 // above is A(P): what Landlock grants on the ancestors of a path, from whatever source.
 func (h *fitting) above(p string) jptool.Caps {
 	var caps jptool.Caps
-	for p != "/" {
-		p = path.Dir(p)
-		caps |= h.grants[p] | h.runtime[p]
+	for q := range upward(p) {
+		if q != p {
+			caps |= h.grants[q] | h.runtime[q]
+		}
 	}
 	return caps
 }
 
-// mounted is what the covers above a path do there.
-func (h *fitting) mounted(p string) mountState {
-	for p != "/" {
-		p = path.Dir(p)
-		if c := h.covers[p]; c != nil {
-			return mountState{c.Hide, c.ReadOnly, c.NoExec}
+// mounted is the cover above a path, which decides what mounts do there.
+func (h *fitting) mounted(p string) Cover {
+	for q := range upward(p) {
+		if c := h.covers[q]; c != nil && q != p {
+			return *c
 		}
 	}
-	return mountState{}
+	return Cover{}
 }
 
 // grantor names what grants some of caps above a path, for people.
 func (h *fitting) grantor(p string, caps jptool.Caps) string {
-	for q := p; q != "/"; {
-		q = path.Dir(q)
-		if h.grants[q]&caps != 0 {
+	for q := range upward(p) {
+		switch {
+		case q == p:
+		case h.grants[q]&caps != 0:
 			return fmt.Sprintf("%q", h.name(q))
-		}
-		if h.runtime[q]&caps != 0 {
+		case h.runtime[q]&caps != 0:
 			return fmt.Sprintf("%q, which the sandbox leaves to every program,", q)
 		}
 	}
