@@ -167,7 +167,19 @@ func sorted[T any](set map[string]T) []string { return slices.SortedFunc(maps.Ke
 // moved that has to stay (fixed, by directory), and gives the whole to the entries on which
 // no such rule lies.
 func (h *fitting) split(limit map[string]jptool.Caps) {
-	h.limited(limit)
+	// First each place grants all of its own, but what is over its limit.
+	for _, s := range h.zones {
+		if s.bare || s.top == "" || s.missing() {
+			continue
+		}
+		s.e = s.most
+		if most, ok := limit[s.Abs]; ok {
+			s.e &= most
+			s.why = "without namespaces it cannot be kept where it is, and its rights would move with it: " + h.noPrivateTree()
+			s.remedy = h.remedyPrivate() + ", or do not grant delete above it"
+		}
+		h.whole = append(h.whole, s)
+	}
 	// Inner before outer: what an inner place loses is taken from the outer ones too.
 	for _, s := range slices.Backward(h.whole) {
 		taken, by := h.lost(s.Abs, s.e)
@@ -201,22 +213,6 @@ func (h *fitting) split(limit map[string]jptool.Caps) {
 		}
 	}
 	h.sort()
-}
-
-// limited sets whole: the places that grant something of their own, with all of it but what is over their limit.
-func (h *fitting) limited(limit map[string]jptool.Caps) {
-	for _, s := range h.zones {
-		if s.bare || s.top == "" || s.missing() {
-			continue
-		}
-		s.e = s.most
-		if most, ok := limit[s.Abs]; ok {
-			s.e &= most
-			s.why = "without namespaces it cannot be kept where it is, and its rights would move with it: " + h.noPrivateTree()
-			s.remedy = h.remedyPrivate() + ", or do not grant delete above it"
-		}
-		h.whole = append(h.whole, s)
-	}
 }
 
 // lost returns what of caps cannot be granted on all of a directory because rules below it take it away, and which
@@ -295,7 +291,7 @@ func (h *fitting) spread(s *zone, taken jptool.Caps, dir string) (made []*zone, 
 // is in it would hold under one name only.
 func (h *fitting) tangled(s *zone) bool {
 	n := 0
-	for _, m := range h.mounts {
+	for _, m := range h.d.Mounts {
 		if s.Outside && (Holds(m.Target, s.Abs) || Holds(s.Abs, m.Target)) {
 			n++
 		}

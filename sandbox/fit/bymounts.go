@@ -74,7 +74,7 @@ func (h *fitting) notDenied(s *zone, left jptool.Caps, remedy string) {
 // reveal shows the links that rules and mounts lead through even below a mask: people use their names.
 func (h *fitting) reveal() {
 	links := h.d.Pins
-	for _, m := range h.mounts {
+	for _, m := range h.d.Mounts {
 		if h.allows(m.Target) != 0 {
 			links = append(links, m.Link)
 		}
@@ -331,7 +331,7 @@ func (h *fitting) eachMovable(skip func(*zone) bool, visit func(string, jptool.C
 			h.eachOnWay(s.Abs, !s.dir() && h.grants[s.Abs] != 0, visit)
 		}
 	}
-	for _, m := range h.mounts {
+	for _, m := range h.d.Mounts {
 		h.eachOnWay(m.Link, false, visit)
 	}
 	for _, p := range h.d.Pins {

@@ -23,14 +23,13 @@ type input struct {
 	options Options
 	tops    []string // the trees, outermost only
 	runtime map[string]jptool.Caps
-	mounts  []Mount
 	places  []Place
 }
 
 func newInput(d *Policy, facts *Facts, m Machine, o Options) (*input, error) {
 	in := &input{
 		d: d, facts: facts, machine: m, options: o, tops: roots(d, o),
-		runtime: map[string]jptool.Caps{}, mounts: d.Mounts, places: slices.Clone(d.Places),
+		runtime: map[string]jptool.Caps{}, places: slices.Clone(d.Places),
 	}
 	if n := facts.node(d.Site.Root); n.Kind != Dir {
 		return nil, fmt.Errorf("the workspace %q is no directory", d.Site.Root)
@@ -258,5 +257,5 @@ func (h *fitting) lacking(s *zone, what, why, remedy string, known bool) {
 // isRoot reports whether nobody may create or remove the entry: the workspace and the targets of
 // mounts.
 func (h *fitting) isRoot(p string) bool {
-	return p == h.d.Site.Root || slices.ContainsFunc(h.mounts, func(m Mount) bool { return m.Target == p })
+	return p == h.d.Site.Root || slices.ContainsFunc(h.d.Mounts, func(m Mount) bool { return m.Target == p })
 }

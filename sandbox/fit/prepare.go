@@ -9,7 +9,6 @@ import (
 	"path"
 	"slices"
 
-	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -41,10 +40,8 @@ func Prepare(ctx context.Context, d *Policy, m Machine, o Options) (*Prepared, e
 	if o.NoMake == nil {
 		o.NoMake = map[string]error{}
 	}
+	o.Named = d.named(o.Arguments)
 	facts, err := Survey(ctx, d, o)
-	if err == nil && growing(d, facts) {
-		o.Named = d.named(o.Arguments)
-	}
 	for round := 0; err == nil; round++ {
 		var fitted *Fitted
 		fitted, err = Fit(d, facts, m, o)
@@ -75,13 +72,6 @@ func Prepare(ctx context.Context, d *Policy, m Machine, o Options) (*Prepared, e
 		}
 	}
 	return nil, errors.Join(err, p.Undo())
-}
-
-// growing reports whether a directory could be made because an argument names something below it.
-func growing(d *Policy, f *Facts) bool {
-	return slices.ContainsFunc(d.Places, func(p Place) bool {
-		return p.Caps.Has(jptool.Create) && f.node(p.Abs).Kind == Missing
-	})
 }
 
 // suppose takes a directory to be there if it could be made.
@@ -116,8 +106,7 @@ func (p *Prepared) make(tops []string, dir string) error {
 		return err
 	}
 	if err = parent.Mkdir(path.Base(dir), 0o777); err == nil {
-		n, lerr := Look(dir)
-		if lerr == nil && n.Kind == Dir {
+		if n, err := Look(dir); err == nil && n.Kind == Dir {
 			p.Made = append(p.Made, dir)
 			p.made = append(p.made, madeDir{n, parent})
 			return nil
@@ -137,28 +126,14 @@ func (p *Prepared) Undo() error {
 	for _, m := range slices.Backward(p.made) {
 		now, err := Look(m.Path)
 		if err == nil && now == m.Node { // else it is gone, or another one
-			err = removeEmpty(m)
+			err = m.parent.RemoveDir(path.Base(m.Path))
 		}
 		m.parent.Close()
-		if err != nil {
+		// ErrExist: something is in it.
+		if err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("the directory %q that was made for the call cannot be removed: %w", m.Path, err))
 		}
 	}
 	p.made = nil
 	return errors.Join(errs...)
-}
-
-// removeEmpty removes a directory if nothing is in it.
-func removeEmpty(m madeDir) error {
-	if names, _, err := readNames(m.Path, 1); err != nil || len(names) > 0 {
-		return err
-	}
-	err := m.parent.RemoveDir(path.Base(m.Path))
-	if names, _, again := readNames(m.Path, 1); err != nil && again == nil && len(names) > 0 {
-		return nil // filled in between
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }
