@@ -47,7 +47,10 @@ func (t tree) find(program string, argv []string, o *Options) (*Baseline, error)
 		g.add(p, run)
 	}
 	if store != "" && !b.Static {
-		t.store(&g, store, o.Path)
+		if p, err := t.way(store); err == nil && p.Kind == fit.Dir {
+			g.add(p, run)
+		}
+		t.addLinks(&g, strings.Split(o.Path, ":"), store)
 	}
 	writable := t.writable(o)
 	for _, e := range o.Extra {
@@ -73,14 +76,7 @@ func (t tree) find(program string, argv []string, o *Options) (*Baseline, error)
 		}
 		g.add(p, e.Caps)
 	}
-	for _, name := range o.Names {
-		if !path.IsAbs(name) {
-			continue
-		}
-		if p, err := t.way(name); err == nil {
-			g.linked = append(g.linked, p.links...)
-		}
-	}
+	t.addLinks(&g, o.Names, "/")
 	b.Grants = g.grants()
 	b.Links = g.linksBeside(b.Grants, o.Workspace)
 	return b, nil
@@ -100,16 +96,13 @@ func (t tree) writable(o *Options) []string {
 	return list
 }
 
-// store adds a package manager's store, and the links by which PATH leads into it.
-func (t tree) store(g *gathered, dir, search string) {
-	if p, err := t.way(dir); err == nil && p.Kind == fit.Dir {
-		g.add(p, run)
-	}
-	for entry := range strings.SplitSeq(search, ":") {
-		if !path.IsAbs(entry) {
+// addLinks adds the links by which names lead into a directory.
+func (t tree) addLinks(g *gathered, names []string, dir string) {
+	for _, name := range names {
+		if !path.IsAbs(name) {
 			continue
 		}
-		if p, err := t.way(entry); err == nil && fit.Holds(dir, p.Path) {
+		if p, err := t.way(name); err == nil && fit.Holds(dir, p.Path) {
 			g.linked = append(g.linked, p.links...)
 		}
 	}

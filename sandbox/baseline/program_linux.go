@@ -208,39 +208,29 @@ func sought(words []string) string {
 	return ""
 }
 
+// longOptions are the long options of env, each with a short one that is like it. Those for signals need no value.
+const longOptions = "unset=u chdir=C argv0=a split-string=S ignore-environment=i null=0 debug=v " +
+	"block-signal=i default-signal=i ignore-signal=i list-signal-handling=i"
+
 // shortOption is the short form of a long option of env, which may be shortened, with its value; empty if it is none.
-// Options for signals have no short form: they are like those that need no value.
 func shortOption(text string) string {
 	name, value, _ := strings.Cut(text, "=")
-	short, count := "", 0
-	for _, o := range [][2]string{
-		{"unset", "-u"},
-		{"chdir", "-C"},
-		{"argv0", "-a"},
-		{"split-string", "-S"},
-		{"ignore-environment", "-i"},
-		{"null", "-0"},
-		{"debug", "-v"},
-		{"block-signal", "-i"},
-		{"default-signal", "-i"},
-		{"ignore-signal", "-i"},
-		{"list-signal-handling", "-i"},
-	} {
-		if o[0] == name {
-			short, count = o[1], 1
+	var found []string
+	for _, o := range strings.Fields(longOptions) {
+		if long, short, _ := strings.Cut(o, "="); long == name {
+			found = []string{short}
 			break
-		}
-		if strings.HasPrefix(o[0], name) {
-			short, count = o[1], count+1
+		} else if strings.HasPrefix(long, name) {
+			found = append(found, short)
 		}
 	}
 	switch {
-	case count != 1:
+	case len(found) != 1:
 		return ""
-	case slices.Contains([]string{"-i", "-0", "-v"}, short):
-		return short
+	case strings.Contains("i0v", found[0]):
+		return "-" + found[0]
 	}
-	return short + value
+	return "-" + found[0] + value
 }
 
 // search looks for a program as env does, in absolute directories only.

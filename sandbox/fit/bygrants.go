@@ -76,7 +76,7 @@ func (in *input) byGrants() *fitting {
 		}
 		h.after = append(h.after, Check{Path: x, Want: SameEntry, Node: h.facts.node(x)})
 		h.lacking(nil, fmt.Sprintf("that the entry %q keeps its place", h.name(x)),
-			h.noPrivateTree()+"; it is compared after the call", h.remedyPrivate(), false)
+			h.noTree+"; it is compared after the call", h.treeRemedy, false)
 	}
 	clear(h.pins)
 	return h
@@ -103,9 +103,9 @@ func (h *fitting) place(s *zone) {
 	case s.SelfProtection:
 		h.compare(s)
 		h.lacking(s, fmt.Sprintf("that it is not changed (%s)", left),
-			h.noPrivateTree()+"; it is compared after the call", h.remedyPrivate(), false)
+			h.noTree+"; it is compared after the call", h.treeRemedy, false)
 	default:
-		h.notDenied(s, left, h.remedyPrivate())
+		h.notDenied(s, left, h.treeRemedy)
 	}
 }
 
@@ -175,8 +175,8 @@ func (h *fitting) split(limit map[string]jptool.Caps) {
 		s.e = s.most
 		if most, ok := limit[s.Abs]; ok {
 			s.e &= most
-			s.why = "without namespaces it cannot be kept where it is, and its rights would move with it: " + h.noPrivateTree()
-			s.remedy = h.remedyPrivate() + ", or do not grant delete above it"
+			s.why = "without namespaces it cannot be kept where it is, and its rights would move with it: " + h.noTree
+			s.remedy = h.treeRemedy + ", or do not grant delete above it"
 		}
 		h.whole = append(h.whole, s)
 	}
@@ -192,11 +192,11 @@ func (h *fitting) split(limit map[string]jptool.Caps) {
 			made, complete = h.spread(s, taken, s.Abs)
 		}
 		s.e &^= taken
-		s.why = fmt.Sprintf("%s, and Landlock alone cannot enforce that: %s", by, h.noPrivateTree())
-		s.remedy = h.remedyPrivate() + ", or grant the entries one by one"
+		s.why = fmt.Sprintf("%s, and Landlock alone cannot enforce that: %s", by, h.noTree)
+		s.remedy = h.treeRemedy + ", or grant the entries one by one"
 		if tangled {
 			s.why += "; several mounts reach it, and a grant on one of its entries would hold under one name only"
-			s.remedy = h.remedyPrivate() + ", or keep one of the mounts"
+			s.remedy = h.treeRemedy + ", or keep one of the mounts"
 			continue
 		}
 		if !complete {

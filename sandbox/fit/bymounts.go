@@ -98,17 +98,23 @@ func (s *zone) keepInPlace(caps jptool.Caps) {
 // cover fits one zone under the grants and mounts above it: by a Landlock rule if it grants more, by a mount if
 // it grants less.
 func (h *fitting) cover(s *zone) {
-	leaks := h.machine.leaks()
+	var leaks jptool.Caps // what the machine's Landlock cannot deny on any file that a program can see
+	if h.machine.Landlock < TruncateABI {
+		leaks = jptool.Update
+	}
 	before, want := h.above(s.Abs)|s.extra|leaks, s.most|s.extra
 	if !s.dir() {
 		before &= fileCaps
 	}
 	taken, keep := before&^want, want
+	because := func(why, remedy string) {
+		s.why, s.remedy = fmt.Sprintf("%s grants %s above it, and %s", h.grantor(s.Abs, taken), taken, why), remedy
+	}
 	switch {
 	case taken == 0 || taken == jptool.Execute:
 	case taken.Has(jptool.Read):
 		keep = 0
-		s.because(h, taken, "what may not be read can only be hidden altogether", "grant read here too, or do not grant it above")
+		because("what may not be read can only be hidden altogether", "grant read here too, or do not grant it above")
 	case taken&jptool.Write != 0:
 		keep &= lookCaps
 		if taken&jptool.Write&^h.above(s.Abs) == leaks && leaks != 0 {
@@ -116,7 +122,7 @@ func (h *fitting) cover(s *zone) {
 			s.why, s.remedy = why+" and lets files be cut off, and a mount can only take all writing together", remedy
 			break
 		}
-		s.because(h, taken, "a mount can only take all writing together",
+		because("a mount can only take all writing together",
 			fmt.Sprintf("grant %s here too, or only read and execute, or do not grant it above", taken))
 	}
 	grant := keep
@@ -194,12 +200,6 @@ func (h *fitting) freeze() {
 			delete(h.pins, x)
 		}
 	}
-}
-
-// because notes why a zone keeps less than its rule grants.
-func (s *zone) because(h *fitting, taken jptool.Caps, why, remedy string) {
-	s.why = fmt.Sprintf("%s grants %s above it, and %s", h.grantor(s.Abs, taken), taken, why)
-	s.remedy = remedy
 }
 
 // nothingThere fits a rule on a path that does not exist: a grant becomes what is granted above it; what takes

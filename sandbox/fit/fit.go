@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
@@ -82,6 +81,11 @@ type Narrowing struct {
 	Missing bool `json:"-"`
 }
 
+// String is the narrowing for people, with its remedy on a second line.
+func (n *Narrowing) String() string {
+	return fmt.Sprintf("%s became %s: %s\n  %s", n.Rule, n.Became, n.Why, n.Remedy)
+}
+
 // NotEnforced is something that the operating system does not hold; the tool's own checks
 // still obey it.
 type NotEnforced struct {
@@ -116,19 +120,17 @@ type RefusedError struct {
 
 // Error lists what is not held, and what to change on the machine or in the policy.
 func (e *RefusedError) Error() string {
-	var b strings.Builder
-	b.WriteString("the sandbox is required and cannot hold this call exactly")
+	text := "the sandbox is required and cannot hold this call exactly"
 	for _, r := range e.Reasons {
-		b.WriteString("\n  ")
-		if r.Rule != "" {
-			b.WriteString(r.Rule + ": ")
+		if text += "\n  "; r.Rule != "" {
+			text += r.Rule + ": "
 		}
-		b.WriteString(r.What + " (" + r.Why + ")")
+		text += r.What + " (" + r.Why + ")"
 		if r.Remedy != "" {
-			b.WriteString("\n    " + r.Remedy)
+			text += "\n    " + r.Remedy
 		}
 	}
-	return b.String()
+	return text
 }
 
 // ErrNoPolicy: where there is a sandbox, every call has a policy.
@@ -197,7 +199,7 @@ func (in *input) choose() (*fitting, Tier) {
 	h := in.fitting()
 	h.byMounts()
 	switch plain := len(h.covers) == 0 && len(h.pins) == 0; {
-	case in.noPrivateTree() == "" && (!plain || h.writes() || !in.machine.Alone() || in.options.Tier == TierNamespace):
+	case in.noTree == "" && (!plain || h.writes() || !in.machine.Alone() || in.options.Tier == TierNamespace):
 		h.freeze()
 		return h, TierNamespace
 	case plain:
@@ -223,36 +225,5 @@ func (h *fitting) writes() bool {
 // speaks of: other processes, what is outside of the trees, and a closed network.
 func (m Machine) Alone() bool { return m.Landlock >= ScopeABI && m.Seccomp }
 
-// noPrivateTree says why the namespace tier cannot be used, "" when it can.
-func (in *input) noPrivateTree() string {
-	switch {
-	case in.options.Tier == TierLandlock:
-		return `the tier is set to landlock`
-	case !in.machine.Namespaces:
-		_, why := in.machine.Tiers()
-		return why[TierNamespace]
-	case slices.Contains(in.tops, "/"):
-		return "the whole file system is granted, and cannot be a private tree"
-	}
-	return ""
-}
-
 // tierRemedy is for a forced tier, by the configuration or by a flag.
 const tierRemedy = `set sandbox.tier = "auto", or leave out --tier`
-
-// remedyPrivate is what to do to get the namespace tier.
-func (in *input) remedyPrivate() string {
-	switch {
-	case in.options.Tier == TierLandlock:
-		return tierRemedy
-	case !in.machine.Namespaces:
-		_, remedy := in.machine.Lacks("namespaces")
-		return remedy
-	}
-	return "use a workspace, and targets of mounts, below the root of the file system"
-}
-
-// String is the narrowing for people, with its remedy on a second line.
-func (n *Narrowing) String() string {
-	return fmt.Sprintf("%s became %s: %s\n  %s", n.Rule, n.Became, n.Why, n.Remedy)
-}

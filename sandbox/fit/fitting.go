@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -24,6 +25,8 @@ type input struct {
 	tops    []string // the trees, outermost only
 	runtime map[string]jptool.Caps
 	places  []Place
+	// noTree says why the namespace tier cannot be used, "" when it can, and treeRemedy what to do.
+	noTree, treeRemedy string
 }
 
 func newInput(d *Policy, facts *Facts, m Machine, o Options) (*input, error) {
@@ -36,6 +39,15 @@ func newInput(d *Policy, facts *Facts, m Machine, o Options) (*input, error) {
 	}
 	for _, g := range o.Runtime {
 		in.runtime[g.Path] |= g.Caps
+	}
+	switch {
+	case o.Tier == TierLandlock:
+		in.noTree, in.treeRemedy = "the tier is set to landlock", tierRemedy
+	case !m.Namespaces:
+		in.noTree, in.treeRemedy = m.Lacks("namespaces")
+	case slices.Contains(in.tops, "/"):
+		in.noTree = "the whole file system is granted, and cannot be a private tree"
+		in.treeRemedy = "use a workspace, and targets of mounts, below the root of the file system"
 	}
 	if !slices.ContainsFunc(in.places, func(p Place) bool { return p.Abs == d.Site.Root }) {
 		// What no rule matches is denied, also where a mount's target or the runtime
@@ -211,14 +223,10 @@ func (h *fitting) grantor(p string, caps jptool.Caps) string {
 
 // name is a path as rules write it.
 func (h *fitting) name(abs string) string {
-	p, ok := h.d.WirePath(abs)
-	switch {
-	case !ok:
-		return abs
-	case p == "":
-		return "."
+	if p, ok := h.d.WirePath(abs); ok {
+		return cmp.Or(p, ".")
 	}
-	return p
+	return abs
 }
 
 // rule is the text of a zone's rule, and where it was written.

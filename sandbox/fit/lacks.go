@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/jptools/jptools/jptool"
 )
 
 // The first versions of Landlock that hold something (reported as the ABI); all hold files.
@@ -24,14 +22,6 @@ var linux = [ScopeABI + 1]string{MoveABI: "5.19", TruncateABI: "6.2", NetABI: "6
 // older says that the machine's Landlock is too old, and what to do.
 func older(abi int) (why, remedy string) {
 	return fmt.Sprintf("the kernel's Landlock is older than version %d", abi), "use Linux " + linux[abi] + " or newer"
-}
-
-// leaks returns what the machine's Landlock cannot deny on any file that a program can see.
-func (m Machine) leaks() jptool.Caps {
-	if m.Landlock < TruncateABI {
-		return jptool.Update
-	}
-	return 0
 }
 
 // Nothing is what is not enforced where nothing is.
@@ -62,7 +52,7 @@ func (h *fitting) machineLacks(p *Plan) {
 		h.filterLacks(p)
 	}
 	if h.options.Tier == TierNamespace && p.Tier != TierNamespace {
-		h.lacking(nil, "the namespace tier, which is asked for", h.noPrivateTree(), tierRemedy, false)
+		h.lacking(nil, "the namespace tier, which is asked for", h.noTree, tierRemedy, false)
 	}
 	if p.Tier == TierLandlock && h.options.Temp != "" {
 		if top := topOf(h.tops, h.options.Temp); top != "" {

@@ -104,8 +104,7 @@ func FsRule(path string, caps jptool.Caps) jptool.FsRule {
 		if !caps.Has(c) {
 			return nil
 		}
-		yes := true
-		return &yes
+		return new(true)
 	}
 	return jptool.FsRule{
 		Path: path,
@@ -129,18 +128,10 @@ func FsText(r *jptool.FsRule) string {
 // GrantText writes capabilities as keys of a rule, `write` for create, update and delete.
 func GrantText(caps jptool.Caps) string {
 	var keys []string
-	if caps.Has(jptool.Write) {
-		caps &^= jptool.Write
-		if caps.Has(jptool.Read) {
-			keys = append(keys, "read = true")
-			caps &^= jptool.Read
-		}
-		keys = append(keys, "write = true")
-	}
 	for _, name := range caps.Names() {
 		keys = append(keys, name+" = true")
 	}
-	return strings.Join(keys, ", ")
+	return strings.Replace(strings.Join(keys, ", "), "create = true, update = true, delete = true", "write = true", 1)
 }
 
 // Compile places the rules of an access policy in the workspace at root. Nothing is added to them: types without rules

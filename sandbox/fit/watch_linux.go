@@ -32,9 +32,8 @@ const maxFollowed = 256
 
 // inotify is what a watcher on Linux knows.
 type inotify struct {
+	Watched
 	fd      int
-	entries []Node
-	absent  []string
 	points  map[key][]point
 	follows int
 }
@@ -57,8 +56,8 @@ func watch(what Watched) (*Watcher, error) {
 		return nil, fmt.Errorf("%w: %w", ErrNoWatch, err)
 	}
 	file := os.NewFile(uintptr(fd), "inotify")
-	i := &inotify{fd: fd, entries: what.Entries, absent: what.Absent, points: map[key][]point{}}
-	first, err := i.begin(what.Trees)
+	i := &inotify{Watched: what, fd: fd, points: map[key][]point{}}
+	first, err := i.begin()
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("%w: %w", ErrNoWatch, err)
@@ -84,16 +83,16 @@ func watch(what Watched) (*Watcher, error) {
 }
 
 // begin watches everything, and then looks for what happened before the watches were there.
-func (i *inotify) begin(trees []Node) (*Loss, error) {
-	for _, n := range i.entries {
+func (i *inotify) begin() (*Loss, error) {
+	for _, n := range i.Entries {
 		wd, err := i.add(path.Dir(n.Path))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path.Dir(n.Path), err)
 		}
 		i.point(wd, point{at: n.Path})
 	}
-	for _, p := range i.absent {
-		for _, t := range trees {
+	for _, p := range i.Absent {
+		for _, t := range i.Trees {
 			if p == t.Path || !Holds(t.Path, p) {
 				continue
 			}
@@ -252,15 +251,15 @@ func (i *inotify) unwatched() *Loss {
 	if loss := i.check(); loss != nil {
 		return loss
 	}
-	if len(i.absent) > 0 {
-		return &Loss{Unwatched, i.absent[0]}
+	if len(i.Absent) > 0 {
+		return &Loss{Unwatched, i.Absent[0]}
 	}
-	return &Loss{Unwatched, i.entries[0].Path}
+	return &Loss{Unwatched, i.Entries[0].Path}
 }
 
 // check is an entry that is not in its place.
 func (i *inotify) check() *Loss {
-	for _, n := range i.entries {
+	for _, n := range i.Entries {
 		if now, err := Look(n.Path); err != nil || now.Kind != n.Kind || now.ID != n.ID {
 			return &Loss{Replaced, n.Path}
 		}

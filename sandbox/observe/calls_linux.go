@@ -34,7 +34,6 @@ const (
 	openingHow
 	creating // creat(2): flags are implied
 	making
-	makingNode
 	removing
 	moving
 	linking
@@ -52,7 +51,7 @@ var always = map[uint32]call{
 	unix.SYS_OPENAT2:   {openingHow, 0, 1, 2, none, none},
 	unix.SYS_MKDIRAT:   {making, 0, 1, none, none, none},
 	unix.SYS_SYMLINKAT: {making, 1, 2, none, none, none},
-	unix.SYS_MKNODAT:   {makingNode, 0, 1, 2, none, none},
+	unix.SYS_MKNODAT:   {making, 0, 1, 2, none, none},
 	unix.SYS_UNLINKAT:  {removing, 0, 1, none, none, none},
 	unix.SYS_RENAMEAT:  {moving, 0, 1, none, 2, 3},
 	unix.SYS_RENAMEAT2: {moving, 0, 1, 4, 2, 3},
@@ -138,13 +137,13 @@ func (c *caller) demands() ([]demand, error) {
 	switch c.kind {
 	case opening, openingHow, creating:
 		return c.open(flags)
-	case making, makingNode:
+	case making:
 		f, err := c.at(c.dir, c.path, false, false)
 		if err != nil || f.exists || f.path == "" {
 			return nil, err
 		}
-		kind := flags & unix.S_IFMT
-		return []demand{{op: OpCreate, path: f.path, entry: jptool.Create, special: c.kind == makingNode && kind != 0 && kind != unix.S_IFREG}}, nil
+		kind := flags & unix.S_IFMT // of mknod(2)
+		return []demand{{op: OpCreate, path: f.path, entry: jptool.Create, special: kind != 0 && kind != unix.S_IFREG}}, nil
 	case removing:
 		f, err := c.at(c.dir, c.path, false, false)
 		if err != nil || f.path == "" || f.beyond {

@@ -13,7 +13,7 @@ func init() {
 		unix.SYS_CREAT:   {creating, none, 0, none, none, none},
 		unix.SYS_MKDIR:   {making, none, 0, none, none, none},
 		unix.SYS_SYMLINK: {making, none, 1, none, none, none},
-		unix.SYS_MKNOD:   {makingNode, none, 0, 1, none, none},
+		unix.SYS_MKNOD:   {making, none, 0, 1, none, none},
 		unix.SYS_RMDIR:   {removing, none, 0, none, none, none},
 		unix.SYS_UNLINK:  {removing, none, 0, none, none, none},
 		unix.SYS_RENAME:  {moving, none, 0, none, none, 1},
