@@ -51,10 +51,13 @@ type chain struct {
 // it is started by. args are what env would get.
 func (c *chain) add(name, by string, args []string) (image, error) {
 	p, err := c.file(name)
-	if err != nil {
-		return image{}, named(name, by, err)
-	}
-	if !c.believe(name, by, p) {
+	switch {
+	case err != nil && by == "":
+		return image{}, err
+	case err != nil:
+		shown, remedy := unnamed(name, "install it, or change that line")
+		return image{}, fmt.Errorf("%s names %s: %w\n%s", by, shown, err, remedy)
+	case !c.believe(name, by, p):
 		return image{}, nil // nor is what it needs in turn
 	}
 	img := c.image(p.Path)
@@ -101,14 +104,6 @@ func (c *chain) add(name, by string, args []string) (image, error) {
 		return img, fmt.Errorf("%s asks env for %s, which is not in PATH\n%s", by, shown, remedy)
 	}
 	return img, nil
-}
-
-func named(name, by string, err error) error {
-	if by == "" {
-		return err
-	}
-	shown, remedy := unnamed(name, "install it, or change that line")
-	return fmt.Errorf("%s names %s: %w\n%s", by, shown, err, remedy)
 }
 
 // unnamed is what to say of a name that is not there, and what to do, which usually is remedy. A terminal would not

@@ -130,21 +130,17 @@ func Snapshot(ctx context.Context, checks []Check) (*Before, error) {
 		}
 	}
 	for _, c := range checks {
-		if c.Want == SameEntry && c.Node.Kind == Link {
-			to, err := readLink(c.Path)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", c.Path, err)
+		var err error
+		switch {
+		case c.Want == SameEntry && c.Node.Kind == Link:
+			b.links[c.Path], err = readLink(c.Path)
+		case c.Want == Unchanged:
+			if err = b.walk(ctx, c.Path, b.marks); b.left < 0 {
+				b.Incomplete = append(b.Incomplete, c.Path)
 			}
-			b.links[c.Path] = to
 		}
-		if c.Want != Unchanged {
-			continue
-		}
-		if err := b.walk(ctx, c.Path, b.marks); err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Path, err)
-		}
-		if b.left < 0 {
-			b.Incomplete = append(b.Incomplete, c.Path)
 		}
 	}
 	return b, nil
@@ -301,21 +297,15 @@ const absent = "missing"
 // and for a directory that is another one now: neither [Before.Verify] nor State looks at what is in it.
 func (b *Before) Was(c Change) string {
 	m, marked := b.marks[c.Path]
-	switch c.What {
-	case "appeared":
+	to, isLink := b.links[c.Path]
+	switch {
+	case c.What == "appeared", c.What == "link" && !marked:
 		return absent
-	case "link":
-		if !marked {
-			return absent
-		}
-	case "disappeared", "replaced", "content", "mode", "name":
-	default:
+	case !slices.Contains([]string{"link", "disappeared", "replaced", "content", "mode", "name"}, c.What):
 		return ""
-	}
-	if to, ok := b.links[c.Path]; !marked && ok {
+	case !marked && isLink:
 		return "link to " + to
-	}
-	if !marked || m.Kind == Dir && c.What != "mode" {
+	case !marked, m.Kind == Dir && c.What != "mode":
 		return ""
 	}
 	return m.state()

@@ -118,12 +118,9 @@ func (h *fitting) unpinned(limit map[string]jptool.Caps) bool {
 		if s.bare || s.from != nil || s.top == "" || s.e&^before == 0 || h.grants[s.Abs] == 0 {
 			continue
 		}
-		for x := s.Abs; x != s.top; x = path.Dir(x) {
-			if h.pins[x] {
-				limit[s.Abs] = s.e & before
-				again = true
-				break
-			}
+		if slices.ContainsFunc(h.onWay(s.Abs), func(x string) bool { return h.pins[x] }) {
+			limit[s.Abs] = s.e & before
+			again = true
 		}
 	}
 	return again
@@ -138,12 +135,7 @@ func (h *fitting) idle(s *zone) bool {
 // replaceable reports whether an entry, or a directory on the way to it, can be moved away
 // and another put there.
 func (h *fitting) replaceable(p string) bool {
-	for top := topOf(h.tops, p); p != top; p = path.Dir(p) {
-		if h.does(path.Dir(p)).Has(entryCaps) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(h.onWay(p), func(x string) bool { return h.does(path.Dir(x)).Has(entryCaps) })
 }
 
 // fix notes the rights by which a pinned entry could be moved, and reports whether some are new. What only

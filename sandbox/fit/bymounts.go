@@ -296,10 +296,10 @@ func (h *fitting) whyMissing(s *zone, failed error) (why, remedy string) {
 
 // creatable reports whether the tool may make the first of the missing components of a path.
 func (h *fitting) creatable(p string) bool {
-	for top := topOf(h.tops, p); top != "" && p != top; {
-		p = path.Dir(p)
-		if n := h.facts.node(p); n.Kind != Missing {
-			return n.Kind == Dir && h.does(p).Has(jptool.Create)
+	for _, x := range h.onWay(p) {
+		dir := path.Dir(x)
+		if n := h.facts.node(dir); n.Kind != Missing {
+			return n.Kind == Dir && h.does(dir).Has(jptool.Create)
 		}
 	}
 	return false
@@ -342,11 +342,7 @@ func (h *fitting) eachMovable(skip func(*zone) bool, visit func(string, jptool.C
 // eachOnWay visits an entry and the directories on the way to it. A file that is granted more
 // than its directory must not get a second name either.
 func (h *fitting) eachOnWay(p string, file bool, visit func(string, jptool.Caps)) {
-	top := topOf(h.tops, p)
-	if top == "" {
-		return
-	}
-	for x := p; x != top; x = path.Dir(x) {
+	for _, x := range h.onWay(p) {
 		if h.facts.node(x).Kind == Missing {
 			continue
 		}
@@ -358,6 +354,14 @@ func (h *fitting) eachOnWay(p string, file bool, visit func(string, jptool.Caps)
 			visit(x, move)
 		}
 	}
+}
+
+// onWay are an entry and the directories on the way to it in its tree, inner first; none outside of all trees.
+func (h *fitting) onWay(p string) (list []string) {
+	for top := topOf(h.tops, p); top != "" && p != top; p = path.Dir(p) {
+		list = append(list, p)
+	}
+	return list
 }
 
 // entries pins what its own rule grants create or delete on and its directory does not: nobody can enforce those

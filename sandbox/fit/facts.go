@@ -65,7 +65,7 @@ func Survey(ctx context.Context, d *Policy, o Options) (*Facts, error) {
 	}
 	paths = append(paths, d.Pins...)
 	for _, from := range paths {
-		for p := range upward(from) {
+		for p := range Upward(from) {
 			if _, known := f.Nodes[p]; known {
 				break
 			}
@@ -207,8 +207,8 @@ func topOf(trees []string, p string) string {
 	return ""
 }
 
-// upward yields a path and the directories above it, up to "/".
-func upward(p string) iter.Seq[string] {
+// Upward yields a path and the directories above it, up to "/".
+func Upward(p string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for yield(p) && p != "/" {
 			p = path.Dir(p)

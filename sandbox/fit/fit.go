@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
@@ -103,13 +104,8 @@ type NotEnforced struct {
 func (f *Fitted) Exact() bool { return len(f.inexact()) == 0 }
 
 // inexact is what is not held and counts.
-func (f *Fitted) inexact() (list []NotEnforced) {
-	for _, n := range f.NotEnforced {
-		if !n.Known {
-			list = append(list, n)
-		}
-	}
-	return list
+func (f *Fitted) inexact() []NotEnforced {
+	return slices.DeleteFunc(slices.Clone(f.NotEnforced), func(n NotEnforced) bool { return n.Known })
 }
 
 // RefusedError says that a call may not run because the sandbox must hold it and cannot.
@@ -150,22 +146,15 @@ func (m Machine) Lacks(key string) (why, remedy string) {
 	return cmp.Or(why, "this machine does not have it"), cmp.Or(remedy, doctor)
 }
 
-// Tiers lists the tiers that the machine has, cheapest first, and why others are missing.
-func (m Machine) Tiers() (have []Tier, why map[Tier]string) {
-	why = map[Tier]string{}
-	if m.Landlock == 0 {
-		// Rights inside a private tree are Landlock's too.
-		why[TierLandlock], _ = m.Lacks("landlock")
-		why[TierNamespace] = why[TierLandlock]
-		return nil, why
+// Tiers lists the tiers that the machine has, cheapest first.
+func (m Machine) Tiers() []Tier {
+	switch {
+	case m.Landlock == 0:
+		return nil // rights inside a private tree are Landlock's too
+	case !m.Namespaces:
+		return []Tier{TierLandlock}
 	}
-	have = append(have, TierLandlock)
-	if m.Namespaces {
-		have = append(have, TierNamespace)
-	} else {
-		why[TierNamespace], _ = m.Lacks("namespaces")
-	}
-	return have, why
+	return []Tier{TierLandlock, TierNamespace}
 }
 
 // Fit decides what of a declared policy can be held exactly on a machine, and how.
@@ -175,11 +164,10 @@ func Fit(d *Policy, facts *Facts, m Machine, o Options) (*Fitted, error) {
 	if d.Access == nil {
 		return nil, ErrNoPolicy
 	}
-	in, err := newInput(d, facts, m, o)
-	if err != nil {
-		return nil, err
+	if facts.node(d.Site.Root).Kind != Dir {
+		return nil, fmt.Errorf("the workspace %q is no directory", d.Site.Root)
 	}
-	h, tier := in.choose()
+	h, tier := newInput(d, facts, m, o).choose()
 	f := h.fitted(tier)
 	if reasons := f.inexact(); o.Required && len(reasons) > 0 {
 		return f, &RefusedError{Tier: tier, Reasons: reasons}

@@ -12,40 +12,34 @@ import (
 // fitted writes down what was worked out.
 func (h *fitting) fitted(tier Tier) *Fitted {
 	f := &Fitted{
-		Narrowed: []Narrowing{}, Rules: []Enforced{}, NotEnforced: []NotEnforced{}, After: []Check{},
-		Make: h.make, Want: h.want,
+		Narrowed: []Narrowing{}, Rules: []Enforced{}, After: append([]Check{}, h.after...), Make: h.make, Want: h.want,
+		Plan: h.plan(tier), Access: h.access(tier),
 	}
-	f.Plan = h.plan(tier)
-	f.Access = h.access(tier)
 	h.stage(f)
 	h.net(f.Plan)
 	h.machineLacks(f.Plan)
 	h.rules(f, tier)
-	f.After = append(f.After, h.after...)
 	slices.SortStableFunc(f.After, func(a, b Check) int { return strings.Compare(a.Path, b.Path) })
 	f.After = slices.Compact(f.After)
-	f.NotEnforced = append(f.NotEnforced, h.not...)
+	f.NotEnforced = append([]NotEnforced{}, h.not...)
 	return f
 }
 
 func (h *fitting) plan(tier Tier) *Plan {
 	p := &Plan{
 		Tier: tier, ABI: h.machine.Landlock, Devices: h.options.Devices, Temp: h.options.Temp, Limits: h.options.Limits,
-		Runtime: []Grant{}, Grants: []Grant{}, Frozen: tier == TierLandlock,
+		Grants: []Grant{}, Frozen: tier == TierLandlock && !h.writes(),
 	}
 	for _, t := range h.tops {
 		if n := h.facts.node(t); n.Kind != Missing {
 			p.Trees = append(p.Trees, n)
 		}
 	}
-	for _, g := range h.options.Runtime {
-		// What lies in a tree is there anyway; what it needs there is among the grants.
-		if topOf(h.tops, g.Path) == "" {
-			p.Runtime = append(p.Runtime, g)
-		}
-	}
+	// What lies in a tree is there anyway; what it needs there is among the grants.
+	inTree := func(g Grant) bool { return topOf(h.tops, g.Path) != "" }
+	p.Runtime = slices.DeleteFunc(append([]Grant{}, h.options.Runtime...), inTree)
 	if tier == TierNone {
-		p.ABI, p.Frozen = 0, false
+		p.ABI = 0
 		return p
 	}
 	p.NoFilter = !h.machine.Seccomp
@@ -55,14 +49,10 @@ func (h *fitting) plan(tier Tier) *Plan {
 	for _, s := range h.zones {
 		if c := h.grants[s.Abs]; c != 0 {
 			p.Grants = append(p.Grants, Grant{s.node, c})
-			p.Frozen = p.Frozen && c&jptool.Write == 0
 		}
 	}
 	for _, x := range sorted(h.covers) {
 		p.Covers = append(p.Covers, *h.covers[x])
-	}
-	for _, g := range p.Runtime {
-		p.Frozen = p.Frozen && g.Caps&jptool.Write == 0
 	}
 	for _, x := range sorted(h.pins) {
 		p.Pins = append(p.Pins, h.facts.node(x))
@@ -106,8 +96,7 @@ func (h *fitting) access(tier Tier) *jptool.AccessPolicy {
 		if s.e != 0 && s.Outside && !n.External && (s.from != nil || !alive(s)) {
 			// The mount above grants nothing any more, so that no ordinary rule can
 			// lie below it; this is a part of what was approved.
-			target := s.Abs
-			n.External, n.ApprovedTarget = true, &target
+			n.External, n.ApprovedTarget = true, new(s.Abs)
 		}
 		return n
 	}

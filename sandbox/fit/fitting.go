@@ -29,13 +29,10 @@ type input struct {
 	noTree, treeRemedy string
 }
 
-func newInput(d *Policy, facts *Facts, m Machine, o Options) (*input, error) {
+func newInput(d *Policy, facts *Facts, m Machine, o Options) *input {
 	in := &input{
 		d: d, facts: facts, machine: m, options: o, tops: roots(d, o),
 		runtime: map[string]jptool.Caps{}, places: slices.Clone(d.Places),
-	}
-	if n := facts.node(d.Site.Root); n.Kind != Dir {
-		return nil, fmt.Errorf("the workspace %q is no directory", d.Site.Root)
 	}
 	for _, g := range o.Runtime {
 		in.runtime[g.Path] |= g.Caps
@@ -58,7 +55,7 @@ func newInput(d *Policy, facts *Facts, m Machine, o Options) (*input, error) {
 		}
 		in.places = append(in.places, p)
 	}
-	return in, nil
+	return in
 }
 
 // zone is a path with all below it, up to the next zone: within it the same rights hold.
@@ -160,7 +157,7 @@ func (h *fitting) sort() {
 // finds it. A path in the workspace is decided by the rules of the workspace only, as the
 // workspace always has a zone.
 func (h *fitting) governing(p string) *zone {
-	for q := range upward(p) {
+	for q := range Upward(p) {
 		if s := h.at[q]; s != nil && !s.bare {
 			return s
 		}
@@ -178,7 +175,7 @@ func (h *fitting) allows(p string) jptool.Caps {
 
 // does is what the kernel lets be done with what is in a directory.
 func (h *fitting) does(p string) jptool.Caps {
-	for q := range upward(p) {
+	for q := range Upward(p) {
 		if s := h.at[q]; s != nil {
 			return s.k
 		}
@@ -189,7 +186,7 @@ func (h *fitting) does(p string) jptool.Caps {
 // above is A(P): what Landlock grants on the ancestors of a path, from whatever source.
 func (h *fitting) above(p string) jptool.Caps {
 	var caps jptool.Caps
-	for q := range upward(p) {
+	for q := range Upward(p) {
 		if q != p {
 			caps |= h.grants[q] | h.runtime[q]
 		}
@@ -199,7 +196,7 @@ func (h *fitting) above(p string) jptool.Caps {
 
 // mounted is the cover above a path, which decides what mounts do there.
 func (h *fitting) mounted(p string) Cover {
-	for q := range upward(p) {
+	for q := range Upward(p) {
 		if c := h.covers[q]; c != nil && q != p {
 			return *c
 		}
@@ -209,7 +206,7 @@ func (h *fitting) mounted(p string) Cover {
 
 // grantor names what grants some of caps above a path, for people.
 func (h *fitting) grantor(p string, caps jptool.Caps) string {
-	for q := range upward(p) {
+	for q := range Upward(p) {
 		switch {
 		case q == p:
 		case h.grants[q]&caps != 0:

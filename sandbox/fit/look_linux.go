@@ -2,9 +2,6 @@ package fit
 
 import "golang.org/x/sys/unix"
 
-// tries is how often an entry is opened if the kernel asks to try again.
-const tries = 10
-
 // OpenEntry opens what stands at a canonical path, to look at it or to put rules on it. It follows no link: a link
 // on the way is ELOOP, and a link at the path itself is what is opened. The error is an error number.
 func OpenEntry(p string) (int, error) { return openEntry(unix.AT_FDCWD, p, 0) }
@@ -20,7 +17,7 @@ func openEntry(dir int, p string, resolve uint64) (fd int, err error) {
 		Flags:   unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | resolve,
 	}
-	for range tries {
+	for range 10 {
 		if fd, err = unix.Openat2(dir, p, &how); err != unix.EAGAIN && err != unix.EINTR {
 			break
 		}

@@ -126,7 +126,7 @@ func (p *Plan) Hidden(link string) bool {
 	if p.Tier != TierNamespace {
 		return false
 	}
-	for dir := range upward(link) {
+	for dir := range Upward(link) {
 		if i := slices.IndexFunc(p.Covers, func(c Cover) bool { return c.Path == dir }); i >= 0 {
 			return p.Covers[i].Hide
 		}

@@ -204,8 +204,7 @@ func written(r *jptool.Placed) jptool.FsRule {
 	if r.Lost == "" && r.Rule.External {
 		w.External = true
 		if r.Target != "" {
-			target := filepath.FromSlash(r.Target)
-			w.ApprovedTarget = &target
+			w.ApprovedTarget = new(filepath.FromSlash(r.Target))
 		}
 	}
 	return w

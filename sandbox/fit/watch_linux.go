@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -185,28 +186,25 @@ func (i *inotify) run(file *os.File) *Loss {
 
 // events is the first loss among events.
 func (i *inotify) events(data []byte) *Loss {
-	for len(data) > 0 {
-		if len(data) < unix.SizeofInotifyEvent {
+	for r := bytes.NewReader(data); r.Len() > 0; {
+		var e unix.InotifyEvent
+		err := binary.Read(r, binary.NativeEndian, &e)
+		if err != nil || int(e.Len) > r.Len() {
 			return i.unwatched()
 		}
-		wd := int32(binary.NativeEndian.Uint32(data))
-		mask := binary.NativeEndian.Uint32(data[4:])
-		end := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(data[12:]))
-		if end > len(data) {
+		padded := make([]byte, e.Len)
+		_, _ = r.Read(padded)
+		name := strings.TrimRight(string(padded), "\x00")
+		if e.Mask&unix.IN_Q_OVERFLOW != 0 {
 			return i.unwatched()
 		}
-		name := strings.TrimRight(string(data[unix.SizeofInotifyEvent:end]), "\x00")
-		data = data[end:]
-		if mask&unix.IN_Q_OVERFLOW != 0 {
-			return i.unwatched()
-		}
-		if mask&around != 0 {
+		if e.Mask&around != 0 {
 			if loss := i.check(); loss != nil {
 				return loss
 			}
 		}
-		for _, p := range slices.Clone(i.points[key{wd, name}]) {
-			if loss := i.event(p, mask); loss != nil {
+		for _, p := range slices.Clone(i.points[key{e.Wd, name}]) {
+			if loss := i.event(p, e.Mask); loss != nil {
 				return loss
 			}
 		}

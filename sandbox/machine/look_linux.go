@@ -81,9 +81,6 @@ const (
 	appArmorUser = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
 )
 
-// firstUserNamespace is what the kernel calls the one that it starts with.
-const firstUserNamespace = "user:[4026531837]"
-
 // alone looks for what Landlock and the filter can do without namespaces.
 func (s *system) alone() Info {
 	i := Info{Machine: fit.Machine{Why: map[string]string{}}}
@@ -152,7 +149,7 @@ func (s *system) doubt() string {
 	if s.filtered() {
 		return "a system call filter is in place already, as in a container"
 	}
-	if ns, err := os.Readlink(s.root + "/proc/self/ns/user"); err != nil || ns != firstUserNamespace {
+	if ns, err := os.Readlink(s.root + "/proc/self/ns/user"); err != nil || ns != "user:[4026531837]" { // as the kernel calls the first one
 		return "jphost is in a user namespace itself, as in a container"
 	}
 	if v, _ := s.read(appArmorUser); v != "" && v != "0" && !s.privileged() {

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"maps"
 	"path"
 	"slices"
 
@@ -104,18 +105,16 @@ func (j *judge) refusal(w demand) (Refusal, bool) {
 
 // granted is what can be done at a path, and whether it is there at all for the program.
 func (j *judge) granted(p string) (caps jptool.Caps, seen bool) {
-	for q := p; ; q = path.Dir(q) {
+	for q := range fit.Upward(p) {
 		caps |= j.grants[q]
-		if q == "/" {
-			break
-		}
 	}
 	if j.plan.Tier != fit.TierNamespace {
 		return caps, true
 	}
 	m, ok := j.mount(p)
 	if !ok {
-		return 0, j.above(p)
+		// It is there if something of the private tree lies below it.
+		return 0, p == "/dev" || slices.ContainsFunc(slices.Collect(maps.Keys(j.mounts)), func(q string) bool { return fit.Holds(p, q) })
 	}
 	return caps &^ m.Withholds(), !m.Hide
 }
@@ -131,19 +130,6 @@ func (j *judge) mount(p string) (m fit.Cover, ok bool) {
 		return here, true
 	}
 	return m, ok
-}
-
-// above reports whether something of the private tree lies below p, so that p is there.
-func (j *judge) above(p string) bool {
-	if p == "/" || p == "/dev" {
-		return true
-	}
-	for q := range j.mounts {
-		if q != p && fit.Holds(p, q) {
-			return true
-		}
-	}
-	return false
 }
 
 // port reports whether a TCP port may be connected to.

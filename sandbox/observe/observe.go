@@ -45,11 +45,8 @@ type Observer struct {
 	done     chan struct{}
 }
 
-// message is what a program sends along with its filter's descriptor.
-const message = "L"
-
 // Message is what a program sends to [Observer.Socket], along with the descriptor of its filter.
-func Message() []byte { return []byte(message) }
+func Message() []byte { return []byte("L") }
 
 // Socket is where the program's descriptor goes.
 func (o *Observer) Socket() *os.File { return o.theirs }

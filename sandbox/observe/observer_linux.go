@@ -3,6 +3,7 @@
 package observe
 
 import (
+	"bytes"
 	"os"
 	"unsafe"
 
@@ -75,7 +76,7 @@ func (o *Observer) receive() {
 		fds, _ := unix.ParseUnixRights(&msgs[i])
 		came = append(came, fds...)
 	}
-	if err == nil && n == 1 && string(kind) == message && len(came) == 1 && o.listener < 0 {
+	if err == nil && bytes.Equal(kind[:n], Message()) && len(came) == 1 && o.listener < 0 {
 		o.listen(came[0])
 		came = nil
 	}

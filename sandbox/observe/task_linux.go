@@ -166,13 +166,10 @@ func (c *caller) address(j *judge) ([]Refusal, error) {
 	if err != nil || len(b) < unix.SizeofSockaddrInet4 {
 		return nil, errUnread
 	}
-	var ip []byte
-	switch family := binary.NativeEndian.Uint16(b); {
-	case family == unix.AF_INET:
-		ip = b[4:8]
-	case family == unix.AF_INET6 && len(b) >= 24:
+	ip := b[4:8]
+	if family := binary.NativeEndian.Uint16(b); family == unix.AF_INET6 && len(b) >= 24 {
 		ip = b[8:24]
-	default:
+	} else if family != unix.AF_INET {
 		return nil, nil
 	}
 	port := binary.BigEndian.Uint16(b[2:])
