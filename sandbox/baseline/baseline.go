@@ -163,7 +163,8 @@ func Planted(link, home string, dirs []string) bool {
 		return true
 	}
 	dir := path.Dir(link)
-	if dir == home || slices.Contains(system["administered"], dir) || slices.ContainsFunc(system["installed"], holds(link)) {
+	administered := dir == home || slices.Contains(system["administered"], dir)
+	if administered || slices.ContainsFunc(system["installed"], holds(link)) {
 		return false
 	}
 	fi, err := os.Lstat(filepath.FromSlash(link))

@@ -138,7 +138,8 @@ func (h *fitting) cover(s *zone) {
 	h.allow(s, grant)
 	h.mount(s, keep, before|grant)
 	if left := s.extra &^ s.most; left != 0 && h.governing(s.Abs) != nil {
-		h.notDenied(s, left, fmt.Sprintf("grant it: { path = %q, %s = true }", h.name(s.Abs), strings.Join((s.extra|s.most).Names(), " = true, ")))
+		granted := strings.Join((s.extra | s.most).Names(), " = true, ")
+		h.notDenied(s, left, fmt.Sprintf("grant it: { path = %q, %s = true }", h.name(s.Abs), granted))
 	}
 }
 

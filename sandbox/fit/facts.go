@@ -101,11 +101,9 @@ func (f *Facts) List(ctx context.Context, dirs []string, limit int) error {
 		if _, known := f.Listings[dir]; known {
 			continue
 		}
-		var names []string
-		var more bool
-		var err error
-		if !slices.ContainsFunc(f.supposed, func(n Node) bool { return n.Path == dir }) {
-			names, more, err = readNames(dir, limit-f.entries)
+		names, more, err := readNames(dir, limit-f.entries)
+		if slices.ContainsFunc(f.supposed, func(n Node) bool { return n.Path == dir }) {
+			names, more, err = nil, false, nil
 		}
 		if err != nil || more {
 			// What cannot be listed is fitted as if nothing were in it.

@@ -36,25 +36,20 @@ const rounds = 64
 // is left behind.
 func Prepare(ctx context.Context, d *Policy, m Machine, o Options) (*Prepared, error) {
 	p := &Prepared{}
-	o.NoMake = maps.Clone(o.NoMake)
-	if o.NoMake == nil {
-		o.NoMake = map[string]error{}
-	}
+	noMake := map[string]error{}
+	maps.Copy(noMake, o.NoMake)
+	o.NoMake = noMake
 	o.Named = d.named(o.Arguments)
 	facts, err := Survey(ctx, d, o)
 	for round := 0; err == nil; round++ {
-		var fitted *Fitted
-		fitted, err = Fit(d, facts, m, o)
-		if fitted != nil {
-			p.Fitted = fitted
-		}
+		p.Fitted, err = Fit(d, facts, m, o)
 		var refused *RefusedError
 		switch {
 		case err != nil && !errors.As(err, &refused):
-		case round < rounds && len(fitted.Want) > 0:
-			err = facts.List(ctx, fitted.Want, maxEntries)
-		case round < rounds && len(fitted.Make) > 0 && err == nil:
-			for _, dir := range fitted.Make {
+		case round < rounds && len(p.Want) > 0:
+			err = facts.List(ctx, p.Want, maxEntries)
+		case round < rounds && len(p.Make) > 0 && err == nil:
+			for _, dir := range p.Make {
 				if o.Dry {
 					err = p.suppose(&o, dir)
 				} else {

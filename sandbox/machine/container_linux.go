@@ -65,8 +65,10 @@ func (s *system) engine(getenv func(string) string) (name, by string) {
 	for _, path := range []string{"/proc/self/cgroup", "/proc/1/cgroup"} {
 		v, _ := s.read(path)
 		if m := regexp.MustCompile(cgroupEngine).FindStringSubmatch(v); m != nil {
-			engines := map[string]string{"docker": "docker", "lxc": "lxc", "libpod": "podman", "kubepods": "kubernetes", "crio": "kubernetes"}
-			return cmp.Or(engines[m[1]], "container"), path
+			named := map[string]string{
+				"docker": "docker", "lxc": "lxc", "libpod": "podman", "kubepods": "kubernetes", "crio": "kubernetes",
+			}
+			return cmp.Or(named[m[1]], "container"), path
 		}
 	}
 	if v, _ := s.read("/proc/version"); strings.Contains(v, "gVisor") ||

@@ -149,7 +149,8 @@ func (s *system) doubt() string {
 	if s.filtered() {
 		return "a system call filter is in place already, as in a container"
 	}
-	if ns, err := os.Readlink(s.root + "/proc/self/ns/user"); err != nil || ns != "user:[4026531837]" { // as the kernel calls the first one
+	// This is what the kernel calls the user namespace that it starts with.
+	if ns, err := os.Readlink(s.root + "/proc/self/ns/user"); err != nil || ns != "user:[4026531837]" {
 		return "jphost is in a user namespace itself, as in a container"
 	}
 	if v, _ := s.read(appArmorUser); v != "" && v != "0" && !s.privileged() {

@@ -114,7 +114,8 @@ func (j *judge) granted(p string) (caps jptool.Caps, seen bool) {
 	m, ok := j.mount(p)
 	if !ok {
 		// It is there if something of the private tree lies below it.
-		return 0, p == "/dev" || slices.ContainsFunc(slices.Collect(maps.Keys(j.mounts)), func(q string) bool { return fit.Holds(p, q) })
+		mounts := slices.Collect(maps.Keys(j.mounts))
+		return 0, p == "/dev" || slices.ContainsFunc(mounts, func(q string) bool { return fit.Holds(p, q) })
 	}
 	return caps &^ m.Withholds(), !m.Hide
 }
