@@ -291,8 +291,6 @@ func (b *Before) compare(ctx context.Context, top string) []Change {
 	return out
 }
 
-const absent = "missing"
-
 // Was is how the path of a change stood before the call, in the words of [State]. It is "" where that was not looked at,
 // and for a directory that is another one now: neither [Before.Verify] nor State looks at what is in it.
 func (b *Before) Was(c Change) string {
@@ -300,7 +298,7 @@ func (b *Before) Was(c Change) string {
 	to, isLink := b.links[c.Path]
 	switch {
 	case c.What == "appeared", c.What == "link" && !marked:
-		return absent
+		return "missing"
 	case !slices.Contains([]string{"link", "disappeared", "replaced", "content", "mode", "name"}, c.What):
 		return ""
 	case !marked && isLink:
@@ -331,7 +329,7 @@ func State(abs string) string {
 func (m mark) state() string {
 	switch {
 	case m.Kind == Missing:
-		return absent
+		return "missing"
 	case m.Kind == Dir:
 		return fmt.Sprintf("directory %o", m.mode)
 	case m.Kind == File && m.digest != "":

@@ -232,8 +232,8 @@ func (h *fitting) lost(dir string, caps jptool.Caps) (taken jptool.Caps, why str
 		// The entries that are granted something of their own must stay in place.
 		taken |= caps & entryCaps
 	}
-	if n := len(by) - few; n > 0 {
-		by = append(by[:few], fmt.Sprintf("%d more rules do so too", n))
+	if n := len(by) - 3; n > 0 {
+		by = append(by[:3], fmt.Sprintf("%d more rules do so too", n))
 	}
 	why = strings.Join(by, "; ")
 	if why != "" {
@@ -247,9 +247,6 @@ func (h *fitting) lost(dir string, caps jptool.Caps) (taken jptool.Caps, why str
 	}
 	return taken, why
 }
-
-// few rules are named, of those that take something away.
-const few = 3
 
 // spread makes grants for the entries in dir, which is s or lies below it, of what s loses and they do
 // not. complete is false if not all of them are known.

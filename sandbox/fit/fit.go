@@ -179,12 +179,11 @@ func Fit(d *Policy, facts *Facts, m Machine, o Options) (*Fitted, error) {
 // has no right for modes, owners, times and attributes: where nothing may be written the system call filter
 // refuses to change them altogether, else only a private tree keeps those of everything else.
 func (in *input) choose() (*fitting, Tier) {
+	h := in.fitting()
 	if in.machine.Landlock == 0 {
-		h := in.fitting()
 		h.unenforced()
 		return h, TierNone
 	}
-	h := in.fitting()
 	h.byMounts()
 	switch plain := len(h.covers) == 0 && len(h.pins) == 0; {
 	case in.noTree == "" && (!plain || h.writes() || !in.machine.Alone() || in.options.Tier == TierNamespace):

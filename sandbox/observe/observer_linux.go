@@ -5,7 +5,6 @@ package observe
 import (
 	"bytes"
 	"os"
-	"unsafe"
 
 	"github.com/jptools/jptools/sandbox/fit"
 	"golang.org/x/sys/unix"
@@ -108,27 +107,19 @@ func (o *Observer) listen(fd int) {
 
 // notification is struct seccomp_notif.
 type notification struct {
-	id    uint64
-	pid   uint32 // of the thread, as this process numbers it
-	flags uint32
-	nr    int32
-	arch  uint32
-	ip    uint64
-	args  [6]uint64
-}
-
-// ioctl makes a request of the listener.
-func (o *Observer) ioctl(request uint, p unsafe.Pointer) error {
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(o.listener), uintptr(request), uintptr(p)); errno != 0 {
-		return errno
-	}
-	return nil
+	id   uint64
+	pid  uint32 // of the thread, as this process numbers it
+	_    uint32 // flags
+	nr   int32
+	_    uint32 // architecture
+	_    uint64 // instruction pointer
+	args [6]uint64
 }
 
 // look looks at one announced call and lets the kernel go on with it. There is no other answer in this package.
 func (o *Observer) look() {
 	var n notification
-	switch err := o.ioctl(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); err {
+	switch err := ioctl(o.listener, unix.SECCOMP_IOCTL_NOTIF_RECV, &n); err {
 	case nil:
 	case unix.ENOENT, unix.EINTR: // its thread was killed
 		return
@@ -142,7 +133,7 @@ func (o *Observer) look() {
 		value        int64
 		errno, flags uint32
 	}{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
-	_ = o.ioctl(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&answer)) // or its thread is killed now
+	_ = ioctl(o.listener, unix.SECCOMP_IOCTL_NOTIF_SEND, &answer) // or its thread is killed now
 }
 
 func (o *Observer) judgeCall(n *notification) {
@@ -167,7 +158,7 @@ func (o *Observer) judgeCall(n *notification) {
 		}
 	}
 	switch {
-	case o.ioctl(unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.id)) != nil:
+	case ioctl(o.listener, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, &n.id) != nil:
 		// The thread does not wait any more, and what was read by its pid may be another's.
 	case err != nil:
 		o.seen.Unread++
