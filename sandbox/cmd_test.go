@@ -40,11 +40,10 @@ func prepare(t *testing.T, o sandbox.Options, rules ...jptool.FsRule) (*sandbox.
 func tiers(t *testing.T, run func(t *testing.T, o sandbox.Options)) {
 	m, err := sandbox.Probe(t.Context(), "", nil, os.Getenv)
 	do(t, err)
-	have, why := m.Tiers()
-	for tier, reason := range why {
-		t.Logf("not run in the tier %s: %s", tier, reason)
+	for key, reason := range m.Why {
+		t.Logf("not run with %s: %s", key, reason)
 	}
-	for _, tier := range have {
+	for _, tier := range m.Tiers() {
 		t.Run(string(tier), func(t *testing.T) { run(t, sandbox.Options{Tier: tier, Machine: &m}) })
 	}
 }

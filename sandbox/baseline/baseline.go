@@ -13,14 +13,35 @@
 package baseline
 
 import (
-	"errors"
+	_ "embed" // for system.txt
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/sandbox/fit"
 )
 
-// ErrUnsupported: there is no baseline on this operating system.
-var ErrUnsupported = errors.New("tools are held by the operating system on Linux only")
+//go:embed system.txt
+var systemText string
+
+// system are the places of system.txt, by what they are.
+var system = func() map[string][]string {
+	lists, name := map[string][]string{}, ""
+	for line := range strings.Lines(systemText) {
+		switch line = strings.TrimSpace(line); {
+		case line == "" || line[0] == '#':
+		case line[0] == '[':
+			name = strings.Trim(line, "[]")
+		default:
+			lists[name] = append(lists[name], line)
+		}
+	}
+	return lists
+}()
 
 // ProgramError says that the operating system could not start a program: it lacks something, or an
 // interpreter does.
@@ -43,9 +64,6 @@ func (e *ExtraError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the reason.
 func (e *ExtraError) Unwrap() error { return e.Err }
-
-// devices are the nodes below /dev that every program may use.
-var devices = []string{"null", "zero", "full", "random", "urandom"}
 
 // Options are what beside the program decides. All paths are absolute.
 type Options struct {
@@ -118,5 +136,42 @@ type Link struct {
 // and ask again. Errors say that the program or an interpreter of it could not be started
 // anyway, or that a path in Options cannot be granted. It is safe for concurrent use.
 func For(program string, argv []string, o Options) (*Baseline, error) {
-	return find(program, argv, o)
+	return tree{}.find(program, argv, &o)
+}
+
+// Check refuses a path of which no sandbox could be made.
+func (e Extra) Check() error {
+	switch {
+	case !path.IsAbs(e.Path):
+		return fmt.Errorf("%s: sandbox.paths: %q is not absolute", e.Origin, e.Path)
+	case e.Path == "/":
+		return fmt.Errorf("%s: sandbox.paths: / is everything\nname the directories that programs need, or write sandbox.mode = \"off\"", e.Origin)
+	case fit.Holds("/proc", e.Path):
+		return fmt.Errorf("%s: sandbox.paths: %s shows other processes, and a tool has a /proc of its own\ntake it out", e.Origin, e.Path)
+	}
+	return nil
+}
+
+// Planted reports whether somebody else than the person may have made a symlink, who must not choose what a path of a
+// flag or of the configuration means: a repository, an unpacked archive, a program in an earlier call, another user.
+// Nothing records where programs were allowed to write, so only those links count as the person's own or
+// the system's that lie directly in the home directory or in a directory of the system, or belong to
+// root where the person is somebody else. Never those in dirs: the workspace, and what is granted for writing now. The link, home
+// and dirs are canonical, with slashes.
+func Planted(link, home string, dirs []string) bool {
+	if slices.ContainsFunc(dirs, holds(link)) {
+		return true
+	}
+	dir := path.Dir(link)
+	administered := dir == home || slices.Contains(system["administered"], dir)
+	if administered || slices.ContainsFunc(system["installed"], holds(link)) {
+		return false
+	}
+	fi, err := os.Lstat(filepath.FromSlash(link))
+	return err != nil || !administrators(fi)
+}
+
+// holds tells of a directory whether a path is that or lies below it.
+func holds(path string) func(dir string) bool {
+	return func(dir string) bool { return fit.Holds(dir, path) }
 }

@@ -68,7 +68,7 @@ func TestNoSecrets(t *testing.T) {
 			"/run/docker.sock", "/var/lib/x", "/proc/1/environ", "/sys/x", "/dev/sda",
 		} {
 			for _, g := range b.Grants {
-				if under(secret, g.Path) {
+				if fit.Holds(g.Path, secret) {
 					t.Errorf("%s system: %s is granted by %s", name, secret, g.Path)
 				}
 			}
@@ -179,11 +179,11 @@ func TestChain(t *testing.T) {
 			t.Errorf("%s %s:\n%q, want\n%q", c.program, c.argv, b.Chain, c.chain)
 		}
 		for _, file := range c.chain {
-			if !slices.ContainsFunc(b.Grants, func(g fit.Grant) bool { return under(file, g.Path) }) {
+			if !slices.ContainsFunc(b.Grants, func(g fit.Grant) bool { return fit.Holds(g.Path, file) }) {
 				t.Errorf("%s: %s is not granted", c.program, file)
 			}
 		}
-		if slices.ContainsFunc(b.Links, func(l Link) bool { return under(l.Path, "/ws") || under(l.Path, "/usr") }) {
+		if slices.ContainsFunc(b.Links, func(l Link) bool { return fit.Holds("/ws", l.Path) || fit.Holds("/usr", l.Path) }) {
 			t.Errorf("%s: links %v", c.program, b.Links)
 		}
 	}
@@ -240,7 +240,7 @@ func TestClaimsOpenNothing(t *testing.T) {
 			t.Errorf("%s: %q, %q outside, want %q and %q", program, b.Chain, b.Outside, want, c.outside)
 		}
 		for _, g := range b.Grants {
-			if under(hidden, g.Path) || under("/ws/.env", g.Path) {
+			if fit.Holds(g.Path, hidden) || fit.Holds(g.Path, "/ws/.env") {
 				t.Errorf("%s: %s is granted", program, g.Path)
 			}
 		}

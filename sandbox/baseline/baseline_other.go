@@ -2,4 +2,8 @@
 
 package baseline
 
-func find(string, []string, Options) (*Baseline, error) { return nil, ErrUnsupported }
+import "errors"
+
+type tree struct{}
+
+func (tree) find(string, []string, *Options) (*Baseline, error) { return nil, errors.ErrUnsupported }

@@ -5,17 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/sandbox/fit"
 )
 
-func find(program string, argv []string, o Options) (*Baseline, error) {
-	return tree{}.find(program, argv, &o)
-}
+// run is all that the baseline grants of itself.
+const run = jptool.Read | jptool.Execute
+
+// tree is a file system; tests put one below another root. All paths that go in and come out
+// are of the tree itself.
+type tree struct{ root string }
 
 func (t tree) find(program string, argv []string, o *Options) (*Baseline, error) {
 	if !path.IsAbs(program) {
@@ -26,15 +33,13 @@ func (t tree) find(program string, argv []string, o *Options) (*Baseline, error)
 	if err != nil {
 		return nil, &ProgramError{program, err}
 	}
-	b := &Baseline{Devices: devices, Static: img.format == static && len(c.places) == 1, Outside: c.outside}
-	g := gathered{workspace: o.Workspace}
+	b := &Baseline{Devices: system["devices"], Static: img.format == static && len(c.places) == 1, Outside: c.outside}
+	var g gathered
 	store := ""
 	for _, p := range c.places {
 		b.Chain = append(b.Chain, p.Path)
-		for _, dir := range stores {
-			if under(p.Path, dir) {
-				store = dir
-			}
+		if i := slices.IndexFunc(system["stores"], holds(p.Path)); i >= 0 {
+			store = system["stores"][i]
 		}
 		g.add(p, run)
 	}
@@ -42,7 +47,10 @@ func (t tree) find(program string, argv []string, o *Options) (*Baseline, error)
 		g.add(p, run)
 	}
 	if store != "" && !b.Static {
-		t.store(&g, store, o.Path)
+		if p, err := t.way(store); err == nil && p.Kind == fit.Dir {
+			g.add(p, run)
+		}
+		t.addLinks(&g, strings.Split(o.Path, ":"), store)
 	}
 	writable := t.writable(o)
 	for _, e := range o.Extra {
@@ -55,7 +63,7 @@ func (t tree) find(program string, argv []string, o *Options) (*Baseline, error)
 			b.Missing = append(b.Missing, e)
 			continue
 		case err != nil:
-			return nil, &ExtraError{fmt.Errorf("%s: sandbox.paths: %s: %w", e.Origin, e.Path, reason(err))}
+			return nil, &ExtraError{fmt.Errorf("%s: sandbox.paths: %s: %w", e.Origin, e.Path, err)}
 		}
 		for _, l := range p.links {
 			if Planted(l.Path, o.Home, writable) {
@@ -68,15 +76,9 @@ func (t tree) find(program string, argv []string, o *Options) (*Baseline, error)
 		}
 		g.add(p, e.Caps)
 	}
-	for _, name := range o.Names {
-		if !path.IsAbs(name) {
-			continue
-		}
-		if p, err := t.way(name); err == nil {
-			g.linked = append(g.linked, p.links...)
-		}
-	}
-	b.Grants, b.Links = g.grants(), g.links()
+	t.addLinks(&g, o.Names, "/")
+	b.Grants = g.grants()
+	b.Links = g.linksBeside(b.Grants, o.Workspace)
 	return b, nil
 }
 
@@ -94,16 +96,13 @@ func (t tree) writable(o *Options) []string {
 	return list
 }
 
-// store adds a package manager's store, and the links by which PATH leads into it.
-func (t tree) store(g *gathered, dir, search string) {
-	if p, err := t.way(dir); err == nil && p.Kind == fit.Dir {
-		g.add(p, run)
-	}
-	for entry := range strings.SplitSeq(search, ":") {
-		if !path.IsAbs(entry) {
+// addLinks adds the links by which names lead into a directory.
+func (t tree) addLinks(g *gathered, names []string, dir string) {
+	for _, name := range names {
+		if !path.IsAbs(name) {
 			continue
 		}
-		if p, err := t.way(entry); err == nil && under(p.Path, dir) {
+		if p, err := t.way(name); err == nil && fit.Holds(dir, p.Path) {
 			g.linked = append(g.linked, p.links...)
 		}
 	}
@@ -111,10 +110,8 @@ func (t tree) store(g *gathered, dir, search string) {
 
 // gathered is what was found so far.
 type gathered struct {
-	workspace string
-	list      []fit.Grant
-	linked    []Link
-	kept      []fit.Grant
+	list   []fit.Grant
+	linked []Link
 }
 
 func (g *gathered) add(p *place, caps jptool.Caps) {
@@ -122,65 +119,142 @@ func (g *gathered) add(p *place, caps jptool.Caps) {
 	g.linked = append(g.linked, p.links...)
 }
 
-// grants orders them, joins those of one path, and drops what another grants already.
+// grants orders them, joins those of one path, and drops what others above it grant already.
 func (g *gathered) grants() []fit.Grant {
 	slices.SortStableFunc(g.list, func(a, b fit.Grant) int { return comparePaths(a.Path, b.Path) })
-	g.kept = make([]fit.Grant, 0, len(g.list))
+	kept := []fit.Grant{}
 	for _, add := range g.list {
-		if n := len(g.kept); n > 0 && g.kept[n-1].Path == add.Path {
-			g.kept[n-1].Caps |= add.Caps
-		} else if !g.covered(add.Path, add.Caps) {
-			g.kept = append(g.kept, add)
+		var have jptool.Caps
+		for _, k := range kept {
+			if k.Kind == fit.Dir && fit.Holds(k.Path, add.Path) {
+				have |= k.Caps
+			}
+		}
+		if n := len(kept); n > 0 && kept[n-1].Path == add.Path {
+			kept[n-1].Caps |= add.Caps
+		} else if !have.Has(add.Caps) {
+			kept = append(kept, add)
 		}
 	}
-	return g.kept
+	return kept
 }
 
-// covered: the grants on the ancestors of a path add up to caps.
-func (g *gathered) covered(path string, caps jptool.Caps) bool {
-	var have jptool.Caps
-	for _, k := range g.kept {
-		if k.Kind == fit.Dir && under(path, k.Path) {
-			have |= k.Caps
-		}
-	}
-	return have.Has(caps)
-}
-
-// links are those that lie in nothing that is granted, nor in the workspace, where they are
+// linksBeside are those that lie in nothing that is granted, nor in the workspace, where they are
 // seen as they are.
-func (g *gathered) links() []Link {
+func (g *gathered) linksBeside(grants []fit.Grant, workspace string) []Link {
 	slices.SortFunc(g.linked, func(a, b Link) int {
 		return cmp.Or(comparePaths(a.Path, b.Path), strings.Compare(a.Target, b.Target))
 	})
-	var list []Link
-	for _, l := range slices.Compact(g.linked) {
-		if !g.inside(l.Path) {
-			list = append(list, l)
-		}
-	}
-	return list
-}
-
-func (g *gathered) inside(path string) bool {
-	if g.workspace != "" && under(path, g.workspace) {
-		return true
-	}
-	return slices.ContainsFunc(g.kept, func(k fit.Grant) bool { return k.Kind == fit.Dir && under(path, k.Path) })
+	return slices.DeleteFunc(slices.Compact(g.linked), func(l Link) bool {
+		return workspace != "" && fit.Holds(workspace, l.Path) ||
+			slices.ContainsFunc(grants, func(k fit.Grant) bool { return k.Kind == fit.Dir && fit.Holds(k.Path, l.Path) })
+	})
 }
 
 // comparePaths orders so that what lies in a directory follows it at once.
 func comparePaths(a, b string) int {
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			switch {
-			case a[i] == '/':
-				return -1
-			case b[i] == '/':
-				return 1
+	return strings.Compare(strings.ReplaceAll(a, "/", "\x00"), strings.ReplaceAll(b, "/", "\x00"))
+}
+
+// system is what does not depend on the program.
+func (t tree) system(static, network bool) (places []*place) {
+	if static && !network {
+		return nil
+	}
+	var names []string
+	if !static {
+		for _, dir := range system["programs"] {
+			if p, err := t.way(dir); err == nil && p.Kind == fit.Dir {
+				places = append(places, p)
 			}
-			return cmp.Compare(a[i], b[i])
+		}
+		names = append(names, system["start"]...)
+		entries, _ := os.ReadDir(t.root + "/etc") // what has no version in its name is known without
+		for _, e := range entries {
+			if slices.ContainsFunc(system["prefixes"], func(p string) bool { return strings.HasPrefix(e.Name(), p) }) {
+				names = append(names, "/etc/"+e.Name())
+			}
 		}
 	}
-	return cmp.Compare(len(a), len(b))
+	if network {
+		names = append(names, system["net"]...)
+	}
+	for _, name := range append(names, system["trust"]...) {
+		// Only what everybody may read: a host that runs as root must not give away what is for root alone.
+		p, err := t.way(name)
+		if err != nil {
+			continue
+		}
+		fi, err := os.Lstat(t.root + p.Path)
+		if err == nil && (p.Kind == fit.File && fi.Mode()&0o004 != 0 || p.Kind == fit.Dir && fi.Mode()&0o005 == 0o005) {
+			places = append(places, p)
+		}
+	}
+	return places
+}
+
+// maxLinks is how many links the kernel follows on one way.
+const maxLinks = 40
+
+// place is where a path leads to.
+type place struct {
+	fit.Node
+	// links are those on the way, in order.
+	links []Link
+}
+
+// way resolves a path, which must be absolute, noting every link. Errors are without the path.
+func (t tree) way(path string) (*place, error) {
+	p := &place{}
+	rest, at := path, ""
+	for rest != "" {
+		var name string
+		name, rest, _ = strings.Cut(rest, "/")
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			at = at[:max(0, strings.LastIndexByte(at, '/'))]
+			continue
+		}
+		next := at + "/" + name
+		fi, err := os.Lstat(t.root + next)
+		if err != nil {
+			return nil, wspath.Bare(err)
+		}
+		if fi.Mode()&fs.ModeSymlink == 0 {
+			at = next
+			continue
+		}
+		target, err := os.Readlink(t.root + next)
+		if err != nil {
+			return nil, unix.EIO
+		}
+		if len(p.links) == maxLinks {
+			return nil, unix.ELOOP
+		}
+		n, err := t.look(next)
+		if err != nil {
+			return nil, err
+		}
+		p.links = append(p.links, Link{next, target, n.ID})
+		if strings.HasPrefix(target, "/") {
+			at = ""
+		}
+		rest = target + "/" + rest
+	}
+	// What was looked at last may be a link, or what ".." led away from.
+	var err error
+	p.Node, err = t.look(cmp.Or(at, "/"))
+	return p, err
+}
+
+// look describes what stands at a path without links.
+func (t tree) look(path string) (fit.Node, error) {
+	n, err := fit.Look(t.root + path)
+	if err == nil && n.Kind == fit.Missing {
+		err = unix.ENOENT
+	}
+	n.Path = path
+	return n, err
 }

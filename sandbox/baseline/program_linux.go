@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -52,10 +51,13 @@ type chain struct {
 // it is started by. args are what env would get.
 func (c *chain) add(name, by string, args []string) (image, error) {
 	p, err := c.file(name)
-	if err != nil {
-		return image{}, named(name, by, err)
-	}
-	if !c.believe(name, by, p) {
+	switch {
+	case err != nil && by == "":
+		return image{}, err
+	case err != nil:
+		shown, remedy := unnamed(name, "install it, or change that line")
+		return image{}, fmt.Errorf("%s names %s: %w\n%s", by, shown, err, remedy)
+	case !c.believe(name, by, p):
 		return image{}, nil // nor is what it needs in turn
 	}
 	img := c.image(p.Path)
@@ -64,7 +66,7 @@ func (c *chain) add(name, by string, args []string) (image, error) {
 		// The loader has no interpreter.
 		loader, err := c.file(img.interpreter)
 		if err != nil {
-			return img, fmt.Errorf("the loader of %s, %s: %w\ninstall the libraries it was built for", p.Path, img.interpreter, reason(err))
+			return img, fmt.Errorf("the loader of %s, %s: %w\ninstall the libraries it was built for", p.Path, img.interpreter, err)
 		}
 		c.believe(img.interpreter, p.Path, loader)
 	case script:
@@ -75,7 +77,10 @@ func (c *chain) add(name, by string, args []string) (image, error) {
 		if strings.HasPrefix(img.argument, "-") {
 			words = strings.Fields(img.argument)
 		}
-		_, err := c.add(c.absolute(img.interpreter), "the first line of "+p.Path, words)
+		if !path.IsAbs(img.interpreter) {
+			img.interpreter = path.Join(c.o.Workspace, img.interpreter) // programs start there
+		}
+		_, err := c.add(img.interpreter, "the first line of "+p.Path, words)
 		return img, err
 	}
 	if path.Base(name) != "env" {
@@ -95,39 +100,30 @@ func (c *chain) add(name, by string, args []string) (image, error) {
 		return img, err
 	}
 	if by != "" && want != "" {
-		return img, fmt.Errorf("%s asks env for %s, which is not in PATH\n%s", by, printable(want), unnamed(want, "install it, or change PATH ("+c.o.Path+")"))
+		shown, remedy := unnamed(want, "install it, or change PATH ("+c.o.Path+")")
+		return img, fmt.Errorf("%s asks env for %s, which is not in PATH\n%s", by, shown, remedy)
 	}
 	return img, nil
 }
 
-func named(name, by string, err error) error {
-	if by == "" {
-		return reason(err)
-	}
-	return fmt.Errorf("%s names %s: %w\n%s", by, printable(name), reason(err), unnamed(name, "install it, or change that line"))
-}
-
-// printable shows a carriage return, which a terminal would not.
-func printable(name string) string {
+// unnamed is what to say of a name that is not there, and what to do, which usually is remedy. A terminal would not
+// show a carriage return.
+func unnamed(name, remedy string) (shown, what string) {
 	if strings.HasSuffix(name, "\r") {
-		return strconv.Quote(name)
+		return strconv.Quote(name), "end its lines as Unix does, without the carriage return: sed -i 's/\\r$//' FILE"
 	}
-	return name
+	return name, remedy
 }
 
-// unnamed is what to do about a name that is not there, which usually is remedy.
-func unnamed(name, remedy string) string {
-	if strings.HasSuffix(name, "\r") {
-		return "end its lines as Unix does, without the carriage return: sed -i 's/\\r$//' FILE"
-	}
-	return remedy
-}
-
-// file looks up one file that can be started.
+// file looks up one file that can be started. It wants what the kernel wants of a program, so that naming a file
+// gives away nothing but programs.
 func (c *chain) file(name string) (*place, error) {
 	p, err := c.way(name)
+	if err == nil && p.Kind != fit.File {
+		err = unix.EACCES
+	}
 	if err == nil {
-		err = c.startable(p)
+		err = unix.Faccessat(unix.AT_FDCWD, c.root+p.Path, unix.X_OK, unix.AT_EACCESS)
 	}
 	return p, err
 }
@@ -150,7 +146,9 @@ func (c *chain) believe(name, by string, p *place) bool {
 	return true
 }
 
-func (c *chain) inWorkspace(at string) bool { return c.o.Workspace != "" && under(at, c.o.Workspace) }
+func (c *chain) inWorkspace(at string) bool {
+	return c.o.Workspace != "" && fit.Holds(c.o.Workspace, at)
+}
 
 // ofSystem reports whether a file lies where only the administrator puts files, or is reached from there by
 // links that do, as those of /usr/local into /opt.
@@ -158,110 +156,76 @@ func (c *chain) ofSystem(name string, p *place) bool {
 	if c.inSystem(p.Path) {
 		return true
 	}
-	return c.inSystem(path.Clean(name)) && !slices.ContainsFunc(p.links, func(l Link) bool { return !c.inSystem(l.Path) && !under(l.Path, "/etc/alternatives") })
+	return c.inSystem(path.Clean(name)) && !slices.ContainsFunc(p.links, func(l Link) bool { return !c.inSystem(l.Path) && !fit.Holds("/etc/alternatives", l.Path) })
 }
 
 func (c *chain) inSystem(at string) bool {
-	for _, dirs := range [][]string{systemDirs, stores} {
-		for _, dir := range dirs {
-			if under(at, dir) {
-				return true
-			}
-			if p, err := c.way(dir); err == nil && len(p.links) > 0 && under(at, p.Path) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// absolute is what a name means to the kernel: programs start in the workspace.
-func (c *chain) absolute(name string) string {
-	if path.IsAbs(name) {
-		return name
-	}
-	return path.Join(c.o.Workspace, name)
+	return slices.ContainsFunc(slices.Concat(system["programs"], system["stores"]), func(dir string) bool {
+		p, err := c.way(dir)
+		return fit.Holds(dir, at) || err == nil && len(p.links) > 0 && fit.Holds(p.Path, at)
+	})
 }
 
 // sought is the program that env starts with these arguments, or empty, also where an option is not
 // understood. It serves messages, and programs in a store: nothing else comes of it.
 func sought(words []string) string {
-	for i := 0; i < len(words); i++ {
-		w := words[i]
-		split, takes, ok := "", false, true
-		switch {
-		case w == "--":
-			return operand(words[i+1:])
-		case w == "-":
-			continue
-		case strings.HasPrefix(w, "--"):
-			name, value, has := strings.Cut(w[2:], "=")
-			if split, takes, ok = longOption(name); split != "" && has {
-				return sought(append(strings.Fields(value), words[i+1:]...))
-			}
-			takes = takes && !has
-		case strings.HasPrefix(w, "-"):
-			flags := strings.TrimLeft(w[1:], "i0v")
-			switch {
-			case flags == "":
-				continue
-			case flags[0] == 'S' && len(flags) > 1:
-				return sought(append(strings.Fields(flags[1:]), words[i+1:]...))
-			case strings.IndexByte("SuCa", flags[0]) < 0:
-				ok = false
-			default:
-				split, takes = strings.Trim(flags[:1], "uCa"), len(flags) == 1
-			}
-		default:
-			return operand(words[i:])
+	for len(words) > 0 && strings.HasPrefix(words[0], "-") {
+		option := words[0]
+		words = words[1:]
+		if option == "--" {
+			break
 		}
-		if !ok {
+		if name, isLong := strings.CutPrefix(option, "--"); isLong {
+			if option = shortOption(name); option == "" {
+				return ""
+			}
+		}
+		flags := strings.TrimLeft(option[1:], "i0v")
+		if flags == "" {
+			continue
+		}
+		value := flags[1:]
+		if value == "" && len(words) > 0 {
+			value, words = words[0], words[1:]
+		}
+		switch flags[0] {
+		case 'S':
+			words = append(strings.Fields(value), words...)
+		case 'u', 'C', 'a':
+		default:
 			return ""
 		}
-		if takes {
-			if i++; i < len(words) && split != "" {
-				return sought(append(strings.Fields(words[i]), words[i+1:]...))
-			}
-		}
+	}
+	// The first word that sets no variable.
+	if i := slices.IndexFunc(words, func(w string) bool { return !strings.Contains(w, "=") }); i >= 0 {
+		return words[i]
 	}
 	return ""
 }
 
-// longOption says of an option of env, which may be shortened, whether it splits its value, and whether it
-// takes one.
-func longOption(name string) (split string, takes, ok bool) {
-	found := ""
-	for _, o := range []string{
-		"unset", "chdir", "argv0", "split-string", "ignore-environment", "null", "debug",
-		"block-signal", "default-signal", "ignore-signal", "list-signal-handling",
-	} {
-		switch {
-		case o == name:
-			found, ok = o, true
-		case strings.HasPrefix(o, name) && found != name:
-			found, ok = o, found == ""
-		}
-	}
-	if !ok {
-		return "", false, false
-	}
-	switch found {
-	case "split-string":
-		return "S", true, true
-	case "unset", "chdir", "argv0":
-		return "", true, true
-	}
-	return "", false, true
-}
+// longOptions are the long options of env, each with a short one that is like it. Those for signals need no value.
+const longOptions = "unset=u chdir=C argv0=a split-string=S ignore-environment=i null=0 debug=v " +
+	"block-signal=i default-signal=i ignore-signal=i list-signal-handling=i"
 
-// operand is the first word that sets no variable.
-func operand(words []string) string {
-	for _, w := range words {
-		if !strings.Contains(w, "=") {
-			return w
+// shortOption is the short form of a long option of env, which may be shortened, with its value; empty if it is none.
+func shortOption(text string) string {
+	name, value, _ := strings.Cut(text, "=")
+	var found []string
+	for _, o := range strings.Fields(longOptions) {
+		if long, short, _ := strings.Cut(o, "="); long == name {
+			found = []string{short}
+			break
+		} else if strings.HasPrefix(long, name) {
+			found = append(found, short)
 		}
 	}
-	return ""
+	switch {
+	case len(found) != 1:
+		return ""
+	case strings.Contains("i0v", found[0]):
+		return "-" + found[0]
+	}
+	return "-" + found[0] + value
 }
 
 // search looks for a program as env does, in absolute directories only.
@@ -274,27 +238,11 @@ func (c *chain) search(name string) string {
 			continue
 		}
 		at := path.Join(dir, name)
-		if p, err := c.way(at); err == nil && c.startable(p) == nil {
+		if _, err := c.file(at); err == nil {
 			return at
 		}
 	}
 	return ""
-}
-
-// startable wants what the kernel wants of a program, so that naming a file gives away
-// nothing but programs.
-func (t tree) startable(p *place) error {
-	if p.Kind != fit.File {
-		return unix.EACCES
-	}
-	return unix.Faccessat(unix.AT_FDCWD, t.root+p.Path, unix.X_OK, unix.AT_EACCESS)
-}
-
-func reason(err error) error {
-	if e := (*os.PathError)(nil); errors.As(err, &e) {
-		return e.Err
-	}
-	return err
 }
 
 func (t tree) image(name string) image {
@@ -359,34 +307,33 @@ func parseELF(ident []byte, file io.ReaderAt) image {
 		size := int64(binary.Size(into))
 		return binary.Read(io.NewSectionReader(file, int64(off), size), order, into) == nil
 	}
-	var segments []elf.Prog64
-	switch elf.Class(ident[elf.EI_CLASS]) {
-	case elf.ELFCLASS64:
-		var h elf.Header64
-		if !read(0, &h) || int(h.Phentsize) != binary.Size(elf.Prog64{}) || h.Phnum > maxSegments {
-			return image{}
-		}
-		segments = make([]elf.Prog64, h.Phnum)
-		if !read(h.Phoff, segments) {
-			return image{}
-		}
-	case elf.ELFCLASS32:
-		var h elf.Header32
-		if !read(0, &h) || int(h.Phentsize) != binary.Size(elf.Prog32{}) || h.Phnum > maxSegments {
-			return image{}
-		}
-		list := make([]elf.Prog32, h.Phnum)
-		if !read(uint64(h.Phoff), list) {
-			return image{}
-		}
-		for _, p := range list {
-			segments = append(segments, elf.Prog64{Type: p.Type, Off: uint64(p.Off), Filesz: uint64(p.Filesz)})
-		}
+	narrow := elf.Class(ident[elf.EI_CLASS]) == elf.ELFCLASS32
+	var h elf.Header64
+	var p elf.Prog64
+	var h32 elf.Header32
+	var p32 elf.Prog32
+	size := binary.Size(p)
+	ok := true
+	switch {
+	case narrow:
+		ok, size = read(0, &h32), binary.Size(p32)
+		h.Phoff, h.Phentsize, h.Phnum = uint64(h32.Phoff), h32.Phentsize, h32.Phnum
+	case elf.Class(ident[elf.EI_CLASS]) == elf.ELFCLASS64:
+		ok = read(0, &h)
 	}
-	if len(segments) == 0 {
+	if !ok || int(h.Phentsize) != size || h.Phnum == 0 || h.Phnum > maxSegments {
 		return image{}
 	}
-	for _, p := range segments {
+	for i := range uint64(h.Phnum) {
+		if narrow {
+			ok = read(h.Phoff+i*uint64(size), &p32)
+			p.Type, p.Off, p.Filesz = p32.Type, uint64(p32.Off), uint64(p32.Filesz)
+		} else {
+			ok = read(h.Phoff+i*uint64(size), &p)
+		}
+		if !ok {
+			return image{}
+		}
 		if elf.ProgType(p.Type) != elf.PT_INTERP {
 			continue
 		}

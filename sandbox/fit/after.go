@@ -98,9 +98,8 @@ type mark struct {
 	mode         uint32
 	links        uint64
 	size         int64
-	mtime, ctime int64 // ns
-	digest       [sha256.Size]byte
-	read         bool // digest is set
+	mtime, ctime int64  // ns
+	digest       string // of the content; "" if it was not read
 }
 
 // Before is how things were before a call.
@@ -131,21 +130,17 @@ func Snapshot(ctx context.Context, checks []Check) (*Before, error) {
 		}
 	}
 	for _, c := range checks {
-		if c.Want == SameEntry && c.Node.Kind == Link {
-			to, err := readLink(c.Path)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", c.Path, err)
+		var err error
+		switch {
+		case c.Want == SameEntry && c.Node.Kind == Link:
+			b.links[c.Path], err = readLink(c.Path)
+		case c.Want == Unchanged:
+			if err = b.walk(ctx, c.Path, b.marks); b.left < 0 {
+				b.Incomplete = append(b.Incomplete, c.Path)
 			}
-			b.links[c.Path] = to
 		}
-		if c.Want != Unchanged {
-			continue
-		}
-		if err := b.walk(ctx, c.Path, b.marks); err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Path, err)
-		}
-		if b.left < 0 {
-			b.Incomplete = append(b.Incomplete, c.Path)
 		}
 	}
 	return b, nil
@@ -201,20 +196,18 @@ func (m *mark) readDigest() {
 	}
 	d, err := wspath.OpenDir(path.Dir(m.Path))
 	if err != nil {
-		return
+		return // then times tell
 	}
 	defer d.Close()
 	f, err := d.Open(path.Base(m.Path))
 	if err != nil {
-		return // then times tell
+		return
 	}
 	defer f.Close()
 	hash := sha256.New()
-	if n, err := io.Copy(hash, io.LimitReader(f, maxDigest+1)); err != nil || n > maxDigest {
-		return
+	if n, err := io.Copy(hash, io.LimitReader(f, maxDigest+1)); err == nil && n <= maxDigest {
+		m.digest = string(hash.Sum(nil))
 	}
-	m.read = true
-	hash.Sum(m.digest[:0])
 }
 
 // Verify says what is not as the checks want it, by path.
@@ -222,29 +215,21 @@ func (b *Before) Verify(ctx context.Context) []Change {
 	var out []Change
 	b.touched = nil
 	for _, c := range b.checks {
-		var now Node
-		var err error
-		if c.Want == NoLink {
-			now, err = b.firstLink(c.Path)
-		} else {
-			now, err = Look(c.Path)
-		}
+		now, err := Look(c.Path)
 		switch {
-		case err != nil && err != errLink:
-			out = append(out, Change{c.Path, "unreadable"})
-		case err == errLink || c.Want == NoLink && now.Kind == Link:
+		case err == errLink || c.Want == NoLink && err == nil && now.Kind == Link:
 			out = append(out, Change{c.Path, "link"})
+		case err != nil:
+			out = append(out, Change{c.Path, "unreadable"})
 		case c.Want == StillMissing && now.Kind != Missing:
 			out = append(out, Change{c.Path, "appeared"})
-		case c.Want == SameEntry || c.Want == Unchanged || c.Want == Opened:
-			switch {
-			case now.Kind == Missing:
-				out = append(out, Change{c.Path, "disappeared"})
-			case now.Kind != c.Node.Kind || now.ID != c.Node.ID || !b.leadsOn(c.Path):
-				out = append(out, Change{c.Path, "replaced"})
-			case c.Want == Unchanged:
-				out = append(out, b.compare(ctx, c.Path)...)
-			}
+		case c.Want == StillMissing || c.Want == NoLink:
+		case now.Kind == Missing:
+			out = append(out, Change{c.Path, "disappeared"})
+		case now.Kind != c.Node.Kind || now.ID != c.Node.ID || !b.leadsOn(c.Path):
+			out = append(out, Change{c.Path, "replaced"})
+		case c.Want == Unchanged:
+			out = append(out, b.compare(ctx, c.Path)...)
 		}
 	}
 	slices.Sort(b.touched)
@@ -260,15 +245,6 @@ func (b *Before) leadsOn(p string) bool {
 	}
 	now, err := readLink(p)
 	return err == nil && now == to
-}
-
-// firstLink is a link on the way to a path, or what stands there.
-func (b *Before) firstLink(p string) (Node, error) {
-	n, err := Look(p)
-	if err == errLink {
-		return Node{Path: p, Kind: Link}, nil
-	}
-	return n, err
 }
 
 // compare looks at a tree again.
@@ -301,7 +277,7 @@ func (b *Before) compare(ctx context.Context, top string) []Change {
 			if !slices.ContainsFunc(b.opened, func(o string) bool { return path.Dir(o) == p }) {
 				b.touched = append(b.touched, p)
 			}
-		case old.size != n.size, old.read && n.read && old.digest != n.digest, !old.read || !n.read:
+		case old.size != n.size, n.digest == "", old.digest != n.digest:
 			out = append(out, Change{p, "content"})
 		default:
 			b.touched = append(b.touched, p)
@@ -313,4 +289,51 @@ func (b *Before) compare(ctx context.Context, top string) []Change {
 		}
 	}
 	return out
+}
+
+// Was is how the path of a change stood before the call, in the words of [State]. It is "" where that was not looked at,
+// and for a directory that is another one now: neither [Before.Verify] nor State looks at what is in it.
+func (b *Before) Was(c Change) string {
+	m, marked := b.marks[c.Path]
+	to, isLink := b.links[c.Path]
+	switch {
+	case c.What == "appeared", c.What == "link" && !marked:
+		return "missing"
+	case !slices.Contains([]string{"link", "disappeared", "replaced", "content", "mode", "name"}, c.What):
+		return ""
+	case !marked && isLink:
+		return "link to " + to
+	case !marked, m.Kind == Dir && c.What != "mode":
+		return ""
+	}
+	return m.state()
+}
+
+// State says how something stands now, so that equal words mean the same kind, content, mode and number of names; "" where
+// that cannot be told. It cannot tell an object from another one that is the same in all this.
+func State(abs string) string {
+	m, err := measure(path.Clean(abs))
+	switch {
+	case err != nil:
+		return ""
+	case m.Kind == Link:
+		if to, err := readLink(m.Path); err == nil {
+			return "link to " + to
+		}
+	case m.Kind == File:
+		m.readDigest()
+	}
+	return m.state()
+}
+
+func (m mark) state() string {
+	switch {
+	case m.Kind == Missing:
+		return "missing"
+	case m.Kind == Dir:
+		return fmt.Sprintf("directory %o", m.mode)
+	case m.Kind == File && m.digest != "":
+		return fmt.Sprintf("file %o %d sha256:%x", m.mode, m.links, m.digest)
+	}
+	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/jptools/jptools/jptool"
 )
@@ -12,48 +13,74 @@ import (
 // byMounts enforces the policy with Landlock rules, and with mounts where rules cannot express it. If the result has
 // neither covers nor pins, Landlock alone enforces it.
 func (h *fitting) byMounts() {
-	for _, s := range h.zones {
-		switch {
-		case s.top == "":
-			h.outside(s)
-		case s.missing():
-			h.nothingThere(s)
-		case s.node.Kind == Link:
-			// A rule stays on a link only to deny what it leads to, which is nothing.
-			s.e, s.k = s.most, s.most
-		default:
-			h.cover(s)
-		}
-	}
+	h.eachZone(h.cover)
 	h.reveal()
 	h.pinAll(func(*zone) bool { return false })
 	h.entries()
 	for _, s := range h.zones {
 		if !s.bare && !s.missing() && !s.dir() && !h.isRoot(s.Abs) && (h.kept[s.Abs] || h.covers[s.Abs] != nil) {
 			s.keepInPlace(s.e & entryCaps)
-			h.leaveHidden(s)
+			if c := h.covers[s.Abs]; s.e == 0 && c != nil && c.Again && h.mounted(s.Abs).Hide {
+				delete(h.covers, s.Abs) // its mount would show a file below a mask that nothing is granted on any more
+				s.k = 0
+			}
 		}
 	}
 }
 
-// leaveHidden drops the mount that would show a file below a mask, if its rule grants nothing any more.
-func (h *fitting) leaveHidden(s *zone) {
-	if c := h.covers[s.Abs]; s.e == 0 && c != nil && c.Again && h.mounted(s.Abs).hide {
-		delete(h.covers, s.Abs)
-		s.k = 0
+// eachZone visits the zones where something is that a rule can be enforced on, outer before inner, and fits the others.
+func (h *fitting) eachZone(visit func(*zone)) {
+	for _, s := range h.zones {
+		switch {
+		case s.top == "":
+			// Such a rule can only deny.
+			s.e = 0
+			if left := h.above(s.Abs) | h.runtime[s.Abs]; left != 0 && !s.missing() {
+				h.notDenied(s, left, "")
+			}
+		case s.missing():
+			h.nothingThere(s)
+		case s.node.Kind == Link:
+			// A rule stays on a link only to deny what it leads to, which is nothing.
+			s.e, s.k = s.most, s.most
+		default:
+			if s.bare {
+				s.most = h.allows(s.Abs)
+			}
+			visit(s)
+		}
 	}
+}
+
+// allow lets Landlock grant something on a zone that it does not grant above it.
+func (h *fitting) allow(s *zone, grant jptool.Caps) {
+	if grant&^h.above(s.Abs) != 0 {
+		h.grants[s.Abs] = grant
+		s.by = append(s.by, "landlock")
+	}
+}
+
+// notDenied notes a denial that is not enforced: of what is granted on a zone although its rule does not grant it.
+func (h *fitting) notDenied(s *zone, left jptool.Caps, remedy string) {
+	why := "programs need it to start, or a path that sandbox.paths or a flag grants holds it"
+	if left&jptool.Write != 0 { // no program needs that to start
+		why = "a path that sandbox.paths or a flag grants holds it"
+	}
+	// To execute a file that the program was started with is a documented difference.
+	known := left == jptool.Execute && s.extra.Has(left) && !s.dir()
+	h.lacking(s, fmt.Sprintf("that %s is denied on %q", left, h.name(s.Abs)), why, remedy, known)
 }
 
 // reveal shows the links that rules and mounts lead through even below a mask: people use their names.
 func (h *fitting) reveal() {
 	links := h.d.Pins
-	for _, m := range h.mounts {
+	for _, m := range h.d.Mounts {
 		if h.allows(m.Target) != 0 {
 			links = append(links, m.Link)
 		}
 	}
 	for _, p := range links {
-		if n := h.facts.node(p); n.Kind == Link && h.covers[p] == nil && h.topOf(p) != "" && h.mounted(p).hide {
+		if n := h.facts.node(p); n.Kind == Link && h.covers[p] == nil && topOf(h.tops, p) != "" && h.mounted(p).Hide {
 			h.covers[p] = &Cover{Node: n, Again: true}
 		}
 	}
@@ -71,20 +98,23 @@ func (s *zone) keepInPlace(caps jptool.Caps) {
 // cover fits one zone under the grants and mounts above it: by a Landlock rule if it grants more, by a mount if
 // it grants less.
 func (h *fitting) cover(s *zone) {
-	if s.bare {
-		s.most = h.allows(s.Abs)
+	var leaks jptool.Caps // what the machine's Landlock cannot deny on any file that a program can see
+	if h.machine.Landlock < TruncateABI {
+		leaks = jptool.Update
 	}
-	leaks := h.machine.leaks()
 	before, want := h.above(s.Abs)|s.extra|leaks, s.most|s.extra
 	if !s.dir() {
 		before &= fileCaps
 	}
 	taken, keep := before&^want, want
+	because := func(why, remedy string) {
+		s.why, s.remedy = fmt.Sprintf("%s grants %s above it, and %s", h.grantor(s.Abs, taken), taken, why), remedy
+	}
 	switch {
 	case taken == 0 || taken == jptool.Execute:
 	case taken.Has(jptool.Read):
 		keep = 0
-		s.because(h, taken, "what may not be read can only be hidden altogether", "grant read here too, or do not grant it above")
+		because("what may not be read can only be hidden altogether", "grant read here too, or do not grant it above")
 	case taken&jptool.Write != 0:
 		keep &= lookCaps
 		if taken&jptool.Write&^h.above(s.Abs) == leaks && leaks != 0 {
@@ -92,7 +122,7 @@ func (h *fitting) cover(s *zone) {
 			s.why, s.remedy = why+" and lets files be cut off, and a mount can only take all writing together", remedy
 			break
 		}
-		s.because(h, taken, "a mount can only take all writing together",
+		because("a mount can only take all writing together",
 			fmt.Sprintf("grant %s here too, or only read and execute, or do not grant it above", taken))
 	}
 	grant := keep
@@ -105,20 +135,12 @@ func (h *fitting) cover(s *zone) {
 		grant = keep
 	}
 	s.e, s.k = keep&s.most, keep
-	if grant&^h.above(s.Abs) != 0 {
-		h.grants[s.Abs] = grant
-		s.by = append(s.by, "landlock")
-	}
+	h.allow(s, grant)
 	h.mount(s, keep, before|grant)
-	if s.extra&^s.most != 0 && h.governing(s.Abs) != nil {
-		h.lacking(s, denied(s.extra&^s.most, h.name(s.Abs)), otherwise(s.extra&^s.most),
-			fmt.Sprintf("grant it: { path = %q, %s }", h.name(s.Abs), caps(s.extra|s.most)), s.itself(s.extra&^s.most))
+	if left := s.extra &^ s.most; left != 0 && h.governing(s.Abs) != nil {
+		granted := strings.Join((s.extra | s.most).Names(), " = true, ")
+		h.notDenied(s, left, fmt.Sprintf("grant it: { path = %q, %s = true }", h.name(s.Abs), granted))
 	}
-}
-
-// itself reports whether all that is granted beyond the rules is to execute a file that the program was started with.
-func (s *zone) itself(left jptool.Caps) bool {
-	return left == jptool.Execute && s.extra.Has(left) && !s.dir()
 }
 
 // mount adds a mount on a zone if Landlock grants more there than keep, or if the mount above it leaves less.
@@ -129,15 +151,15 @@ func (h *fitting) mount(s *zone, keep, granted jptool.Caps) {
 	}
 	c := Cover{Node: s.node, ReadOnly: surplus&jptool.Write != 0, NoExec: surplus.Has(jptool.Execute)}
 	switch {
-	case keep == 0 && granted == 0, keep == 0 && on.hide:
+	case keep == 0 && granted == 0, keep == 0 && on.Hide:
 		return
 	case keep == 0:
 		c = Cover{Node: s.node, Hide: true}
 		s.by = append(s.by, "mask")
-	case on.hide || on.ro && keep&write != 0 || on.noexec && keep.Has(jptool.Execute):
+	case on.Hide || on.ReadOnly && keep&write != 0 || on.NoExec && keep.Has(jptool.Execute):
 		c.Again = true
-	case c.ReadOnly && !on.ro || c.NoExec && !on.noexec:
-		c.ReadOnly, c.NoExec = c.ReadOnly || on.ro, c.NoExec || on.noexec
+	case c.ReadOnly && !on.ReadOnly || c.NoExec && !on.NoExec:
+		c.ReadOnly, c.NoExec = c.ReadOnly || on.ReadOnly, c.NoExec || on.NoExec
 	default:
 		return
 	}
@@ -163,48 +185,21 @@ func (h *fitting) freeze() {
 		}
 		on, c := h.mounted(s.Abs), h.covers[s.Abs]
 		switch {
-		case c != nil && c.Hide, c == nil && on.hide:
+		case c != nil && c.Hide, c == nil && on.Hide:
 		case s.k&write == 0 && c != nil:
 			c.ReadOnly = true
 		case s.k&write != 0 && c != nil:
-			c.Again = c.Again || on.ro
-		case s.k&write == 0 && !on.ro:
-			h.covers[s.Abs] = &Cover{Node: s.node, ReadOnly: true, NoExec: on.noexec}
-		case s.k&write != 0 && on.ro:
-			h.covers[s.Abs] = &Cover{Node: s.node, Again: true, NoExec: on.noexec && !s.k.Has(jptool.Execute)}
+			c.Again = c.Again || on.ReadOnly
+		case s.k&write == 0 && !on.ReadOnly:
+			h.covers[s.Abs] = &Cover{Node: s.node, ReadOnly: true, NoExec: on.NoExec}
+		case s.k&write != 0 && on.ReadOnly:
+			h.covers[s.Abs] = &Cover{Node: s.node, Again: true, NoExec: on.NoExec && !s.k.Has(jptool.Execute)}
 		}
 	}
 	for x := range h.pins {
 		if h.covers[x] != nil {
 			delete(h.pins, x)
 		}
-	}
-}
-
-// because notes why a zone keeps less than its rule grants.
-func (s *zone) because(h *fitting, taken jptool.Caps, why, remedy string) {
-	s.why = fmt.Sprintf("%s grants %s above it, and %s", h.grantor(s.Abs, taken), taken, why)
-	s.remedy = remedy
-}
-
-// denied names a denial that is not enforced.
-func denied(caps jptool.Caps, name string) string {
-	return fmt.Sprintf("that %s is denied on %q", caps, name)
-}
-
-// otherwise is the reason why something is granted although the rules of the workspace do not grant it.
-func otherwise(caps jptool.Caps) string {
-	if caps&jptool.Write != 0 { // no program needs that to start
-		return "a path that sandbox.paths or a flag grants holds it"
-	}
-	return "programs need it to start, or a path that sandbox.paths or a flag grants holds it"
-}
-
-// outside fits a rule on a path in no tree. Such a rule can only deny.
-func (h *fitting) outside(s *zone) {
-	s.e = 0
-	if left := h.above(s.Abs) | s.extra | h.runtime[s.Abs]; left != 0 && !s.missing() {
-		h.lacking(s, denied(left, h.name(s.Abs)), otherwise(left), "", false)
 	}
 }
 
@@ -217,23 +212,12 @@ func (h *fitting) nothingThere(s *zone) {
 		above = h.does(parent) // no rule grants anything there, a flag or sandbox.paths does
 	}
 	s.e = s.most & above
-	defer func() { s.k = s.e }()
 	creatable := h.creatable(s.Abs)
 	var failed error
 	if s.most != above {
 		failed = h.toMake(s)
 	}
 	s.why, s.remedy = h.whyMissing(s, failed)
-	defer func() {
-		switch {
-		case s.e == 0:
-			s.why += ", and nothing of what it grants is granted above it"
-		case s.e == above:
-			s.why += ", so that what holds above it holds"
-		default:
-			s.why += ", so that only what is granted above it as well holds"
-		}
-	}()
 	switch {
 	case !creatable:
 		// Whatever the rule takes, nothing can come to be there.
@@ -245,22 +229,27 @@ func (h *fitting) nothingThere(s *zone) {
 	case s.most != 0 || s.Caps != 0:
 		h.after = append(h.after, Check{Path: s.Abs, Want: NoLink})
 	}
+	s.k = s.e
+	switch s.e {
+	case 0:
+		s.why += ", and nothing of what it grants is granted above it"
+	case above:
+		s.why += ", so that what holds above it holds"
+	default:
+		s.why += ", so that only what is granted above it as well holds"
+	}
 }
 
 // watchedFor is why nothing keeps a path missing.
 const watchedFor = "nothing is there to mount anything on; the call is ended when something appears"
-
-// named reports whether an argument of the call names something below a path.
-func (h *fitting) named(p string) bool {
-	return slices.ContainsFunc(h.options.Named, func(q string) bool { return q != p && Holds(p, q) })
-}
 
 // toMake notes that the directory of a missing place is to be made for the call, with its missing
 // parents, if its rule asks for that: by a slash at the end of its path, or by granting create where an
 // argument names something below it. No other rule need grant the parents, since the path of this one
 // is written. The error says why they cannot be made.
 func (h *fitting) toMake(s *zone) error {
-	if s.top == "" || s.most == 0 || !s.Dir && !(s.most.Has(jptool.Create) && h.named(s.Abs)) {
+	named := slices.ContainsFunc(h.options.Named, func(q string) bool { return q != s.Abs && Holds(s.Abs, q) })
+	if s.top == "" || s.most == 0 || !s.Dir && !(s.most.Has(jptool.Create) && named) {
 		return nil
 	}
 	if s.Guarded && s.most&jptool.Write == 0 {
@@ -308,10 +297,10 @@ func (h *fitting) whyMissing(s *zone, failed error) (why, remedy string) {
 
 // creatable reports whether the tool may make the first of the missing components of a path.
 func (h *fitting) creatable(p string) bool {
-	for top := h.topOf(p); top != "" && p != top; {
-		p = path.Dir(p)
-		if n := h.facts.node(p); n.Kind != Missing {
-			return n.Kind == Dir && h.does(p).Has(jptool.Create)
+	for _, x := range h.onWay(p) {
+		dir := path.Dir(x)
+		if n := h.facts.node(dir); n.Kind != Missing {
+			return n.Kind == Dir && h.does(dir).Has(jptool.Create)
 		}
 	}
 	return false
@@ -343,7 +332,7 @@ func (h *fitting) eachMovable(skip func(*zone) bool, visit func(string, jptool.C
 			h.eachOnWay(s.Abs, !s.dir() && h.grants[s.Abs] != 0, visit)
 		}
 	}
-	for _, m := range h.mounts {
+	for _, m := range h.d.Mounts {
 		h.eachOnWay(m.Link, false, visit)
 	}
 	for _, p := range h.d.Pins {
@@ -354,11 +343,7 @@ func (h *fitting) eachMovable(skip func(*zone) bool, visit func(string, jptool.C
 // eachOnWay visits an entry and the directories on the way to it. A file that is granted more
 // than its directory must not get a second name either.
 func (h *fitting) eachOnWay(p string, file bool, visit func(string, jptool.Caps)) {
-	top := h.topOf(p)
-	if top == "" {
-		return
-	}
-	for x := p; x != top; x = path.Dir(x) {
+	for _, x := range h.onWay(p) {
 		if h.facts.node(x).Kind == Missing {
 			continue
 		}
@@ -370,6 +355,14 @@ func (h *fitting) eachOnWay(p string, file bool, visit func(string, jptool.Caps)
 			visit(x, move)
 		}
 	}
+}
+
+// onWay are an entry and the directories on the way to it in its tree, inner first; none outside of all trees.
+func (h *fitting) onWay(p string) (list []string) {
+	for top := topOf(h.tops, p); top != "" && p != top; p = path.Dir(p) {
+		list = append(list, p)
+	}
+	return list
 }
 
 // entries pins what its own rule grants create or delete on and its directory does not: nobody can enforce those

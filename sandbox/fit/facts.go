@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -23,7 +24,7 @@ type Facts struct {
 	// Listings are the directories that were listed, by path.
 	Listings map[string]Listing
 	entries  int
-	// supposed are directories that are not there, and that a dry run takes to be.
+	// supposed are directories that are not there, and that a dry run takes to be there and empty.
 	supposed []Node
 }
 
@@ -34,23 +35,25 @@ type Listing struct {
 	Incomplete bool
 }
 
-// maxEntries bounds what is listed for one call when Options do not.
+// maxEntries bounds what is listed for one call.
 const maxEntries = 4096
 
 // errLink: a symlink stands on the way to a path that is canonical, so that the path cannot
 // be reached and no rule on it applies.
 var errLink = errors.New("a symlink stands on the way")
 
+// Look says what stands at a canonical path; a link on the way to it is an error, and
+// nothing there is the kind Missing.
+func Look(path string) (Node, error) {
+	m, err := measure(path)
+	return m.Node, err
+}
+
 // Survey looks at every path that fitting d needs to know: the workspace, the targets of
 // mounts and their links, the places of rules, what is pinned, and the directories on the way
 // to all of these. It follows no symlink and lists nothing; what lies behind one is missing.
 // The error names what could not be looked at.
 func Survey(ctx context.Context, d *Policy, o Options) (*Facts, error) {
-	return survey(ctx, d, o, nil)
-}
-
-// survey takes directories to be there and empty that are missing.
-func survey(ctx context.Context, d *Policy, o Options, supposed []Node) (*Facts, error) {
 	f := &Facts{Nodes: map[string]Node{}, Listings: map[string]Listing{}}
 	tops := roots(d, o)
 	paths := append(slices.Clone(tops), d.Site.Root)
@@ -61,8 +64,8 @@ func survey(ctx context.Context, d *Policy, o Options, supposed []Node) (*Facts,
 		paths = append(paths, p.Abs)
 	}
 	paths = append(paths, d.Pins...)
-	for _, p := range paths {
-		for {
+	for _, from := range paths {
+		for p := range Upward(from) {
 			if _, known := f.Nodes[p]; known {
 				break
 			}
@@ -74,34 +77,23 @@ func survey(ctx context.Context, d *Policy, o Options, supposed []Node) (*Facts,
 				return nil, fmt.Errorf("%s: %w", p, err)
 			}
 			f.Nodes[p] = n
-			if slices.Contains(tops, p) || !inside(tops, p) {
+			if slices.Contains(tops, p) || topOf(tops, p) == "" {
 				break
 			}
-			p = path.Dir(p)
 		}
 	}
-	for _, n := range supposed {
+	for _, n := range o.supposed {
 		if f.node(n.Path).Kind == Missing {
-			f.Nodes[n.Path], f.Listings[n.Path] = n, Listing{}
+			f.Nodes[n.Path] = n
 			f.supposed = append(f.supposed, n)
-		}
-	}
-	// A supposed directory may hold supposed ones.
-	for _, n := range f.supposed {
-		if l, ok := f.Listings[path.Dir(n.Path)]; ok {
-			l.Entries = append(l.Entries, n)
-			f.Listings[path.Dir(n.Path)] = l
 		}
 	}
 	return f, nil
 }
 
 // List adds listings of directories to the facts, as [Fitted.Want] asks for them; limit bounds the
-// number of entries of all of them, 0 is 4096.
+// number of entries of all of them.
 func (f *Facts) List(ctx context.Context, dirs []string, limit int) error {
-	if limit <= 0 {
-		limit = maxEntries
-	}
 	for _, dir := range dirs {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -110,6 +102,9 @@ func (f *Facts) List(ctx context.Context, dirs []string, limit int) error {
 			continue
 		}
 		names, more, err := readNames(dir, limit-f.entries)
+		if slices.ContainsFunc(f.supposed, func(n Node) bool { return n.Path == dir }) {
+			names, more, err = nil, false, nil
+		}
 		if err != nil || more {
 			// What cannot be listed is fitted as if nothing were in it.
 			f.Listings[dir] = Listing{Incomplete: true}
@@ -167,12 +162,9 @@ func (f *Facts) node(p string) Node {
 	if n, ok := f.Nodes[p]; ok {
 		return n
 	}
-	if l, ok := f.Listings[path.Dir(p)]; ok {
-		for _, n := range l.Entries {
-			if n.Path == p {
-				return n
-			}
-		}
+	list := f.Listings[path.Dir(p)].Entries
+	if i := slices.IndexFunc(list, func(n Node) bool { return n.Path == p }); i >= 0 {
+		return list[i]
 	}
 	return Node{Path: p}
 }
@@ -205,18 +197,25 @@ func Holds(dir, p string) bool {
 	return ok
 }
 
-func inside(trees []string, p string) bool {
-	return slices.ContainsFunc(trees, func(t string) bool { return Holds(t, p) })
+// topOf is the tree that holds a path, "" for none.
+func topOf(trees []string, p string) string {
+	if i := slices.IndexFunc(trees, func(t string) bool { return Holds(t, p) }); i >= 0 {
+		return trees[i]
+	}
+	return ""
+}
+
+// Upward yields a path and the directories above it, up to "/".
+func Upward(p string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for yield(p) && p != "/" {
+			p = path.Dir(p)
+		}
+	}
 }
 
 // OuterFirst orders canonical absolute paths so that what holds something comes before it.
 func OuterFirst(a, b string) int {
+	depth := func(p string) int { return strings.Count(strings.TrimSuffix(p, "/"), "/") }
 	return cmp.Or(depth(a)-depth(b), strings.Compare(a, b))
-}
-
-func depth(p string) int {
-	if p == "/" {
-		return 0
-	}
-	return strings.Count(p, "/")
 }

@@ -36,6 +36,8 @@ type Options struct {
 	Dry bool
 	// NoMake are directories that are left missing, with the error of making them.
 	NoMake map[string]error
+	// supposed are directories that a dry run takes to be there.
+	supposed []Node
 }
 
 // Fitted is what becomes of a declared policy on one machine. Access grants
@@ -80,6 +82,11 @@ type Narrowing struct {
 	Missing bool `json:"-"`
 }
 
+// String is the narrowing for people, with its remedy on a second line.
+func (n *Narrowing) String() string {
+	return fmt.Sprintf("%s became %s: %s\n  %s", n.Rule, n.Became, n.Why, n.Remedy)
+}
+
 // NotEnforced is something that the operating system does not hold; the tool's own checks
 // still obey it.
 type NotEnforced struct {
@@ -94,13 +101,11 @@ type NotEnforced struct {
 }
 
 // Exact reports whether everything is held but for the documented differences.
-func (f *Fitted) Exact() bool {
-	for i := range f.NotEnforced {
-		if !f.NotEnforced[i].Known {
-			return false
-		}
-	}
-	return true
+func (f *Fitted) Exact() bool { return len(f.inexact()) == 0 }
+
+// inexact is what is not held and counts.
+func (f *Fitted) inexact() []NotEnforced {
+	return slices.DeleteFunc(slices.Clone(f.NotEnforced), func(n NotEnforced) bool { return n.Known })
 }
 
 // RefusedError says that a call may not run because the sandbox must hold it and cannot.
@@ -111,19 +116,17 @@ type RefusedError struct {
 
 // Error lists what is not held, and what to change on the machine or in the policy.
 func (e *RefusedError) Error() string {
-	var b strings.Builder
-	b.WriteString("the sandbox is required and cannot hold this call exactly")
+	text := "the sandbox is required and cannot hold this call exactly"
 	for _, r := range e.Reasons {
-		b.WriteString("\n  ")
-		if r.Rule != "" {
-			b.WriteString(r.Rule + ": ")
+		if text += "\n  "; r.Rule != "" {
+			text += r.Rule + ": "
 		}
-		b.WriteString(r.What + " (" + r.Why + ")")
+		text += r.What + " (" + r.Why + ")"
 		if r.Remedy != "" {
-			b.WriteString("\n    " + r.Remedy)
+			text += "\n    " + r.Remedy
 		}
 	}
-	return b.String()
+	return text
 }
 
 // ErrNoPolicy: where there is a sandbox, every call has a policy.
@@ -143,22 +146,15 @@ func (m Machine) Lacks(key string) (why, remedy string) {
 	return cmp.Or(why, "this machine does not have it"), cmp.Or(remedy, doctor)
 }
 
-// Tiers lists the tiers that the machine has, cheapest first, and why others are missing.
-func (m Machine) Tiers() (have []Tier, why map[Tier]string) {
-	why = map[Tier]string{}
-	if m.Landlock == 0 {
-		// Rights inside a private tree are Landlock's too.
-		why[TierLandlock], _ = m.Lacks("landlock")
-		why[TierNamespace] = why[TierLandlock]
-		return nil, why
+// Tiers lists the tiers that the machine has, cheapest first.
+func (m Machine) Tiers() []Tier {
+	switch {
+	case m.Landlock == 0:
+		return nil // rights inside a private tree are Landlock's too
+	case !m.Namespaces:
+		return []Tier{TierLandlock}
 	}
-	have = append(have, TierLandlock)
-	if m.Namespaces {
-		have = append(have, TierNamespace)
-	} else {
-		why[TierNamespace], _ = m.Lacks("namespaces")
-	}
-	return have, why
+	return []Tier{TierLandlock, TierNamespace}
 }
 
 // Fit decides what of a declared policy can be held exactly on a machine, and how.
@@ -168,20 +164,13 @@ func Fit(d *Policy, facts *Facts, m Machine, o Options) (*Fitted, error) {
 	if d.Access == nil {
 		return nil, ErrNoPolicy
 	}
-	in, err := newInput(d, facts, m, o)
-	if err != nil {
-		return nil, err
+	if facts.node(d.Site.Root).Kind != Dir {
+		return nil, fmt.Errorf("the workspace %q is no directory", d.Site.Root)
 	}
-	h, tier := in.choose()
+	h, tier := newInput(d, facts, m, o).choose()
 	f := h.fitted(tier)
-	if o.Required && !f.Exact() {
-		e := &RefusedError{Tier: tier}
-		for _, n := range f.NotEnforced {
-			if !n.Known {
-				e.Reasons = append(e.Reasons, n)
-			}
-		}
-		return f, e
+	if reasons := f.inexact(); o.Required && len(reasons) > 0 {
+		return f, &RefusedError{Tier: tier, Reasons: reasons}
 	}
 	return f, nil
 }
@@ -190,36 +179,30 @@ func Fit(d *Policy, facts *Facts, m Machine, o Options) (*Fitted, error) {
 // has no right for modes, owners, times and attributes: where nothing may be written the system call filter
 // refuses to change them altogether, else only a private tree keeps those of everything else.
 func (in *input) choose() (*fitting, Tier) {
+	h := in.fitting()
 	if in.machine.Landlock == 0 {
-		h := in.fitting()
 		h.unenforced()
 		return h, TierNone
 	}
-	h := in.fitting()
 	h.byMounts()
 	switch plain := len(h.covers) == 0 && len(h.pins) == 0; {
-	case in.noPrivateTree() == "" && (!plain || h.writes() || !in.machine.Alone() || in.options.Tier == TierNamespace):
+	case in.noTree == "" && (!plain || h.writes() || !in.machine.Alone() || in.options.Tier == TierNamespace):
 		h.freeze()
 		return h, TierNamespace
 	case plain:
 		return h, TierLandlock
 	}
-	h = in.fitting()
-	h.byGrants()
-	return h, TierLandlock
+	return in.byGrants(), TierLandlock
 }
 
 // writes reports whether something may be written anywhere. The private directory of the call does not
 // count, nor does what is handed down: neither is a grant.
 func (h *fitting) writes() bool {
-	for _, caps := range h.grants {
-		if caps&jptool.Write != 0 {
-			return true
-		}
-	}
-	for _, caps := range h.runtime {
-		if caps&jptool.Write != 0 {
-			return true
+	for _, granted := range []map[string]jptool.Caps{h.grants, h.runtime} {
+		for _, caps := range granted {
+			if caps&jptool.Write != 0 {
+				return true
+			}
 		}
 	}
 	return false
@@ -229,36 +212,5 @@ func (h *fitting) writes() bool {
 // speaks of: other processes, what is outside of the trees, and a closed network.
 func (m Machine) Alone() bool { return m.Landlock >= ScopeABI && m.Seccomp }
 
-// noPrivateTree says why the namespace tier cannot be used, "" when it can.
-func (in *input) noPrivateTree() string {
-	switch {
-	case in.options.Tier == TierLandlock:
-		return `the tier is set to landlock`
-	case !in.machine.Namespaces:
-		_, why := in.machine.Tiers()
-		return why[TierNamespace]
-	case slices.Contains(in.tops, "/"):
-		return "the whole file system is granted, and cannot be a private tree"
-	}
-	return ""
-}
-
 // tierRemedy is for a forced tier, by the configuration or by a flag.
 const tierRemedy = `set sandbox.tier = "auto", or leave out --tier`
-
-// remedyPrivate is what to do to get the namespace tier.
-func (in *input) remedyPrivate() string {
-	switch {
-	case in.options.Tier == TierLandlock:
-		return tierRemedy
-	case !in.machine.Namespaces:
-		_, remedy := in.machine.Lacks("namespaces")
-		return remedy
-	}
-	return "use a workspace, and targets of mounts, below the root of the file system"
-}
-
-// String is the narrowing for people, with its remedy on a second line.
-func (n *Narrowing) String() string {
-	return fmt.Sprintf("%s became %s: %s\n  %s", n.Rule, n.Became, n.Why, n.Remedy)
-}

@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -11,40 +12,34 @@ import (
 // fitted writes down what was worked out.
 func (h *fitting) fitted(tier Tier) *Fitted {
 	f := &Fitted{
-		Narrowed: []Narrowing{}, Rules: []Enforced{}, NotEnforced: []NotEnforced{}, After: []Check{},
-		Make: h.make, Want: h.want,
+		Narrowed: []Narrowing{}, Rules: []Enforced{}, After: append([]Check{}, h.after...), Make: h.make, Want: h.want,
+		Plan: h.plan(tier), Access: h.access(tier),
 	}
-	f.Plan = h.plan(tier)
-	f.Access = h.access(tier)
 	h.stage(f)
 	h.net(f.Plan)
 	h.machineLacks(f.Plan)
 	h.rules(f, tier)
-	f.After = append(f.After, h.after...)
 	slices.SortStableFunc(f.After, func(a, b Check) int { return strings.Compare(a.Path, b.Path) })
 	f.After = slices.Compact(f.After)
-	f.NotEnforced = append(f.NotEnforced, h.not...)
+	f.NotEnforced = append([]NotEnforced{}, h.not...)
 	return f
 }
 
 func (h *fitting) plan(tier Tier) *Plan {
 	p := &Plan{
 		Tier: tier, ABI: h.machine.Landlock, Devices: h.options.Devices, Temp: h.options.Temp, Limits: h.options.Limits,
-		Runtime: []Grant{}, Grants: []Grant{}, Frozen: tier == TierLandlock,
+		Grants: []Grant{}, Frozen: tier == TierLandlock && !h.writes(),
 	}
 	for _, t := range h.tops {
 		if n := h.facts.node(t); n.Kind != Missing {
 			p.Trees = append(p.Trees, n)
 		}
 	}
-	for _, g := range h.options.Runtime {
-		// What lies in a tree is there anyway; what it needs there is among the grants.
-		if h.topOf(g.Path) == "" {
-			p.Runtime = append(p.Runtime, g)
-		}
-	}
+	// What lies in a tree is there anyway; what it needs there is among the grants.
+	inTree := func(g Grant) bool { return topOf(h.tops, g.Path) != "" }
+	p.Runtime = slices.DeleteFunc(append([]Grant{}, h.options.Runtime...), inTree)
 	if tier == TierNone {
-		p.ABI, p.Frozen = 0, false
+		p.ABI = 0
 		return p
 	}
 	p.NoFilter = !h.machine.Seccomp
@@ -54,14 +49,10 @@ func (h *fitting) plan(tier Tier) *Plan {
 	for _, s := range h.zones {
 		if c := h.grants[s.Abs]; c != 0 {
 			p.Grants = append(p.Grants, Grant{s.node, c})
-			p.Frozen = p.Frozen && c&jptool.Write == 0
 		}
 	}
 	for _, x := range sorted(h.covers) {
 		p.Covers = append(p.Covers, *h.covers[x])
-	}
-	for _, g := range p.Runtime {
-		p.Frozen = p.Frozen && g.Caps&jptool.Write == 0
 	}
 	for _, x := range sorted(h.pins) {
 		p.Pins = append(p.Pins, h.facts.node(x))
@@ -80,6 +71,13 @@ func (h *fitting) privateTemp() string {
 	return "/.jphost"
 }
 
+// rewritten is a rule of the wire that grants other capabilities.
+func rewritten(r jptool.FsRule, caps jptool.Caps) jptool.FsRule {
+	n := FsRule(r.Path, caps)
+	n.Origin, n.External, n.ApprovedTarget = r.Origin, r.External, r.ApprovedTarget
+	return n
+}
+
 // access is the effective policy.
 func (h *fitting) access(tier Tier) *jptool.AccessPolicy {
 	a := *h.d.Access
@@ -94,13 +92,11 @@ func (h *fitting) access(tier Tier) *jptool.AccessPolicy {
 		})
 	}
 	wire := func(s *zone, r jptool.FsRule) jptool.FsRule {
-		n := FsRule(r.Path, s.e)
-		n.Origin, n.External, n.ApprovedTarget = r.Origin, r.External, r.ApprovedTarget
+		n := rewritten(r, s.e)
 		if s.e != 0 && s.Outside && !n.External && (s.from != nil || !alive(s)) {
 			// The mount above grants nothing any more, so that no ordinary rule can
 			// lie below it; this is a part of what was approved.
-			target := s.Abs
-			n.External, n.ApprovedTarget = true, &target
+			n.External, n.ApprovedTarget = true, new(s.Abs)
 		}
 		return n
 	}
@@ -113,12 +109,11 @@ func (h *fitting) access(tier Tier) *jptool.AccessPolicy {
 				if a.FS[i] = wire(s, old); i != s.Index && !old.External {
 					// Another rule decides there. An external one goes with it, or
 					// its link would be no mount for the one that decides.
-					a.FS[i] = FsRule(old.Path, old.Caps()&s.e)
-					a.FS[i].Origin, a.FS[i].External, a.FS[i].ApprovedTarget = old.Origin, old.External, old.ApprovedTarget
+					a.FS[i] = rewritten(old, old.Caps()&s.e)
 				}
 			}
 		case s.e != 0 || len(h.d.Access.FS) == 0:
-			r := FsRule(h.wire(s.Abs), s.e)
+			r := jptool.FsRule{Path: h.wire(s.Abs)}
 			if s.from != nil {
 				_, r.Origin = h.rule(s.from)
 			}
@@ -126,14 +121,14 @@ func (h *fitting) access(tier Tier) *jptool.AccessPolicy {
 		}
 	}
 	a.FS = separateMounts(a.FS)
-	pinned := slices.Clone(a.Pinned)
+	a.Pinned = slices.Clone(a.Pinned)
 	for x := range h.kept {
 		if p := h.wire(x); p != "" {
-			pinned = append(pinned, p)
+			a.Pinned = append(a.Pinned, p)
 		}
 	}
-	slices.Sort(pinned)
-	a.Pinned = slices.Compact(pinned)
+	slices.Sort(a.Pinned)
+	a.Pinned = slices.Compact(a.Pinned)
 	return &a
 }
 
@@ -159,12 +154,9 @@ func separateMounts(rules []jptool.FsRule) []jptool.FsRule {
 		return rules
 	}
 	for _, i := range mounts {
-		r := rules[i]
-		left := FsRule(r.Path, r.Caps())
-		left.Origin = r.Origin
-		n := FsRule(r.Path, all)
-		n.Origin, n.External, n.ApprovedTarget = r.Origin, true, r.ApprovedTarget
-		rules[i] = n
+		left := FsRule(rules[i].Path, rules[i].Caps())
+		left.Origin = rules[i].Origin
+		rules[i] = rewritten(rules[i], all)
 		rules = append(rules, left)
 	}
 	return rules
@@ -189,15 +181,14 @@ func (h *fitting) stage(f *Fitted) {
 	}
 	at = append(at, f.Plan.Pins...)
 	slices.SortFunc(at, func(a, b Node) int { return OuterFirst(a.Path, b.Path) })
-	fd := max(h.options.FirstFD, 3)
 	for i, n := range at {
 		s := h.governing(n.Path)
 		if n.Kind != Dir || s == nil || s.e&(jptool.Create|jptool.Update) != jptool.Create || i > 0 && at[i-1].Path == n.Path {
 			continue
 		}
+		fd := max(h.options.FirstFD, 3) + len(f.Plan.Staged)
 		f.Plan.Staged = append(f.Plan.Staged, Staged{Node: n, FD: fd})
 		f.Access.Staged = append(f.Access.Staged, jptool.StagedFile{Path: h.wire(n.Path), FD: fd})
-		fd++
 	}
 }
 
@@ -226,26 +217,23 @@ func (h *fitting) rules(f *Fitted, tier Tier) {
 		case s.Index != r.Index:
 			e.EnforcedBy = "another rule on the same path decides"
 		default:
-			by := s.by
-			if len(by) == 0 {
-				by = []string{"landlock"}
-			}
-			e.EnforcedBy = strings.Join(by, " + ")
+			e.EnforcedBy = cmp.Or(strings.Join(s.by, " + "), "landlock")
 			if h.pins[s.Abs] {
 				e.EnforcedBy += " + kept in place"
 			}
 			if (s.e != s.most || s.unread) && !(s.SelfProtection && s.missing()) {
-				f.Narrowed = append(f.Narrowed, Narrowing{
-					Rule: r.Text, Origin: r.Origin, Became: h.text(s, s.e), Why: s.why, Remedy: s.remedy,
-					Index: r.Index, Missing: s.missing(),
-				})
+				f.Narrowed = append(f.Narrowed, h.narrowing(s, r.Text, r.Origin, r.Index))
 			}
 		}
 		f.Rules = append(f.Rules, e)
 	}
 	if s := h.at[h.d.Site.Root]; s.Index < 0 && s.e != s.most && tier != TierNone {
-		f.Narrowed = append(f.Narrowed, Narrowing{
-			Rule: h.text(s, s.most), Origin: builtIn, Became: h.text(s, s.e), Why: s.why, Remedy: s.remedy, Index: -1,
-		})
+		f.Narrowed = append(f.Narrowed, h.narrowing(s, h.text(s, s.most), builtIn, -1))
+	}
+}
+
+func (h *fitting) narrowing(s *zone, rule, origin string, index int) Narrowing {
+	return Narrowing{
+		Rule: rule, Origin: origin, Became: h.text(s, s.e), Why: s.why, Remedy: s.remedy, Index: index, Missing: s.missing(),
 	}
 }

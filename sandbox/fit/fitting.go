@@ -1,8 +1,8 @@
 package fit
 
 import (
+	"cmp"
 	"fmt"
-	"path"
 	"slices"
 
 	"github.com/jptools/jptools/jptool"
@@ -24,20 +24,27 @@ type input struct {
 	options Options
 	tops    []string // the trees, outermost only
 	runtime map[string]jptool.Caps
-	mounts  []Mount
 	places  []Place
+	// noTree says why the namespace tier cannot be used, "" when it can, and treeRemedy what to do.
+	noTree, treeRemedy string
 }
 
-func newInput(d *Policy, facts *Facts, m Machine, o Options) (*input, error) {
+func newInput(d *Policy, facts *Facts, m Machine, o Options) *input {
 	in := &input{
 		d: d, facts: facts, machine: m, options: o, tops: roots(d, o),
-		runtime: map[string]jptool.Caps{}, mounts: d.Mounts, places: slices.Clone(d.Places),
-	}
-	if n := facts.node(d.Site.Root); n.Kind != Dir {
-		return nil, fmt.Errorf("the workspace %q is no directory", d.Site.Root)
+		runtime: map[string]jptool.Caps{}, places: slices.Clone(d.Places),
 	}
 	for _, g := range o.Runtime {
 		in.runtime[g.Path] |= g.Caps
+	}
+	switch {
+	case o.Tier == TierLandlock:
+		in.noTree, in.treeRemedy = "the tier is set to landlock", tierRemedy
+	case !m.Namespaces:
+		in.noTree, in.treeRemedy = m.Lacks("namespaces")
+	case slices.Contains(in.tops, "/"):
+		in.noTree = "the whole file system is granted, and cannot be a private tree"
+		in.treeRemedy = "use a workspace, and targets of mounts, below the root of the file system"
 	}
 	if !slices.ContainsFunc(in.places, func(p Place) bool { return p.Abs == d.Site.Root }) {
 		// What no rule matches is denied, also where a mount's target or the runtime
@@ -48,7 +55,7 @@ func newInput(d *Policy, facts *Facts, m Machine, o Options) (*input, error) {
 		}
 		in.places = append(in.places, p)
 	}
-	return in, nil
+	return in
 }
 
 // zone is a path with all below it, up to the next zone: within it the same rights hold.
@@ -76,9 +83,6 @@ type zone struct {
 func (s *zone) dir() bool     { return s.node.Kind == Dir }
 func (s *zone) missing() bool { return s.node.Kind == Missing }
 
-// mountState is what the mounts over a path do.
-type mountState struct{ hide, ro, noexec bool }
-
 // fitting is one way to enforce a policy, while it is worked out.
 type fitting struct {
 	*input
@@ -92,24 +96,23 @@ type fitting struct {
 	pins   map[string]bool
 	kept   map[string]bool
 
+	// whole and fixed are for splitting grants: the places with grants to be split, outer before inner, and
+	// what must not be done with entries, by directory: one of them has to stay.
+	whole []*zone
+	fixed map[string]jptool.Caps
+
 	after []Check
 	not   []NotEnforced
 	make  []string
 	want  []string
 }
 
+// fitting starts with nothing granted.
 func (in *input) fitting() *fitting {
-	h := &fitting{input: in}
-	h.reset()
-	return h
-}
-
-// reset starts over.
-func (h *fitting) reset() {
-	h.zones, h.at = nil, map[string]*zone{}
-	h.grants, h.covers = map[string]jptool.Caps{}, map[string]*Cover{}
-	h.pins, h.kept = map[string]bool{}, map[string]bool{}
-	h.after, h.not, h.make, h.want = nil, nil, nil, nil
+	h := &fitting{
+		input: in, at: map[string]*zone{}, grants: map[string]jptool.Caps{}, covers: map[string]*Cover{},
+		pins: map[string]bool{}, kept: map[string]bool{},
+	}
 	for _, p := range h.places {
 		s := &zone{Place: p, most: p.Caps}
 		if h.d.Needs != nil {
@@ -123,7 +126,7 @@ func (h *fitting) reset() {
 		h.add(s)
 	}
 	for _, g := range h.options.Runtime {
-		if !inside(h.tops, g.Path) {
+		if topOf(h.tops, g.Path) == "" {
 			continue
 		}
 		if h.at[g.Path] == nil {
@@ -136,15 +139,12 @@ func (h *fitting) reset() {
 		}
 	}
 	h.sort()
+	return h
 }
 
 func (h *fitting) add(s *zone) {
 	s.node = h.facts.node(s.Abs)
-	for _, t := range h.tops {
-		if Holds(t, s.Abs) {
-			s.top = t
-		}
-	}
+	s.top = topOf(h.tops, s.Abs)
 	h.at[s.Abs] = s
 	h.zones = append(h.zones, s)
 }
@@ -157,15 +157,12 @@ func (h *fitting) sort() {
 // finds it. A path in the workspace is decided by the rules of the workspace only, as the
 // workspace always has a zone.
 func (h *fitting) governing(p string) *zone {
-	for {
-		if s := h.at[p]; s != nil && !s.bare {
+	for q := range Upward(p) {
+		if s := h.at[q]; s != nil && !s.bare {
 			return s
 		}
-		if p == "/" {
-			return nil
-		}
-		p = path.Dir(p)
 	}
+	return nil
 }
 
 // allows is what the effective policy grants at a path, pins aside.
@@ -178,45 +175,43 @@ func (h *fitting) allows(p string) jptool.Caps {
 
 // does is what the kernel lets be done with what is in a directory.
 func (h *fitting) does(p string) jptool.Caps {
-	for q := p; ; q = path.Dir(q) {
+	for q := range Upward(p) {
 		if s := h.at[q]; s != nil {
 			return s.k
 		}
-		if q == "/" {
-			return h.above(p) | h.runtime[p]
-		}
 	}
+	return h.above(p) | h.runtime[p]
 }
 
 // above is A(P): what Landlock grants on the ancestors of a path, from whatever source.
 func (h *fitting) above(p string) jptool.Caps {
 	var caps jptool.Caps
-	for p != "/" {
-		p = path.Dir(p)
-		caps |= h.grants[p] | h.runtime[p]
+	for q := range Upward(p) {
+		if q != p {
+			caps |= h.grants[q] | h.runtime[q]
+		}
 	}
 	return caps
 }
 
-// mounted is what the covers above a path do there.
-func (h *fitting) mounted(p string) mountState {
-	for p != "/" {
-		p = path.Dir(p)
-		if c := h.covers[p]; c != nil {
-			return mountState{c.Hide, c.ReadOnly, c.NoExec}
+// mounted is the cover above a path, which decides what mounts do there.
+func (h *fitting) mounted(p string) Cover {
+	for q := range Upward(p) {
+		if c := h.covers[q]; c != nil && q != p {
+			return *c
 		}
 	}
-	return mountState{}
+	return Cover{}
 }
 
 // grantor names what grants some of caps above a path, for people.
 func (h *fitting) grantor(p string, caps jptool.Caps) string {
-	for q := p; q != "/"; {
-		q = path.Dir(q)
-		if h.grants[q]&caps != 0 {
+	for q := range Upward(p) {
+		switch {
+		case q == p:
+		case h.grants[q]&caps != 0:
 			return fmt.Sprintf("%q", h.name(q))
-		}
-		if h.runtime[q]&caps != 0 {
+		case h.runtime[q]&caps != 0:
 			return fmt.Sprintf("%q, which the sandbox leaves to every program,", q)
 		}
 	}
@@ -225,14 +220,10 @@ func (h *fitting) grantor(p string, caps jptool.Caps) string {
 
 // name is a path as rules write it.
 func (h *fitting) name(abs string) string {
-	p, ok := h.d.WirePath(abs)
-	switch {
-	case !ok:
-		return abs
-	case p == "":
-		return "."
+	if p, ok := h.d.WirePath(abs); ok {
+		return cmp.Or(p, ".")
 	}
-	return p
+	return abs
 }
 
 // rule is the text of a zone's rule, and where it was written.
@@ -271,15 +262,5 @@ func (h *fitting) lacking(s *zone, what, why, remedy string, known bool) {
 // isRoot reports whether nobody may create or remove the entry: the workspace and the targets of
 // mounts.
 func (h *fitting) isRoot(p string) bool {
-	return p == h.d.Site.Root || slices.ContainsFunc(h.mounts, func(m Mount) bool { return m.Target == p })
-}
-
-// topOf is the tree that holds a path, "" for none.
-func (h *fitting) topOf(p string) string {
-	for _, t := range h.tops {
-		if Holds(t, p) {
-			return t
-		}
-	}
-	return ""
+	return p == h.d.Site.Root || slices.ContainsFunc(h.d.Mounts, func(m Mount) bool { return m.Target == p })
 }

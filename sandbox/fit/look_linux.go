@@ -1,22 +1,6 @@
 package fit
 
-import (
-	"os"
-
-	"golang.org/x/sys/unix"
-)
-
-// look describes the entry at a canonical path without following any link.
-func look(p string) (Node, error) {
-	st, err := stat(p)
-	if err != nil || st == nil {
-		return Node{Path: p}, err
-	}
-	return Node{Path: p, Kind: kindOf(st.Mode), ID: ID{st.Dev, st.Ino}}, nil
-}
-
-// tries is how often an entry is opened if the kernel asks to try again.
-const tries = 10
+import "golang.org/x/sys/unix"
 
 // OpenEntry opens what stands at a canonical path, to look at it or to put rules on it. It follows no link: a link
 // on the way is ELOOP, and a link at the path itself is what is opened. The error is an error number.
@@ -33,7 +17,7 @@ func openEntry(dir int, p string, resolve uint64) (fd int, err error) {
 		Flags:   unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | resolve,
 	}
-	for range tries {
+	for range 10 {
 		if fd, err = unix.Openat2(dir, p, &how); err != unix.EAGAIN && err != unix.EINTR {
 			break
 		}
@@ -41,54 +25,43 @@ func openEntry(dir int, p string, resolve uint64) (fd int, err error) {
 	return fd, err
 }
 
-// stat is nil for what is not there.
-func stat(p string) (*unix.Stat_t, error) {
+// openToLook is OpenEntry for looking only. A kernel without openat2 has no Landlock either: nothing will be
+// enforced here, and a link on the way may be followed.
+func openToLook(p string) (int, error) {
 	fd, err := OpenEntry(p)
+	if err == unix.ENOSYS {
+		fd, err = unix.Open(p, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	}
+	return fd, err
+}
+
+// measure describes the entry at a canonical path without following any link.
+func measure(p string) (mark, error) {
+	m := mark{Node: Node{Path: p}}
+	fd, err := openToLook(p)
 	switch err {
 	case nil:
-		var st unix.Stat_t
-		err = unix.Fstat(fd, &st)
-		unix.Close(fd)
-		if err != nil {
-			return nil, err
-		}
-		return &st, nil
 	case unix.ENOENT, unix.ENOTDIR:
-		return nil, nil
+		return m, nil
 	case unix.ELOOP:
-		return nil, errLink
-	case unix.ENOSYS:
-		// A kernel this old has no Landlock either: nothing will be held here.
-		var st unix.Stat_t
-		if err := unix.Lstat(p, &st); err == unix.ENOENT || err == unix.ENOTDIR {
-			return nil, nil
-		} else if err != nil {
-			return nil, err
-		}
-		return &st, nil
-	}
-	return nil, err
-}
-
-func kindOf(mode uint32) Kind {
-	switch mode & unix.S_IFMT {
-	case unix.S_IFDIR:
-		return Dir
-	case unix.S_IFREG:
-		return File
-	case unix.S_IFLNK:
-		return Link
-	}
-	return Special
-}
-
-func measure(p string) (mark, error) {
-	st, err := stat(p)
-	m := mark{Node: Node{Path: p}}
-	if err != nil || st == nil {
+		return m, errLink
+	default:
 		return m, err
 	}
-	m.Kind, m.ID = kindOf(st.Mode), ID{st.Dev, st.Ino}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return m, err
+	}
+	m.Kind, m.ID = Special, ID{st.Dev, st.Ino}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		m.Kind = Dir
+	case unix.S_IFREG:
+		m.Kind = File
+	case unix.S_IFLNK:
+		m.Kind = Link
+	}
 	m.mode, m.links, m.size = st.Mode, uint64(st.Nlink), st.Size
 	m.mtime, m.ctime = st.Mtim.Nano(), st.Ctim.Nano()
 	return m, nil
@@ -96,10 +69,7 @@ func measure(p string) (mark, error) {
 
 // readLink is where the symlink at a canonical path leads.
 func readLink(p string) (string, error) {
-	fd, err := OpenEntry(p)
-	if err == unix.ENOSYS { // as in stat
-		return os.Readlink(p)
-	}
+	fd, err := openToLook(p)
 	if err != nil {
 		return "", err
 	}

@@ -7,7 +7,6 @@
 package fit
 
 import (
-	"path"
 	"slices"
 
 	"github.com/jptools/jptools/jptool"
@@ -127,7 +126,7 @@ func (p *Plan) Hidden(link string) bool {
 	if p.Tier != TierNamespace {
 		return false
 	}
-	for dir := link; ; dir = path.Dir(dir) {
+	for dir := range Upward(link) {
 		if i := slices.IndexFunc(p.Covers, func(c Cover) bool { return c.Path == dir }); i >= 0 {
 			return p.Covers[i].Hide
 		}
@@ -137,10 +136,8 @@ func (p *Plan) Hidden(link string) bool {
 		if i := slices.IndexFunc(p.Runtime, func(g Grant) bool { return g.Path == dir }); i >= 0 {
 			return p.Runtime[i].Kind == Link && dir != link
 		}
-		if dir == "/" {
-			return true
-		}
 	}
+	return true
 }
 
 // Granted returns what Landlock allows at a path: rights of ancestors add up, and mounts do not count.

@@ -1,7 +1,11 @@
 package fit
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
@@ -100,8 +104,7 @@ func FsRule(path string, caps jptool.Caps) jptool.FsRule {
 		if !caps.Has(c) {
 			return nil
 		}
-		yes := true
-		return &yes
+		return new(true)
 	}
 	return jptool.FsRule{
 		Path: path,
@@ -112,34 +115,115 @@ func FsRule(path string, caps jptool.Caps) jptool.FsRule {
 
 // FsText writes a rule as an inline table of TOML.
 func FsText(r *jptool.FsRule) string {
-	path := r.Path
-	if path == "" {
-		path = "."
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "{ path = %q", path)
+	text := fmt.Sprintf("{ path = %q", cmp.Or(r.Path, "."))
 	if r.External {
-		b.WriteString(", external = true")
+		text += ", external = true"
 	}
-	if text := GrantText(r.Caps()); text != "" {
-		b.WriteString(", " + text)
+	if caps := GrantText(r.Caps()); caps != "" {
+		text += ", " + caps
 	}
-	return b.String() + " }"
+	return text + " }"
 }
 
 // GrantText writes capabilities as keys of a rule, `write` for create, update and delete.
 func GrantText(caps jptool.Caps) string {
 	var keys []string
-	if caps.Has(jptool.Write) {
-		caps &^= jptool.Write
-		if caps.Has(jptool.Read) {
-			keys = append(keys, "read = true")
-			caps &^= jptool.Read
-		}
-		keys = append(keys, "write = true")
-	}
 	for _, name := range caps.Names() {
 		keys = append(keys, name+" = true")
 	}
-	return strings.Join(keys, ", ")
+	return strings.Replace(strings.Join(keys, ", "), "create = true, update = true, delete = true", "write = true", 1)
+}
+
+// Compile places the rules of an access policy in the workspace at root. Nothing is added to them: types without rules
+// are not restricted. The error is for what a tool would refuse, and carries jptool.CodeInvalidPolicy then.
+func Compile(access *jptool.AccessPolicy, root string) (*Policy, error) {
+	canonical, err := filepath.Abs(root)
+	if err == nil {
+		canonical, err = wspath.CanonicalRoot(canonical)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the workspace %q cannot be opened: %w\nname an existing directory", root, wspath.Bare(err))
+	}
+	c := jptool.Compiler{Site: jptool.Site{Root: canonical}, Written: root}
+	if access == nil {
+		return &Policy{Site: c.Site}, nil
+	}
+	rules, err := c.FS(access.FS)
+	if err != nil {
+		return nil, jptool.Errorf(jptool.CodeInvalidPolicy, "%w", err)
+	}
+	if err := rules.PinPaths(access.Pinned, root); err != nil {
+		return nil, err
+	}
+	p := &Policy{Site: rules.Site, Access: &jptool.AccessPolicy{Net: access.Net, Env: access.Env, Commands: access.Commands, Staged: access.Staged}}
+	if rules.Restricted && !slices.ContainsFunc(rules.Placed, func(r jptool.Placed) bool { return !r.Gone }) {
+		rules.Add(jptool.Placed{Index: -1}) // an empty list would open everything
+	}
+	for i := range rules.Placed {
+		if r := &rules.Placed[i]; !r.Gone {
+			w := written(r)
+			p.Rules = append(p.Rules, Rule{Type: "fs", Index: len(p.Access.FS), Text: FsText(&w), Origin: w.Origin})
+			p.place(rules.Abs(r.Place), r, len(p.Access.FS))
+			p.Access.FS = append(p.Access.FS, w)
+		}
+	}
+	slices.SortFunc(p.Places, func(a, b Place) int { return cmp.Compare(a.Abs, b.Abs) })
+	for _, m := range rules.Mounts {
+		if rules.Placed[m.Rule].Caps != 0 {
+			p.Mounts = append(p.Mounts, Mount{Link: rules.Abs(m.Link), Target: m.Target})
+		}
+	}
+	for _, place := range rules.Pins {
+		if name := rules.Name(place); name != "" {
+			p.Access.Pinned = append(p.Access.Pinned, name)
+			p.Pins = append(p.Pins, rules.Abs(place))
+		}
+	}
+	slices.Sort(p.Access.Pinned)
+	p.Access.Pinned = slices.Compact(p.Access.Pinned)
+	p.describe()
+	return p, nil
+}
+
+// place notes a rule at its place, where it decides over those before it.
+func (p *Policy) place(abs string, r *jptool.Placed, index int) {
+	i := slices.IndexFunc(p.Places, func(q Place) bool { return q.Abs == abs })
+	if i < 0 {
+		i = len(p.Places)
+		p.Places = append(p.Places, Place{Abs: abs, Outside: r.Place.Outside})
+	}
+	q := &p.Places[i]
+	q.All = append(q.All, index)
+	q.Caps, q.Index, q.Dir = r.Caps, index, r.Rule.Path != "/" && strings.HasSuffix(r.Rule.Path, "/")
+}
+
+// written returns a placed rule as it is written on the wire.
+func written(r *jptool.Placed) jptool.FsRule {
+	w := FsRule(r.Name, r.Caps)
+	w.Origin = r.Rule.Origin
+	if r.Lost == "" && r.Rule.External {
+		w.External = true
+		if r.Target != "" {
+			w.ApprovedTarget = new(filepath.FromSlash(r.Target))
+		}
+	}
+	return w
+}
+
+// describe adds the rules of other types to those for reports.
+func (p *Policy) describe() {
+	add := func(kind string, index int, origin, format string, values ...any) {
+		p.Rules = append(p.Rules, Rule{Type: kind, Index: index, Text: fmt.Sprintf(format, values...), Origin: origin})
+	}
+	for i := range p.Access.Net {
+		r := &p.Access.Net[i]
+		add("net", i, r.Origin, "{ host = %q, allow = %t }", r.Host, r.Allow)
+	}
+	for i := range p.Access.Env {
+		r := &p.Access.Env[i]
+		add("env", i, r.Origin, "{ name = %q, read = %t }", r.Name, r.Read)
+	}
+	for i, name := range slices.Sorted(maps.Keys(p.Access.Commands)) {
+		add("command", i, "", "%s", name)
+	}
 }

@@ -9,7 +9,6 @@ import (
 	"path"
 	"slices"
 
-	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -37,85 +36,61 @@ const rounds = 64
 // is left behind.
 func Prepare(ctx context.Context, d *Policy, m Machine, o Options) (*Prepared, error) {
 	p := &Prepared{}
-	var supposed []Node
-	facts, err := survey(ctx, d, o, nil)
-	if err == nil && growing(d, facts) {
-		o.Named = d.named(o.Arguments)
-	}
+	noMake := map[string]error{}
+	maps.Copy(noMake, o.NoMake)
+	o.NoMake = noMake
+	o.Named = d.named(o.Arguments)
+	facts, err := Survey(ctx, d, o)
 	for round := 0; err == nil; round++ {
-		var fitted *Fitted
-		fitted, err = Fit(d, facts, m, o)
-		if fitted != nil {
-			p.Fitted = fitted
-		}
+		p.Fitted, err = Fit(d, facts, m, o)
 		var refused *RefusedError
-		if err != nil && !errors.As(err, &refused) {
-			break
-		}
 		switch {
-		case round < rounds && len(fitted.Want) > 0:
-			err = facts.List(ctx, fitted.Want, 0)
-			continue
-		case round < rounds && len(fitted.Make) > 0 && err == nil:
-			tops := roots(d, o)
-			o.NoMake = maps.Clone(o.NoMake)
-			if o.NoMake == nil {
-				o.NoMake = map[string]error{}
-			}
-			for _, dir := range fitted.Make {
+		case err != nil && !errors.As(err, &refused):
+		case round < rounds && len(p.Want) > 0:
+			err = facts.List(ctx, p.Want, maxEntries)
+		case round < rounds && len(p.Make) > 0 && err == nil:
+			for _, dir := range p.Make {
 				if o.Dry {
-					supposed = p.suppose(dir, supposed, o.NoMake)
-				} else if err := p.make(tops, dir); err != nil {
+					err = p.suppose(&o, dir)
+				} else {
+					err = p.make(roots(d, o), dir)
+				}
+				if err != nil {
 					o.NoMake[dir] = wspath.Bare(err)
 				}
 			}
-			facts, err = survey(ctx, d, o, supposed)
-			continue
+			facts, err = Survey(ctx, d, o)
 		case err != nil:
 			return p, errors.Join(err, p.Undo())
+		default:
+			return p, nil
 		}
-		return p, nil
 	}
 	return nil, errors.Join(err, p.Undo())
 }
 
-// growing reports whether a directory could be made because an argument names something below it.
-func growing(d *Policy, f *Facts) bool {
-	return slices.ContainsFunc(d.Places, func(p Place) bool {
-		return p.Caps.Has(jptool.Create) && f.node(p.Abs).Kind == Missing
-	})
-}
-
 // suppose takes a directory to be there if it could be made.
-func (p *Prepared) suppose(dir string, supposed []Node, failed map[string]error) []Node {
+func (p *Prepared) suppose(o *Options, dir string) error {
 	parent := path.Dir(dir)
-	inner := slices.ContainsFunc(supposed, func(n Node) bool { return n.Path == parent })
-	if err := failed[parent]; err != nil {
-		failed[dir] = err
-		return supposed
+	err := o.NoMake[parent]
+	if err == nil && !slices.Contains(p.Made, parent) {
+		err = mayMakeIn(parent)
 	}
-	if !inner {
-		if err := mayMakeIn(parent); err != nil {
-			failed[dir] = err
-			return supposed
-		}
+	if err == nil {
+		p.Made = append(p.Made, dir)
+		// No object has this identity: device 0 is none of the file system's.
+		o.supposed = append(o.supposed, Node{Path: dir, Kind: Dir, ID: ID{0, uint64(len(p.Made))}})
 	}
-	p.Made = append(p.Made, dir)
-	// No object has this identity: device 0 is none of the file system's.
-	return append(supposed, Node{Path: dir, Kind: Dir, ID: ID{0, uint64(len(supposed) + 1)}})
+	return err
 }
 
 // make makes a directory in its tree. Nothing on the way, nor what stands there, may be a link.
 func (p *Prepared) make(tops []string, dir string) error {
-	var top, below string
-	for _, t := range tops {
-		if rest, ok := wspath.WithinAbs(t, path.Dir(dir)); ok {
-			top, below = t, rest
-		}
-	}
+	top := topOf(tops, path.Dir(dir))
 	if top == "" {
 		return errors.New("it lies in no tree of the call")
 	}
+	below, _ := wspath.WithinAbs(top, path.Dir(dir))
 	tree, err := wspath.OpenDir(top)
 	if err != nil {
 		return err
@@ -126,8 +101,7 @@ func (p *Prepared) make(tops []string, dir string) error {
 		return err
 	}
 	if err = parent.Mkdir(path.Base(dir), 0o777); err == nil {
-		n, lerr := Look(dir)
-		if lerr == nil && n.Kind == Dir {
+		if n, err := Look(dir); err == nil && n.Kind == Dir {
 			p.Made = append(p.Made, dir)
 			p.made = append(p.made, madeDir{n, parent})
 			return nil
@@ -147,28 +121,14 @@ func (p *Prepared) Undo() error {
 	for _, m := range slices.Backward(p.made) {
 		now, err := Look(m.Path)
 		if err == nil && now == m.Node { // else it is gone, or another one
-			err = removeEmpty(m)
+			err = m.parent.RemoveDir(path.Base(m.Path))
 		}
 		m.parent.Close()
-		if err != nil {
+		// ErrExist: something is in it.
+		if err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("the directory %q that was made for the call cannot be removed: %w", m.Path, err))
 		}
 	}
 	p.made = nil
 	return errors.Join(errs...)
-}
-
-// removeEmpty removes a directory if nothing is in it.
-func removeEmpty(m madeDir) error {
-	if names, _, err := readNames(m.Path, 1); err != nil || len(names) > 0 {
-		return err
-	}
-	err := m.parent.RemoveDir(path.Base(m.Path))
-	if names, _, again := readNames(m.Path, 1); err != nil && again == nil && len(names) > 0 {
-		return nil // filled in between
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }

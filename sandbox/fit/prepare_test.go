@@ -178,13 +178,14 @@ func TestTiers(t *testing.T) {
 		m    fit.Machine
 		want string
 	}{
-		{fit.Machine{}, "[] map[landlock:this machine does not have it namespace:this machine does not have it]"},
-		{fit.Machine{Namespaces: true, Why: why}, "[] map[landlock:no landlock namespace:no landlock]"},
-		{fit.Machine{Landlock: 1, Why: why}, "[landlock] map[namespace:no namespaces]"},
-		{fit.Machine{Landlock: 7, Namespaces: true}, "[landlock namespace] map[]"},
+		{fit.Machine{}, "[], this machine does not have it, this machine does not have it"},
+		{fit.Machine{Namespaces: true, Why: why}, "[], no landlock, no namespaces"},
+		{fit.Machine{Landlock: 1, Why: why}, "[landlock], no landlock, no namespaces"},
+		{fit.Machine{Landlock: 7, Namespaces: true}, "[landlock namespace], this machine does not have it, this machine does not have it"},
 	} {
-		have, missing := c.m.Tiers()
-		if got := fmt.Sprint(have, missing); got != c.want {
+		landlock, _ := c.m.Lacks("landlock")
+		namespaces, _ := c.m.Lacks("namespaces")
+		if got := fmt.Sprintf("%v, %s, %s", c.m.Tiers(), landlock, namespaces); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.m, got, c.want)
 		}
 	}

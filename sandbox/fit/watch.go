@@ -1,9 +1,6 @@
 package fit
 
-import (
-	"errors"
-	"sync"
-)
+import "errors"
 
 // ErrNoWatch: the entries cannot be watched: there is no inotify, or no more of it. [EntryChecks] and
 // [Before.Verify] say afterwards what they can tell of what a watcher would have said.
@@ -51,7 +48,6 @@ type Watcher struct {
 	lost  chan Loss
 	stop  func()
 	done  chan struct{}
-	close sync.Once
 	first *Loss // set before lost is closed
 }
 
@@ -60,10 +56,8 @@ func (w *Watcher) Lost() <-chan Loss { return w.lost }
 
 // Close ends the watcher and waits for it. It may be called more than once.
 func (w *Watcher) Close() {
-	w.close.Do(func() {
-		w.stop()
-		<-w.done
-	})
+	w.stop()
+	<-w.done
 }
 
 // Seen is the first loss, or nil. It is complete after Close.
@@ -76,12 +70,6 @@ func (w *Watcher) Seen() *Loss {
 	}
 }
 
-// lose notes a loss.
-func (w *Watcher) lose(l Loss) {
-	w.first = &l
-	w.lost <- l
-}
-
 // Watch begins to watch. The error wraps ErrNoWatch where that is not possible; what is lost already is
 // told by Lost.
 func Watch(what Watched) (*Watcher, error) {
@@ -89,10 +77,4 @@ func Watch(what Watched) (*Watcher, error) {
 		return nil, errors.New("there is nothing to watch")
 	}
 	return watch(what)
-}
-
-// inPlace reports whether the same object still stands there.
-func inPlace(n Node) bool {
-	now, err := Look(n.Path)
-	return err == nil && now.Kind == n.Kind && now.ID == n.ID
 }

@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -32,9 +33,8 @@ const maxFollowed = 256
 
 // inotify is what a watcher on Linux knows.
 type inotify struct {
+	Watched
 	fd      int
-	entries []Node
-	absent  []string
 	points  map[key][]point
 	follows int
 }
@@ -57,8 +57,8 @@ func watch(what Watched) (*Watcher, error) {
 		return nil, fmt.Errorf("%w: %w", ErrNoWatch, err)
 	}
 	file := os.NewFile(uintptr(fd), "inotify")
-	i := &inotify{fd: fd, entries: what.Entries, absent: what.Absent, points: map[key][]point{}}
-	first, err := i.begin(what.Trees)
+	i := &inotify{Watched: what, fd: fd, points: map[key][]point{}}
+	first, err := i.begin()
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("%w: %w", ErrNoWatch, err)
@@ -71,7 +71,8 @@ func watch(what Watched) (*Watcher, error) {
 			first = i.run(file)
 		}
 		if first != nil {
-			w.lose(*first)
+			w.first = first
+			w.lost <- *first
 		}
 		close(w.lost)
 		close(w.done)
@@ -83,16 +84,16 @@ func watch(what Watched) (*Watcher, error) {
 }
 
 // begin watches everything, and then looks for what happened before the watches were there.
-func (i *inotify) begin(trees []Node) (*Loss, error) {
-	for _, n := range i.entries {
+func (i *inotify) begin() (*Loss, error) {
+	for _, n := range i.Entries {
 		wd, err := i.add(path.Dir(n.Path))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path.Dir(n.Path), err)
 		}
 		i.point(wd, point{at: n.Path})
 	}
-	for _, p := range i.absent {
-		for _, t := range trees {
+	for _, p := range i.Absent {
+		for _, t := range i.Trees {
 			if p == t.Path || !Holds(t.Path, p) {
 				continue
 			}
@@ -159,28 +160,17 @@ func (i *inotify) follow(dir, absent string) (*Loss, error) {
 	}
 }
 
-// run reads what happens, until there is a loss or the watcher is closed.
+// run reads what happens, until there is a loss or the watcher is closed. Then it reads what has happened and was not
+// read yet: the kernel keeps it from the moment of the change.
 func (i *inotify) run(file *os.File) *Loss {
 	buf := make([]byte, 64<<10)
+	read := file.Read
 	for {
-		n, err := file.Read(buf)
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return i.rest(buf)
-		}
-		if err != nil {
-			return i.unwatched()
-		}
-		if loss := i.events(buf[:n]); loss != nil {
-			return loss
-		}
-	}
-}
-
-// rest reads what has happened and was not read yet: the kernel keeps it from the moment of the change.
-func (i *inotify) rest(buf []byte) *Loss {
-	for {
-		n, err := unix.Read(i.fd, buf)
+		n, err := read(buf)
 		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			read = func(b []byte) (int, error) { return unix.Read(i.fd, b) }
+			continue
 		case err == unix.EINTR:
 			continue
 		case err == unix.EAGAIN:
@@ -196,28 +186,25 @@ func (i *inotify) rest(buf []byte) *Loss {
 
 // events is the first loss among events.
 func (i *inotify) events(data []byte) *Loss {
-	for len(data) > 0 {
-		if len(data) < unix.SizeofInotifyEvent {
+	for r := bytes.NewReader(data); r.Len() > 0; {
+		var e unix.InotifyEvent
+		err := binary.Read(r, binary.NativeEndian, &e)
+		if err != nil || int(e.Len) > r.Len() {
 			return i.unwatched()
 		}
-		wd := int32(binary.NativeEndian.Uint32(data))
-		mask := binary.NativeEndian.Uint32(data[4:])
-		end := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(data[12:]))
-		if end > len(data) {
+		padded := make([]byte, e.Len)
+		_, _ = r.Read(padded)
+		name := strings.TrimRight(string(padded), "\x00")
+		if e.Mask&unix.IN_Q_OVERFLOW != 0 {
 			return i.unwatched()
 		}
-		name := strings.TrimRight(string(data[unix.SizeofInotifyEvent:end]), "\x00")
-		data = data[end:]
-		if mask&unix.IN_Q_OVERFLOW != 0 {
-			return i.unwatched()
-		}
-		if mask&around != 0 {
+		if e.Mask&around != 0 {
 			if loss := i.check(); loss != nil {
 				return loss
 			}
 		}
-		for _, p := range slices.Clone(i.points[key{wd, name}]) {
-			if loss := i.event(p, mask); loss != nil {
+		for _, p := range slices.Clone(i.points[key{e.Wd, name}]) {
+			if loss := i.event(p, e.Mask); loss != nil {
 				return loss
 			}
 		}
@@ -262,16 +249,16 @@ func (i *inotify) unwatched() *Loss {
 	if loss := i.check(); loss != nil {
 		return loss
 	}
-	if len(i.absent) > 0 {
-		return &Loss{Unwatched, i.absent[0]}
+	if len(i.Absent) > 0 {
+		return &Loss{Unwatched, i.Absent[0]}
 	}
-	return &Loss{Unwatched, i.entries[0].Path}
+	return &Loss{Unwatched, i.Entries[0].Path}
 }
 
 // check is an entry that is not in its place.
 func (i *inotify) check() *Loss {
-	for _, n := range i.entries {
-		if !inPlace(n) {
+	for _, n := range i.Entries {
+		if now, err := Look(n.Path); err != nil || now.Kind != n.Kind || now.ID != n.ID {
 			return &Loss{Replaced, n.Path}
 		}
 	}

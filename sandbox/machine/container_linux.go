@@ -1,37 +1,31 @@
 package machine
 
 import (
+	"cmp"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // container tells what this system runs in, and by what that was told; two empty texts if it
 // looks like a machine of its own. It is for explanations: nothing is decided by it.
 func (s *system) container(getenv func(string) string) (name, by string) {
-	// WSL first: inside of it there may be a container, but it is WSL's kernel that counts
-	// when something is missing, and its containers leave their own marks below.
-	if release := strings.ToLower(s.release()); strings.Contains(release, "microsoft") {
-		if inner, by := s.engine(getenv); inner != "" {
-			return inner, by
-		}
-		if strings.Contains(release, "wsl2") || strings.Contains(release, "microsoft-standard") {
-			return "wsl2", "the kernel's release"
-		}
-		return "wsl1", "the kernel's release"
+	release := strings.ToLower(s.release())
+	switch name, by = s.engine(getenv); {
+	case name != "" || !strings.Contains(release, "microsoft"):
+		return name, by
+	case strings.Contains(release, "wsl2") || strings.Contains(release, "microsoft-standard"):
+		return "wsl2", "the kernel's release"
 	}
-	return s.engine(getenv)
+	return "wsl1", "the kernel's release"
 }
 
-// cgroupEngine is the first engine that a name in the path of a control group begins with: /docker/…,
+// cgroupEngine finds the first engine that a name in the path of a control group begins with: /docker/…,
 // /user.slice/libpod-….scope, /docker-….scope. A longer word is another one: /dockerx, /docker_x.
-func cgroupEngine(text string) string {
-	named := regexp.MustCompile(`[/:-](docker|libpod|kubepods|containerd|lxc|crio|buildkit|garden)(?:\W|$)`)
-	if m := named.FindStringSubmatch(text); m != nil {
-		return m[1]
-	}
-	return ""
-}
+const cgroupEngine = `[/:-](docker|libpod|kubepods|containerd|lxc|crio|buildkit|garden)(?:\W|$)`
 
 // another is the name of a sandbox that jphost made: it is not told from others by what it forbids.
 const another = "jphost"
@@ -42,50 +36,39 @@ func ownDir(dir string) bool {
 }
 
 func (s *system) engine(getenv func(string) string) (name, by string) {
+	podman, isPodman := s.read("/run/.containerenv")
+	systemd, _ := s.read("/run/systemd/container") // for everybody; PID 1's own environment is not readable
+	first, _ := s.read("/proc/1/comm")
+	switch {
 	// A sandbox of jphost shows the marks of the container around it. A container's own TMPDIR is not like that.
-	if s.filtered() && ownDir(getenv("TMPDIR")) {
+	case s.filtered() && ownDir(getenv("TMPDIR")):
 		return another, "TMPDIR"
-	}
-	if getenv("KUBERNETES_SERVICE_HOST") != "" {
+	case getenv("KUBERNETES_SERVICE_HOST") != "":
 		return "kubernetes", "KUBERNETES_SERVICE_HOST"
-	}
-	if v, ok := s.read("/run/.containerenv"); ok {
-		if !strings.Contains(v, "podman") && v != "" {
-			return "container", "/run/.containerenv"
-		}
+	case isPodman && podman != "" && !strings.Contains(podman, "podman"):
+		return "container", "/run/.containerenv"
+	case isPodman:
 		return "podman", "/run/.containerenv"
-	}
-	if !s.missing("/.dockerenv") {
+	case !s.missing("/.dockerenv"):
 		return "docker", "/.dockerenv"
-	}
-	if !s.missing("/.flatpak-info") {
+	case !s.missing("/.flatpak-info"):
 		return "flatpak", "/.flatpak-info"
-	}
-	if getenv("SNAP") != "" && getenv("SNAP_NAME") != "" {
+	case getenv("SNAP") != "" && getenv("SNAP_NAME") != "":
 		return "snap", "SNAP"
-	}
-	// systemd writes it down for everybody; PID 1's own environment is not readable.
-	if v, ok := s.read("/run/systemd/container"); ok && v != "" {
-		return known(v), "/run/systemd/container"
-	}
-	if v := getenv("container"); v != "" {
-		return known(v), "the variable container"
-	}
-	if v, _ := s.read("/proc/1/comm"); s.filtered() && v == another { // in a process space of its own
+	case systemd != "":
+		return known(systemd), "/run/systemd/container"
+	case getenv("container") != "":
+		return known(getenv("container")), "the variable container"
+	case s.filtered() && first == another: // in a process space of its own
 		return another, "/proc/1/comm"
 	}
 	for _, path := range []string{"/proc/self/cgroup", "/proc/1/cgroup"} {
 		v, _ := s.read(path)
-		switch engine := cgroupEngine(v); engine {
-		case "":
-		case "libpod":
-			return "podman", path
-		case "kubepods", "crio":
-			return "kubernetes", path
-		case "docker", "lxc":
-			return engine, path
-		default:
-			return "container", path
+		if m := regexp.MustCompile(cgroupEngine).FindStringSubmatch(v); m != nil {
+			named := map[string]string{
+				"docker": "docker", "lxc": "lxc", "libpod": "podman", "kubepods": "kubernetes", "crio": "kubernetes",
+			}
+			return cmp.Or(named[m[1]], "container"), path
 		}
 	}
 	if v, _ := s.read("/proc/version"); strings.Contains(v, "gVisor") ||
@@ -115,16 +98,27 @@ func (s *system) distribution() string {
 	if !ok {
 		text, _ = s.read("/usr/lib/os-release")
 	}
-	name := ""
+	values := map[string]string{}
 	for line := range strings.Lines(text) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
-		value = strings.Trim(value, `"'`)
-		switch {
-		case key == "PRETTY_NAME" && value != "":
-			return value
-		case key == "NAME":
-			name = value
+		values[key] = strings.Trim(value, `"'`)
+	}
+	return cmp.Or(values["PRETTY_NAME"], values["NAME"])
+}
+
+func (s *system) describe(getenv func(string) string) Details {
+	d := Details{
+		OS: runtime.GOOS, Kernel: s.release(), Arch: s.arch, Distribution: s.distribution(),
+		AppArmor: s.label(), Filtered: s.filtered(),
+	}
+	d.Container, d.ContainerBy = s.container(getenv)
+	// Kernels before 6.15 do not know the question, and answer EINVAL.
+	if errata, err := s.landlock(unix.LANDLOCK_CREATE_RULESET_ERRATA); err == nil {
+		for bit := range 31 {
+			if errata>>bit&1 != 0 {
+				d.Errata = append(d.Errata, bit+1)
+			}
 		}
 	}
-	return name
+	return d
 }

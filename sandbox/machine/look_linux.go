@@ -73,10 +73,6 @@ var kernel = system{
 	},
 }
 
-func look() Info { return kernel.look() }
-
-func lookAlone() Info { return kernel.alone() }
-
 // The system controls that decide over user namespaces; the last two exist on some
 // distributions only.
 const (
@@ -84,9 +80,6 @@ const (
 	unprivileged = "/proc/sys/kernel/unprivileged_userns_clone"
 	appArmorUser = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
 )
-
-// firstUserNamespace is what the kernel calls the one that it starts with.
-const firstUserNamespace = "user:[4026531837]"
 
 // alone looks for what Landlock and the filter can do without namespaces.
 func (s *system) alone() Info {
@@ -131,13 +124,14 @@ func (s *system) look() Info {
 // forbidden says why namespaces cannot be made, as far as that is written somewhere.
 func (s *system) forbidden() string {
 	limit, found := s.read(maxUser)
-	if !found && s.missing("/proc/self/ns/user") {
-		return s.whyNoUserNamespaces()
-	}
-	if limit == "0" {
+	switch {
+	case !found && s.missing("/proc/self"):
+		return "there is no /proc here\nmount it: mount -t proc proc /proc"
+	case !found && s.missing("/proc/self/ns/user"):
+		return "this kernel was built without user namespaces\nuse a kernel with CONFIG_USER_NS=y"
+	case limit == "0":
 		return s.whySysctl(maxUser, "15000")
-	}
-	if s.privileged() {
+	case s.privileged():
 		return ""
 	}
 	if v, _ := s.read(unprivileged); v == "0" {
@@ -155,7 +149,8 @@ func (s *system) doubt() string {
 	if s.filtered() {
 		return "a system call filter is in place already, as in a container"
 	}
-	if ns, err := os.Readlink(s.root + "/proc/self/ns/user"); err != nil || ns != firstUserNamespace {
+	// This is what the kernel calls the user namespace that it starts with.
+	if ns, err := os.Readlink(s.root + "/proc/self/ns/user"); err != nil || ns != "user:[4026531837]" {
 		return "jphost is in a user namespace itself, as in a container"
 	}
 	if v, _ := s.read(appArmorUser); v != "" && v != "0" && !s.privileged() {

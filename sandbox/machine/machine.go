@@ -8,6 +8,11 @@ package machine
 
 import (
 	"fmt"
+	"maps"
+	"math"
+	"os"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/jptools/jptools/sandbox/fit"
@@ -34,10 +39,10 @@ type Info struct {
 
 // Look takes microseconds. Where it leaves a Doubt, an attempt takes some milliseconds: a caller that is
 // started again and again keeps the Attempt under the Key.
-func Look() Info { return look() }
+func Look() Info { return kernel.look() }
 
 // LookAlone is Look without namespaces: it neither looks for them nor reports on them, so there is no Doubt.
-func LookAlone() Info { return lookAlone() }
+func LookAlone() Info { return kernel.alone() }
 
 // Attempt is how a real attempt to make namespaces ended.
 type Attempt struct {
@@ -60,20 +65,12 @@ const (
 	StepChild = "child"
 )
 
-func stepText(step string) string {
-	switch step {
-	case StepClone:
-		return "making a process in namespaces of its own"
-	case StepMap:
-		return "mapping the user into the namespace"
-	case StepMount:
-		return "mounting a tmpfs in the namespace"
-	case StepProc:
-		return "mounting /proc in the namespace"
-	case StepChild:
-		return "waiting for a process in namespaces of its own"
-	}
-	return ""
+var stepTexts = map[string]string{
+	StepClone: "making a process in namespaces of its own",
+	StepMap:   "mapping the user into the namespace",
+	StepMount: "mounting a tmpfs in the namespace",
+	StepProc:  "mounting /proc in the namespace",
+	StepChild: "waiting for a process in namespaces of its own",
 }
 
 // OK: everything worked.
@@ -84,7 +81,7 @@ func (a Attempt) String() string {
 	if a.OK() {
 		return "works"
 	}
-	return fmt.Sprintf("%s: %v", stepText(a.Step), syscall.Errno(a.Errno))
+	return fmt.Sprintf("%s: %v", stepTexts[a.Step], syscall.Errno(a.Errno))
 }
 
 // Settle is the machine after an attempt.
@@ -92,7 +89,7 @@ func (i Info) Settle(a Attempt) fit.Machine {
 	m := clone(i.Machine)
 	if i.Machine.Namespaces && !a.OK() {
 		m.Namespaces = false
-		m.Why[Namespaces] = whyAttempt(a)
+		m.Why[Namespaces] = kernel.whyAttempt(a, os.Getenv)
 	}
 	return m
 }
@@ -118,13 +115,94 @@ type Details struct {
 }
 
 // Describe looks up the details.
-func Describe(getenv func(string) string) Details { return describe(getenv) }
+func Describe(getenv func(string) string) Details { return kernel.describe(getenv) }
 
 func clone(m fit.Machine) fit.Machine {
-	why := make(map[string]string, len(m.Why)+1)
-	for k, v := range m.Why {
-		why[k] = v
-	}
+	why := map[string]string{}
+	maps.Copy(why, m.Why)
 	m.Why = why
 	return m
+}
+
+// LimitVariable makes jphost behave as on a lesser machine, for tests and for trying out what
+// a policy becomes elsewhere: `abi=N`, `namespaces=no`, `seccomp=no`, separated by commas.
+// It can take away only. That somebody sets it who should not does not matter: whoever
+// decides over the environment of jphost decides over its command line too.
+const LimitVariable = "JPHOST_SANDBOX_LIMIT"
+
+// Lesser is a lesser machine. Its zero value is no limit.
+type Lesser struct {
+	// ABI is the highest Landlock interface if HasABI; 0 is none at all.
+	ABI                     int
+	HasABI                  bool
+	NoNamespaces, NoSeccomp bool
+}
+
+// ParseLimit reads the value of LimitVariable; empty is no limit. What it does not know is
+// an error: a test that thinks it has taken something away must not go on without.
+func ParseLimit(text string) (Lesser, error) {
+	var l Lesser
+	if strings.TrimSpace(text) == "" {
+		return l, nil
+	}
+	seen := map[string]bool{}
+	for part := range strings.SplitSeq(text, ",") {
+		key, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		wrong := ""
+		switch {
+		case seen[key]:
+			wrong = key + " is there twice"
+		case key == "abi":
+			var err error
+			l.ABI, err = strconv.Atoi(value)
+			if l.HasABI = true; err != nil || l.ABI < 0 || l.ABI > math.MaxInt16 || value != strconv.Itoa(l.ABI) {
+				wrong = fmt.Sprintf("abi must be a number, not %q", value)
+			}
+		case key == "namespaces" && value == "no":
+			l.NoNamespaces = true
+		case key == "seccomp" && value == "no":
+			l.NoSeccomp = true
+		default:
+			wrong = fmt.Sprintf("%q is not understood", part)
+		}
+		if wrong != "" {
+			return Lesser{}, fmt.Errorf("%s=%s: %s\nwrite %s=abi=N,namespaces=no,seccomp=no, or some of these; it can only take away", LimitVariable, text, wrong, LimitVariable)
+		}
+		seen[key] = true
+	}
+	return l, nil
+}
+
+// Apply is m without what the lesser machine does not have. It never adds anything.
+func (l Lesser) Apply(m fit.Machine) fit.Machine {
+	m = clone(m)
+	simulated := "taken away by " + LimitVariable + "\nunset it"
+	if abi := max(l.ABI, 0); l.HasABI && abi < m.Landlock {
+		if m.Landlock = abi; abi == 0 {
+			m.Why[Landlock] = simulated
+		}
+	}
+	if m.Namespaces && l.NoNamespaces {
+		m.Namespaces, m.Why[Namespaces] = false, simulated
+	}
+	if m.Seccomp && l.NoSeccomp {
+		m.Seccomp, m.Why[Seccomp] = false, simulated
+	}
+	return m
+}
+
+// Simulated says what was taken away, for reports: `abi=2, namespaces=no`; empty without a
+// limit.
+func (l Lesser) Simulated() string {
+	var parts []string
+	if l.HasABI {
+		parts = append(parts, "abi="+strconv.Itoa(l.ABI))
+	}
+	if l.NoNamespaces {
+		parts = append(parts, "namespaces=no")
+	}
+	if l.NoSeccomp {
+		parts = append(parts, "seccomp=no")
+	}
+	return strings.Join(parts, ", ")
 }

@@ -341,10 +341,10 @@ func TestLimitOnlyTakes(t *testing.T) {
 	for _, m := range []struct{ abi int }{{-1}, {0}, {3}, {99}} {
 		for bits := range 4 {
 			ns, sc := bits&1 != 0, bits&2 != 0
-			if got := Limit(poor, m.abi, ns, sc); got.Landlock != 0 || got.Namespaces || got.Seccomp || got.Why[Namespaces] != poor.Why[Namespaces] {
+			if got := (Lesser{m.abi, true, !ns, !sc}).Apply(poor); got.Landlock != 0 || got.Namespaces || got.Seccomp || got.Why[Namespaces] != poor.Why[Namespaces] {
 				t.Errorf("%+v", got)
 			}
-			got := Limit(rich, m.abi, ns, sc)
+			got := (Lesser{m.abi, true, !ns, !sc}).Apply(rich)
 			if got.Landlock != max(0, min(m.abi, rich.Landlock)) || got.Namespaces != ns || got.Seccomp != sc {
 				t.Errorf("%d %t %t: %+v", m.abi, ns, sc, got)
 			}

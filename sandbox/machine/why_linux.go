@@ -9,12 +9,11 @@ import (
 
 // Every explanation is a line that says why, and lines that say what to change.
 
-// firstMajor.firstMinor is the kernel that Landlock came with.
-const firstMajor, firstMinor = 5, 13
-
 func (s *system) whyLandlock(err error) string {
 	release := s.release()
-	switch major, minor, ok := version(release); {
+	var major, minor int
+	n, _ := fmt.Sscanf(release, "%d.%d", &major, &minor)
+	switch {
 	case err == unix.EOPNOTSUPP:
 		order := "landlock,…"
 		if lsm, ok := s.read("/sys/kernel/security/lsm"); ok && lsm != "" {
@@ -31,15 +30,10 @@ func (s *system) whyLandlock(err error) string {
 		return fmt.Sprintf("the kernel answered %v to the question for Landlock", err)
 	case strings.HasSuffix(release, "-Microsoft"):
 		return "WSL 1 has no Linux kernel, and so no Landlock\nconvert it: wsl --set-version DISTRIBUTION 2"
-	case ok && (major < firstMajor || major == firstMajor && minor < firstMinor):
-		return fmt.Sprintf("Linux %s is older than Landlock\nuse Linux %d.%d or newer; 6.12 or newer to hold all of a policy", release, firstMajor, firstMinor)
+	case n == 2 && (major < 5 || major == 5 && minor < 13):
+		return "Linux " + release + " is older than Landlock\nuse Linux 5.13 or newer; 6.12 or newer to hold all of a policy"
 	}
 	return "Linux " + release + " was built without Landlock\nuse a kernel with CONFIG_SECURITY_LANDLOCK=y"
-}
-
-func version(release string) (major, minor int, ok bool) {
-	n, _ := fmt.Sscanf(release, "%d.%d", &major, &minor)
-	return major, minor, n == 2
 }
 
 func (s *system) whySeccomp(err error) string {
@@ -50,13 +44,6 @@ func (s *system) whySeccomp(err error) string {
 		return "something forbids system call filters here, as a container does\nallow prctl and seccomp in its profile"
 	}
 	return fmt.Sprintf("the kernel answered %v to the question for system call filters", err)
-}
-
-func (s *system) whyNoUserNamespaces() string {
-	if s.missing("/proc/self") {
-		return "there is no /proc here\nmount it: mount -t proc proc /proc"
-	}
-	return "this kernel was built without user namespaces\nuse a kernel with CONFIG_USER_NS=y"
 }
 
 // whySysctl explains a system control that forbids namespaces.
@@ -109,7 +96,7 @@ func (s *system) whyAttempt(a Attempt, getenv func(string) string) string {
 	case !refused:
 		return why
 	}
-	if change := engineChange(name); change != "" {
+	if change := engineChange[name]; change != "" {
 		return why + "\n" + change
 	}
 	if s.filtered() {
@@ -121,24 +108,13 @@ func (s *system) whyAttempt(a Attempt, getenv func(string) string) string {
 const loosens = "\nthat makes the container's own walls weaker; without it tools are held by Landlock, and jphost says what that leaves open"
 
 // engineChange says for each kind of container what lets it make namespaces.
-func engineChange(container string) string {
-	switch container {
-	case another:
-		return "jphost was started inside of a sandbox of jphost, where no program makes namespaces\nstart it outside"
-	case "docker":
-		return "start the container with: --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined" + loosens
-	case "podman":
-		return "start the container with: --security-opt seccomp=unconfined --security-opt unmask=ALL" + loosens
-	case "kubernetes":
-		return "in the pod's specification: hostUsers: false, and in the container's securityContext: procMount: Unmasked, seccompProfile: {type: Unconfined}" + loosens
-	case "lxc":
-		return "in the container's configuration: lxc.include = /usr/share/lxc/config/nesting.conf (incus and lxd: security.nesting=true)" + loosens
-	case "flatpak":
-		return "install jphost outside of Flatpak: programs in it cannot make namespaces"
-	case "snap":
-		return "install jphost outside of the snap: programs in it cannot make namespaces"
-	case "gvisor":
-		return "gVisor holds the container itself; run jphost outside of it, or be content with what it holds"
-	}
-	return ""
+var engineChange = map[string]string{
+	another:      "jphost was started inside of a sandbox of jphost, where no program makes namespaces\nstart it outside",
+	"docker":     "start the container with: --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined" + loosens,
+	"podman":     "start the container with: --security-opt seccomp=unconfined --security-opt unmask=ALL" + loosens,
+	"kubernetes": "in the pod's specification: hostUsers: false, and in the container's securityContext: procMount: Unmasked, seccompProfile: {type: Unconfined}" + loosens,
+	"lxc":        "in the container's configuration: lxc.include = /usr/share/lxc/config/nesting.conf (incus and lxd: security.nesting=true)" + loosens,
+	"flatpak":    "install jphost outside of Flatpak: programs in it cannot make namespaces",
+	"snap":       "install jphost outside of the snap: programs in it cannot make namespaces",
+	"gvisor":     "gVisor holds the container itself; run jphost outside of it, or be content with what it holds",
 }

@@ -24,14 +24,8 @@ type call struct {
 	dir2, path2 int
 }
 
-const none = -1
-
-// numbered is a call and its number. These are lists, not maps, which would have to be made at the
-// start of every jphost.
-type numbered struct {
-	number uint32
-	call
-}
+// none is the place of a seventh argument, which is always 0.
+const none = 6
 
 type kind uint8
 
@@ -40,7 +34,6 @@ const (
 	openingHow
 	creating // creat(2): flags are implied
 	making
-	makingNode
 	removing
 	moving
 	linking
@@ -53,59 +46,51 @@ const (
 )
 
 // always are the calls that are announced whatever the plan is.
-var always = []numbered{
-	{unix.SYS_OPENAT, call{opening, 0, 1, 2, none, none}},
-	{unix.SYS_OPENAT2, call{openingHow, 0, 1, 2, none, none}},
-	{unix.SYS_MKDIRAT, call{making, 0, 1, none, none, none}},
-	{unix.SYS_SYMLINKAT, call{making, 1, 2, none, none, none}},
-	{unix.SYS_MKNODAT, call{makingNode, 0, 1, 2, none, none}},
-	{unix.SYS_UNLINKAT, call{removing, 0, 1, none, none, none}},
-	{unix.SYS_RENAMEAT, call{moving, 0, 1, none, 2, 3}},
-	{unix.SYS_RENAMEAT2, call{moving, 0, 1, 4, 2, 3}},
-	{unix.SYS_LINKAT, call{linking, 0, 1, 4, 2, 3}},
-	{unix.SYS_TRUNCATE, call{cutting, none, 0, none, none, none}},
-	{unix.SYS_EXECVE, call{executing, none, 0, none, none, none}},
-	{unix.SYS_EXECVEAT, call{executing, 0, 1, 4, none, none}},
+var always = map[uint32]call{
+	unix.SYS_OPENAT:    {opening, 0, 1, 2, none, none},
+	unix.SYS_OPENAT2:   {openingHow, 0, 1, 2, none, none},
+	unix.SYS_MKDIRAT:   {making, 0, 1, none, none, none},
+	unix.SYS_SYMLINKAT: {making, 1, 2, none, none, none},
+	unix.SYS_MKNODAT:   {making, 0, 1, 2, none, none},
+	unix.SYS_UNLINKAT:  {removing, 0, 1, none, none, none},
+	unix.SYS_RENAMEAT:  {moving, 0, 1, none, 2, 3},
+	unix.SYS_RENAMEAT2: {moving, 0, 1, 4, 2, 3},
+	unix.SYS_LINKAT:    {linking, 0, 1, 4, 2, 3},
+	unix.SYS_TRUNCATE:  {cutting, none, 0, none, none, none},
+	unix.SYS_EXECVE:    {executing, none, 0, none, none, none},
+	unix.SYS_EXECVEAT:  {executing, 0, 1, 4, none, none},
 }
 
 // private are announced in a private tree only: elsewhere everything is seen, and metadata can be
 // changed, or is refused by the filter.
-var private = []numbered{
-	{unix.SYS_NEWFSTATAT, call{seeing, 0, 1, 3, none, none}},
-	{unix.SYS_STATX, call{seeing, 0, 1, 2, none, none}},
-	{unix.SYS_FACCESSAT, call{seeing, 0, 1, none, none, none}},
-	{unix.SYS_FACCESSAT2, call{seeing, 0, 1, 3, none, none}},
-	{unix.SYS_CHDIR, call{seeing, none, 0, none, none, none}},
-	{unix.SYS_FCHMODAT, call{changing, 0, 1, none, none, none}},
-	{unix.SYS_FCHMODAT2, call{changing, 0, 1, 3, none, none}},
-	{unix.SYS_FCHOWNAT, call{changing, 0, 1, 4, none, none}},
-	{unix.SYS_UTIMENSAT, call{changing, 0, 1, 3, none, none}},
-	{unix.SYS_SETXATTR, call{changing, none, 0, none, none, none}},
-	{unix.SYS_REMOVEXATTR, call{changing, none, 0, none, none, none}},
+var private = map[uint32]call{
+	unix.SYS_NEWFSTATAT:  {seeing, 0, 1, 3, none, none},
+	unix.SYS_STATX:       {seeing, 0, 1, 2, none, none},
+	unix.SYS_FACCESSAT:   {seeing, 0, 1, none, none, none},
+	unix.SYS_FACCESSAT2:  {seeing, 0, 1, 3, none, none},
+	unix.SYS_CHDIR:       {seeing, none, 0, none, none, none},
+	unix.SYS_FCHMODAT:    {changing, 0, 1, none, none, none},
+	unix.SYS_FCHMODAT2:   {changing, 0, 1, 3, none, none},
+	unix.SYS_FCHOWNAT:    {changing, 0, 1, 4, none, none},
+	unix.SYS_UTIMENSAT:   {changing, 0, 1, 3, none, none},
+	unix.SYS_SETXATTR:    {changing, none, 0, none, none, none},
+	unix.SYS_REMOVEXATTR: {changing, none, 0, none, none, none},
 }
 
 // network are announced where sockets can be made.
-var network = []numbered{
-	{unix.SYS_CONNECT, call{connecting, 0, 1, 2, none, none}},
-	{unix.SYS_BIND, call{binding, 0, 1, 2, none, none}},
+var network = map[uint32]call{
+	unix.SYS_CONNECT: {connecting, 0, 1, 2, none, none},
+	unix.SYS_BIND:    {binding, 0, 1, 2, none, none},
 }
 
 // calls are what a plan has announced.
 func calls(p *fit.Plan) map[uint32]call {
-	m := map[uint32]call{}
-	add := func(list []numbered) {
-		for _, c := range list {
-			m[c.number] = c.call
-		}
-	}
-	add(always)
-	add(alwaysHere)
+	m := maps.Clone(always)
 	if p.Tier == fit.TierNamespace {
-		add(private)
-		add(privateHere)
+		maps.Copy(m, private)
 	}
 	if p.Net.Open {
-		add(network)
+		maps.Copy(m, network)
 	}
 	return m
 }
@@ -117,14 +102,7 @@ func Calls(p *fit.Plan) []uint32 { return slices.Sorted(maps.Keys(calls(p))) }
 type caller struct {
 	task
 	call
-	args [6]uint64
-}
-
-func (c *caller) arg(i int) uint64 {
-	if i == none {
-		return 0
-	}
-	return c.args[i]
+	args [7]uint64
 }
 
 // at resolves one of the paths.
@@ -155,17 +133,17 @@ func (c *caller) at(dir, name int, follow, empty bool) (found, error) {
 // demands are what the call wants of which paths. Nothing is wanted of what the call fails at for
 // another reason: what is missing, or in the way.
 func (c *caller) demands() ([]demand, error) {
-	flags := c.arg(c.flags)
+	flags := c.args[c.flags]
 	switch c.kind {
 	case opening, openingHow, creating:
 		return c.open(flags)
-	case making, makingNode:
+	case making:
 		f, err := c.at(c.dir, c.path, false, false)
 		if err != nil || f.exists || f.path == "" {
 			return nil, err
 		}
-		kind := flags & unix.S_IFMT
-		return []demand{{op: OpCreate, path: f.path, entry: jptool.Create, special: c.kind == makingNode && kind != 0 && kind != unix.S_IFREG}}, nil
+		kind := flags & unix.S_IFMT // of mknod(2)
+		return []demand{{op: OpCreate, path: f.path, entry: jptool.Create, special: kind != 0 && kind != unix.S_IFREG}}, nil
 	case removing:
 		f, err := c.at(c.dir, c.path, false, false)
 		if err != nil || f.path == "" || f.beyond {
@@ -181,33 +159,26 @@ func (c *caller) demands() ([]demand, error) {
 			return nil, cmp.Or(err, err2)
 		}
 		return []demand{{op: OpCreate, path: to.path, entry: jptool.Create}}, nil
-	case cutting:
-		f, err := c.at(none, c.path, true, false)
-		return some(f, demand{op: OpWrite, content: jptool.Update, cut: true}), err
-	case executing:
-		f, err := c.at(c.dir, c.path, flags&unix.AT_SYMLINK_NOFOLLOW == 0, false)
-		if f.mode.IsDir() {
-			return nil, err
-		}
-		return some(f, demand{op: OpExecute, content: jptool.Execute}), err
 	case changing:
 		if c.args[c.path] == 0 { // by descriptor
 			return nil, nil
 		}
-		f, err := c.at(c.dir, c.path, flags&unix.AT_SYMLINK_NOFOLLOW == 0, false)
-		return some(f, demand{op: OpChange}), err
 	}
 	f, err := c.at(c.dir, c.path, flags&unix.AT_SYMLINK_NOFOLLOW == 0, false)
-	return some(f, demand{op: OpSee}), err
+	if !f.exists || f.beyond || c.kind == executing && f.mode.IsDir() {
+		return nil, err
+	}
+	w := ofContent[c.kind]
+	w.path = f.path
+	return []demand{w}, nil
 }
 
-// some is a demand for something that is there.
-func some(f found, w demand) []demand {
-	if !f.exists || f.beyond {
-		return nil
-	}
-	w.path = f.path
-	return []demand{w}
+// ofContent is what the calls want that name one path at which something has to be.
+var ofContent = map[kind]demand{
+	cutting:   {op: OpWrite, content: jptool.Update, cut: true},
+	executing: {op: OpExecute, content: jptool.Execute},
+	changing:  {op: OpChange},
+	seeing:    {op: OpSee},
 }
 
 func (c *caller) open(flags uint64) ([]demand, error) {
@@ -215,11 +186,10 @@ func (c *caller) open(flags uint64) ([]demand, error) {
 	case creating:
 		flags = unix.O_CREAT | unix.O_WRONLY | unix.O_TRUNC
 	case openingHow:
-		how, err := c.words(c.args[c.flags], 1)
-		if err != nil {
+		var err error
+		if flags, err = c.word(flags); err != nil {
 			return nil, err
 		}
-		flags = how[0]
 	}
 	create := flags&unix.O_CREAT != 0
 	f, err := c.at(c.dir, c.path, flags&unix.O_NOFOLLOW == 0 && flags&(unix.O_CREAT|unix.O_EXCL) != unix.O_CREAT|unix.O_EXCL, false)

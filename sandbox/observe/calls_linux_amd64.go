@@ -1,25 +1,30 @@
 package observe
 
-import "golang.org/x/sys/unix"
+import (
+	"maps"
 
-// alwaysHere and privateHere are calls that other architectures do not have.
-var alwaysHere = []numbered{
-	{unix.SYS_OPEN, call{opening, none, 0, 1, none, none}},
-	{unix.SYS_CREAT, call{creating, none, 0, none, none, none}},
-	{unix.SYS_MKDIR, call{making, none, 0, none, none, none}},
-	{unix.SYS_SYMLINK, call{making, none, 1, none, none, none}},
-	{unix.SYS_MKNOD, call{makingNode, none, 0, 1, none, none}},
-	{unix.SYS_RMDIR, call{removing, none, 0, none, none, none}},
-	{unix.SYS_UNLINK, call{removing, none, 0, none, none, none}},
-	{unix.SYS_RENAME, call{moving, none, 0, none, none, 1}},
-	{unix.SYS_LINK, call{linking, none, 0, none, none, 1}},
-}
+	"golang.org/x/sys/unix"
+)
 
-var privateHere = []numbered{
-	{unix.SYS_STAT, call{seeing, none, 0, none, none, none}},
-	{unix.SYS_ACCESS, call{seeing, none, 0, none, none, none}},
-	{unix.SYS_CHMOD, call{changing, none, 0, none, none, none}},
-	{unix.SYS_CHOWN, call{changing, none, 0, none, none, none}},
-	{unix.SYS_UTIME, call{changing, none, 0, none, none, none}},
-	{unix.SYS_UTIMES, call{changing, none, 0, none, none, none}},
+// Calls that other architectures do not have.
+func init() {
+	maps.Copy(always, map[uint32]call{
+		unix.SYS_OPEN:    {opening, none, 0, 1, none, none},
+		unix.SYS_CREAT:   {creating, none, 0, none, none, none},
+		unix.SYS_MKDIR:   {making, none, 0, none, none, none},
+		unix.SYS_SYMLINK: {making, none, 1, none, none, none},
+		unix.SYS_MKNOD:   {making, none, 0, 1, none, none},
+		unix.SYS_RMDIR:   {removing, none, 0, none, none, none},
+		unix.SYS_UNLINK:  {removing, none, 0, none, none, none},
+		unix.SYS_RENAME:  {moving, none, 0, none, none, 1},
+		unix.SYS_LINK:    {linking, none, 0, none, none, 1},
+	})
+	maps.Copy(private, map[uint32]call{
+		unix.SYS_STAT:   {seeing, none, 0, none, none, none},
+		unix.SYS_ACCESS: {seeing, none, 0, none, none, none},
+		unix.SYS_CHMOD:  {changing, none, 0, none, none, none},
+		unix.SYS_CHOWN:  {changing, none, 0, none, none, none},
+		unix.SYS_UTIME:  {changing, none, 0, none, none, none},
+		unix.SYS_UTIMES: {changing, none, 0, none, none, none},
+	})
 }

@@ -1,8 +1,9 @@
 package observe
 
 import (
+	"maps"
 	"path"
-	"strings"
+	"slices"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/sandbox/fit"
@@ -12,20 +13,15 @@ import (
 type judge struct {
 	plan   *fit.Plan
 	grants map[string]jptool.Caps
-	mounts map[string]mounted // namespace tier
+	mounts map[string]fit.Cover // of the private tree; what is only bound there takes nothing away
 	pins   map[string]bool
 }
 
-// mounted is what a mount does to what lies in it.
-type mounted struct{ hide, again, readOnly, noExec bool }
-
 func newJudge(p *fit.Plan) *judge {
-	j := &judge{plan: p, grants: map[string]jptool.Caps{}, mounts: map[string]mounted{}, pins: map[string]bool{}}
-	for _, list := range [][]fit.Grant{p.Runtime, p.Grants} {
-		for i := range list {
-			if g := &list[i]; g.Kind != fit.Link {
-				j.grants[g.Path] |= g.Caps
-			}
+	j := &judge{plan: p, grants: map[string]jptool.Caps{}, mounts: map[string]fit.Cover{}, pins: map[string]bool{}}
+	for _, g := range slices.Concat(p.Runtime, p.Grants) {
+		if g.Kind != fit.Link {
+			j.grants[g.Path] |= g.Caps
 		}
 	}
 	for _, d := range p.Devices {
@@ -37,23 +33,20 @@ func newJudge(p *fit.Plan) *judge {
 	if p.Tier != fit.TierNamespace {
 		return j
 	}
-	for i := range p.Runtime {
-		j.mounts[p.Runtime[i].Path] = mounted{readOnly: true}
+	for _, g := range p.Runtime {
+		j.mounts[g.Path] = fit.Cover{ReadOnly: true}
 	}
 	for _, n := range p.Trees {
-		j.mounts[n.Path] = mounted{}
+		j.mounts[n.Path], j.pins[n.Path] = fit.Cover{}, true
 	}
 	for _, name := range append([]string{p.Temp, "/proc"}, p.Devices...) {
-		j.mounts[name] = mounted{}
+		j.mounts[name] = fit.Cover{}
 	}
 	for _, c := range p.Covers {
-		j.mounts[c.Path] = mounted{c.Hide, c.Again, c.ReadOnly, c.NoExec}
-		j.pins[c.Path] = true
+		j.mounts[c.Path], j.pins[c.Path] = c, true
 	}
-	for _, list := range [][]fit.Node{p.Trees, p.Pins} {
-		for _, n := range list {
-			j.pins[n.Path] = true
-		}
+	for _, n := range p.Pins {
+		j.pins[n.Path] = true
 	}
 	return j
 }
@@ -79,7 +72,7 @@ func (j *judge) refusal(w demand) (Refusal, bool) {
 	r := Refusal{Operation: w.op, Path: w.path, Need: w.content | w.entry, Why: Lacks}
 	content, seen := j.granted(w.path)
 	if w.cut && j.plan.ABI < fit.TruncateABI {
-		if m, _ := j.mount(w.path); !m.readOnly {
+		if m, _ := j.mount(w.path); !m.ReadOnly {
 			content |= jptool.Update // not held
 		}
 	}
@@ -90,7 +83,7 @@ func (j *judge) refusal(w demand) (Refusal, bool) {
 	case w.missing:
 		m, _ := j.mount(path.Dir(w.path))
 		r.Lacking = r.Need
-		return r, m.readOnly || m.hide
+		return r, m.ReadOnly || m.Hide
 	case w.op == OpSee && own: // also the place of a mask
 		return r, false
 	case !seen || w.entry != 0 && !parent:
@@ -98,7 +91,7 @@ func (j *judge) refusal(w demand) (Refusal, bool) {
 	case w.op == OpChange:
 		r.Need, r.Lacking = jptool.Update, jptool.Update
 		m, _ := j.mount(w.path)
-		return r, m.readOnly
+		return r, m.ReadOnly
 	case w.special:
 		r.Why, r.Lacking = Special, 0
 	case r.Lacking != 0:
@@ -112,63 +105,35 @@ func (j *judge) refusal(w demand) (Refusal, bool) {
 
 // granted is what can be done at a path, and whether it is there at all for the program.
 func (j *judge) granted(p string) (caps jptool.Caps, seen bool) {
-	for q := p; ; q = path.Dir(q) {
+	for q := range fit.Upward(p) {
 		caps |= j.grants[q]
-		if q == "/" {
-			break
-		}
 	}
 	if j.plan.Tier != fit.TierNamespace {
 		return caps, true
 	}
 	m, ok := j.mount(p)
 	if !ok {
-		return 0, j.above(p)
+		// It is there if something of the private tree lies below it.
+		mounts := slices.Collect(maps.Keys(j.mounts))
+		return 0, p == "/dev" || slices.ContainsFunc(mounts, func(q string) bool { return fit.Holds(p, q) })
 	}
-	if m.readOnly {
-		caps &^= jptool.Write
-	}
-	if m.noExec {
-		caps &^= jptool.Execute
-	}
-	return caps, !m.hide
+	return caps &^ m.Withholds(), !m.Hide
 }
 
 // mount is the mount that a path lies in, false for none: the innermost, but below a mask only what
 // is mounted again is there.
-func (j *judge) mount(p string) (m mounted, ok bool) {
+func (j *judge) mount(p string) (m fit.Cover, ok bool) {
 	if p != "/" {
 		m, ok = j.mount(path.Dir(p))
 	}
 	here, is := j.mounts[p]
-	if is && !(m.hide && !here.again) {
+	if is && !(m.Hide && !here.Again) {
 		return here, true
 	}
 	return m, ok
 }
 
-// above reports whether something of the private tree lies below p, so that p is there.
-func (j *judge) above(p string) bool {
-	if p == "/" || p == "/dev" {
-		return true
-	}
-	for q := range j.mounts {
-		if strings.HasPrefix(q, p+"/") {
-			return true
-		}
-	}
-	return false
-}
-
 // port reports whether a TCP port may be connected to.
 func (j *judge) port(port uint16) bool {
-	if j.plan.Net.Ports == nil || j.plan.ABI < fit.NetABI {
-		return true
-	}
-	for _, p := range j.plan.Net.Ports {
-		if p == port {
-			return true
-		}
-	}
-	return false
+	return j.plan.Net.Ports == nil || j.plan.ABI < fit.NetABI || slices.Contains(j.plan.Net.Ports, port)
 }

@@ -122,7 +122,7 @@ func TestPorts(t *testing.T) {
 
 // What is kept is bounded; the same thing again only counts.
 func TestRecordIsBounded(t *testing.T) {
-	var rec record
+	var rec Seen
 	for range 3 {
 		for i := range 10_000 {
 			rec.note(Refusal{Operation: OpRead, Path: fmt.Sprintf("/%d/x", i), Why: Lacks})
@@ -135,7 +135,7 @@ func TestRecordIsBounded(t *testing.T) {
 
 // What is refused everywhere in a directory does not take the place of the rest.
 func TestRecordOfDirectory(t *testing.T) {
-	var rec record
+	var rec Seen
 	for i := range 100 {
 		rec.note(Refusal{Operation: OpRead, Path: fmt.Sprint("/lib/", i%50), Why: Lacks})
 		rec.note(Refusal{Operation: OpSee, Path: fmt.Sprint("/lib/", i%50), Why: Hidden})

@@ -3,6 +3,7 @@
 package observe
 
 import (
+	"bytes"
 	"os"
 
 	"github.com/jptools/jptools/sandbox/fit"
@@ -12,55 +13,34 @@ import (
 // Supported reports whether programs can be observed on this system.
 const Supported = true
 
-// observer looks at the calls of one program.
-type observer struct {
-	sock     int // brings the listener, once
-	theirs   *os.File
-	quit     *os.File // ends the observer when it is closed
-	quitRead *os.File
-	listener listener // -1 for none
-	judge    *judge
-	calls    map[uint32]call
-	stop     []string
-	record   record
-	done     chan struct{}
-}
-
 // Start begins to observe the program that is about to be started under a plan. End ends it.
 func Start(plan *fit.Plan) (*Observer, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("socketpair", err)
 	}
-	o := &observer{
+	o := &Observer{
 		sock: pair[0], theirs: os.NewFile(uintptr(pair[1]), "observer"), listener: -1,
 		judge: newJudge(plan), calls: calls(plan), stop: stops(plan), done: make(chan struct{}),
 	}
-	if o.quitRead, o.quit, err = os.Pipe(); err != nil {
+	quit, end, err := os.Pipe()
+	if err != nil {
 		_, _ = unix.Close(o.sock), o.theirs.Close()
 		return nil, err
 	}
-	quit := int32(o.quitRead.Fd())
+	o.quit = end
 	go func() {
 		defer close(o.done)
-		o.serve(quit)
+		o.serve(int32(quit.Fd()))
 		o.listen(-1)
 		o.hangUp()
-		_ = o.quitRead.Close()
+		_ = quit.Close()
 	}()
-	return &Observer{o}, nil
-}
-
-// End returns what was refused. All processes of the call should be gone: calls of those that are not are refused
-// from here on.
-func (o *Observer) End() *Seen {
-	_ = o.quit.Close()
-	<-o.done
-	return &o.record.Seen
+	return o, nil
 }
 
 // serve answers announced calls until nobody is left to make any, or quit is closed.
-func (o *observer) serve(quit int32) {
+func (o *Observer) serve(quit int32) {
 	for {
 		fds := []unix.PollFd{
 			{Fd: int32(o.listener), Events: unix.POLLIN}, {Fd: int32(o.sock), Events: unix.POLLIN}, {Fd: quit, Events: unix.POLLIN},
@@ -83,14 +63,19 @@ func (o *observer) serve(quit int32) {
 }
 
 // receive takes the listener that a program sends. One program sends one; after that nothing is expected.
-func (o *observer) receive() {
+func (o *Observer) receive() {
 	kind, oob := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
 	n, oobn, _, _, err := unix.Recvmsg(o.sock, kind, oob, unix.MSG_CMSG_CLOEXEC)
 	if err == unix.EINTR {
 		return
 	}
-	came := descriptors(oob[:oobn])
-	if err == nil && n == 1 && string(kind) == message && len(came) == 1 && o.listener < 0 {
+	var came []int
+	msgs, _ := unix.ParseSocketControlMessage(oob[:oobn])
+	for i := range msgs {
+		fds, _ := unix.ParseUnixRights(&msgs[i])
+		came = append(came, fds...)
+	}
+	if err == nil && bytes.Equal(kind[:n], Message()) && len(came) == 1 && o.listener < 0 {
 		o.listen(came[0])
 		came = nil
 	}
@@ -101,7 +86,7 @@ func (o *observer) receive() {
 }
 
 // hangUp closes the socket.
-func (o *observer) hangUp() {
+func (o *Observer) hangUp() {
 	if o.sock >= 0 {
 		_ = unix.Close(o.sock)
 		o.sock = -1
@@ -109,19 +94,32 @@ func (o *observer) hangUp() {
 }
 
 // listen takes another listener in place of the one that there is.
-func (o *observer) listen(fd int) {
+func (o *Observer) listen(fd int) {
 	if o.listener >= 0 {
-		_ = unix.Close(int(o.listener))
+		_ = unix.Close(o.listener)
 	}
-	if o.listener = listener(fd); fd >= 0 {
-		o.listener.hurry()
+	if o.listener = fd; fd >= 0 {
+		// This makes the observer run at once, and on the same processor, when a call is announced: ten
+		// times faster. Before Linux 6.6 there is no such thing.
+		_ = unix.IoctlSetInt(fd, unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
 	}
 }
 
-// look looks at one announced call and lets it go on.
-func (o *observer) look() {
-	n, err := o.listener.receive()
-	switch err {
+// notification is struct seccomp_notif.
+type notification struct {
+	id   uint64
+	pid  uint32 // of the thread, as this process numbers it
+	_    uint32 // flags
+	nr   int32
+	_    uint32 // architecture
+	_    uint64 // instruction pointer
+	args [6]uint64
+}
+
+// look looks at one announced call and lets the kernel go on with it. There is no other answer in this package.
+func (o *Observer) look() {
+	var n notification
+	switch err := ioctl(o.listener, unix.SECCOMP_IOCTL_NOTIF_RECV, &n); err {
 	case nil:
 	case unix.ENOENT, unix.EINTR: // its thread was killed
 		return
@@ -130,16 +128,22 @@ func (o *observer) look() {
 		return
 	}
 	o.judgeCall(&n)
-	_ = o.listener.proceed(n.id) // or killed now
+	answer := struct {
+		id           uint64
+		value        int64
+		errno, flags uint32
+	}{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+	_ = ioctl(o.listener, unix.SECCOMP_IOCTL_NOTIF_SEND, &answer) // or its thread is killed now
 }
 
-func (o *observer) judgeCall(n *notification) {
+func (o *Observer) judgeCall(n *notification) {
 	spec, ok := o.calls[uint32(n.nr)]
 	if !ok {
 		return
 	}
-	o.record.Calls++
-	c := &caller{task{int(n.pid), o.stop}, spec, n.args}
+	o.seen.Calls++
+	c := &caller{task: task{int(n.pid), o.stop}, call: spec}
+	copy(c.args[:], n.args[:])
 	var list []Refusal
 	var err error
 	if spec.kind == connecting || spec.kind == binding {
@@ -154,22 +158,13 @@ func (o *observer) judgeCall(n *notification) {
 		}
 	}
 	switch {
-	case !o.listener.valid(n.id): // what was read may be another's
+	case ioctl(o.listener, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, &n.id) != nil:
+		// The thread does not wait any more, and what was read by its pid may be another's.
 	case err != nil:
-		o.record.Unread++
+		o.seen.Unread++
 	default:
 		for _, r := range list {
-			o.record.note(r)
+			o.seen.note(r)
 		}
 	}
-}
-
-// descriptors are all of those in a control message.
-func descriptors(oob []byte) (all []int) {
-	msgs, _ := unix.ParseSocketControlMessage(oob)
-	for i := range msgs {
-		fds, _ := unix.ParseUnixRights(&msgs[i])
-		all = append(all, fds...)
-	}
-	return all
 }

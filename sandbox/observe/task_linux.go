@@ -6,11 +6,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/jptools/jptools/sandbox/fit"
@@ -57,28 +58,22 @@ func (t *task) text(at uint64) (string, error) {
 	return "", errUnread // ENAMETOOLONG for the program
 }
 
-// words reads numbers of 8 bytes.
-func (t *task) words(at uint64, n int) ([]uint64, error) {
-	b, err := t.read(at, 8*n)
-	if err != nil || len(b) < 8*n {
-		return nil, errUnread
+// word reads a number of 8 bytes.
+func (t *task) word(at uint64) (uint64, error) {
+	b, err := t.read(at, 8)
+	if err != nil || len(b) < 8 {
+		return 0, errUnread
 	}
-	list := make([]uint64, n)
-	for i := range list {
-		list[i] = binary.NativeEndian.Uint64(b[8*i:])
-	}
-	return list, nil
+	return binary.NativeEndian.Uint64(b), nil
 }
 
 // directory is where relative paths begin: the working directory, or what a descriptor leads to.
 func (t *task) directory(fd int32) (string, error) {
-	name := "/proc/" + strconv.Itoa(t.pid)
-	if fd == unix.AT_FDCWD {
-		name += "/cwd"
-	} else {
-		name += "/fd/" + strconv.Itoa(int(fd))
+	name := "cwd"
+	if fd != unix.AT_FDCWD {
+		name = fmt.Sprint("fd/", fd)
 	}
-	to, err := os.Readlink(name)
+	to, err := os.Readlink(fmt.Sprintf("/proc/%d/%s", t.pid, name))
 	if err != nil || !path.IsAbs(to) || strings.HasSuffix(to, " (deleted)") {
 		return "", errUnread
 	}
@@ -119,7 +114,7 @@ func (t *task) resolve(dir, name string, follow bool) (found, error) {
 			continue
 		}
 		here := path.Join(f.path, next)
-		if t.ends(here) {
+		if slices.Contains(t.stop, here) {
 			return found{path: here, exists: true, beyond: true}, nil
 		}
 		last := strings.Join(todo, "") == ""
@@ -149,10 +144,7 @@ func (t *task) resolve(dir, name string, follow bool) (found, error) {
 	return f, nil
 }
 
-// ends reports whether a path is one that is not looked into.
-func (t *task) ends(p string) bool { return slices.Contains(t.stop, p) }
-
-// stops are such paths of a plan: private directories, and what each process has of its own.
+// stops are the paths that are not looked into under a plan: private directories, and what each process has of its own.
 func stops(p *fit.Plan) []string {
 	list := []string{"/proc/self", "/proc/thread-self"}
 	if p.Temp != "" {
@@ -162,4 +154,59 @@ func stops(p *fit.Plan) []string {
 		list = append(list, "/proc", "/dev/shm")
 	}
 	return list
+}
+
+// address judges connect(2) and bind(2) of TCP sockets. Others are not held to ports.
+func (c *caller) address(j *judge) ([]Refusal, error) {
+	length := int(min(c.args[c.flags], unix.SizeofSockaddrInet6))
+	if length < unix.SizeofSockaddrInet4 || j.plan.ABI < fit.NetABI {
+		return nil, nil
+	}
+	b, err := c.read(c.args[c.path], length)
+	if err != nil || len(b) < unix.SizeofSockaddrInet4 {
+		return nil, errUnread
+	}
+	ip := b[4:8]
+	if family := binary.NativeEndian.Uint16(b); family == unix.AF_INET6 && len(b) >= 24 {
+		ip = b[8:24]
+	} else if family != unix.AF_INET {
+		return nil, nil
+	}
+	port := binary.BigEndian.Uint16(b[2:])
+	r := Refusal{Operation: OpConnect, Address: endpoint(ip, port), Why: Port}
+	if c.kind == binding {
+		r.Operation = OpListen
+	} else if j.port(port) {
+		return nil, nil
+	}
+	tcp, err := c.tcp(int(int32(c.args[c.dir])))
+	if err != nil || !tcp {
+		return nil, err
+	}
+	return []Refusal{r}, nil
+}
+
+// endpoint is an address of 4 or 16 bytes and a port, as people write them.
+func endpoint(ip []byte, port uint16) string {
+	addr, _ := netip.AddrFromSlice(ip)
+	return netip.AddrPortFrom(addr.Unmap(), port).String()
+}
+
+// tcp reports whether a descriptor of the task is a TCP socket.
+func (t *task) tcp(fd int) (bool, error) {
+	pidfd, err := unix.PidfdOpen(t.pid, unix.PIDFD_THREAD)
+	if err == unix.EINVAL { // before Linux 6.9 of processes only
+		pidfd, err = unix.PidfdOpen(t.pid, 0)
+	}
+	if err != nil {
+		return false, errUnread
+	}
+	defer func() { _ = unix.Close(pidfd) }()
+	own, err := unix.PidfdGetfd(pidfd, fd, 0)
+	if err != nil {
+		return false, errUnread
+	}
+	defer func() { _ = unix.Close(own) }()
+	kind, err := unix.GetsockoptInt(own, unix.SOL_SOCKET, unix.SO_TYPE)
+	return kind == unix.SOCK_STREAM, err
 }

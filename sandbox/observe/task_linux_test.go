@@ -105,7 +105,7 @@ func TestText(t *testing.T) {
 			t.Errorf("%#x: %q", bad, got)
 		}
 	}
-	if _, err := task.words(at(len(page)-8), 2); err == nil {
+	if _, err := task.word(at(len(page) - 4)); err == nil {
 		t.Error("read more than there is")
 	}
 }

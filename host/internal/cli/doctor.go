@@ -78,8 +78,7 @@ func diagnose(m fit.Machine, details machine.Details, tried *machine.Attempt, su
 	if tried != nil {
 		d.Attempt = tried.String()
 	}
-	have, _ := m.Tiers()
-	d.Tiers = append([]fit.Tier{}, have...)
+	d.Tiers = append([]fit.Tier{}, m.Tiers()...)
 	for _, s := range landlockSteps {
 		if m.Landlock >= s.abi {
 			d.Landlock = append(d.Landlock, s.what)

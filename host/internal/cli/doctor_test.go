@@ -13,6 +13,11 @@ import (
 	"github.com/jptools/jptools/sandbox/machine"
 )
 
+// lesser is a machine without what another one has: Landlock only up to abi, namespaces and filters only if they are true.
+func lesser(m fit.Machine, abi int, namespaces, seccomp bool) fit.Machine {
+	return machine.Lesser{ABI: abi, HasABI: true, NoNamespaces: !namespaces, NoSeccomp: !seccomp}.Apply(m)
+}
+
 func TestDiagnose(t *testing.T) {
 	full := fit.Machine{Landlock: 7, Namespaces: true, Seccomp: true}
 	const (
@@ -39,35 +44,35 @@ func TestDiagnose(t *testing.T) {
 			0,
 		},
 		{
-			"Debian 12", machine.Limit(full, 2, true, true), false,
+			"Debian 12", lesser(full, 2, true, true), false,
 			[]fit.Tier{namespace, namespace, namespace},
 			[]string{"files", "entries", "no network", "signals", "memory"},
 			[]string{"TCP ports"},
 			1,
 		},
 		{
-			"Ubuntu 24.04", machine.Limit(full, 4, false, true), false,
+			"Ubuntu 24.04", lesser(full, 4, false, true), false,
 			[]fit.Tier{landlock, landlock, landlock},
 			[]string{"files", "no network", "TCP ports"},
 			[]string{"entries", "metadata", "signals"},
 			2,
 		},
 		{
-			"RHEL 9 without namespaces", machine.Limit(full, 1, false, true), false,
+			"RHEL 9 without namespaces", lesser(full, 1, false, true), false,
 			[]fit.Tier{landlock, landlock, landlock},
 			[]string{"files", "no network"},
 			[]string{"entries", "truncating", "TCP ports", "metadata", "signals"},
 			2,
 		},
 		{
-			"an old kernel", machine.Limit(full, 0, true, true), false,
+			"an old kernel", lesser(full, 0, true, true), false,
 			[]fit.Tier{none, none, none},
 			[]string{"environment"},
 			[]string{"files", "metadata", "no network", "TCP ports", "memory", "signals", "system calls"},
 			1,
 		},
 		{
-			"without filters", machine.Limit(full, 7, true, false), false,
+			"without filters", lesser(full, 7, true, false), false,
 			[]fit.Tier{namespace, namespace, namespace},
 			[]string{"files", "no network"},
 			[]string{"system calls"},
@@ -140,7 +145,7 @@ func TestDoctorNamesTheKernelThatIsEnough(t *testing.T) {
 		{6, false, "", ""},
 	} {
 		why, remedy := "", ""
-		d := diagnose(machine.Limit(fit.Machine{Landlock: 7, Namespaces: true, Seccomp: true}, c.abi, c.namespaces, true), machine.Details{}, nil, nil)
+		d := diagnose(lesser(fit.Machine{Landlock: 7, Namespaces: true, Seccomp: true}, c.abi, c.namespaces, true), machine.Details{}, nil, nil)
 		for _, change := range d.Changes {
 			if change.Of == machine.Landlock {
 				why, remedy = change.Why, strings.Join(change.Do, "\n")

@@ -13,7 +13,7 @@ import (
 func Rules(a *jptool.AccessPolicy) string {
 	var b strings.Builder
 	for i := range a.FS {
-		fmt.Fprintf(&b, "%s", fit.FsText(&a.FS[i]))
+		b.WriteString(fit.FsText(&a.FS[i]))
 		if t := a.FS[i].ApprovedTarget; t != nil {
 			b.WriteString(" -> " + *t)
 		}
@@ -28,60 +28,45 @@ func Rules(a *jptool.AccessPolicy) string {
 	return b.String()
 }
 
-// planText is the part of a plan that depends on the policy.
-func planText(p *fit.Plan) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "tier %s", p.Tier)
-	if p.Frozen {
-		b.WriteString(" frozen")
-	}
-	b.WriteString("\n")
-	for _, n := range p.Trees {
-		fmt.Fprintf(&b, "tree %s\n", n.Path)
-	}
-	for _, g := range p.Grants {
-		fmt.Fprintf(&b, "grant %s: %s\n", g.Path, g.Caps)
-	}
-	for _, c := range p.Covers {
-		fmt.Fprintf(&b, "cover %s:%s\n", c.Path, flags(c))
-	}
-	for _, n := range p.Pins {
-		fmt.Fprintf(&b, "pin %s\n", n.Path)
-	}
-	for _, s := range p.Staged {
-		fmt.Fprintf(&b, "stage %s %d\n", s.Path, s.FD)
-	}
-	return b.String()
-}
-
-func flags(c fit.Cover) string {
-	s := ""
-	for _, f := range []struct {
-		on   bool
-		name string
-	}{{c.Hide, " hide"}, {c.Again, " again"}, {c.ReadOnly, " read-only"}, {c.NoExec, " noexec"}} {
-		if f.on {
-			s += f.name
-		}
-	}
-	return s
-}
-
-// show is all that came of fitting.
+// Show is all that came of fitting.
 func Show(f *fit.Fitted) string {
 	var b strings.Builder
-	b.WriteString("EFFECTIVE\n" + Rules(f.Access) + "PLAN\n" + planText(f.Plan))
+	line := func(format string, values ...any) { fmt.Fprintf(&b, format+"\n", values...) }
+	p := f.Plan
+	flag := func(on bool, name string) string {
+		if on {
+			return " " + name
+		}
+		return ""
+	}
+	line("EFFECTIVE\n%sPLAN\ntier %s%s", Rules(f.Access), p.Tier, flag(p.Frozen, "frozen"))
+	for _, n := range p.Trees {
+		line("tree %s", n.Path)
+	}
+	for _, g := range p.Grants {
+		line("grant %s: %s", g.Path, g.Caps)
+	}
+	for _, c := range p.Covers {
+		line("cover %s:%s%s%s%s", c.Path,
+			flag(c.Hide, "hide"), flag(c.Again, "again"), flag(c.ReadOnly, "read-only"), flag(c.NoExec, "noexec"))
+	}
+	for _, n := range p.Pins {
+		line("pin %s", n.Path)
+	}
+	for _, s := range p.Staged {
+		line("stage %s %d", s.Path, s.FD)
+	}
 	for _, n := range f.Narrowed {
-		b.WriteString("NARROWED " + n.String() + "\n")
+		line("NARROWED %s", n.String())
 	}
 	for _, n := range f.NotEnforced {
-		fmt.Fprintf(&b, "NOT %s: %s (%s) known %v\n", n.Rule, n.What, n.Why, n.Known)
+		line("NOT %s: %s (%s) known %v", n.Rule, n.What, n.Why, n.Known)
 	}
 	for _, c := range f.After {
-		fmt.Fprintf(&b, "AFTER %s: %s\n", c.Path, c.Want)
+		line("AFTER %s: %s", c.Path, c.Want)
 	}
 	for _, d := range f.Make {
-		fmt.Fprintf(&b, "MAKE %s\n", d)
+		line("MAKE %s", d)
 	}
 	return b.String()
 }

@@ -81,7 +81,7 @@ func (c *counts) enough(t *testing.T, want int) {
 // waysOf are the ways that this machine has to hold a policy exactly. What writes is held by Landlock alone
 // where there are no namespaces; scenes differ in whether that has to replace grants by others.
 func waysOf(m fit.Machine) map[string]way {
-	have, _ := m.Tiers()
+	have := m.Tiers()
 	ways := map[string]way{}
 	bare := m
 	bare.Namespaces, bare.Why = false, map[string]string{"namespaces": "they are not to be used here"}

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package fit
-
-func watch(Watched) (*Watcher, error) { return nil, ErrNoWatch }
