@@ -6,15 +6,6 @@ import (
 	"strings"
 )
 
-var (
-	errNUL       = errors.New("it contains a NUL byte")
-	errLineBreak = errors.New("it contains a line break; give each glob an entry of its own")
-	errElement   = errors.New(`it has an empty, "." or ".." element, which no path has`)
-	errBraces    = errors.New(`braces are not part of the syntax; give each alternative an entry of its own, and write \{ and \} for the characters`)
-	errReversed  = errors.New("a range in it goes backwards")
-	errNoByte    = errors.New("a bracket in it matches no character")
-)
-
 // Globs is a list of gitignore patterns anchored at the root, taken from
 // configuration and not from a file. It is immutable and safe for concurrent use;
 // a nil *Globs covers nothing.
@@ -38,7 +29,7 @@ func ParseGlobs(patterns []string) (*Globs, error) {
 		if err != nil {
 			return nil, fmt.Errorf("glob %q: %w", s, err)
 		}
-		f.add(p)
+		f.patterns = append(f.patterns, p)
 	}
 	return &Globs{file: f}, nil
 }
@@ -49,9 +40,6 @@ func ParseGlobs(patterns []string) (*Globs, error) {
 // the answer must not depend on whether it exists. The root, "", is never
 // covered.
 func (g *Globs) Match(path string) bool {
-	if g == nil || g.file.Empty() {
-		return false
-	}
 	for parent := range parents(path) {
 		if g.MatchEntry(parent) {
 			return true
@@ -66,29 +54,28 @@ func (g *Globs) MatchEntry(path string) bool {
 	if g == nil || path == "" {
 		return false
 	}
-	t := newTarget(path, true)
-	return g.file.decide(&t) == Ignore
+	return g.file.decide(path, true) == Ignore
 }
 
 func compileStrict(s string) (pattern, error) {
 	switch {
 	case strings.Contains(s, "\x00"):
-		return pattern{}, errNUL
+		return pattern{}, errors.New("it contains a NUL byte")
 	case strings.ContainsAny(s, "\r\n"):
-		return pattern{}, errLineBreak
+		return pattern{}, errors.New("it contains a line break; give each glob an entry of its own")
 	}
 	s = trimTrailingSpaces(s)
 	p, err := compile(s)
-	if err != nil {
-		return pattern{}, err
+	if err == nil {
+		err = findMistake(s)
 	}
-	if err := findMistake(s); err != nil {
+	if err != nil {
 		return pattern{}, err
 	}
 	s = strings.TrimPrefix(strings.TrimPrefix(s, "!"), "/")
 	for element := range strings.SplitSeq(strings.TrimSuffix(s, "/"), "/") {
 		if element == "" || element == "." || element == ".." {
-			return pattern{}, errElement
+			return pattern{}, errors.New(`it has an empty, "." or ".." element, which no path has`)
 		}
 	}
 	return p, nil
@@ -99,7 +86,7 @@ func findMistake(s string) error {
 	for i := 0; i < len(s); {
 		switch s[i] {
 		case '{', '}':
-			return errBraces
+			return errors.New(`braces are not part of the syntax; give each alternative an entry of its own, and write \{ and \} for the characters`)
 		case '\\':
 			i += 2
 		case '[':
@@ -108,9 +95,9 @@ func findMistake(s string) error {
 			case err != nil:
 				return err
 			case b.reversed:
-				return errReversed
+				return errors.New("a range in it goes backwards")
 			case *b.set == byteSet{}:
-				return errNoByte
+				return errors.New("a bracket in it matches no character")
 			}
 			i = b.end
 		default:

@@ -16,7 +16,11 @@
 // what is noise, never what may be read.
 package ignore
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/jptools/jptools/jptool/wspath"
+)
 
 // Decision is what the patterns say about one path.
 type Decision int8
@@ -36,13 +40,6 @@ const (
 // for concurrent use; the zero value and nil hold no pattern.
 type File struct {
 	patterns []pattern
-
-	// Every pattern is in exactly one chain, linked from the last to the first
-	// through pattern.next. A path is compared only with the chain of its name,
-	// the chain of its extension and the chain of the patterns that have neither,
-	// so most of a long file costs nothing. The numbers are those of patterns,
-	// from 1 on; 0 ends a chain.
-	chains map[chain]int
 }
 
 // Parse compiles the content of an ignore file. It cannot fail: as in git, a
@@ -62,7 +59,7 @@ func Parse(data []byte) *File {
 		// git holds a line in a C string.
 		line, _, _ = strings.Cut(line, "\x00")
 		if p, err := compile(trimTrailingSpaces(line)); err == nil {
-			f.add(p)
+			f.patterns = append(f.patterns, p)
 		}
 	}
 	return f
@@ -72,60 +69,20 @@ func Parse(data []byte) *File {
 // walker need not push it.
 func (f *File) Empty() bool { return f == nil || len(f.patterns) == 0 }
 
-// add appends p, which then wins over all patterns before it.
-func (f *File) add(p pattern) {
-	if f.chains == nil {
-		f.chains = map[chain]int{}
-	}
-	c := p.chain()
-	p.next = f.chains[c]
-	f.patterns = append(f.patterns, p)
-	f.chains[c] = len(f.patterns)
-}
-
-// decide returns what the last matching pattern says about t.
-func (f *File) decide(t *target) Decision {
-	best := 0
-	for _, c := range [...]chain{{byName, t.name}, {byExt, t.ext}, {byRest, ""}} {
-		best = f.last(f.chains[c], best, t)
-	}
-	switch {
-	case best == 0:
-		return None
-	case f.patterns[best-1].negated:
-		return Include
-	}
-	return Ignore
-}
-
-// last walks a chain from its head i and returns the first match that comes
-// after best, or else best.
-func (f *File) last(i, best int, t *target) int {
-	for i > best {
-		p := &f.patterns[i-1]
-		if (t.isDir || !p.dirOnly) && p.match(t) {
-			return i
+// decide returns what the last matching pattern says about a path, relative to the directory of the ignore file.
+func (f *File) decide(rel string, isDir bool) Decision {
+	name := rel[strings.LastIndexByte(rel, '/')+1:]
+	for i := len(f.patterns) - 1; i >= 0; i-- {
+		p := &f.patterns[i]
+		switch {
+		case p.dirOnly && !isDir || !p.match(rel, name):
+		case p.negated:
+			return Include
+		default:
+			return Ignore
 		}
-		i = p.next
 	}
-	return best
-}
-
-// target is a path prepared for matching, so that a stack of files splits it
-// only once.
-type target struct {
-	rel   string // path relative to the directory of the ignore file
-	name  string // last element
-	ext   string // name from its last dot on, "" without a dot
-	isDir bool
-}
-
-func newTarget(path string, isDir bool) target {
-	t := target{rel: path, name: path[strings.LastIndexByte(path, '/')+1:], isDir: isDir}
-	if dot := strings.LastIndexByte(t.name, '.'); dot >= 0 {
-		t.ext = t.name[dot:]
-	}
-	return t
+	return None
 }
 
 // trimTrailingSpaces drops spaces (not tabs) from the end of a line, except one
@@ -139,4 +96,58 @@ func trimTrailingSpaces(line string) string {
 	// backslash and then a space to drop.
 	backslashes := end - len(strings.TrimRight(line[:end], `\`))
 	return line[:end+backslashes%2]
+}
+
+// Stack is the chain of ignore files that apply in one directory, from the least
+// to the most specific. It is immutable: a walker pushes while it goes down and
+// keeps the old value for the way back, and several goroutines may share it. A
+// nil *Stack holds no files.
+type Stack struct {
+	parent *Stack
+	dir    string
+	file   *File
+}
+
+// Push returns s with f on top, whose patterns win over those of s. The patterns
+// are anchored at dir, the path of the directory that holds the ignore file, ""
+// for the root; they apply to what is below dir, not to dir itself. Files that
+// hold for the whole tree (.git/info/exclude) are pushed first, at "". An empty
+// f leaves s as it is.
+func (s *Stack) Push(dir string, f *File) *Stack {
+	if f.Empty() {
+		return s
+	}
+	return &Stack{parent: s, dir: dir, file: f}
+}
+
+// Match returns what the files say about path alone: the last matching pattern
+// of the topmost file that has one. isDir is false for a symbolic link to a
+// directory. The caller has not descended into an ignored directory; where that
+// is not certain, the question is [Stack.MatchWithParents].
+func (s *Stack) Match(path string, isDir bool) Decision {
+	for ; s != nil; s = s.parent {
+		if rel, ok := wspath.Within(s.dir, path); ok && rel != "" {
+			if d := s.file.decide(rel, isDir); d != None {
+				return d
+			}
+		}
+	}
+	return None
+}
+
+// parents yields the directories above path, the topmost first, without the root
+// and without path itself.
+func parents(path string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for i := 0; ; i++ {
+			slash := strings.IndexByte(path[i:], '/')
+			if slash < 0 {
+				return
+			}
+			i += slash
+			if !yield(path[:i]) {
+				return
+			}
+		}
+	}
 }

@@ -5,11 +5,6 @@ import (
 	"strings"
 )
 
-var (
-	errEmpty     = errors.New("it is empty")
-	errBackslash = errors.New("it ends in a backslash")
-)
-
 // pattern is one compiled line.
 type pattern struct {
 	negated bool // "!x"
@@ -20,7 +15,6 @@ type pattern struct {
 	onName bool
 
 	toks []token
-	next int // the number of the pattern before this one in the same chain
 }
 
 // token is one step of a pattern with wildcards.
@@ -51,26 +45,16 @@ func compile(s string) (pattern, error) {
 	p.onName = !strings.Contains(s, "/")
 	s = strings.TrimPrefix(s, "/")
 	if s == "" {
-		return p, errEmpty
+		return p, errors.New("it is empty")
 	}
-	toks, err := tokenize(s)
-	if err != nil {
-		return p, err
-	}
-	// "**/x" says the same as "x", which is cheaper to match.
-	if toks[0].kind == tokDirs && withinElement(toks[1:]) {
-		p.onName = true
-		toks = toks[1:]
-	}
-	p.toks = toks
-	return p, nil
+	var err error
+	p.toks, err = tokenize(s)
+	return p, err
 }
 
 func tokenize(s string) ([]token, error) {
-	var (
-		toks []token
-		lit  []byte
-	)
+	var toks []token
+	var lit []byte
 	flush := func() {
 		if len(lit) > 0 {
 			toks = append(toks, token{kind: tokLit, lit: string(lit)})
@@ -82,7 +66,7 @@ func tokenize(s string) ([]token, error) {
 		switch s[i] {
 		case '\\':
 			if i+1 == len(s) {
-				return nil, errBackslash
+				return nil, errors.New("it ends in a backslash")
 			}
 			lit = append(lit, s[i+1])
 			i += 2
@@ -129,66 +113,231 @@ func tokenize(s string) ([]token, error) {
 	return toks, nil
 }
 
-// withinElement reports whether toks, of which there is at least one, can match
-// only inside one path element.
-func withinElement(toks []token) bool {
-	for _, t := range toks {
-		if t.kind == tokDirs || t.kind == tokDeep || strings.Contains(t.lit, "/") {
-			return false
-		}
-	}
-	return len(toks) > 0
-}
-
-// match reports whether the pattern, which fits the type of t, fits its path.
-func (p *pattern) match(t *target) bool {
-	text := t.rel
+// match reports whether the pattern fits the path rel, whose last element is name.
+func (p *pattern) match(rel, name string) bool {
+	text := rel
 	if p.onName {
-		text = t.name
+		text = name
+	}
+	// Nearly all patterns end in a literal in which the path does not: no more has to be compared then.
+	if last := &p.toks[len(p.toks)-1]; last.kind == tokLit && !strings.HasSuffix(text, last.lit) {
+		return false
 	}
 	return matchAll(p.toks, text)
 }
 
-type chainKind uint8
+var errBracket = errors.New("a bracket is never closed")
 
-const (
-	byRest chainKind = iota
-	byName
-	byExt
-)
+// byteSet is the set of bytes a bracket matches.
+type byteSet [256]bool
 
-// chain names a chain: the patterns that match only paths with one name or one
-// extension, or all the others.
-type chain struct {
-	kind chainKind
-	text string
+func (s *byteSet) addRange(from, to byte) {
+	for c := int(from); c <= int(to); c++ {
+		s[c] = true
+	}
 }
 
-// chain returns the chain the pattern belongs to.
-func (p *pattern) chain() chain {
-	last := len(p.toks) - 1
-	if p.toks[last].kind != tokLit {
-		return chain{byRest, ""}
-	}
-	tail, wholeElement := p.toks[last].lit, startsElement(p.toks[:last])
-	if slash := strings.LastIndexByte(tail, '/'); slash >= 0 {
-		tail, wholeElement = tail[slash+1:], true
-	}
-	if wholeElement {
-		return chain{byName, tail}
-	}
-	if dot := strings.LastIndexByte(tail, '.'); dot >= 0 {
-		return chain{byExt, tail[dot:]}
-	}
-	return chain{byRest, ""}
+// bracket is a parsed "[...]".
+type bracket struct {
+	set      *byteSet // without the slash, which no bracket matches
+	end      int      // index after the "]"
+	reversed bool     // it has a range like "z-a", of which only the "z" counts
 }
 
-// startsElement reports whether what follows toks always starts a path element.
-// After "foo**/" it need not: "foo**/bar" matches "foobar".
-func startsElement(toks []token) bool {
-	n := len(toks)
-	for n > 0 && toks[n-1].kind == tokDirs {
-		n--
+// parseBracket parses the bracket that opens at s[i].
+func parseBracket(s string, i int) (bracket, error) {
+	b := bracket{set: new(byteSet)}
+	i++
+	negated := i < len(s) && (s[i] == '!' || s[i] == '^')
+	if negated {
+		i++
 	}
-	return n == 0 || strings.HasSuffix(toks[n-1].lit, "/")
+	// A "]" in the first place is a member. rangeFrom is the byte that a
+	// following "-" would start a range from; a range and a class leave none.
+	rangeFrom := -1
+	for first := true; ; first = false {
+		if i >= len(s) {
+			return bracket{}, errBracket
+		}
+		c := s[i]
+		if c == ']' && !first {
+			break
+		}
+		switch {
+		case c == '-' && rangeFrom >= 0 && i+1 < len(s) && s[i+1] != ']':
+			to, next, err := bracketByte(s, i+1)
+			if err != nil {
+				return bracket{}, err
+			}
+			b.set.addRange(byte(rangeFrom), to)
+			b.reversed = b.reversed || int(to) < rangeFrom
+			rangeFrom, i = -1, next
+		case strings.HasPrefix(s[i:], "[:"):
+			// The class reaches to the next "]", wherever that is; if no colon
+			// stands before it, the "[" was an ordinary member.
+			length := strings.IndexByte(s[i+2:], ']')
+			if length < 0 {
+				return bracket{}, errBracket
+			}
+			name, isClass := strings.CutSuffix(s[i+2:i+2+length], ":")
+			if !isClass {
+				b.set['['] = true
+				rangeFrom = '['
+				i++
+				continue
+			}
+			if !b.set.addClass(name) {
+				return bracket{}, errors.New("a [:class:] in it does not exist")
+			}
+			rangeFrom = -1
+			i += 2 + length + 1
+		default:
+			c, next, err := bracketByte(s, i)
+			if err != nil {
+				return bracket{}, err
+			}
+			b.set[c] = true
+			rangeFrom, i = int(c), next
+		}
+	}
+	if negated {
+		for c := range b.set {
+			b.set[c] = !b.set[c]
+		}
+	}
+	b.set['/'] = false
+	b.end = i + 1
+	return b, nil
+}
+
+// bracketByte reads the possibly escaped byte at s[i].
+func bracketByte(s string, i int) (c byte, next int, err error) {
+	if s[i] != '\\' {
+		return s[i], i + 1, nil
+	}
+	if i+1 == len(s) {
+		return 0, 0, errBracket
+	}
+	return s[i+1], i + 2, nil
+}
+
+// classes are the POSIX classes in the C locale, as pairs of the first and the last byte of a range. As in git,
+// space is without vertical tab and form feed.
+var classes = map[string]string{
+	"alnum":  "09AZaz",
+	"alpha":  "AZaz",
+	"blank":  "  \t\t",
+	"cntrl":  "\x00\x1f\x7f\x7f",
+	"digit":  "09",
+	"graph":  "!~",
+	"lower":  "az",
+	"print":  " ~",
+	"punct":  "!/:@[`{~",
+	"space":  "  \t\n\r\r",
+	"upper":  "AZ",
+	"xdigit": "09AFaf",
+}
+
+// addClass adds the members of a class and reports whether the class exists.
+func (s *byteSet) addClass(name string) bool {
+	ranges, ok := classes[name]
+	for i := 0; i < len(ranges); i += 2 {
+		s.addRange(ranges[i], ranges[i+1])
+	}
+	return ok
+}
+
+// matchAll reports whether toks match the whole of text.
+//
+// On a mismatch it goes back to the last "*", or, where that has reached its
+// slash, to the last double star. Going back further is never needed: what
+// stands between two stars of a kind is best matched as early as possible,
+// because the later star can take up whatever the earlier one leaves. The time
+// is therefore polynomial for every pattern, however many stars it has.
+func matchAll(toks []token, text string) bool {
+	var (
+		tok, pos = 0, 0
+
+		star, starPos = -1, 0 // token after the last "*", and where it was tried
+		deep, deepPos = -1, 0 // the same for the last double star
+		deepDirs      = false
+	)
+	for {
+		matched := false
+		if tok == len(toks) {
+			if pos == len(text) {
+				return true
+			}
+		} else {
+			t := &toks[tok]
+			switch t.kind {
+			case tokLit:
+				if matched = strings.HasPrefix(text[pos:], t.lit); matched {
+					pos += len(t.lit)
+				}
+			case tokAny:
+				if matched = pos < len(text) && text[pos] != '/'; matched {
+					pos++
+				}
+			case tokSet:
+				if matched = pos < len(text) && t.set[text[pos]]; matched {
+					pos++
+				}
+			case tokStar:
+				if tok+1 == len(toks) {
+					if strings.IndexByte(text[pos:], '/') < 0 {
+						return true
+					}
+				} else if pos = starEnd(toks[tok+1], text, pos); pos >= 0 {
+					star, starPos = tok+1, pos
+					matched = true
+				} else {
+					star = -1
+				}
+			case tokDirs, tokDeep:
+				if tok+1 == len(toks) && t.kind == tokDeep {
+					return true
+				}
+				deep, deepPos, deepDirs = tok+1, pos, t.kind == tokDirs
+				star = -1
+				matched = true
+			}
+		}
+		if matched {
+			tok++
+			continue
+		}
+		if star >= 0 && starPos < len(text) && text[starPos] != '/' {
+			if starPos = starEnd(toks[star], text, starPos+1); starPos >= 0 {
+				tok, pos = star, starPos
+				continue
+			}
+		}
+		if deep < 0 || deepPos == len(text) {
+			return false
+		}
+		star = -1
+		if deepDirs {
+			slash := strings.IndexByte(text[deepPos:], '/')
+			if slash < 0 {
+				return false
+			}
+			deepPos += slash
+		}
+		deepPos++
+		tok, pos = deep, deepPos
+	}
+}
+
+// starEnd returns the first place from pos on where a "*" may end because next can
+// start there, or -1 if the element ends before.
+func starEnd(next token, text string, pos int) int {
+	if next.kind != tokLit {
+		return pos
+	}
+	i := strings.Index(text[pos:], next.lit)
+	if i < 0 || strings.IndexByte(text[pos:pos+i], '/') >= 0 {
+		return -1
+	}
+	return pos + i
 }
