@@ -49,15 +49,6 @@ func (p *pack) close() {
 	}
 }
 
-// packedObject reads an object from the pack that has it.
-func (r *repo) packedObject(id oid) (kind string, data []byte, err error) {
-	p, offset, err := r.packOf(id)
-	if err != nil {
-		return "", nil, err
-	}
-	return p.read(offset)
-}
-
 // packOf looks through all packs for an object, and opens the one that has it.
 func (r *repo) packOf(id oid) (*pack, int64, error) {
 	if err := r.listPacks(); err != nil {
@@ -136,7 +127,7 @@ func (p *pack) openIndex(f io.ReaderAt, size int64) error {
 		return err
 	}
 	if string(head[:4]) != "\xfftOc" || binary.BigEndian.Uint32(head[4:]) != 2 {
-		return errUnsupported
+		return errObject
 	}
 	last := uint32(0)
 	for i := range p.fan {
@@ -299,7 +290,7 @@ func (p *pack) inflate(offset int64) (e packEntry, z io.ReadCloser, err error) {
 		}
 	default:
 		if packKinds[e.kind] == "" {
-			return e, nil, errUnsupported
+			return e, nil, errObject
 		}
 	}
 	z, err = zlib.NewReader(in)
