@@ -3,6 +3,7 @@ package fskit
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"hash"
 	"io"
 	"strings"
 
@@ -21,13 +22,17 @@ func Digest(r io.Reader) (string, error) {
 	if _, err := io.Copy(h, r); err != nil {
 		return "", err
 	}
-	return digestPrefix + hex.EncodeToString(h.Sum(nil)), nil
+	return DigestOf(h), nil
 }
+
+// DigestOf is [Digest] of what was written to a SHA-256.
+func DigestOf(h hash.Hash) string { return digestPrefix + hex.EncodeToString(h.Sum(nil)) }
 
 // DigestBytes is [Digest] of content in memory.
 func DigestBytes(content []byte) string {
-	sum := sha256.Sum256(content)
-	return digestPrefix + hex.EncodeToString(sum[:])
+	h := sha256.New()
+	h.Write(content)
+	return DigestOf(h)
 }
 
 // CheckDigest compares the digest a caller expects with got, that of the content as it
