@@ -324,7 +324,7 @@ func ours(name string, f *os.File) bool {
 
 // savedName is a visible name, not that of a temporary, for what another program put at name.
 func savedName(name string) string {
-	suffix := fmt.Sprintf(".saved-%08x", rand.Uint32())
+	suffix := fmt.Sprintf(".saved-%016x", rand.Uint64())
 	return strings.ToValidUTF8(name[:min(len(name), maxName-len(suffix))], "") + suffix
 }
 

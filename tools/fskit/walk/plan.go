@@ -96,6 +96,9 @@ func (p *Planned) plan(ctx context.Context) error {
 	if starts == nil {
 		starts = []string{"."}
 	}
+	if len(starts) > 0 {
+		p.root = &sel{}
+	}
 	usable := 0
 	for _, given := range starts {
 		if p.result.Ended = ctx.Err(); p.result.Ended != nil {
@@ -220,30 +223,23 @@ func (p *Planned) addPartial(s *Start, parent *jptool.Target, prefix string) err
 		return err
 	}
 	s.Partial, s.partial = true, &partial{prefix: prefix}
-	shown := slashPath(parent)
-	bases := p.o.Filter.bases()
-	if bases == nil || path != shown {
-		n := p.tree().insert(path)
+	bases, looked := p.o.Filter.bases(), false
+	here := func(base string) bool { _, ok := wspath.Within(base, path); return ok }
+	if bases == nil || path != slashPath(parent) || slices.ContainsFunc(bases, here) {
+		n := p.root.insert(path)
 		n.names = append(n.names, s.partial)
 		return nil
 	}
-	looked := false
 	for _, base := range bases {
-		if _, ok := wspath.Within(base, path); ok {
-			n := p.tree().insert(path)
-			n.names = append(n.names, s.partial)
-			return nil
-		}
 		if rest, ok := wspath.Within(path, base); ok && strings.HasPrefix(rest, prefix) {
 			name, _, _ := strings.Cut(rest, "/")
-			n := p.tree().insert(wspath.JoinSlash(path, name))
+			n := p.root.insert(wspath.JoinSlash(path, name))
 			n.seeks = append(n.seeks, s.partial)
-			p.tree().insert(base).all = true
+			p.root.insert(base).all = true
 			looked = true
 		}
 	}
 	if !looked {
-		p.tree()
 		s.partial.found.Store(true) // for all that is known: the globs lead elsewhere
 	}
 	return nil
@@ -255,7 +251,7 @@ func (p *Planned) addWhole(t *jptool.Target) (*sel, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := p.tree().insert(path)
+	n := p.root.insert(path)
 	n.start = true
 	bases := p.o.Filter.bases()
 	if bases == nil || path != slashPath(t) {
@@ -278,13 +274,6 @@ func slashPath(t *jptool.Target) string {
 		return path
 	}
 	return ""
-}
-
-func (p *Planned) tree() *sel {
-	if p.root == nil {
-		p.root = &sel{}
-	}
-	return p.root
 }
 
 // place is where the walk meets a target: its canonical path, or below a mount that of

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"slices"
+	"strings"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/tools/fskit/ignore"
@@ -18,42 +20,31 @@ const maxRules = 4 << 20
 // memory. A file that is too much counts as unreadable.
 const maxPatterns = 500_000
 
-// specials says which of the names that mean something to ignore files are there.
-type specials struct {
-	git, own, repo bool
-	// probe: the directory was not listed; they have to be tried.
-	probe bool
-}
-
-func (s *specials) find(l *listing) {
-	for _, it := range l.items {
-		switch it.name {
-		case ".gitignore":
-			s.git = true
-		case ".ignore":
-			s.own = true
-		case ".git":
-			s.repo = true
-		}
-	}
-}
-
 // rules puts the ignore files of the directory on the stacks of its node. As any file,
 // they are read only if the policy grants it, and not through symlinks.
 func (r *reader) rules() {
-	n, s := r.n, r.special
+	n := r.n
 	if r.w.o.NoIgnore || n.ignored {
 		return
 	}
-	if s.probe || s.repo {
+	if r.has(".git") {
 		r.repository()
 	}
-	if s.probe || s.git {
+	if r.has(".gitignore") {
 		n.git = n.git.Push(n.path, r.load(r.h, n.cursor, ".gitignore"))
 	}
-	if s.probe || s.own {
+	if r.has(".ignore") {
 		n.own = n.own.Push(n.path, r.load(r.h, n.cursor, ".ignore"))
 	}
+}
+
+// has reports whether the directory has an entry called name; where it was not listed that has to be tried.
+func (r *reader) has(name string) bool {
+	if !r.n.listed {
+		return true
+	}
+	_, found := slices.BinarySearchFunc(r.l.items, name, func(it item, name string) int { return strings.Compare(it.name, name) })
+	return found
 }
 
 // repository starts anew where a repository of its own begins: the rules of git that lie
@@ -61,7 +52,7 @@ func (r *reader) rules() {
 func (r *reader) repository() {
 	n := r.n
 	at := n.cursor.Child(".git")
-	if r.special.probe && !at.Caps().Has(jptool.Read) {
+	if !n.listed && !at.Caps().Has(jptool.Read) {
 		return
 	}
 	k, err := r.h.kindOf(".git")
