@@ -35,8 +35,9 @@ const (
 	tokDeep                  // "**": anything
 )
 
-// compile parses one line from which trailing spaces are already gone.
-func compile(s string) (pattern, error) {
+// compile parses one line from which trailing spaces are already gone. If strict, it refuses what is correct in an
+// ignore file but hardly meant.
+func compile(s string, strict bool) (pattern, error) {
 	var p pattern
 	s, p.negated = strings.CutPrefix(s, "!")
 	// git looks at the last byte before it looks at escapes: `a\/` is the
@@ -48,11 +49,11 @@ func compile(s string) (pattern, error) {
 		return p, errors.New("it is empty")
 	}
 	var err error
-	p.toks, err = tokenize(s)
+	p.toks, err = tokenize(s, strict)
 	return p, err
 }
 
-func tokenize(s string) ([]token, error) {
+func tokenize(s string, strict bool) ([]token, error) {
 	var toks []token
 	var lit []byte
 	flush := func() {
@@ -75,13 +76,13 @@ func tokenize(s string) ([]token, error) {
 			toks = append(toks, token{kind: tokAny})
 			i++
 		case '[':
-			b, err := parseBracket(s, i)
+			set, end, err := parseBracket(s, i, strict)
 			if err != nil {
 				return nil, err
 			}
 			flush()
-			toks = append(toks, token{kind: tokSet, set: b.set})
-			i = b.end
+			toks = append(toks, token{kind: tokSet, set: set})
+			i = end
 		case '*':
 			end := i + 1
 			for end < len(s) && s[end] == '*' {
@@ -105,6 +106,9 @@ func tokenize(s string) ([]token, error) {
 			toks = append(toks, token{kind: kind})
 			i = end
 		default:
+			if strict && (s[i] == '{' || s[i] == '}') {
+				return nil, errors.New(`braces are not part of the syntax; give each alternative an entry of its own, and write \{ and \} for the characters`)
+			}
 			lit = append(lit, s[i])
 			i++
 		}
@@ -137,16 +141,10 @@ func (s *byteSet) addRange(from, to byte) {
 	}
 }
 
-// bracket is a parsed "[...]".
-type bracket struct {
-	set      *byteSet // without the slash, which no bracket matches
-	end      int      // index after the "]"
-	reversed bool     // it has a range like "z-a", of which only the "z" counts
-}
-
-// parseBracket parses the bracket that opens at s[i].
-func parseBracket(s string, i int) (bracket, error) {
-	b := bracket{set: new(byteSet)}
+// parseBracket parses the bracket that opens at s[i]. It returns the bytes that it matches, of which a slash is never
+// one, and the index after its "]".
+func parseBracket(s string, i int, strict bool) (set *byteSet, end int, err error) {
+	set = new(byteSet)
 	i++
 	negated := i < len(s) && (s[i] == '!' || s[i] == '^')
 	if negated {
@@ -157,7 +155,7 @@ func parseBracket(s string, i int) (bracket, error) {
 	rangeFrom := -1
 	for first := true; ; first = false {
 		if i >= len(s) {
-			return bracket{}, errBracket
+			return nil, 0, errBracket
 		}
 		c := s[i]
 		if c == ']' && !first {
@@ -167,47 +165,51 @@ func parseBracket(s string, i int) (bracket, error) {
 		case c == '-' && rangeFrom >= 0 && i+1 < len(s) && s[i+1] != ']':
 			to, next, err := bracketByte(s, i+1)
 			if err != nil {
-				return bracket{}, err
+				return nil, 0, err
 			}
-			b.set.addRange(byte(rangeFrom), to)
-			b.reversed = b.reversed || int(to) < rangeFrom
+			if strict && int(to) < rangeFrom { // only the first byte counts then
+				return nil, 0, errors.New("a range in it goes backwards")
+			}
+			set.addRange(byte(rangeFrom), to)
 			rangeFrom, i = -1, next
 		case strings.HasPrefix(s[i:], "[:"):
 			// The class reaches to the next "]", wherever that is; if no colon
 			// stands before it, the "[" was an ordinary member.
 			length := strings.IndexByte(s[i+2:], ']')
 			if length < 0 {
-				return bracket{}, errBracket
+				return nil, 0, errBracket
 			}
 			name, isClass := strings.CutSuffix(s[i+2:i+2+length], ":")
 			if !isClass {
-				b.set['['] = true
+				set['['] = true
 				rangeFrom = '['
 				i++
 				continue
 			}
-			if !b.set.addClass(name) {
-				return bracket{}, errors.New("a [:class:] in it does not exist")
+			if !set.addClass(name) {
+				return nil, 0, errors.New("a [:class:] in it does not exist")
 			}
 			rangeFrom = -1
 			i += 2 + length + 1
 		default:
 			c, next, err := bracketByte(s, i)
 			if err != nil {
-				return bracket{}, err
+				return nil, 0, err
 			}
-			b.set[c] = true
+			set[c] = true
 			rangeFrom, i = int(c), next
 		}
 	}
 	if negated {
-		for c := range b.set {
-			b.set[c] = !b.set[c]
+		for c := range set {
+			set[c] = !set[c]
 		}
 	}
-	b.set['/'] = false
-	b.end = i + 1
-	return b, nil
+	set['/'] = false
+	if strict && *set == (byteSet{}) {
+		return nil, 0, errors.New("a bracket in it matches no character")
+	}
+	return set, i + 1, nil
 }
 
 // bracketByte reads the possibly escaped byte at s[i].
