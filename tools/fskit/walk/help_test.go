@@ -33,12 +33,12 @@ var variants = []variant{
 }
 
 func (v variant) set() (restore func()) {
-	p, k, a, o := portable, keptDirs, aheadEntries, aheadOpen
+	p, k, a := portable, keptDirs, aheadEntries
 	unknown := setTypesUnknown(v.unknown)
 	procs := runtime.GOMAXPROCS(v.procs)
-	portable, keptDirs, aheadEntries, aheadOpen = v.portable, v.kept, v.ahead, v.ahead
+	portable, keptDirs, aheadEntries = v.portable, v.kept, v.ahead
 	return func() {
-		portable, keptDirs, aheadEntries, aheadOpen = p, k, a, o
+		portable, keptDirs, aheadEntries = p, k, a
 		setTypesUnknown(unknown)
 		runtime.GOMAXPROCS(procs)
 	}

@@ -17,10 +17,9 @@ import (
 
 // The bounds of reading ahead; variables for tests.
 var (
-	aheadEntries = 1 << 16
-	// aheadOpen takes its place when files are opened, which takes longer than listing
-	// them: the directories should still be open then.
-	aheadOpen = 1 << 11
+	// aheadEntries is how many entries may be read and not emitted. It is not more, so that directories are still
+	// open when the files in them are opened.
+	aheadEntries = 1 << 11
 	// keptDirs is how many directories are kept open because something in them will be
 	// opened. What is beyond is opened again by its path.
 	keptDirs int32 = 200
@@ -45,25 +44,17 @@ type walker struct {
 	// stop is set when the walk is over.
 	stop atomic.Bool
 
-	most int // of ahead
-
 	mu sync.Mutex
 	// front has the directories (*node) that are known and not read, in order.
 	front list.List
 	// ahead counts the entries that are read and not emitted.
 	ahead   int
-	idle    int        // helpers that wait
-	work    *sync.Cond // something may be claimed
-	arrived *sync.Cond // something was read, for the caller's goroutine
-	needed  *node      // what that waits for
+	changed *sync.Cond // something was read, or may be claimed
 }
 
 func newWalker(ctx context.Context, ws *jptool.Workspace, o *Options, root *sel) *walker {
-	w := &walker{ctx: ctx, ws: ws, o: o, most: aheadEntries}
-	if o.Open {
-		w.most = aheadOpen
-	}
-	w.work, w.arrived = sync.NewCond(&w.mu), sync.NewCond(&w.mu)
+	w := &walker{ctx: ctx, ws: ws, o: o}
+	w.changed = sync.NewCond(&w.mu)
 	w.pushRoot(root)
 	return w
 }
@@ -98,7 +89,7 @@ func (w *walker) run(emit func(*Batch) error) error {
 	err := e.visit(root)
 	w.mu.Lock()
 	w.stop.Store(true)
-	w.work.Broadcast()
+	w.changed.Broadcast()
 	w.mu.Unlock()
 	helpers.Wait()
 	if err == errEnded {
@@ -128,13 +119,11 @@ func (w *walker) help() {
 	defer w.mu.Unlock()
 	for !w.stop.Load() {
 		var n *node
-		if w.ahead < w.most {
+		if w.ahead < aheadEntries {
 			n = w.claim()
 		}
 		if n == nil {
-			w.idle++
-			w.work.Wait()
-			w.idle--
+			w.changed.Wait()
 			continue
 		}
 		w.read(n, &r)
@@ -160,12 +149,7 @@ func (w *walker) finish(n *node) {
 	n.state = done
 	n.ahead = len(n.files) + len(n.subs) + 1
 	w.ahead += n.ahead
-	if w.idle > 0 && len(n.subs) > 0 {
-		w.work.Broadcast()
-	}
-	if w.needed == n {
-		w.arrived.Signal()
-	}
+	w.changed.Broadcast()
 }
 
 // await returns when n is read. Meanwhile the goroutine makes itself useful.
@@ -176,23 +160,21 @@ func (w *walker) await(n *node, r *reader) {
 		m := n
 		if n.state == waiting {
 			n.state = claimed
-		} else if w.ahead >= w.most {
+		} else if w.ahead >= aheadEntries {
 			m = nil
 		} else {
 			m = w.claim()
 		}
 		if m == nil {
-			w.needed = n
-			w.arrived.Wait()
-			w.needed = nil
+			w.changed.Wait()
 			continue
 		}
 		w.read(m, r)
 	}
-	full := w.ahead >= w.most
+	full := w.ahead >= aheadEntries
 	w.ahead -= n.ahead
-	if full && w.ahead < w.most {
-		w.work.Broadcast()
+	if full && w.ahead < aheadEntries {
+		w.changed.Broadcast()
 	}
 }
 
