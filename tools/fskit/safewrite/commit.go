@@ -218,8 +218,7 @@ func (f *File) Close() error {
 	}
 	f.unstage()
 	f.state = closed
-	err := errors.Join(f.f.Close(), f.dir.Close())
-	return err
+	return errors.Join(f.f.Close(), f.dir.Close())
 }
 
 // swap exchanges old and new in one step, so that the old file can be put back. Afterwards it

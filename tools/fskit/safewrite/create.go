@@ -21,7 +21,7 @@ import (
 // new file be written there. On file systems without unnamed files and without update and delete
 // on the directory, a process killed in the middle leaves a part of the file.
 func Create(t *jptool.Target, content []byte, perm fs.FileMode) error {
-	return create(t, &source{content: content, perm: perm})
+	return (&newFile{content: content, perm: perm}).create(t)
 }
 
 // Copy makes a new file at t with the content of from and its attributes, see
@@ -29,11 +29,11 @@ func Create(t *jptool.Target, content []byte, perm fs.FileMode) error {
 // fails with CodeDeadline. With lazy it does not wait for the disk: [SyncAll] does, once
 // for many files.
 func Copy(ctx context.Context, t *jptool.Target, from *os.File, lazy bool) error {
-	src, err := copyOf(ctx, t, from, lazy)
+	n, err := copyOf(ctx, t, from, lazy)
 	if err != nil {
 		return err
 	}
-	return create(t, src)
+	return n.create(t)
 }
 
 // CopyOver is Copy onto an existing file or symlink, which is replaced in one step. It
@@ -41,24 +41,20 @@ func Copy(ctx context.Context, t *jptool.Target, from *os.File, lazy bool) error
 // error unless the file to be replaced is the one that the caller looked at. t and its directory must grant create,
 // update and delete.
 func CopyOver(ctx context.Context, t *jptool.Target, from *os.File, still func() error) error {
-	src, err := copyOf(ctx, t, from, false)
+	n, err := copyOf(ctx, t, from, false)
 	if err != nil {
 		return err
 	}
-	if err := t.Require(jptool.Create | jptool.Update | jptool.Delete); err != nil {
+	if n.place, err = find(t, jptool.Create|jptool.Update|jptool.Delete); err != nil {
 		return err
 	}
-	f, err := find(t)
-	if err != nil {
-		return err
-	}
-	defer f.dir.Close()
-	tmp, err := newTemp(f.dir, 0)
+	defer n.dir.Close()
+	tmp, err := newTemp(n.dir, 0)
 	if err != nil {
 		return t.Fail(err)
 	}
 	defer tmp.discard()
-	if err := src.pour(tmp); err != nil {
+	if err := n.pour(tmp); err != nil {
 		return fail(t, err)
 	}
 	if err := tmp.link(); err != nil {
@@ -67,15 +63,15 @@ func CopyOver(ctx context.Context, t *jptool.Target, from *os.File, still func()
 	if err := still(); err != nil {
 		return err
 	}
-	return t.Fail(tmp.become(f.name))
+	return t.Fail(tmp.become(n.name))
 }
 
-func copyOf(ctx context.Context, t *jptool.Target, from *os.File, lazy bool) (*source, error) {
+func copyOf(ctx context.Context, t *jptool.Target, from *os.File, lazy bool) (*newFile, error) {
 	fi, err := from.Stat()
 	if err != nil {
 		return nil, t.Fail(err)
 	}
-	return &source{ctx: ctx, t: t, like: from, perm: fi.Mode().Perm(), lazy: lazy && syncsFileSystem}, nil
+	return &newFile{ctx: ctx, like: from, perm: fi.Mode().Perm(), lazy: lazy && syncsFileSystem}, nil
 }
 
 // CopyAttributes gives a file or directory the owner, mode, times and extended
@@ -98,46 +94,41 @@ func SyncAll(t *jptool.Target) error {
 	return t.Fail(syncFileSystem(d))
 }
 
-// source is what a new file is made of.
-type source struct {
+// newFile is a file about to be made, and what it is made of.
+type newFile struct {
+	place
 	content []byte
 	like    *os.File // if not nil, its content and attributes, read as long as ctx allows
 	ctx     context.Context
-	t       *jptool.Target // for messages
 	perm    fs.FileMode
 	lazy    bool // do not wait for the disk
 }
 
 // pour fills tmp.
-func (s *source) pour(tmp *temp) error {
-	if s.like == nil {
-		return tmp.writeBytes(s.content)
+func (n *newFile) pour(tmp *temp) error {
+	if n.like == nil {
+		return tmp.writeBytes(n.content)
 	}
-	if _, err := s.like.Seek(0, io.SeekStart); err != nil {
+	if _, err := n.like.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	tmp.lazy = s.lazy
-	if err := tmp.write(until(s.ctx, s.t, s.like)); err != nil {
+	tmp.lazy = n.lazy
+	if err := tmp.write(until(n.ctx, n.t, n.like)); err != nil {
 		return err
 	}
 	// After the content: writing changes times, and takes attributes away.
-	if err := copyMeta(s.like, tmp.f); err != nil || s.lazy {
+	if err := copyMeta(n.like, tmp.f); err != nil || n.lazy {
 		return err
 	}
 	return tmp.f.Sync()
 }
 
-func create(t *jptool.Target, src *source) error {
-	if err := t.Require(jptool.Create); err != nil {
+func (n *newFile) create(t *jptool.Target) (err error) {
+	if n.place, err = find(t, jptool.Create); err != nil {
 		return err
 	}
-	p, err := find(t)
-	if err != nil {
-		return err
-	}
-	defer p.dir.Close()
-	n := &newFile{p, src}
-	if src.like == nil {
+	defer n.dir.Close()
+	if n.like == nil {
 		sweep(n.dir, n.parent)
 	}
 	// Not worth writing it all first, and a clear answer where writing is refused.
@@ -152,14 +143,6 @@ func create(t *jptool.Target, src *source) error {
 	return n.unnamed()
 }
 
-// newFile is a file about to be made.
-type newFile struct {
-	place
-	src *source
-}
-
-func (n *newFile) temp(f *os.File) *temp { return &temp{f: f, dir: n.dir} }
-
 // unnamed fills a file without a name and gives it one at the end.
 func (n *newFile) unnamed() error {
 	f, err := unnamedFile(n.dir)
@@ -173,25 +156,28 @@ func (n *newFile) unnamed() error {
 		return n.t.Fail(err)
 	}
 	defer f.Close()
-	if n.src.perm != 0o666 {
-		if err := setPerm(f, n.src.perm); err != nil {
-			return n.t.Fail(err)
-		}
+	// The umask has taken something from 0666. It cannot be read without changing it for the whole process.
+	fi, err := f.Stat()
+	if err != nil {
+		return n.t.Fail(err)
 	}
-	if err := n.finish(n.temp(f)); errors.Is(err, errNoProc) {
-		return n.named()
-	} else if err != nil {
+	have := fi.Mode().Perm()
+	if err := f.Chmod(n.perm.Perm() & (have | have&0o444>>2)); err != nil {
+		return n.t.Fail(err)
+	}
+	if err := n.finish(f); !errors.Is(err, errNoProc) {
 		return fail(n.t, err)
 	}
-	return nil
+	return n.named()
 }
 
 // errNoProc: a file without a name cannot get one, because /proc is missing.
 var errNoProc = errors.New("/proc is not mounted")
 
 // finish fills a file without a name and gives it its final one.
-func (n *newFile) finish(tmp *temp) error {
-	if err := n.src.pour(tmp); err != nil {
+func (n *newFile) finish(f *os.File) error {
+	tmp := &temp{f: f, dir: n.dir}
+	if err := n.pour(tmp); err != nil {
 		return err
 	}
 	err := n.dir.LinkFile(tmp.f, n.name)
@@ -207,17 +193,6 @@ func (n *newFile) finish(tmp *temp) error {
 	return tmp.syncDir()
 }
 
-// setPerm changes what 0666 less the umask became into perm less the same. The umask
-// itself cannot be read without changing it for the whole process.
-func setPerm(f *os.File, perm fs.FileMode) error {
-	fi, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	have := fi.Mode().Perm()
-	return f.Chmod(perm.Perm() & (have | have&0o444>>2))
-}
-
 // staged fills the file that the launcher opened.
 func (n *newFile) staged(fd int) error {
 	f, err := stagedFile(fd)
@@ -225,18 +200,18 @@ func (n *newFile) staged(fd int) error {
 		return jptool.Errorf(jptool.CodeInvalidRequest, "access.staged: descriptor %d is not an empty file without a name; each serves for one new file", fd)
 	}
 	defer f.Close()
-	return fail(n.t, n.finish(n.temp(f)))
+	return fail(n.t, n.finish(f))
 }
 
 // named is for file systems without unnamed files.
 func (n *newFile) named() error {
 	if mayTemp(n.parent) {
-		tmp, err := namedTemp(n.dir, 0, n.src.perm)
+		tmp, err := namedTemp(n.dir, 0, n.perm)
 		if err != nil {
 			return n.t.Fail(err)
 		}
 		defer tmp.discard()
-		if err := n.src.pour(tmp); err != nil {
+		if err := n.pour(tmp); err != nil {
 			return fail(n.t, err)
 		}
 		if err := n.dir.RenameNew(tmp.name, n.dir, n.name); err != nil {
@@ -245,12 +220,12 @@ func (n *newFile) named() error {
 		tmp.name = ""
 		return n.t.Fail(tmp.syncDir())
 	}
-	f, err := n.dir.OpenFile(n.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, n.src.perm)
+	f, err := n.dir.OpenFile(n.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, n.perm)
 	if err != nil {
 		return n.t.Fail(err)
 	}
-	tmp := n.temp(f)
-	if err = n.src.pour(tmp); err == nil {
+	tmp := &temp{f: f, dir: n.dir}
+	if err = n.pour(tmp); err == nil {
 		defer f.Close()
 		return n.t.Fail(tmp.syncDir())
 	}

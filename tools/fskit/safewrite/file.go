@@ -124,10 +124,7 @@ func one(files []*File, err error) (*File, error) {
 
 // open opens without locking, for update or, where need is Read, to hold.
 func open(t *jptool.Target, need jptool.Caps) (*File, error) {
-	if err := t.Require(need); err != nil {
-		return nil, err
-	}
-	p, err := find(t)
+	p, err := find(t, need)
 	if err != nil {
 		return nil, err
 	}
@@ -152,8 +149,11 @@ func open(t *jptool.Target, need jptool.Caps) (*File, error) {
 	return f, nil
 }
 
-// find holds the directory that t is in. The caller must close it.
-func find(t *jptool.Target) (place, error) {
+// find holds the directory that t is in, if t grants need. The caller must close it.
+func find(t *jptool.Target, need jptool.Caps) (place, error) {
+	if err := t.Require(need); err != nil {
+		return place{}, err
+	}
 	base, path, err := t.Base()
 	if err != nil {
 		return place{}, err

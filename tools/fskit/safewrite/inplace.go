@@ -138,9 +138,9 @@ func (f *File) overwrite() error {
 
 func (f *File) pour(ctx context.Context) error {
 	from, to := 0, len(f.want)
-	if f.known {
-		// Bytes that stay are not written: less can go wrong.
-		from, to = changed(f.content, f.want)
+	// Bytes that stay are not written: less can go wrong.
+	for from < min(len(f.content), to) && f.content[from] == f.want[from] {
+		from++
 	}
 	const chunk = 1 << 20
 	for at := from; at < to; at += chunk {
@@ -165,21 +165,6 @@ func (f *File) pour(ctx context.Context) error {
 		return err
 	}
 	return f.f.Sync()
-}
-
-// changed returns the range of new that has to be written over old.
-func changed(old, new []byte) (from, to int) {
-	short := min(len(old), len(new))
-	for from < short && old[from] == new[from] {
-		from++
-	}
-	to = len(new)
-	if len(old) == len(new) {
-		for to > from && old[to-1] == new[to-1] {
-			to--
-		}
-	}
-	return from, to
 }
 
 // restore puts the old content back.
