@@ -3,7 +3,6 @@ package walk
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -131,17 +130,7 @@ func (p *Planned) noneUsable() error {
 	if len(list) == 1 {
 		return list[0].Err
 	}
-	var text []string
-	for i, s := range list {
-		if len(text) == mostStarts {
-			text = append(text, fmt.Sprintf("- … (%d more)", len(list)-i))
-			break
-		}
-		if line := "- " + s.Err.Error(); !slices.Contains(text, line) {
-			text = append(text, line)
-		}
-	}
-	return jptool.Errorf(jptool.CodeOf(list[0].Err), "none of the paths can be used:\n%s", strings.Join(text, "\n"))
+	return jptool.Errorf(jptool.CodeOf(list[0].Err), "none of the paths can be used:\n- %s", strings.Join(StartNotes(list), "\n- "))
 }
 
 // add puts one start into the tree. For a path that may not be read, no error reveals what is in the file

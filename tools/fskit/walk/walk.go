@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
@@ -213,7 +214,7 @@ func StartNotes(starts []Start) []string {
 			return append(notes, "and more paths that cannot be used or lead to nothing")
 		}
 		switch {
-		case s.Err != nil:
+		case s.Err != nil && !slices.Contains(notes, s.Err.Error()):
 			notes = append(notes, s.Err.Error())
 		case s.Nothing:
 			notes = append(notes, fmt.Sprintf("no path is or begins with %s", jptool.Quote(s.Given)))
