@@ -3,7 +3,6 @@ package fskit
 import (
 	"context"
 	"errors"
-	"io"
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
@@ -164,29 +163,20 @@ func treeHolds(ctx context.Context, globs *ignore.Globs, source, target *jptool.
 	if err != nil {
 		return false, err
 	}
-	defer d.Close()
-	var dirs []string
-	for {
-		list, err := d.ReadDir(1024)
-		for _, e := range list {
-			if matches(globs, source.Child(e.Name()).Path()) || matches(globs, target.Child(e.Name()).Path()) {
-				return true, nil
-			}
-			if e.IsDir() {
-				dirs = append(dirs, e.Name())
-			}
-		}
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return false, source.Fail(err)
-		}
-	}
+	list, err := d.ReadDir(-1)
 	d.Close() // no more than one is open, however deep they lie
-	for _, name := range dirs {
-		if held, err := treeHolds(ctx, globs, source.Child(name), target.Child(name)); held || err != nil {
-			return held, err
+	if err != nil {
+		return false, source.Fail(err)
+	}
+	for _, e := range list {
+		from, to := source.Child(e.Name()), target.Child(e.Name())
+		if matches(globs, from.Path()) || matches(globs, to.Path()) {
+			return true, nil
+		}
+		if e.IsDir() {
+			if held, err := treeHolds(ctx, globs, from, to); held || err != nil {
+				return held, err
+			}
 		}
 	}
 	return false, nil

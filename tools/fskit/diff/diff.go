@@ -142,15 +142,6 @@ func countLines(b []byte) int {
 
 var newline = []byte("\n")
 
-func commonPrefix(a, b []byte) int {
-	n := min(len(a), len(b))
-	i := 0
-	for i < n && a[i] == b[i] {
-		i++
-	}
-	return i
-}
-
 // Beyond these bounds a block is shown as wholly replaced: true, only longer than need
 // be, and the time stays in proportion to the edit.
 const (
@@ -330,8 +321,8 @@ func (w *writer) one(mark byte, line, twin []byte) {
 	before, after := 0, 0
 	if w.MaxLine > 0 && len(line) > w.MaxLine {
 		focus := 0
-		if len(twin) > 0 {
-			focus = commonPrefix(line, twin)
+		for focus < min(len(line), len(twin)) && line[focus] == twin[focus] {
+			focus++ // what matters begins where they differ
 		}
 		from := max(0, min(focus-w.MaxLine/3, len(line)-w.MaxLine))
 		to := min(len(line), from+w.MaxLine)
@@ -373,20 +364,14 @@ func Visible(line []byte) string {
 			b.WriteRune(0x2400 + r) // the control pictures
 		case r == 0x7f:
 			b.WriteRune(0x2421)
-		case hides(r):
+		case r == '\u200c' || r == '\u200d': // the two joiners are part of ordinary words and signs
+			b.WriteRune(r)
+		case unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp):
+			// A terminal or a browser acts on it instead of showing it.
 			fmt.Fprintf(&b, `\u{%x}`, r)
 		default:
 			b.WriteRune(r)
 		}
 	}
 	return b.String()
-}
-
-// hides reports whether a terminal or a browser acts on r instead of showing it. The two
-// joiners are left: they are part of ordinary words and signs.
-func hides(r rune) bool {
-	if r == '\u200c' || r == '\u200d' {
-		return false
-	}
-	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }

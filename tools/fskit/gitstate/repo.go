@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 
@@ -264,10 +265,13 @@ func (r *repo) head() (commit oid, ok bool, err error) {
 	return oid{}, false, unknownf("HEAD is nested too deep")
 }
 
+// perWorktree matches the refs that each worktree has for itself.
+var perWorktree = regexp.MustCompile(`^(HEAD$|refs/(worktree|bisect|rewritten)/)`)
+
 // looseRef reads a ref's own file. An empty directory may stand where a packed ref is.
 func (r *repo) looseRef(name string) (data []byte, found bool, err error) {
 	dir := r.commonDir
-	if name == "HEAD" || perWorktree(name) {
+	if perWorktree.MatchString(name) {
 		dir = r.gitDir
 	}
 	file := wspath.JoinSlash(dir, name)
@@ -286,11 +290,6 @@ func (r *repo) looseRef(name string) (data []byte, found bool, err error) {
 		return nil, false, unreadable(file, err)
 	}
 	return data, true, nil
-}
-
-func perWorktree(name string) bool {
-	return strings.HasPrefix(name, "refs/worktree/") || strings.HasPrefix(name, "refs/bisect/") ||
-		strings.HasPrefix(name, "refs/rewritten/")
 }
 
 // validRef follows git check-ref-format, so that a ref can only name a file below refs/.

@@ -186,8 +186,12 @@ func parseBracket(s string, i int, strict bool) (set *byteSet, end int, err erro
 				i++
 				continue
 			}
-			if !set.addClass(name) {
+			ranges, exists := classes[name]
+			if !exists {
 				return nil, 0, errors.New("a [:class:] in it does not exist")
+			}
+			for k := 0; k < len(ranges); k += 2 {
+				set.addRange(ranges[k], ranges[k+1])
 			}
 			rangeFrom = -1
 			i += 2 + length + 1
@@ -238,15 +242,6 @@ var classes = map[string]string{
 	"space":  "  \t\n\r\r",
 	"upper":  "AZ",
 	"xdigit": "09AFaf",
-}
-
-// addClass adds the members of a class and reports whether the class exists.
-func (s *byteSet) addClass(name string) bool {
-	ranges, ok := classes[name]
-	for i := 0; i < len(ranges); i += 2 {
-		s.addRange(ranges[i], ranges[i+1])
-	}
-	return ok
 }
 
 // matchAll reports whether toks match the whole of text.
