@@ -15,9 +15,6 @@ var portable = false
 
 // dir is a directory held open. Names are single components.
 type dir interface {
-	// openDir opens the directory called name, for listing or only to pass through. A
-	// symlink is not followed.
-	openDir(name string, list bool) (dir, error)
 	// read appends the entries to l, without "." and "..".
 	read(l *listing) error
 	// kindOf looks at an entry.
@@ -86,8 +83,6 @@ func openPath(d *wspath.Dir, path string, list bool) (dir, error) {
 	}
 	return h, nil
 }
-
-func (h *portableDir) openDir(name string, list bool) (dir, error) { return openPath(h.d, name, list) }
 
 func (h *portableDir) read(l *listing) error {
 	for {

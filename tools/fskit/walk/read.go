@@ -28,20 +28,17 @@ type reader struct {
 // read lists n and decides about every entry. What it finds is in n afterwards.
 func (r *reader) read(w *walker, n *node) {
 	r.w, r.n = w, n
-	if n.parent != nil {
-		defer n.parent.unref()
-	}
 	if w.stop.Load() || w.ctx.Err() != nil {
 		return
 	}
 	granted := n.cursor.Caps().Has(jptool.Read)
 	list := granted && (n.all || n.sel.partly())
-	h, err := n.open(list)
+	h, err := openPath(n.base, n.rel, list)
 	if list && errors.Is(err, fs.ErrPermission) && (n.cursor.Leads() || n.sel.leads()) {
 		// It cannot be listed although it may be; what is known by name can be tried.
 		n.skipped.Unreadable++
 		list = false
-		h, err = n.open(false)
+		h, err = openPath(n.base, n.rel, false)
 	}
 	if err != nil {
 		// What has vanished since it was seen was never there.
@@ -50,9 +47,9 @@ func (r *reader) read(w *walker, n *node) {
 		}
 		return
 	}
+	defer h.close()
 	if n.outside && w.isRoot(h) {
-		h.close() // the mount holds the workspace itself
-		return
+		return // the mount holds the workspace itself
 	}
 	r.h, n.listed = h, list
 	r.l.reset(n.path)
@@ -66,17 +63,6 @@ func (r *reader) read(w *walker, n *node) {
 	r.l.sort()
 	r.rules()
 	r.decide()
-	refs := 0
-	for _, s := range n.subs {
-		if s.node.parent != nil {
-			refs++
-		}
-	}
-	if w.o.Open && len(n.files) > 0 {
-		refs++
-	}
-	n.keep(h, refs)
-	r.h = nil
 }
 
 // probe looks for the names that are wanted where the directory may not, or need not, be
@@ -276,7 +262,7 @@ func (r *reader) dir(e *entry) {
 		return
 	}
 	m := &node{
-		w: w, parent: n, name: e.name, path: e.path, base: n.base, rel: wspath.JoinSlash(n.rel, e.name),
+		path: e.path, base: n.base, rel: wspath.JoinSlash(n.rel, e.name),
 		cursor: e.cursor, outside: n.outside, git: n.git, own: n.own, depth: n.depth + 1,
 	}
 	r.enter(m, e, readable, n.ignored || r.ignored(e.path, true))
@@ -355,7 +341,7 @@ func (r *reader) mount(e *entry, path string) {
 		return
 	}
 	ignored := n.ignored || r.ignored(e.path, false) || r.ignored(e.path, true)
-	m := &node{w: w, path: path, base: base, rel: rel, cursor: cursor, outside: true, depth: n.depth + 1}
+	m := &node{path: path, base: base, rel: rel, cursor: cursor, outside: true, depth: n.depth + 1}
 	if fi.IsDir() {
 		r.enter(m, e, readable, ignored)
 		return
@@ -376,9 +362,6 @@ func (r *reader) mount(e *entry, path string) {
 	m.rel = strings.TrimSuffix(rel[:len(rel)-len(m.realName)], "/")
 	if e.named {
 		m.named = []int{0}
-	}
-	if w.o.Open {
-		m.refs.Store(1)
 	}
 	n.subs = append(n.subs, sub{m, len(n.files)})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/tools/fskit/ignore"
 )
 
@@ -64,12 +65,7 @@ func (r *reader) repository() {
 	if k != kindDir || !at.Child("exclude").Caps().Has(jptool.Read) {
 		return
 	}
-	git, err := r.h.openDir(".git", false)
-	if err != nil {
-		return
-	}
-	defer git.close()
-	info, err := git.openDir("info", false)
+	info, err := openPath(n.base, wspath.JoinSlash(n.rel, ".git/info"), false)
 	if err != nil {
 		return
 	}

@@ -20,9 +20,6 @@ var (
 	// aheadEntries is how many entries may be read and not emitted. It is not more, so that directories are still
 	// open when the files in them are opened.
 	aheadEntries = 1 << 11
-	// keptDirs is how many directories are kept open because something in them will be
-	// opened. What is beyond is opened again by its path.
-	keptDirs int32 = 200
 )
 
 // maxHelpers bounds the goroutines that read ahead. More of them wait for each other in the
@@ -38,7 +35,6 @@ type walker struct {
 	o       *Options
 	skipped Skipped
 	ended   error
-	kept    atomic.Int32 // directories held open
 	// patterns counts what ignore files hold, see maxPatterns.
 	patterns atomic.Int64
 	// stop is set when the walk is over.
@@ -71,7 +67,7 @@ func (w *walker) pushRoot(root *sel) {
 		w.skipped.Unreadable++
 		return
 	}
-	n := &node{w: w, base: base, rel: rel, cursor: t.Cursor(), sel: root, all: root.all}
+	n := &node{base: base, rel: rel, cursor: t.Cursor(), sel: root, all: root.all}
 	n.place = w.front.PushBack(n)
 }
 
@@ -94,9 +90,6 @@ func (w *walker) run(emit func(*Batch) error) error {
 	helpers.Wait()
 	if err == errEnded {
 		w.ended, err = w.ctx.Err(), nil
-	}
-	if err != nil || w.ended != nil {
-		w.discard(root)
 	}
 	return err
 }
@@ -196,6 +189,8 @@ func (e *emitter) visit(n *node) error {
 	if e.w.ctx.Err() != nil {
 		return errEnded // n may have been read in part
 	}
+	n.refs.Store(1)
+	defer n.unref()
 	e.w.skipped.add(&n.skipped)
 	from := 0
 	for i := range n.subs {
@@ -211,9 +206,6 @@ func (e *emitter) visit(n *node) error {
 	}
 	if err := e.files(n, from, len(n.files)); err != nil {
 		return err
-	}
-	if len(n.files) > 0 && e.w.o.Open {
-		n.unref()
 	}
 	n.files, n.subs = nil, nil
 	return nil
@@ -237,32 +229,10 @@ func (e *emitter) files(n *node, from, to int) error {
 	return nil
 }
 
-// discard drops the references of what an early end left unvisited. Nothing else uses the
-// tree any more, but for batches that are held.
-func (w *walker) discard(n *node) {
-	if n.state != done {
-		if n.parent != nil {
-			n.parent.unref()
-		}
-		return
-	}
-	for _, s := range n.subs {
-		if s.node != nil {
-			w.discard(s.node)
-		}
-	}
-	if w.o.Open && len(n.files) > 0 {
-		n.unref()
-	}
-}
-
 // node is a directory of the walk, or a single file that is the target of a mount.
 type node struct {
-	w      *walker
-	parent *node  // nil for the root and for what a mount leads to; else it is opened through that, and holds a reference
-	name   string // in parent
-	path   string // as it is shown, "" for the root of the workspace
-	// base and rel are another way to the directory: rel is its path below base.
+	path string // as it is shown, "" for the root of the workspace
+	// It is opened by rel, its path below base.
 	base *wspath.Dir
 	rel  string
 	// realName is the name of the file, for the target of a mount.
@@ -291,11 +261,10 @@ type node struct {
 
 	// listed: it was opened for listing, and can be again.
 	listed bool
-	// refs counts what may still need the open directory: subdirectories that are not
-	// open yet, and files.
+	// refs counts who may still open files in the directory.
 	refs atomic.Int32
 	mu   sync.Mutex // guards h
-	h    dir
+	h    dir        // nil until the first file is opened
 
 	// The scheduler's, see walker.mu.
 	state state
@@ -316,48 +285,17 @@ const (
 	done
 )
 
-// open opens the directory, through the one that holds it where that is open.
-func (n *node) open(list bool) (dir, error) {
-	if n.parent != nil {
-		n.parent.mu.Lock()
-		h := n.parent.h // n holds a reference, so that it stays open
-		n.parent.mu.Unlock()
-		if h != nil {
-			return h.openDir(n.name, list)
-		}
-	}
-	return openPath(n.base, n.rel, list)
-}
-
-// keep takes over h, which is kept open as long as refs says if there are not too many.
-func (n *node) keep(h dir, refs int) {
-	n.refs.Store(int32(refs))
-	if refs == 0 {
-		h.close()
-		return
-	}
-	if n.w.kept.Add(1) > keptDirs {
-		n.w.kept.Add(-1)
-		h.close()
-		return
-	}
-	n.mu.Lock()
-	n.h = h
-	n.mu.Unlock()
-}
-
 // unref drops one reference.
 func (n *node) unref() {
 	if n.refs.Add(-1) != 0 {
 		return
 	}
 	n.mu.Lock()
+	defer n.mu.Unlock()
 	if n.h != nil {
 		n.h.close()
 		n.h = nil
-		n.w.kept.Add(-1)
 	}
-	n.mu.Unlock()
 }
 
 // handle returns the open directory for opening files in it. The caller has a reference.
@@ -372,7 +310,6 @@ func (n *node) handle() (dir, error) {
 		return nil, err
 	}
 	n.h = h
-	n.w.kept.Add(1)
 	return h, nil
 }
 

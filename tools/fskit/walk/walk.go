@@ -2,8 +2,8 @@
 // by the access policy, by ignore files and by suppress patterns as it goes, so that
 // what is left out costs nothing.
 //
-// It is free of races by construction: it starts at a directory that the workspace
-// holds and reaches every entry by its name in a held directory, without following any
+// It is free of races by construction: it reaches every directory by its path below one that
+// the workspace holds, and every entry by its name in an open directory, without following any
 // symlink. If another process rearranges the tree meanwhile, the walk can miss files, but it
 // never leaves the workspace. Only an approved mount leads outside, to its approved target.
 //
@@ -43,8 +43,6 @@ type Options struct {
 	MaxDepth int
 	// After, if not "", is the path after which the walk continues.
 	After string
-	// Open says that files will be opened with [Batch.Open].
-	Open bool
 }
 
 // Result says what a walk did besides emitting files.
@@ -130,8 +128,7 @@ func (b *Batch) Release() { b.dir.unref() }
 // where something else has taken the file's place; reading that gives an error or nothing.
 // It does not check the kind of the file before it opens it: a device that a process with the right to
 // make one puts there during the walk is opened.
-// The walk must have been started with Options.Open. It may be called by several
-// goroutines.
+// It may be called by several goroutines.
 func (b *Batch) Open(i int, f *File) error {
 	d, err := b.dir.handle()
 	if err != nil {
