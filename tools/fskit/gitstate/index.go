@@ -77,7 +77,26 @@ func scanIndex(f io.ReaderAt, size int64, a algo, visit func(*indexEntry) error)
 	h := a.new()
 	in := io.TeeReader(io.NewSectionReader(f, 0, body), h)
 	s := &indexScanner{in: bufio.NewReaderSize(in, 128<<10), algo: a}
-	if err := s.run(visit); err != nil {
+	var head [indexHeader]byte
+	if _, err := io.ReadFull(s.in, head[:]); err != nil {
+		return err
+	}
+	if string(head[:4]) != "DIRC" {
+		return errIndex
+	}
+	if s.version = binary.BigEndian.Uint32(head[4:]); s.version < 2 || s.version > 4 {
+		return indexError("the index has a version that we do not know")
+	}
+	for range binary.BigEndian.Uint32(head[8:]) {
+		e, err := s.entry()
+		if err != nil {
+			return err
+		}
+		if err := visit(e); err != nil {
+			return err
+		}
+	}
+	if err := s.extensions(); err != nil {
 		return err
 	}
 	if sum != (oid{}) && a.sum(h) != sum { // zeroes: written with index.skipHash
@@ -102,31 +121,6 @@ func (s *indexScanner) peek(n int) ([]byte, error) {
 		err = nil
 	}
 	return b, err
-}
-
-func (s *indexScanner) run(visit func(*indexEntry) error) error {
-	var head [indexHeader]byte
-	if _, err := io.ReadFull(s.in, head[:]); err != nil {
-		return err
-	}
-	if string(head[:4]) != "DIRC" {
-		return errIndex
-	}
-	s.version = binary.BigEndian.Uint32(head[4:])
-	count := binary.BigEndian.Uint32(head[8:])
-	if s.version < 2 || s.version > 4 {
-		return indexError("the index has a version that we do not know")
-	}
-	for range count {
-		e, err := s.entry()
-		if err != nil {
-			return err
-		}
-		if err := visit(e); err != nil {
-			return err
-		}
-	}
-	return s.extensions()
 }
 
 // entry decodes the next entry.

@@ -49,39 +49,42 @@ func (p *pack) close() {
 	}
 }
 
+// open opens one of the pack's two files.
+func (p *pack) open(fsys FS, extension string) (File, int64, error) {
+	f, size, err := openRegular(fsys, p.name+extension)
+	if err != nil {
+		return nil, 0, unreadable(p.name+extension, err)
+	}
+	p.files = append(p.files, f)
+	return f, size, nil
+}
+
 // packOf looks through all packs for an object, and opens the one that has it.
 func (r *repo) packOf(id oid) (*pack, int64, error) {
 	if err := r.listPacks(); err != nil {
 		return nil, 0, err
 	}
 	for _, p := range r.packs {
-		if err := p.open(r.fsys); err != nil {
-			return nil, 0, unreadable(p.name+".idx", err)
+		if p.idx == nil {
+			f, size, err := p.open(r.fsys, ".idx")
+			if err == nil {
+				err = p.openIndex(f, size)
+			}
+			if err != nil {
+				return nil, 0, err
+			}
 		}
 		offset, err := p.find(id)
 		if errors.Is(err, errNotInPack) {
 			continue
 		}
-		if err == nil {
-			err = p.openData(r.fsys)
+		if err == nil && p.data == nil {
+			p.data, p.size, err = p.open(r.fsys, ".pack")
+			p.size -= int64(p.algo.size) // the trailing checksum
 		}
 		return p, offset, err
 	}
 	return nil, 0, errNotInPack
-}
-
-// openData opens the pack itself.
-func (p *pack) openData(fsys FS) error {
-	if p.data != nil {
-		return nil
-	}
-	f, size, err := openRegular(fsys, p.name+".pack")
-	if err != nil {
-		return unreadable(p.name+".pack", err)
-	}
-	p.files = append(p.files, f)
-	p.data, p.size = f, size-int64(p.algo.size)
-	return nil
 }
 
 func (r *repo) listPacks() error {
@@ -104,18 +107,6 @@ func (r *repo) listPacks() error {
 	}
 	r.packsListed = true
 	return nil
-}
-
-func (p *pack) open(fsys FS) error {
-	if p.idx != nil {
-		return nil
-	}
-	f, size, err := openRegular(fsys, p.name+".idx")
-	if err != nil {
-		return err
-	}
-	p.files = append(p.files, f)
-	return p.openIndex(f, size)
 }
 
 const packFan = 8 // where the fan-out table starts

@@ -292,23 +292,12 @@ func (r *repo) looseRef(name string) (data []byte, found bool, err error) {
 	return data, true, nil
 }
 
-// validRef follows git check-ref-format, so that a ref can only name a file below refs/.
+// badRef matches what git check-ref-format refuses in the name of a ref.
+var badRef = regexp.MustCompile(`\.\.|@\{|//|/\.|\.lock(/|$)|[/.]$|[\x00-\x20\x7f~^:?*\[\\]`)
+
+// validRef makes sure that a ref can only name a file below refs/.
 func validRef(name string) bool {
-	if !strings.HasPrefix(name, "refs/") || len(name) > maxPath ||
-		strings.Contains(name, "..") || strings.Contains(name, "@{") || strings.HasSuffix(name, ".") {
-		return false
-	}
-	for i := range len(name) {
-		if c := name[i]; c <= ' ' || c == 0x7f || strings.IndexByte("~^:?*[\\", c) >= 0 {
-			return false
-		}
-	}
-	for part := range strings.SplitSeq(name, "/") {
-		if part == "" || part[0] == '.' || strings.HasSuffix(part, ".lock") {
-			return false
-		}
-	}
-	return true
+	return strings.HasPrefix(name, "refs/") && len(name) <= maxPath && !badRef.MatchString(name)
 }
 
 // packedRef looks a ref up in packed-refs, line by line because that file may hold very many.

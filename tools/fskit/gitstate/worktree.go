@@ -25,7 +25,14 @@ func (r *repo) workMatches(ctx context.Context, path string, e *indexEntry, info
 	case e.mode == modeGitlink:
 		return false, nil // a submodule that has become something else
 	case info.Mode()&fs.ModeSymlink != 0:
-		return r.linkMatches(path, e)
+		if e.mode != modeSymlink {
+			return false, nil
+		}
+		target, err := r.fsys.Readlink(path)
+		if err != nil {
+			return false, unreadable(path, err)
+		}
+		return r.algo.object("blob", []byte(target)) == e.id, nil
 	case !info.Mode().IsRegular():
 		return false, nil
 	case e.mode == modeSymlink:
@@ -37,17 +44,6 @@ func (r *repo) workMatches(ctx context.Context, path string, e *indexEntry, info
 		return false, nil
 	}
 	return r.fileMatches(ctx, path, e)
-}
-
-func (r *repo) linkMatches(path string, e *indexEntry) (bool, error) {
-	if e.mode != modeSymlink {
-		return false, nil
-	}
-	target, err := r.fsys.Readlink(path)
-	if err != nil {
-		return false, unreadable(path, err)
-	}
-	return r.algo.object("blob", []byte(target)) == e.id, nil
 }
 
 // fileMatches compares the content as it is first, and only if that differs as git would convert it.

@@ -26,6 +26,7 @@ func (f *File) stage() error {
 	}
 	err := f.stageTemp()
 	if errors.Is(err, errKeep) {
+		f.dropTemp()
 		err = f.stageInPlace()
 	}
 	if err != nil {
@@ -62,8 +63,6 @@ func (f *File) stageTemp() error {
 		return err
 	}
 	if !kept {
-		tmp.discard()
-		f.temp = nil
 		return errKeep
 	}
 	return f.fill(tmp)
@@ -95,8 +94,7 @@ func (f *File) Commit() (Method, error) {
 		if !refused(err) {
 			return "", fail(f.t, err)
 		}
-		f.temp.discard()
-		f.temp = nil
+		f.dropTemp()
 		if err := f.stageInPlace(); err != nil {
 			return "", fail(f.t, err)
 		}
@@ -170,10 +168,7 @@ func (f *File) rewrite() error {
 	if _, err := keepMeta(f.f, tmp.f); err != nil {
 		return err
 	}
-	if _, err := io.Copy(tmp.f, io.NewSectionReader(f.f, 0, 1<<62)); err != nil {
-		return err
-	}
-	if err := tmp.f.Sync(); err != nil {
+	if err := tmp.write(io.NewSectionReader(f.f, 0, 1<<62)); err != nil {
 		return err
 	}
 	if err := tmp.link(); err != nil {
@@ -182,12 +177,16 @@ func (f *File) rewrite() error {
 	return tmp.become(f.name)
 }
 
-// unstage drops what was prepared and not committed.
-func (f *File) unstage() {
+func (f *File) dropTemp() {
 	if f.temp != nil {
 		f.temp.discard()
 		f.temp = nil
 	}
+}
+
+// unstage drops what was prepared and not committed.
+func (f *File) unstage() {
+	f.dropTemp()
 	if f.grown {
 		// The room behind the end goes; the size is what it was.
 		if fi, err := f.f.Stat(); err == nil {

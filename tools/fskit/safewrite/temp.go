@@ -240,15 +240,10 @@ func sweep(d *wspath.Dir, dir *jptool.Target) {
 		return
 	}
 	defer list.Close()
-	for left := maxSwept; left > 0; {
-		names, err := list.Readdirnames(1024)
-		for _, name := range names {
-			if isTemp(name) {
-				sweepOne(d, dir, name)
-			}
-		}
-		if left -= len(names); err != nil || len(names) == 0 {
-			return // io.EOF at the end
+	names, _ := list.Readdirnames(maxSwept) // what could be read
+	for _, name := range names {
+		if isTemp(name) {
+			sweepOne(d, dir, name)
 		}
 	}
 }

@@ -145,25 +145,15 @@ func (p *Planned) add(s *Start) error {
 		return err
 	}
 	s.Place = t.Place()
-	kind := t.Kind()
-	if kind == jptool.KindUnknown {
-		fi, err := t.Lstat()
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			kind = jptool.KindMissing
-		case err != nil:
-			return err
-		case !fi.IsDir() && !fi.Mode().IsRegular():
-			kind = jptool.KindOther
-		}
-	}
-	switch kind {
-	case jptool.KindMissing:
-		if strings.HasSuffix(s.Given, "/") || t.IsRoot() {
-			return t.Fail(fs.ErrNotExist)
-		}
+	fi, err := t.Lstat()
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && (strings.HasSuffix(s.Given, "/") || t.IsRoot()):
+		return t.Fail(fs.ErrNotExist)
+	case errors.Is(err, fs.ErrNotExist):
 		return p.addPartial(s, t.Parent(), t.Name())
-	case jptool.KindOther:
+	case err != nil:
+		return err
+	case !fi.IsDir() && !fi.Mode().IsRegular():
 		return t.Fail(wspath.ErrNotRegular)
 	}
 	_, err = p.addWhole(t)
