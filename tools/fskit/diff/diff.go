@@ -156,7 +156,8 @@ func blocks(old []byte, e Edit) []block {
 		return nil
 	}
 	whole := newBlock(old, e.Start, e.End, e.Text)
-	if max(whole.removed, whole.added) == 1 || max(len(from), len(e.Text)) > refineBytes || max(whole.removed, whole.added) > refineLines {
+	lines := max(whole.removed, whole.added)
+	if lines == 1 || lines > refineLines || max(len(from), len(e.Text)) > refineBytes {
 		return []block{whole}
 	}
 	var list []block

@@ -248,8 +248,9 @@ func offsetVarint(b []byte) (v uint64, used int) {
 // errInSubmodule is for files below a submodule that has no repository of its own here.
 var errInSubmodule = unknownf("it lies in a submodule that is not checked out")
 
-// indexEntries reads from the index what stands at a path of the work tree, nil for nothing, and what lies below it;
-// "" is the work tree itself. Any stage counts: a conflict has no stage 0. There is no index before the first "git add".
+// indexEntries reads from the index what stands at a path of the work tree, nil for nothing, and what lies below
+// it; "" is the work tree itself. Any stage counts: a conflict has no stage 0. There is no index before the first
+// "git add".
 func (r *repo) indexEntries(ctx context.Context, sub string) (self *indexEntry, below []indexEntry, err error) {
 	file := wspath.JoinSlash(r.gitDir, "index")
 	f, size, err := openRegular(r.fsys, file)

@@ -124,7 +124,8 @@ func (l *limit) tryAll(targets []*jptool.Target, need jptool.Caps, skip bool) (f
 		}
 		for _, other := range order {
 			if os.SameFile(info, other.info) {
-				return files, false, jptool.Errorf(jptool.CodeInvalidArguments, "%s and %s are the same file", jptool.Quote(other.t.Path()), jptool.Quote(t.Path()))
+				a, b := jptool.Quote(other.t.Path()), jptool.Quote(t.Path())
+				return files, false, jptool.Errorf(jptool.CodeInvalidArguments, "%s and %s are the same file", a, b)
 			}
 		}
 		device, inode := fileID(f.f, info)

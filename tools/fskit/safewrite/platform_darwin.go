@@ -30,5 +30,6 @@ func copyRest(_, _ *os.File, _ bool) {}
 
 // setTimes gives the file the times of another one, as far as that is permitted.
 func setTimes(f *os.File, from *syscall.Stat_t) {
-	_ = unix.Futimes(int(f.Fd()), []unix.Timeval{unix.NsecToTimeval(from.Atimespec.Nano()), unix.NsecToTimeval(from.Mtimespec.Nano())})
+	accessed, modified := unix.NsecToTimeval(from.Atimespec.Nano()), unix.NsecToTimeval(from.Mtimespec.Nano())
+	_ = unix.Futimes(int(f.Fd()), []unix.Timeval{accessed, modified})
 }

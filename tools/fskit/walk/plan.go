@@ -130,7 +130,8 @@ func (p *Planned) noneUsable() error {
 	if len(list) == 1 {
 		return list[0].Err
 	}
-	return jptool.Errorf(jptool.CodeOf(list[0].Err), "none of the paths can be used:\n- %s", strings.Join(StartNotes(list), "\n- "))
+	text := strings.Join(StartNotes(list), "\n- ")
+	return jptool.Errorf(jptool.CodeOf(list[0].Err), "none of the paths can be used:\n- %s", text)
 }
 
 // add puts one start into the tree. For a path that may not be read, no error reveals what is in the file

@@ -409,7 +409,8 @@ func (r *reader) has(name string) bool {
 	if !r.n.listed {
 		return true
 	}
-	_, found := slices.BinarySearchFunc(r.l.items, name, func(it item, name string) int { return strings.Compare(it.name, name) })
+	byName := func(it item, name string) int { return strings.Compare(it.name, name) }
+	_, found := slices.BinarySearchFunc(r.l.items, name, byName)
 	return found
 }
 
