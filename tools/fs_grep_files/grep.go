@@ -85,7 +85,7 @@ func newGrep(c *toolmain.Call, args *arguments, opts *options) (*grep, error) {
 	case err != nil:
 		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "argument `pattern` is not a regular expression in RE2 syntax: %w", fskit.RegexError(err))
 	}
-	g.walk = walk.Options{NoIgnore: !opts.Gitignore, Open: true}
+	g.walk = walk.Options{NoIgnore: !opts.Gitignore}
 	if args.Paths.Set {
 		g.walk.Starts = args.Paths.Items
 	}

@@ -158,7 +158,6 @@ func TestDeadlineWhileSearching(t *testing.T) {
 	jptooltest.Tree(t, root, "file a hit", "file b hit")
 	g := &grep{args: &arguments{Pattern: "hit", Output: "content"}, max: 100}
 	g.matcher = mustCompile(t, "hit")
-	g.walk.Open = true
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	j := &job{to: 2, done: make(chan struct{})}
@@ -189,7 +188,6 @@ func TestDeadline(t *testing.T) {
 	ctx, cancel := contextThatEnds(t)
 	defer cancel()
 	g.matcher = mustCompile(t, "hit")
-	g.walk.Open = true
 	planned, err := walk.Plan(t.Context(), ws, g.walk)
 	if err != nil {
 		t.Fatal(err)

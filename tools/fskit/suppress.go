@@ -3,8 +3,6 @@ package fskit
 import (
 	"context"
 	"errors"
-	"io"
-	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
@@ -55,7 +53,7 @@ func followPattern(ws *jptool.Workspace, p string) (string, bool) {
 	if err != nil || t.Path() == "." || t.Path() == name {
 		return "", false
 	}
-	return "/" + escapeGlob(t.Path()), true
+	return "/" + globEscapes.Replace(t.Path()), true
 }
 
 // plainPattern returns the path that a pattern without wildcards names.
@@ -67,28 +65,15 @@ func plainPattern(p string) (name string, plain bool) {
 	return name, name != ""
 }
 
-// escapeGlob returns the pattern that matches exactly path. A line break, which a
+// globEscapes makes a pattern of a path that matches nothing else. A line break, which a
 // pattern cannot hold, becomes a wildcard for one byte.
-func escapeGlob(path string) string {
-	return globEscapes.Replace(path)
-}
-
 var globEscapes = strings.NewReplacer("\n", "?", "\r", "?", `\`, `\\`, "*", `\*`, "?", `\?`,
 	"[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`, " ", `\ `)
 
-// Suppressed reports whether g covers the target, by its canonical path or by the
+// suppressed reports whether g covers the target, by its canonical path or by the
 // caller's spelling of it.
-func Suppressed(g *ignore.Globs, t *jptool.Target) bool {
-	return slices.ContainsFunc([]string{t.Path(), t.Lexical()}, func(p string) bool { return matches(g, p) })
-}
-
-// CheckSuppressed returns an error with CodeSuppressed when g covers the target. The
-// message has the caller's spelling only, so that it does not reveal where a link leads.
-func CheckSuppressed(g *ignore.Globs, t *jptool.Target) error {
-	if Suppressed(g, t) {
-		return errSuppressed(t.Lexical())
-	}
-	return nil
+func suppressed(g *ignore.Globs, t *jptool.Target) bool {
+	return matches(g, t.Path()) || matches(g, t.Lexical())
 }
 
 // CheckContent is [jptool.Workspace.CheckContent] with a check of suppression: after
@@ -96,10 +81,10 @@ func CheckSuppressed(g *ignore.Globs, t *jptool.Target) error {
 // not see a path does not learn whether it exists.
 func CheckContent(ws *jptool.Workspace, g *ignore.Globs, unsafePath string, need jptool.Caps) (*jptool.Target, error) {
 	t, err := ws.CheckContent(unsafePath, need)
-	if err == nil {
-		if err := CheckSuppressed(g, t); err != nil {
-			return nil, err
-		}
+	switch {
+	case err == nil && suppressed(g, t):
+		return nil, errSuppressed(t.Lexical())
+	case err == nil:
 		return t, nil
 	}
 	var denied *jptool.DeniedError
@@ -113,17 +98,16 @@ func CheckContent(ws *jptool.Workspace, g *ignore.Globs, unsafePath string, need
 	return nil, err
 }
 
-// CheckUnsuppressed is Suppress and CheckSuppressed for tools that act on entries: it
-// returns an error with CodeSuppressed for the first target that a pattern covers, and
-// fails on patterns that cannot be used.
+// CheckUnsuppressed is Suppress for tools that act on entries: it returns an error with CodeSuppressed for the first
+// target that a pattern covers, and fails on patterns that cannot be used.
 func CheckUnsuppressed(ws *jptool.Workspace, patterns toolmain.Strings, targets ...*jptool.Target) (*ignore.Globs, error) {
 	globs, err := Suppress(ws, patterns)
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range targets {
-		if err := CheckSuppressed(globs, t); err != nil {
-			return nil, err
+		if suppressed(globs, t) {
+			return nil, errSuppressed(t.Lexical())
 		}
 	}
 	return globs, nil
@@ -179,29 +163,20 @@ func treeHolds(ctx context.Context, globs *ignore.Globs, source, target *jptool.
 	if err != nil {
 		return false, err
 	}
-	defer d.Close()
-	var dirs []string
-	for {
-		list, err := d.ReadDir(1024)
-		for _, e := range list {
-			if matches(globs, source.Child(e.Name()).Path()) || matches(globs, target.Child(e.Name()).Path()) {
-				return true, nil
-			}
-			if e.IsDir() {
-				dirs = append(dirs, e.Name())
-			}
-		}
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return false, source.Fail(err)
-		}
-	}
+	list, err := d.ReadDir(-1)
 	d.Close() // no more than one is open, however deep they lie
-	for _, name := range dirs {
-		if held, err := treeHolds(ctx, globs, source.Child(name), target.Child(name)); held || err != nil {
-			return held, err
+	if err != nil {
+		return false, source.Fail(err)
+	}
+	for _, e := range list {
+		from, to := source.Child(e.Name()), target.Child(e.Name())
+		if matches(globs, from.Path()) || matches(globs, to.Path()) {
+			return true, nil
+		}
+		if e.IsDir() {
+			if held, err := treeHolds(ctx, globs, from, to); held || err != nil {
+				return held, err
+			}
 		}
 	}
 	return false, nil
@@ -209,6 +184,7 @@ func treeHolds(ctx context.Context, globs *ignore.Globs, source, target *jptool.
 
 func matches(g *ignore.Globs, path string) bool { return path != "." && g.Match(path) }
 
+// errSuppressed has the caller's spelling only, so that it does not reveal where a link leads.
 func errSuppressed(path string) error {
 	return jptool.Errorf(jptool.CodeSuppressed,
 		"path %s is suppressed: this tool is configured not to show it. Ask the user to provide it if it is needed.", jptool.Quote(path))

@@ -45,11 +45,7 @@ func TestSuppress(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%q: %v", c.patterns, err)
 		}
-		target, err := ws.CheckRead(c.path)
-		if err != nil {
-			t.Fatalf("%q: %v", c.path, err)
-		}
-		err = CheckSuppressed(g, target)
+		_, err = CheckContent(ws, g, c.path, jptool.Read)
 		if (err != nil) != c.want || err != nil && jptool.CodeOf(err) != jptool.CodeSuppressed {
 			t.Errorf("suppress %q, path %q: got %v, want suppressed %v", c.patterns, c.path, err, c.want)
 		}
@@ -85,7 +81,7 @@ func TestPatternOnALinkCoversWhatItLeadsTo(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%q: %v", c.path, err)
 		}
-		if got := Suppressed(g, target); got != c.want {
+		if got := suppressed(g, target); got != c.want {
 			t.Errorf("suppress %q, path %q: got %v, want %v", c.pattern, c.path, got, c.want)
 		}
 	}

@@ -5,7 +5,12 @@ package diff
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/aymanbagabas/go-udiff"
 )
@@ -17,19 +22,15 @@ type Edit struct {
 	Text       []byte
 }
 
-// Apply returns old with the edits made. It reads old and allocates the result once.
+// Apply returns old with the edits made.
 func Apply(old []byte, edits []Edit) []byte {
-	size := len(old)
-	for _, e := range edits {
-		size += len(e.Text) - (e.End - e.Start)
-	}
-	out := make([]byte, 0, size)
+	var parts [][]byte
 	at := 0
 	for _, e := range edits {
-		out = append(append(out, old[at:e.Start]...), e.Text...)
+		parts = append(parts, old[at:e.Start], e.Text)
 		at = e.End
 	}
-	return append(out, old[at:]...)
+	return slices.Concat(append(parts, old[at:])...)
 }
 
 // Options say how a diff is written.
@@ -69,9 +70,9 @@ func Unified(name string, old []byte, edits []Edit, o Options) Diff {
 	}
 	w := &writer{Options: o, name: name, old: old, line: o.FirstLine}
 	for i := 0; i < len(edits); {
-		var c cluster
-		c, i = nextCluster(old, edits, i)
-		for _, b := range c.blocks(old) {
+		var e Edit
+		e, i = wholeLines(old, edits, i)
+		for _, b := range blocks(old, e) {
 			w.add(b)
 		}
 	}
@@ -80,26 +81,24 @@ func Unified(name string, old []byte, edits []Edit, o Options) Diff {
 	return w.diff
 }
 
-// block is whole lines of old and what stands in their place.
+// block is an edit of whole lines.
 type block struct {
-	start, end     int // in old
-	text           []byte
+	Edit
 	removed, added int // lines
 }
 
-// cluster is a run of edits whose lines touch; start and end are whole lines of old.
-type cluster struct {
-	start, end int
-	text       []byte
+func newBlock(old []byte, start, end int, text []byte) block {
+	return block{Edit{start, end, text}, countLines(old[start:end]), countLines(text)}
 }
 
-// nextCluster takes edits from i on for as long as they share or touch lines.
-func nextCluster(old []byte, edits []Edit, i int) (cluster, int) {
-	c := cluster{start: lineStart(old, edits[i].Start)}
-	at := c.start
+// wholeLines makes one edit of whole lines of the edits from i on, for as long as they share or touch lines, and
+// returns the number of the next one.
+func wholeLines(old []byte, edits []Edit, i int) (Edit, int) {
+	c := Edit{Start: lineStart(old, edits[i].Start)}
+	at := c.Start
 	for {
 		e := edits[i]
-		c.text = append(append(c.text, old[at:e.Start]...), e.Text...)
+		c.Text = append(append(c.Text, old[at:e.Start]...), e.Text...)
 		at = e.End
 		i++
 		next := len(old)
@@ -111,19 +110,17 @@ func nextCluster(old []byte, edits []Edit, i int) (cluster, int) {
 			}
 			next = at + gap + 1
 		}
-		c.end = at
+		c.End = at
 		// The lines end here only if both the old and the new text are at a line start.
-		if !atLineStart(old, at) || len(c.text) > 0 && c.text[len(c.text)-1] != '\n' {
-			c.end = lineEnd(old, at)
+		if at > 0 && old[at-1] != '\n' || len(c.Text) > 0 && c.Text[len(c.Text)-1] != '\n' {
+			c.End = lineEnd(old, at)
 		}
-		if i == len(edits) || next > c.end {
-			c.text = append(c.text, old[at:c.end]...)
+		if i == len(edits) || next > c.End {
+			c.Text = append(c.Text, old[at:c.End]...)
 			return c, i
 		}
 	}
 }
-
-func atLineStart(b []byte, at int) bool { return at == 0 || b[at-1] == '\n' }
 
 func lineStart(b []byte, at int) int { return bytes.LastIndexByte(b[:at], '\n') + 1 }
 
@@ -145,61 +142,6 @@ func countLines(b []byte) int {
 
 var newline = []byte("\n")
 
-// trim drops equal whole lines at both ends.
-func (c *cluster) trim(old []byte) {
-	from := old[c.start:c.end]
-	head := commonPrefix(from, c.text)
-	if head < len(from) || head < len(c.text) {
-		head = lineStart(from, head)
-	}
-	from, c.text = from[head:], c.text[head:]
-	c.start += head
-	tail := commonSuffix(from, c.text)
-	// The equal tail starts at a line in both, or is moved on to the next one.
-	for tail > 0 && !(atLineStart(from, len(from)-tail) && atLineStart(c.text, len(c.text)-tail)) {
-		next := bytes.IndexByte(from[len(from)-tail:], '\n')
-		if next < 0 {
-			tail = 0
-			break
-		}
-		tail -= next + 1
-	}
-	c.end -= tail
-	c.text = c.text[:len(c.text)-tail]
-}
-
-func commonPrefix(a, b []byte) int {
-	n := min(len(a), len(b))
-	i := 0
-	for i < n && a[i] == b[i] {
-		i++
-	}
-	return i
-}
-
-func commonSuffix(a, b []byte) int {
-	n := min(len(a), len(b))
-	i := 0
-	for i < n && a[len(a)-1-i] == b[len(b)-1-i] {
-		i++
-	}
-	return i
-}
-
-// blocks splits the cluster into the parts that really differ.
-func (c cluster) blocks(old []byte) []block {
-	c.trim(old)
-	if c.start == c.end && len(c.text) == 0 {
-		return nil
-	}
-	whole := block{c.start, c.end, c.text, countLines(old[c.start:c.end]), countLines(c.text)}
-	if whole.removed == 0 || whole.added == 0 || whole.removed == 1 && whole.added == 1 {
-		return []block{whole}
-	}
-	list := whole.refine(old)
-	return slices.DeleteFunc(list, func(b block) bool { return b.removed == 0 && b.added == 0 })
-}
-
 // Beyond these bounds a block is shown as wholly replaced: true, only longer than need
 // be, and the time stays in proportion to the edit.
 const (
@@ -207,23 +149,230 @@ const (
 	refineLines = 20_000
 )
 
-// refine finds the lines inside a block that stayed.
-func (b block) refine(old []byte) []block {
-	if b.end-b.start > refineBytes || len(b.text) > refineBytes || b.removed > refineLines || b.added > refineLines {
-		return []block{b}
+// blocks finds the lines inside an edit of whole lines that really differ.
+func blocks(old []byte, e Edit) []block {
+	from := old[e.Start:e.End]
+	if bytes.Equal(from, e.Text) {
+		return nil
+	}
+	whole := newBlock(old, e.Start, e.End, e.Text)
+	lines := max(whole.removed, whole.added)
+	if lines == 1 || lines > refineLines || max(len(from), len(e.Text)) > refineBytes {
+		return []block{whole}
 	}
 	var list []block
-	for _, e := range udiff.Lines(string(old[b.start:b.end]), string(b.text)) {
-		sub := block{start: b.start + e.Start, end: b.start + e.End, text: []byte(e.New)}
-		sub.removed, sub.added = countLines(old[sub.start:sub.end]), countLines(sub.text)
+	for _, sub := range udiff.Lines(string(from), string(e.Text)) {
+		start, end, text := e.Start+sub.Start, e.Start+sub.End, []byte(sub.New)
 		// Edits that touch are one block: removed lines stand before added ones.
-		if n := len(list); n > 0 && list[n-1].end == sub.start {
-			last := &list[n-1]
-			last.end, last.text = sub.end, append(last.text, sub.text...)
-			last.removed, last.added = last.removed+sub.removed, last.added+sub.added
-			continue
+		if n := len(list); n > 0 && list[n-1].End == start {
+			start, text = list[n-1].Start, append(list[n-1].Text, text...)
+			list = list[:n-1]
 		}
-		list = append(list, sub)
+		list = append(list, newBlock(old, start, end, text))
 	}
 	return list
+}
+
+// writer collects blocks into hunks and writes them.
+type writer struct {
+	Options
+	name string
+	old  []byte
+	diff Diff // without the text
+	text bytes.Buffer
+
+	hunk    []block
+	counted int // the line ends of old before this offset are in line
+	line    int
+	shift   int // lines that the hunks written so far added
+	full    bool
+	showCR  bool // in the hunk that is being written
+}
+
+// add takes the next block in order.
+func (w *writer) add(b block) {
+	w.diff.Added += b.added
+	w.diff.Removed += b.removed
+	if w.full {
+		w.diff.Omitted += b.added + b.removed
+		return
+	}
+	if n := len(w.hunk); n > 0 {
+		gap := w.old[w.hunk[n-1].End:b.Start]
+		if bytes.Count(gap, newline) > 2*w.Context {
+			w.flush()
+		}
+	}
+	w.hunk = append(w.hunk, b)
+}
+
+// flush writes the hunk that is complete.
+func (w *writer) flush() {
+	if len(w.hunk) == 0 {
+		return
+	}
+	hunk := w.hunk
+	w.hunk = nil
+	changed := 0
+	for _, b := range hunk {
+		changed += b.added + b.removed
+	}
+	if w.full {
+		w.diff.Omitted += changed
+		return
+	}
+	first, last := hunk[0], hunk[len(hunk)-1]
+	start, end := first.Start, last.End
+	for range w.Context {
+		if start > 0 {
+			start = lineStart(w.old, start-1)
+		}
+		if end < len(w.old) {
+			end = lineEnd(w.old, end)
+		}
+	}
+	w.line += bytes.Count(w.old[w.counted:start], newline)
+	w.counted = start
+	oldLines := countLines(w.old[start:end])
+	newLines := oldLines
+	for _, b := range hunk {
+		newLines += b.added - b.removed
+	}
+	w.showCR = w.Visible && mixedEnds(w.old, hunk)
+	if w.text.Len() == 0 {
+		fmt.Fprintf(&w.text, "--- %s\n+++ %[1]s\n", w.name)
+	}
+	fmt.Fprintf(&w.text, "@@ -%s +%s @@\n", position(w.line, oldLines), position(w.line+w.shift, newLines))
+	at := start
+	for _, b := range hunk {
+		w.lines(' ', w.old[at:b.Start], nil)
+		from := w.old[b.Start:b.End]
+		w.lines('-', from, b.Text)
+		w.lines('+', b.Text, from)
+		at = b.End
+	}
+	w.lines(' ', w.old[at:end], nil)
+	w.shift += newLines - oldLines
+}
+
+// position is a range of a hunk header: of nothing it names the line before.
+func position(line, count int) string {
+	switch count {
+	case 0:
+		return strconv.Itoa(line) + ",0"
+	case 1:
+		return strconv.Itoa(line + 1)
+	}
+	return strconv.Itoa(line+1) + "," + strconv.Itoa(count)
+}
+
+// mixedEnds reports whether the changed lines end differently, so that the change may
+// be about line ends.
+func mixedEnds(old []byte, hunk []block) bool {
+	var cr, lf bool
+	look := func(b []byte) {
+		n := bytes.Count(b, newline)
+		c := bytes.Count(b, []byte("\r\n"))
+		cr, lf = cr || c > 0, lf || c < n
+	}
+	for _, b := range hunk {
+		look(old[b.Start:b.End])
+		look(b.Text)
+	}
+	return cr && lf
+}
+
+// lines writes each line of text with its mark. other is what a changed line is
+// compared with to find the part that matters.
+func (w *writer) lines(mark byte, text, other []byte) {
+	for len(text) > 0 {
+		n := lineEnd(text, 0)
+		line := text[:n]
+		text = text[n:]
+		m := 0
+		if len(other) > 0 {
+			m = lineEnd(other, 0)
+		}
+		twin := other[:m]
+		other = other[m:]
+		size := len(line)
+		if w.MaxLine > 0 {
+			size = min(size, w.MaxLine)
+		}
+		if w.MaxBytes > 0 && (w.full || w.text.Len()+size > w.MaxBytes) {
+			w.full = true
+			if mark != ' ' {
+				w.diff.Omitted++
+			}
+			continue
+		}
+		w.one(mark, line, twin)
+	}
+}
+
+func (w *writer) one(mark byte, line, twin []byte) {
+	w.text.WriteByte(mark)
+	line, ended := bytes.CutSuffix(line, newline)
+	if w.Visible {
+		line = bytes.TrimPrefix(line, []byte("\ufeff")) // harmless at the start of a line
+		if !w.showCR && ended {
+			line = bytes.TrimSuffix(line, []byte("\r"))
+		}
+	}
+	before, after := 0, 0
+	if w.MaxLine > 0 && len(line) > w.MaxLine {
+		focus := 0
+		for focus < min(len(line), len(twin)) && line[focus] == twin[focus] {
+			focus++ // what matters begins where they differ
+		}
+		from := max(0, min(focus-w.MaxLine/3, len(line)-w.MaxLine))
+		to := min(len(line), from+w.MaxLine)
+		for from > 0 && from < to && !utf8.RuneStart(line[from]) {
+			from++
+		}
+		for to < len(line) && to > from && !utf8.RuneStart(line[to]) {
+			to--
+		}
+		before, after = from, len(line)-to
+		line = line[from:to]
+	}
+	if before > 0 {
+		fmt.Fprintf(&w.text, "…[%d bytes]", before)
+	}
+	if w.Visible {
+		w.text.WriteString(Visible(line))
+	} else {
+		w.text.Write(line)
+	}
+	if after > 0 {
+		fmt.Fprintf(&w.text, "[%d bytes]…", after)
+	}
+	w.text.WriteByte('\n')
+	if !ended {
+		w.text.WriteString("\\ No newline at end of file\n")
+	}
+}
+
+// Visible returns one line of text, without its end, as a diff made with Options.Visible shows it: a person
+// approves a change by looking at it, so what is shown is what is there, and a terminal must not act on it.
+func Visible(line []byte) string {
+	var b strings.Builder
+	for _, r := range string(line) {
+		switch {
+		case r == '\t':
+			b.WriteRune(r)
+		case r < ' ':
+			b.WriteRune(0x2400 + r) // the control pictures
+		case r == 0x7f:
+			b.WriteRune(0x2421)
+		case r == '\u200c' || r == '\u200d': // the two joiners are part of ordinary words and signs
+			b.WriteRune(r)
+		case unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp):
+			// A terminal or a browser acts on it instead of showing it.
+			fmt.Fprintf(&b, `\u{%x}`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }

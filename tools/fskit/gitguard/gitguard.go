@@ -43,8 +43,11 @@ func State(ctx context.Context, ws *jptool.Workspace, t *jptool.Target) (dirty b
 		return true, "unknown to git: " + unknown
 	}
 	v := gitstate.Status(ctx, g, path, opt)
-	if t.IsRoot() { // a mounted file: what could be said of it lies above
-		v = outside(opt)
+	switch { // what could be said of a mounted file lies above
+	case t.IsRoot() && opt.Enclosed:
+		v = gitstate.Verdict{Reason: "the repository lies above what is mounted"}
+	case t.IsRoot():
+		v = gitstate.Verdict{State: gitstate.Clean}
 	}
 	switch v.State {
 	case gitstate.Clean:
@@ -67,13 +70,6 @@ func Count(ctx context.Context, ws *jptool.Workspace, t *jptool.Target, limit in
 		return gitstate.Count{Unknown: true, Reason: unknown}
 	}
 	return gitstate.CountDirty(ctx, g, path, limit, opt)
-}
-
-func outside(opt gitstate.Options) gitstate.Verdict {
-	if opt.Enclosed {
-		return gitstate.Verdict{Reason: "the repository lies above what is mounted"}
-	}
-	return gitstate.Verdict{State: gitstate.Clean}
 }
 
 // open returns the file system that t lies in, t's path there, and what to know of the

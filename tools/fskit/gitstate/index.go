@@ -37,21 +37,17 @@ type indexEntry struct {
 	intentToAdd  bool
 }
 
-var (
-	errIndex     error = indexError("the index is malformed")
-	errIndexSum  error = indexError("the index has a wrong checksum")
-	errIndexSize error = indexError("the index is too large")
-	errSplit     error = indexError("the index is split")
-	errSparse    error = indexError("the index is sparse")
-	errIndexName error = indexError("the index holds a name that is too long")
-	errIndexExt  error = indexError("the index has an extension that we do not know")
-	errIndexVer  error = indexError("the index has a version that we do not know")
-)
-
 // indexError says what is wrong with an index.
 type indexError string
 
 func (e indexError) Error() string { return string(e) }
+
+const (
+	errIndex     = indexError("the index is malformed")
+	errIndexSize = indexError("the index is too large")
+	errIndexName = indexError("the index holds a name that is too long")
+	errSparse    = indexError("the index is sparse")
+)
 
 const (
 	indexHeader = 12
@@ -81,11 +77,30 @@ func scanIndex(f io.ReaderAt, size int64, a algo, visit func(*indexEntry) error)
 	h := a.new()
 	in := io.TeeReader(io.NewSectionReader(f, 0, body), h)
 	s := &indexScanner{in: bufio.NewReaderSize(in, 128<<10), algo: a}
-	if err := s.run(visit); err != nil {
+	var head [indexHeader]byte
+	if _, err := io.ReadFull(s.in, head[:]); err != nil {
+		return err
+	}
+	if string(head[:4]) != "DIRC" {
+		return errIndex
+	}
+	if s.version = binary.BigEndian.Uint32(head[4:]); s.version < 2 || s.version > 4 {
+		return indexError("the index has a version that we do not know")
+	}
+	for range binary.BigEndian.Uint32(head[8:]) {
+		e, err := s.entry()
+		if err != nil {
+			return err
+		}
+		if err := visit(e); err != nil {
+			return err
+		}
+	}
+	if err := s.extensions(); err != nil {
 		return err
 	}
 	if sum != (oid{}) && a.sum(h) != sum { // zeroes: written with index.skipHash
-		return errIndexSum
+		return indexError("the index has a wrong checksum")
 	}
 	return nil
 }
@@ -106,31 +121,6 @@ func (s *indexScanner) peek(n int) ([]byte, error) {
 		err = nil
 	}
 	return b, err
-}
-
-func (s *indexScanner) run(visit func(*indexEntry) error) error {
-	var head [indexHeader]byte
-	if _, err := io.ReadFull(s.in, head[:]); err != nil {
-		return err
-	}
-	if string(head[:4]) != "DIRC" {
-		return errIndex
-	}
-	s.version = binary.BigEndian.Uint32(head[4:])
-	count := binary.BigEndian.Uint32(head[8:])
-	if s.version < 2 || s.version > 4 {
-		return errIndexVer
-	}
-	for range count {
-		e, err := s.entry()
-		if err != nil {
-			return err
-		}
-		if err := visit(e); err != nil {
-			return err
-		}
-	}
-	return s.extensions()
 }
 
 // entry decodes the next entry.
@@ -222,11 +212,11 @@ func (s *indexScanner) extensions() error {
 		}
 		switch name := string(head[:4]); {
 		case name == "link":
-			return errSplit
+			return indexError("the index is split")
 		case name == "sdir":
 			return errSparse
 		case name[0] < 'A' || name[0] > 'Z':
-			return errIndexExt
+			return indexError("the index has an extension that we do not know")
 		}
 		size := 8 + int64(binary.BigEndian.Uint32(head[4:]))
 		if _, err := io.CopyN(io.Discard, s.in, size); errors.Is(err, io.EOF) {
@@ -255,82 +245,55 @@ func offsetVarint(b []byte) (v uint64, used int) {
 	return 0, 0
 }
 
-// eachEntry scans the repository's index. There is none before the first "git add".
-func (r *repo) eachEntry(ctx context.Context, visit func(*indexEntry) error) error {
-	file := wspath.JoinSlash(r.gitDir, "index")
-	f, size, err := openRegular(r.fsys, file)
-	if notThere(err) {
-		return nil
-	}
-	if err != nil {
-		return unreadable(file, err)
-	}
-	defer f.Close()
-	n := 0
-	err = scanIndex(f, size, r.algo, func(e *indexEntry) error {
-		if n++; n&0xfff == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return visit(e)
-	})
-	var known indexError
-	var u *unknownError
-	if errors.As(err, &known) {
-		return unknownf("%q: %s", file, known)
-	}
-	if err != nil && !errors.As(err, &u) && ctx.Err() == nil {
-		return unreadable(file, err)
-	}
-	return err
-}
-
-// indexEntry looks up one path; nil if it is not in the index. Any stage counts: a conflict has no stage 0.
-func (r *repo) indexEntry(ctx context.Context, sub string) (*indexEntry, error) {
-	var found *indexEntry
-	err := r.eachEntry(ctx, func(e *indexEntry) error {
-		if e.mode == modeGitlink && strings.HasPrefix(sub, e.name+"/") {
-			return errInSubmodule
-		}
-		if e.name == sub {
-			found = e
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
-}
-
 // errInSubmodule is for files below a submodule that has no repository of its own here.
 var errInSubmodule = unknownf("it lies in a submodule that is not checked out")
 
-// entriesBelow copies the entries below a directory of the work tree ("" for all).
-func (r *repo) entriesBelow(ctx context.Context, sub string) ([]indexEntry, error) {
-	prefix, names := "", 0
+// indexEntries reads from the index what stands at a path of the work tree, nil for nothing, and what lies below
+// it; "" is the work tree itself. Any stage counts: a conflict has no stage 0. There is no index before the first
+// "git add".
+func (r *repo) indexEntries(ctx context.Context, sub string) (self *indexEntry, below []indexEntry, err error) {
+	file := wspath.JoinSlash(r.gitDir, "index")
+	f, size, err := openRegular(r.fsys, file)
+	if notThere(err) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, unreadable(file, err)
+	}
+	defer f.Close()
+	prefix, seen, names := "", 0, 0
 	if sub != "" {
 		prefix = sub + "/"
 	}
-	var all []indexEntry
-	err := r.eachEntry(ctx, func(e *indexEntry) error {
-		name := e.name
-		if e.mode == modeGitlink && (name == sub || strings.HasPrefix(prefix, name+"/")) {
+	err = scanIndex(f, size, r.algo, func(e *indexEntry) error {
+		if seen++; seen&0xfff == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		switch {
+		case e.name == sub:
+			self = e
+		case e.mode == modeGitlink && strings.HasPrefix(sub, e.name+"/"):
 			return errInSubmodule
+		case strings.HasPrefix(e.name, prefix):
+			if names += len(e.name); names > maxIndex {
+				return errIndexSize // version 4 names can expand
+			}
+			if checkPath(e.name) != nil {
+				return errIndex
+			}
+			below = append(below, *e)
 		}
-		if !strings.HasPrefix(name, prefix) {
-			return nil
-		}
-		if names += len(name); names > maxIndex {
-			return errIndexSize // version 4 names can expand
-		}
-		if err := checkPath(name); err != nil {
-			return errIndex
-		}
-		all = append(all, *e)
 		return nil
 	})
-	if err != nil {
-		return nil, err
+	var known indexError
+	var u *unknownError
+	switch {
+	case err == nil:
+		return self, below, nil
+	case errors.As(err, &known):
+		err = unknownf("%q: %s", file, known)
+	case !errors.As(err, &u) && ctx.Err() == nil:
+		err = unreadable(file, err)
 	}
-	return all, nil
+	return nil, nil, err
 }

@@ -49,13 +49,14 @@ func (p *pack) close() {
 	}
 }
 
-// packedObject reads an object from the pack that has it.
-func (r *repo) packedObject(id oid) (kind string, data []byte, err error) {
-	p, offset, err := r.packOf(id)
+// open opens one of the pack's two files.
+func (p *pack) open(fsys FS, extension string) (File, int64, error) {
+	f, size, err := openRegular(fsys, p.name+extension)
 	if err != nil {
-		return "", nil, err
+		return nil, 0, unreadable(p.name+extension, err)
 	}
-	return p.read(offset)
+	p.files = append(p.files, f)
+	return f, size, nil
 }
 
 // packOf looks through all packs for an object, and opens the one that has it.
@@ -64,33 +65,26 @@ func (r *repo) packOf(id oid) (*pack, int64, error) {
 		return nil, 0, err
 	}
 	for _, p := range r.packs {
-		if err := p.open(r.fsys); err != nil {
-			return nil, 0, unreadable(p.name+".idx", err)
+		if p.idx == nil {
+			f, size, err := p.open(r.fsys, ".idx")
+			if err == nil {
+				err = p.openIndex(f, size)
+			}
+			if err != nil {
+				return nil, 0, err
+			}
 		}
 		offset, err := p.find(id)
 		if errors.Is(err, errNotInPack) {
 			continue
 		}
-		if err == nil {
-			err = p.openData(r.fsys)
+		if err == nil && p.data == nil {
+			p.data, p.size, err = p.open(r.fsys, ".pack")
+			p.size -= int64(p.algo.size) // the trailing checksum
 		}
 		return p, offset, err
 	}
 	return nil, 0, errNotInPack
-}
-
-// openData opens the pack itself.
-func (p *pack) openData(fsys FS) error {
-	if p.data != nil {
-		return nil
-	}
-	f, size, err := openRegular(fsys, p.name+".pack")
-	if err != nil {
-		return unreadable(p.name+".pack", err)
-	}
-	p.files = append(p.files, f)
-	p.data, p.size = f, size-int64(p.algo.size)
-	return nil
 }
 
 func (r *repo) listPacks() error {
@@ -115,18 +109,6 @@ func (r *repo) listPacks() error {
 	return nil
 }
 
-func (p *pack) open(fsys FS) error {
-	if p.idx != nil {
-		return nil
-	}
-	f, size, err := openRegular(fsys, p.name+".idx")
-	if err != nil {
-		return err
-	}
-	p.files = append(p.files, f)
-	return p.openIndex(f, size)
-}
-
 const packFan = 8 // where the fan-out table starts
 
 // openIndex reads the fan-out table and checks that the file is long enough for what it announces.
@@ -136,7 +118,7 @@ func (p *pack) openIndex(f io.ReaderAt, size int64) error {
 		return err
 	}
 	if string(head[:4]) != "\xfftOc" || binary.BigEndian.Uint32(head[4:]) != 2 {
-		return errUnsupported
+		return errObject
 	}
 	last := uint32(0)
 	for i := range p.fan {
@@ -299,7 +281,7 @@ func (p *pack) inflate(offset int64) (e packEntry, z io.ReadCloser, err error) {
 		}
 	default:
 		if packKinds[e.kind] == "" {
-			return e, nil, errUnsupported
+			return e, nil, errObject
 		}
 	}
 	z, err = zlib.NewReader(in)

@@ -1,12 +1,14 @@
 package gitstate
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"io"
 	"io/fs"
 	"path"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 
@@ -103,26 +105,16 @@ func relativeTo(base, target, root string) (string, bool) {
 			return "", false
 		}
 		root, target = path.Clean(filepath.ToSlash(root)), path.Clean(filepath.ToSlash(target))
-		if root != "/" {
-			if len(target) < len(root) || !sameHead(target[:len(root)], root) {
-				return "", false
-			}
-			target = target[len(root):]
+		if n := len(root); runtime.GOOS == "windows" && len(target) >= n && strings.EqualFold(target[:n], root) {
+			target = root + target[n:]
 		}
-		if target == "" {
-			return "", true
-		}
-		return strings.CutPrefix(target, "/")
+		return wspath.WithinAbs(root, target)
 	}
 	dir := path.Join(base, target)
 	if dir == "." {
 		dir = ""
 	}
 	return dir, dir != ".." && !strings.HasPrefix(dir, "../")
-}
-
-func sameHead(a, b string) bool {
-	return a == b || runtime.GOOS == "windows" && strings.EqualFold(a, b)
 }
 
 // loadConfig reads the repository's own config and decides whether we understand this repository at all.
@@ -235,4 +227,116 @@ func readSmall(fsys FS, rel string, limit int64) ([]byte, error) {
 		err = errTooLarge
 	}
 	return data, err
+}
+
+const (
+	maxRef        = maxPath + 256
+	maxRefDepth   = 5 // symbolic refs to symbolic refs, as in git
+	maxPackedRefs = 512 << 20
+)
+
+// head gives the commit that HEAD names; ok is false on an unborn branch.
+func (r *repo) head() (commit oid, ok bool, err error) {
+	name := "HEAD"
+	for range maxRefDepth {
+		data, found, err := r.looseRef(name)
+		if err != nil {
+			return oid{}, false, err
+		}
+		if !found {
+			if name == "HEAD" {
+				return oid{}, false, unknownf("%q is missing", wspath.JoinSlash(r.gitDir, name))
+			}
+			return r.packedRef(name)
+		}
+		target, symbolic := bytes.CutPrefix(data, []byte("ref:"))
+		if !symbolic {
+			digits := bytes.TrimRight(data, " \t\r\n")
+			if id, ok := r.algo.parse(digits); ok {
+				return id, true, nil
+			}
+			return oid{}, false, unknownf("the ref %q is malformed", name)
+		}
+		name = string(bytes.Trim(target, " \t\r\n"))
+		if !validRef(name) {
+			return oid{}, false, unknownf("HEAD points to the odd name %q", name)
+		}
+	}
+	return oid{}, false, unknownf("HEAD is nested too deep")
+}
+
+// perWorktree matches the refs that each worktree has for itself.
+var perWorktree = regexp.MustCompile(`^(HEAD$|refs/(worktree|bisect|rewritten)/)`)
+
+// looseRef reads a ref's own file. An empty directory may stand where a packed ref is.
+func (r *repo) looseRef(name string) (data []byte, found bool, err error) {
+	dir := r.commonDir
+	if perWorktree.MatchString(name) {
+		dir = r.gitDir
+	}
+	file := wspath.JoinSlash(dir, name)
+	info, err := lstat(r.fsys, file)
+	if err != nil {
+		return nil, false, err
+	}
+	if info == nil || info.IsDir() {
+		return nil, false, nil
+	}
+	data, err = readSmall(r.fsys, file, maxRef)
+	switch {
+	case notThere(err): // packed in the meantime
+		return nil, false, nil
+	case err != nil:
+		return nil, false, unreadable(file, err)
+	}
+	return data, true, nil
+}
+
+// badRef matches what git check-ref-format refuses in the name of a ref.
+var badRef = regexp.MustCompile(`\.\.|@\{|//|/\.|\.lock(/|$)|[/.]$|[\x00-\x20\x7f~^:?*\[\\]`)
+
+// validRef makes sure that a ref can only name a file below refs/.
+func validRef(name string) bool {
+	return strings.HasPrefix(name, "refs/") && len(name) <= maxPath && !badRef.MatchString(name)
+}
+
+// packedRef looks a ref up in packed-refs, line by line because that file may hold very many.
+func (r *repo) packedRef(name string) (id oid, ok bool, err error) {
+	file := wspath.JoinSlash(r.commonDir, "packed-refs")
+	f, size, err := openRegular(r.fsys, file)
+	if notThere(err) {
+		return oid{}, false, nil
+	}
+	if err != nil {
+		return oid{}, false, unreadable(file, err)
+	}
+	defer f.Close()
+	if size > maxPackedRefs {
+		return oid{}, false, unknownf("%q is too large", file)
+	}
+	lines := bufio.NewScanner(f)
+	lines.Buffer(make([]byte, 0, 16<<10), maxRef)
+	for lines.Scan() {
+		line := lines.Bytes()
+		if len(line) == 0 || line[0] == '#' || line[0] == '^' {
+			continue
+		}
+		digits, ref, found := bytes.Cut(line, []byte{' '})
+		if !found {
+			return oid{}, false, unknownf("%q is malformed", file)
+		}
+		if string(bytes.TrimRight(ref, " \t\r")) != name {
+			continue
+		}
+		if id, ok = r.algo.parse(digits); !ok {
+			return oid{}, false, unknownf("%q is malformed", file)
+		}
+		return id, true, nil
+	}
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return oid{}, false, unknownf("%q is malformed", file)
+	} else if err != nil {
+		return oid{}, false, unreadable(file, err)
+	}
+	return oid{}, false, nil
 }

@@ -85,8 +85,8 @@ func (m slowMatcher) try(p, text string, opens bool) bool {
 	case '?':
 		return text[0] != '/' && m.match(p[1:], text[1:], false)
 	case '[':
-		b, err := parseBracket(p, 0)
-		return err == nil && b.set[text[0]] && m.match(p[b.end:], text[1:], false)
+		set, end, err := parseBracket(p, 0, false)
+		return err == nil && set[text[0]] && m.match(p[end:], text[1:], false)
 	case '\\':
 		if len(p) == 1 {
 			return false

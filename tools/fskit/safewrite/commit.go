@@ -2,6 +2,7 @@ package safewrite
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"syscall"
@@ -25,6 +26,7 @@ func (f *File) stage() error {
 	}
 	err := f.stageTemp()
 	if errors.Is(err, errKeep) {
+		f.dropTemp()
 		err = f.stageInPlace()
 	}
 	if err != nil {
@@ -61,8 +63,6 @@ func (f *File) stageTemp() error {
 		return err
 	}
 	if !kept {
-		tmp.discard()
-		f.temp = nil
 		return errKeep
 	}
 	return f.fill(tmp)
@@ -94,8 +94,7 @@ func (f *File) Commit() (Method, error) {
 		if !refused(err) {
 			return "", fail(f.t, err)
 		}
-		f.temp.discard()
-		f.temp = nil
+		f.dropTemp()
 		if err := f.stageInPlace(); err != nil {
 			return "", fail(f.t, err)
 		}
@@ -169,10 +168,7 @@ func (f *File) rewrite() error {
 	if _, err := keepMeta(f.f, tmp.f); err != nil {
 		return err
 	}
-	if _, err := io.Copy(tmp.f, io.NewSectionReader(f.f, 0, 1<<62)); err != nil {
-		return err
-	}
-	if err := tmp.f.Sync(); err != nil {
+	if err := tmp.write(io.NewSectionReader(f.f, 0, 1<<62)); err != nil {
 		return err
 	}
 	if err := tmp.link(); err != nil {
@@ -181,12 +177,16 @@ func (f *File) rewrite() error {
 	return tmp.become(f.name)
 }
 
-// unstage drops what was prepared and not committed.
-func (f *File) unstage() {
+func (f *File) dropTemp() {
 	if f.temp != nil {
 		f.temp.discard()
 		f.temp = nil
 	}
+}
+
+// unstage drops what was prepared and not committed.
+func (f *File) unstage() {
+	f.dropTemp()
 	if f.grown {
 		// The room behind the end goes; the size is what it was.
 		if fi, err := f.f.Stat(); err == nil {
@@ -217,6 +217,99 @@ func (f *File) Close() error {
 	}
 	f.unstage()
 	f.state = closed
-	err := errors.Join(f.f.Close(), f.dir.Close())
-	return err
+	return errors.Join(f.f.Close(), f.dir.Close())
+}
+
+// swap exchanges old and new in one step, so that the old file can be put back. Afterwards it
+// looks at what it took away: if another program replaced or changed the old file before that step, its version goes
+// back.
+func (f *File) swap() error {
+	if err := f.temp.link(); err != nil {
+		return err
+	}
+	var err error
+	if f.temp.done, err = stampOf(f.temp.f); err != nil {
+		return err
+	}
+	err = exchange(f.dir, f.temp.name, f.name)
+	if errors.Is(err, wspath.ErrUnsupported) {
+		return f.rename()
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return f.stale()
+	}
+	if err != nil {
+		return err
+	}
+	f.old, f.temp.name = f.temp.name, ""
+	if err := step("exchanged"); err != nil {
+		return f.undo(err)
+	}
+	if !is(f.dir, f.old, f.f) {
+		return f.undo(f.stale())
+	}
+	if err := f.unchangedSince(); err != nil {
+		return f.undo(err)
+	}
+	if err := syncDir(f.dir, f.temp.f); err != nil {
+		return f.undo(err)
+	}
+	return step("directory synced")
+}
+
+// undo swaps back because of err, and returns why.
+func (f *File) undo(err error) error {
+	note := f.swapBack()
+	_ = syncDir(f.dir, f.temp.f)
+	if note == "" {
+		return err
+	}
+	path := jptool.Quote(f.t.Path())
+	if jptool.CodeOf(err) == jptool.CodeStale {
+		return jptool.Errorf(jptool.CodeStale, "somebody else changed %s more than once while it was being replaced: %s; look at what is there and decide anew", path, note)
+	}
+	return jptool.Errorf(jptool.CodeStale, "%s could not be replaced (%v), and somebody else changed it meanwhile: %s; look at what is there and decide anew", path, err, note)
+}
+
+// swapBack exchanges once more. Somebody else may act at any moment, so it looks before
+// and after. Nothing of theirs is removed: what cannot be put back gets a name that can be
+// seen. The note says what was done then, and is empty when all is as it was.
+func (f *File) swapBack() (note string) {
+	taken := f.old
+	f.old = "" // or Close would remove it
+	_ = step("to swap back")
+	if !is(f.dir, f.name, f.temp.f) {
+		return f.giveBack(taken)
+	}
+	_ = step("looked before swapping back")
+	if err := exchange(f.dir, taken, f.name); err != nil {
+		return f.giveBack(taken)
+	}
+	now, err := stampOf(f.temp.f)
+	if err == nil && now.sameContent(f.temp.done) && is(f.dir, taken, f.temp.f) {
+		f.temp.name = taken
+		return ""
+	}
+	return "what was there before is back, and what they put there is now called " + f.save(taken)
+}
+
+// giveBack is swapBack where the new file is not at its name any more.
+func (f *File) giveBack(taken string) string {
+	elsewhere := ""
+	if linked(f.temp.f) && !is(f.dir, f.name, f.temp.f) {
+		elsewhere = "; the new content went where they moved it"
+	}
+	if f.dir.RenameNew(taken, f.dir, f.name) == nil {
+		return "it was moved or removed, and what was there before is back" + elsewhere
+	}
+	return "what was there before is now called " + f.save(taken) + elsewhere
+}
+
+// save gives what has a temporary's name one that can be seen, and returns it.
+func (f *File) save(name string) string {
+	as := savedName(f.name)
+	if err := f.dir.RenameNew(name, f.dir, as); err != nil {
+		return fmt.Sprintf("%s (it could not be renamed: %v)", jptool.Quote(f.parent.Child(name).Path()), err)
+	}
+	return jptool.Quote(f.parent.Child(as).Path())
 }

@@ -1,9 +1,34 @@
+// Package safewrite makes and replaces the content of files so that no process ever reads
+// half of it.
+//
+// A file is replaced by a temporary beside it and a rename wherever the policy grants
+// create, update and delete on both, so that a process killed at any moment leaves the
+// old or the new content, whole. Where that cannot be done without losing something (several hard
+// links, a mount point, an owner that cannot be kept) or is not granted, it is written in
+// place, with a copy of the old content kept until it is done: an error, a full disk, or a
+// signal that asks the process to end brings the old content back. A process that is killed in the middle
+// (SIGKILL, power loss) leaves a mix, and the copy as jptool-*.old in the directory for temporary files. Which
+// of the two happened is the [Method].
+//
+// Cooperating calls exclude each other by a lock on the file. Other programs do not take it: they
+// may write to the file or put another one there at any moment. So content is compared just
+// before it is replaced and, because old and new exchange their names, once more when the old
+// file can no longer be reached by its name. If another program changed it, its version goes back or, where
+// that is impossible, gets a visible name, and the error says so. This does not save what a program writes later
+// through a descriptor or mapping that it opened before. Where names cannot be exchanged, or the file is written
+// in place, it does not save what is written within microseconds after the comparison either.
+//
+// A killed process can leave a temporary, which the next writing call in the directory removes if it
+// can tell that it is one, see [Sweep].
 package safewrite
 
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -87,7 +112,7 @@ func Lock(ctx context.Context, t *jptool.Target) (*File, error) {
 // Hold is [Lock] for a file whose entry is to be deleted or moved: it needs `read` instead of
 // update, and the File can be read and compared but not written.
 func Hold(ctx context.Context, t *jptool.Target) (*File, error) {
-	return one(all(ctx, []*jptool.Target{t}, openToHold))
+	return one(lockAll(ctx, []*jptool.Target{t}, jptool.Read, false))
 }
 
 func one(files []*File, err error) (*File, error) {
@@ -97,19 +122,19 @@ func one(files []*File, err error) (*File, error) {
 	return files[0], nil
 }
 
-// open opens without locking.
-func open(t *jptool.Target) (*File, error) {
-	if err := t.Require(jptool.Update); err != nil {
-		return nil, err
-	}
-	p, err := find(t)
+// open opens without locking, for update or, where need is Read, to hold.
+func open(t *jptool.Target, need jptool.Caps) (*File, error) {
+	p, err := find(t, need)
 	if err != nil {
 		return nil, err
 	}
-	f := &File{place: p, writable: true}
-	flag := os.O_WRONLY
-	if t.Granted().Has(jptool.Read) {
-		flag, f.readable = os.O_RDWR, true
+	f := &File{place: p, readOnly: need == jptool.Read, readable: t.Granted().Has(jptool.Read)}
+	flag := os.O_RDONLY
+	switch f.writable = !f.readOnly; {
+	case f.writable && f.readable:
+		flag = os.O_RDWR
+	case f.writable:
+		flag = os.O_WRONLY
 	}
 	f.f, err = f.dir.OpenFile(f.name, flag, 0)
 	if errors.Is(err, syscall.ETXTBSY) && f.readable {
@@ -124,24 +149,11 @@ func open(t *jptool.Target) (*File, error) {
 	return f, nil
 }
 
-func openToHold(t *jptool.Target) (*File, error) {
-	if err := t.Require(jptool.Read); err != nil {
-		return nil, err
+// find holds the directory that t is in, if t grants need. The caller must close it.
+func find(t *jptool.Target, need jptool.Caps) (place, error) {
+	if err := t.Require(need); err != nil {
+		return place{}, err
 	}
-	p, err := find(t)
-	if err != nil {
-		return nil, err
-	}
-	f := &File{place: p, readOnly: true, readable: true}
-	if f.f, err = f.dir.OpenFile(f.name, os.O_RDONLY, 0); err != nil {
-		f.dir.Close()
-		return nil, t.Fail(err)
-	}
-	return f, nil
-}
-
-// find holds the directory that t is in. The caller must close it.
-func find(t *jptool.Target) (place, error) {
 	base, path, err := t.Base()
 	if err != nil {
 		return place{}, err
@@ -150,7 +162,7 @@ func find(t *jptool.Target) (place, error) {
 	if err != nil {
 		return place{}, t.Fail(err)
 	}
-	p := place{t: t, dir: dir, name: nameOf(path)}
+	p := place{t: t, dir: dir, name: path[strings.LastIndexByte(path, '/')+1:]}
 	if !t.IsRoot() {
 		p.parent = t.Parent()
 	}
@@ -172,9 +184,6 @@ func (f *File) stillThere() (bool, error) {
 	}
 	return os.SameFile(now, mine), nil
 }
-
-// Target returns the target that was locked.
-func (f *File) Target() *jptool.Target { return f.t }
 
 // Stat describes the locked file.
 func (f *File) Stat() (fs.FileInfo, error) {
@@ -249,4 +258,73 @@ func (f *File) reader() (io.Reader, error) {
 	return until(f.ctx, f.t, io.NewSectionReader(f.f, 0, 1<<62)), nil
 }
 
-func nameOf(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+// stamp shows, without reading the file, whether it was written to. It does not see what is
+// written through a memory mapping that was dirty already.
+type stamp struct {
+	device, inode uint64 // 0 where they cannot be had
+	size          int64
+	mtime, ctime  int64 // nanoseconds; ctime is 0 where there is none
+}
+
+func stampOf(f *os.File) (stamp, error) {
+	fi, err := f.Stat()
+	if err != nil {
+		return stamp{}, err
+	}
+	return stampOfInfo(f, fi), nil
+}
+
+// stampOfInfo is stampOf with what is known of the file; f is nil if it is not open.
+func stampOfInfo(f *os.File, fi fs.FileInfo) stamp {
+	device, inode := fileID(f, fi)
+	return stamp{device, inode, fi.Size(), fi.ModTime().UnixNano(), changeTime(fi)}
+}
+
+// sameContent leaves out the ctime, which renaming changes too.
+func (s stamp) sameContent(other stamp) bool {
+	s.ctime, other.ctime = 0, 0
+	return s == other
+}
+
+// settled reports whether any write after now changes the mtime: a clock that ticks gives
+// the same one to writes that are close together.
+func (s stamp) settled(now int64) bool {
+	const millisecond = 1_000_000
+	tick := int64(100 * millisecond) // that of a kernel is 10 ms at most
+	if s.mtime%(1000*millisecond) == 0 {
+		tick = 3000 * millisecond // a file system that has whole seconds, or two
+	}
+	return now-s.mtime > tick
+}
+
+// id identifies the old file in a temporary's name; it is never 0. It covers size and time, so that [Sweep] does
+// not remove an old file that was written to since.
+func (s stamp) id() uint64 {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d-%d-%d", s.inode, s.size, s.mtime))
+	return max(1, binary.BigEndian.Uint64(sum[:]))
+}
+
+// version is the stamp for the token of a question.
+func (s stamp) version() string {
+	return fmt.Sprintf("stamp:%d-%d-%d-%d-%d", s.device, s.inode, s.size, s.mtime, s.ctime)
+}
+
+// fail is t.Fail that leaves errors alone which say all themselves.
+func fail(t *jptool.Target, err error) error {
+	var own *jptool.Error
+	var denied *jptool.DeniedError
+	if errors.As(err, &own) || errors.As(err, &denied) {
+		return err
+	}
+	return t.Fail(err)
+}
+
+// failed is an error on t with a remark on what was left behind.
+func failed(t *jptool.Target, err error, format string, args ...any) error {
+	remark := fmt.Sprintf(format, args...)
+	var own *jptool.Error
+	if errors.As(err, &own) {
+		return jptool.Errorf(own.Code, "%w; %s", err, remark)
+	}
+	return &jptool.PathError{Path: t.Path(), Err: fmt.Errorf("%w; %s", wspath.Bare(err), remark)}
+}

@@ -1,17 +1,25 @@
 package safewrite
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"syscall"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/tools/fskit"
 )
 
 // backup is a copy of the old content in the directory for temporary files. While the file holds a mix its
@@ -130,9 +138,9 @@ func (f *File) overwrite() error {
 
 func (f *File) pour(ctx context.Context) error {
 	from, to := 0, len(f.want)
-	if f.known {
-		// Bytes that stay are not written: less can go wrong.
-		from, to = changed(f.content, f.want)
+	// Bytes that stay are not written: less can go wrong.
+	for from < min(len(f.content), to) && f.content[from] == f.want[from] {
+		from++
 	}
 	const chunk = 1 << 20
 	for at := from; at < to; at += chunk {
@@ -159,21 +167,6 @@ func (f *File) pour(ctx context.Context) error {
 	return f.f.Sync()
 }
 
-// changed returns the range of new that has to be written over old.
-func changed(old, new []byte) (from, to int) {
-	short := min(len(old), len(new))
-	for from < short && old[from] == new[from] {
-		from++
-	}
-	to = len(new)
-	if len(old) == len(new) {
-		for to > from && old[to-1] == new[to-1] {
-			to--
-		}
-	}
-	return from, to
-}
-
 // restore puts the old content back.
 func (f *File) restore() error {
 	if f.backup == nil {
@@ -196,3 +189,166 @@ func (f *File) restore() error {
 	}
 	return nil
 }
+
+// splice is new content that differs from the old in one range.
+type splice struct {
+	start     int64
+	was, text []byte
+}
+
+// ReadAt reads the locked file without keeping anything, for files too large to hold.
+// What was read this way is compared at Commit only as far as Digest or StageSplice saw
+// the same. The policy must grant read.
+func (f *File) ReadAt(p []byte, off int64) (int, error) {
+	if !f.readable {
+		return 0, f.t.Require(jptool.Read)
+	}
+	if err := timeIsUp(f.ctx, f.t); err != nil {
+		return 0, err
+	}
+	n, err := f.f.ReadAt(p, off)
+	if err != nil && err != io.EOF {
+		err = f.t.Fail(err)
+	}
+	return n, err
+}
+
+// StageSplice is [File.Stage] of the old content with text in the place of was, which
+// stands at start. The rest is copied from the file and never held in memory, unless the
+// file has to be written in place. What Commit finds must still be was and the rest as
+// copied, and what Digest returned before, if it was called. It returns the digest of the new content. The
+// caller must not change the bytes until Close. The policy must grant read.
+func (f *File) StageSplice(start int64, was, text []byte) (digest string, err error) {
+	if _, err := f.reader(); err != nil {
+		return "", err
+	}
+	f.splice = &splice{start, was, text}
+	if err := f.stage(); err != nil {
+		return "", err
+	}
+	return f.splicedDigest, nil
+}
+
+// A large file is copied in pieces of bufferSize, of which so many are read or hashed at a time.
+const (
+	bufferSize = 256 << 10
+	buffers    = 4
+)
+
+// fill writes the new content to the temporary.
+func (f *File) fill(tmp *temp) error {
+	if f.splice == nil {
+		return tmp.writeBytes(f.want)
+	}
+	// The digest of what the copy was made from is what Commit compares with, so that
+	// the new content is made from exactly what it replaces.
+	// The digests are made by a goroutine beside the writing, which takes as long.
+	s, old := f.splice, sha256.New()
+	var spliced hash.Hash
+	free, todo := make(chan []byte, buffers), make(chan func(), buffers)
+	for range buffers {
+		free <- make([]byte, bufferSize)
+	}
+	var hashing sync.WaitGroup
+	hashing.Go(func() {
+		for do := range todo {
+			do()
+		}
+	})
+	finish := sync.OnceFunc(func() {
+		close(todo)
+		hashing.Wait()
+	})
+	defer finish()
+	pour := func(from, size int64, hash func([]byte)) error {
+		in := until(f.ctx, f.t, io.NewSectionReader(f.f, from, size))
+		for {
+			buf := <-free
+			n, err := io.ReadFull(in, buf)
+			if n > 0 {
+				if _, err := tmp.f.Write(buf[:n]); err != nil {
+					return err
+				}
+				if err := step("temporary partly written"); err != nil {
+					return err
+				}
+			}
+			todo <- func() {
+				hash(buf[:n])
+				free <- buf
+			}
+			if err == io.EOF || err == io.ErrUnexpectedEOF {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if err := step("temporary made"); err != nil {
+		return err
+	}
+	if err := pour(0, s.start, func(b []byte) { old.Write(b) }); err != nil {
+		return err
+	}
+	todo <- func() {
+		spliced, _ = old.(hash.Cloner).Clone() // they are the same up to here
+		old.Write(s.was)
+		spliced.Write(s.text)
+	}
+	if _, err := tmp.f.Write(s.text); err != nil {
+		return err
+	}
+	both := func(b []byte) {
+		old.Write(b)
+		spliced.Write(b)
+	}
+	if err := pour(s.start+int64(len(s.was)), 1<<62, both); err != nil {
+		return err
+	}
+	if err := tmp.sync(); err != nil {
+		return err
+	}
+	finish()
+	seen := fskit.DigestOf(old)
+	if f.seen != "" && f.seen != seen {
+		return f.stale()
+	}
+	f.seen, f.splicedDigest = seen, fskit.DigestOf(spliced)
+	return nil
+}
+
+// materialise turns a splice into content in memory, for writing in place.
+func (f *File) materialise() error {
+	if f.splice == nil {
+		return nil
+	}
+	old, err := f.Content()
+	if err != nil {
+		return err
+	}
+	s := f.splice
+	if int64(len(old)) < s.start+int64(len(s.was)) || !bytes.HasPrefix(old[s.start:], s.was) {
+		return f.stale()
+	}
+	f.want = bytes.Join([][]byte{old[:s.start], s.text, old[s.start+int64(len(s.was)):]}, nil)
+	f.splicedDigest = fskit.DigestBytes(f.want)
+	f.splice = nil
+	return nil
+}
+
+// Orderly keeps the signals that ask the process to end (SIGTERM, SIGINT, SIGHUP) from ending it until stop
+// is called, so that the caller can finish or undo what is half done. [Ended] reports whether there was
+// one. The caller must be done quickly: the sender of the signal usually kills the process soon after.
+func Orderly(ctx context.Context) (_ context.Context, stop func()) {
+	signals := []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}
+	signals = slices.DeleteFunc(signals, signal.Ignored) // as nohup has it
+	ctx = context.WithoutCancel(ctx)
+	if len(signals) == 0 { // none would mean all
+		return ctx, func() {}
+	}
+	return signal.NotifyContext(ctx, signals...)
+}
+
+// Ended reports whether a signal asked the process to end since [Orderly] returned this context.
+func Ended(ctx context.Context) bool { return ctx.Err() != nil }

@@ -27,10 +27,6 @@ type limit struct {
 	step  time.Duration
 }
 
-func newLimit(ctx context.Context) *limit {
-	return &limit{ctx: ctx, until: time.Now().Add(lockWait), step: time.Millisecond}
-}
-
 // wait takes the lock of f. It polls, because a wait in the kernel cannot be given up.
 func (l *limit) wait(f *File) error {
 	for {
@@ -73,27 +69,19 @@ func (l *limit) pause(t *jptool.Target) error {
 // in the order of targets. Two targets that are the same file, by another name or a hard link, give
 // CodeInvalidArguments.
 func LockAll(ctx context.Context, targets []*jptool.Target) ([]*File, error) {
-	return all(ctx, targets, open)
+	return lockAll(ctx, targets, jptool.Update, false)
 }
 
 // HoldAll is LockAll as [Hold] is Lock, but a file that the system does not let this
 // user read is passed over: its File is nil.
 func HoldAll(ctx context.Context, targets []*jptool.Target) ([]*File, error) {
-	return all(ctx, targets, func(t *jptool.Target) (*File, error) {
-		f, err := openToHold(t)
-		if errors.Is(err, fs.ErrPermission) {
-			return nil, nil
-		}
-		return f, err
-	})
+	return lockAll(ctx, targets, jptool.Read, true)
 }
 
-type opener func(*jptool.Target) (*File, error)
-
-func all(ctx context.Context, targets []*jptool.Target, open opener) ([]*File, error) {
-	limit := newLimit(ctx)
+func lockAll(ctx context.Context, targets []*jptool.Target, need jptool.Caps, skip bool) ([]*File, error) {
+	l := &limit{ctx: ctx, until: time.Now().Add(lockWait), step: time.Millisecond}
 	for {
-		files, retry, err := lockAll(limit, targets, open)
+		files, retry, err := l.tryAll(targets, need, skip)
 		if err == nil && !retry {
 			return files, nil
 		}
@@ -102,57 +90,59 @@ func all(ctx context.Context, targets []*jptool.Target, open opener) ([]*File, e
 				f.Close()
 			}
 		}
-		if err != nil {
-			return nil, err
+		if err == nil {
+			err = l.pause(targets[0])
 		}
-		if err := limit.pause(targets[0]); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
 }
 
-// lockAll tries once. retry means that a file was replaced meanwhile: with it the order
+// tryAll is lockAll once. retry means that a file was replaced meanwhile: with it the order
 // may have changed, so that all locks have to be given back first.
-func lockAll(limit *limit, targets []*jptool.Target, open opener) (files []*File, retry bool, err error) {
+func (l *limit) tryAll(targets []*jptool.Target, need jptool.Caps, skip bool) (files []*File, retry bool, err error) {
+	type opened struct {
+		*File
+		info          fs.FileInfo
+		device, inode uint64
+	}
 	files = make([]*File, len(targets))
-	infos := make([]os.FileInfo, len(targets))
-	order := make([]int, 0, len(targets))
+	var order []opened
 	for i, t := range targets {
-		if files[i], err = open(t); err != nil {
-			return files, false, err
-		}
-		if files[i] == nil {
+		f, err := open(t, need)
+		if skip && errors.Is(err, fs.ErrPermission) {
 			continue
 		}
-		files[i].ctx = limit.ctx
-		if infos[i], err = files[i].Stat(); err != nil {
+		if err != nil {
 			return files, false, err
 		}
-		for j := range i {
-			if files[j] != nil && os.SameFile(infos[i], infos[j]) {
-				return files, false, jptool.Errorf(jptool.CodeInvalidArguments, "%s and %s are the same file", jptool.Quote(targets[j].Path()), jptool.Quote(t.Path()))
+		files[i], f.ctx = f, l.ctx
+		info, err := f.Stat()
+		if err != nil {
+			return files, false, err
+		}
+		for _, other := range order {
+			if os.SameFile(info, other.info) {
+				a, b := jptool.Quote(other.t.Path()), jptool.Quote(t.Path())
+				return files, false, jptool.Errorf(jptool.CodeInvalidArguments, "%s and %s are the same file", a, b)
 			}
 		}
-		order = append(order, i)
+		device, inode := fileID(f.f, info)
+		order = append(order, opened{f, info, device, inode})
 	}
-	slices.SortFunc(order, func(a, b int) int {
-		return compareFiles(files[a], infos[a], files[b], infos[b])
+	// By what the lock is on, not by name: the same file may have several.
+	slices.SortFunc(order, func(a, b opened) int {
+		return cmp.Or(cmp.Compare(a.device, b.device), cmp.Compare(a.inode, b.inode), strings.Compare(a.t.Path(), b.t.Path()))
 	})
-	for _, i := range order {
-		if err := limit.wait(files[i]); err != nil {
+	for _, f := range order {
+		if err := l.wait(f.File); err != nil {
 			return files, false, err
 		}
-		same, err := files[i].stillThere()
+		same, err := f.stillThere()
 		if err != nil || !same {
 			return files, err == nil, err
 		}
 	}
 	return files, false, nil
-}
-
-// compareFiles orders by what the lock is on, not by name: the same file may have several.
-func compareFiles(a *File, ai fs.FileInfo, b *File, bi fs.FileInfo) int {
-	deviceA, inodeA := fileID(a.f, ai)
-	deviceB, inodeB := fileID(b.f, bi)
-	return cmp.Or(cmp.Compare(deviceA, deviceB), cmp.Compare(inodeA, inodeB), strings.Compare(a.t.Path(), b.t.Path()))
 }

@@ -25,20 +25,11 @@ func changeTime(fi fs.FileInfo) int64 {
 	return 0
 }
 
-// copyMeta is CopyAttributes, without extended attributes.
-func copyMeta(from, to *os.File) error {
-	fi, err := from.Stat()
-	if err != nil {
-		return err
-	}
-	mode := fi.Mode()
-	if st, ok := fi.Sys().(*syscall.Stat_t); !ok || to.Chown(int(st.Uid), int(st.Gid)) != nil {
-		mode &^= fs.ModeSetuid | fs.ModeSetgid
-	}
-	if err := to.Chmod(mode); err != nil {
-		return err
-	}
-	at := unix.NsecToTimeval(fi.ModTime().UnixNano())
-	_ = unix.Futimes(int(to.Fd()), []unix.Timeval{at, at})
-	return nil
+// copyRest does nothing: extended attributes are not copied here.
+func copyRest(_, _ *os.File, _ bool) {}
+
+// setTimes gives the file the times of another one, as far as that is permitted.
+func setTimes(f *os.File, from *syscall.Stat_t) {
+	accessed, modified := unix.NsecToTimeval(from.Atimespec.Nano()), unix.NsecToTimeval(from.Mtimespec.Nano())
+	_ = unix.Futimes(int(f.Fd()), []unix.Timeval{accessed, modified})
 }

@@ -148,39 +148,10 @@ func changeTime(fi fs.FileInfo) int64 {
 	return 0
 }
 
-// copyMeta is CopyAttributes.
-func copyMeta(from, to *os.File) error {
-	fi, err := from.Stat()
-	if err != nil {
-		return err
-	}
-	st, ok := fi.Sys().(*syscall.Stat_t)
-	if !ok {
-		return nil
-	}
-	mode := fi.Mode()
-	owned := to.Chown(int(st.Uid), int(st.Gid)) == nil
-	if !owned {
-		mode &^= fs.ModeSetuid | fs.ModeSetgid
-		_ = to.Chown(-1, int(st.Gid))
-	}
-	copyXattrs(int(from.Fd()), int(to.Fd()), owned)
-	if err := to.Chmod(mode); err != nil {
-		return err
-	}
-	times := []unix.Timespec{unix.Timespec(st.Atim), unix.Timespec(st.Mtim)}
-	if unix.UtimesNanoAt(int(to.Fd()), "", times, unix.AT_EMPTY_PATH) != nil {
-		// An old kernel; microseconds have to do.
-		_ = unix.Futimes(int(to.Fd()), []unix.Timeval{unix.NsecToTimeval(times[0].Nano()), unix.NsecToTimeval(times[1].Nano())})
-	}
-	return nil
-}
-
-func copyXattrs(from, to int, owned bool) {
-	names, err := xattrNames(from)
-	if err != nil {
-		return
-	}
+// copyRest copies extended attributes, those that give capabilities only if the owner is the same.
+func copyRest(fromFile, toFile *os.File, owned bool) {
+	from, to := int(fromFile.Fd()), int(toFile.Fd())
+	names, _ := xattrNames(from)
 	for name := range names {
 		if name == "security.capability" && !owned {
 			continue
@@ -188,5 +159,14 @@ func copyXattrs(from, to int, owned bool) {
 		if value, err := xattr(from, name); err == nil {
 			_ = unix.Fsetxattr(to, name, value, 0)
 		}
+	}
+}
+
+// setTimes gives the file the times of another one, as far as that is permitted.
+func setTimes(f *os.File, from *syscall.Stat_t) {
+	times := []unix.Timespec{unix.Timespec(from.Atim), unix.Timespec(from.Mtim)}
+	if unix.UtimesNanoAt(int(f.Fd()), "", times, unix.AT_EMPTY_PATH) != nil {
+		// An old kernel; microseconds have to do.
+		_ = unix.Futimes(int(f.Fd()), []unix.Timeval{unix.NsecToTimeval(times[0].Nano()), unix.NsecToTimeval(times[1].Nano())})
 	}
 }

@@ -46,6 +46,30 @@ func keepMeta(old, new *os.File) (bool, error) {
 	return new.Chmod(oldInfo.Mode().Perm()|oldInfo.Mode()&fs.ModeSticky) == nil, nil
 }
 
+// copyMeta is CopyAttributes.
+func copyMeta(from, to *os.File) error {
+	fi, err := from.Stat()
+	if err != nil {
+		return err
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
+	}
+	mode := fi.Mode()
+	owned := to.Chown(int(st.Uid), int(st.Gid)) == nil
+	if !owned {
+		mode &^= fs.ModeSetuid | fs.ModeSetgid
+		_ = to.Chown(-1, int(st.Gid))
+	}
+	copyRest(from, to, owned)
+	if err := to.Chmod(mode); err != nil {
+		return err
+	}
+	setTimes(to, st)
+	return nil
+}
+
 // fileID returns the numbers by which the system knows the file.
 func fileID(_ *os.File, fi fs.FileInfo) (device, inode uint64) {
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok {

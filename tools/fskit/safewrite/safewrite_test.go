@@ -423,7 +423,7 @@ func TestLockAllInAnyOrder(t *testing.T) {
 				return
 			}
 			for j, f := range files {
-				if f.Target() != targets[j] {
+				if f.t != targets[j] {
 					t.Error("the files are not in the order of the targets")
 				}
 				old, err := f.Content()

@@ -3,9 +3,14 @@ package safewrite
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
+	"regexp"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/jptools/jptools/jptool"
@@ -65,12 +70,9 @@ func newTemp(dir *wspath.Dir, old uint64) (*temp, error) {
 // is there its inode number is not known. An empty file with the first name may be swept by
 // anybody, also while this call is between the two.
 func namedTemp(dir *wspath.Dir, old uint64, perm fs.FileMode) (*temp, error) {
-	for range maxNames {
+	for range maxTries {
 		name := tempName(0, 0)
 		f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
-		if errors.Is(err, fs.ErrExist) {
-			continue
-		}
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +88,7 @@ func namedTemp(dir *wspath.Dir, old uint64, perm fs.FileMode) (*temp, error) {
 			return nil, err
 		}
 	}
-	return nil, errNoName
+	return nil, errors.New("the temporary file was removed by another call each time")
 }
 
 // rename gives the file a name that proves it to be a temporary of this package.
@@ -158,21 +160,16 @@ func (t *temp) link() error {
 	if err != nil {
 		return err
 	}
-	for range maxNames {
-		name := tempName(s.inode, t.old)
-		err := t.dir.LinkFile(t.f, name)
-		if err == nil {
-			t.name = name
-			return step("temporary named")
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			return wspath.ErrUnsupported // no /proc, which linking goes through
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return err
-		}
+	name := tempName(s.inode, t.old)
+	err = t.dir.LinkFile(t.f, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return wspath.ErrUnsupported // no /proc, which linking goes through
 	}
-	return errNoName
+	if err != nil {
+		return err
+	}
+	t.name = name
+	return step("temporary named")
 }
 
 // become gives the file its final name, in place of what has that name.
@@ -243,15 +240,10 @@ func sweep(d *wspath.Dir, dir *jptool.Target) {
 		return
 	}
 	defer list.Close()
-	for left := maxSwept; left > 0; {
-		names, err := list.Readdirnames(1024)
-		for _, name := range names {
-			if isTemp(name) {
-				sweepOne(d, dir, name)
-			}
-		}
-		if left -= len(names); err != nil || len(names) == 0 {
-			return // io.EOF at the end
+	names, _ := list.Readdirnames(maxSwept) // what could be read
+	for _, name := range names {
+		if isTemp(name) {
+			sweepOne(d, dir, name)
 		}
 	}
 }
@@ -276,4 +268,71 @@ func sweepOne(d *wspath.Dir, dir *jptool.Target, name string) {
 	if tryLock(f) == nil && ours(name, f) && is(d, name, f) {
 		_ = d.Remove(name)
 	}
+}
+
+const (
+	// maxTries bounds how often a temporary may be swept before it has its name.
+	maxTries = 8
+	// maxName is how long a file's name may be in bytes, nearly everywhere.
+	maxName = 255
+)
+
+// tempName is `.jptool-RANDOM-NEW-OLD.tmp`. NEW is the inode number of the temporary
+// itself, and OLD the [stamp.id] of the file it is to replace, which has this name for a
+// moment too; 0 is none. The numbers prove that this package chose the name: a process that
+// chooses a name cannot know the inode number that the file will get.
+func tempName(self, old uint64) string {
+	return fmt.Sprintf(".jptool-%016x-%016x-%016x.tmp", rand.Uint64(), self, old)
+}
+
+// tempForm is what tempName makes, and nothing else.
+var tempForm = regexp.MustCompile(`^\.jptool-[0-9a-f]{16}-([0-9a-f]{16})-([0-9a-f]{16})\.tmp$`)
+
+// parseTemp is the reverse of tempName; ok only for exactly this form.
+func parseTemp(name string) (self, old uint64, ok bool) {
+	m := tempForm.FindStringSubmatch(name)
+	if m == nil {
+		return 0, 0, false
+	}
+	self, _ = strconv.ParseUint(m[1], 16, 64)
+	old, _ = strconv.ParseUint(m[2], 16, 64)
+	return self, old, true
+}
+
+// isTemp reports whether name is of the form of tempName, whoever made it.
+func isTemp(name string) bool { return tempForm.MatchString(name) }
+
+// ours reports whether this package gave the file its temporary name: to a new file, or to an old one as it was
+// when it was to be replaced. It is false for a file of another program, and for an old file that was written to
+// since. A file whose name has no numbers yet is ours if it is empty: nothing is lost with it.
+func ours(name string, f *os.File) bool {
+	self, old, ok := parseTemp(name)
+	s, err := stampOf(f)
+	if !ok || err != nil {
+		return false
+	}
+	if self == 0 && old == 0 {
+		return s.size == 0
+	}
+	return s.inode != 0 && (s.inode == self || s.id() == old)
+}
+
+// savedName is a visible name, not that of a temporary, for what another program put at name.
+func savedName(name string) string {
+	suffix := fmt.Sprintf(".saved-%016x", rand.Uint64())
+	return strings.ToValidUTF8(name[:min(len(name), maxName-len(suffix))], "") + suffix
+}
+
+// CheckName refuses a new path that is written like a directory's, which is lost in
+// the Target, and the names that temporary files have. given is what the caller wrote.
+func CheckName(t *jptool.Target, given string) error {
+	// A "." that is not alone, and a "..", mean a directory as well.
+	i := strings.LastIndexAny(given, "/"+string(os.PathSeparator))
+	if last := given[i+1:]; i >= 0 && (last == "" || last == "." || last == "..") {
+		return jptool.Errorf(jptool.CodeInvalidArguments, "%s names a directory by its end; give the full path that is to be made, such as %s", jptool.Quote(given), jptool.Quote(t.Path()))
+	}
+	if isTemp(t.Name()) {
+		return jptool.Errorf(jptool.CodeInvalidArguments, "%s has the form of the names of temporary files, which are removed when they are old; choose another one", jptool.Quote(t.Path()))
+	}
+	return nil
 }

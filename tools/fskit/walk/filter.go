@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -101,7 +102,7 @@ func newGlobs(pattern string, most int) ([]glob, error) {
 	var alternatives []string
 	ok := strings.Count(pattern, "{") <= maxAlternatives // of one each they would only take time
 	if ok {
-		alternatives, ok = expandBraces(nil, "", pattern, most)
+		alternatives, ok = expandBraces(nil, "", globToken.FindAllString(pattern, -1), most)
 	}
 	if !ok {
 		return fail(tooManyGlobs)
@@ -137,62 +138,42 @@ func baseOf(pattern string) string {
 	return base
 }
 
-// expandBraces appends to list what head and pattern stand for, with each alternative of
-// all braces in pattern, or reports false where list would get longer than most.
-func expandBraces(list []string, head, pattern string, most int) ([]string, bool) {
-	from := nextSign(pattern, 0, "{")
-	if from == len(pattern) {
-		return append(list, head+pattern), len(list) < most
+// globToken is what counts as one character in a glob: one that is escaped, and a class, never stand for a brace.
+var globToken = regexp.MustCompile(`(?s)\\.|\[(?:\\.|[^\]\\])*\]|.`)
+
+// expandBraces appends to list what head and tokens stand for, with each alternative of
+// all braces in tokens, or reports false where list would get longer than most.
+func expandBraces(list []string, head string, tokens []string, most int) ([]string, bool) {
+	from := slices.Index(tokens, "{")
+	if from < 0 {
+		return append(list, head+strings.Join(tokens, "")), len(list) < most
 	}
-	var starts []int // of the alternatives, and of the rest
-	depth := 0
-	for at := from; ; at++ {
-		if at = nextSign(pattern, at, "{,}"); at == len(pattern) {
-			return append(list, head+pattern), len(list) < most // not closed; no valid pattern
-		}
-		switch pattern[at] {
-		case '{':
-			if depth++; depth == 1 {
-				starts = append(starts, at+1)
-			}
-		case ',':
-			if depth == 1 {
-				starts = append(starts, at+1)
-			}
-		case '}':
+	head += strings.Join(tokens[:from], "")
+	start, depth := from+1, 0
+	var alternatives [][]string
+	var rest []string
+	for i := from; i < len(tokens); i++ {
+		if tokens[i] == "{" {
+			depth++
+		} else if tokens[i] == "}" {
 			depth--
 		}
+		if depth == 0 || depth == 1 && tokens[i] == "," {
+			alternatives = append(alternatives, tokens[start:i])
+			start = i + 1
+		}
 		if depth == 0 {
-			starts = append(starts, at+1)
+			rest = tokens[start:]
 			break
 		}
 	}
-	rest := pattern[starts[len(starts)-1]:]
 	ok := true
-	for i := 0; ok && i < len(starts)-1; i++ {
-		list, ok = expandBraces(list, head+pattern[:from], pattern[starts[i]:starts[i+1]-1]+rest, most)
-	}
-	return list, ok
-}
-
-// nextSign returns the index, from at on, of the first of signs that stands for itself,
-// neither escaped nor in a class, or the length of the pattern.
-func nextSign(pattern string, at int, signs string) int {
-	for ; at < len(pattern); at++ {
-		switch c := pattern[at]; {
-		case c == '\\':
-			at++
-		case c == '[':
-			for at++; at < len(pattern) && pattern[at] != ']'; at++ {
-				if pattern[at] == '\\' {
-					at++
-				}
-			}
-		case strings.IndexByte(signs, c) >= 0:
-			return at
+	for _, a := range alternatives {
+		if list, ok = expandBraces(list, head, slices.Concat(a, rest), most); !ok {
+			break
 		}
 	}
-	return len(pattern)
+	return list, ok
 }
 
 // keep reports whether the file at path is selected; f may be nil.

@@ -4,6 +4,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/jptool/wspath"
@@ -14,9 +15,6 @@ var portable = false
 
 // dir is a directory held open. Names are single components.
 type dir interface {
-	// openDir opens the directory called name, for listing or only to pass through. A
-	// symlink is not followed.
-	openDir(name string, list bool) (dir, error)
 	// read appends the entries to l, without "." and "..".
 	read(l *listing) error
 	// kindOf looks at an entry.
@@ -40,7 +38,6 @@ type portableDir struct {
 	d *wspath.Dir
 	// listed is d opened for listing.
 	listed *os.File
-	owned  bool
 }
 
 // maxPath is how much of a path is handed to the kernel in one piece.
@@ -77,7 +74,7 @@ func openPath(d *wspath.Dir, path string, list bool) (dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &portableDir{d: next, owned: true}
+	h := &portableDir{d: next}
 	if list {
 		if h.listed, err = next.OpenDirFile(""); err != nil {
 			next.Close()
@@ -86,8 +83,6 @@ func openPath(d *wspath.Dir, path string, list bool) (dir, error) {
 	}
 	return h, nil
 }
-
-func (h *portableDir) openDir(name string, list bool) (dir, error) { return openPath(h.d, name, list) }
 
 func (h *portableDir) read(l *listing) error {
 	for {
@@ -138,7 +133,56 @@ func (h *portableDir) close() {
 	if h.listed != nil {
 		h.listed.Close()
 	}
-	if h.owned {
-		h.d.Close()
+	h.d.Close()
+}
+
+// Compare orders paths as the walk does: component by component, bytes by value, so that
+// all of a directory comes together (`a/b` before `a.b`).
+func Compare(a, b string) int {
+	// The end of a component comes before every byte in it.
+	return strings.Compare(strings.ReplaceAll(a, "/", "\x00"), strings.ReplaceAll(b, "/", "\x00"))
+}
+
+func baseName(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
+// kind is what an entry is.
+type kind uint8
+
+const (
+	kindOther kind = iota
+	kindFile
+	kindDir
+	kindLink
+	kindMissing
+	kindUnknown
+)
+
+// item is an entry of a directory.
+type item struct {
+	path, name string
+	kind       kind
+}
+
+// listing is what is read of one directory. It is reused for the next one.
+type listing struct {
+	prefix string // of paths: the directory and a slash
+	items  []item
+	buf    []byte // for the system call
+}
+
+func (l *listing) reset(dir string) {
+	l.prefix, l.items = dir, l.items[:0]
+	if dir != "" {
+		l.prefix += "/"
 	}
+}
+
+func (l *listing) add(name []byte, k kind) {
+	path := l.prefix + string(name)
+	l.items = append(l.items, item{path, path[len(l.prefix):], k})
+}
+
+// sort puts the items into byte order of their names.
+func (l *listing) sort() {
+	slices.SortFunc(l.items, func(a, b item) int { return strings.Compare(a.name, b.name) })
 }

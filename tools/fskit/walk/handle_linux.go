@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fdDir is a directory by its descriptor. It saves what [os.File] costs for each file:
+// fdDir is a directory by its descriptor. It saves what [os.File] costs for each file in it:
 // a finalizer, a look at the kind, an attempt to register for polling.
 type fdDir struct {
 	fd int
-	f  *os.File // owns fd, or nil
+	f  *os.File // owns fd
 }
 
 func fastDir(f *os.File) dir { return &fdDir{fd: int(f.Fd()), f: f} }
@@ -23,34 +23,6 @@ func fastDir(f *os.File) dir { return &fdDir{fd: int(f.Fd()), f: f} }
 // typesUnknown makes every entry look as on a file system whose listings do not say what
 // the entries are; tests set it.
 var typesUnknown = false
-
-const (
-	noFollow  = unix.O_NOFOLLOW | unix.O_CLOEXEC
-	openFlags = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY | noFollow
-)
-
-func openat(fd int, name string, flags int) (int, error) {
-	for {
-		got, err := unix.Openat(fd, name, flags, 0)
-		if err != unix.EINTR {
-			return got, err
-		}
-	}
-}
-
-func (d *fdDir) openDir(name string, list bool) (dir, error) {
-	flags := unix.O_DIRECTORY | noFollow
-	if list {
-		flags |= unix.O_RDONLY | unix.O_NONBLOCK
-	} else {
-		flags |= unix.O_PATH
-	}
-	fd, err := openat(d.fd, name, flags)
-	if err != nil {
-		return nil, err
-	}
-	return &fdDir{fd: fd}, nil
-}
 
 // The layout of linux_dirent64, the same on every architecture.
 const (
@@ -113,8 +85,10 @@ func kindOfType(t uint8) kind {
 }
 
 func (d *fdDir) openFile(name string, f *File) (err error) {
-	f.f = nil
-	f.fd, err = openat(d.fd, name, openFlags)
+	f.f, err = nil, unix.EINTR
+	for err == unix.EINTR {
+		f.fd, err = unix.Openat(d.fd, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	}
 	return err
 }
 
@@ -124,13 +98,7 @@ func (d *fdDir) same(fi fs.FileInfo) bool {
 	return ok && unix.Fstat(d.fd, &st) == nil && st.Dev == other.Dev && st.Ino == other.Ino
 }
 
-func (d *fdDir) close() {
-	if d.f != nil {
-		d.f.Close()
-		return
-	}
-	unix.Close(d.fd)
-}
+func (d *fdDir) close() { d.f.Close() }
 
 // Read implements [io.Reader].
 func (f *File) Read(p []byte) (int, error) {

@@ -17,28 +17,25 @@ type variant struct {
 	name     string
 	portable bool
 	procs    int
-	kept     int32
 	ahead    int
 	unknown  bool
 }
 
 var variants = []variant{
-	{name: "parallel", procs: 4, kept: 200, ahead: 1 << 16},
-	{name: "serial", procs: 1, kept: 200, ahead: 1 << 16},
-	{name: "portable", portable: true, procs: 4, kept: 200, ahead: 1 << 16},
-	{name: "nothing kept open", procs: 4, kept: 0, ahead: 1 << 16},
-	{name: "nothing kept open, portable", portable: true, procs: 2, kept: 0, ahead: 1 << 16},
-	{name: "hardly ahead", procs: 4, kept: 2, ahead: 3},
-	{name: "types unknown", procs: 2, kept: 200, ahead: 1 << 16, unknown: true},
+	{name: "parallel", procs: 4, ahead: 1 << 16},
+	{name: "serial", procs: 1, ahead: 1 << 16},
+	{name: "portable", portable: true, procs: 4, ahead: 1 << 16},
+	{name: "hardly ahead", procs: 4, ahead: 3},
+	{name: "types unknown", procs: 2, ahead: 1 << 16, unknown: true},
 }
 
 func (v variant) set() (restore func()) {
-	p, k, a, o := portable, keptDirs, aheadEntries, aheadOpen
+	p, a := portable, aheadEntries
 	unknown := setTypesUnknown(v.unknown)
 	procs := runtime.GOMAXPROCS(v.procs)
-	portable, keptDirs, aheadEntries, aheadOpen = v.portable, v.kept, v.ahead, v.ahead
+	portable, aheadEntries = v.portable, v.ahead
 	return func() {
-		portable, keptDirs, aheadEntries, aheadOpen = p, k, a, o
+		portable, aheadEntries = p, a
 		setTypesUnknown(unknown)
 		runtime.GOMAXPROCS(procs)
 	}

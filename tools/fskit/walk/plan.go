@@ -3,7 +3,6 @@ package walk
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -96,6 +95,9 @@ func (p *Planned) plan(ctx context.Context) error {
 	if starts == nil {
 		starts = []string{"."}
 	}
+	if len(starts) > 0 {
+		p.root = &sel{}
+	}
 	usable := 0
 	for _, given := range starts {
 		if p.result.Ended = ctx.Err(); p.result.Ended != nil {
@@ -128,17 +130,8 @@ func (p *Planned) noneUsable() error {
 	if len(list) == 1 {
 		return list[0].Err
 	}
-	var text []string
-	for i, s := range list {
-		if len(text) == mostStarts {
-			text = append(text, fmt.Sprintf("- … (%d more)", len(list)-i))
-			break
-		}
-		if line := "- " + s.Err.Error(); !slices.Contains(text, line) {
-			text = append(text, line)
-		}
-	}
-	return jptool.Errorf(jptool.CodeOf(list[0].Err), "none of the paths can be used:\n%s", strings.Join(text, "\n"))
+	text := strings.Join(StartNotes(list), "\n- ")
+	return jptool.Errorf(jptool.CodeOf(list[0].Err), "none of the paths can be used:\n- %s", text)
 }
 
 // add puts one start into the tree. For a path that may not be read, no error reveals what is in the file
@@ -153,25 +146,15 @@ func (p *Planned) add(s *Start) error {
 		return err
 	}
 	s.Place = t.Place()
-	kind := t.Kind()
-	if kind == jptool.KindUnknown {
-		fi, err := t.Lstat()
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			kind = jptool.KindMissing
-		case err != nil:
-			return err
-		case !fi.IsDir() && !fi.Mode().IsRegular():
-			kind = jptool.KindOther
-		}
-	}
-	switch kind {
-	case jptool.KindMissing:
-		if strings.HasSuffix(s.Given, "/") || t.IsRoot() {
-			return t.Fail(fs.ErrNotExist)
-		}
+	fi, err := t.Lstat()
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && (strings.HasSuffix(s.Given, "/") || t.IsRoot()):
+		return t.Fail(fs.ErrNotExist)
+	case errors.Is(err, fs.ErrNotExist):
 		return p.addPartial(s, t.Parent(), t.Name())
-	case jptool.KindOther:
+	case err != nil:
+		return err
+	case !fi.IsDir() && !fi.Mode().IsRegular():
 		return t.Fail(wspath.ErrNotRegular)
 	}
 	_, err = p.addWhole(t)
@@ -220,30 +203,23 @@ func (p *Planned) addPartial(s *Start, parent *jptool.Target, prefix string) err
 		return err
 	}
 	s.Partial, s.partial = true, &partial{prefix: prefix}
-	shown := slashPath(parent)
-	bases := p.o.Filter.bases()
-	if bases == nil || path != shown {
-		n := p.tree().insert(path)
+	bases, looked := p.o.Filter.bases(), false
+	here := func(base string) bool { _, ok := wspath.Within(base, path); return ok }
+	if bases == nil || path != slashPath(parent) || slices.ContainsFunc(bases, here) {
+		n := p.root.insert(path)
 		n.names = append(n.names, s.partial)
 		return nil
 	}
-	looked := false
 	for _, base := range bases {
-		if _, ok := wspath.Within(base, path); ok {
-			n := p.tree().insert(path)
-			n.names = append(n.names, s.partial)
-			return nil
-		}
 		if rest, ok := wspath.Within(path, base); ok && strings.HasPrefix(rest, prefix) {
 			name, _, _ := strings.Cut(rest, "/")
-			n := p.tree().insert(wspath.JoinSlash(path, name))
+			n := p.root.insert(wspath.JoinSlash(path, name))
 			n.seeks = append(n.seeks, s.partial)
-			p.tree().insert(base).all = true
+			p.root.insert(base).all = true
 			looked = true
 		}
 	}
 	if !looked {
-		p.tree()
 		s.partial.found.Store(true) // for all that is known: the globs lead elsewhere
 	}
 	return nil
@@ -255,7 +231,7 @@ func (p *Planned) addWhole(t *jptool.Target) (*sel, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := p.tree().insert(path)
+	n := p.root.insert(path)
 	n.start = true
 	bases := p.o.Filter.bases()
 	if bases == nil || path != slashPath(t) {
@@ -278,13 +254,6 @@ func slashPath(t *jptool.Target) string {
 		return path
 	}
 	return ""
-}
-
-func (p *Planned) tree() *sel {
-	if p.root == nil {
-		p.root = &sel{}
-	}
-	return p.root
 }
 
 // place is where the walk meets a target: its canonical path, or below a mount that of

@@ -6,21 +6,20 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/tools/fskit/ignore"
 )
 
 // The bounds of reading ahead; variables for tests.
 var (
-	aheadEntries = 1 << 16
-	// aheadOpen takes its place when files are opened, which takes longer than listing
-	// them: the directories should still be open then.
-	aheadOpen = 1 << 11
-	// keptDirs is how many directories are kept open because something in them will be
-	// opened. What is beyond is opened again by its path.
-	keptDirs int32 = 200
+	// aheadEntries is how many entries may be read and not emitted. It is not more, so that directories are still
+	// open when the files in them are opened.
+	aheadEntries = 1 << 11
 )
 
 // maxHelpers bounds the goroutines that read ahead. More of them wait for each other in the
@@ -36,31 +35,22 @@ type walker struct {
 	o       *Options
 	skipped Skipped
 	ended   error
-	kept    atomic.Int32
 	// patterns counts what ignore files hold, see maxPatterns.
 	patterns atomic.Int64
 	// stop is set when the walk is over.
 	stop atomic.Bool
-
-	most int // of ahead
 
 	mu sync.Mutex
 	// front has the directories (*node) that are known and not read, in order.
 	front list.List
 	// ahead counts the entries that are read and not emitted.
 	ahead   int
-	idle    int        // helpers that wait
-	work    *sync.Cond // something may be claimed
-	arrived *sync.Cond // something was read, for the caller's goroutine
-	needed  *node      // what that waits for
+	changed *sync.Cond // something was read, or may be claimed
 }
 
 func newWalker(ctx context.Context, ws *jptool.Workspace, o *Options, root *sel) *walker {
-	w := &walker{ctx: ctx, ws: ws, o: o, most: aheadEntries}
-	if o.Open {
-		w.most = aheadOpen
-	}
-	w.work, w.arrived = sync.NewCond(&w.mu), sync.NewCond(&w.mu)
+	w := &walker{ctx: ctx, ws: ws, o: o}
+	w.changed = sync.NewCond(&w.mu)
 	w.pushRoot(root)
 	return w
 }
@@ -77,12 +67,9 @@ func (w *walker) pushRoot(root *sel) {
 		w.skipped.Unreadable++
 		return
 	}
-	n := w.newNode()
-	n.base, n.rel, n.cursor, n.sel, n.all = base, rel, t.Cursor(), root, root.all
+	n := &node{base: base, rel: rel, cursor: t.Cursor(), sel: root, all: root.all}
 	n.place = w.front.PushBack(n)
 }
-
-func (w *walker) newNode() *node { return &node{kept: &w.kept, limit: keptDirs} }
 
 func (w *walker) run(emit func(*Batch) error) error {
 	first := w.front.Front()
@@ -98,14 +85,11 @@ func (w *walker) run(emit func(*Batch) error) error {
 	err := e.visit(root)
 	w.mu.Lock()
 	w.stop.Store(true)
-	w.work.Broadcast()
+	w.changed.Broadcast()
 	w.mu.Unlock()
 	helpers.Wait()
 	if err == errEnded {
 		w.ended, err = w.ctx.Err(), nil
-	}
-	if err != nil || w.ended != nil {
-		w.discard(root)
 	}
 	return err
 }
@@ -128,13 +112,11 @@ func (w *walker) help() {
 	defer w.mu.Unlock()
 	for !w.stop.Load() {
 		var n *node
-		if w.ahead < w.most {
+		if w.ahead < aheadEntries {
 			n = w.claim()
 		}
 		if n == nil {
-			w.idle++
-			w.work.Wait()
-			w.idle--
+			w.changed.Wait()
 			continue
 		}
 		w.read(n, &r)
@@ -160,12 +142,7 @@ func (w *walker) finish(n *node) {
 	n.state = done
 	n.ahead = len(n.files) + len(n.subs) + 1
 	w.ahead += n.ahead
-	if w.idle > 0 && len(n.subs) > 0 {
-		w.work.Broadcast()
-	}
-	if w.needed == n {
-		w.arrived.Signal()
-	}
+	w.changed.Broadcast()
 }
 
 // await returns when n is read. Meanwhile the goroutine makes itself useful.
@@ -176,23 +153,21 @@ func (w *walker) await(n *node, r *reader) {
 		m := n
 		if n.state == waiting {
 			n.state = claimed
-		} else if w.ahead >= w.most {
+		} else if w.ahead >= aheadEntries {
 			m = nil
 		} else {
 			m = w.claim()
 		}
 		if m == nil {
-			w.needed = n
-			w.arrived.Wait()
-			w.needed = nil
+			w.changed.Wait()
 			continue
 		}
 		w.read(m, r)
 	}
-	full := w.ahead >= w.most
+	full := w.ahead >= aheadEntries
 	w.ahead -= n.ahead
-	if full && w.ahead < w.most {
-		w.work.Broadcast()
+	if full && w.ahead < aheadEntries {
+		w.changed.Broadcast()
 	}
 }
 
@@ -214,6 +189,8 @@ func (e *emitter) visit(n *node) error {
 	if e.w.ctx.Err() != nil {
 		return errEnded // n may have been read in part
 	}
+	n.refs.Store(1)
+	defer n.unref()
 	e.w.skipped.add(&n.skipped)
 	from := 0
 	for i := range n.subs {
@@ -229,9 +206,6 @@ func (e *emitter) visit(n *node) error {
 	}
 	if err := e.files(n, from, len(n.files)); err != nil {
 		return err
-	}
-	if len(n.files) > 0 && e.w.o.Open {
-		n.unref()
 	}
 	n.files, n.subs = nil, nil
 	return nil
@@ -255,21 +229,102 @@ func (e *emitter) files(n *node, from, to int) error {
 	return nil
 }
 
-// discard drops the references of what an early end left unvisited. Nothing else uses the
-// tree any more, but for batches that are held.
-func (w *walker) discard(n *node) {
-	if n.state != done {
-		if n.fromParent() {
-			n.parent.unref()
-		}
+// node is a directory of the walk, or a single file that is the target of a mount.
+type node struct {
+	path string // as it is shown, "" for the root of the workspace
+	// It is opened by rel, its path below base.
+	base *wspath.Dir
+	rel  string
+	// realName is the name of the file, for the target of a mount.
+	realName string
+
+	cursor jptool.Cursor
+	sel    *sel
+	all    bool // everything below is wanted
+	// seeks are the starts that have found something as soon as anything below is known.
+	seeks []*partial
+	depth int // below the start
+	// outside: below a mount.
+	outside bool
+
+	// git holds the patterns of .gitignore and exclude files, own those of .ignore
+	// files, which win. ignored: they exclude the directory, and the walk only passes
+	// through to a start.
+	git, own *ignore.Stack
+	ignored  bool
+
+	// What reading it gave. The i-th of subs comes in front of files[subs[i].at].
+	files   []string
+	named   []int // files that the caller named himself
+	subs    []sub
+	skipped Skipped
+
+	// listed: it was opened for listing, and can be again.
+	listed bool
+	// refs counts who may still open files in the directory.
+	refs atomic.Int32
+	mu   sync.Mutex // guards h
+	h    dir        // nil until the first file is opened
+
+	// The scheduler's, see walker.mu.
+	state state
+	place *list.Element // in walker.front
+	ahead int           // entries that it adds to walker.ahead
+}
+
+type sub struct {
+	node *node
+	at   int
+}
+
+type state uint8
+
+const (
+	waiting state = iota
+	claimed
+	done
+)
+
+// unref drops one reference.
+func (n *node) unref() {
+	if n.refs.Add(-1) != 0 {
 		return
 	}
-	for _, s := range n.subs {
-		if s.node != nil {
-			w.discard(s.node)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.h != nil {
+		n.h.close()
+		n.h = nil
+	}
+}
+
+// handle returns the open directory for opening files in it. The caller has a reference.
+func (n *node) handle() (dir, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.h != nil {
+		return n.h, nil
+	}
+	h, err := openPath(n.base, n.rel, n.listed)
+	if err != nil {
+		return nil, err
+	}
+	n.h = h
+	return h, nil
+}
+
+// seekers are the starts that e is something for.
+func (n *node) seekers(e *entry) []*partial {
+	list := n.seeks[:len(n.seeks):len(n.seeks)]
+	if n.sel != nil {
+		for _, p := range n.sel.names {
+			if strings.HasPrefix(e.name, p.prefix) {
+				list = append(list, p)
+			}
 		}
 	}
-	if w.o.Open && len(n.files) > 0 {
-		n.unref()
+	if e.sel != nil {
+		list = append(list, e.sel.seeks...)
 	}
+	return list
 }

@@ -1,7 +1,27 @@
+// Package walk visits the files of a workspace that a tool may show: one walk, pruned
+// by the access policy, by ignore files and by suppress patterns as it goes, so that
+// what is left out costs nothing.
+//
+// It is free of races by construction: it reaches every directory by its path below one that
+// the workspace holds, and every entry by its name in an open directory, without following any
+// symlink. If another process rearranges the tree meanwhile, the walk can miss files, but it
+// never leaves the workspace. Only an approved mount leads outside, to its approved target.
+//
+// Files come in one order, component by component and byte by byte, however many
+// goroutines read ahead, and what is read ahead is bounded: no listing but that of a
+// single directory is ever held as a whole.
+//
+// What it does not stop: a process that may rename a directory out of the workspace during
+// the walk can make the walk see what is put into that directory later. A hard link in the workspace
+// shows its file, even if a rule denies another name of that file.
 package walk
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/tools/fskit/ignore"
@@ -23,8 +43,6 @@ type Options struct {
 	MaxDepth int
 	// After, if not "", is the path after which the walk continues.
 	After string
-	// Open says that files will be opened with [Batch.Open].
-	Open bool
 }
 
 // Result says what a walk did besides emitting files.
@@ -110,8 +128,7 @@ func (b *Batch) Release() { b.dir.unref() }
 // where something else has taken the file's place; reading that gives an error or nothing.
 // It does not check the kind of the file before it opens it: a device that a process with the right to
 // make one puts there during the walk is opened.
-// The walk must have been started with Options.Open. It may be called by several
-// goroutines.
+// It may be called by several goroutines.
 func (b *Batch) Open(i int, f *File) error {
 	d, err := b.dir.handle()
 	if err != nil {
@@ -164,4 +181,74 @@ func (p *Planned) Walk(ctx context.Context, emit func(*Batch) error) (*Result, e
 		s.Nothing = s.partial != nil && !s.partial.found.Load() && w.ended == nil
 	}
 	return &p.result, err
+}
+
+// Notes says in sentences what is missing in the result of a walk, for a model to read:
+// starts that could not be used, one line with the numbers of what was left out, and
+// whether the walk is complete.
+func (r *Result) Notes() []string {
+	notes := StartNotes(r.Starts)
+	if text := r.Skipped.String(); text != "" {
+		notes = append(notes, "left out: "+text)
+	}
+	switch {
+	case errors.Is(r.Ended, context.DeadlineExceeded):
+		notes = append(notes, "the time limit was reached: the result is not complete; narrow it down")
+	case r.Ended != nil:
+		notes = append(notes, "the call was cancelled: the result is not complete")
+	}
+	return notes
+}
+
+// mostStarts bounds the starts that messages name.
+const mostStarts = 100
+
+// StartNotes says which starts could not be used or led to nothing, at most 100 of them.
+func StartNotes(starts []Start) []string {
+	var notes []string
+	for _, s := range starts {
+		if len(notes) == mostStarts {
+			return append(notes, "and more paths that cannot be used or lead to nothing")
+		}
+		switch {
+		case s.Err != nil && !slices.Contains(notes, s.Err.Error()):
+			notes = append(notes, s.Err.Error())
+		case s.Nothing:
+			notes = append(notes, fmt.Sprintf("no path is or begins with %s", jptool.Quote(s.Given)))
+		}
+	}
+	return notes
+}
+
+// String lists the numbers that are not zero, each with its reason.
+func (s *Skipped) String() string {
+	var parts []string
+	add := func(n int64, one, many, why string) {
+		if n > 0 {
+			parts = append(parts, count(n, one, many)+" "+why)
+		}
+	}
+	var ignored []string
+	if s.Ignored > 0 {
+		ignored = append(ignored, count(s.Ignored, "file", "files"))
+	}
+	if s.IgnoredDirs > 0 {
+		ignored = append(ignored, count(s.IgnoredDirs, "directory", "directories"))
+	}
+	if ignored != nil {
+		parts = append(parts, strings.Join(ignored, " and ")+" by ignore files (name one to see it)")
+	}
+	add(s.Suppressed, "path", "paths", "suppressed by this tool's configuration")
+	add(s.Denied, "path", "paths", "without `read` in the access rules")
+	add(s.Unreadable, "path", "paths", "that could not be read")
+	add(s.NotAddressable, "name", "names", "not valid UTF-8")
+	add(s.Deeper, "directory", "directories", "deeper than `max_depth`")
+	return strings.Join(parts, "; ")
+}
+
+func count(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }

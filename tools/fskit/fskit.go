@@ -1,0 +1,233 @@
+// Package fskit is what the fs tools share besides the policy library: digests of
+// content, and suppression of paths that are not to be shown. Its subpackages walk,
+// match ignore files, read the state of git, and replace content.
+package fskit
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"regexp/syntax"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/nearest"
+	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/tools/fskit/ignore"
+)
+
+// digestPrefix names the algorithm, so that another one can follow without a guess.
+const digestPrefix = "sha256:"
+
+// Digest reads r to its end and returns the digest of the bytes, "sha256:" and 64
+// lower-case hexadecimal digits: the form in which fs_read_file reports what it read
+// and in which the editing tools take `expected_digest`. It is of the bytes as they
+// are, not of the text shown.
+func Digest(r io.Reader) (string, error) {
+	h := sha256.New()
+	if _, err := io.Copy(h, r); err != nil {
+		return "", err
+	}
+	return DigestOf(h), nil
+}
+
+// DigestOf is [Digest] of what was written to a SHA-256.
+func DigestOf(h hash.Hash) string { return digestPrefix + hex.EncodeToString(h.Sum(nil)) }
+
+// DigestBytes is [Digest] of content in memory.
+func DigestBytes(content []byte) string {
+	h := sha256.New()
+	h.Write(content)
+	return DigestOf(h)
+}
+
+// CheckDigest compares the digest a caller expects with got, that of the content as it
+// is now; want may lack the prefix and be in upper case. A difference is CodeStale, and
+// a want that is no digest CodeInvalidArguments. path is for the message. The message
+// does not contain the current digest: a caller must read the file to get it.
+func CheckDigest(path, want, got string) error {
+	digits := want
+	if len(want) > len(digestPrefix) && strings.EqualFold(want[:len(digestPrefix)], digestPrefix) {
+		digits = want[len(digestPrefix):]
+	}
+	if b, err := hex.DecodeString(digits); err != nil || len(b) != sha256.Size {
+		return jptool.Errorf(jptool.CodeInvalidArguments,
+			"expected_digest of %s must be %s and 64 hexadecimal digits, as fs_read_file reports it; got %q", jptool.Quote(path), digestPrefix, want)
+	}
+	if !strings.EqualFold(digestPrefix+digits, got) {
+		return jptool.Errorf(jptool.CodeStale,
+			"%s is not what was read: its content differs from expected_digest; read it again and decide anew", jptool.Quote(path))
+	}
+	return nil
+}
+
+// Paths returns the canonical workspace-relative paths of targets, for `data`: an
+// empty list for none.
+func Paths(targets []*jptool.Target) []string {
+	list := make([]string, 0, len(targets))
+	for _, t := range targets {
+		list = append(list, t.Path())
+	}
+	return list
+}
+
+// Quoted lists names for a message, at most 20 of them, as [jptool.Quote] shows each.
+func Quoted(names []string) string {
+	shown := make([]string, 0, len(names))
+	for i, s := range names {
+		if i == 20 {
+			shown = append(shown, fmt.Sprintf("… (%d in all)", len(names)))
+			break
+		}
+		shown = append(shown, jptool.Quote(s))
+	}
+	return strings.Join(shown, ", ")
+}
+
+// Bytes says a size: "1 byte", "12 bytes".
+func Bytes(n int64) string {
+	if n == 1 {
+		return "1 byte"
+	}
+	return strconv.FormatInt(n, 10) + " bytes"
+}
+
+// Plain returns text that comes from a model for a person's terminal: control characters
+// other than line ends and tabs, which could paint over what it shows, are written out.
+func Plain(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r == '\n' || r == '\t' || strconv.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		q := strconv.QuoteRuneToASCII(r)
+		b.WriteString(q[1 : len(q)-1])
+	}
+	return b.String()
+}
+
+// maxNear is how many names of a directory are looked through for one that may have been meant.
+const maxNear = 5000
+
+// NotFound adds the path that was probably meant to err, which says that nothing is at t. It names only what
+// the caller could list: the directory and the name must grant `read`, and g must not cover the name. Symlinks are
+// never named, as in listings. Any other error is returned as it is.
+func NotFound(g *ignore.Globs, t *jptool.Target, err error) error {
+	if jptool.CodeOf(err) != jptool.CodeNotFound || errors.Is(err, wspath.ErrDangling) {
+		return err
+	}
+	for !t.IsRoot() {
+		dir := t.Parent()
+		names, listErr := nearNames(g, dir)
+		if errors.Is(listErr, fs.ErrNotExist) {
+			t = dir // the directory is missing itself: what is it called?
+			continue
+		}
+		if near := nearest.Word(t.Name(), names); near != "" {
+			return jptool.Errorf(jptool.CodeNotFound, "%w; did you mean %s?", err, jptool.Quote(dir.Child(near).Path()))
+		}
+		break
+	}
+	return err
+}
+
+// nearNames lists what may be named of a directory. An error says that it cannot be listed, for any reason but the policy.
+func nearNames(g *ignore.Globs, dir *jptool.Target) ([]string, error) {
+	if !dir.Granted().Has(jptool.Read) {
+		return nil, nil
+	}
+	d, err := dir.OpenDir()
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	list, _ := d.ReadDir(maxNear)
+	var names []string
+	for _, e := range list {
+		child := dir.Child(e.Name())
+		if (e.IsDir() || e.Type().IsRegular()) && child.Granted().Has(jptool.Read) && !suppressed(g, child) {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// The bounds of a regex that a caller gives. A few bytes, `(a{1000}b?){1000}`, ask for as
+// many copies; package regexp takes 140 bytes for each instruction and has a bound only far
+// above.
+const (
+	maxRegexBytes = 64 << 10
+	maxRegexSize  = 200_000 // instructions
+)
+
+// RegexSize estimates the number of instructions that package regexp makes of a regex in the
+// syntax of flags, without making them. It returns an error for one that is larger than may
+// be compiled, and none for one that cannot be parsed: compiling it tells why.
+func RegexSize(source string, flags syntax.Flags) (int, error) {
+	if len(source) > maxRegexBytes {
+		return 0, fmt.Errorf("the regex is longer than %d KiB", maxRegexBytes>>10)
+	}
+	tree, err := syntax.Parse(source, flags)
+	if err != nil {
+		return 0, nil
+	}
+	size := instructions(tree)
+	if size > maxRegexSize {
+		return size, errors.New("the regex is too large, or repeats too much too often ({n,m})")
+	}
+	return size, nil
+}
+
+// instructions needs no bound of its own: the parser has one for depth, and one for size
+// that fits in an int.
+func instructions(re *syntax.Regexp) int {
+	n := 0
+	for _, sub := range re.Sub {
+		n += instructions(sub)
+	}
+	switch re.Op {
+	case syntax.OpLiteral:
+		return len(re.Rune)
+	case syntax.OpConcat:
+		return n
+	case syntax.OpAlternate:
+		return n + len(re.Sub)
+	case syntax.OpCapture:
+		return n + 2
+	case syntax.OpRepeat:
+		return (n + 1) * max(re.Min, re.Max, 1)
+	}
+	return n + 1
+}
+
+// RegexError says of a regex that RE2 refuses what it has not got and what to write instead, where the caller
+// seems to have another engine's syntax in mind. Any other error is returned as it is.
+func RegexError(err error) error {
+	var se *syntax.Error
+	if !errors.As(err, &se) {
+		return err
+	}
+	begins := func(list ...string) bool {
+		return slices.ContainsFunc(list, func(p string) bool { return strings.HasPrefix(se.Expr, p) })
+	}
+	const instead = "; leave the condition out and match the text around too: whole lines are shown, and a second search can narrow them"
+	switch {
+	case begins("(?<=", "(?<!"):
+		return errors.New("RE2 has no lookbehind, `" + se.Expr[:4] + "`" + instead)
+	case begins("(?=", "(?!"):
+		return errors.New("RE2 has no lookahead, `" + se.Expr[:3] + "`" + instead)
+	case begins(`\k`, "(?P=") || len(se.Expr) == 2 && se.Expr[0] == '\\' && se.Expr[1] >= '1' && se.Expr[1] <= '9':
+		return errors.New("RE2 has no back-references, `" + se.Expr + "`; match anything in that place, such as `.*`")
+	case begins("(?>") || se.Code == syntax.ErrInvalidRepeatOp && strings.HasSuffix(se.Expr, "+"):
+		return errors.New("RE2 has no atomic groups and no possessive repetition, `" + se.Expr + "`; write `(?:…)`, and `*` or `+` alone: it never takes long")
+	}
+	return err
+}
