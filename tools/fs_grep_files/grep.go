@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp/syntax"
 	"strings"
+	"sync/atomic"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/toolmain"
@@ -66,6 +67,9 @@ type grep struct {
 	max     int // results
 	context int // lines
 	stderr  io.Writer
+	// budget is how many results may still be shown. It only falls, so that a worker that sees
+	// an old number finds too much, never too little.
+	budget atomic.Int64
 }
 
 func newGrep(c *toolmain.Call, args *arguments, opts *options) (*grep, error) {

@@ -15,12 +15,24 @@ import (
 type tally struct {
 	searched, binary int64
 	// unsearched were listed when the time was up.
-	unsearched int64
-	// unreadable could not be opened or read to the end; tooLarge not be held in memory
-	// for a multiline search; cut have a NUL after which nothing was searched; longLines
-	// have a line that was not searched as a whole.
-	unreadable, tooLarge, cut, longLines paths
-	namedBinary                          []binaryFile
+	unsearched  int64
+	odd         [len(oddNotes)]paths
+	namedBinary []binaryFile
+}
+
+// What may be odd about a file.
+const (
+	unreadable = iota // it could not be opened or read to the end
+	tooLarge          // it could not be held in memory for a multiline search
+	cutAtNUL          // nothing was searched after a NUL
+	longLines         // a line was not searched as a whole
+)
+
+var oddNotes = [...]string{
+	unreadable: "could not be read: %s",
+	tooLarge:   "too large for a multiline search: %s",
+	cutAtNUL:   "searched only up to a NUL byte: %s",
+	longLines:  "lines over 8 MiB searched only in part: %s",
 }
 
 type binaryFile struct {
@@ -36,15 +48,11 @@ type paths struct {
 
 const fewPaths = 3
 
-func (p *paths) add(path ...string) {
-	p.n += int64(len(path))
-	p.first = append(p.first, path[:min(len(path), fewPaths-len(p.first))]...)
-}
+func (p *paths) add(path string) { p.merge(&paths{1, []string{path}}) }
 
 func (p *paths) merge(o *paths) {
-	n := p.n + o.n
-	p.add(o.first...)
-	p.n = n
+	p.n += o.n
+	p.first = append(p.first, o.first[:min(len(o.first), fewPaths-len(p.first))]...)
 }
 
 // String is "1 file (a)" or "7 files (a, b, c, …)".
@@ -86,17 +94,12 @@ type skipped struct {
 
 // result puts together what the workers found, in order.
 type result struct {
-	g      *grep
-	budget *budget
-	max    int64 // results to show
-	full   bool  // no more bytes are shown
-	text   strings.Builder
-	data   data
-	tally  tally
-}
-
-func newResult(g *grep, b *budget) *result {
-	return &result{g: g, budget: b, max: int64(g.max), data: data{Matches: []match{}, Files: []fileCount{}}}
+	g     *grep
+	max   int64 // results to show
+	full  bool  // no more bytes are shown
+	text  strings.Builder
+	data  data
+	tally tally
 }
 
 func (r *result) take(j *job) {
@@ -104,10 +107,9 @@ func (r *result) take(j *job) {
 	r.tally.searched += t.searched
 	r.tally.binary += t.binary
 	r.tally.unsearched += t.unsearched
-	r.tally.unreadable.merge(&t.unreadable)
-	r.tally.tooLarge.merge(&t.tooLarge)
-	r.tally.cut.merge(&t.cut)
-	r.tally.longLines.merge(&t.longLines)
+	for i := range t.odd {
+		r.tally.odd[i].merge(&t.odd[i])
+	}
 	r.tally.namedBinary = append(r.tally.namedBinary, t.namedBinary...)
 	for i := range j.found {
 		r.file(&j.found[i])
@@ -137,7 +139,7 @@ func (r *result) file(f *found) {
 		}
 		r.text.WriteString(line + "\n")
 		r.data.Shown++
-		r.budget.Store(left - 1)
+		r.g.budget.Store(left - 1)
 		return
 	}
 	wanted := min(left, f.count)
@@ -153,7 +155,7 @@ func (r *result) file(f *found) {
 	r.data.Shown += shown
 	details := min(int64(len(f.details)), shown, int64(maxDetails-len(r.data.Matches)))
 	r.data.Matches = append(r.data.Matches, f.details[:details]...)
-	r.budget.Store(r.max - r.data.Shown)
+	r.g.budget.Store(r.max - r.data.Shown)
 	if shown < wanted {
 		r.fill()
 	}
@@ -162,7 +164,7 @@ func (r *result) file(f *found) {
 // fill ends what is shown: what follows is counted.
 func (r *result) fill() {
 	r.full, r.max = true, r.data.Shown
-	r.budget.Store(0)
+	r.g.budget.Store(0)
 }
 
 // outcome writes the answer.
@@ -170,7 +172,7 @@ func (r *result) outcome(walked *walk.Result) jptool.Outcome {
 	d := &r.data
 	d.SearchedFiles = r.tally.searched
 	d.Partial = walked.Ended != nil
-	d.Skipped = skipped{walked.Skipped, r.tally.binary, r.tally.unreadable.n, r.tally.tooLarge.n}
+	d.Skipped = skipped{walked.Skipped, r.tally.binary, r.tally.odd[unreadable].n, r.tally.odd[tooLarge].n}
 	if d.TotalFiles == 0 {
 		r.text.WriteString(fmt.Sprintf("No matches found: %s searched %s.\n", files(d.SearchedFiles), r.g.where()))
 	}
@@ -215,17 +217,10 @@ func (r *result) notes(walked *walk.Result) []string {
 	if t.binary > 0 {
 		add("not searched: %s with binary content", files(t.binary))
 	}
-	if t.unreadable.n > 0 {
-		add("could not be read: %s", &t.unreadable)
-	}
-	if t.tooLarge.n > 0 {
-		add("too large for a multiline search: %s", &t.tooLarge)
-	}
-	if t.cut.n > 0 {
-		add("searched only up to a NUL byte: %s", &t.cut)
-	}
-	if t.longLines.n > 0 {
-		add("lines over 8 MiB searched only in part: %s", &t.longLines)
+	for i := range t.odd {
+		if t.odd[i].n > 0 {
+			add(oddNotes[i], &t.odd[i])
+		}
 	}
 	return append(notes, walked.Notes()...)
 }

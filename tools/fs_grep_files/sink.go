@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/tools/fs_grep_files/search"
@@ -104,11 +106,17 @@ func (s *sink) Line(l *search.Line) {
 	s.text = append(s.text, mark)
 	at := len(s.text)
 	line := bytes.TrimSuffix(l.Bytes, []byte("\r"))
-	if len(line) <= maxLine {
-		s.text = append(s.text, line...)
-	} else {
+	left, right := 0, len(line)
+	if len(line) > maxLine {
 		start, end := l.Span()
-		s.appendCut(line, start, end)
+		left, right = window(line, start, end, maxLine)
+	}
+	if left > 0 {
+		s.text = fmt.Appendf(s.text, "[… %d bytes] ", left)
+	}
+	s.text = append(s.text, line[left:right]...)
+	if right < len(line) {
+		s.text = fmt.Appendf(s.text, " [… %d bytes]", len(line)-right)
 	}
 	if !l.Context && len(s.details) < maxDetails {
 		start, _ := l.Span()
@@ -127,20 +135,36 @@ func (s *sink) Line(l *search.Line) {
 	}
 }
 
-// appendCut appends a long line cut around its match, saying how much is missing.
-func (s *sink) appendCut(line []byte, start, end int) {
-	line = line[:len(line):len(line)]
-	cut, left, right := search.Window(line, start, end, maxLine)
-	before := cap(line) - cap(cut)
-	if left {
-		s.text = append(s.text, "[… "...)
-		s.text = strconv.AppendInt(s.text, int64(before), 10)
-		s.text = append(s.text, " bytes] "...)
+// window returns which at most limit bytes of a line to show: as many on both
+// sides of the match at line[start:end]. It cuts between runes and keeps
+// the start of the match; of a match that is longer than the limit it keeps the first part.
+// A line that fits, or any if the limit is not positive, is shown whole.
+func window(line []byte, start, end, limit int) (left, right int) {
+	if limit <= 0 || len(line) <= limit {
+		return 0, len(line)
 	}
-	s.text = append(s.text, cut...)
-	if right {
-		s.text = append(s.text, " [… "...)
-		s.text = strconv.AppendInt(s.text, int64(len(line)-before-len(cut)), 10)
-		s.text = append(s.text, " bytes]"...)
+	start = min(max(start, 0), len(line))
+	end = min(max(end, start), len(line))
+	left = start - max(limit-(end-start), 0)/2
+	left = max(min(left, len(line)-limit), 0)
+	right = left + limit
+	for left < start && !runeStart(line, left) {
+		left++
 	}
+	for right < len(line) && right > left && !runeStart(line, right) {
+		right--
+	}
+	return left, right
+}
+
+// runeStart reports whether a rune begins at i, which is inside of line. Bytes
+// that are not valid UTF-8 are runes of their own.
+func runeStart(line []byte, i int) bool {
+	for back := 1; back < utf8.UTFMax && back <= i; back++ {
+		if utf8.RuneStart(line[i-back]) {
+			_, w := utf8.DecodeRune(line[i-back:])
+			return w <= back
+		}
+	}
+	return true
 }

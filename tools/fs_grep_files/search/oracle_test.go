@@ -122,9 +122,9 @@ func TestOracleEngines(t *testing.T) {
 			slow := *m
 			slow.prog = nil
 			compare(t, &s, &slow, o, text)
-			if m.find != nil && m.find.rareAt >= 0 {
+			if m.find != nil && m.find.text != nil {
 				probing, f := *m, *m.find
-				f.rareAt = -1
+				f.text = nil
 				probing.find = &f
 				compare(t, &s, &probing, o, text)
 				forced++
