@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"io"
+	"slices"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/tools/fs_modify_file/edit"
@@ -59,14 +61,14 @@ func (ch *change) read(ctx context.Context, expectedDigest string) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := ch.load(ctx, f, maxBytes-ch.held); err != nil {
+		if err := ch.load(ctx, f); err != nil {
 			return err
 		}
 		ch.held += int64(len(f.content.Old()))
 	}
 	if expectedDigest != "" {
 		f := ch.files[0]
-		if err := f.digestOld(); err != nil {
+		if f.oldDigest, err = f.lock.Digest(); err != nil {
 			return err
 		}
 		return fskit.CheckDigest(f.path(), expectedDigest, f.oldDigest)
@@ -74,50 +76,33 @@ func (ch *change) read(ctx context.Context, expectedDigest string) error {
 	return nil
 }
 
-// digestOld fills in the digest of the old content. Of a large file it takes a while.
-func (f *file) digestOld() (err error) {
-	switch {
-	case f.oldDigest != "":
-	case f.part != nil:
-		f.oldDigest, err = f.lock.Digest()
-	default:
-		f.oldDigest = fskit.DigestBytes(f.content.Old())
-	}
-	return err
-}
-
 // load reads one file, or as much of it as its patterns can touch.
-func (ch *change) load(ctx context.Context, f *file, most int64) error {
+func (ch *change) load(ctx context.Context, f *file) error {
+	fi, err := f.lock.Stat()
+	if err != nil {
+		return err
+	}
 	// Before the rest is read: a binary file can have any size.
 	head := make([]byte, binaryLook)
 	n, err := f.lock.ReadAt(head, 0)
-	if err == nil || err == io.EOF {
-		err = checkText(f.path(), head[:n])
+	if err != nil && err != io.EOF {
+		return err
 	}
+	if err := checkText(f.path(), head[:n]); err != nil {
+		return err
+	}
+	if err := ch.loadPart(ctx, f, fi.Size()); err != nil || f.part != nil {
+		return err
+	}
+	if fi.Size() > maxBytes-ch.held {
+		return jptool.Errorf(jptool.CodeTooLarge, "%s has %d bytes; the files of one call may have %d MiB together", jptool.Quote(f.path()), fi.Size(), maxBytes>>20)
+	}
+	content, err := f.lock.Content()
 	if err != nil {
 		return err
-	}
-	if done, err := ch.loadPart(ctx, f); err != nil || done && int64(len(f.content.Old())) <= most {
-		return err
-	}
-	f.part = nil
-	content, err := f.read(most)
-	if err == nil {
-		err = checkText(f.path(), content)
 	}
 	f.content = edit.NewContent(content)
-	return err
-}
-
-func (f *file) read(most int64) ([]byte, error) {
-	fi, err := f.lock.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if fi.Size() > most {
-		return nil, jptool.Errorf(jptool.CodeTooLarge, "%s has %d bytes; the files of one call may have %d MiB together", jptool.Quote(f.path()), fi.Size(), maxBytes>>20)
-	}
-	return f.lock.Content()
+	return checkText(f.path(), content) // it may have changed
 }
 
 // checkText refuses what cannot be edited as text without a guess.
@@ -133,24 +118,78 @@ func checkText(path string, content []byte) error {
 	return nil
 }
 
-// digestNew fills in the digest of the new content.
-func (f *file) digestNew() (err error) {
-	switch {
-	case f.digest != "":
-	case f.part != nil:
-		f.digest, err = fskit.Digest(f.newReader())
-	default:
-		f.digest = fskit.DigestBytes(f.content.New())
+// newReader reads the new content.
+func (f *file) newReader() io.Reader {
+	if f.part == nil {
+		return bytes.NewReader(f.content.New())
 	}
-	return err
+	after := f.part.start + int64(len(f.content.Old()))
+	return io.MultiReader(
+		io.NewSectionReader(f.lock, 0, f.part.start),
+		bytes.NewReader(f.content.New()),
+		io.NewSectionReader(f.lock, after, f.part.size-after),
+	)
 }
 
-// digest fills in the digests of old and new content of the changed files.
+// digest fills in the digests of old and new content of the changed files. Of a large
+// file they take a while.
 func (ch *change) digest() error {
 	for _, f := range ch.changed() {
-		if err := cmp.Or(f.digestOld(), f.digestNew()); err != nil {
+		var err, newErr error
+		f.oldDigest, err = f.lock.Digest()
+		if f.digest == "" {
+			f.digest, newErr = fskit.Digest(f.newReader())
+		}
+		if err := cmp.Or(err, newErr); err != nil {
 			return f.t.Fail(err)
 		}
 	}
 	return nil
+}
+
+// write stages all changed files, then puts all into place; when one cannot be, those
+// before it are put back.
+func (ch *change) write(ctx context.Context) error {
+	changed := ch.changed()
+	for _, f := range changed {
+		if err := f.stage(); err != nil {
+			return err
+		}
+	}
+	// All or nothing also holds for a signal that asks the process to end.
+	orderly, stop := safewrite.Orderly(ctx)
+	defer stop()
+	for i, f := range changed {
+		if safewrite.Ended(orderly) {
+			return rollback(changed[:i], jptool.Errorf(jptool.CodeDeadline, "the call was told to end; nothing was changed"))
+		}
+		var err error
+		if f.method, err = f.lock.Commit(); err != nil {
+			return rollback(changed[:i], err)
+		}
+	}
+	return nil
+}
+
+// stage writes the new content beside the old.
+func (f *file) stage() (err error) {
+	if f.part == nil {
+		return f.lock.Stage(f.content.New())
+	}
+	f.digest, err = f.lock.StageSplice(f.part.start, f.content.Old(), f.content.New())
+	return err
+}
+
+// rollback puts the old content back; cause is why.
+func rollback(files []*file, cause error) error {
+	var left []string
+	for _, f := range slices.Backward(files) {
+		if err := f.lock.Rollback(); err != nil {
+			left = append(left, fmt.Sprintf("%s was changed and could not be put back: %v", jptool.Quote(f.path()), err))
+		}
+	}
+	if left == nil {
+		return cause
+	}
+	return &jptool.Error{Code: jptool.CodeOf(cause), Message: fmt.Sprintf("%v; %s", cause, left), Trace: left}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/tools/fs_modify_file/edit"
@@ -42,151 +43,110 @@ func (f *file) linesBefore() int {
 	return f.part.before
 }
 
-// loadPart reads the part of a large file that matters. It reports false when there is no
+// loadPart reads the part of a large file that matters. It leaves f.part nil when there is no
 // such part: for regexes and matches far apart, and when nothing matches.
-func (ch *change) loadPart(ctx context.Context, f *file) (bool, error) {
-	fi, err := f.lock.Stat()
-	if err != nil || fi.Size() < partFrom {
-		return false, err
+func (ch *change) loadPart(ctx context.Context, f *file, size int64) error {
+	if size < partFrom {
+		return nil
 	}
 	var needles [][]byte
 	around := partAround
 	for _, p := range ch.patterns {
-		for _, of := range p.files {
-			if of != f {
-				continue
-			}
-			n := p.edit.Needle()
-			if n == nil || int64(len(n)) > scanChunk/2 {
-				return false, nil
-			}
-			needles = append(needles, n)
-			around += 2 * int64(len(p.edit.Old)+len(p.edit.New))
+		if !slices.Contains(p.files, f) {
+			continue
 		}
+		n := p.edit.Needle()
+		if n == nil || int64(len(n)) > scanChunk/2 {
+			return nil
+		}
+		needles = append(needles, n)
+		around += 2 * int64(len(p.edit.Old)+len(p.edit.New))
 	}
-	s, err := scan(ctx, f.lock, fi.Size(), needles)
-	var content []byte
-	if err == nil && s != nil {
-		content, err = f.cutOut(s, fi.Size(), around)
+	p := &part{size: size}
+	first, last, err := p.scan(ctx, f.lock, needles)
+	if err != nil || first < 0 {
+		return err
 	}
-	if err != nil || content == nil {
-		return false, err
+	content, err := p.cutOut(f.lock, first, last, around)
+	if err != nil || content == nil || int64(len(content)) > maxBytes-ch.held {
+		return err
 	}
-	if f.part.start == 0 {
-		f.content = edit.NewContent(content)
-	} else {
-		f.content = edit.NewPart(content)
-	}
-	return true, nil
+	f.part, f.content = p, edit.NewContent(content)
+	f.content.Part = p.start > 0
+	return nil
 }
 
-// hull is what a scan found.
-type hull struct {
-	first, last int64 // start of the first and end of the last place
-	ends        []int // line ends in every chunk
-	unended     bool  // the last line has no end
-}
-
-// scan looks for any of the needles from start to end. It returns nil when there is none
-// or they are far apart.
-func scan(ctx context.Context, r io.ReaderAt, size int64, needles [][]byte) (*hull, error) {
+// scan looks for the needles from start to end and returns the start of the first place where
+// there is one and the end of the last, -1 if there is none or they are far apart. It counts the
+// lines, and for now those before the first place.
+func (p *part) scan(ctx context.Context, r io.ReaderAt, needles [][]byte) (first, last int64, err error) {
 	overlap := 0
 	for _, n := range needles {
 		overlap = max(overlap, len(n)-1)
 	}
-	h := &hull{first: -1}
+	first = -1
 	buf := make([]byte, overlap+int(scanChunk))
-	kept := 0 // bytes of the chunk before, at the start of buf
-	for at := int64(0); at < size; at += scanChunk {
+	var text []byte // the bytes of the chunk before that matter, and a chunk
+	for at := int64(0); at < p.size; at += scanChunk {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return 0, 0, ctx.Err()
 		}
-		n, err := r.ReadAt(buf[kept:kept+int(min(scanChunk, size-at))], at)
+		kept := copy(buf, text[max(0, len(text)-overlap):])
+		n, err := r.ReadAt(buf[kept:kept+int(min(scanChunk, p.size-at))], at)
 		if err != nil && err != io.EOF {
-			return nil, err
+			return 0, 0, err
 		}
-		h.ends = append(h.ends, bytes.Count(buf[kept:kept+n], []byte("\n")))
-		if n > 0 {
-			h.unended = buf[kept+n-1] != '\n'
-		}
-		text := buf[:kept+n]
+		text = buf[:kept+n]
 		for _, needle := range needles {
 			i := bytes.Index(text, needle)
 			if i < 0 {
 				continue
 			}
 			from := at - int64(kept)
-			if start := from + int64(i); h.first < 0 || start < h.first {
-				h.first = start
+			if start := from + int64(i); first < 0 || start < first {
+				first = start
+				p.before = p.lines - bytes.Count(text[:kept], newline) + bytes.Count(text[:i], newline)
 			}
-			h.last = max(h.last, from+int64(bytes.LastIndex(text, needle)+len(needle)))
+			last = max(last, from+int64(bytes.LastIndex(text, needle)+len(needle)))
 		}
-		if h.first >= 0 && h.last-h.first > partMost {
-			return nil, nil
+		if first >= 0 && last-first > partMost {
+			return -1, 0, nil
 		}
-		next := min(overlap, len(text))
-		copy(buf, text[len(text)-next:])
-		kept = next
+		p.lines += bytes.Count(text[kept:], newline)
 	}
-	if h.first < 0 {
-		return nil, nil
+	if !bytes.HasSuffix(text, newline) {
+		p.lines++ // the last line has no end
 	}
-	return h, nil
+	return first, last, nil
 }
 
-// cutOut reads whole lines with everything around the hull, nil when the lines are too
-// long for that, and says where they are.
-func (f *file) cutOut(h *hull, size, around int64) ([]byte, error) {
-	start, end := max(0, h.first-around-partAround), min(size, h.last+around+partAround)
-	content := make([]byte, end-start)
-	n, err := f.lock.ReadAt(content, start)
-	if err != nil && err != io.EOF {
+// cutOut reads whole lines with everything around the places, nil when the lines are too
+// long for that, and notes where they start.
+func (p *part) cutOut(r io.ReaderAt, first, last, around int64) ([]byte, error) {
+	p.start = max(0, first-around-partAround)
+	end := min(p.size, last+around+partAround)
+	content := make([]byte, end-p.start)
+	if _, err := r.ReadAt(content, p.start); err != nil && err != io.EOF {
 		return nil, err
 	}
-	content = content[:n]
-	if start > 0 {
+	if p.start > 0 {
 		i := bytes.IndexByte(content, '\n') + 1
-		if i == 0 || start+int64(i) > h.first-around {
+		p.start, content = p.start+int64(i), content[i:]
+		if i == 0 || p.start > first-around {
 			return nil, nil
 		}
-		start, content = start+int64(i), content[i:]
 	}
-	if end < size {
-		i := bytes.LastIndexByte(content, '\n') + 1
-		if start+int64(i) < h.last+around {
+	if end < p.size {
+		content = content[:bytes.LastIndexByte(content, '\n')+1]
+		if p.start+int64(len(content)) < last+around {
 			return nil, nil
 		}
-		content = content[:i]
 	}
-	p := &part{start: start, size: size}
-	for _, n := range h.ends {
-		p.lines += n
-	}
-	if h.unended {
-		p.lines++
-	}
-	chunk := start / scanChunk
-	for _, n := range h.ends[:chunk] {
-		p.before += n
-	}
-	rest := make([]byte, start-chunk*scanChunk)
-	if n, err := f.lock.ReadAt(rest, chunk*scanChunk); n < len(rest) {
-		return nil, err
-	}
-	p.before += bytes.Count(rest, []byte("\n"))
-	f.part = p
+	p.before -= bytes.Count(content[:first-p.start], newline)
 	return content, nil
 }
 
-// newReader reads the new content.
-func (f *file) newReader() io.Reader {
-	after := f.part.start + int64(len(f.content.Old()))
-	return io.MultiReader(
-		io.NewSectionReader(f.lock, 0, f.part.start),
-		bytes.NewReader(f.content.New()),
-		io.NewSectionReader(f.lock, after, f.part.size-after),
-	)
-}
+var newline = []byte("\n")
 
 // makeWhole reads the rest of the file too, keeping the edits made so far.
 func (ch *change) makeWhole(f *file) error {
@@ -200,9 +160,9 @@ func (ch *change) makeWhole(f *file) error {
 	if err != nil {
 		return err
 	}
-	edits := make([]diff.Edit, len(f.content.Edits()))
-	for i, e := range f.content.Edits() {
-		edits[i] = diff.Edit{Start: e.Start + int(f.part.start), End: e.End + int(f.part.start), Text: e.Text}
+	var edits []diff.Edit
+	for _, e := range f.content.Edits() {
+		edits = append(edits, diff.Edit{Start: e.Start + int(f.part.start), End: e.End + int(f.part.start), Text: e.Text})
 	}
 	f.content, f.part = edit.NewContent(content), nil
 	f.content.Apply(edits)

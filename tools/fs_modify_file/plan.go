@@ -12,6 +12,7 @@ import (
 	"github.com/jptools/jptools/jptool/toolmain"
 	"github.com/jptools/jptools/tools/fs_modify_file/edit"
 	"github.com/jptools/jptools/tools/fskit"
+	"github.com/jptools/jptools/tools/fskit/diff"
 )
 
 // pattern is one replacement with its files and, after matching, what it matched.
@@ -26,10 +27,12 @@ type pattern struct {
 	texts tally // what a regex matched
 }
 
-// hit is how often a pattern matched in a file.
+// hit is how often a pattern matched in a file, and what it makes of it.
 type hit struct {
 	file  *file
 	count int
+	edits []diff.Edit
+	grown int // what file.grown becomes
 }
 
 func (p *pattern) matches() int {
@@ -62,7 +65,9 @@ func newChange(ctx context.Context, c *toolmain.Call, a *arguments, o *options) 
 			if t.Kind() == jptool.KindMissing {
 				return nil, fskit.NotFound(globs, t, t.Fail(fs.ErrNotExist))
 			}
-			p.addFile(ch.file(t))
+			if f := ch.file(t); !slices.Contains(p.files, f) {
+				p.files = append(p.files, f)
+			}
 			if len(ch.files) > filesMost {
 				return nil, jptool.Errorf(jptool.CodeTooLarge, "the patterns name more than %d files; make more calls", filesMost)
 			}
@@ -84,20 +89,14 @@ func (ch *change) file(t *jptool.Target) *file {
 	return f
 }
 
-func (p *pattern) addFile(f *file) {
-	if !slices.Contains(p.files, f) {
-		p.files = append(p.files, f)
-	}
-}
-
-// filesMost bounds the files of a call, each of which is open and locked until its end.
-const filesMost = 10_000
-
-// patternsMost bounds the patterns of a call by what [edit.Compiled.Size] says.
-const patternsMost = 1_000_000
-
-// wrongMost bounds the wrong patterns that an error names.
-const wrongMost = 100
+const (
+	// filesMost bounds the files of a call, each of which is open and locked until its end.
+	filesMost = 10_000
+	// patternsMost bounds the patterns of a call by what [edit.Compiled.Size] says.
+	patternsMost = 1_000_000
+	// wrongMost bounds the wrong patterns that an error names.
+	wrongMost = 100
+)
 
 // compilePatterns checks the patterns and names those that are wrong, at most 100.
 func compilePatterns(a *arguments) ([]*pattern, error) {

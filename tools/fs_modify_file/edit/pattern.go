@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -55,13 +57,12 @@ type Pattern struct {
 // Compiled is a pattern ready to be searched for.
 type Compiled struct {
 	Pattern
-	old  []byte // of a literal, with LF line ends
-	re   *regexp.Regexp
-	back *backtracker
-	// asIs and withLF are the template, as given and with LF line ends.
-	asIs, withLF []piece
-	groups       int // one more than the last group in them
-	size         int
+	old      []byte // of a literal, with LF line ends
+	re       *regexp.Regexp
+	back     *backtracker
+	template []piece
+	groups   int // one more than the last group in the template
+	size     int
 }
 
 // Compile checks a pattern. The error says what is wrong with it in one sentence.
@@ -107,16 +108,10 @@ func Compile(p Pattern) (*Compiled, error) {
 		}
 		c.back, c.re = back, nil
 	}
-	if c.asIs, err = parseTemplate(p.New, c.group); err != nil {
+	if c.template, err = parseTemplate(p.New, c.group); err != nil {
 		return nil, err
 	}
-	c.withLF = c.asIs
-	if strings.Contains(p.New, "\r\n") {
-		if c.withLF, err = parseTemplate(string(toLF([]byte(p.New))), c.group); err != nil {
-			return nil, err
-		}
-	}
-	for _, piece := range c.asIs {
+	for _, piece := range c.template {
 		c.groups = max(c.groups, piece.group+1)
 	}
 	if c.groups > 1 && c.re != nil && c.size > maxOffsets/c.offsets() {
@@ -275,7 +270,7 @@ func (c *Compiled) findWhole(text []byte) [][]int {
 // findLiteral searches the content itself when line ends do not matter.
 func (m *Matches) findLiteral() error {
 	v, old := m.view, m.pattern.old
-	text, cur := v.raw[v.start:], (&View{start: v.start}).cursor()
+	text, cur := v.raw[v.start:], &cursor{to: v.start, next: math.MaxInt}
 	if v.crlf && bytes.ContainsAny(old, "\r\n") {
 		text, cur = v.text(), v.cursor()
 	}
@@ -320,9 +315,12 @@ func (m *Matches) Edits(ctx context.Context, most int) ([]diff.Edit, error) {
 		room += s.End - s.Start
 	}
 	list := make([]diff.Edit, 0, len(m.Spans))
-	literal, pieces := []byte(m.pattern.New), m.pattern.asIs
+	literal, template := []byte(m.pattern.New), slices.Clone(m.pattern.template)
 	if bytes.Contains(m.view.raw, lf) {
-		literal, pieces = toLF(literal), m.pattern.withLF
+		literal = toLF(literal)
+		for i := range template {
+			template[i].text = strings.ReplaceAll(template[i].text, "\r\n", "\n")
+		}
 	}
 	for i, s := range m.Spans {
 		if i%1024 == 1023 && ctx.Err() != nil {
@@ -330,11 +328,7 @@ func (m *Matches) Edits(ctx context.Context, most int) ([]diff.Edit, error) {
 		}
 		text := literal
 		if m.groups != nil {
-			size := expandedSize(pieces, m.groups[i])
-			if size > room {
-				return nil, ErrResult
-			}
-			text = expand(make([]byte, 0, size), pieces, m.view.text(), m.groups[i])
+			text = expand(template, m.view.text(), m.groups[i], room)
 		}
 		if len(text) > room { // before its line ends are looked at, which can take a while
 			return nil, ErrResult

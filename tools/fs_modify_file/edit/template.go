@@ -82,27 +82,17 @@ func groupOf(name string, most int, byName func(string) int) int {
 	return byName(name)
 }
 
-// expandedSize is the length of what expand appends.
-func expandedSize(pieces []piece, groups []int) int {
-	n := 0
-	for _, p := range pieces {
-		n += len(p.text)
-		if p.group >= 0 {
-			n += groups[2*p.group+1] - groups[2*p.group]
-		}
-	}
-	return n
-}
-
-// expand fills the template from the groups of one match, behind out; one that took no
-// part is empty.
-func expand(out []byte, pieces []piece, text []byte, groups []int) []byte {
-	for _, p := range pieces {
-		switch {
-		case p.group < 0:
-			out = append(out, p.text...)
-		case groups[2*p.group] >= 0:
+// expand fills the template from the groups of one match; one that took no part is
+// empty. It stops when the result is larger than room.
+func expand(template []piece, text []byte, groups []int, room int) []byte {
+	var out []byte
+	for _, p := range template {
+		out = append(out, p.text...)
+		if p.group >= 0 && groups[2*p.group] >= 0 {
 			out = append(out, text[groups[2*p.group]:groups[2*p.group+1]]...)
+		}
+		if len(out) > room {
+			break
 		}
 	}
 	return out
