@@ -87,7 +87,10 @@ func show(ctx context.Context, t *jptool.Target, a *arguments, o *options) (jpto
 	if content.kind != "" {
 		return binaryOutcome(t, a, content), nil
 	}
-	page, err := readPage(ctx, content, sel, limitsOf(o))
+	lim := limits{lines: min(o.MaxLines, mostLines), bytes: min(o.MaxBytes, mostBytes)}
+	// One line always fits, or reading on would never get past it.
+	lim.lineBytes = min(o.MaxLineBytes, lim.bytes)
+	page, err := readPage(ctx, content, sel, lim)
 	if err != nil {
 		return jptool.Outcome{}, failed(t, err)
 	}
@@ -127,11 +130,4 @@ const mostLines, mostBytes = 200_000, 16 << 20
 // limits are the caps of one call.
 type limits struct {
 	lines, bytes, lineBytes int
-}
-
-func limitsOf(o *options) limits {
-	l := limits{lines: min(o.MaxLines, mostLines), bytes: min(o.MaxBytes, mostBytes), lineBytes: o.MaxLineBytes}
-	// One line always fits, or reading on would never get past it.
-	l.lineBytes = min(l.lineBytes, l.bytes)
-	return l
 }
