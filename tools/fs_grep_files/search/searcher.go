@@ -190,10 +190,11 @@ func (s *Searcher) scanText() {
 				done = h.le + 1
 			}
 		}
-		re := s.cursor.m.re
-		if loc := re.FindIndex(buf); s.Mode == Exists && loc != nil {
-			report(loc[0], loc[1])
-		} else if loc != nil {
+		if re := s.cursor.m.re; s.Mode == Exists {
+			if loc := re.FindIndex(buf); loc != nil {
+				report(loc[0], loc[1])
+			}
+		} else {
 			// This is the one method that goes through all matches and keeps none. What it
 			// passes on begins where the rest of the capacity does.
 			re.ReplaceAllFunc(buf, func(match []byte) []byte {
