@@ -152,8 +152,12 @@ func (w *worker) one(j *job, i int) {
 		w.searcher.Text, w.searcher.Mode = true, search.Exists
 		result, err = w.read(&j.batch, i)
 		if err == nil {
+			does := "matches"
+			if result.Matches == 0 {
+				does = "does not match"
+			}
 			j.tally.searched++
-			j.tally.namedBinary = append(j.tally.namedBinary, binaryFile{path, result.Matches > 0})
+			j.tally.namedBinary = append(j.tally.namedBinary, fmt.Sprintf("%s is a binary file; it %s", jptool.Quote(path), does))
 			return
 		}
 	}

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/tools/fs_grep_files/search"
 	"github.com/jptools/jptools/tools/fskit"
 	"github.com/jptools/jptools/tools/fskit/walk"
 )
@@ -17,7 +20,7 @@ type tally struct {
 	// unsearched were listed when the time was up.
 	unsearched  int64
 	odd         [len(oddNotes)]paths
-	namedBinary []binaryFile
+	namedBinary []string // what is to be said of each
 }
 
 // What may be odd about a file.
@@ -33,11 +36,6 @@ var oddNotes = [...]string{
 	tooLarge:   "too large for a multiline search: %s",
 	cutAtNUL:   "searched only up to a NUL byte: %s",
 	longLines:  "lines over 8 MiB searched only in part: %s",
-}
-
-type binaryFile struct {
-	path    string
-	matches bool
 }
 
 // paths counts paths and keeps the first ones.
@@ -127,22 +125,14 @@ func (r *result) file(f *found) {
 	if len(r.data.Files) < maxDetails {
 		r.data.Files = append(r.data.Files, fileCount{f.path, f.count})
 	}
-	switch r.g.args.Output {
-	case "files", "count":
+	wanted := min(left, f.count)
+	if r.g.args.Output != "content" {
 		line := jptool.Visible(f.path)
 		if r.g.args.Output == "count" {
 			line += ":" + strconv.FormatInt(f.count, 10)
 		}
-		if r.text.Len()+len(line) >= maxText {
-			r.fill()
-			return
-		}
-		r.text.WriteString(line + "\n")
-		r.data.Shown++
-		r.g.budget.Store(left - 1)
-		return
+		wanted, f.text, f.ends = 1, []byte(line+"\n"), []int{len(line) + 1}
 	}
-	wanted := min(left, f.count)
 	ends := f.ends[:min(left, int64(len(f.ends)))]
 	fits, _ := slices.BinarySearch(ends, max(0, maxText-r.text.Len())+1)
 	if fits > 0 {
@@ -193,27 +183,18 @@ func (r *result) notes(walked *walk.Result) []string {
 	notes := []string{}
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	d, t := &r.data, &r.tally
-	switch r.g.args.Output {
-	case "files", "count":
-		if d.Shown < d.TotalFiles {
-			add("%d of %d files with matches shown; narrow the search%s", d.Shown, d.TotalFiles, r.orRaise(" or raise `max_results`"))
-		}
-	default:
-		if d.Shown < d.TotalMatches {
-			add("%d of %d matching lines in %s shown; narrow the search%s or use `output` = files or count",
-				d.Shown, d.TotalMatches, files(d.TotalFiles), r.orRaise(", raise `max_results`,"))
-		}
+	content := r.g.args.Output == "content"
+	switch {
+	case content && d.Shown < d.TotalMatches:
+		add("%d of %d matching lines in %s shown; narrow the search%s or use `output` = files or count",
+			d.Shown, d.TotalMatches, files(d.TotalFiles), r.orRaise(", raise `max_results`,"))
+	case !content && d.Shown < d.TotalFiles:
+		add("%d of %d files with matches shown; narrow the search%s", d.Shown, d.TotalFiles, r.orRaise(" or raise `max_results`"))
 	}
-	if r.g.args.Context > r.g.context {
+	if r.g.args.Context > mostContext {
 		add("at most %d lines of context are shown on each side of a match", mostContext)
 	}
-	for _, b := range t.namedBinary {
-		if b.matches {
-			add("%s is a binary file; it matches", jptool.Quote(b.path))
-		} else {
-			add("%s is a binary file; it does not match", jptool.Quote(b.path))
-		}
-	}
+	notes = append(notes, t.namedBinary...)
 	if t.binary > 0 {
 		add("not searched: %s with binary content", files(t.binary))
 	}
@@ -238,4 +219,162 @@ func files(n int64) string {
 		return "1 file"
 	}
 	return strconv.FormatInt(n, 10) + " files"
+}
+
+const (
+	// maxLine is how many bytes of a line are shown, around its match.
+	maxLine = 500
+	// maxDetails bounds the matches and the files in `data`, however many are shown.
+	maxDetails = 10_000
+	// mostResults, mostContext and maxText bound what is shown whatever was asked for: results, lines of
+	// context on each side of a match, and bytes.
+	mostResults = 1_000_000
+	mostContext = 1000
+	maxText     = 16 << 20
+)
+
+// match is a matching line in `data`.
+type match struct {
+	Path string `json:"path"`
+	Line int64  `json:"line"`
+	// Column is where the match begins, in bytes from 1.
+	Column int    `json:"column"`
+	Text   string `json:"text"`
+}
+
+// found is what a file holds.
+type found struct {
+	path  string
+	count int64
+	// text is the lines as they are shown, each with its line end. The first i+1 matches
+	// with the context after them are text[:ends[i]], the same as if there were no more.
+	text    []byte
+	ends    []int
+	details []match
+}
+
+// size is about how much memory it takes, but for the path.
+func (f *found) size() int {
+	n := len(f.text) + 8*len(f.ends)
+	for i := range f.details {
+		n += 64 + len(f.details[i].Text)
+	}
+	return n
+}
+
+// sink writes the lines of one file.
+type sink struct {
+	found
+	shown string // the path in text
+	after int    // lines of context that belong to the last match, at most
+	since int    // lines after that
+	full  bool   // there is more than is ever shown
+}
+
+func (s *sink) begin(path string, after int) {
+	s.after, s.since, s.full = after, after, false
+	s.found = found{path: path, text: s.text[:0], ends: s.ends[:0]}
+	s.shown = jptool.Visible(path)
+}
+
+// take returns what was found, in memory of its own.
+func (s *sink) take(path string, count int64) found {
+	f := s.found
+	f.path, f.count = path, count
+	if s.full { // also context before a match that did not fit
+		end := 0
+		if len(f.ends) > 0 {
+			end = f.ends[len(f.ends)-1]
+		}
+		f.text = f.text[:end]
+	}
+	f.text, f.ends = bytes.Clone(f.text), append([]int(nil), f.ends...)
+	return f
+}
+
+// Break implements [search.Sink].
+func (s *sink) Break() {
+	if s.full {
+		return
+	}
+	s.text = append(s.text, "--\n"...)
+	s.since = s.after
+}
+
+// Line implements [search.Sink].
+func (s *sink) Line(l *search.Line) {
+	if s.full = s.full || len(s.text) >= maxText; s.full {
+		return // it is counted
+	}
+	mark := byte(':')
+	if l.Context {
+		mark = '-'
+	}
+	s.text = append(s.text, s.shown...)
+	s.text = append(s.text, mark)
+	s.text = strconv.AppendInt(s.text, l.Number, 10)
+	s.text = append(s.text, mark)
+	at := len(s.text)
+	line := bytes.TrimSuffix(l.Bytes, []byte("\r"))
+	left, right := 0, len(line)
+	if len(line) > maxLine {
+		start, end := l.Span()
+		left, right = window(line, start, end, maxLine)
+	}
+	if left > 0 {
+		s.text = fmt.Appendf(s.text, "[… %d bytes] ", left)
+	}
+	s.text = append(s.text, line[left:right]...)
+	if right < len(line) {
+		s.text = fmt.Appendf(s.text, " [… %d bytes]", len(line)-right)
+	}
+	if !l.Context && len(s.details) < maxDetails {
+		start, _ := l.Span()
+		s.details = append(s.details, match{
+			Path: s.path, Line: l.Number, Column: start + 1, Text: strings.ToValidUTF8(string(s.text[at:]), "\uFFFD"),
+		})
+	}
+	s.text = append(s.text, '\n')
+	switch {
+	case !l.Context:
+		s.ends = append(s.ends, len(s.text))
+		s.since = 0
+	case s.since < s.after:
+		s.ends[len(s.ends)-1] = len(s.text)
+		s.since++
+	}
+}
+
+// window returns which at most limit bytes of a line to show: as many on both
+// sides of the match at line[start:end]. It cuts between runes and keeps
+// the start of the match; of a match that is longer than the limit it keeps the first part.
+// A line that fits, or any if the limit is not positive, is shown whole.
+func window(line []byte, start, end, limit int) (left, right int) {
+	if limit <= 0 || len(line) <= limit {
+		return 0, len(line)
+	}
+	start = min(max(start, 0), len(line))
+	end = min(max(end, start), len(line))
+	left = start - max(limit-(end-start), 0)/2
+	left = max(min(left, len(line)-limit), 0)
+	right = left + limit
+	for left < start && !runeStart(line, left) {
+		left++
+	}
+	for right < len(line) && right > left && !runeStart(line, right) {
+		right--
+	}
+	return left, right
+}
+
+// runeStart reports whether a rune begins at i, which is inside of line. Bytes
+// that are not valid UTF-8 are runes of their own.
+func runeStart(line []byte, i int) bool {
+	for back := 1; back < utf8.UTFMax && back <= i; back++ {
+		if utf8.RuneStart(line[i-back]) {
+			_, w := utf8.DecodeRune(line[i-back:])
+			return w <= back
+		}
+	}
+	return true
 }

@@ -10,9 +10,8 @@ type report struct {
 	result Result
 	line   Line
 
-	due   int  // lines of context still to come after the last match
-	any   bool // a line was reported
-	shown int  // end of the last reported line in the buffer; negative if it is gone
+	due   int // lines of context still to come after the last match
+	shown int // end of the last reported line in the buffer; negative if it is gone
 
 	counted int   // the lines in front of buf[counted]
 	lines   int64 // are this many
@@ -35,7 +34,7 @@ func (p *report) match(buf []byte, h hit) bool {
 	}
 	p.context(buf, h.ls)
 	from := back(buf, max(p.shown, 0), h.ls, p.asked.Before)
-	if p.any && from > p.shown && p.asked.Before+p.asked.After > 0 {
+	if p.result.Reported > 0 && from > p.shown && p.asked.Before+p.asked.After > 0 {
 		p.sink.Break()
 	}
 	for from < h.ls {
@@ -69,7 +68,6 @@ func (p *report) emit(buf []byte, h hit, context bool) {
 	p.line.Context = context
 	p.line.start, p.line.end = h.start, h.end
 	p.shown = h.le + 1
-	p.any = true
 	p.sink.Line(&p.line)
 }
 
