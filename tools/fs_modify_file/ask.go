@@ -127,7 +127,7 @@ func (ch *change) question(id string, def any, text, declined string, args ...an
 // a large file it is the part that the change is in, with its place: everything that the
 // diff shows. What stands elsewhere in it neither matters to the change nor is touched.
 func (f *file) identity() []string {
-	old, new := fskit.DigestBytes(f.content.Old()), fskit.DigestBytes(f.content.New())
+	old, new := fskit.DigestBytes(f.content.Old), fskit.DigestBytes(f.content.New())
 	if f.part != nil {
 		return []string{fmt.Sprintf("part %d %d %d", f.part.start, f.part.before, f.part.lines), old, new}
 	}
@@ -140,7 +140,7 @@ func (f *file) lines() int {
 	if f.part != nil {
 		return f.part.lines
 	}
-	old := f.content.Old()
+	old := f.content.Old
 	n := bytes.Count(old, []byte("\n"))
 	if len(old) > 0 && old[len(old)-1] != '\n' {
 		n++

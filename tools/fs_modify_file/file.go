@@ -64,7 +64,7 @@ func (ch *change) read(ctx context.Context, expectedDigest string) error {
 		if err := ch.load(ctx, f); err != nil {
 			return err
 		}
-		ch.held += int64(len(f.content.Old()))
+		ch.held += int64(len(f.content.Old))
 	}
 	if expectedDigest != "" {
 		f := ch.files[0]
@@ -123,7 +123,7 @@ func (f *file) newReader() io.Reader {
 	if f.part == nil {
 		return bytes.NewReader(f.content.New())
 	}
-	after := f.part.start + int64(len(f.content.Old()))
+	after := f.part.start + int64(len(f.content.Old))
 	return io.MultiReader(
 		io.NewSectionReader(f.lock, 0, f.part.start),
 		bytes.NewReader(f.content.New()),
@@ -176,7 +176,7 @@ func (f *file) stage() (err error) {
 	if f.part == nil {
 		return f.lock.Stage(f.content.New())
 	}
-	f.digest, err = f.lock.StageSplice(f.part.start, f.content.Old(), f.content.New())
+	f.digest, err = f.lock.StageSplice(f.part.start, f.content.Old, f.content.New())
 	return err
 }
 

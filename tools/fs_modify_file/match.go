@@ -76,7 +76,7 @@ func (ch *change) matchOne(ctx context.Context, p *pattern, all bool, failed *fa
 	ambiguous := false
 	known, grown := 0, ch.grown // places, and bytes that all files are larger by then
 	for _, f := range ch.files {
-		known += len(f.content.Edits())
+		known += len(f.content.Edits)
 	}
 	for _, f := range p.files {
 		m, err := p.edit.Find(ctx, f.content.View())
@@ -134,7 +134,7 @@ func (ch *change) matchOne(ctx context.Context, p *pattern, all bool, failed *fa
 // makeEdits makes the edits of the matches in one file, which may become larger by most bytes. The
 // errors are those of [edit.Matches.Edits].
 func (p *pattern) makeEdits(ctx context.Context, h *hit, m *edit.Matches, most int) (err error) {
-	if h.edits, err = m.Edits(ctx, len(h.file.content.Old())+most); err != nil {
+	if h.edits, err = m.Edits(ctx, len(h.file.content.Old)+most); err != nil {
 		return err
 	}
 	h.grown = h.file.grown

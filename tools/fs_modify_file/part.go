@@ -161,7 +161,7 @@ func (ch *change) makeWhole(f *file) error {
 		return err
 	}
 	var edits []diff.Edit
-	for _, e := range f.content.Edits() {
+	for _, e := range f.content.Edits {
 		edits = append(edits, diff.Edit{Start: e.Start + int(f.part.start), End: e.End + int(f.part.start), Text: e.Text})
 	}
 	f.content, f.part = edit.NewContent(content), nil

@@ -92,7 +92,7 @@ func (ch *change) file(t *jptool.Target) *file {
 const (
 	// filesMost bounds the files of a call, each of which is open and locked until its end.
 	filesMost = 10_000
-	// patternsMost bounds the patterns of a call by what [edit.Compiled.Size] says.
+	// patternsMost bounds the patterns of a call by what edit.Compiled.Size says.
 	patternsMost = 1_000_000
 	// wrongMost bounds the wrong patterns that an error names.
 	wrongMost = 100
@@ -132,7 +132,7 @@ func compilePatterns(a *arguments) ([]*pattern, error) {
 		p.edit, err = edit.Compile(edit.Pattern{Old: arg.Old, New: arg.New, Regex: regex, Fold: !a.CaseSensitive})
 		if err != nil {
 			bad("%v", err)
-		} else if size += p.edit.Size(); size > patternsMost {
+		} else if size += p.edit.Size; size > patternsMost {
 			return nil, jptool.Errorf(jptool.CodeInvalidArguments, "the regexes are too large together; make more calls, or use plain text")
 		}
 	}

@@ -55,7 +55,7 @@ type matchedText struct {
 func (ch *change) makeDiffs() {
 	room := diffBytes
 	for _, f := range ch.files {
-		f.diff = diff.Unified(jptool.Quote(f.path()), f.content.Old(), f.content.Edits(),
+		f.diff = diff.Unified(jptool.Quote(f.path()), f.content.Old, f.content.Edits,
 			diff.Options{MaxBytes: max(room, 1), MaxLine: diffLine, Visible: true, FirstLine: f.linesBefore()})
 		room -= len(f.diff.Text)
 	}

@@ -62,7 +62,8 @@ type Compiled struct {
 	back     *backtracker
 	template []piece
 	groups   int // one more than the last group in the template
-	size     int
+	// Size estimates the memory that the compiled pattern takes, in instructions of 140 bytes.
+	Size int
 }
 
 // Compile checks a pattern. The error says what is wrong with it in one sentence.
@@ -84,7 +85,7 @@ func Compile(p Pattern) (*Compiled, error) {
 		if len(c.old) > maxFold {
 			return nil, fmt.Errorf("`old` is longer than the %d KiB that can be searched for without regard to case", maxFold>>10)
 		}
-		c.size = len(c.old)
+		c.Size = len(c.old)
 		var err error
 		c.re, err = regexp.Compile("(?i)" + regexp.QuoteMeta(string(c.old)))
 		return c, err
@@ -95,7 +96,7 @@ func Compile(p Pattern) (*Compiled, error) {
 	}
 	source := strings.ReplaceAll(p.Old, "\r\n", "\n")
 	var err error
-	if c.size, err = fskit.RegexSize(flags+source, syntax.Perl); err != nil {
+	if c.Size, err = fskit.RegexSize(flags+source, syntax.Perl); err != nil {
 		return nil, err
 	}
 	if c.re, err = regexp.Compile(flags + source); err != nil {
@@ -114,14 +115,11 @@ func Compile(p Pattern) (*Compiled, error) {
 	for _, piece := range c.template {
 		c.groups = max(c.groups, piece.group+1)
 	}
-	if c.groups > 1 && c.re != nil && c.size > maxOffsets/c.offsets() {
+	if c.groups > 1 && c.re != nil && c.Size > maxOffsets/c.offsets() {
 		return nil, errors.New("the regex is too large for that many groups; write (?:…) for groups that `new` does not use")
 	}
 	return c, nil
 }
-
-// Size estimates the memory that the compiled pattern takes, in instructions of 140 bytes.
-func (c *Compiled) Size() int { return c.size }
 
 // offsets is how many offsets the engine of c keeps of a match when its groups matter.
 func (c *Compiled) offsets() int { return 2 * (c.re.NumSubexp() + 1) }
@@ -133,11 +131,10 @@ func otherEngine(err error) bool {
 	if !errors.As(err, &se) {
 		return false
 	}
-	switch se.Code {
-	case syntax.ErrInvalidPerlOp, syntax.ErrInvalidNamedCapture, syntax.ErrInvalidEscape, syntax.ErrInvalidRepeatSize, syntax.ErrLarge, syntax.ErrMissingRepeatArgument:
-		return true
-	}
-	return false
+	return slices.Contains([]syntax.ErrorCode{
+		syntax.ErrInvalidPerlOp, syntax.ErrInvalidNamedCapture, syntax.ErrInvalidEscape,
+		syntax.ErrInvalidRepeatSize, syntax.ErrLarge, syntax.ErrMissingRepeatArgument,
+	}, se.Code)
 }
 
 // plainError drops what this package put into the source.
@@ -155,14 +152,8 @@ func plainError(err error) error {
 
 // Broad reports whether the regex matches whatever there is.
 func (p Pattern) Broad() bool {
-	if !p.Regex {
-		return false
-	}
-	switch strings.TrimSpace(p.Old) {
-	case ".*", ".+", "^.*$", "^.+$", `[\s\S]*`, `[\s\S]+`:
-		return true
-	}
-	return false
+	any := []string{".*", ".+", "^.*$", "^.+$", `[\s\S]*`, `[\s\S]+`}
+	return p.Regex && slices.Contains(any, strings.TrimSpace(p.Old))
 }
 
 // group returns the number of the group that a template names, or -1.
@@ -236,22 +227,18 @@ func (c *Compiled) Find(ctx context.Context, v *View) (*Matches, error) {
 }
 
 // findRegex finds the offsets of the groups that are used.
-func (c *Compiled) findRegex(text []byte) ([][]int, error) {
-	if c.groups <= 1 {
-		return c.findWhole(text), nil
+func (c *Compiled) findRegex(text []byte) (list [][]int, err error) {
+	if c.groups > 1 {
+		most := min(MaxMatches, maxOffsets/c.offsets())
+		list = c.re.FindAllSubmatchIndex(text, most+1)
+		if len(list) > most && most < MaxMatches {
+			return nil, ErrTooManyGroups
+		}
+		return list, nil
 	}
-	most := min(MaxMatches, maxOffsets/c.offsets())
-	list := c.re.FindAllSubmatchIndex(text, most+1)
-	if len(list) > most && most < MaxMatches {
-		return nil, ErrTooManyGroups
-	}
-	return list, nil
-}
-
-// findWhole finds the offsets of whole matches. FindAllIndex would keep those of all groups,
-// this is the one method that finds all matches and does not ask for them. What it is given
-// to replace begins where the rest of the capacity does.
-func (c *Compiled) findWhole(text []byte) [][]int {
+	// FindAllIndex would keep the offsets of all groups, this is the one method that finds all
+	// matches and does not ask for them. What it is given to replace begins where the rest
+	// of the capacity does.
 	text = text[:len(text):len(text)]
 	var offsets []int
 	c.re.ReplaceAllFunc(text, func(match []byte) []byte {
@@ -260,11 +247,7 @@ func (c *Compiled) findWhole(text []byte) [][]int {
 		}
 		return nil
 	})
-	list := make([][]int, len(offsets)/2)
-	for i := range list {
-		list[i] = offsets[2*i : 2*i+2]
-	}
-	return list
+	return slices.Collect(slices.Chunk(offsets, 2)), nil
 }
 
 // findLiteral searches the content itself when line ends do not matter.

@@ -48,11 +48,8 @@ func NewView(content []byte) *View {
 
 // text returns the view itself.
 func (v *View) text() []byte {
-	if !v.crlf {
-		return v.raw[v.start:]
-	}
 	if v.lf == nil {
-		v.lf = bytes.ReplaceAll(v.raw[v.start:], crlf, lf)
+		v.lf = toLF(v.raw[v.start:])
 	}
 	return v.lf
 }
@@ -188,17 +185,14 @@ type Content struct {
 	// Part says that it is a part of a file: whole lines that do not include the first.
 	Part bool
 
-	old     []byte
-	edits   []diff.Edit // of old
-	current []byte      // old with edits, once somebody needed it
+	Old     []byte      // as it was
+	Edits   []diff.Edit // what was done to it
+	current []byte      // Old with Edits, once somebody needed it
 	view    *View
 }
 
 // NewContent starts with old, which must not change afterwards.
-func NewContent(old []byte) *Content { return &Content{old: old, current: old} }
-
-// Old returns the content as it was.
-func (c *Content) Old() []byte { return c.old }
+func NewContent(old []byte) *Content { return &Content{Old: old, current: old} }
 
 // View shows the content as it is now, with all edits made so far.
 func (c *Content) View() *View {
@@ -214,23 +208,20 @@ func (c *Content) View() *View {
 // New returns the content as it is now.
 func (c *Content) New() []byte {
 	if c.current == nil {
-		c.current = diff.Apply(c.old, c.edits)
+		c.current = diff.Apply(c.Old, c.Edits)
 	}
 	return c.current
 }
-
-// Edits returns what was done to the old content.
-func (c *Content) Edits() []diff.Edit { return c.edits }
 
 // Apply makes edits of the content as it is now.
 func (c *Content) Apply(edits []diff.Edit) {
 	if len(edits) == 0 {
 		return
 	}
-	if len(c.edits) == 0 {
-		c.edits = edits
+	if len(c.Edits) == 0 {
+		c.Edits = edits
 	} else {
-		c.edits = compose(c.edits, edits, c.New())
+		c.Edits = compose(c.Edits, edits, c.New())
 	}
 	c.current, c.view = nil, nil
 }
