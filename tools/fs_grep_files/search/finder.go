@@ -185,59 +185,29 @@ next:
 // by the place of the windows: of two sequences in different lines it is the one
 // in the earlier line, as no sequence extends over a line end in line mode.
 func (f *finder) next(buf []byte, from int) (start, end int, ok bool) {
-	switch {
-	case f.text != nil:
-		if start = bytes.Index(buf[from:], f.text); start >= 0 {
-			return from + start, from + start + len(f.text), true
+	if f.text != nil {
+		if start = bytes.Index(buf[from:], f.text); start < 0 {
+			return 0, 0, false
 		}
-		return 0, 0, false
-	case f.width > 1:
-		return f.nextWindow(buf, from)
+		return from + start, from + start + len(f.text), true
 	}
-	for i := from; i < len(buf); i++ {
-		if f.single[buf[i]] {
-			if start, end, ok = f.at(buf, from, i); ok {
-				return start, end, true
+	if f.width == 1 {
+		for i := from; i < len(buf); i++ {
+			if f.single[buf[i]] {
+				if start, end, ok = f.at(buf, from, i); ok {
+					return start, end, true
+				}
 			}
 		}
+		return 0, 0, false
 	}
-	return 0, 0, false
-}
-
-// nextWindow does the work of next for longer windows. A window of width bytes
-// has width-1 pairs of neighbours, so looking at one pair in every width-1 is
-// enough to meet each window once; and as the places to look at do not depend on
-// what was seen, the processor looks at several at a time.
-func (f *finder) nextWindow(buf []byte, from int) (start, end int, ok bool) {
+	// A window of width bytes has width-1 pairs of neighbours, so looking at one pair in
+	// every width-1 is enough to meet each window once; and as the places to look at do not
+	// depend on what was seen, the processor looks at several at a time.
 	stride := f.width - 1
 	pairs := &f.pairs
 	for i := from + stride - 1; i+1 < len(buf); i += stride {
-		for i+3*stride+1 < len(buf) {
-			i1 := i + stride
-			i2 := i1 + stride
-			i3 := i2 + stride
-			hit := pairs[pairHash(buf[i], buf[i+1])] | pairs[pairHash(buf[i1], buf[i1+1])] |
-				pairs[pairHash(buf[i2], buf[i2+1])] | pairs[pairHash(buf[i3], buf[i3+1])]
-			if hit != 0 {
-				break
-			}
-			i = i3 + stride
-		}
-		if i+1 >= len(buf) {
-			break
-		}
-		hit := pairs[pairHash(buf[i], buf[i+1])]
-		if hit == 0 {
-			continue
-		}
-		// In most windows that are there, the pairs beside this one fit too.
-		if i > 0 {
-			hit &= pairs[pairHash(buf[i-1], buf[i])]<<1 | 1
-		}
-		if i+2 < len(buf) {
-			hit &= pairs[pairHash(buf[i+1], buf[i+2])]>>1 | 1<<(stride-1)
-		}
-		for hit != 0 {
+		for hit := pairs[pairHash(buf[i], buf[i+1])]; hit != 0; {
 			j := bits.Len16(hit) - 1 // from high to low: the window that begins first
 			hit &^= 1 << j
 			if start, end, ok = f.at(buf, from, i-j); ok {
