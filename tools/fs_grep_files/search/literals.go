@@ -20,8 +20,10 @@ type sequence []string
 
 // facts is what is known of the texts that a part of a pattern matches.
 type facts struct {
-	// exact are all of these texts; nil if that is not known.
+	// exact are all of these texts; nil if they are not known. With more, a text is
+	// one of them, or several in turn.
 	exact []sequence
+	more  bool
 	// Each of these texts contains one of required, if it is not nil, and to
 	// look for those costs so much, see searchPlan.
 	required []sequence
@@ -71,16 +73,18 @@ func concat(parts []facts) facts {
 	run := exactly(nil)
 	whole := true // so far, run is all of it
 	for _, part := range parts {
-		if joined := cross(run.exact, part.exact); joined != nil {
+		joined := cross(run.exact, part.exact)
+		if joined != nil && !part.more {
 			run.exact = joined
 			continue
 		}
 		whole = false
 		all.require(run.exact)
+		all.require(joined)
 		all.require(part.required)
-		run.exact = part.exact
-		if run.exact == nil {
-			run = exactly(nil)
+		run = exactly(nil)
+		if part.exact != nil {
+			run.exact = part.exact
 		}
 	}
 	if whole {
@@ -92,7 +96,7 @@ func concat(parts []facts) facts {
 
 // alternate returns the facts of either of two parts.
 func alternate(a, b facts) facts {
-	if a.exact != nil && b.exact != nil && len(a.exact)+len(b.exact) <= maxSet {
+	if a.exact != nil && b.exact != nil && !a.more && !b.more && len(a.exact)+len(b.exact) <= maxSet {
 		return exactly(slices.Concat(a.exact, b.exact)...)
 	}
 	var f facts
@@ -192,9 +196,8 @@ func (x *extractor) node(re *syntax.Regexp) facts {
 	case syntax.OpQuest:
 		return alternate(parts[0], exactly(nil))
 	case syntax.OpPlus:
-		var f facts
-		f.require(parts[0].anyOf())
-		return f
+		parts[0].more = true
+		return parts[0]
 	case syntax.OpConcat:
 		return concat(parts)
 	case syntax.OpAlternate:

@@ -102,7 +102,7 @@ func Compile(pattern string, opts Options) (*Matcher, error) {
 	var x extractor
 	f := x.node(tree)
 	m.find = newFinder(f.anyOf())
-	m.whole = m.find != nil && f.exact != nil && !x.asserts && !opts.Multiline
+	m.whole = m.find != nil && f.exact != nil && !f.more && !x.asserts && !opts.Multiline
 	m.special = x.special
 	if code, err := syntax.Compile(tree); err == nil {
 		m.prog = newProgram(code)

@@ -122,9 +122,9 @@ func TestOracleEngines(t *testing.T) {
 			slow := *m
 			slow.prog = nil
 			compare(t, &s, &slow, o, text)
-			if m.find != nil && m.find.text != nil {
+			if m.find != nil && m.find.rare >= 0 {
 				probing, f := *m, *m.find
-				f.text = nil
+				f.rare = -1
 				probing.find = &f
 				compare(t, &s, &probing, o, text)
 				forced++

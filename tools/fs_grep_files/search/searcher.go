@@ -216,6 +216,8 @@ type cursor struct {
 	// plain says that m.find must not be used on this buffer, off that it does
 	// not pay on this text.
 	plain, off bool
+	// usual is what finder.next wants.
+	usual bool
 	// m.find has proposed missed lines that did not match in scanned bytes.
 	missed, scanned int
 }
@@ -236,7 +238,7 @@ func (c *cursor) use(m *Matcher) {
 			c.auto = newAutomaton(m.prog)
 		}
 	}
-	c.off, c.missed, c.scanned = m.find == nil, 0, 0
+	c.off, c.usual, c.missed, c.scanned = m.find == nil, false, 0, 0
 }
 
 // enter prepares the cursor for the next piece of the text.
@@ -249,7 +251,7 @@ func (c *cursor) enter(piece []byte) {
 // end of buf must be line bounds.
 func (c *cursor) nextLine(buf []byte, pos int) (h hit, ok bool) {
 	for !c.plain && pos < len(buf) {
-		start, end, ok := c.m.find.next(buf, pos)
+		start, end, ok := c.m.find.next(buf, pos, &c.usual)
 		if !ok {
 			return hit{}, false
 		}
@@ -289,7 +291,7 @@ func (c *cursor) matches(line []byte) bool {
 // mayMatch returns false only if nothing in a whole text matches, the usual case.
 func (c *cursor) mayMatch(text []byte) bool {
 	if !c.plain {
-		if _, _, ok := c.m.find.next(text, 0); !ok {
+		if _, _, ok := c.m.find.next(text, 0, &c.usual); !ok {
 			return false
 		}
 	}
