@@ -37,21 +37,27 @@ What was left out is counted at the end.`,
 }
 
 func run(ctx context.Context, c *toolmain.Call, args *arguments, opts *options) (jptool.Outcome, error) {
-	o, err := walkOptions(c, args, opts)
-	if err != nil {
+	o := walk.Options{NoIgnore: !opts.Gitignore, After: args.After, MaxDepth: args.MaxDepth}
+	if args.Prefixes.Set {
+		o.Starts = args.Prefixes.Items
+	}
+	var err error
+	if o.Filter, err = walk.NewFilter(args.Extensions.Items, args.Glob.Items); err != nil {
 		return jptool.Outcome{}, err
 	}
-	most := args.MaxResults
+	if o.Suppress, err = fskit.Suppress(c.Workspace, opts.Suppress); err != nil {
+		return jptool.Outcome{}, err
+	}
 	planned, err := walk.Plan(ctx, c.Workspace, o)
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
-	if err := c.Confirm(func() (toolmain.Preview, error) { return preview(planned, args, o, most), nil }, nil); err != nil {
+	if err := c.Confirm(func() (toolmain.Preview, error) { return preview(planned, args, o), nil }, nil); err != nil {
 		return jptool.Outcome{}, err
 	}
 	found := listing{paths: []string{}}
 	got, err := planned.Walk(ctx, func(b *walk.Batch) error {
-		found.add(b.Paths, most)
+		found.add(b.Paths, args.MaxResults)
 		return nil
 	})
 	if err != nil {
@@ -60,20 +66,7 @@ func run(ctx context.Context, c *toolmain.Call, args *arguments, opts *options) 
 	return found.outcome(got), nil
 }
 
-func walkOptions(c *toolmain.Call, args *arguments, opts *options) (walk.Options, error) {
-	o := walk.Options{NoIgnore: !opts.Gitignore, After: args.After, MaxDepth: args.MaxDepth}
-	if args.Prefixes.Set {
-		o.Starts = args.Prefixes.Items
-	}
-	var err error
-	if o.Filter, err = walk.NewFilter(args.Extensions.Items, args.Glob.Items); err != nil {
-		return o, err
-	}
-	o.Suppress, err = fskit.Suppress(c.Workspace, opts.Suppress)
-	return o, err
-}
-
-func preview(planned *walk.Planned, args *arguments, o walk.Options, most int) toolmain.Preview {
+func preview(planned *walk.Planned, args *arguments, o walk.Options) toolmain.Preview {
 	var b strings.Builder
 	b.WriteString("List files")
 	switch {
@@ -93,7 +86,7 @@ func preview(planned *walk.Planned, args *arguments, o walk.Options, most int) t
 	if o.MaxDepth > 0 {
 		fmt.Fprintf(&b, ", at most %d levels deep", o.MaxDepth)
 	}
-	fmt.Fprintf(&b, ", at most %d paths", most)
+	fmt.Fprintf(&b, ", at most %d paths", args.MaxResults)
 	if o.After != "" {
 		b.WriteString(", after " + jptool.Quote(o.After))
 	}

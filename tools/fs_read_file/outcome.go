@@ -100,16 +100,16 @@ func (p *page) outcome(t *jptool.Target, a *arguments, c *content) (jptool.Outco
 		r.TotalLines = &p.total
 	}
 	if c.size > int64(c.bom) {
-		lf := c.endsWithNewline()
-		r.FinalLF = &lf
+		ended := c.endsWithNewline()
+		r.FinalLF = &ended
 	}
 	r.Truncated = len(p.rest) > 0
 	r.Next = next(p.rest)
-	ends := p.describe(r)
+	lf, crlf := p.describe(r)
 
 	var b strings.Builder
 	p.writeLines(&b)
-	notes := p.notes(r, c, ends)
+	notes := p.notes(r, c, lf, crlf)
 	if a.Digest {
 		notes = append(notes, c.digestNote(r))
 	}
@@ -164,18 +164,14 @@ func count(n int64, unit string) string {
 	return fmt.Sprintf("%d %ss", n, unit)
 }
 
-// lineEnds counts the line ends of the lines shown.
-type lineEnds struct{ lf, crlf int }
-
-// describe puts what is to be said of the lines shown into r.
-func (p *page) describe(r *result) lineEnds {
-	var e lineEnds
+// describe puts what is to be said of the lines shown into r, and counts their line ends.
+func (p *page) describe(r *result) (lf, crlf int) {
 	for i, l := range p.lines {
 		switch l.end {
 		case endLF:
-			e.lf++
+			lf++
 		case endCRLF:
-			e.crlf++
+			crlf++
 		}
 		r.BadBytes += l.bad
 		if l.cut > 0 || l.from > 0 {
@@ -187,20 +183,20 @@ func (p *page) describe(r *result) lineEnds {
 		r.Lines[len(r.Lines)-1].End = l.no
 	}
 	switch {
-	case e.lf > 0 && e.crlf > 0:
+	case lf > 0 && crlf > 0:
 		r.LineEnds = "mixed"
-	case e.crlf > 0:
+	case crlf > 0:
 		r.LineEnds = "crlf"
-	case e.lf > 0:
+	case lf > 0:
 		r.LineEnds = "lf"
 	default:
 		r.LineEnds = "none"
 	}
-	return e
+	return lf, crlf
 }
 
 // notes are what a reader of the lines has to know besides, one sentence each.
-func (p *page) notes(r *result, c *content, ends lineEnds) []string {
+func (p *page) notes(r *result, c *content, lf, crlf int) []string {
 	var notes []string
 	say := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	switch {
@@ -230,9 +226,9 @@ func (p *page) notes(r *result, c *content, ends lineEnds) []string {
 	if len(p.beyond) > 0 && len(p.lines) > 0 {
 		say("the file ends before %s.", spansText(p.beyond))
 	}
-	if ends.crlf > 0 && ends.lf > 0 {
-		say("line endings are mixed: %d CRLF, %d LF.", ends.crlf, ends.lf)
-	} else if ends.crlf > 0 {
+	if crlf > 0 && lf > 0 {
+		say("line endings are mixed: %d CRLF, %d LF.", crlf, lf)
+	} else if crlf > 0 {
 		say("line endings are CRLF.")
 	}
 	switch {

@@ -56,19 +56,20 @@ func Nearest(c *Compiled, v *View) Hint {
 	var h Hint
 	text := v.text()
 	note := func(s string) { h.Notes = append(h.Notes, s) }
-	if lines := occurrences(text, toLF([]byte(c.New))); len(lines) > 0 && !c.Regex && telling(c.New) && !strings.Contains(c.Old, c.New) {
-		note("already applied? The text of `new` is there, at " + lineList(lines))
+	noteIfThere := func(s, format string) {
+		if lines := occurrences(text, []byte(s)); len(lines) > 0 {
+			note(fmt.Sprintf(format, lineList(lines)))
+		}
+	}
+	if !c.Regex && len(strings.TrimSpace(c.New)) >= 4 && !strings.Contains(c.Old, c.New) {
+		noteIfThere(string(toLF([]byte(c.New))), "already applied? The text of `new` is there, at %s")
 	}
 	if c.Regex {
-		if lines := occurrences(text, c.old); len(lines) > 0 {
-			note("as plain text, not as a regex, it is there, at " + lineList(lines) + "; set `regex` to false for this pattern")
-		}
+		noteIfThere(string(c.old), "as plain text, not as a regex, it is there, at %s; set `regex` to false for this pattern")
 		return h
 	}
 	if old := unescape.Replace(c.Old); old != c.Old {
-		if lines := occurrences(text, []byte(old)); len(lines) > 0 {
-			note("it has escapes such as `\\n` as two characters; with the characters they stand for it is there, at " + lineList(lines))
-		}
+		noteIfThere(old, "it has escapes such as `\\n` as two characters; with the characters they stand for it is there, at %s")
 	}
 	if len(text) > nearestBytes {
 		text = text[:nearestBytes]
@@ -80,11 +81,7 @@ func Nearest(c *Compiled, v *View) Hint {
 			note("as a regex it would match; set `regex` to true for this pattern")
 		}
 	}
-	if old := stripNumbers(string(c.old)); old != "" {
-		if lines := occurrences(text, []byte(old)); len(lines) > 0 {
-			note("its lines begin with line numbers, which are not part of the file; without them it is there, at " + lineList(lines))
-		}
-	}
+	noteIfThere(stripNumbers(string(c.old)), "its lines begin with line numbers, which are not part of the file; without them it is there, at %s")
 	l := lines(slices.Collect(bytes.Lines(text)))
 	if h.Places = l.sameBut(text, c.old); len(h.Places) == 0 {
 		h.Places = l.similar(c.old)
@@ -93,9 +90,6 @@ func Nearest(c *Compiled, v *View) Hint {
 }
 
 var unescape = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\"`, `"`, `\'`, `'`, `\\`, `\`)
-
-// telling reports whether finding s somewhere means anything.
-func telling(s string) bool { return len(strings.TrimSpace(s)) >= 4 }
 
 func looksLikeRegex(s string) bool {
 	signs := []string{`\d`, `\w`, `\s`, `\b`, `\.`, `\(`, `.*`, `.+`, `[^`, `(?`}
