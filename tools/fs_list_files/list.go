@@ -135,6 +135,7 @@ func (l *listing) add(paths []string, most int) {
 	}
 }
 
+// outcome shows the paths, and after an empty line what is to be said.
 func (l *listing) outcome(walked *walk.Result) jptool.Outcome {
 	shown := len(l.paths)
 	d := data{
@@ -150,24 +151,18 @@ func (l *listing) outcome(walked *walk.Result) jptool.Outcome {
 		d.Notes = append(d.Notes, fmt.Sprintf("%d of %d files shown; narrow the listing%s or go on with `after` = %q", shown, l.total, raise, d.Next))
 	}
 	d.Notes = append(d.Notes, walked.Notes()...)
-	return jptool.Outcome{Content: l.text(d.Notes), Data: d}
-}
-
-// text is what a model reads: the paths, and after an empty line what is to be said.
-func (l *listing) text(notes []string) string {
 	var b strings.Builder
-	if len(l.paths) == 0 {
+	if shown == 0 {
 		b.WriteString("No files found.\n")
 	}
 	for _, p := range l.paths {
-		b.WriteString(jptool.Visible(p))
-		b.WriteByte('\n')
+		b.WriteString(jptool.Visible(p) + "\n")
 	}
-	if len(notes) > 0 {
+	if len(d.Notes) > 0 {
 		b.WriteString("\n")
 	}
-	for _, n := range notes {
+	for _, n := range d.Notes {
 		b.WriteString("Note: " + n + "\n")
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return jptool.Outcome{Content: strings.TrimSuffix(b.String(), "\n"), Data: d}
 }

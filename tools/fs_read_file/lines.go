@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/jptools/jptools/jptool"
@@ -81,7 +82,7 @@ func (p *page) readSpans(s *scanner, sel selection, lim limits) error {
 		}
 		for s.line <= sp.End {
 			if len(p.lines) >= lim.lines && s.fill() {
-				p.leaveOut(s.line, sel.spans[i:])
+				p.rest = slices.Concat([]span{{s.line, sp.End}}, sel.spans[i+1:])
 				return nil
 			}
 			l, ok := s.next(sel.fromByte, lim.lineBytes)
@@ -92,7 +93,7 @@ func (p *page) readSpans(s *scanner, sel selection, lim limits) error {
 				return jptool.Errorf(jptool.CodeInvalidArguments, "start_byte %d is beyond the end of line %d, which has %d bytes", sel.fromByte+1, l.no, l.total)
 			}
 			if !p.add(l, lim) {
-				p.leaveOut(l.no, sel.spans[i:])
+				p.rest = slices.Concat([]span{{l.no, sp.End}}, sel.spans[i+1:])
 				return nil
 			}
 		}
@@ -101,11 +102,6 @@ func (p *page) readSpans(s *scanner, sel selection, lim limits) error {
 		}
 	}
 	return nil
-}
-
-// leaveOut notes that what is left of spans starts at line no.
-func (p *page) leaveOut(no int64, spans []span) {
-	p.rest = append([]span{{no, spans[0].End}}, spans[1:]...)
 }
 
 // readTail reads to the end and drops lines from the front for the limits: whoever
