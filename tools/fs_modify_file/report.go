@@ -123,7 +123,11 @@ func (ch *change) report() string {
 		if len(ch.patterns) == 1 && !p.edit.Regex && p.matches() == 1 && len(p.files) == 1 {
 			break
 		}
-		line := fmt.Sprintf("#%d replaced %s", p.number, times(p.matches()))
+		times := "once"
+		if n := p.matches(); n != 1 {
+			times = fmt.Sprintf("%d times", n)
+		}
+		line := fmt.Sprintf("#%d replaced %s", p.number, times)
 		if len(p.files) > 1 {
 			var parts []string
 			for _, h := range p.hits {
@@ -145,13 +149,6 @@ func (ch *change) report() string {
 		}
 	}
 	return strings.Join(lines, "\n")
-}
-
-func times(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return strconv.Itoa(n) + " times"
 }
 
 // tally counts distinct texts.

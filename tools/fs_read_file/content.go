@@ -55,19 +55,14 @@ func load(ctx context.Context, f *os.File, digest bool) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t, t.inspect()
-}
-
-// inspect finds out by the first bytes what kind of content it is.
-func (t *content) inspect() error {
 	head := make([]byte, min(t.size, headSize))
 	n, err := t.at.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return err
+		return nil, err
 	}
 	t.encoding = encodingOf(head[:n])
 	t.kind = binaryKind(head[:n], t.encoding)
-	return nil
+	return t, nil
 }
 
 // loadSmall reads the file into memory. Files of /proc and the like say that they are

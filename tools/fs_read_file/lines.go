@@ -331,9 +331,6 @@ func cutAt(text []byte, limit int) int {
 // clean returns b as valid UTF-8 with U+FFFD for every byte that is not text, and how
 // many those were. A NUL counts as one: many a reader of JSON takes no NUL.
 func clean(b []byte) (string, int) {
-	if utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 {
-		return string(b), 0
-	}
 	bad := 0
 	out := make([]byte, 0, len(b)+16)
 	for len(b) > 0 {

@@ -145,15 +145,10 @@ func withoutNewline(ranges []rune) []rune {
 	var out []rune
 	for i := 0; i+1 < len(ranges); i += 2 {
 		lo, hi := ranges[i], ranges[i+1]
-		if lo > '\n' || hi < '\n' {
-			out = append(out, lo, hi)
-			continue
-		}
-		if lo < '\n' {
-			out = append(out, lo, '\n'-1)
-		}
-		if hi > '\n' {
-			out = append(out, '\n'+1, hi)
+		for _, part := range [][2]rune{{lo, min(hi, '\n'-1)}, {max(lo, '\n'+1), hi}} {
+			if part[0] <= part[1] {
+				out = append(out, part[:]...)
+			}
 		}
 	}
 	return out

@@ -160,7 +160,7 @@ func (p Pattern) Broad() bool {
 // group returns the number of the group that a template names, or -1.
 func (c *Compiled) group(name string) int {
 	if c.back != nil {
-		return c.back.group(name)
+		return groupOf(name, c.back.groups-1, c.back.re.GroupNumberFromName)
 	}
 	return groupOf(name, c.re.NumSubexp(), c.re.SubexpIndex)
 }
