@@ -152,12 +152,12 @@ func (w *worker) one(j *job, i int) {
 		w.searcher.Text, w.searcher.Mode = true, search.Exists
 		result, err = w.read(&j.batch, i)
 		if err == nil {
-			does := "matches"
+			note := jptool.Quote(path) + " is a binary file; it matches"
 			if result.Matches == 0 {
-				does = "does not match"
+				note = jptool.Quote(path) + " is a binary file; it does not match"
 			}
 			j.tally.searched++
-			j.tally.namedBinary = append(j.tally.namedBinary, fmt.Sprintf("%s is a binary file; it %s", jptool.Quote(path), does))
+			j.tally.namedBinary = append(j.tally.namedBinary, note)
 			return
 		}
 	}

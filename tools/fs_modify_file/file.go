@@ -343,9 +343,10 @@ func (ch *change) makeWhole(f *file) error {
 	if err != nil {
 		return err
 	}
-	var edits []diff.Edit
-	for _, e := range f.content.Edits {
-		edits = append(edits, diff.Edit{Start: e.Start + int(f.part.start), End: e.End + int(f.part.start), Text: e.Text})
+	edits, start := slices.Clone(f.content.Edits), int(f.part.start)
+	for i := range edits {
+		edits[i].Start += start
+		edits[i].End += start
 	}
 	f.content, f.part = edit.NewContent(content), nil
 	f.content.Apply(edits)

@@ -181,7 +181,8 @@ const (
 )
 
 func (m *move) noTime(state string) error {
-	return jptool.Errorf(jptool.CodeDeadline, "there was no time left to copy %s; %s", jptool.Quote(m.source.Path()), state)
+	path := jptool.Quote(m.source.Path())
+	return jptool.Errorf(jptool.CodeDeadline, "there was no time left to copy %s; %s", path, state)
 }
 
 // scan lists the tree at source, each directory before what is in it, and refuses what

@@ -48,12 +48,12 @@ func (s *Searcher) head() error {
 	}
 	mark, wide := byteOrderMark(s.buf[:s.n])
 	rest := s.buf[mark:s.n]
+	s.n = 0
 	if wide != nil {
 		// What is no valid UTF-16 becomes U+FFFD.
 		s.src = wide.NewDecoder().Reader(io.MultiReader(bytes.NewReader(bytes.Clone(rest)), s.src))
-		s.n, s.eof = 0, false
+		s.eof = false
 	} else {
-		s.n = 0
 		s.accept(copy(s.buf, rest))
 	}
 	for s.n < cmp.Or(s.headSize, headSize) && !s.eof {
