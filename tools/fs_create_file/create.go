@@ -96,23 +96,19 @@ func (c *creation) look() (fs.FileInfo, error) {
 	case err != nil:
 		return nil, err
 	case fi.IsDir():
-		return nil, wrongType(c.t, "is a directory; give the path of a file")
+		return nil, jptool.Errorf(jptool.CodeWrongType, "%s is a directory; give the path of a file", jptool.Quote(c.t.Path()))
 	case fi.Mode()&fs.ModeSymlink != 0 && c.t.Pinned():
 		return nil, jptool.Errorf(jptool.CodeAlreadyExists, "%s is a symlink that has to stay: a mount or an access rule depends on it. It is never written through, replaced or deleted; give the path of a file below it, or change what it leads to with fs_modify_file", jptool.Quote(c.t.Path()))
 	case fi.Mode()&fs.ModeSymlink != 0:
 		return nil, jptool.Errorf(jptool.CodeAlreadyExists, "%s is an existing symlink, which is never written through or replaced; delete it first, or give the path of its target", jptool.Quote(c.t.Path()))
 	case !fi.Mode().IsRegular():
-		return nil, wrongType(c.t, "is neither a regular file nor a directory")
+		return nil, jptool.Errorf(jptool.CodeWrongType, "%s is neither a regular file nor a directory", jptool.Quote(c.t.Path()))
 	}
 	need := jptool.Update
 	if c.args.ExpectedDigest != "" {
 		need |= jptool.Read
 	}
 	return fi, c.t.Require(need)
-}
-
-func wrongType(t *jptool.Target, what string) error {
-	return jptool.Errorf(jptool.CodeWrongType, "%s %s", jptool.Quote(t.Path()), what)
 }
 
 func (c *creation) create() (jptool.Outcome, error) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp/syntax"
 	"strings"
+	"sync/atomic"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/toolmain"
@@ -64,13 +65,18 @@ type grep struct {
 	matcher *search.Matcher
 	walk    walk.Options
 	max     int // results
-	context int // lines
+	context int // lines; 0 if no content is shown
 	stderr  io.Writer
+	// budget is how many results may still be shown. It only falls, so that a worker that sees
+	// an old number finds too much, never too little.
+	budget atomic.Int64
 }
 
 func newGrep(c *toolmain.Call, args *arguments, opts *options) (*grep, error) {
 	g := &grep{args: args, max: min(args.MaxResults, mostResults), stderr: c.Stderr}
-	g.context = min(args.Context, mostContext)
+	if args.Output == "content" {
+		g.context = min(args.Context, mostContext)
+	}
 	if args.Pattern == "" {
 		return nil, jptool.Errorf(jptool.CodeInvalidArguments, "argument `pattern` is empty; it would match every line of every file")
 	}

@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/tools/fs_grep_files/search"
@@ -41,16 +40,11 @@ type job struct {
 	done  chan struct{}
 }
 
-// budget is how many results may still be shown. It only falls, so that a worker that sees
-// an old number finds too much, never too little.
-type budget struct{ atomic.Int64 }
-
 // search walks, searches and collects: the walk makes jobs in order, workers take them,
 // and the results are put together in the same order. All three go on at once.
 func (g *grep) search(ctx context.Context, planned *walk.Planned) (jptool.Outcome, error) {
-	var b budget
+	g.budget.Store(int64(g.max))
 	back := newBacklog()
-	b.Store(int64(g.max))
 	jobs := make(chan *job, inFlight)
 	order := make(chan *job, inFlight)
 	var workers sync.WaitGroup
@@ -60,13 +54,13 @@ func (g *grep) search(ctx context.Context, planned *walk.Planned) (jptool.Outcom
 	}
 	for range many {
 		workers.Go(func() {
-			w := newWorker(ctx, g, &b, back)
+			w := &worker{ctx: ctx, g: g, back: back, file: reader{ctx: ctx}}
 			for j := range jobs {
 				w.run(j)
 			}
 		})
 	}
-	r := newResult(g, &b)
+	r := &result{g: g, max: int64(g.max), data: data{Matches: []match{}, Files: []fileCount{}}}
 	collected := make(chan struct{})
 	go func() {
 		defer close(collected)
@@ -103,15 +97,10 @@ func (g *grep) search(ctx context.Context, planned *walk.Planned) (jptool.Outcom
 type worker struct {
 	ctx      context.Context
 	g        *grep
-	budget   *budget
 	back     *backlog
 	searcher search.Searcher
 	file     reader
 	sink     sink
-}
-
-func newWorker(ctx context.Context, g *grep, b *budget, back *backlog) *worker {
-	return &worker{ctx: ctx, g: g, budget: b, back: back, file: reader{ctx: ctx}}
 }
 
 // reader ends with the context, also in the middle of a file.
@@ -146,7 +135,7 @@ func (w *worker) guarded(j *job, i int) {
 		if fault := recover(); fault != nil {
 			fmt.Fprintf(w.g.stderr, "internal error searching %s: %v\n%s", jptool.Visible(j.batch.Paths[i]), fault, debug.Stack())
 			w.searcher = search.Searcher{}
-			j.tally.unreadable.add(j.batch.Paths[i])
+			j.tally.odd[unreadable].add(j.batch.Paths[i])
 		}
 	}()
 	w.one(j, i)
@@ -163,8 +152,12 @@ func (w *worker) one(j *job, i int) {
 		w.searcher.Text, w.searcher.Mode = true, search.Exists
 		result, err = w.read(&j.batch, i)
 		if err == nil {
+			note := jptool.Quote(path) + " is a binary file; it matches"
+			if result.Matches == 0 {
+				note = jptool.Quote(path) + " is a binary file; it does not match"
+			}
 			j.tally.searched++
-			j.tally.namedBinary = append(j.tally.namedBinary, binaryFile{path, result.Matches > 0})
+			j.tally.namedBinary = append(j.tally.namedBinary, note)
 			return
 		}
 	}
@@ -172,10 +165,10 @@ func (w *worker) one(j *job, i int) {
 	case err != nil && w.ctx.Err() != nil:
 		j.tally.unsearched++ // but for what was found until then
 	case errors.Is(err, search.ErrTooLarge):
-		j.tally.tooLarge.add(path)
+		j.tally.odd[tooLarge].add(path)
 		return
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		j.tally.unreadable.add(path)
+		j.tally.odd[unreadable].add(path)
 	case err != nil:
 		return // gone since it was listed
 	case result.Binary:
@@ -185,10 +178,10 @@ func (w *worker) one(j *job, i int) {
 		j.tally.searched++
 	}
 	if result.NUL >= 0 && !result.Binary {
-		j.tally.cut.add(path)
+		j.tally.odd[cutAtNUL].add(path)
 	}
 	if result.CutLines > 0 {
-		j.tally.longLines.add(path)
+		j.tally.odd[longLines].add(path)
 	}
 	if result.Matches > 0 {
 		f := w.sink.take(path, result.Matches)
@@ -201,7 +194,7 @@ func (w *worker) one(j *job, i int) {
 // begin prepares for a file: what of it is to be reported depends on what is still to
 // be shown.
 func (w *worker) begin(j *job, path string) {
-	left := w.budget.Load() - j.lines
+	left := w.g.budget.Load() - j.lines
 	if j.held >= maxText {
 		left = 0 // this job alone has more than is ever shown
 	}
@@ -224,4 +217,53 @@ func (w *worker) read(b *walk.Batch, i int) (search.Result, error) {
 	}
 	defer w.file.Close()
 	return w.searcher.Search(&w.file, w.g.matcher, &w.sink)
+}
+
+// backlog bounds how much the workers find ahead of what is put into the result: a worker waits
+// before its next file when there is too much. The one whose job is next never waits, so that there is
+// always an end to it.
+type backlog struct {
+	mu    sync.Mutex
+	freed *sync.Cond
+	bytes int
+	next  *job
+}
+
+func newBacklog() *backlog {
+	b := &backlog{}
+	b.freed = sync.NewCond(&b.mu)
+	return b
+}
+
+// first says that the result waits for j.
+func (b *backlog) first(j *job) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.next = j
+	b.freed.Broadcast()
+}
+
+// wait is for the worker on j, before it searches a file.
+func (b *backlog) wait(j *job) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for b.bytes >= maxHeld && b.next != j {
+		b.freed.Wait()
+	}
+}
+
+// add counts what was found for j.
+func (b *backlog) add(j *job, n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	j.held += n
+	b.bytes += n
+}
+
+// taken says that what was found for j is in the result, or dropped.
+func (b *backlog) taken(j *job) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bytes -= j.held
+	b.freed.Broadcast()
 }

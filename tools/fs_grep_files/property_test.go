@@ -161,15 +161,14 @@ func TestDeadlineWhileSearching(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	j := &job{to: 2, done: make(chan struct{})}
-	var b budget
 	_, err := walked(ctx, jptooltest.Open(t, root), g.walk, func(batch *walk.Batch) error {
 		j.batch = *batch
 		batch.Hold()
 		cancel()
-		newWorker(ctx, g, &b, newBacklog()).run(j)
+		(&worker{ctx: ctx, g: g, back: newBacklog(), file: reader{ctx: ctx}}).run(j)
 		return nil
 	})
-	if err != nil || j.tally.unsearched != 2 || j.tally.unreadable.n != 0 {
+	if err != nil || j.tally.unsearched != 2 || j.tally.odd[unreadable].n != 0 {
 		t.Errorf("%v, %+v", err, j.tally)
 	}
 }

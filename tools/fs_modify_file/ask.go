@@ -12,19 +12,12 @@ import (
 	"github.com/jptools/jptools/tools/fskit/gitguard"
 )
 
-// The questions. Each id asks one thing, so that an answer kept for one of them never
-// answers another: broad_replacement is about the regex, broad_change about the result.
-const (
-	askBroadReplacement = "broad_replacement"
-	askBroadChange      = "broad_change"
-	askDirtyFile        = "modify_dirty_file"
-	askApplyChanges     = "apply_changes"
-)
-
 // smallFile is the number of lines below which no ratio is looked at.
 const smallFile = 10
 
-// questions are all that a person is asked before the change is made.
+// questions are all that a person is asked before the change is made. Each id asks one thing, so
+// that an answer kept for one of them never answers another: broad_replacement is about the regex,
+// broad_change about the result.
 func (ch *change) questions(ctx context.Context, o *options) []toolmain.Question {
 	var list []toolmain.Question
 	for _, q := range []*toolmain.Question{ch.askBroadRegex(), ch.askBroadChange(), ch.askDirty(ctx), ch.askApply(o)} {
@@ -53,7 +46,7 @@ func (ch *change) askBroadRegex() *toolmain.Question {
 	}
 	list := strings.Join(broad, ", ")
 	return &toolmain.Question{
-		ID:    askBroadReplacement,
+		ID:    "broad_replacement",
 		Text:  fmt.Sprintf("The regex %s matches whatever is in the file. Replace with it?", list),
 		Token: toolmain.Token(token...), Default: false,
 		Declined: toolmain.Declined("the regex %s is overly broad and was not allowed; use one that matches only the text to replace", list),
@@ -72,7 +65,7 @@ func (ch *change) askBroadChange() *toolmain.Question {
 		return nil
 	}
 	list := strings.Join(broad, ", ")
-	return ch.question(askBroadChange, false, "More than half of the lines would be changed or removed in "+list+". Go on?",
+	return ch.question("broad_change", false, "More than half of the lines would be changed or removed in "+list+". Go on?",
 		"changing more than half of the lines was not allowed in %s; make smaller edits", list)
 }
 
@@ -91,7 +84,7 @@ func (ch *change) askDirty(ctx context.Context) *toolmain.Question {
 		return nil
 	}
 	list := strings.Join(dirty, ", ")
-	return ch.question(askDirtyFile, nil, "There are changes that git does not have in "+list+". Modify all the same?",
+	return ch.question("modify_dirty_file", nil, "There are changes that git does not have in "+list+". Modify all the same?",
 		"modifying was not allowed, because git does not have the content of %s", list)
 }
 
@@ -100,7 +93,7 @@ func (ch *change) askApply(o *options) *toolmain.Question {
 	if o.ApplyChangesTrigger == "heuristics" && ch.small(o) {
 		return nil
 	}
-	return ch.question(askApplyChanges, true, "Apply the changes to "+ch.names()+"?", "the changes were reviewed and rejected; nothing was written")
+	return ch.question("apply_changes", true, "Apply the changes to "+ch.names()+"?", "the changes were reviewed and rejected; nothing was written")
 }
 
 // small reports whether the change is within the limits of the options; all inclusive.
@@ -134,11 +127,11 @@ func (ch *change) question(id string, def any, text, declined string, args ...an
 // a large file it is the part that the change is in, with its place: everything that the
 // diff shows. What stands elsewhere in it neither matters to the change nor is touched.
 func (f *file) identity() []string {
-	old, new := fskit.DigestBytes(f.content.Old()), fskit.DigestBytes(f.content.New())
+	old, new := fskit.DigestBytes(f.content.Old), fskit.DigestBytes(f.content.New())
 	if f.part != nil {
 		return []string{fmt.Sprintf("part %d %d %d", f.part.start, f.part.before, f.part.lines), old, new}
 	}
-	f.oldDigest, f.digest = old, new
+	f.digest = new
 	return []string{old, new}
 }
 
@@ -147,7 +140,7 @@ func (f *file) lines() int {
 	if f.part != nil {
 		return f.part.lines
 	}
-	old := f.content.Old()
+	old := f.content.Old
 	n := bytes.Count(old, []byte("\n"))
 	if len(old) > 0 && old[len(old)-1] != '\n' {
 		n++

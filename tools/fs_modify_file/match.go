@@ -16,7 +16,17 @@ const (
 	hintPatterns = 5        // patterns with closest places
 	hintFiles    = 3        // files looked at per pattern
 	messageMost  = 24 << 10 // bytes of an error message
+
+	// growMost bounds by how many bytes the files of a call may become larger together,
+	// since a short call can ask for any amount. The change takes several times as much
+	// memory.
+	growMost = 64 << 20
+	// placesMost bounds the places that are known at a time: those changed so far, in all
+	// files, and the matches of one pattern.
+	placesMost = 2 * edit.MaxMatches
 )
+
+var errTooManyPlaces = jptool.Errorf(jptool.CodeTooLarge, "there are more than %d matches in the files together", placesMost)
 
 // failures collects what is wrong with the patterns, for one error.
 type failures struct {
@@ -64,17 +74,20 @@ func (ch *change) matchOne(ctx context.Context, p *pattern, all bool, failed *fa
 	var where []lineData
 	var places []string // the same for the message
 	ambiguous := false
-	made := newPending(ch)
+	known, grown := 0, ch.grown // places, and bytes that all files are larger by then
+	for _, f := range ch.files {
+		known += len(f.content.Edits)
+	}
 	for _, f := range p.files {
 		m, err := p.edit.Find(ctx, f.content.View())
 		if err != nil {
 			return findError(p, f, err)
 		}
 		n := len(m.Spans)
-		if made.places += n; made.places > placesMost {
+		if known += n; known > placesMost {
 			return findError(p, f, errTooManyPlaces)
 		}
-		p.hits = append(p.hits, hit{f, n})
+		p.hits = append(p.hits, hit{file: f, count: n})
 		if n > 0 {
 			lines := m.Lines(linesMost)
 			for k := range lines {
@@ -86,9 +99,12 @@ func (ch *change) matchOne(ctx context.Context, p *pattern, all bool, failed *fa
 		ambiguous = ambiguous || n > 1 && !all
 		// What is known of the matches can be much; only the edits are kept of each file.
 		if !ambiguous && (p.expected == 0 || p.matches() <= p.expected) {
-			if err := made.add(ctx, p, f, m); err != nil {
+			others := grown - max(0, f.grown)
+			h := &p.hits[len(p.hits)-1]
+			if err := p.makeEdits(ctx, h, m, growMost-others); err != nil {
 				return findError(p, f, err)
 			}
+			grown = others + max(0, h.grown)
 		}
 	}
 	total := p.matches()
@@ -105,7 +121,30 @@ func (ch *change) matchOne(ctx context.Context, p *pattern, all bool, failed *fa
 	case p.expected > 0 && total != p.expected:
 		failed.ambiguous(p, where, places, fmt.Sprintf("expected %d", p.expected))
 	default:
-		made.apply()
+		ch.grown = grown
+		for _, h := range p.hits {
+			h.file.grown = h.grown
+			h.file.replaced += h.count
+			h.file.content.Apply(h.edits)
+		}
+	}
+	return nil
+}
+
+// makeEdits makes the edits of the matches in one file, which may become larger by most bytes. The
+// errors are those of [edit.Matches.Edits].
+func (p *pattern) makeEdits(ctx context.Context, h *hit, m *edit.Matches, most int) (err error) {
+	if h.edits, err = m.Edits(ctx, len(h.file.content.Old)+most); err != nil {
+		return err
+	}
+	h.grown = h.file.grown
+	for _, e := range h.edits {
+		h.grown += len(e.Text) - (e.End - e.Start)
+	}
+	if p.edit.Regex {
+		for i := range m.Spans {
+			p.texts.add(m.Text(i))
+		}
 	}
 	return nil
 }

@@ -1,12 +1,19 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
+	_ "embed" // magics.txt
+	"encoding/binary"
 	"errors"
 	"io"
 	"os"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/tools/fskit"
@@ -48,19 +55,14 @@ func load(ctx context.Context, f *os.File, digest bool) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t, t.inspect()
-}
-
-// inspect finds out by the first bytes what kind of content it is.
-func (t *content) inspect() error {
 	head := make([]byte, min(t.size, headSize))
 	n, err := t.at.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return err
+		return nil, err
 	}
 	t.encoding = encodingOf(head[:n])
 	t.kind = binaryKind(head[:n], t.encoding)
-	return nil
+	return t, nil
 }
 
 // loadSmall reads the file into memory. Files of /proc and the like say that they are
@@ -88,7 +90,7 @@ func (t *content) text(ctx context.Context, from int64) io.Reader {
 	if t.wide == nil {
 		return t.bytes(ctx, from)
 	}
-	return newUTF16Reader(t.bytes(ctx, from), t.wide)
+	return &utf16Reader{bufio.NewReaderSize(t.bytes(ctx, from), 64<<10), t.wide}
 }
 
 // bytes returns the content from a byte on, until the deadline of the call.
@@ -101,21 +103,18 @@ const noteShrank = "the file became shorter while it was being read."
 // endsWithNewline reports whether the last line is terminated; false when it cannot be
 // found out.
 func (t *content) endsWithNewline() bool {
-	width := int64(1)
+	newline := []byte("\n")
 	if t.wide != nil {
-		width = 2
+		newline = make([]byte, 2)
+		t.wide.PutUint16(newline, '\n')
 	}
-	if t.size-int64(t.bom) < width {
+	last := make([]byte, len(newline))
+	start := t.size - int64(len(last))
+	if start < int64(t.bom) {
 		return false
 	}
-	last := make([]byte, width)
-	if n, _ := t.at.ReadAt(last, t.size-width); int64(n) < width {
-		return false
-	}
-	if t.wide != nil {
-		return t.wide.Uint16(last) == '\n'
-	}
-	return last[0] == '\n'
+	n, _ := t.at.ReadAt(last, start)
+	return bytes.Equal(last[:n], newline)
 }
 
 // reader reads a content to its end as of the time it was opened.
@@ -142,4 +141,145 @@ func (r *reader) Read(p []byte) (int, error) {
 		}
 	}
 	return n, err
+}
+
+// encoding is how the bytes of a text are to be read. Only a byte order mark decides
+// it: guessing an old 8-bit encoding from the bytes is wrong too often, and then an
+// edit corrupts the file.
+type encoding struct {
+	name string // as in the result: utf-8, utf-16le, utf-16be
+	bom  int    // bytes of the byte order mark
+	wide binary.ByteOrder
+}
+
+func encodingOf(head []byte) encoding {
+	switch {
+	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
+		return encoding{name: "utf-8", bom: 3}
+	case bytes.HasPrefix(head, []byte("\xff\xfe\x00\x00")), bytes.HasPrefix(head, []byte("\x00\x00\xfe\xff")):
+		return encoding{name: "utf-32"}
+	case bytes.HasPrefix(head, []byte("\xff\xfe")):
+		return encoding{name: "utf-16le", bom: 2, wide: binary.LittleEndian}
+	case bytes.HasPrefix(head, []byte("\xfe\xff")):
+		return encoding{name: "utf-16be", bom: 2, wide: binary.BigEndian}
+	}
+	return encoding{name: "utf-8"}
+}
+
+// badByte stands in decoded text for what UTF-16 does not allow. No UTF-8 has it, so
+// that it is shown and counted like a bad byte of any other file.
+const badByte = 0xff
+
+// utf16Reader decodes UTF-16 to UTF-8.
+type utf16Reader struct {
+	in    *bufio.Reader
+	order binary.ByteOrder
+}
+
+// Read fills p, which must have room for one character.
+func (d *utf16Reader) Read(p []byte) (n int, err error) {
+	for n+utf8.UTFMax <= len(p) {
+		next, err := d.in.Peek(4)
+		if len(next) == 0 {
+			if n > 0 {
+				err = nil
+			}
+			return n, err
+		}
+		r, size := utf8.RuneError, min(2, len(next))
+		if size == 2 {
+			r = rune(d.order.Uint16(next))
+		}
+		if utf16.IsSurrogate(r) && len(next) == 4 {
+			if pair := utf16.DecodeRune(r, rune(d.order.Uint16(next[2:]))); pair != utf8.RuneError {
+				r, size = pair, 4
+			}
+		}
+		if size == 1 || utf16.IsSurrogate(r) {
+			p[n] = badByte
+			n++
+		} else {
+			n += utf8.EncodeRune(p[n:], r)
+		}
+		d.in.Discard(size)
+	}
+	return n, nil
+}
+
+// headSize is how much of a file decides whether it is text, in bytes; git and
+// ripgrep look as far.
+const headSize = 8192
+
+// magics are the starts of common binary formats, a line each: offset, bytes and kind.
+// net/http's detection knows fewer of those that occur in a workspace, and costs more
+// at start-up than all the rest here.
+//
+//go:embed magics.txt
+var magics string
+
+// binaryKind names the kind of a binary file by its first bytes, and returns "" for
+// text. Binary is what holds a NUL byte there, what looks like a known format and is
+// not plain text as well, and what is mostly not text. A text in an old 8-bit encoding
+// is text with bad bytes.
+func binaryKind(head []byte, enc encoding) string {
+	switch {
+	case enc.name == "utf-32":
+		return "UTF-32 text"
+	case enc.wide != nil:
+		for i := enc.bom; i+1 < len(head); i += 2 {
+			if head[i] == 0 && head[i+1] == 0 {
+				return unknownKind
+			}
+		}
+		return ""
+	}
+	kind := magicOf(head)
+	nul := bytes.IndexByte(head, 0) >= 0
+	control, bad := oddBytes(head)
+	switch {
+	case nul && kind == "", control > 0 && (control+bad)*10 > len(head)*3:
+		if kind != "" {
+			return kind
+		}
+		return unknownKind
+	case nul || control+bad > 0:
+		return kind
+	}
+	return ""
+}
+
+const unknownKind = "unknown kind"
+
+func magicOf(head []byte) string {
+	for line := range strings.Lines(magics) {
+		field := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
+		at, err := strconv.Atoi(field[0])
+		start, quoteErr := strconv.Unquote(field[1])
+		if err != nil || quoteErr != nil {
+			panic("magics.txt: " + line)
+		}
+		if len(head) >= at && bytes.HasPrefix(head[at:], []byte(start)) {
+			return field[2]
+		}
+	}
+	return ""
+}
+
+// oddBytes counts the control characters that no text has, and the bytes that are not
+// UTF-8; a character cut by the end of head is fine.
+func oddBytes(head []byte) (control, bad int) {
+	for i := 0; i < len(head); {
+		r, n := utf8.DecodeRune(head[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			if len(head) == headSize && !utf8.FullRune(head[i:]) {
+				return control, bad
+			}
+			bad++
+		case r < 0x20 && (r < '\a' || r > '\r') && r != 0x1b:
+			control++
+		}
+		i += n
+	}
+	return control, bad
 }

@@ -184,5 +184,5 @@ func (s *Searcher) SearchBytes(text []byte, m *Matcher, sink Sink) Result {
 		}
 	}
 	s.buf = own
-	return s.finish()
+	return s.report.result
 }

@@ -48,21 +48,18 @@ func (s *Searcher) head() error {
 	}
 	mark, wide := byteOrderMark(s.buf[:s.n])
 	rest := s.buf[mark:s.n]
+	s.n = 0
 	if wide != nil {
 		// What is no valid UTF-16 becomes U+FFFD.
 		s.src = wide.NewDecoder().Reader(io.MultiReader(bytes.NewReader(bytes.Clone(rest)), s.src))
-		s.n, s.eof = 0, false
+		s.eof = false
 	} else {
-		s.n = 0
 		s.accept(copy(s.buf, rest))
 	}
 	for s.n < cmp.Or(s.headSize, headSize) && !s.eof {
-		s.room()
-		k, err := s.readSome()
-		if err != nil {
+		if err := s.more(); err != nil {
 			return err
 		}
-		s.accept(k)
 	}
 	s.headDone()
 	return nil
@@ -113,18 +110,24 @@ func (s *Searcher) accept(k int) {
 	s.n += k
 }
 
+// more reads once.
+func (s *Searcher) more() error {
+	s.room()
+	k, err := s.readSome()
+	if err == nil {
+		s.accept(k)
+	}
+	return err
+}
+
 // fill reads until there is a further line end in the buffer, or the end of the
 // text.
 func (s *Searcher) fill() error {
 	for {
-		s.room()
-		from := s.n
-		k, err := s.readSome()
-		if err != nil {
+		if err := s.more(); err != nil {
 			return err
 		}
-		s.accept(k)
-		if s.eof || bytes.IndexByte(s.buf[from:s.n], '\n') >= 0 {
+		if s.eof || bytes.IndexByte(s.buf[s.pos:s.n], '\n') >= 0 {
 			return nil
 		}
 		if limit := cmp.Or(s.lineLimit, lineLimit); !s.cut && s.n-s.pos > limit {
@@ -137,20 +140,15 @@ func (s *Searcher) fill() error {
 
 // readAll reads the rest of the text.
 func (s *Searcher) readAll() error {
-	for {
-		if s.n > cmp.Or(s.textLimit, textLimit) {
-			return ErrTooLarge
-		}
+	for s.n <= cmp.Or(s.textLimit, textLimit) {
 		if s.eof {
 			return nil
 		}
-		s.room()
-		k, err := s.readSome()
-		if err != nil {
+		if err := s.more(); err != nil {
 			return err
 		}
-		s.accept(k)
 	}
+	return ErrTooLarge
 }
 
 // room makes room for a read: it drops what was searched and is no longer needed

@@ -122,9 +122,9 @@ func TestOracleEngines(t *testing.T) {
 			slow := *m
 			slow.prog = nil
 			compare(t, &s, &slow, o, text)
-			if m.find != nil && m.find.rareAt >= 0 {
+			if m.find != nil && m.find.rare >= 0 {
 				probing, f := *m, *m.find
-				f.rareAt = -1
+				f.rare = -1
 				probing.find = &f
 				compare(t, &s, &probing, o, text)
 				forced++

@@ -113,27 +113,19 @@ func (s *Searcher) Search(r io.Reader, m *Matcher, sink Sink) (Result, error) {
 	s.begin(m, sink)
 	s.src = r
 	if err := s.head(); err != nil || s.report.result.Binary {
-		return s.finish(), err
+		return s.report.result, err
 	}
 	err := s.search(m)
 	if s.bufSize == 0 && len(s.buf) > keepSize {
 		s.buf = nil
 	}
-	return s.finish(), err
+	return s.report.result, err
 }
 
 func (s *Searcher) begin(m *Matcher, sink Sink) {
 	s.n, s.pos, s.read, s.eof, s.cut = 0, 0, 0, false, false
 	s.cursor.use(m)
 	s.report = report{asked: s, sink: sink, line: Line{m: m}, result: Result{NUL: -1}}
-}
-
-// finish lets go of what belongs to the caller.
-func (s *Searcher) finish() Result {
-	result := s.report.result
-	s.src = nil
-	s.report = report{}
-	return result
 }
 
 func (s *Searcher) search(m *Matcher) error {
@@ -179,27 +171,269 @@ func (s *Searcher) scanLines(end int) bool {
 
 // scanText searches the whole text in a multiline search.
 func (s *Searcher) scanText() {
-	buf := s.buf[:s.n]
+	buf := s.buf[:s.n:s.n]
 	s.cursor.enter(buf)
-	t := textCursor{cursor: &s.cursor, buf: buf, prevEnd: -1}
-	for done := 0; ; { // start of a line; those before it are done
-		start, end, ok := t.next()
-		if !ok || start == len(buf) && (start == 0 || buf[start-1] == '\n') {
-			break // an empty match after the last line end is in no line
-		}
-		last := max(start, end-1)
-		if start > done {
-			done += bytes.LastIndexByte(buf[done:start], '\n') + 1
-		}
-		for done <= last {
-			h := hit{ls: done, le: lineEnd(buf, done)}
-			h.start = max(start, h.ls) - h.ls
-			h.end = max(h.start, min(end, h.le)-h.ls)
-			if !s.report.match(buf, h) {
-				return
+	if s.cursor.mayMatch(buf) {
+		done := 0 // start of a line; those before it are done
+		report := func(start, end int) {
+			if start > done {
+				done += bytes.LastIndexByte(buf[done:start], '\n') + 1
 			}
-			done = h.le + 1
+			// An empty match after the last line end is in no line.
+			for last := max(start, end-1); done <= last && done < len(buf); {
+				h := hit{ls: done, le: lineEnd(buf, done)}
+				h.start = max(start, h.ls) - h.ls
+				h.end = max(h.start, min(end, h.le)-h.ls)
+				if !s.report.match(buf, h) {
+					return
+				}
+				done = h.le + 1
+			}
+		}
+		if re := s.cursor.m.re; s.Mode == Exists {
+			if loc := re.FindIndex(buf); loc != nil {
+				report(loc[0], loc[1])
+			}
+		} else {
+			// This is the one method that goes through all matches and keeps none. What it
+			// passes on begins where the rest of the capacity does.
+			re.ReplaceAllFunc(buf, func(match []byte) []byte {
+				start := len(buf) - cap(match)
+				report(start, start+len(match))
+				return nil
+			})
 		}
 	}
 	s.report.context(buf, len(buf))
+}
+
+// cursor steps through the matches in a buffer. It holds what a goroutine needs
+// of its own to use a Matcher.
+type cursor struct {
+	m    *Matcher
+	auto *automaton // nil if m has no program
+
+	// plain says that m.find must not be used on this buffer, off that it does
+	// not pay on this text.
+	plain, off bool
+	// usual is what finder.next wants.
+	usual bool
+	// m.find has proposed missed lines that did not match in scanned bytes.
+	missed, scanned int
+}
+
+// hit is a line that matches. Start and end are those of the first match in it,
+// or -1 where only the line is known.
+type hit struct {
+	ls, le     int // the line in the buffer, without its end
+	start, end int // the match in the line
+}
+
+// use prepares the cursor for a new text. It keeps the automaton, as the same
+// pattern usually searches many files.
+func (c *cursor) use(m *Matcher) {
+	if c.m != m {
+		*c = cursor{m: m}
+		if m.prog != nil {
+			c.auto = newAutomaton(m.prog)
+		}
+	}
+	c.off, c.usual, c.missed, c.scanned = m.find == nil, false, 0, 0
+}
+
+// enter prepares the cursor for the next piece of the text.
+func (c *cursor) enter(piece []byte) {
+	c.plain = c.off || c.m.special &&
+		(bytes.ContainsRune(piece, longS) || bytes.ContainsRune(piece, kelvin))
+}
+
+// nextLine finds the first line at or after pos that matches. Both pos and the
+// end of buf must be line bounds.
+func (c *cursor) nextLine(buf []byte, pos int) (h hit, ok bool) {
+	for !c.plain && pos < len(buf) {
+		start, end, ok := c.m.find.next(buf, pos, &c.usual)
+		if !ok {
+			return hit{}, false
+		}
+		ls, le := lineAround(buf, pos, start)
+		c.scanned += le - pos
+		if c.m.whole {
+			if len(c.m.find.set) > 1 {
+				return hit{ls, le, -1, -1}, true // another one may begin earlier
+			}
+			return hit{ls, le, start - ls, end - ls}, true
+		}
+		if c.matches(buf[ls:le]) {
+			return hit{ls, le, -1, -1}, true
+		}
+		pos = le + 1
+		// A line tried in vain costs about as much as 128 bytes of automaton.
+		if c.missed++; c.missed > 32 && c.missed*128 > c.scanned && c.auto != nil && !c.auto.broken {
+			c.off, c.plain = true, true
+		}
+	}
+	if pos >= len(buf) {
+		return hit{}, false
+	}
+	return c.nextPlain(buf, pos)
+}
+
+// matches reports whether a line matches.
+func (c *cursor) matches(line []byte) bool {
+	if c.auto != nil {
+		if at := c.auto.find(line, 0); at != gaveUp {
+			return at != noMatch
+		}
+	}
+	return c.m.re.Match(line)
+}
+
+// mayMatch returns false only if nothing in a whole text matches, the usual case.
+func (c *cursor) mayMatch(text []byte) bool {
+	if !c.plain {
+		if _, _, ok := c.m.find.next(text, 0, &c.usual); !ok {
+			return false
+		}
+	}
+	return c.auto == nil || c.auto.find(text, 0) != noMatch
+}
+
+// nextPlain does the work of nextLine without looking for known texts.
+func (c *cursor) nextPlain(buf []byte, pos int) (h hit, ok bool) {
+	if c.auto != nil {
+		switch at := c.auto.find(buf, pos); {
+		case at == noMatch, at == len(buf) && (at == 0 || buf[at-1] == '\n'):
+			return hit{}, false // an empty match after the last line end is in no line
+		case at != gaveUp:
+			ls, le := lineAround(buf, pos, at)
+			return hit{ls, le, -1, -1}, true
+		}
+	}
+	for pos < len(buf) {
+		le := lineEnd(buf, pos)
+		if c.m.re.Match(buf[pos:le]) {
+			return hit{pos, le, -1, -1}, true
+		}
+		pos = le + 1
+	}
+	return hit{}, false
+}
+
+// lineEnd returns the index of the first "\n" in buf[pos:], or len(buf).
+func lineEnd(buf []byte, pos int) int {
+	if i := bytes.IndexByte(buf[pos:], '\n'); i >= 0 {
+		return pos + i
+	}
+	return len(buf)
+}
+
+// lineAround returns the bounds of the line with buf[at]; it begins at pos or
+// later.
+func lineAround(buf []byte, pos, at int) (ls, le int) {
+	return pos + bytes.LastIndexByte(buf[pos:at], '\n') + 1, lineEnd(buf, at)
+}
+
+// report turns matching lines into calls of the sink: it adds the context,
+// numbers lines and keeps the count.
+type report struct {
+	asked  *Searcher
+	sink   Sink
+	result Result
+	line   Line
+
+	due   int // lines of context still to come after the last match
+	shown int // end of the last reported line in the buffer; negative if it is gone
+
+	counted int   // the lines in front of buf[counted]
+	lines   int64 // are this many
+}
+
+// full says that no further matching line is to be reported.
+func (p *report) full() bool {
+	return p.asked.Mode != Lines || p.asked.MaxReported > 0 && p.result.Reported >= p.asked.MaxReported
+}
+
+// match takes the next matching line and returns false when no further one is wanted.
+func (p *report) match(buf []byte, h hit) bool {
+	if p.full() {
+		// Context after the last match that is reported ends at the next one,
+		// as that is no context.
+		p.context(buf, h.ls)
+		p.due = 0
+		p.result.Matches++
+		return p.asked.Mode != Exists
+	}
+	p.context(buf, h.ls)
+	from := back(buf, max(p.shown, 0), h.ls, p.asked.Before)
+	if p.result.Reported > 0 && from > p.shown && p.asked.Before+p.asked.After > 0 {
+		p.sink.Break()
+	}
+	for from < h.ls {
+		le := lineEnd(buf, from)
+		p.emit(buf, hit{ls: from, le: le}, true)
+		from = le + 1
+	}
+	p.result.Matches++
+	p.result.Reported++
+	p.due = p.asked.After
+	p.emit(buf, h, false)
+	return true
+}
+
+// context reports what context is due in front of upTo, a line start or the end
+// of the buffer.
+func (p *report) context(buf []byte, upTo int) {
+	for p.due > 0 && p.shown < upTo {
+		p.due--
+		p.emit(buf, hit{ls: p.shown, le: lineEnd(buf, p.shown)}, true)
+	}
+}
+
+func (p *report) emit(buf []byte, h hit, context bool) {
+	if h.ls > p.counted {
+		p.lines += int64(bytes.Count(buf[p.counted:h.ls], newline))
+		p.counted = h.ls
+	}
+	p.line.Bytes = buf[h.ls:h.le:h.le]
+	p.line.Number = p.lines + 1
+	p.line.Context = context
+	p.line.start, p.line.end = h.start, h.end
+	p.shown = h.le + 1
+	p.sink.Line(&p.line)
+}
+
+var newline = []byte{'\n'}
+
+// back returns the start of the n-th line before the one at ls, but no less
+// than floor, the start of another line.
+func back(buf []byte, floor, ls, n int) int {
+	for ; n > 0 && ls > floor; n-- {
+		ls = floor + bytes.LastIndexByte(buf[floor:ls-1], '\n') + 1
+	}
+	return ls
+}
+
+// keep returns from where on the buffer is needed for reports of the lines from
+// pos on.
+func (p *report) keep(buf []byte, pos, limit int) int {
+	if p.full() {
+		return pos
+	}
+	from := back(buf, max(p.shown, 0), pos, p.asked.Before)
+	if pos-from > limit {
+		return pos
+	}
+	return from
+}
+
+// drop takes note that buf[:keep] goes away.
+func (p *report) drop(buf []byte, keep int) {
+	if keep > p.counted {
+		if p.due > 0 || !p.full() {
+			p.lines += int64(bytes.Count(buf[p.counted:keep], newline))
+		}
+		p.counted = keep
+	}
+	p.counted -= keep
+	p.shown = max(p.shown-keep, -1)
 }

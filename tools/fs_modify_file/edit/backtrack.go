@@ -57,10 +57,6 @@ func newBacktracker(source string, fold bool) (*backtracker, error) {
 	return b, nil
 }
 
-func (b *backtracker) group(name string) int {
-	return groupOf(name, b.groups-1, b.re.GroupNumberFromName)
-}
-
 // nesting is how deep parentheses are nested, or more where some stand for themselves.
 func nesting(source string) int {
 	depth, most := 0, 0

@@ -232,7 +232,7 @@ func TestComposeIsOneAfterTheOther(t *testing.T) {
 			want = diff.Apply(want, edits)
 			c.Apply(edits)
 		}
-		if got := diff.Apply(old, c.Edits()); !bytes.Equal(got, want) || !bytes.Equal(c.New(), want) {
+		if got := diff.Apply(old, c.Edits); !bytes.Equal(got, want) || !bytes.Equal(c.New(), want) {
 			t.Fatalf("composed %q, one by one %q", got, want)
 		}
 	})

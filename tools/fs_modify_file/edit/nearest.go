@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -55,19 +56,20 @@ func Nearest(c *Compiled, v *View) Hint {
 	var h Hint
 	text := v.text()
 	note := func(s string) { h.Notes = append(h.Notes, s) }
-	if lines := occurrences(text, toLF([]byte(c.New))); len(lines) > 0 && !c.Regex && telling(c.New) && !strings.Contains(c.Old, c.New) {
-		note("already applied? The text of `new` is there, at " + lineList(lines))
+	noteIfThere := func(s, format string) {
+		if lines := occurrences(text, []byte(s)); len(lines) > 0 {
+			note(fmt.Sprintf(format, lineList(lines)))
+		}
+	}
+	if !c.Regex && len(strings.TrimSpace(c.New)) >= 4 && !strings.Contains(c.Old, c.New) {
+		noteIfThere(string(toLF([]byte(c.New))), "already applied? The text of `new` is there, at %s")
 	}
 	if c.Regex {
-		if lines := occurrences(text, c.old); len(lines) > 0 {
-			note("as plain text, not as a regex, it is there, at " + lineList(lines) + "; set `regex` to false for this pattern")
-		}
+		noteIfThere(string(c.old), "as plain text, not as a regex, it is there, at %s; set `regex` to false for this pattern")
 		return h
 	}
 	if old := unescape.Replace(c.Old); old != c.Old {
-		if lines := occurrences(text, []byte(old)); len(lines) > 0 {
-			note("it has escapes such as `\\n` as two characters; with the characters they stand for it is there, at " + lineList(lines))
-		}
+		noteIfThere(old, "it has escapes such as `\\n` as two characters; with the characters they stand for it is there, at %s")
 	}
 	if len(text) > nearestBytes {
 		text = text[:nearestBytes]
@@ -79,22 +81,15 @@ func Nearest(c *Compiled, v *View) Hint {
 			note("as a regex it would match; set `regex` to true for this pattern")
 		}
 	}
-	if old := stripNumbers(string(c.old)); old != "" {
-		if lines := occurrences(text, []byte(old)); len(lines) > 0 {
-			note("its lines begin with line numbers, which are not part of the file; without them it is there, at " + lineList(lines))
-		}
-	}
-	l := newLines(text)
-	if h.Places = l.sameBut(c.old); len(h.Places) == 0 {
+	noteIfThere(stripNumbers(string(c.old)), "its lines begin with line numbers, which are not part of the file; without them it is there, at %s")
+	l := lines(slices.Collect(bytes.Lines(text)))
+	if h.Places = l.sameBut(text, c.old); len(h.Places) == 0 {
 		h.Places = l.similar(c.old)
 	}
 	return h
 }
 
 var unescape = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\"`, `"`, `\'`, `'`, `\\`, `\`)
-
-// telling reports whether finding s somewhere means anything.
-func telling(s string) bool { return len(strings.TrimSpace(s)) >= 4 }
 
 func looksLikeRegex(s string) bool {
 	signs := []string{`\d`, `\w`, `\s`, `\b`, `\.`, `\(`, `.*`, `.+`, `[^`, `(?`}
@@ -143,34 +138,11 @@ func stripNumbers(s string) string {
 	return s
 }
 
-// lines is a text with its line starts.
-type lines struct {
-	text   []byte
-	starts []int // and the end
-}
+// lines are those of a text, with their ends.
+type lines [][]byte
 
-func newLines(text []byte) *lines {
-	l := &lines{text: text, starts: []int{0}}
-	for line := range bytes.Lines(text) {
-		l.starts = append(l.starts, l.starts[len(l.starts)-1]+len(line))
-	}
-	return l
-}
-
-func (l *lines) count() int { return len(l.starts) - 1 }
-
-// line returns line i, from 0, without its end.
-func (l *lines) line(i int) []byte {
-	return bytes.TrimSuffix(l.text[l.starts[i]:l.starts[i+1]], lf)
-}
-
-// at returns the line, from 0, that an offset is on.
-func (l *lines) at(offset int) int {
-	return min(bytes.Count(l.text[:offset], lf), max(0, l.count()-1))
-}
-
-// sameBut finds passages that differ from old in white space or in case only.
-func (l *lines) sameBut(old []byte) []Place {
+// sameBut finds passages of text that differ from old in white space or in case only.
+func (l lines) sameBut(text, old []byte) []Place {
 	for _, w := range []struct {
 		why    string
 		reduce func(r rune) rune
@@ -188,16 +160,17 @@ func (l *lines) sameBut(old []byte) []Place {
 		if len(want) == 0 {
 			continue
 		}
-		text, offsets := reduced(l.text, w.reduce)
+		reduced, offsets := reduced(text, w.reduce)
+		line := func(at int) int { return bytes.Count(text[:offsets[at]], lf) }
 		var list []Place
 		for at := 0; len(list) < placesMost; {
-			i := bytes.Index(text[at:], want)
+			i := bytes.Index(reduced[at:], want)
 			if i < 0 {
 				break
 			}
-			from := l.at(int(offsets[at+i]))
+			from := line(at + i)
 			at += i + len(want)
-			list = append(list, l.place(from, l.at(int(offsets[at-1])), w.why, old))
+			list = append(list, l.place(from, line(at-1), w.why, old))
 		}
 		if len(list) > 0 {
 			return list
@@ -241,11 +214,10 @@ func reduced(text []byte, reduce func(rune) rune) ([]byte, []int32) {
 }
 
 // place describes the lines from and to, both from 0 and inclusive.
-func (l *lines) place(from, to int, why string, old []byte) Place {
+func (l lines) place(from, to int, why string, old []byte) Place {
 	p := Place{Line: from + 1, EndLine: to + 1, Why: why}
-	whole := l.text[l.starts[from]:l.starts[to+1]]
-	last := min(to, from+placeLines-1)
-	shown := l.text[l.starts[from]:l.starts[last+1]]
+	whole := bytes.Join(l[from:to+1], nil)
+	shown := bytes.Join(l[from:min(to+1, from+placeLines)], nil)
 	if len(shown) > placeBytes {
 		shown = shown[:placeBytes]
 		for len(shown) > 0 && !utf8.RuneStart(whole[len(shown)]) {
@@ -322,4 +294,161 @@ func visibleSpace(line string) string {
 		}
 	}
 	return b.String() + cut
+}
+
+const (
+	similarLines = 40  // of the pattern that take part
+	similarLeast = 0.5 // of the score that a passage needs
+)
+
+// similar finds the passages with most three-byte sequences in common with old, line
+// by line; white space counts little. It is linear in the text.
+func (l lines) similar(old []byte) []Place {
+	pattern := lines(slices.Collect(bytes.Lines(bytes.Trim(old, "\n"))))
+	n := min(len(pattern), similarLines)
+	if n <= 0 || len(l) == 0 {
+		return nil
+	}
+	s := newScorer(pattern, n)
+	if s.total == 0 {
+		return nil
+	}
+	// scores[i] is of the passage whose first line is i-(n-1).
+	scores := make([]float32, len(l)+n-1)
+	for i := range len(l) {
+		for j, sim := range s.line(l[i]) {
+			if sim > 0.3 {
+				scores[i-j+n-1] += sim * s.weight[j]
+			}
+		}
+	}
+	var list []Place
+	least := float32(similarLeast) * s.total
+	for len(list) < placesMost {
+		best := 0
+		for i := range scores {
+			if scores[i] > scores[best] {
+				best = i
+			}
+		}
+		if scores[best] < least {
+			break
+		}
+		least = max(least, 0.9*scores[best])
+		from := best - (n - 1)
+		for i := max(0, best-n+1); i < min(len(scores), best+n); i++ {
+			scores[i] = 0
+		}
+		to := min(from+len(pattern)-1, len(l)-1)
+		from = max(0, from)
+		if to >= from {
+			from, to = l.stretch(s, from, to)
+			list = append(list, l.place(from, to, "", old))
+		}
+	}
+	return list
+}
+
+// stretch moves both ends of a passage to the lines that are most like the first and the
+// last of the pattern, when they stand near: the content may have more lines or fewer.
+func (l lines) stretch(s *scorer, from, to int) (int, int) {
+	last := len(s.weight) - 1
+	if last < 1 {
+		return from, to
+	}
+	near := func(i, j int) int {
+		best, at := float32(0.8), i
+		for _, d := range []int{0, 1, -1, 2, -2, 3, -3} {
+			if k := i + d; k >= 0 && k < len(l) {
+				if sim := s.line(l[k])[j]; sim > best {
+					best, at = sim, k
+				}
+			}
+		}
+		return at
+	}
+	first := near(from, 0)
+	if last < similarLines-1 {
+		to = near(to, last)
+	}
+	return min(first, to), to
+}
+
+// scorer compares lines with the lines of a pattern.
+type scorer struct {
+	weight []float32 // of each line of the pattern: how many sequences it has
+	total  float32
+	in     map[[3]byte][]int // the pattern's lines that have a sequence
+	seen   map[[3]byte]bool  // those of them that the line at hand has
+	sims   []float32
+}
+
+func newScorer(pattern lines, n int) *scorer {
+	s := &scorer{
+		weight: make([]float32, n), sims: make([]float32, n),
+		in: map[[3]byte][]int{}, seen: map[[3]byte]bool{},
+	}
+	for j := range n {
+		for _, key := range sequences(pattern[j]) {
+			if !slices.Contains(s.in[key], j) {
+				s.in[key] = append(s.in[key], j)
+				s.weight[j]++
+				s.total++
+			}
+		}
+	}
+	return s
+}
+
+// sequences lists the three-byte sequences of a line, without regard to indentation and
+// to the amount of white space.
+func sequences(line []byte) [][3]byte {
+	text := []byte{' '}
+	for _, f := range bytes.Fields(line) {
+		text = append(append(text, f...), ' ')
+	}
+	var list [][3]byte
+	for i := 0; i+3 <= len(text); i++ {
+		list = append(list, [3]byte(text[i:]))
+	}
+	return list
+}
+
+// line returns how like the line is to each line of the pattern, 0 to 1. The first and
+// the last line of a pattern may be parts of lines. The result is valid until the next call.
+func (s *scorer) line(line []byte) []float32 {
+	clear(s.seen)
+	clear(s.sims)
+	keys := sequences(line)
+	for _, key := range keys {
+		if in := s.in[key]; in != nil && !s.seen[key] {
+			s.seen[key] = true
+			for _, j := range in {
+				s.sims[j]++
+			}
+		}
+	}
+	for j, common := range s.sims {
+		if common == 0 {
+			continue
+		}
+		s.sims[j] = 2 * common / max(float32(len(keys))+s.weight[j], 2*common)
+		if j == 0 || j == len(s.sims)-1 {
+			s.sims[j] = max(s.sims[j], 0.9*common/s.weight[j])
+		}
+	}
+	return s.sims
+}
+
+// lineList is "line 3" or "lines 3, 8 and 12".
+func lineList(lines []int) string {
+	if len(lines) == 1 {
+		return fmt.Sprintf("line %d", lines[0])
+	}
+	var list []string
+	for _, n := range lines {
+		list = append(list, strconv.Itoa(n))
+	}
+	last := len(list) - 1
+	return "lines " + strings.Join(list[:last], ", ") + " and " + list[last]
 }

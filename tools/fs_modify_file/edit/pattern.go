@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"regexp/syntax"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -55,13 +58,13 @@ type Pattern struct {
 // Compiled is a pattern ready to be searched for.
 type Compiled struct {
 	Pattern
-	old  []byte // of a literal, with LF line ends
-	re   *regexp.Regexp
-	back *backtracker
-	// asIs and withLF are the template, as given and with LF line ends.
-	asIs, withLF []piece
-	groups       int // one more than the last group in them
-	size         int
+	old      []byte // of a literal, with LF line ends
+	re       *regexp.Regexp
+	back     *backtracker
+	template []piece
+	groups   int // one more than the last group in the template
+	// Size estimates the memory that the compiled pattern takes, in instructions of 140 bytes.
+	Size int
 }
 
 // Compile checks a pattern. The error says what is wrong with it in one sentence.
@@ -83,7 +86,7 @@ func Compile(p Pattern) (*Compiled, error) {
 		if len(c.old) > maxFold {
 			return nil, fmt.Errorf("`old` is longer than the %d KiB that can be searched for without regard to case", maxFold>>10)
 		}
-		c.size = len(c.old)
+		c.Size = len(c.old)
 		var err error
 		c.re, err = regexp.Compile("(?i)" + regexp.QuoteMeta(string(c.old)))
 		return c, err
@@ -94,7 +97,7 @@ func Compile(p Pattern) (*Compiled, error) {
 	}
 	source := strings.ReplaceAll(p.Old, "\r\n", "\n")
 	var err error
-	if c.size, err = fskit.RegexSize(flags+source, syntax.Perl); err != nil {
+	if c.Size, err = fskit.RegexSize(flags+source, syntax.Perl); err != nil {
 		return nil, err
 	}
 	if c.re, err = regexp.Compile(flags + source); err != nil {
@@ -107,26 +110,17 @@ func Compile(p Pattern) (*Compiled, error) {
 		}
 		c.back, c.re = back, nil
 	}
-	if c.asIs, err = parseTemplate(p.New, c.group); err != nil {
+	if c.template, err = parseTemplate(p.New, c.group); err != nil {
 		return nil, err
 	}
-	c.withLF = c.asIs
-	if strings.Contains(p.New, "\r\n") {
-		if c.withLF, err = parseTemplate(string(toLF([]byte(p.New))), c.group); err != nil {
-			return nil, err
-		}
-	}
-	for _, piece := range c.asIs {
+	for _, piece := range c.template {
 		c.groups = max(c.groups, piece.group+1)
 	}
-	if c.groups > 1 && c.re != nil && c.size > maxOffsets/c.offsets() {
+	if c.groups > 1 && c.re != nil && c.Size > maxOffsets/c.offsets() {
 		return nil, errors.New("the regex is too large for that many groups; write (?:…) for groups that `new` does not use")
 	}
 	return c, nil
 }
-
-// Size estimates the memory that the compiled pattern takes, in instructions of 140 bytes.
-func (c *Compiled) Size() int { return c.size }
 
 // offsets is how many offsets the engine of c keeps of a match when its groups matter.
 func (c *Compiled) offsets() int { return 2 * (c.re.NumSubexp() + 1) }
@@ -138,11 +132,10 @@ func otherEngine(err error) bool {
 	if !errors.As(err, &se) {
 		return false
 	}
-	switch se.Code {
-	case syntax.ErrInvalidPerlOp, syntax.ErrInvalidNamedCapture, syntax.ErrInvalidEscape, syntax.ErrInvalidRepeatSize, syntax.ErrLarge, syntax.ErrMissingRepeatArgument:
-		return true
-	}
-	return false
+	return slices.Contains([]syntax.ErrorCode{
+		syntax.ErrInvalidPerlOp, syntax.ErrInvalidNamedCapture, syntax.ErrInvalidEscape,
+		syntax.ErrInvalidRepeatSize, syntax.ErrLarge, syntax.ErrMissingRepeatArgument,
+	}, se.Code)
 }
 
 // plainError drops what this package put into the source.
@@ -160,20 +153,14 @@ func plainError(err error) error {
 
 // Broad reports whether the regex matches whatever there is.
 func (p Pattern) Broad() bool {
-	if !p.Regex {
-		return false
-	}
-	switch strings.TrimSpace(p.Old) {
-	case ".*", ".+", "^.*$", "^.+$", `[\s\S]*`, `[\s\S]+`:
-		return true
-	}
-	return false
+	any := []string{".*", ".+", "^.*$", "^.+$", `[\s\S]*`, `[\s\S]+`}
+	return p.Regex && slices.Contains(any, strings.TrimSpace(p.Old))
 }
 
 // group returns the number of the group that a template names, or -1.
 func (c *Compiled) group(name string) int {
 	if c.back != nil {
-		return c.back.group(name)
+		return groupOf(name, c.back.groups-1, c.back.re.GroupNumberFromName)
 	}
 	return groupOf(name, c.re.NumSubexp(), c.re.SubexpIndex)
 }
@@ -241,22 +228,18 @@ func (c *Compiled) Find(ctx context.Context, v *View) (*Matches, error) {
 }
 
 // findRegex finds the offsets of the groups that are used.
-func (c *Compiled) findRegex(text []byte) ([][]int, error) {
-	if c.groups <= 1 {
-		return c.findWhole(text), nil
+func (c *Compiled) findRegex(text []byte) (list [][]int, err error) {
+	if c.groups > 1 {
+		most := min(MaxMatches, maxOffsets/c.offsets())
+		list = c.re.FindAllSubmatchIndex(text, most+1)
+		if len(list) > most && most < MaxMatches {
+			return nil, ErrTooManyGroups
+		}
+		return list, nil
 	}
-	most := min(MaxMatches, maxOffsets/c.offsets())
-	list := c.re.FindAllSubmatchIndex(text, most+1)
-	if len(list) > most && most < MaxMatches {
-		return nil, ErrTooManyGroups
-	}
-	return list, nil
-}
-
-// findWhole finds the offsets of whole matches. FindAllIndex would keep those of all groups,
-// this is the one method that finds all matches and does not ask for them. What it is given
-// to replace begins where the rest of the capacity does.
-func (c *Compiled) findWhole(text []byte) [][]int {
+	// FindAllIndex would keep the offsets of all groups, this is the one method that finds all
+	// matches and does not ask for them. What it is given to replace begins where the rest
+	// of the capacity does.
 	text = text[:len(text):len(text)]
 	var offsets []int
 	c.re.ReplaceAllFunc(text, func(match []byte) []byte {
@@ -265,17 +248,13 @@ func (c *Compiled) findWhole(text []byte) [][]int {
 		}
 		return nil
 	})
-	list := make([][]int, len(offsets)/2)
-	for i := range list {
-		list[i] = offsets[2*i : 2*i+2]
-	}
-	return list
+	return slices.Collect(slices.Chunk(offsets, 2)), nil
 }
 
 // findLiteral searches the content itself when line ends do not matter.
 func (m *Matches) findLiteral() error {
 	v, old := m.view, m.pattern.old
-	text, cur := v.raw[v.start:], (&View{start: v.start}).cursor()
+	text, cur := v.raw[v.start:], &cursor{to: v.start, next: math.MaxInt}
 	if v.crlf && bytes.ContainsAny(old, "\r\n") {
 		text, cur = v.text(), v.cursor()
 	}
@@ -320,9 +299,12 @@ func (m *Matches) Edits(ctx context.Context, most int) ([]diff.Edit, error) {
 		room += s.End - s.Start
 	}
 	list := make([]diff.Edit, 0, len(m.Spans))
-	literal, pieces := []byte(m.pattern.New), m.pattern.asIs
+	literal, template := []byte(m.pattern.New), slices.Clone(m.pattern.template)
 	if bytes.Contains(m.view.raw, lf) {
-		literal, pieces = toLF(literal), m.pattern.withLF
+		literal = toLF(literal)
+		for i := range template {
+			template[i].text = strings.ReplaceAll(template[i].text, "\r\n", "\n")
+		}
 	}
 	for i, s := range m.Spans {
 		if i%1024 == 1023 && ctx.Err() != nil {
@@ -330,11 +312,7 @@ func (m *Matches) Edits(ctx context.Context, most int) ([]diff.Edit, error) {
 		}
 		text := literal
 		if m.groups != nil {
-			size := expandedSize(pieces, m.groups[i])
-			if size > room {
-				return nil, ErrResult
-			}
-			text = expand(make([]byte, 0, size), pieces, m.view.text(), m.groups[i])
+			text = expand(template, m.view.text(), m.groups[i], room)
 		}
 		if len(text) > room { // before its line ends are looked at, which can take a while
 			return nil, ErrResult
@@ -363,4 +341,109 @@ func (m *Matches) Lines(most int) []int {
 		list = append(list, line)
 	}
 	return list
+}
+
+// piece is a part of a replacement: a group, or a literal text when group is -1.
+type piece struct {
+	text  string
+	group int
+}
+
+// reference is the name of a group, or nothing, behind a dollar sign.
+var reference = regexp.MustCompile(`^(?:(\w+)|\{(\w+)\})?`)
+
+// parseTemplate reads $1, $name, ${name} and $$. A name is as long as letters, digits
+// and underscores go. One that names no group is an error: leaving it empty, as
+// regexp.Expand does, would lose text without a word. Any other $ stands for itself.
+func parseTemplate(text string, group func(name string) int) ([]piece, error) {
+	var list []piece
+	var plain strings.Builder
+	flush := func() {
+		if plain.Len() > 0 {
+			list = append(list, piece{plain.String(), -1})
+			plain.Reset()
+		}
+	}
+	for text != "" {
+		before, after, found := strings.Cut(text, "$")
+		plain.WriteString(before)
+		if !found {
+			break
+		}
+		if text, found = strings.CutPrefix(after, "$"); found {
+			plain.WriteByte('$')
+			continue
+		}
+		m := reference.FindStringSubmatch(after)
+		text = after[len(m[0]):]
+		name := m[1] + m[2]
+		if name == "" {
+			plain.WriteByte('$')
+			continue
+		}
+		n := group(name)
+		if n < 0 {
+			return nil, badGroup("$"+m[0], name, group)
+		}
+		flush()
+		if len(list) >= maxTemplate {
+			return nil, fmt.Errorf("`new` has more than %d parts: groups, and text between them", maxTemplate)
+		}
+		list = append(list, piece{"", n})
+	}
+	flush()
+	return list, nil
+}
+
+func badGroup(ref, name string, group func(string) int) error {
+	if len(name) > 100 {
+		return fmt.Errorf("`%s…` in `new` names no group of the regex; for a dollar sign write $$", ref[:100])
+	}
+	hint := ""
+	digits := len(name) - len(strings.TrimLeft(name, "0123456789"))
+	if digits > 0 && digits < len(name) && group(name[:digits]) >= 0 {
+		hint = fmt.Sprintf(" (for group %s and then %q write ${%s}%s)", name[:digits], name[digits:], name[:digits], name[digits:])
+	}
+	return fmt.Errorf("`%s` in `new` names no group of the regex%s; for a dollar sign write $$", ref, hint)
+}
+
+// groupOf finds a group by its number or its name.
+func groupOf(name string, most int, byName func(string) int) int {
+	if n, err := strconv.Atoi(name); err == nil {
+		if n > most {
+			return -1
+		}
+		return n
+	}
+	return byName(name)
+}
+
+// expand fills the template from the groups of one match; one that took no part is
+// empty. It stops when the result is larger than room.
+func expand(template []piece, text []byte, groups []int, room int) []byte {
+	var out []byte
+	for _, p := range template {
+		out = append(out, p.text...)
+		if p.group >= 0 && groups[2*p.group] >= 0 {
+			out = append(out, text[groups[2*p.group]:groups[2*p.group+1]]...)
+		}
+		if len(out) > room {
+			break
+		}
+	}
+	return out
+}
+
+// BackslashGroup returns the digit of a \1 in the replacement of a regex that has such a
+// group: probably $1 was meant. It is "" for none.
+func (c *Compiled) BackslashGroup() string {
+	if !c.Regex {
+		return ""
+	}
+	for i := 0; i+1 < len(c.New); i++ {
+		if d := c.New[i+1]; c.New[i] == '\\' && d >= '1' && d <= '9' && c.group(string(d)) >= 0 {
+			return string(d)
+		}
+	}
+	return ""
 }

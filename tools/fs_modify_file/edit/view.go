@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/jptools/jptools/tools/fskit/diff"
 )
 
 // View is content as patterns see it: without a UTF-8 byte order mark, and with every
@@ -46,11 +48,8 @@ func NewView(content []byte) *View {
 
 // text returns the view itself.
 func (v *View) text() []byte {
-	if !v.crlf {
-		return v.raw[v.start:]
-	}
 	if v.lf == nil {
-		v.lf = bytes.ReplaceAll(v.raw[v.start:], crlf, lf)
+		v.lf = toLF(v.raw[v.start:])
 	}
 	return v.lf
 }
@@ -61,43 +60,38 @@ func (v *View) text() []byte {
 type cursor struct {
 	view   *View
 	at, to int // the view's offset at is the content's offset to
-	next   int // the first CRLF of the content at or after to, -1 for none, when known
-	known  bool
+	next   int // the first CRLF of the content at or after to, its length for none
 }
 
-func (v *View) cursor() *cursor { return &cursor{view: v, to: v.start} }
+func (v *View) cursor() *cursor {
+	c := &cursor{view: v}
+	c.move(0, v.start)
+	return c
+}
+
+func (c *cursor) move(at, to int) {
+	c.at, c.to, c.next = at, to, len(c.view.raw)
+	if i := bytes.Index(c.view.raw[to:], crlf); i >= 0 {
+		c.next = to + i
+	}
+}
 
 func (c *cursor) offset(at int) int {
-	v := c.view
-	if !v.crlf {
-		return v.start + at
-	}
 	if at < c.at {
-		*c = cursor{view: v, to: v.start}
+		c.move(0, c.view.start)
 	}
-	for {
-		if !c.known {
-			c.known = true
-			if c.next = bytes.Index(v.raw[c.to:], crlf); c.next >= 0 {
-				c.next += c.to
-			}
-		}
-		if c.next < 0 || c.to+at-c.at <= c.next {
-			return c.to + at - c.at
-		}
-		// Pass the CRLF: two bytes of content for one of the view.
-		c.at += c.next - c.to + 1
-		c.to = c.next + 2
-		c.known = false
+	for c.to+at-c.at > c.next { // pass the CRLF: two bytes of content for one of the view
+		c.move(c.at+c.next-c.to+1, c.next+2)
 	}
+	return c.to + at - c.at
 }
 
 // toLF is text with every CRLF as LF.
 func toLF(text []byte) []byte {
-	if !bytes.Contains(text, crlf) {
-		return text
+	if bytes.Contains(text, crlf) {
+		text = bytes.ReplaceAll(text, crlf, lf)
 	}
-	return bytes.ReplaceAll(text, crlf, lf)
+	return text
 }
 
 // lineEnds returns text, which has LF line ends, with those that its place asks for: the
@@ -184,4 +178,91 @@ func (v *View) endAround(start, end int) bool {
 	}
 	v.near.cr = i > 0 && v.raw[i-1] == '\r'
 	return v.near.cr
+}
+
+// Content is the content of one file on its way from old to new.
+type Content struct {
+	// Part says that it is a part of a file: whole lines that do not include the first.
+	Part bool
+
+	Old     []byte      // as it was
+	Edits   []diff.Edit // what was done to it
+	current []byte      // Old with Edits, once somebody needed it
+	view    *View
+}
+
+// NewContent starts with old, which must not change afterwards.
+func NewContent(old []byte) *Content { return &Content{Old: old, current: old} }
+
+// View shows the content as it is now, with all edits made so far.
+func (c *Content) View() *View {
+	if c.view == nil {
+		c.view = NewView(c.New())
+		if c.Part {
+			c.view.start = 0 // a byte order mark stands at the start of a file only
+		}
+	}
+	return c.view
+}
+
+// New returns the content as it is now.
+func (c *Content) New() []byte {
+	if c.current == nil {
+		c.current = diff.Apply(c.Old, c.Edits)
+	}
+	return c.current
+}
+
+// Apply makes edits of the content as it is now.
+func (c *Content) Apply(edits []diff.Edit) {
+	if len(edits) == 0 {
+		return
+	}
+	if len(c.Edits) == 0 {
+		c.Edits = edits
+	} else {
+		c.Edits = compose(c.Edits, edits, c.New())
+	}
+	c.current, c.view = nil, nil
+}
+
+// compose returns edits of the old content that do what first and then second do; mid
+// is the content between the two. Edits that touch become one.
+func compose(first, second []diff.Edit, mid []byte) []diff.Edit {
+	var out []diff.Edit
+	shift := 0 // from old to mid, by the edits of first that are done
+	for len(first) > 0 || len(second) > 0 {
+		// The next cluster of mid that edits of either list touch.
+		start := len(mid)
+		if len(first) > 0 {
+			start = first[0].Start + shift
+		}
+		if len(second) > 0 {
+			start = min(start, second[0].Start)
+		}
+		e := diff.Edit{Start: start - shift}
+		end, done := start, start
+		for {
+			if len(first) > 0 && first[0].Start+shift <= end {
+				f := first[0]
+				first = first[1:]
+				end = max(end, f.Start+shift+len(f.Text))
+				shift += len(f.Text) - (f.End - f.Start)
+				continue
+			}
+			if len(second) > 0 && second[0].Start <= end {
+				s := second[0]
+				second = second[1:]
+				e.Text = append(append(e.Text, mid[done:s.Start]...), s.Text...)
+				done = s.End
+				end = max(end, s.End)
+				continue
+			}
+			break
+		}
+		e.Text = append(e.Text, mid[done:end]...)
+		e.End = end - shift
+		out = append(out, e)
+	}
+	return out
 }

@@ -1,4 +1,4 @@
-package search
+package main
 
 import (
 	"testing"
@@ -26,9 +26,9 @@ func TestWindow(t *testing.T) {
 		{"\x80\x80\x80\x80\x80\x80", 2, 3, 3, "\x80\x80\x80", true, true},
 		{"\U0001f600", 0, 4, 2, "", false, true},
 	} {
-		cut, left, right := Window([]byte(tt.line), tt.start, tt.end, tt.limit)
-		if string(cut) != tt.want || left != tt.left || right != tt.right {
-			t.Errorf("Window(%q, %d, %d, %d) = %q, %v, %v", tt.line, tt.start, tt.end, tt.limit, cut, left, right)
+		left, right := window([]byte(tt.line), tt.start, tt.end, tt.limit)
+		if cut := tt.line[left:right]; cut != tt.want || left > 0 != tt.left || right < len(tt.line) != tt.right {
+			t.Errorf("window(%q, %d, %d, %d) = %q, %v, %v", tt.line, tt.start, tt.end, tt.limit, cut, left, right)
 		}
 	}
 }
@@ -36,8 +36,9 @@ func TestWindow(t *testing.T) {
 func FuzzWindow(f *testing.F) {
 	f.Add("0123é456", 3, 5, 4)
 	f.Fuzz(func(t *testing.T, line string, start, end, limit int) {
-		cut, left, right := Window([]byte(line), start, end, limit)
-		if limit > 0 && len(cut) > limit || (left || right) != (len(cut) < len(line)) {
+		left, right := window([]byte(line), start, end, limit)
+		cut := []byte(line[left:right])
+		if limit > 0 && len(cut) > limit {
 			t.Fatalf("%q, %v, %v", cut, left, right)
 		}
 		between := start <= 0 || start >= len(line) || utf8.RuneStart(line[start])
