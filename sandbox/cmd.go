@@ -167,6 +167,9 @@ func (c *Cmd) startAs(a *Attempt) (err error) {
 	command := &engine.Command{
 		Plan: a.plan(), Path: c.Path, Args: c.Args, Env: a.environ(c.Env), Dir: c.Dir, ExtraFiles: c.ExtraFiles, Linger: linger,
 	}
+	if a.watcher != nil {
+		command.Keep = a.watcher.File()
+	}
 	if c.Explain && a.Explainable() == "" {
 		a.Plan.Observe = true
 		if c.observer, err = observe.Start(a.Plan); err != nil {

@@ -20,11 +20,13 @@ type HelperOptions struct {
 	// terminal reaches them. Otherwise each program has a session of its own. With namespaces a program never
 	// hears its terminal: pass signals on with [Cmd.Signal].
 	Terminal bool
+	// Once: this process starts a program or two and ends. Helpers are not kept for later calls, and end with it.
+	Once bool
 }
 
 // NewHelpers returns Helpers. Nothing is started yet.
 func NewHelpers(o HelperOptions) *Helpers {
-	return &Helpers{engine.New(engine.Options{Terminal: o.Terminal})}
+	return &Helpers{engine.New(engine.Options(o))}
 }
 
 // Warm starts a helper in the background for a call that is likely to need one of this tier: the call then does not

@@ -48,6 +48,8 @@ type Options struct {
 	// job control reaches them. Otherwise each has a session of its own. In the namespace tier programs never
 	// have a terminal: the caller passes signals on.
 	Terminal bool
+	// Once: this process starts a program or two and ends. Supervisors are not used again, and end with it.
+	Once bool
 }
 
 // Engine starts programs. It is safe for concurrent use.
@@ -89,6 +91,9 @@ type Command struct {
 	ExtraFiles            []*os.File
 	// Linger is how long processes that the program leaves behind may go on after it; then they are killed.
 	Linger time.Duration
+	// Keep, if not nil, is what the supervisor keeps open until this process has ended, with Options.Once. The last close
+	// of a descriptor that has watched files waits some 14 ms for the kernel; nobody waits for the end of a supervisor.
+	Keep *os.File
 	// Observer, if not nil, watches what the program asks for. It is for plans with Observe set.
 	Observer *Observer
 	// Faults is for tests.

@@ -36,8 +36,8 @@ type request struct {
 	Go bool `json:",omitempty"`
 }
 
-// order is one program to start. The descriptors of the program come along, in the order of Targets, and then
-// the observer's socket, if there is one.
+// order is one program to start. The descriptors of the program come along, in the order of Targets; then the
+// observer's socket, if there is one; then, to the supervisor alone, the one that it keeps.
 type order struct {
 	Plan *fit.Plan `json:",omitempty"`
 	// Escaped: the paths of Plan are written as in a URL, since one of them is not UTF-8.
@@ -50,6 +50,7 @@ type order struct {
 	Session bool
 	Linger  time.Duration
 	Observe *observation `json:",omitempty"`
+	Keep    bool         `json:",omitempty"`
 	Faults  Faults
 }
 

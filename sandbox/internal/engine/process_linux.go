@@ -111,6 +111,9 @@ func (e *engine) order(c *Command) (o *order, files []*os.File, null *os.File, e
 		o.Observe = &observation{c.Observer.Message, c.Observer.Calls}
 		files = append(files, c.Observer.Socket)
 	}
+	if o.Keep = c.Keep != nil && e.options.Once; o.Keep {
+		files = append(files, c.Keep)
+	}
 	return o, files, null, nil
 }
 
@@ -155,7 +158,9 @@ func (p *process) await() {
 			" processes could not be ended: they run as another user, or hang in the kernel")
 		return
 	}
-	h.engine.put(h)
+	if !h.engine.options.Once { // else the supervisor lives as long as this process, for what it keeps
+		h.engine.put(h)
+	}
 	p.exit = Exit{Code: r.Status.ExitStatus(), Leftover: r.Leftover, TooMany: r.TooMany, Lost: string(r.Lost)}
 	if r.Status.Signaled() {
 		p.exit.Code, p.exit.Signal = -1, r.Status.Signal()

@@ -91,6 +91,9 @@ func supervise(host *conn, tier fit.Tier, abi int, remove func(dir string) error
 		switch {
 		case m.Start != nil:
 			if !s.call(&m) {
+				for m.Start.Keep && ok { // until the host has ended
+					_, ok = s.next()
+				}
 				return 0
 			}
 		case m.Warm:
@@ -184,6 +187,9 @@ func (s *supervisor) prepare() error {
 // follow.
 func (s *supervisor) call(m *received) bool {
 	c := &call{supervisor: s, order: m.Start, number: m.Call}
+	if last := len(m.files) - 1; c.order.Keep && last >= 0 {
+		m.files = m.files[:last] // what is kept is closed by the end of this process
+	}
 	pid, err := c.start(m)
 	closeFDs(m.files)
 	if err != nil {
