@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -147,8 +148,11 @@ func (s *scanner) next() byte {
 	return s.data[s.pos]
 }
 
-// scalar matches the beginning of a text that is a number or a word.
-var scalar = regexp.MustCompile(`^(?:true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)`)
+// scalar matches the beginning of a text that is a number or a word. It is compiled when it is needed: every process
+// would pay for it, also the helpers of a sandbox.
+var scalar = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)`)
+})
 
 func (s *scanner) value(depth int) error {
 	switch s.next() {
@@ -162,7 +166,7 @@ func (s *scanner) value(depth int) error {
 		_, err := s.str()
 		return err
 	}
-	match := scalar.Find(s.data[s.pos:])
+	match := scalar().Find(s.data[s.pos:])
 	if match == nil {
 		return s.errorf("this is not JSON")
 	}

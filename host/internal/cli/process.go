@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -76,6 +77,7 @@ func warm(args []string) warmed {
 	}
 	w.Helpers = sandbox.NewHelpers(sandbox.HelperOptions{Terminal: w.exec, Once: true})
 	w.Warm(tier)
+	runtime.Gosched() // it comes first: everything else waits for it in the end
 	return w
 }
 
