@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
@@ -39,9 +38,7 @@ type request struct {
 // order is one program to start. The descriptors of the program come along, in the order of Targets; then the
 // observer's socket, if there is one; then, to the supervisor alone, the one that it keeps.
 type order struct {
-	Plan *fit.Plan `json:",omitempty"`
-	// Escaped: the paths of Plan are written as in a URL, since one of them is not UTF-8.
-	Escaped bool `json:",omitempty"`
+	Plan *fit.Plan `json:",omitempty"` // its paths are written as in a URL
 
 	Path, Dir blob
 	Args, Env []blob
@@ -93,21 +90,9 @@ func (r *reply) failure() error {
 	return r.Failure
 }
 
-// portable is a plan as JSON can carry it.
-func portable(p *fit.Plan) (plan *fit.Plan, escaped bool) {
-	mapPaths(p, func(s string) string {
-		escaped = escaped || !utf8.ValidString(s)
-		return s
-	})
-	if escaped {
-		p = mapPaths(p, url.PathEscape)
-	}
-	return p, escaped
-}
-
-// restore undoes portable.
+// restore undoes what makes JSON able to carry the paths of the plan.
 func (o *order) restore() (err error) {
-	if o.Plan != nil && o.Escaped {
+	if o.Plan != nil {
 		o.Plan = mapPaths(o.Plan, func(s string) string {
 			plain, wrong := url.PathUnescape(s)
 			err = errors.Join(err, wrong)

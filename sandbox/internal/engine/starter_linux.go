@@ -1,10 +1,10 @@
 package engine
 
 import (
+	"math"
 	"os"
 	"os/signal"
 	"runtime"
-	"slices"
 	"syscall"
 	"unsafe"
 
@@ -225,28 +225,15 @@ func (s *starter) place() error {
 	if err != nil {
 		return fail(err)
 	}
-	var targets []int
+	// What this program has opened is closed by execve anyway. This is for what it inherited or a library opened.
+	err = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
+	if err != nil && err != unix.ENOSYS && err != unix.EINVAL {
+		return fail(err) // ENOSYS, EINVAL: before Linux 5.11, where there is no Landlock either
+	}
 	for _, f := range s.fds {
 		if err := unix.Dup3(f.fd, f.target, 0); err != nil {
 			return fail(err)
 		}
-		targets = append(targets, f.target)
-	}
-	// What this program has opened is closed by execve anyway. This is for what it inherited or a library opened.
-	slices.Sort(targets)
-	first := 3
-	for _, target := range append(targets, -1) {
-		last := uint(target - 1)
-		if target < 0 {
-			last = ^uint(0) >> 32
-		}
-		if target < 0 || target > first {
-			err := unix.CloseRange(uint(first), last, unix.CLOSE_RANGE_CLOEXEC)
-			if err != nil && err != unix.ENOSYS && err != unix.EINVAL {
-				return fail(err) // ENOSYS, EINVAL: before Linux 5.11, where there is no Landlock either
-			}
-		}
-		first = max(first, target+1)
 	}
 	return nil
 }
@@ -272,3 +259,45 @@ func texts(list []blob) []string {
 	}
 	return out
 }
+
+const (
+	supervisorName = "sandbox-supervisor"
+	starterName    = "sandbox-starter" // no longer than the kernel's name of a process: 15 bytes
+	// socketFD is where a helper has its end of the socket.
+	socketFD = 3
+)
+
+// helperEnv is the environment of helpers. They do one thing at a time, so that further threads would only cost their
+// start.
+var helperEnv = []string{"GOMAXPROCS=1"}
+
+// helperMain does the work of a helper, if this process is one: by its name, which no shell gives to a program, and
+// by its socket.
+func helperMain(remove func(dir string) error) {
+	name := ""
+	if len(os.Args) > 0 {
+		name = os.Args[0]
+	}
+	if name != supervisorName && name != starterName {
+		return
+	}
+	// Before anything else: Landlock, filters, capabilities and the death signal belong to a thread.
+	runtime.LockOSThread()
+	kind, err := unix.GetsockoptInt(socketFD, unix.SOL_SOCKET, unix.SO_TYPE)
+	domain, err2 := unix.GetsockoptInt(socketFD, unix.SOL_SOCKET, unix.SO_DOMAIN)
+	if err != nil || err2 != nil || kind != unix.SOCK_STREAM || domain != unix.AF_UNIX {
+		os.Exit(2) // somebody tried the name by hand
+	}
+	unix.CloseOnExec(socketFD)
+	switch c := newConn(socketFD); {
+	case name == supervisorName && len(os.Args) == 3:
+		os.Exit(supervise(c, fit.Tier(os.Args[1]), os.Args[2] == "true", remove))
+	case name == starterName && len(os.Args) == 1:
+		becomeTool(c)
+		os.Exit(1)
+	}
+	os.Exit(2)
+}
+
+// myself is what is started as a helper. It is not the path of the binary: that may have been replaced since.
+const myself = "/proc/self/exe"
