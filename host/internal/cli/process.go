@@ -16,7 +16,7 @@ import (
 )
 
 // Process is [Run] as all that a process does, with the context that it needs for that; args begin with
-// the program. The command line is read first: everything before the command itself depends on what it says.
+// the program. After the start of helpers the command line is read: all else before the command depends on it.
 func Process(environ []string, stdin io.Reader, stdout, stderr io.Writer, args []string) error {
 	if most := openFiles(); most > 0 && most < fewestFiles { // the Go runtime would end in a crash
 		err := exit.Errorf(exit.Host, "no more than %d files can be open here, and jphost needs %d at least\nraise the limit: ulimit -n 256", most, fewestFiles)

@@ -278,8 +278,9 @@ func executed(pid int) bool {
 	}
 }
 
-// hold makes what holds the tool: the ruleset and, in the namespace tier, the private tree around it.
-func (c *call) hold(plan *fit.Plan) (*linux.Ruleset, error) {
+// hold makes what holds the tool: the ruleset and, in the namespace tier, the private tree around it, with rules on what
+// is in there and nowhere else: a /proc and a temporary directory with nothing but what belongs to the call.
+func (c *call) hold(plan *fit.Plan) (ruleset *linux.Ruleset, err error) {
 	if plan.Tier != c.tier || plan.ABI < 1 {
 		return nil, &failure.Error{Kind: failure.Failed, Step: "the plan is not for this helper"}
 	}
@@ -287,29 +288,23 @@ func (c *call) hold(plan *fit.Plan) (*linux.Ruleset, error) {
 	if m := c.order.Faults.Mapping; m != nil {
 		mapping = *m
 	}
-	ruleset, err := linux.NewRuleset(plan, mapping)
-	if err == nil && plan.Tier == fit.TierNamespace {
-		if err = c.surround(plan, ruleset); err != nil {
-			_ = unix.Close(ruleset.FD)
-		}
+	if ruleset, err = linux.NewRuleset(plan, mapping); err != nil || plan.Tier != fit.TierNamespace {
+		return ruleset, err
+	}
+	entries, err := linux.BuildTree(plan)
+	if err == nil {
+		c.watcher, err = linux.Watch(entries)
+	}
+	if err == nil {
+		err = ruleset.AllowProc("/proc")
+	}
+	if err == nil && plan.Temp != "" {
+		err = ruleset.AllowTemp(plan.Temp)
+	}
+	if err != nil {
+		_ = unix.Close(ruleset.FD)
 	}
 	return ruleset, err
-}
-
-// surround makes the private tree, and the rules on what is in there and nowhere else: a /proc and a temporary
-// directory with nothing but what belongs to the call.
-func (c *call) surround(plan *fit.Plan, ruleset *linux.Ruleset) error {
-	entries, err := linux.BuildTree(plan)
-	if err != nil {
-		return err
-	}
-	if c.watcher, err = linux.Watch(entries); err != nil {
-		return err
-	}
-	if err := ruleset.AllowProc("/proc"); err != nil || plan.Temp == "" {
-		return err
-	}
-	return ruleset.AllowTemp(plan.Temp)
 }
 
 // signal signals all processes of the call, and returns how many were alive.
@@ -333,7 +328,7 @@ func (s *supervisor) signal(sig unix.Signal) (found int) {
 	if err != nil { // without /proc nobody can be counted
 		return 1
 	}
-	return alive(list)
+	return len(list)
 }
 
 const (
@@ -480,7 +475,7 @@ func (c *call) count() {
 	if plan == nil || plan.Limits.Processes <= 0 {
 		return
 	}
-	if list, err := descendants(os.Getpid()); err == nil && int64(alive(list)) > plan.Limits.Processes {
+	if list, err := descendants(os.Getpid()); err == nil && int64(len(list)) > plan.Limits.Processes {
 		c.report.TooMany = int(plan.Limits.Processes)
 		c.kill()
 	}

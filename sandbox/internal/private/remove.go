@@ -165,21 +165,15 @@ func keep(in *os.Root, name string) (kept []string) {
 		return nil
 	}
 	defer list.Close()
-	for looked := 0; looked < mostLooked && len(kept) < mostKept; {
-		names, err := list.Readdirnames(256)
-		looked += len(names)
-		for _, old := range names {
-			is, statErr := dir.Lstat(old)
-			if ok, _ := filepath.Match("jptool-*.old", old); !ok || statErr != nil || !is.Mode().IsRegular() || len(kept) == mostKept {
-				continue
-			}
-			to := "jphost-kept-" + random() + ".old" // never the name that a program chose
-			if in.Rename(filepath.Join(name, old), to) == nil {
-				kept = append(kept, to)
-			}
+	names, _ := list.Readdirnames(mostLooked)
+	for _, old := range names {
+		is, err := dir.Lstat(old)
+		if ok, _ := filepath.Match("jptool-*.old", old); !ok || err != nil || !is.Mode().IsRegular() || len(kept) == mostKept {
+			continue
 		}
-		if err == io.EOF || err != nil {
-			break
+		to := "jphost-kept-" + random() + ".old" // never the name that a program chose
+		if in.Rename(filepath.Join(name, old), to) == nil {
+			kept = append(kept, to)
 		}
 	}
 	return kept
