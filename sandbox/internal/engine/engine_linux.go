@@ -274,9 +274,9 @@ func (p *process) await() {
 	if !h.engine.options.Once { // else the supervisor lives as long as this process, for what it keeps
 		h.engine.put(h)
 	}
-	p.exit = Exit{Code: r.Status.ExitStatus(), Leftover: r.Leftover, TooMany: r.TooMany, Lost: string(r.Lost)}
-	if r.Status.Signaled() {
-		p.exit.Code, p.exit.Signal = -1, r.Status.Signal()
+	p.exit = r.Exit
+	if p.exit.Lost, err = url.PathUnescape(r.Lost); err != nil {
+		p.err = failure.OutOfControl(errMessage.Error())
 	}
 }
 

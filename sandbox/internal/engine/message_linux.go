@@ -60,33 +60,31 @@ type observation struct {
 type reply struct {
 	Call    int
 	Pid     int            `json:",omitempty"` // the program was executed
-	Failure *failure.Error `json:",omitempty"`
-	Path    blob           `json:",omitempty"` // of Failure
+	Failure *failure.Error `json:",omitempty"` // its path is written as in a URL
 	Exit    *exitReport    `json:",omitempty"`
 }
 
 type exitReport struct {
-	Status    unix.WaitStatus
-	Leftover  int
+	Exit          // Lost is written as in a URL
 	Remaining int // could not be ended
-	TooMany   int
-	Lost      blob
 }
 
 func (r *reply) fail(err error) {
 	f := &failure.Error{Kind: failure.Failed, Step: err.Error()}
 	errors.As(err, &f)
 	copied := *f
-	r.Path, copied.Path = blob(f.Path), ""
+	copied.Path = url.PathEscape(f.Path)
 	r.Failure = &copied
 }
 
 // failure is the error of a reply, or nil.
-func (r *reply) failure() error {
+func (r *reply) failure() (err error) {
 	if r.Failure == nil {
 		return nil
 	}
-	r.Failure.Path = string(r.Path)
+	if r.Failure.Path, err = url.PathUnescape(r.Failure.Path); err != nil {
+		return errMessage
+	}
 	return r.Failure
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -385,7 +386,10 @@ func (c *call) serve() bool {
 				c.look()
 				return !c.hostGone && !c.gaveUp && c.tell()
 			case e.pid == c.pid:
-				c.report.Status = e.status
+				c.report.Code = e.status.ExitStatus() // -1 for a signal
+				if e.status.Signaled() {
+					c.report.Signal = e.status.Signal()
+				}
 				if c.killing == nil && hasChildren() { // or there is nobody to be looked for
 					c.lingering = time.After(c.order.Linger)
 				}
@@ -484,6 +488,6 @@ func (c *call) count() {
 // look notes what mount has been lost.
 func (c *call) look() {
 	if len(c.report.Lost) == 0 {
-		c.report.Lost = blob(c.watcher.Lost())
+		c.report.Lost = url.PathEscape(c.watcher.Lost())
 	}
 }
