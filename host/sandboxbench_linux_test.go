@@ -18,10 +18,9 @@ import (
 // BenchmarkSandboxExec is the start of `true` in each tier against other sandboxes with the same
 // grants, as whole processes on one processor, in turn: the same parts of the system (of /etc no more
 // than programs read), the same devices, one directory writable, no network, and a private /tmp, /proc
-// and /dev where there are namespaces. The aim is to need no longer than the peer of the same kind:
-// landrun for Landlock, bwrap for namespaces. A peer that is not installed is named; landlock-restrict is
-// of the library that landrun is made with. For comparison there is bwrap with all of /etc in one
-// piece, which is how it is mostly used.
+// and /dev where there are namespaces. The aims are 2 × landrun for Landlock and 1.2 × bwrap for namespaces. A
+// peer that is not installed is named; landlock-restrict, of the library that landrun is made with, stands in for
+// landrun. For comparison there is bwrap with all of /etc in one piece, which is how it is mostly used.
 //
 //	go test -run=NONE -bench=SandboxExec -benchtime=1x
 func BenchmarkSandboxExec(b *testing.B) {
@@ -94,6 +93,9 @@ func BenchmarkSandboxExec(b *testing.B) {
 	for _, w := range ways {
 		if len(took[w.name]) == 0 {
 			continue
+		}
+		if w.against == "landrun" && len(took[w.against]) == 0 {
+			w.against = "landlock-restrict"
 		}
 		ratio := ""
 		if len(took[w.against]) > 0 {

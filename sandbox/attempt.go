@@ -68,7 +68,14 @@ func (p *Prepared) attempt(ctx context.Context, c *Cmd, m fit.Machine, dry bool)
 	}(a)
 	shelf := private.ShelfIn(p.options.TempDir)
 	name := shelf.Name()
-	granted := grants(needs)
+	granted := slices.Clone(needs.Grants)
+	for _, l := range needs.Links { // on the way to what is granted; the private tree has them, too
+		granted = append(granted, fit.Grant{Node: fit.Node{Path: l.Path, Kind: fit.Link, ID: l.ID}})
+	}
+	var devices []string
+	for _, name := range needs.Devices {
+		devices = append(devices, "/dev/"+name)
+	}
 	if p.options.Keep {
 		// What is to be kept has to outlive the private tree, so that the directory is made outside of it.
 		name = shelf.NameToKeep()
@@ -82,7 +89,7 @@ func (p *Prepared) attempt(ctx context.Context, c *Cmd, m fit.Machine, dry bool)
 		granted = append(granted, fit.Grant{Node: n, Caps: jptool.AllCaps &^ jptool.Execute})
 	}
 	a.prepared, err = fit.Prepare(ctx, p.policy, m, fit.Options{
-		Required: p.options.Required, Tier: p.options.Tier, Runtime: granted, Devices: devices(needs),
+		Required: p.options.Required, Tier: p.options.Tier, Runtime: granted, Devices: devices,
 		Temp: filepath.ToSlash(shelf.Path(name)), Limits: p.options.Limits, Arguments: p.options.Arguments, Dry: dry,
 		FirstFD: 3 + len(c.ExtraFiles),
 	})
@@ -215,26 +222,6 @@ func (a *Attempt) unsend() {
 	a.Rules = rules
 }
 
-// environ returns the environment of the program, with its private directory.
-func (a *Attempt) environ(env []string) []string {
-	temp := a.Plan.Temp
-	if a.tempPath != "" {
-		temp = a.tempPath
-	}
-	if temp == "" {
-		return env
-	}
-	return withTemp(env, temp)
-}
-
-// plan returns what the engine is to enforce, nil for nothing.
-func (a *Attempt) plan() *fit.Plan {
-	if a.Plan.Tier == fit.TierNone {
-		return nil
-	}
-	return a.Plan
-}
-
 // end looks at what has to be as it was, when all processes of the call are gone, and removes what was made for it.
 // Nothing is ever repaired: somebody else may have made the change.
 func (a *Attempt) end(ctx context.Context, s *State) error {
@@ -345,20 +332,45 @@ func resolved(dir string) string {
 	return filepath.ToSlash(dir)
 }
 
-// grants returns what the private tree needs of the host's: what is granted, and the links on the way to it, which
-// grant nothing.
-func grants(b *baseline.Baseline) []fit.Grant {
-	list := slices.Grow(slices.Clone(b.Grants), len(b.Links))
-	for _, l := range b.Links {
-		list = append(list, fit.Grant{Node: fit.Node{Path: l.Path, Kind: fit.Link, ID: l.ID}})
-	}
-	return list
+// Report says what the operating system enforces of a call. It never says more than was reached.
+type Report struct {
+	// Mode is auto, required or off; empty if the call came to nothing before that was known.
+	Mode string `json:"mode"`
+	// Tier is how the call was enforced, none if nothing was started; ABI the version of Landlock in use.
+	Tier        fit.Tier          `json:"tier"`
+	ABI         int               `json:"abi"`
+	Rules       []fit.Enforced    `json:"rules"`
+	Narrowed    []fit.Narrowing   `json:"narrowed"`
+	NotEnforced []fit.NotEnforced `json:"not_enforced"`
+	// Changed is what was not as the rules want it after the call, or while it ran, by absolute paths.
+	Changed []fit.Change `json:"changed,omitempty"`
+	// Made are directories that were missing and were made for the call, as rules write them. Those that were still
+	// empty when it ended are gone again.
+	Made []string `json:"made,omitempty"`
 }
 
-func devices(b *baseline.Baseline) []string {
-	list := make([]string, len(b.Devices))
-	for i, name := range b.Devices {
-		list[i] = "/dev/" + name
+// NewReport returns the report of a call that started nothing.
+func NewReport(mode string) *Report {
+	return &Report{
+		Mode: mode, Tier: fit.TierNone,
+		Rules: []fit.Enforced{}, Narrowed: []fit.Narrowing{}, NotEnforced: []fit.NotEnforced{},
 	}
-	return list
+}
+
+// Report returns what the call is enforced with.
+func (a *Attempt) Report() *Report {
+	return &Report{
+		Mode: a.mode, Tier: a.Plan.Tier, ABI: a.Plan.ABI,
+		Rules: a.Rules, Narrowed: a.Narrowed, NotEnforced: slices.Clone(a.NotEnforced), Made: a.MadeNames(),
+	}
+}
+
+// MadeNames returns Made as rules write the paths.
+func (a *Attempt) MadeNames() (names []string) {
+	for _, p := range a.Made {
+		if name, ok := a.policy.WirePath(p); ok {
+			names = append(names, name)
+		}
+	}
+	return names
 }

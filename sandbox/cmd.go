@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -165,7 +166,11 @@ func (c *Cmd) startAs(a *Attempt) (err error) {
 		}
 	}
 	command := &engine.Command{
-		Plan: a.plan(), Path: c.Path, Args: c.Args, Env: a.environ(c.Env), Dir: c.Dir, ExtraFiles: c.ExtraFiles, Linger: linger,
+		Plan: a.Plan, Path: c.Path, Args: c.Args, Env: withTemp(c.Env, cmp.Or(a.tempPath, a.Plan.Temp)), Dir: c.Dir,
+		ExtraFiles: c.ExtraFiles, Linger: linger,
+	}
+	if a.watcher != nil {
+		command.Keep = a.watcher.File()
 	}
 	if c.Explain && a.Explainable() == "" {
 		a.Plan.Observe = true

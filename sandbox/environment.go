@@ -3,13 +3,16 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // minimal are the variables that every program gets (RFD 075, "Environment variable isolation").
@@ -78,8 +81,11 @@ func isMinimal(key string, windows bool) bool {
 	return slices.ContainsFunc(minimal, match) || windows && slices.ContainsFunc(minimalWindows, match)
 }
 
-// withTemp returns an environment with another directory for temporary files.
+// withTemp returns an environment with another directory for temporary files, if there is one.
 func withTemp(env []string, dir string) []string {
+	if dir == "" {
+		return env
+	}
 	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool { return strings.HasPrefix(entry, "TMPDIR=") })
 	return append(env, "TMPDIR="+dir)
 }
@@ -117,4 +123,14 @@ func LookPath(program, dir, searchPath string) (string, error) {
 		return "", denied
 	}
 	return "", fmt.Errorf("there is no such program in PATH\ninstall it, or write its path; with a slash it is relative to the workspace. PATH is %s", searchPath)
+}
+
+// executable returns a path with separators if it is a file that this user may execute. On Windows it tries the
+// extensions of PATHEXT.
+func executable(path string) (string, error) {
+	found, err := exec.LookPath(path)
+	if e := (*exec.Error)(nil); errors.As(err, &e) {
+		return "", &fs.PathError{Op: "exec", Path: path, Err: wspath.Bare(e.Err)}
+	}
+	return found, err
 }

@@ -1,6 +1,9 @@
 package fit
 
-import "errors"
+import (
+	"errors"
+	"os"
+)
 
 // ErrNoWatch: the entries cannot be watched: there is no inotify, or no more of it. [EntryChecks] and
 // [Before.Verify] say afterwards what they can tell of what a watcher would have said.
@@ -45,11 +48,15 @@ type Loss struct {
 // An absent path whose directory is missing too is followed: each directory on the way is watched as
 // soon as it has been seen. What is in it for a moment before that goes unnoticed.
 type Watcher struct {
+	file  *os.File
 	lost  chan Loss
 	stop  func()
 	done  chan struct{}
 	first *Loss // set before lost is closed
 }
+
+// File is what the kernel reports to, for whoever keeps a copy of it open; nil where there is none.
+func (w *Watcher) File() *os.File { return w.file }
 
 // Lost receives the first loss, once, and is closed when the watcher is.
 func (w *Watcher) Lost() <-chan Loss { return w.lost }

@@ -63,7 +63,7 @@ func watch(what Watched) (*Watcher, error) {
 		file.Close()
 		return nil, fmt.Errorf("%w: %w", ErrNoWatch, err)
 	}
-	w := &Watcher{lost: make(chan Loss, 1), done: make(chan struct{})}
+	w := &Watcher{file: file, lost: make(chan Loss, 1), done: make(chan struct{})}
 	// The deadline ends the reading, but not before everything has been read that has happened.
 	w.stop = func() { _ = file.SetReadDeadline(time.Now()) } // it is closed already after a loss
 	go func() {

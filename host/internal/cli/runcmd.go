@@ -55,7 +55,7 @@ func (c *runCmd) Run(a *app) error {
 	}
 	// The helpers are not closed: nothing is left of a call that has returned, and idle helpers end with this process.
 	if a.helpers == nil {
-		a.helpers = sandbox.NewHelpers(sandbox.HelperOptions{})
+		a.helpers = sandbox.NewHelpers(sandbox.HelperOptions{Once: true})
 	}
 	report, err := c.call(a)
 	if report == nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/internal/failure"
 	"github.com/jptools/jptools/sandbox/machine"
 )
 
@@ -18,9 +19,8 @@ func Main(remove func(dir string) error) { helperMain(remove) }
 // Kind is what a helper is made for; it serves calls of that kind only.
 type Kind struct {
 	Tier fit.Tier
-	// ABI is the Landlock version of the plan, as far as it matters to a helper. Warm takes 0 for the newest that the
-	// kernel has.
-	ABI int
+	// Scope: the program is kept in a signal scope, as the Landlock tier can from some version on. Warm finds that out.
+	Scope bool
 	// Network: the call shares the network of the host. Only the namespace tier can be without.
 	Network bool
 }
@@ -30,17 +30,14 @@ func KindOf(p *fit.Plan) Kind {
 	if p == nil || p.Tier == fit.TierNone {
 		return Kind{Tier: fit.TierNone}
 	}
-	return Kind{Tier: p.Tier, ABI: p.ABI, Network: p.Tier != fit.TierNamespace || p.Net.Open}.reduced()
+	return Kind{
+		Tier:    p.Tier,
+		Scope:   p.Tier == fit.TierLandlock && p.ABI >= fit.ScopeABI,
+		Network: p.Tier != fit.TierNamespace || p.Net.Open,
+	}
 }
 
-// reduced makes kinds equal that make no difference to a helper. In the Landlock tier it has a signal scope or none; in
-// the namespace tier it needs none.
-func (k Kind) reduced() Kind {
-	if k.ABI = min(k.ABI, fit.ScopeABI); k.Tier != fit.TierLandlock {
-		k.ABI = 0
-	}
-	return k
-}
+var errClosed = &failure.Error{Kind: failure.Failed, Step: "the engine is closed"}
 
 // Options are those of an Engine.
 type Options struct {
@@ -48,10 +45,12 @@ type Options struct {
 	// job control reaches them. Otherwise each has a session of its own. In the namespace tier programs never
 	// have a terminal: the caller passes signals on.
 	Terminal bool
+	// Once: this process starts a program or two and ends. Supervisors are not used again, and end with it.
+	Once bool
 }
 
 // Engine starts programs. It is safe for concurrent use.
-type Engine struct{ engine }
+type Engine struct{ *engine }
 
 // New returns an Engine. Nothing is started yet.
 func New(o Options) *Engine { return &Engine{newEngine(o)} }
@@ -89,6 +88,9 @@ type Command struct {
 	ExtraFiles            []*os.File
 	// Linger is how long processes that the program leaves behind may go on after it; then they are killed.
 	Linger time.Duration
+	// Keep, if not nil, is what the supervisor keeps open until this process has ended, with Options.Once. The last close
+	// of a descriptor that has watched files waits some 14 ms for the kernel; nobody waits for the end of a supervisor.
+	Keep *os.File
 	// Observer, if not nil, watches what the program asks for. It is for plans with Observe set.
 	Observer *Observer
 	// Faults is for tests.
@@ -114,7 +116,7 @@ type Faults struct {
 }
 
 // Process is a program that was started.
-type Process struct{ process }
+type Process struct{ *process }
 
 // Pid returns the number of a process whose death ends the program: the program itself or, in the namespace
 // tier, process 1 above it.

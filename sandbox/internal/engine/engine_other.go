@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -25,23 +26,23 @@ func helperMain(func(dir string) error) {}
 
 type engine struct {
 	options Options
-
+	open    context.Context // until it is closed
+	end     context.CancelFunc
 	mu      sync.Mutex
-	closed  bool
-	running map[*process]struct{}
 	wait    sync.WaitGroup
 }
 
-func newEngine(o Options) engine { return engine{options: o, running: map[*process]struct{}{}} }
+func newEngine(o Options) *engine {
+	e := &engine{options: o}
+	e.open, e.end = context.WithCancel(context.Background())
+	return e
+}
 
 func (e *engine) warm(Kind) {}
 
 func (e *engine) close() error {
 	e.mu.Lock()
-	e.closed = true
-	for p := range e.running {
-		_ = p.kill()
-	}
+	e.end()
 	e.mu.Unlock()
 	e.wait.Wait()
 	return nil
@@ -52,14 +53,11 @@ func (e *engine) start(c *Command) (*Process, error) {
 		return nil, &failure.Error{Kind: failure.Unsupported, Step: "on " + runtime.GOOS + " nothing can be held by the operating system"}
 	}
 	cmd := &exec.Cmd{
-		Path: c.Path, Args: c.Args, Env: c.Env, Dir: c.Dir, ExtraFiles: c.ExtraFiles,
+		Path: c.Path, Args: c.Args, Env: c.Env, Dir: cmp.Or(c.Dir, string(os.PathSeparator)), ExtraFiles: c.ExtraFiles,
 		SysProcAttr: ownGroup(e.options),
 	}
 	if cmd.Env == nil {
 		cmd.Env = []string{} // exec.Cmd would take that of this process
-	}
-	if cmd.Dir == "" {
-		cmd.Dir = string(os.PathSeparator)
 	}
 	if c.Stdin != nil { // a nil file in an interface is not nil
 		cmd.Stdin = c.Stdin
@@ -72,8 +70,8 @@ func (e *engine) start(c *Command) (*Process, error) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.closed {
-		return nil, &failure.Error{Kind: failure.Failed, Step: "the engine is closed"}
+	if e.open.Err() != nil {
+		return nil, errClosed
 	}
 	if err := cmd.Start(); err != nil {
 		if path := (*os.PathError)(nil); errors.As(err, &path) && path.Op == "chdir" {
@@ -81,16 +79,12 @@ func (e *engine) start(c *Command) (*Process, error) {
 		}
 		return nil, failure.At(failure.Program, "", c.Path, err)
 	}
-	p := &Process{process{cmd: cmd, options: e.options, pid: cmd.Process.Pid}}
-	p.done, p.abandoned = make(chan struct{}), make(chan struct{})
-	e.running[&p.process] = struct{}{}
+	p := &process{cmd: cmd, options: e.options, pid: cmd.Process.Pid, killed: make(chan struct{}), done: make(chan struct{})}
 	e.wait.Go(func() {
+		defer context.AfterFunc(e.open, func() { _ = p.kill() })()
 		p.await()
-		e.mu.Lock()
-		delete(e.running, &p.process)
-		e.mu.Unlock()
 	})
-	return p, nil
+	return &Process{p}, nil
 }
 
 // process is a program and its process group.
@@ -99,11 +93,11 @@ type process struct {
 	options Options
 	pid     int
 
-	done      chan struct{}
-	exit      Exit
-	err       error
-	killed    sync.Once
-	abandoned chan struct{} // closed when nobody waits for it any more
+	done   chan struct{}
+	exit   Exit
+	err    error
+	once   sync.Once
+	killed chan struct{}
 }
 
 func (p *process) await() {
@@ -115,16 +109,23 @@ func (p *process) await() {
 	}()
 	select {
 	case <-ended:
-	case <-p.abandoned:
-		p.err = failure.OutOfControl("the program could not be ended within " + giveUp.String() + "; processes of it may still run")
-		return
+	case <-p.killed:
+		select {
+		case <-ended:
+		case <-time.After(giveUp):
+			p.err = failure.OutOfControl("the program could not be ended within " + giveUp.String() + "; processes of it may still run")
+			return
+		}
 	}
-	killGroup(p.cmd.Process, p.options)
+	_ = signalGroup(p.cmd.Process, p.options, syscall.SIGKILL) // what is left of it
 	if p.cmd.ProcessState == nil {
 		p.err = failure.OutOfControl("the program could not be waited for")
 		return
 	}
-	p.exit = exitOf(p.cmd.ProcessState)
+	p.exit = Exit{Code: p.cmd.ProcessState.ExitCode()}
+	if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		p.exit.Signal = status.Signal()
+	}
 }
 
 func (p *process) wait() (Exit, error) {
@@ -142,13 +143,9 @@ func (p *process) signal(sig syscall.Signal) error {
 }
 
 func (p *process) kill() error {
-	p.killed.Do(func() {
-		timer := time.AfterFunc(giveUp, func() { close(p.abandoned) })
-		go func() {
-			<-p.done
-			timer.Stop()
-		}()
-		killGroup(p.cmd.Process, p.options)
+	p.once.Do(func() {
+		_ = signalGroup(p.cmd.Process, p.options, syscall.SIGKILL)
+		close(p.killed)
 	})
 	return nil
 }

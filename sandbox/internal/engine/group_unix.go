@@ -11,19 +11,10 @@ import (
 // stays in there. With a terminal it stays in ours, for the terminal's job control.
 func ownGroup(o Options) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: !o.Terminal} }
 
+// signalGroup signals what is left of the group. It may be gone.
 func signalGroup(p *os.Process, o Options, sig syscall.Signal) error {
 	if o.Terminal {
 		return p.Signal(sig)
 	}
 	return syscall.Kill(-p.Pid, sig)
-}
-
-// killGroup kills what is left of the group. It may be gone.
-func killGroup(p *os.Process, o Options) { _ = signalGroup(p, o, syscall.SIGKILL) }
-
-func exitOf(state *os.ProcessState) Exit {
-	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return Exit{Code: -1, Signal: status.Signal()}
-	}
-	return Exit{Code: state.ExitCode()}
 }

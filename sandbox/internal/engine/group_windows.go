@@ -17,7 +17,3 @@ func signalGroup(p *os.Process, _ Options, sig syscall.Signal) error {
 	}
 	return p.Kill()
 }
-
-func killGroup(p *os.Process, o Options) { _ = signalGroup(p, o, syscall.SIGKILL) }
-
-func exitOf(state *os.ProcessState) Exit { return Exit{Code: state.ExitCode()} }

@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
@@ -100,4 +103,45 @@ func TestHandedDownWhereNothingIsWithheld(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a supervisor is to keep is open until the engine ends, although nobody else has it any more; the program has
+// not got it.
+func TestKeep(t *testing.T) {
+	tiers(t, func(t *testing.T, tier fit.Tier) {
+		ours, kept, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ours.Close()
+		e := New(Options{Once: true})
+		defer e.Close()
+		p := plan(t, tier, jptooltest.OpenRoot(t))
+		c := command(p, sh(p, "set -- /proc/self/fd/* && exit $#")) // with that of the list itself
+		c.Keep = kept
+		process, err := e.Start(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept.Close()
+		if exit, err := process.Wait(); err != nil || exit.Code != 4 {
+			t.Fatal(exit, err)
+		}
+		end := func() error {
+			if err := ours.SetReadDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+				t.Fatal(err)
+			}
+			_, err := ours.Read(make([]byte, 1))
+			return err
+		}
+		if err := end(); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("after the call: %v", err)
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := end(); err != io.EOF {
+			t.Errorf("after the engine: %v", err)
+		}
+	})
 }

@@ -3,7 +3,6 @@ package engine
 import (
 	"os"
 	"runtime"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -41,11 +40,7 @@ func helperMain(remove func(dir string) error) {
 	unix.CloseOnExec(socketFD)
 	switch c := newConn(socketFD); {
 	case name == supervisorName && len(os.Args) == 3:
-		abi, err := strconv.Atoi(os.Args[2])
-		if err != nil {
-			os.Exit(2)
-		}
-		os.Exit(supervise(c, fit.Tier(os.Args[1]), abi, remove))
+		os.Exit(supervise(c, fit.Tier(os.Args[1]), os.Args[2] == "true", remove))
 	case name == starterName && len(os.Args) == 1:
 		becomeTool(c)
 		os.Exit(1)

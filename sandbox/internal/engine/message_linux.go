@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
@@ -36,12 +35,10 @@ type request struct {
 	Go bool `json:",omitempty"`
 }
 
-// order is one program to start. The descriptors of the program come along, in the order of Targets, and then
-// the observer's socket, if there is one.
+// order is one program to start. The descriptors of the program come along, in the order of Targets; then the
+// observer's socket, if there is one; then, to the supervisor alone, the one that it keeps.
 type order struct {
-	Plan *fit.Plan `json:",omitempty"`
-	// Escaped: the paths of Plan are written as in a URL, since one of them is not UTF-8.
-	Escaped bool `json:",omitempty"`
+	Plan *fit.Plan `json:",omitempty"` // its paths are written as in a URL
 
 	Path, Dir blob
 	Args, Env []blob
@@ -50,6 +47,7 @@ type order struct {
 	Session bool
 	Linger  time.Duration
 	Observe *observation `json:",omitempty"`
+	Keep    bool         `json:",omitempty"`
 	Faults  Faults
 }
 
@@ -62,51 +60,37 @@ type observation struct {
 type reply struct {
 	Call    int
 	Pid     int            `json:",omitempty"` // the program was executed
-	Failure *failure.Error `json:",omitempty"`
-	Path    blob           `json:",omitempty"` // of Failure
+	Failure *failure.Error `json:",omitempty"` // its path is written as in a URL
 	Exit    *exitReport    `json:",omitempty"`
 }
 
 type exitReport struct {
-	Status    unix.WaitStatus
-	Leftover  int
+	Exit          // Lost is written as in a URL
 	Remaining int // could not be ended
-	TooMany   int
-	Lost      blob
 }
 
 func (r *reply) fail(err error) {
 	f := &failure.Error{Kind: failure.Failed, Step: err.Error()}
 	errors.As(err, &f)
 	copied := *f
-	r.Path, copied.Path = blob(f.Path), ""
+	copied.Path = url.PathEscape(f.Path)
 	r.Failure = &copied
 }
 
 // failure is the error of a reply, or nil.
-func (r *reply) failure() error {
+func (r *reply) failure() (err error) {
 	if r.Failure == nil {
 		return nil
 	}
-	r.Failure.Path = string(r.Path)
+	if r.Failure.Path, err = url.PathUnescape(r.Failure.Path); err != nil {
+		return errMessage
+	}
 	return r.Failure
 }
 
-// portable is a plan as JSON can carry it.
-func portable(p *fit.Plan) (plan *fit.Plan, escaped bool) {
-	mapPaths(p, func(s string) string {
-		escaped = escaped || !utf8.ValidString(s)
-		return s
-	})
-	if escaped {
-		p = mapPaths(p, url.PathEscape)
-	}
-	return p, escaped
-}
-
-// restore undoes portable.
+// restore undoes what makes JSON able to carry the paths of the plan.
 func (o *order) restore() (err error) {
-	if o.Plan != nil && o.Escaped {
+	if o.Plan != nil {
 		o.Plan = mapPaths(o.Plan, func(s string) string {
 			plain, wrong := url.PathUnescape(s)
 			err = errors.Join(err, wrong)

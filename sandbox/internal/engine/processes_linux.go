@@ -38,7 +38,7 @@ func readTask(pid int) (task, bool) {
 	return t, err == nil && err2 == nil
 }
 
-// descendants lists what is below a process now. /proc/PID/task/TID/children would be shorter, but not every kernel
+// descendants lists what lives below a process now. /proc/PID/task/TID/children would be shorter, but not every kernel
 // is built with it. A process whose parent dies meanwhile may be missed: it has become a child of the subreaper, and
 // the next look finds it.
 func descendants(root int) ([]task, error) {
@@ -65,28 +65,16 @@ func descendants(root int) ([]task, error) {
 	for i := 0; i < len(found); i++ {
 		found = append(found, children[found[i].pid]...)
 	}
-	return found, nil
+	return slices.DeleteFunc(found, task.dead), nil
 }
 
-// alive counts those of which more than the exit status is left.
-func alive(list []task) (n int) {
-	for _, t := range list {
-		if !t.dead() {
-			n++
-		}
-	}
-	return n
-}
-
-// signalBelow sends sig to everything below root that was alive, and returns what it found. One look is not enough: a
+// signalBelow sends sig to everything that lives below root, and returns what it found. One look is not enough: a
 // process may start another between the look and the signal. A hostile one that does this faster than it can be
 // looked for is not caught; that takes a process namespace or a signal scope.
 func signalBelow(root int, sig unix.Signal) ([]task, error) {
 	list, err := descendants(root)
 	for _, t := range list {
-		if !t.dead() {
-			t.signal(sig)
-		}
+		t.signal(sig)
 	}
 	return list, err
 }
@@ -95,9 +83,6 @@ func signalBelow(root int, sig unix.Signal) ([]task, error) {
 // so it is held by a descriptor and looked at again. It may be gone already, or be another user's.
 func (t task) signal(sig unix.Signal) {
 	fd, err := unix.PidfdOpen(t.pid, 0)
-	if err == unix.ENOSYS { // before Linux 5.3
-		_ = unix.Kill(t.pid, sig)
-	}
 	if err != nil {
 		return
 	}

@@ -77,37 +77,33 @@ func (h *helper) forget() {
 // spawn starts this program again as a supervisor, in namespaces if they are its tier.
 func (h *helper) spawn(theirs *conn) (*os.Process, error) {
 	attr := &syscall.SysProcAttr{Setsid: !h.engine.options.Terminal}
-	start := func() (*os.Process, error) {
-		const closed = ^uintptr(0) // the Go runtime opens /dev/null for it
-		argv := []string{supervisorName, string(h.kind.Tier), strconv.Itoa(h.kind.ABI)}
-		pid, err := syscall.ForkExec(myself, argv, &syscall.ProcAttr{
-			Dir: "/", Env: helperEnv, Sys: attr, Files: []uintptr{closed, closed, closed, theirs.file.Fd()},
-		})
-		if err != nil {
-			return nil, err
+	switch {
+	case h.kind.Tier == fit.TierNamespace:
+		// In a session of its own in any case. The terminal's device is not in the private tree, so the tool could not
+		// use it as its own; but from the same session it could still push characters into it.
+		attr.Setsid = true
+		attr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC
+		if !h.kind.Network {
+			attr.Cloneflags |= unix.CLONE_NEWNET
 		}
-		// os.StartProcess would first try out whether processes can be held by descriptors, by starting one for nothing.
-		// This does too, but while the helper starts.
-		return os.FindProcess(pid)
+		// A process that is not root would lose its capabilities in the new namespace by execve; ambient ones stay. They
+		// mean nothing outside of the namespace. SYS_ADMIN is for mounts, SETPCAP for the bounding set, and DAC_OVERRIDE
+		// for making masks that nobody may write to. The starter gives up all before the tool runs.
+		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE}
+	case unix.Access(os.DevNull, unix.F_OK) != nil:
+		return nil, failure.NoDevice(os.DevNull)
 	}
-	if h.kind.Tier != fit.TierNamespace {
-		if unix.Access(os.DevNull, unix.F_OK) != nil {
-			return nil, failure.NoDevice(os.DevNull)
-		}
-		return start()
+	const closed = ^uintptr(0) // the Go runtime opens /dev/null for it
+	argv := []string{supervisorName, string(h.kind.Tier), strconv.FormatBool(h.kind.Scope)}
+	pid, err := syscall.ForkExec(myself, argv, &syscall.ProcAttr{
+		Dir: "/", Env: helperEnv, Sys: attr, Files: []uintptr{closed, closed, closed, theirs.file.Fd()},
+	})
+	if err != nil {
+		return nil, err
 	}
-	// In a session of its own in any case. The terminal's device is not in the private tree, so the tool could not use it
-	// as its own; but from the same session it could still push characters into it.
-	attr.Setsid = true
-	attr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC
-	if !h.kind.Network {
-		attr.Cloneflags |= unix.CLONE_NEWNET
-	}
-	// A process that is not root would lose its capabilities in the new namespace by execve; ambient ones stay. They mean
-	// nothing outside of the namespace. SYS_ADMIN is for mounts, SETPCAP for the bounding set, and DAC_OVERRIDE for
-	// making masks that nobody may write to. The starter gives up all before the tool runs.
-	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE}
-	return start()
+	// os.StartProcess would first try out whether processes can be held by descriptors, by starting one for nothing.
+	// This does too, but while the helper starts.
+	return os.FindProcess(pid)
 }
 
 // mapUsers gives every user and group of this user namespace that we may map their own numbers in the one of pid:

@@ -1,10 +1,10 @@
 package engine
 
 import (
+	"math"
 	"os"
 	"os/signal"
 	"runtime"
-	"slices"
 	"syscall"
 	"unsafe"
 
@@ -225,28 +225,15 @@ func (s *starter) place() error {
 	if err != nil {
 		return fail(err)
 	}
-	var targets []int
+	// What this program has opened is closed by execve anyway. This is for what it inherited or a library opened.
+	err = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
+	if err != nil && err != unix.ENOSYS && err != unix.EINVAL {
+		return fail(err) // ENOSYS, EINVAL: before Linux 5.11, where there is no Landlock either
+	}
 	for _, f := range s.fds {
 		if err := unix.Dup3(f.fd, f.target, 0); err != nil {
 			return fail(err)
 		}
-		targets = append(targets, f.target)
-	}
-	// What this program has opened is closed by execve anyway. This is for what it inherited or a library opened.
-	slices.Sort(targets)
-	first := 3
-	for _, target := range append(targets, -1) {
-		last := uint(target - 1)
-		if target < 0 {
-			last = ^uint(0) >> 32
-		}
-		if target < 0 || target > first {
-			err := unix.CloseRange(uint(first), last, unix.CLOSE_RANGE_CLOEXEC)
-			if err != nil && err != unix.ENOSYS && err != unix.EINVAL {
-				return fail(err) // ENOSYS, EINVAL: before Linux 5.11, where there is no Landlock either
-			}
-		}
-		first = max(first, target+1)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -42,7 +43,7 @@ type received struct {
 
 // supervise is the life of a supervisor. It returns its exit status when the host has hung up, or died, and nothing
 // of its last call is left.
-func supervise(host *conn, tier fit.Tier, abi int, remove func(dir string) error) int {
+func supervise(host *conn, tier fit.Tier, scope bool, remove func(dir string) error) int {
 	s := &supervisor{host: host, tier: tier, remove: remove}
 	switch {
 	case tier == fit.TierNamespace:
@@ -58,7 +59,7 @@ func supervise(host *conn, tier fit.Tier, abi int, remove func(dir string) error
 		if unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
 			return 1
 		}
-		if tier == fit.TierLandlock && linux.HasScope(abi) {
+		if scope {
 			var err error
 			if s.scope, err = linux.EnterScope(); err != nil {
 				return s.refuse(err)
@@ -91,12 +92,20 @@ func supervise(host *conn, tier fit.Tier, abi int, remove func(dir string) error
 		switch {
 		case m.Start != nil:
 			if !s.call(&m) {
+				for m.Start.Keep && ok { // until the host has ended
+					_, ok = s.next()
+				}
 				return 0
 			}
 		case m.Warm:
 			_ = s.prepare() // a failure shows when the starter is needed
 		case m.Try:
-			return s.try(m.Call)
+			answer := reply{Call: m.Call}
+			if step, err := linux.Try(); err != nil {
+				answer.fail(failure.At(failure.Namespaces, step, "", err))
+			}
+			_ = s.host.send(answer)
+			return 0
 		default: // for a call that is over
 			closeFDs(m.files)
 		}
@@ -111,15 +120,6 @@ func (s *supervisor) refuse(err error) int {
 		_ = s.host.send(answer)
 	}
 	return 1
-}
-
-func (s *supervisor) try(call int) int {
-	answer := reply{Call: call, Pid: os.Getpid()}
-	if step, err := linux.Try(); err != nil {
-		answer.fail(failure.At(failure.Namespaces, step, "", err))
-	}
-	_ = s.host.send(answer)
-	return 0
 }
 
 // next waits for the next message. The first one is read on this thread: the host waits for the tool to start, and
@@ -184,6 +184,9 @@ func (s *supervisor) prepare() error {
 // follow.
 func (s *supervisor) call(m *received) bool {
 	c := &call{supervisor: s, order: m.Start, number: m.Call}
+	if last := len(m.files) - 1; c.order.Keep && last >= 0 {
+		m.files = m.files[:last] // what is kept is closed by the end of this process
+	}
 	pid, err := c.start(m)
 	closeFDs(m.files)
 	if err != nil {
@@ -276,8 +279,9 @@ func executed(pid int) bool {
 	}
 }
 
-// hold makes what holds the tool: the ruleset and, in the namespace tier, the private tree around it.
-func (c *call) hold(plan *fit.Plan) (*linux.Ruleset, error) {
+// hold makes what holds the tool: the ruleset and, in the namespace tier, the private tree around it, with rules on what
+// is in there and nowhere else: a /proc and a temporary directory with nothing but what belongs to the call.
+func (c *call) hold(plan *fit.Plan) (ruleset *linux.Ruleset, err error) {
 	if plan.Tier != c.tier || plan.ABI < 1 {
 		return nil, &failure.Error{Kind: failure.Failed, Step: "the plan is not for this helper"}
 	}
@@ -285,29 +289,23 @@ func (c *call) hold(plan *fit.Plan) (*linux.Ruleset, error) {
 	if m := c.order.Faults.Mapping; m != nil {
 		mapping = *m
 	}
-	ruleset, err := linux.NewRuleset(plan, mapping)
-	if err == nil && plan.Tier == fit.TierNamespace {
-		if err = c.surround(plan, ruleset); err != nil {
-			_ = unix.Close(ruleset.FD)
-		}
+	if ruleset, err = linux.NewRuleset(plan, mapping); err != nil || plan.Tier != fit.TierNamespace {
+		return ruleset, err
+	}
+	entries, err := linux.BuildTree(plan)
+	if err == nil {
+		c.watcher, err = linux.Watch(entries)
+	}
+	if err == nil {
+		err = ruleset.AllowProc("/proc")
+	}
+	if err == nil && plan.Temp != "" {
+		err = ruleset.AllowTemp(plan.Temp)
+	}
+	if err != nil {
+		_ = unix.Close(ruleset.FD)
 	}
 	return ruleset, err
-}
-
-// surround makes the private tree, and the rules on what is in there and nowhere else: a /proc and a temporary
-// directory with nothing but what belongs to the call.
-func (c *call) surround(plan *fit.Plan, ruleset *linux.Ruleset) error {
-	entries, err := linux.BuildTree(plan)
-	if err != nil {
-		return err
-	}
-	if c.watcher, err = linux.Watch(entries); err != nil {
-		return err
-	}
-	if err := ruleset.AllowProc("/proc"); err != nil || plan.Temp == "" {
-		return err
-	}
-	return ruleset.AllowTemp(plan.Temp)
 }
 
 // signal signals all processes of the call, and returns how many were alive.
@@ -331,5 +329,165 @@ func (s *supervisor) signal(sig unix.Signal) (found int) {
 	if err != nil { // without /proc nobody can be counted
 		return 1
 	}
-	return alive(list)
+	return len(list)
+}
+
+const (
+	// killFor is how long a supervisor tries to end a tree before it reports that it cannot, and outlast how long
+	// it goes on after that.
+	killFor = 3 * time.Second
+	outlast = 30 * time.Second
+	// countEvery is how often processes are counted, and mounts are looked at, where that is asked for.
+	countEvery = 20 * time.Millisecond
+)
+
+// call is one program from start to end. The channels of times are nil while nothing is waited for.
+type call struct {
+	*supervisor
+	order   *order
+	number  int
+	pid     int
+	watcher *linux.Watcher // nil where no mount must stay
+
+	exits    chan exited
+	counting <-chan time.Time // processes, and mounts
+	// lingering ends when what the tool has left behind has had its time, killing when all is to be killed again, and
+	// deadline when that has been tried for long enough.
+	lingering, killing, deadline <-chan time.Time
+	pause                        time.Duration // until all is killed again
+
+	report           exitReport
+	hostGone, gaveUp bool
+}
+
+// exited is one process that was waited for.
+type exited struct {
+	pid    int
+	status unix.WaitStatus
+}
+
+// serve waits for the end of all processes, or brings it about, and reports it. It returns whether the host has heard.
+func (c *call) serve() bool {
+	c.exits, c.pause = make(chan exited), time.Millisecond
+	go reap(c.exits)
+	plan := c.order.Plan
+	if c.watcher != nil || plan != nil && plan.Limits.Processes > 0 {
+		ticker := time.NewTicker(countEvery)
+		defer ticker.Stop()
+		c.counting = ticker.C
+	}
+	requests := c.requests
+	for {
+		select {
+		case e, ok := <-c.exits:
+			switch {
+			case !ok: // nothing is left
+				c.report.Remaining = 0
+				c.look()
+				return !c.hostGone && !c.gaveUp && c.tell()
+			case e.pid == c.pid:
+				c.report.Code = e.status.ExitStatus() // -1 for a signal
+				if e.status.Signaled() {
+					c.report.Signal = e.status.Signal()
+				}
+				if c.killing == nil && hasChildren() { // or there is nobody to be looked for
+					c.lingering = time.After(c.order.Linger)
+				}
+			}
+		case <-c.counting:
+			c.count()
+		case <-c.lingering:
+			c.lingering = nil
+			c.report.Leftover = c.kill()
+		case <-c.killing:
+			c.report.Remaining = c.kill()
+		case <-c.deadline:
+			if c.gaveUp || c.hostGone {
+				return false
+			}
+			c.gaveUp = true
+			c.report.Remaining = max(c.report.Remaining, 1)
+			_ = c.tell()
+			c.deadline = time.After(outlast)
+		case m, ok := <-requests:
+			closeFDs(m.files)
+			switch {
+			case !ok:
+				requests, c.hostGone = nil, true
+				c.kill()
+			case m.Call != c.number: // it was meant for a call that is over
+			case m.Kill:
+				c.kill()
+			case m.Signal != 0:
+				c.signal(m.Signal)
+			}
+		}
+	}
+}
+
+// reap waits for all children, whoever started them, until there are none.
+func reap(exits chan<- exited) {
+	defer close(exits)
+	for {
+		var status unix.WaitStatus
+		pid, err := unix.Wait4(-1, &status, unix.WALL, nil)
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return // ECHILD
+		default:
+			exits <- exited{pid, status}
+		}
+	}
+}
+
+// hasChildren reports whether this process has any, ended or not.
+func hasChildren() bool {
+	for {
+		err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
+		if err != unix.EINTR {
+			return err == nil
+		}
+	}
+}
+
+func (c *call) tell() bool {
+	return c.host.send(reply{Call: c.number, Exit: &c.report}) == nil
+}
+
+// kill kills all processes, and again after a pause: without a namespace or a scope some may have escaped the look.
+// It returns how many there were.
+func (c *call) kill() int {
+	if c.deadline == nil {
+		c.deadline = time.After(killFor)
+	}
+	c.counting, c.lingering = nil, nil
+	n := c.signal(unix.SIGSTOP) // so that there are not ever more to be counted
+	c.signal(unix.SIGKILL)
+	c.killing = time.After(c.pause)
+	c.pause = min(2*c.pause, 50*time.Millisecond)
+	return n
+}
+
+// count ends the call when there are too many processes, or a mount has been lost.
+func (c *call) count() {
+	if c.look(); len(c.report.Lost) > 0 {
+		c.kill()
+		return
+	}
+	plan := c.order.Plan
+	if plan == nil || plan.Limits.Processes <= 0 {
+		return
+	}
+	if list, err := descendants(os.Getpid()); err == nil && int64(len(list)) > plan.Limits.Processes {
+		c.report.TooMany = int(plan.Limits.Processes)
+		c.kill()
+	}
+}
+
+// look notes what mount has been lost.
+func (c *call) look() {
+	if len(c.report.Lost) == 0 {
+		c.report.Lost = url.PathEscape(c.watcher.Lost())
+	}
 }

@@ -3,8 +3,8 @@
 package filter
 
 import (
+	"maps"
 	"slices"
-	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -63,7 +63,7 @@ func allow() unix.SockFilter { return end(unix.SECCOMP_RET_ALLOW) }
 func refuse(e unix.Errno) unix.SockFilter { return end(unix.SECCOMP_RET_ERRNO | uint32(e)) }
 
 // never are the system calls that are refused whatever their arguments are.
-var never = [...]uint32{
+var never = []uint32{
 	unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR,
 	unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT,
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_PROCESS_MADVISE,
@@ -78,14 +78,14 @@ var never = [...]uint32{
 }
 
 // metadata are the calls that change no content.
-var metadata = [...]uint32{
+var metadata = []uint32{
 	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
 	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT,
 	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR,
 }
 
 // shared are the calls on objects that belong to an IPC namespace.
-var shared = [...]uint32{
+var shared = []uint32{
 	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
 	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMCTL, unix.SYS_SEMTIMEDOP, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
 }
@@ -93,78 +93,58 @@ var shared = [...]uint32{
 // values are the calls that read extended attributes of a file by its path. Landlock does not judge them, and
 // browsers keep there where a file is from, with what the address holds. What is open may be asked by its
 // descriptor.
-var values = [...]uint32{
+var values = []uint32{
 	unix.SYS_GETXATTR, unix.SYS_LGETXATTR, unix.SYS_GETXATTRAT, unix.SYS_LISTXATTR, unix.SYS_LLISTXATTR, unix.SYS_LISTXATTRAT,
 }
 
 // The commands of ioctl(2) that are refused always, and those that change attributes of a file that need
-// only be open.
+// only be open. x/sys does not name them all.
 var (
-	commands = [...]uint32{
-		unix.TIOCSTI, tioclinux, // bytes into a terminal, as if they were typed
-		tiocsetd, // another line discipline, which leaves a terminal dead
+	commands = []uint32{
+		unix.TIOCSTI, 0x541c, // TIOCLINUX: bytes into a terminal, as if they were typed
+		0x5423, // TIOCSETD: another line discipline, which leaves a terminal dead
 		// File systems make and remove entries by these where no other part of the kernel looks, Landlock
 		// neither. A snapshot of what may be read is also one of what lies under masks.
-		btrfsSnapshot, btrfsSnapshot2, btrfsSubvolume, btrfsSubvolume2, btrfsRemove, btrfsRemove2,
-		bcachefsSubvolume, bcachefsRemove, ocfs2Reflink,
+		0x50009401, 0x50009417, // Btrfs: make a snapshot
+		0x5000940e, 0x50009418, // Btrfs: make a subvolume
+		0x5000940f, 0x5000943f, // Btrfs: remove either
+		0x4020bc10, 0x4020bc11, // bcachefs: make and remove a subvolume
+		0x40186f04,                                                        // OCFS2: make a file that shares content
 		unix.FS_IOC_ADD_ENCRYPTION_KEY, unix.FS_IOC_REMOVE_ENCRYPTION_KEY, // they lock what the user has encrypted
 	}
-	attributes = [...]uint32{
-		unix.FS_IOC_SETFLAGS, fsIocSetVersion, ext4SetVersion, fsIoc32SetFlags, fsIoc32SetVers, fsIocFsSetXattr, fsIocSetEncrypt, unix.FS_IOC_ENABLE_VERITY,
-		fatSetAttributes, btrfsSetFlags, btrfsSetReceived,
+	attributes = []uint32{
+		unix.FS_IOC_SETFLAGS, 0x40087602, 0x40086604, // and set the version; that of ext4
+		0x40046602, 0x40047602, // the same with 32 bits
+		0x401c5820,                            // FS_IOC_FSSETXATTR
+		0x800c6613, unix.FS_IOC_ENABLE_VERITY, // set the encryption policy, enable verity
+		0x40047211, 0x4008941a, 0xc0c89425, // FAT: attributes; Btrfs: flags, received subvolume
 	}
 )
 
 const (
-	tioclinux         = 0x541c
-	tiocsetd          = 0x5423
-	btrfsSnapshot     = 0x50009401
-	btrfsSnapshot2    = 0x50009417
-	btrfsSubvolume    = 0x5000940e
-	btrfsSubvolume2   = 0x50009418
-	btrfsRemove       = 0x5000940f
-	btrfsRemove2      = 0x5000943f
-	btrfsSetFlags     = 0x4008941a
-	btrfsSetReceived  = 0xc0c89425
-	bcachefsSubvolume = 0x4020bc10
-	bcachefsRemove    = 0x4020bc11
-	ocfs2Reflink      = 0x40186f04
-	fatSetAttributes  = 0x40047211
-	fsIocSetVersion   = 0x40087602
-	ext4SetVersion    = 0x40086604
-	fsIoc32SetFlags   = 0x40046602
-	fsIoc32SetVers    = 0x40047602
-	fsIocFsSetXattr   = 0x401c5820
-	fsIocSetEncrypt   = 0x800c6613
-
 	personalityQuery = 0xffffffff
 	addrNoRandomize  = 0x0040000
 )
 
-// judged is a call whose arguments decide.
-type judged struct {
-	nr     uint32
-	action []unix.SockFilter
-}
-
-func judgements(o Options) []judged {
-	refused := commands[:]
+// judgements are the calls whose arguments decide.
+func judgements(o Options) map[uint32][]unix.SockFilter {
+	refused := commands
 	if o.Frozen {
-		refused = slices.Concat(refused, attributes[:])
+		refused = slices.Concat(refused, attributes)
 	}
-	list := []judged{
-		{unix.SYS_CLONE, notWith(0, spaces, unix.EPERM)},
-		{unix.SYS_UNSHARE, notWith(0, spaces|spaceTime, unix.EPERM)},
-		{unix.SYS_IOCTL, choose(1, refused, refuse(unix.EPERM), allow())},
+	judged := map[uint32][]unix.SockFilter{
+		unix.SYS_CLONE:   notWith(0, spaces, unix.EPERM),
+		unix.SYS_UNSHARE: notWith(0, spaces|spaceTime, unix.EPERM),
+		unix.SYS_IOCTL:   choose(1, refused, refuse(unix.EPERM), allow()),
 		// Who opens a file that has a lease waits, for 45 seconds by default.
-		{unix.SYS_FCNTL, choose(1, []uint32{unix.F_SETLEASE}, refuse(unix.EPERM), allow())},
+		unix.SYS_FCNTL: choose(1, []uint32{unix.F_SETLEASE}, refuse(unix.EPERM), allow()),
 		// Sending can connect as well, and Landlock looks at connect(2) only.
-		{unix.SYS_SENDTO, notWith(3, unix.MSG_FASTOPEN, unix.EOPNOTSUPP)},
-		{unix.SYS_SENDMSG, notWith(2, unix.MSG_FASTOPEN, unix.EOPNOTSUPP)},
-		{unix.SYS_SENDMMSG, notWith(3, unix.MSG_FASTOPEN, unix.EOPNOTSUPP)},
-		{unix.SYS_PERSONALITY, choose(0, []uint32{0, addrNoRandomize, personalityQuery}, allow(), refuse(unix.EPERM))},
+		unix.SYS_SENDTO:      notWith(3, unix.MSG_FASTOPEN, unix.EOPNOTSUPP),
+		unix.SYS_SENDMSG:     notWith(2, unix.MSG_FASTOPEN, unix.EOPNOTSUPP),
+		unix.SYS_SENDMMSG:    notWith(3, unix.MSG_FASTOPEN, unix.EOPNOTSUPP),
+		unix.SYS_PERSONALITY: choose(0, []uint32{0, addrNoRandomize, personalityQuery}, allow(), refuse(unix.EPERM)),
 		// Reading limits, and setting one's own, which is how libraries do it.
-		{unix.SYS_PRLIMIT64, []unix.SockFilter{
+		unix.SYS_PRLIMIT64: {
 			load(wordArg(0)),
 			equal(0, 5, 0),
 			load(wordArg(2)),
@@ -173,9 +153,9 @@ func judgements(o Options) []judged {
 			equal(0, 1, 0),
 			refuse(unix.EPERM),
 			allow(),
-		}},
+		},
 		// Stream and sequenced pairs are connected for good. Datagrams can be sent elsewhere.
-		{unix.SYS_SOCKETPAIR, []unix.SockFilter{
+		unix.SYS_SOCKETPAIR: {
 			load(wordArg(0)),
 			equal(unix.AF_UNIX, 1, 0),
 			refuse(unix.EAFNOSUPPORT),
@@ -185,47 +165,50 @@ func judgements(o Options) []judged {
 			equal(unix.SOCK_SEQPACKET, 1, 0),
 			refuse(unix.EPROTONOSUPPORT),
 			allow(),
-		}},
+		},
 	}
 	if !o.Frozen {
 		// A program with the user's identity on it, for whoever finds it. Without capabilities, to write to
 		// a file takes the mark away, so that it does no harm where a file is made.
 		identity := notWith(1, unix.S_ISUID, unix.EPERM)
 		for _, nr := range modesHere {
-			list = append(list, judged{nr, identity})
+			judged[nr] = identity
 		}
-		at := notWith(2, unix.S_ISUID, unix.EPERM)
-		list = append(list, judged{unix.SYS_FCHMOD, identity}, judged{unix.SYS_FCHMODAT, at}, judged{unix.SYS_FCHMODAT2, at})
+		judged[unix.SYS_FCHMOD] = identity
+		judged[unix.SYS_FCHMODAT] = notWith(2, unix.S_ISUID, unix.EPERM)
+		judged[unix.SYS_FCHMODAT2] = judged[unix.SYS_FCHMODAT]
 		// Nor is a file made with such a mark: who has capabilities may write to it later, and keeps the mark.
-		list = append(list, judged{unix.SYS_OPENAT, making(2)}, judged{unix.SYS_MKNODAT, notWith(2, marks, unix.EPERM)})
-		list = append(list, makingHere()...)
+		judged[unix.SYS_OPENAT] = making(2)
+		judged[unix.SYS_MKNODAT] = notWith(2, marks, unix.EPERM)
+		maps.Copy(judged, makingHere())
 	}
 	if !o.Net {
-		return append(list, judged{unix.SYS_SOCKET, []unix.SockFilter{refuse(unix.EAFNOSUPPORT)}})
+		judged[unix.SYS_SOCKET] = []unix.SockFilter{refuse(unix.EAFNOSUPPORT)}
+		return judged
 	}
-	return append(list,
-		// Landlock refuses to bind a port, but not to let the kernel choose one.
-		judged{unix.SYS_LISTEN, []unix.SockFilter{refuse(unix.EACCES)}},
-		judged{unix.SYS_SOCKET, []unix.SockFilter{
-			load(wordArg(0)),
-			equal(unix.AF_INET, 2, 0),
-			equal(unix.AF_INET6, 1, 0),
-			refuse(unix.EAFNOSUPPORT), // what programs expect where a family is missing
-			load(wordArg(1)),
-			and(sockTypeMask),
-			equal(unix.SOCK_STREAM, 2, 0),
-			equal(unix.SOCK_DGRAM, 5, 0),
-			refuse(unix.EPROTONOSUPPORT),
-			load(wordArg(2)),
-			equal(0, 5, 0),
-			equal(unix.IPPROTO_TCP, 4, 0),
-			refuse(unix.EPROTONOSUPPORT), // so that libraries go on with TCP after MPTCP
-			load(wordArg(2)),
-			equal(0, 1, 0),
-			equal(unix.IPPROTO_UDP, 0, 1),
-			allow(),
-			refuse(unix.EPROTONOSUPPORT),
-		}})
+	// Landlock refuses to bind a port, but not to let the kernel choose one.
+	judged[unix.SYS_LISTEN] = []unix.SockFilter{refuse(unix.EACCES)}
+	judged[unix.SYS_SOCKET] = []unix.SockFilter{
+		load(wordArg(0)),
+		equal(unix.AF_INET, 2, 0),
+		equal(unix.AF_INET6, 1, 0),
+		refuse(unix.EAFNOSUPPORT), // what programs expect where a family is missing
+		load(wordArg(1)),
+		and(sockTypeMask),
+		equal(unix.SOCK_STREAM, 2, 0),
+		equal(unix.SOCK_DGRAM, 5, 0),
+		refuse(unix.EPROTONOSUPPORT),
+		load(wordArg(2)),
+		equal(0, 5, 0),
+		equal(unix.IPPROTO_TCP, 4, 0),
+		refuse(unix.EPROTONOSUPPORT), // so that libraries go on with TCP after MPTCP
+		load(wordArg(2)),
+		equal(0, 1, 0),
+		equal(unix.IPPROTO_UDP, 0, 1),
+		allow(),
+		refuse(unix.EPROTONOSUPPORT),
+	}
+	return judged
 }
 
 // marks are the bits of a mode that have a program run as its owner or group.
@@ -267,59 +250,52 @@ type span struct {
 	action []unix.SockFilter
 }
 
-// program is the whole filter. Numbers are found by halving, in eight steps at most: a chain of
-// comparisons would cost more at the installation, when the kernel tries all numbers to
-// learn which are always allowed, and on kernels that do not, at each call.
+// For returns the filter for these options, to be installed after no_new_privs. The error is ErrArchitecture where
+// there is none.
 //
-// It is made at every start of a short-lived host, with nothing kept from the one before: that
-// decides the form of the tables, and is why no assembler is used.
-func program(o Options) []unix.SockFilter {
-	actions := make([][]unix.SockFilter, 4, 24) // allowed is 0
-	const eperm, enosys, eopnotsupp = 1, 2, 3
-	actions[0] = []unix.SockFilter{allow()}
-	actions[eperm] = []unix.SockFilter{refuse(unix.EPERM)}
-	actions[enosys] = []unix.SockFilter{refuse(unix.ENOSYS)}
-	actions[eopnotsupp] = []unix.SockFilter{refuse(unix.EOPNOTSUPP)} // as file systems without them
-	var of [lastNr + 1]uint8                                         // an action for each number
-	for _, c := range judgements(o) {
-		of[c.nr] = uint8(len(actions))
-		actions = append(actions, c.action)
-	}
-	set := func(list []uint32, action uint8) {
-		for _, nr := range list {
-			of[nr] = action
+// Numbers are found by halving, in eight steps at most: a chain of comparisons would cost more at the installation, when
+// the kernel tries all numbers to learn which are always allowed, and on kernels that do not, at each call.
+func For(o Options) ([]unix.SockFilter, error) {
+	var actions [lastNr + 1][]unix.SockFilter // of each call
+	set := func(action unix.SockFilter, calls []uint32) {
+		for _, nr := range calls {
+			actions[nr] = []unix.SockFilter{action}
 		}
 	}
-	set(never[:], eperm)
-	set(neverHere[:], eperm)
+	for nr := range actions {
+		actions[nr] = []unix.SockFilter{allow()}
+	}
+	for nr, action := range judgements(o) {
+		actions[nr] = action
+	}
+	set(refuse(unix.EPERM), never)
+	set(refuse(unix.EPERM), neverHere)
 	// Its flags lie behind a pointer. Libraries go on with clone then.
-	of[unix.SYS_CLONE3] = enosys
+	set(refuse(unix.ENOSYS), []uint32{unix.SYS_CLONE3})
 	if o.Frozen {
-		set(metadata[:], eperm)
-		set(metadataHere[:], eperm)
+		set(refuse(unix.EPERM), metadata)
+		set(refuse(unix.EPERM), metadataHere)
 	}
 	if !o.Namespaces {
-		set(shared[:], enosys) // as kernels without them
-		set(values[:], eopnotsupp)
+		set(refuse(unix.ENOSYS), shared)     // as kernels without them
+		set(refuse(unix.EOPNOTSUPP), values) // as file systems without them
 	}
-	spans := make([]span, 0, 160)
-	for nr, action := range of {
-		if nr == 0 || action != of[nr-1] {
-			spans = append(spans, span{uint32(nr), actions[action]})
-		}
+	var spans []span
+	for nr, action := range actions {
+		spans = append(spans, span{uint32(nr), action})
 	}
-	spans = append(spans, span{lastNr + 1, actions[enosys]}) // with the bit of x32 too
-	return find(append(make([]unix.SockFilter, 0, 320),
+	spans = append(spans, span{lastNr + 1, []unix.SockFilter{refuse(unix.ENOSYS)}}) // with the bit of x32 too
+	return find([]unix.SockFilter{
 		load(wordArch),
 		equal(arch, 1, 0),
 		end(unix.SECCOMP_RET_KILL_PROCESS),
 		load(wordNr),
-	), spans)
+	}, spans), nil
 }
 
-// find writes the search for a number. Neighbours that do the same are one.
-func find(list []unix.SockFilter, spans []span) []unix.SockFilter {
-	return search(list, slices.CompactFunc(spans, func(a, b span) bool { return slices.Equal(a.action, b.action) }))
+// find writes the search for a number after what comes first. Neighbours that do the same are one.
+func find(first []unix.SockFilter, spans []span) []unix.SockFilter {
+	return search(first, slices.CompactFunc(spans, func(a, b span) bool { return slices.Equal(a.action, b.action) }))
 }
 
 func search(list []unix.SockFilter, spans []span) []unix.SockFilter {
@@ -365,27 +341,4 @@ func Announcing(calls []uint32) ([]unix.SockFilter, error) {
 		allow(), // the other filter kills it
 		load(wordNr),
 	}, append(spans, span{next, spans[0].action})), nil
-}
-
-var made [8]struct {
-	sync.Once
-	code []unix.SockFilter
-}
-
-// For returns the filter for these options, to be installed after no_new_privs. It is made
-// once and must not be changed. The error is ErrArchitecture where there is none.
-func For(o Options) ([]unix.SockFilter, error) {
-	i := 0
-	if o.Net {
-		i |= 1
-	}
-	if o.Frozen {
-		i |= 2
-	}
-	if o.Namespaces {
-		i |= 4
-	}
-	f := &made[i]
-	f.Do(func() { f.code = program(o) })
-	return f.code, nil
 }

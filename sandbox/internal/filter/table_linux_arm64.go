@@ -5,13 +5,13 @@ import "golang.org/x/sys/unix"
 const arch = unix.AUDIT_ARCH_AARCH64
 
 // neverHere are refused calls that other architectures do not have.
-var neverHere [0]uint32
+var neverHere []uint32
 
 // metadataHere are changes of metadata that other architectures do not have.
-var metadataHere [0]uint32
+var metadataHere []uint32
 
 // modesHere are changes of modes that other architectures do not have.
-var modesHere [0]uint32
+var modesHere []uint32
 
 // makingHere are calls that make files which other architectures do not have.
-func makingHere() []judged { return nil }
+func makingHere() map[uint32][]unix.SockFilter { return nil }

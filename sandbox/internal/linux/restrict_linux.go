@@ -52,19 +52,18 @@ func DropCapabilities() error {
 	// A program with capabilities of its own on its file (or set-user-id root) gets what is in the bounding set.
 	for c := uintptr(0); ; c++ {
 		err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
-		if err == unix.EINVAL {
-			break // there are no more
-		}
-		if err == unix.EPERM {
-			break // an ordinary user outside of namespaces may not; no_new_privs alone keeps execve from giving any
+		// EINVAL: there are no more. EPERM: an ordinary user outside of namespaces may not; no_new_privs alone keeps
+		// execve from giving any.
+		if err == unix.EINVAL || err == unix.EPERM {
+			break
 		}
 		if err != nil {
 			return failure.At(failure.Failed, "giving up capabilities", "", err)
 		}
 	}
-	// The ambient set survives execve, and the helpers have got theirs that way. EINVAL: the kernel has none.
+	// The ambient set survives execve, and the helpers have got theirs that way.
 	err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
-	if err == nil || err == unix.EINVAL {
+	if err == nil {
 		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 		var none [2]unix.CapUserData
 		err = unix.Capset(&header, &none[0])

@@ -38,9 +38,9 @@ type place struct {
 // tree is a private tree under construction.
 type tree struct {
 	plan    *fit.Plan
-	places  []place // parts of the host's tree, outer before inner
-	devices []place
-	covers  []place // covers and pins, outer before inner
+	places  []*place // parts of the host's tree, outer before inner
+	devices []*place
+	covers  []*place // covers and pins, outer before inner
 	links   []link
 
 	root  int             // the private root
@@ -72,36 +72,46 @@ func BuildTree(plan *fit.Plan) (entries []string, err error) {
 	if err := t.choose(); err != nil {
 		return nil, err
 	}
-	for _, list := range [][]place{t.places, t.devices, t.covers} {
-		for i := range list {
-			if p := &list[i]; !p.cover || p.again {
-				if err := t.detach(p); err != nil {
-					return nil, err
-				}
+	for _, p := range t.all() {
+		if !p.cover || p.again {
+			if err := p.detach(); err != nil {
+				return nil, err
 			}
 		}
 	}
 	// The modes below are meant as they stand, whatever umask the caller has.
 	umask := unix.Umask(0)
 	defer unix.Umask(umask)
-	for _, step := range []func() error{t.makeRoot, t.makeLinks, t.putPlaces, t.putCovers, t.quiet, t.enter} {
-		if err := step(); err != nil {
+	if err := t.makeRoot(); err != nil {
+		return nil, err
+	}
+	for _, p := range t.all() {
+		if err := t.put(p); err != nil {
 			return nil, err
 		}
 	}
-	for i := range t.covers {
-		if t.covers[i].mounted {
-			entries = append(entries, t.covers[i].Path)
+	if err := t.quiet(); err != nil {
+		return nil, err
+	}
+	if err := t.enter(); err != nil {
+		return nil, err
+	}
+	for _, p := range t.covers {
+		if p.mounted {
+			entries = append(entries, p.Path)
 		}
 	}
 	return entries, nil
 }
 
+// all are the places in the order in which they are mounted. Devices come after a part that may hold them: that of the
+// host has none, since it is mounted without. Covers come last, since a place that came later could lie over one and
+// show what it hides.
+func (t *tree) all() []*place { return slices.Concat(t.places, t.devices, t.covers) }
+
 func (t *tree) close() {
-	for _, list := range [][]place{t.places, t.devices, t.covers} {
-		for i := range list {
-			closeFD(&list[i].mount)
-		}
+	for _, p := range t.all() {
+		closeFD(&p.mount)
 	}
 	closeFD(&t.root)
 	closeFD(&t.masks)
@@ -116,7 +126,7 @@ func closeFD(fd *int) {
 
 // choose says what is mounted, in which order.
 func (t *tree) choose() error {
-	var list []place
+	var list []*place
 	for i := range t.plan.Runtime {
 		n := &t.plan.Runtime[i].Node
 		switch {
@@ -128,7 +138,7 @@ func (t *tree) choose() error {
 			}
 			t.links = append(t.links, link{n.Path, to})
 		default:
-			list = append(list, place{Node: *n, mount: -1, attr: attrTree | unix.MOUNT_ATTR_RDONLY})
+			list = append(list, &place{Node: *n, mount: -1, attr: attrTree | unix.MOUNT_ATTR_RDONLY})
 		}
 	}
 	for _, n := range t.plan.Trees {
@@ -137,25 +147,25 @@ func (t *tree) choose() error {
 			step := "a private tree cannot be made of the whole file system\nuse the Landlock tier, or a smaller workspace"
 			return &failure.Error{Kind: failure.Failed, Step: step}
 		}
-		list = append(list, place{Node: n, mount: -1, attr: attrTree})
+		list = append(list, &place{Node: n, mount: -1, attr: attrTree})
 	}
 	slices.SortStableFunc(list, outerFirst)
 	// What lies in a part that is there already, as it is there, needs no mount of its own.
-	t.places = slices.DeleteFunc(slices.Clone(list), func(p place) bool {
-		inside := func(q place) bool { return fit.Holds(q.Path, p.Path) && q.Path != p.Path }
+	t.places = slices.DeleteFunc(slices.Clone(list), func(p *place) bool {
+		inside := func(q *place) bool { return fit.Holds(q.Path, p.Path) && q.Path != p.Path }
 		return p.attr&unix.MOUNT_ATTR_RDONLY != 0 && slices.ContainsFunc(list, inside)
 	})
 	for _, p := range t.plan.Devices {
 		// Read-only does not keep a device from being written to, only from being chmodded: without it, root in a call
 		// could close the host's /dev/null to everybody else.
 		attr := uint64(unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC | unix.MOUNT_ATTR_RDONLY)
-		t.devices = append(t.devices, place{Node: fit.Node{Path: p, Kind: fit.Special}, mount: -1, attr: attr})
+		t.devices = append(t.devices, &place{Node: fit.Node{Path: p, Kind: fit.Special}, mount: -1, attr: attr})
 	}
 	t.layer()
 	return nil
 }
 
-func outerFirst(a, b place) int { return fit.OuterFirst(a.Path, b.Path) }
+func outerFirst(a, b *place) int { return fit.OuterFirst(a.Path, b.Path) }
 
 func rel(p string) string { return strings.TrimPrefix(p, "/") }
 
@@ -167,7 +177,7 @@ func (t *tree) layer() {
 		taken[n.Path] = true
 	}
 	for _, c := range t.plan.Covers {
-		p := place{Node: c.Node, mount: -1, cover: true, hide: c.Hide, again: c.Again}
+		p := &place{Node: c.Node, mount: -1, cover: true, hide: c.Hide, again: c.Again}
 		if c.ReadOnly {
 			p.attr |= unix.MOUNT_ATTR_RDONLY
 		}
@@ -177,7 +187,7 @@ func (t *tree) layer() {
 		if p.again {
 			p.attr |= attrTree
 		}
-		if i := slices.IndexFunc(t.places, func(q place) bool { return q.Path == p.Path }); i >= 0 && !p.hide && !p.again {
+		if i := slices.IndexFunc(t.places, func(q *place) bool { return q.Path == p.Path }); i >= 0 && !p.hide && !p.again {
 			t.places[i].attr |= p.attr
 			continue
 		}
@@ -185,7 +195,7 @@ func (t *tree) layer() {
 	}
 	for _, n := range t.plan.Pins {
 		if !taken[n.Path] {
-			t.covers = append(t.covers, place{Node: n, mount: -1, cover: true})
+			t.covers = append(t.covers, &place{Node: n, mount: -1, cover: true})
 		}
 	}
 	slices.SortStableFunc(t.covers, outerFirst)
@@ -193,14 +203,12 @@ func (t *tree) layer() {
 
 // detach makes a mount of its own out of a part of the host's tree, if it is still the same. The comparison and the
 // mount use one descriptor, so that nobody can put something else there in between.
-func (t *tree) detach(p *place) error {
-	var fd int
-	var err error
+func (p *place) detach() error {
+	open := func() (int, error) { return openNode(&p.Node) }
 	if p.Kind == fit.Special && p.ID == (fit.ID{}) {
-		fd, err = openDevice(p.Path)
-	} else {
-		fd, err = openNode(&p.Node)
+		open = func() (int, error) { return openDevice(p.Path) }
 	}
+	fd, err := open()
 	if err != nil {
 		return err
 	}
@@ -234,10 +242,10 @@ func (t *tree) makeRoot() error {
 		return unix.Mount(name, target, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, options)
 	}
 	var err error
-	if slices.ContainsFunc(t.covers, func(p place) bool { return p.hide }) {
+	if slices.ContainsFunc(t.covers, func(p *place) bool { return p.hide }) {
 		if err = tmpfs("masks", base, "mode=0755,size=1m"); err == nil {
 			if t.masks, err = openDir(base); err == nil {
-				err = makeFile(t.masks, "file", 0)
+				err = makeEntry(t.masks, "file", fit.File, 0, 0)
 			}
 		}
 		if err != nil {
@@ -271,9 +279,7 @@ func (t *tree) makeRoot() error {
 	if err := unix.Mount("proc", base+"/proc", "proc", flags, ""); err != nil {
 		return spaces("mounting a private /proc", err)
 	}
-	if err := t.parents("/dev/"); err != nil {
-		return err
-	}
+	links := t.links // on whose paths programs find what they need
 	for _, l := range []link{
 		{"/dev/fd", "/proc/self/fd"},
 		{"/dev/stdin", "fd/0"},
@@ -282,10 +288,17 @@ func (t *tree) makeRoot() error {
 		{"/dev/shm", t.plan.Temp},
 	} {
 		if l.to != "" && !t.occupied(l.path) {
-			if err := unix.Symlinkat(l.to, t.root, rel(l.path)); err != nil {
-				return failure.At(failure.Failed, "linking", l.path, err)
-			}
+			links = append(links, l)
 		}
+	}
+	for _, l := range links {
+		if err := t.parents(l.path); err != nil {
+			return err
+		}
+		if err := unix.Symlinkat(l.to, t.root, rel(l.path)); err != nil {
+			return failure.At(failure.Failed, "linking", l.path, err)
+		}
+		t.made[l.path] = true
 	}
 	return nil
 }
@@ -300,8 +313,12 @@ func openDir(p string) (int, error) {
 	return unix.Open(p, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 }
 
-func makeFile(at int, name string, mode uint32) error {
-	return unix.Mknodat(at, name, unix.S_IFREG|mode, 0)
+// makeEntry makes a directory, or an empty file to mount anything else on.
+func makeEntry(at int, name string, kind fit.Kind, dirMode, fileMode uint32) error {
+	if kind == fit.Dir {
+		return unix.Mkdirat(at, name, dirMode)
+	}
+	return unix.Mknodat(at, name, unix.S_IFREG|fileMode, 0)
 }
 
 // parents makes the directories above a path in the private root.
@@ -317,36 +334,12 @@ func (t *tree) parents(p string) error {
 	return nil
 }
 
-// makeLinks makes the links again on whose paths programs find what they need.
-func (t *tree) makeLinks() error {
-	for _, l := range t.links {
-		if err := t.parents(l.path); err != nil {
-			return err
-		}
-		if err := unix.Symlinkat(l.to, t.root, rel(l.path)); err != nil {
-			return failure.At(failure.Failed, "linking", l.path, err)
-		}
-		t.made[l.path] = true
-	}
-	return nil
-}
-
-// putPlaces mounts the parts of the host's tree at their own paths. Devices come after a part that may hold them:
-// that of the host has none, since it is mounted without.
-func (t *tree) putPlaces() error {
-	for _, list := range [][]place{t.places, t.devices} {
-		for i := range list {
-			if err := t.put(&list[i]); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// put mounts a place at its own path. Below a directory of the host that is mounted already, nothing is made: that would
-// change the host's tree. There the place itself has to stand.
+// put mounts a place. Below a directory of the host that is mounted already, nothing is made: that would change the
+// host's tree. There the place itself has to stand.
 func (t *tree) put(p *place) error {
+	if p.cover {
+		return t.putCover(p)
+	}
 	if slices.ContainsFunc(t.dirs, func(dir string) bool { return fit.Holds(dir, p.Path) }) {
 		return t.attach(p, p.ID != fit.ID{}) // its place is there, or gone
 	}
@@ -355,13 +348,7 @@ func (t *tree) put(p *place) error {
 	}
 	if !t.made[p.Path] {
 		t.made[p.Path] = true
-		var err error
-		if p.Kind == fit.Dir {
-			err = unix.Mkdirat(t.root, rel(p.Path), 0o755)
-		} else {
-			err = makeFile(t.root, rel(p.Path), 0o444)
-		}
-		if err != nil {
+		if err := makeEntry(t.root, rel(p.Path), p.Kind, 0o755, 0o444); err != nil {
 			return failure.At(failure.Failed, "making a place for", p.Path, err)
 		}
 	}
@@ -398,40 +385,36 @@ func (t *tree) move(p *place, dir int, name string, flags int) error {
 	return failure.At(failure.Failed, "mounting", p.Path, err)
 }
 
-// putCovers mounts covers and pins over what is there now. They come after all places, since a place that came later
-// could lie over a cover and show what it hides.
-func (t *tree) putCovers() error {
-	for i := range t.covers {
-		p := &t.covers[i]
-		var err error
-		switch above := t.above(p.Path); {
-		case p.again: // in a mask that we have made ourselves; the original was compared when it was detached
-			err = t.attach(p, false)
-		case above != nil && above.hide: // hidden with the directory that it is in, where nothing stands to mount it on
-		case p.hide:
-			if p.mount, err = t.mask(p, i); err == nil {
-				err = t.attach(p, true)
-			}
-		default: // bound on itself: a mount can be restricted by itself, and cannot be renamed or removed
-			var on int
-			if on, err = t.stands(p, true); err == nil {
-				if err = p.take(on); err == nil {
-					err = t.move(p, on, "", unix.MOVE_MOUNT_T_EMPTY_PATH)
-				}
-				closeFD(&on)
-			}
-		}
-		if err != nil {
+// putCover mounts a cover or a pin over what is there now.
+func (t *tree) putCover(p *place) (err error) {
+	above := t.above(p.Path)
+	switch {
+	case p.again: // in a mask that we have made ourselves; the original was compared when it was detached
+		return t.attach(p, false)
+	case above != nil && above.hide: // hidden with the directory that it is in, where nothing stands to mount it on
+		return nil
+	case p.hide:
+		if p.mount, err = t.mask(p); err != nil {
 			return err
 		}
+		return t.attach(p, true)
 	}
-	return nil
+	// Bound on itself: a mount can be restricted by itself, and cannot be renamed or removed.
+	on, err := t.stands(p, true)
+	if err != nil {
+		return err
+	}
+	defer closeFD(&on)
+	if err := p.take(on); err != nil {
+		return err
+	}
+	return t.move(p, on, "", unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
 // above is the next hiding or revealing cover above a path, or nil.
 func (t *tree) above(p string) (found *place) {
-	for i := range t.covers {
-		if q := &t.covers[i]; (q.hide || q.again) && q.Path != p && fit.Holds(q.Path, p) {
+	for _, q := range t.covers {
+		if (q.hide || q.again) && q.Path != p && fit.Holds(q.Path, p) {
 			found = q // outer before inner
 		}
 	}
@@ -441,10 +424,10 @@ func (t *tree) above(p string) (found *place) {
 // mask makes what hides a place: a file that nobody can open, or a directory with nothing in it but the way to what
 // is mounted again below. It is read-only, so that nobody changes its mode, which the tool as its owner could. Its name
 // stays visible: a place that vanished could be created, and would then be taken for the original.
-func (t *tree) mask(p *place, number int) (int, error) {
+func (t *tree) mask(p *place) (int, error) {
 	name := "file"
 	if p.Kind == fit.Dir {
-		name = strconv.Itoa(number)
+		name = strconv.Itoa(slices.Index(t.covers, p))
 		if err := t.skeleton(p, name); err != nil {
 			return -1, failure.At(failure.Failed, "hiding", p.Path, err)
 		}
@@ -462,8 +445,7 @@ func (t *tree) skeleton(p *place, name string) error {
 		return err
 	}
 	made := map[string]bool{p.Path: true}
-	for i := range t.covers {
-		q := &t.covers[i]
+	for _, q := range t.covers {
 		if !q.again || t.above(q.Path) != p {
 			continue
 		}
@@ -476,14 +458,7 @@ func (t *tree) skeleton(p *place, name string) error {
 				return err
 			}
 		}
-		at := name + strings.TrimPrefix(q.Path, p.Path)
-		var err error
-		if q.Kind == fit.Dir {
-			err = unix.Mkdirat(t.masks, at, 0o555)
-		} else {
-			err = makeFile(t.masks, at, 0)
-		}
-		if err != nil {
+		if err := makeEntry(t.masks, name+strings.TrimPrefix(q.Path, p.Path), q.Kind, 0o555, 0); err != nil {
 			return err
 		}
 	}
