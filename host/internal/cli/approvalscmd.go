@@ -18,12 +18,6 @@ import (
 
 type approvalsListCmd struct{}
 
-func (approvalsListCmd) Help() string {
-	return `An approval says that an external path of the workspace may lead to one target. It is kept on this machine only.
-The configuration says what is granted there; jphost mounts shows both. External paths that rules name and
-that nobody approved are listed, too.`
-}
-
 type approved struct {
 	RulePath        string   `json:"rule_path"`
 	CanonicalTarget string   `json:"canonical_target"`
@@ -33,7 +27,6 @@ type approved struct {
 	State string `json:"state,omitempty"`
 }
 
-// Run implements the command.
 func (c *approvalsListCmd) Run(a *app) error {
 	p, err := a.open()
 	if err != nil {
@@ -83,14 +76,6 @@ type approvalsApproveCmd struct {
 	Target string `placeholder:"PATH" help:"Approve only if it leads there; then nothing is asked."`
 }
 
-func (approvalsApproveCmd) Help() string {
-	return `Shows where the path leads and asks. Without a terminal, name the target yourself:
-
-    jphost approvals approve fork
-    jphost approvals approve fork --target /srv/fork`
-}
-
-// Run implements the command.
 func (c *approvalsApproveCmd) Run(a *app) error {
 	p, err := a.open()
 	if err != nil {
@@ -178,13 +163,6 @@ type approvalsRevokeCmd struct {
 	Names []string `arg:"" name:"name" help:"The paths, as jphost approvals list shows them."`
 }
 
-func (approvalsRevokeCmd) Help() string {
-	return `The path is asked for again when a tool uses it next. Example:
-
-    jphost approvals revoke fork`
-}
-
-// Run implements the command.
 func (c *approvalsRevokeCmd) Run(a *app) error {
 	p, err := a.open()
 	if err != nil {

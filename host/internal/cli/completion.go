@@ -17,14 +17,6 @@ type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-func (completionCmd) Help() string {
-	return `Examples:
-
-    source <(jphost completion bash)     # in ~/.bashrc
-    source <(jphost completion zsh)      # in ~/.zshrc, after compinit
-    jphost completion fish | source      # in ~/.config/fish/config.fish`
-}
-
 // The scripts ask `jphost complete` when the key is pressed.
 var (
 	//go:embed completion/jphost.bash
@@ -35,7 +27,6 @@ var (
 	fish string
 )
 
-// Run implements the command.
 func (c *completionCmd) Run(a *app) error {
 	a.out.printf("%s", map[string]string{"bash": bash, "zsh": zsh, "fish": fish}[c.Shell])
 	return nil
@@ -52,7 +43,6 @@ type completeCmd struct {
 	Words []string `arg:"" optional:"" rest:""`
 }
 
-// Run implements the command.
 func (c *completeCmd) Run(a *app) error {
 	kind, list := a.complete(c.Words)
 	a.out.printf("%s\n", kind)

@@ -16,15 +16,6 @@ import (
 
 type configCheckCmd struct{}
 
-func (configCheckCmd) Help() string {
-	return `Reads all layers, and compiles the parameters, the command and the policy of every tool. It warns of
-commands that cannot be started as they are, and of rules that do not do what they seem to, or that cannot be enforced
-as they are written, here and now. External paths that are not approved are no errors: jphost policy TOOL shows them.
-
-With --json: ok, layers, tools, warnings (origin, message, help), trusted, and user and workspace (where your own
-files lie); or ok = false and errors (file, line, column, key, message, hint).`
-}
-
 // checked is what `jphost config check --json` prints if the configuration is in order.
 type checked struct {
 	OK     bool `json:"ok"`
@@ -38,7 +29,6 @@ type checked struct {
 	Workspace string `json:"workspace"`
 }
 
-// Run implements the command.
 func (c *configCheckCmd) Run(a *app) error {
 	report, err := c.check(a)
 	if err != nil {

@@ -19,14 +19,6 @@ type configShowCmd struct {
 	Layers bool   `help:"List the layers instead."`
 }
 
-func (configShowCmd) Help() string {
-	return `Examples:
-
-    jphost config show --origin
-    jphost config show conversation.tools.fs_read_file.run
-    jphost config show --layers`
-}
-
 // setting is what one layer says about a key.
 type setting struct {
 	Key       string `json:"key"`
@@ -44,7 +36,6 @@ type layer struct {
 	Skipper string `json:"skipped_by,omitempty"`
 }
 
-// Run implements the command.
 func (c *configShowCmd) Run(a *app) error {
 	cfg, err := a.config()
 	if err != nil {
@@ -111,13 +102,6 @@ func (c *configShowCmd) known(a *app, cfg *config.Config) error {
 
 type configSchemaCmd struct{}
 
-func (configSchemaCmd) Help() string {
-	return `Example, for editors that read the comment "#:schema ./config.schema.json":
-
-    jphost config schema > .jp/config.schema.json`
-}
-
-// Run implements the command.
 func (c *configSchemaCmd) Run(a *app) error {
 	data, err := config.JSONSchema()
 	if err != nil {
@@ -129,15 +113,9 @@ func (c *configSchemaCmd) Run(a *app) error {
 
 type configInitCmd struct{}
 
-func (configInitCmd) Help() string {
-	return `Writes .jp/config.toml into the workspace (-C DIR, else the working directory, but not into the home
-directory or the root of the file system). A file that is there stays.`
-}
-
 //go:embed first.toml
 var firstConfig string
 
-// Run implements the command.
 func (c *configInitCmd) Run(a *app) error {
 	root, err := a.global.Workspace, error(nil)
 	if root == "" {

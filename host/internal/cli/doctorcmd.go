@@ -13,18 +13,6 @@ import (
 
 type doctorCmd struct{}
 
-func (doctorCmd) Help() string {
-	return `This is about the machine, not about the configuration: sandbox.mode and sandbox.tier may ask for less.
-The exit status is 0 if all of it can be enforced here, else 1.
-
-Examples:
-
-    jphost doctor
-    jphost doctor --json
-    ` + machine.LimitVariable + `=abi=2,namespaces=no jphost doctor`
-}
-
-// Run implements the command.
 func (c *doctorCmd) Run(a *app) error {
 	limit, err := machine.ParseLimit(a.getenv(machine.LimitVariable))
 	if err != nil {

@@ -18,31 +18,6 @@ type explainCmd struct {
 	fromFile
 }
 
-func (explainCmd) Help() string {
-	return `Questions (no TOOL with --policy):
-
-    jphost explain TOOL CAPABILITY PATH
-    jphost explain TOOL net URL
-    jphost explain TOOL env NAME
-    jphost explain TOOL command PROGRAM [ARGUMENT…]
-    jphost explain TOOL -
-
-A CAPABILITY is read, create, update, delete, execute, or write. Flags of jphost go before the word
-command. With - there is one question a line on standard input; blanks separate the words of a command, and a word with a
-blank or a quote needs the list form: command ["git", "commit", "-m", "two words"]
-
-Examples:
-
-    jphost explain fs_modify_file write src/main.go
-    jphost explain my_tool command cargo test --release
-    jphost explain --policy access.json --root . read .env
-    printf 'read a.txt\nread b.txt\n' | jphost explain fs_read_file - --json
-
-Exit status: 0 all is allowed; 1 something is not; 2 a question cannot be answered. With - and JSON, each line of
-output is the answer to one line of input that is not empty.`
-}
-
-// Run implements the command.
 func (c *explainCmd) Run(a *app) error {
 	words := c.Question
 	tool := ""

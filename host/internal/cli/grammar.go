@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	_ "embed"
 	"errors"
 	"fmt"
 	"reflect"
@@ -40,16 +41,6 @@ type grammar struct {
 
 	Describe helpCmd     `cmd:"" name:"help" hidden:"" help:"Print the help of a command."`
 	Complete completeCmd `cmd:"" hidden:"" help:"Say what can follow the words of a command line; the completion scripts ask it."`
-}
-
-func (grammar) Help() string {
-	return `Examples:
-
-    jphost run fs_read_file path=README.md
-    jphost explain fs_modify_file write src/main.go
-    jphost tools
-
-More on a command: jphost <command> --help`
 }
 
 // globals are flags of every command, wherever they stand.
@@ -379,6 +370,18 @@ func (m *noMountMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) er
 	return nil
 }
 
+// helpTexts has a text for each command, below a line with the name of the command.
+//
+//go:embed help.txt
+var helpTexts string
+
+// detail is the text of a command's help page.
+func detail(n *kong.Node) string {
+	_, text, _ := strings.Cut(helpTexts, "\n== "+n.FullPath()+" ==\n")
+	text, _, _ = strings.Cut(text, "\n== ")
+	return strings.TrimSpace(text)
+}
+
 // writeHelp writes the help of the last command of a line; kong lays it out. That of a group shows the first example
 // of each of its commands.
 func writeHelp(o kong.HelpOptions, ctx *kong.Context) error {
@@ -387,6 +390,7 @@ func writeHelp(o kong.HelpOptions, ctx *kong.Context) error {
 		node = ctx.Model.Node
 	}
 	node.Positional = slices.Compact(node.Positional) // see listMapper
+	node.Detail = detail(node)
 	usage := "Usage: " + node.FullPath()
 	words := ""
 	for _, p := range node.Positional {
@@ -407,7 +411,7 @@ func writeHelp(o kong.HelpOptions, ctx *kong.Context) error {
 		if c.Group == nil { // else it is listed under the heading of its parent
 			c.Group = &kong.Group{Key: "Commands:", Title: "Commands:"}
 		}
-		if _, example, ok := strings.Cut(c.Detail, "\n    jphost "); ok && node.Parent != nil {
+		if _, example, ok := strings.Cut(detail(c), "\n    jphost "); ok && node.Parent != nil {
 			example, _, _ = strings.Cut(example, "\n")
 			node.Detail = cmp.Or(node.Detail, "Examples:\n") + "\n    jphost " + example
 		}

@@ -23,19 +23,6 @@ type mountCmd struct {
 	Specs []string `arg:"" name:"spec" help:"[TOOL:]NAME=PATH[:ro|:rw]"`
 }
 
-func (mountCmd) Help() string {
-	return `Makes a symlink NAME in the workspace that leads to PATH, remembers that you approved PATH, and grants it to TOOL in
-the conversation. Without TOOL it is for every enabled local tool, after asking. Read-only unless :rw, which
-needs a TOOL. All or nothing.
-
-Examples:
-
-    jphost mount fs_read_file:fork=~/code/fork
-    jphost mount fs_modify_file:fork=~/code/fork:rw
-    jphost mount a=/srv/a b=/srv/b`
-}
-
-// Run implements the command.
 func (c *mountCmd) Run(a *app) error {
 	plan, err := a.mount("mount", c.Specs)
 	if err != nil {
@@ -69,18 +56,6 @@ type unmountCmd struct {
 	Names []string `arg:"" name:"name" optional:"" help:"The mounts, relative to the working directory; without any: all."`
 }
 
-func (unmountCmd) Help() string {
-	return `Takes the rules of the mounts from the conversation, revokes their approvals and removes their links. Where a file has
-the rule of a mount, the conversation keeps a copy of the tool's other rules in its place (RFD D43), and says so: later
-changes of the files do not reach that tool in this conversation.
-
-Examples:
-
-    jphost unmount fork
-    jphost unmount`
-}
-
-// Run implements the command.
 func (c *unmountCmd) Run(a *app) error {
 	done, err := a.unmount("unmount", c.Names)
 	if err != nil && a.out.json {

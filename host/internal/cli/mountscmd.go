@@ -16,11 +16,6 @@ type mountsCmd struct {
 	Names bool `help:"Only their names, one a line, for scripts."`
 }
 
-func (mountsCmd) Help() string {
-	return `Lists every external path that any layer of the configuration grants to a tool, with its state: approved,
-unapproved, retargeted, inside (it leads into the workspace), or broken.`
-}
-
 // mounted is one mount as `jphost mounts --json` prints it.
 type mounted struct {
 	Path   string `json:"path"`
@@ -31,7 +26,6 @@ type mounted struct {
 	Tools    map[string][]string `json:"tools"`
 }
 
-// Run implements the command.
 func (c *mountsCmd) Run(a *app) error {
 	mounts, err := a.external()
 	if err != nil {

@@ -31,18 +31,6 @@ type policyCmd struct {
 	fromFile
 }
 
-func (policyCmd) Help() string {
-	return `Nothing is asked: external paths that are not approved are shown as dropped. The policy of a tool is
-shown as it is declared, and as the operating system would enforce it now.
-
-Examples:
-
-    jphost policy fs_modify_file
-    jphost policy fs_modify_file --json
-    jphost policy --policy access.json --root .`
-}
-
-// Run implements the command.
 func (c *policyCmd) Run(a *app) error {
 	f, err := a.asked(c.Tool, c.fromFile)
 	if err != nil {

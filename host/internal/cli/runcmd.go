@@ -33,22 +33,6 @@ type runCmd struct {
 	DryRun         bool     `help:"Start nothing; show the call, its policy and what would be asked."`
 }
 
-func (runCmd) Help() string {
-	return `Examples:
-
-    jphost run fs_read_file path=README.md start_line=10 end_line=20
-    jphost run fs_grep_files pattern='func \w+' paths=src paths=lib
-    jphost run fs_move_file '{"source":"a.go","destination":"b.go"}'
-    jphost run fs_modify_file path=a.go patterns:='[{"old":"x","new":"y"}]' \
-        --answer apply_changes=true
-    jphost run fs_list_files --mount fs_list_files:fork=~/code/fork
-    echo '{"path":"README.md"}' | jphost run fs_read_file - --format json
-
-Exit status: 0 success; 1 the tool failed, or the call was not allowed; 2 the arguments or the configuration
-cannot be used; 3 the host failed; 130 interrupted.`
-}
-
-// Run implements the command.
 func (c *runCmd) Run(a *app) error {
 	if err := explainable(c.ExplainDenials); err != nil {
 		return err

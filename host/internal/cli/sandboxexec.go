@@ -38,30 +38,6 @@ func (c *sandboxExecCmd) AfterApply(ctx *kong.Context) error {
 	return nil
 }
 
-func (sandboxExecCmd) Help() string {
-	return `Without grants the program may do anything in the working directory, except write what protects
-it (.jp, .git/config, .git/hooks, …), and nothing outside; it has no network, a minimal environment,
-and a private temporary directory. With --ro, --rw or --grant it gets exactly these paths; in the
-home directory and in / at least one is needed. A --grant without capabilities withholds a path from what the
-others grant, or from the default if there are no others. With -C DIR the program starts in DIR, and
-paths are relative to it. Flags stand before the program: what follows it is the program's. What the program
-needs to start (/usr, /lib, parts of /etc; a static program only itself) is readable, too.
-
-Examples:
-
-    jphost sandbox exec -- python3 -m unittest
-    jphost sandbox exec --ro . --rw build/ -- make
-    jphost sandbox exec --rw . --ro "$(go env GOROOT)" \
-        --rw "$(go env GOCACHE)" --env 'GO*' -- go test ./...
-    jphost sandbox exec --grant path=.env -- sh -c 'cat .env'
-    jphost sandbox exec --policy access.json --tier namespace -- ./script.sh
-    jphost sandbox exec --explain-denials --ro . -- make test
-
-Exit status: the program's (128 + N if signal N ended it); 126 or 127 if it could not be started; 1 if it
-was refused, or left changes that the rules withhold; 2 for a wrong command line.`
-}
-
-// Run implements the command.
 func (c *sandboxExecCmd) Run(a *app) error {
 	if err := explainable(c.ExplainDenials); err != nil {
 		return err
@@ -162,19 +138,6 @@ func (c *sandboxPlanCmd) AfterApply(ctx *kong.Context) error {
 	return nil
 }
 
-func (sandboxPlanCmd) Help() string {
-	return `Nothing is asked and nothing is started.
-
-Examples:
-
-    jphost sandbox plan fs_modify_file
-    jphost sandbox plan fs_modify_file --json
-    jphost sandbox plan -- make
-    jphost sandbox plan --ro . --rw build/ -- make
-    jphost sandbox plan --policy access.json --root . --json`
-}
-
-// Run implements the command.
 func (c *sandboxPlanCmd) Run(a *app) error {
 	profile, declared, err := c.profile(a)
 	if err != nil {

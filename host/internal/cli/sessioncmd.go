@@ -11,12 +11,6 @@ import (
 
 type sessionListCmd struct{}
 
-func (sessionListCmd) Help() string {
-	return `An answer with a capital Y or N counts in this workspace for the rest of the session (the terminal session, or
-JPHOST_SESSION), as long as the command and the policy of the tool stay as they are. So does the answer
-about places of secrets. Without a session nothing is remembered.`
-}
-
 // memory is what this session remembers.
 func (a *app) memory() (*consent.Memory, error) {
 	p, err := a.open()
@@ -30,7 +24,6 @@ func (a *app) memory() (*consent.Memory, error) {
 	return consent.OpenMemory(p.dir, id), nil
 }
 
-// Run implements the command.
 func (c *sessionListCmd) Run(a *app) error {
 	m, err := a.memory()
 	if err != nil {
@@ -57,14 +50,6 @@ type sessionForgetCmd struct {
 	Tool string `arg:"" optional:"" help:"Only the answers for this tool."`
 }
 
-func (sessionForgetCmd) Help() string {
-	return `Examples:
-
-    jphost session forget
-    jphost session forget fs_create_file`
-}
-
-// Run implements the command.
 func (c *sessionForgetCmd) Run(a *app) error {
 	m, err := a.memory()
 	if err != nil {

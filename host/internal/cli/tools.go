@@ -15,17 +15,6 @@ type toolsCmd struct {
 	Names bool   `help:"Only the names of those that can be run, or of the arguments of TOOL, one a line, for scripts."`
 }
 
-func (toolsCmd) Help() string {
-	return `Examples:
-
-    jphost tools
-    jphost tools fs_grep_files
-    jphost tools --json
-
-What a tool may access is shown as it is enforced here and now; where that is less than was declared, both are
-shown. All of it, with defaults: jphost policy TOOL.`
-}
-
 // described is a tool as `jphost tools --json` prints it.
 type described struct {
 	Name        string         `json:"name"`
@@ -60,7 +49,6 @@ func describe(t *config.Tool) (*described, error) {
 	return d, nil
 }
 
-// Run implements the command.
 func (c *toolsCmd) Run(a *app) error {
 	cfg, err := a.config()
 	if err != nil {

@@ -15,11 +15,6 @@ import (
 
 type trustShowCmd struct{}
 
-func (trustShowCmd) Help() string {
-	return `The files of a repository (.jp/config.toml, .jp.toml) may restrict tools as they like. What they widen (grants, programs, run modes,
-fixed answers, the sandbox) counts only after you accepted exactly these settings. The list is kept on this machine.`
-}
-
 // trustState is what waits to be accepted, and what was accepted.
 type trustState struct {
 	Trusted bool   `json:"trusted"`
@@ -71,7 +66,6 @@ func (a *app) trustState() (*place, *trustState, error) {
 	return p, s, nil
 }
 
-// Run implements the command.
 func (c *trustShowCmd) Run(a *app) error {
 	_, s, err := a.trustState()
 	if err != nil {
@@ -114,15 +108,6 @@ type trustAcceptCmd struct {
 	Digest string `placeholder:"DIGEST" help:"Accept only settings with this digest (jphost trust show --json); then nothing is asked. Calls that are held back stay so without --yes."`
 }
 
-func (trustAcceptCmd) Help() string {
-	return `Shows the settings and asks. Without a terminal, say what you looked at:
-
-    jphost trust accept
-    jphost trust accept --digest sha256:…
-    jphost trust accept --digest sha256:… --yes   # and release what is held`
-}
-
-// Run implements the command.
 func (c *trustAcceptCmd) Run(a *app) error {
 	p, s, err := a.trustState()
 	if err != nil {
@@ -201,7 +186,6 @@ func (a *app) acceptQuestion(s *trustState, held bool) error {
 
 type trustRevokeCmd struct{}
 
-// Run implements the command.
 func (c *trustRevokeCmd) Run(a *app) error {
 	p, err := a.open()
 	if err != nil {

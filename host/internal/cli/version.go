@@ -8,7 +8,6 @@ import (
 
 type versionCmd struct{}
 
-// Run implements the command.
 func (c *versionCmd) Run(a *app) error {
 	b := version.Read()
 	if a.out.json {
