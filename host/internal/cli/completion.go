@@ -28,7 +28,7 @@ var (
 )
 
 func (c *completionCmd) Run(a *app) error {
-	a.out.printf("%s", map[string]string{"bash": bash, "zsh": zsh, "fish": fish}[c.Shell])
+	a.Out.Printf("%s", map[string]string{"bash": bash, "zsh": zsh, "fish": fish}[c.Shell])
 	return nil
 }
 
@@ -45,10 +45,10 @@ type completeCmd struct {
 
 func (c *completeCmd) Run(a *app) error {
 	kind, list := a.complete(c.Words)
-	a.out.printf("%s\n", kind)
+	a.Out.Printf("%s\n", kind)
 	for _, w := range list {
 		if name, _, _ := strings.Cut(w, "\t"); show.Word(name) == name { // nothing that a shell would make something of
-			a.out.printf("%s\n", show.Text(w))
+			a.Out.Printf("%s\n", show.Text(w))
 		}
 	}
 	return nil
@@ -63,7 +63,7 @@ func (a *app) complete(raw []string) (kind string, list []string) {
 	if ctx.Reset() == nil {
 		_, _ = ctx.Apply()
 	}
-	a.global = &g.globals
+	a.global, a.Workspace = &g.globals, g.Workspace
 	a.global.NoInput = true
 	l := &line{globals: &g.globals, ctx: ctx}
 	node := l.node()

@@ -44,8 +44,8 @@ func (c *explainCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	err = a.out.result(e, e.String())
-	if err == nil && !a.out.json && c.File == "" {
+	err = a.Out.Result(e, e.String())
+	if err == nil && !a.Out.JSON && c.File == "" {
 		err = a.waiting()
 	}
 	return errors.Join(err, denied(!e.Allowed))
@@ -96,7 +96,7 @@ func (a *app) asked(tool string, from fromFile) (*effective, error) {
 	}
 	a.remark(cfg, t, f.declared)
 	if why := f.notStarted(); why != "" {
-		a.out.warn(why)
+		a.Out.Warn(why)
 	}
 	return f, nil
 }
@@ -152,7 +152,7 @@ func commandLine(line string) ([]string, error) {
 // batch answers one question per line, and skips empty lines. After the first word of a question everything is the path
 // (or URL, or name), so that it may hold spaces.
 func (c *explainCmd) batch(a *app, f *effective) error {
-	in := bufio.NewScanner(a.stdin)
+	in := bufio.NewScanner(a.Stdin)
 	in.Buffer(nil, maxQuestion)
 	var bad, no bool
 	for in.Scan() {
@@ -174,7 +174,7 @@ func (c *explainCmd) batch(a *app, f *effective) error {
 		if err != nil {
 			answer, text = unanswered{line, err.Error()}, show.Text(err.Error())
 		}
-		if err := a.out.result(answer, text+"\n"); err != nil {
+		if err := a.Out.Result(answer, text+"\n"); err != nil {
 			return err
 		}
 		bad, no = bad || err != nil, no || !e.Allowed

@@ -326,8 +326,8 @@ func (l *line) unread(node *kong.Node, words []string, err error) error {
 
 func (l *line) unknownFlag(node *kong.Node, written string) error {
 	text := "unknown flag " + show.Name(written)
-	if c, ok := node.Target.Addr().Interface().(interface{ instead(flag string) string }); ok && c.instead(written) != "" {
-		return errors.New(text + "\n" + c.instead(written))
+	if c, ok := node.Target.Addr().Interface().(interface{ Instead(flag string) string }); ok && c.Instead(written) != "" {
+		return errors.New(text + "\n" + c.Instead(written))
 	}
 	var known []string
 	for _, f := range l.ctx.Flags() {

@@ -2,21 +2,28 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 
+	"github.com/jptools/jptools/host/internal/call"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/grants"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/host/internal/trust"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox"
 	"github.com/jptools/jptools/sandbox/fit"
 )
 
@@ -38,14 +45,14 @@ func (c *policyCmd) Run(a *app) error {
 	}
 	d := f.declared
 	held, why := c.profile(a, f)
-	if a.out.json {
+	if a.Out.JSON {
 		r := policyReport{Report: d.Report()}
 		if held != nil {
 			r.Effective, r.Sandbox = held.Effective, held.Report
 		}
-		return a.out.value(r)
+		return a.Out.Value(r)
 	}
-	if err := d.WriteText(a.out.w); err != nil {
+	if err := d.WriteText(a.Out); err != nil {
 		return err
 	}
 	if c.Tool == "" {
@@ -79,7 +86,7 @@ func (c *policyCmd) profile(a *app, f *effective) (p *enforcement.Profile, why s
 		return nil, strings.TrimRight("not known ("+why+")\n"+help, "\n")
 	}
 	if refused != nil {
-		a.out.warn(refused.Error()) // and this is what it would look like
+		a.Out.Warn(refused.Error()) // and this is what it would look like
 	}
 	return enforcement.NewProfile(call, f.program, f.declared.Access), ""
 }
@@ -87,10 +94,10 @@ func (c *policyCmd) profile(a *app, f *effective) (p *enforcement.Profile, why s
 // sideBySide prints each filesystem rule as it is declared and as it is enforced.
 func (a *app) sideBySide(d *policy.Declared, held *enforcement.Profile, why string) {
 	if held == nil {
-		a.out.printf("\nenforced by the operating system: %s\n", strings.ReplaceAll(show.Text(why), "\n", "\n  "))
+		a.Out.Printf("\nenforced by the operating system: %s\n", strings.ReplaceAll(show.Text(why), "\n", "\n  "))
 		return
 	}
-	a.out.printf("\nenforced by the operating system: %s; all of it: jphost sandbox plan %s\n", held.Tier, show.Word(d.Tool))
+	a.Out.Printf("\nenforced by the operating system: %s; all of it: jphost sandbox plan %s\n", held.Tier, show.Word(d.Tool))
 	if held.Effective == nil {
 		return
 	}
@@ -104,17 +111,17 @@ func (a *app) sideBySide(d *policy.Declared, held *enforcement.Profile, why stri
 		}
 		rows = append(rows, []string{show.Line(row[0]), show.Line(row[1])})
 	}
-	a.out.table("  ", rows)
+	a.Out.Table("  ", rows)
 	for _, path := range held.Effective.Pinned {
-		a.out.printf("  kept in place: %s\n", show.Visible(path))
+		a.Out.Printf("  kept in place: %s\n", show.Visible(path))
 	}
 	for i := range held.Narrowed {
-		a.out.printf("  narrowed: %s\n", strings.ReplaceAll(show.Text(held.Narrowed[i].String()), "\n", "\n  "))
+		a.Out.Printf("  narrowed: %s\n", strings.ReplaceAll(show.Text(held.Narrowed[i].String()), "\n", "\n  "))
 	}
 	for _, n := range held.NotEnforced {
 		if !n.Known {
 			why, _, _ := strings.Cut(n.Why, "\n")
-			a.out.printf("  not enforced: %s\n", show.Line(strings.TrimPrefix(n.Rule+": ", ": ")+n.What+" ("+why+")"))
+			a.Out.Printf("  not enforced: %s\n", show.Line(strings.TrimPrefix(n.Rule+": ", ": ")+n.What+" ("+why+")"))
 		}
 	}
 }
@@ -134,28 +141,28 @@ func (a *app) waiting() error {
 
 // trusted reports whether the user accepted everything that the repository's own settings widen.
 func (a *app) trusted(cfg *config.Config) (bool, error) {
-	widening, err := trust.Widening(a.ctx, cfg, a.place.root)
+	widening, err := trust.Widening(a.Ctx, cfg, a.place.root)
 	if err != nil {
 		return false, err
 	}
-	trusted, _, err := a.place.trust(a).Check(a.ctx, widening)
+	trusted, _, err := a.place.trust(a).Check(a.Ctx, widening)
 	return trusted, exit.With(exit.Host, err)
 }
 
 func (a *app) noteWaiting() {
-	a.out.note("settings of this workspace wait to be accepted, and the tools that they concern do not run until: jphost trust accept")
+	a.Out.Note("settings of this workspace wait to be accepted, and the tools that they concern do not run until: jphost trust accept")
 }
 
 // remark adds warnings about the rules of a tool to its policy, and prints them.
 func (a *app) remark(cfg *config.Config, t *config.Tool, d *policy.Declared) {
 	for _, w := range d.Remarks(cfg, t) {
 		d.Warnings = append(d.Warnings, w)
-		a.out.warn(w.String())
+		a.Out.Warn(w.String())
 	}
 }
 
 func (a *app) wirePolicy(from fromFile) (*policy.Declared, error) {
-	access, root, err := readPolicy(from.File, a.stdin)
+	access, root, err := grants.ReadPolicy(from.File, a.Stdin)
 	if err != nil {
 		return nil, err
 	}
@@ -171,53 +178,185 @@ func (a *app) wirePolicy(from fromFile) (*policy.Declared, error) {
 		return nil, exit.With(exit.Usage, err)
 	}
 	d, err := policy.FromWire(access, ws.Root())
-	return d, exit.With(exit.Usage, ofFile(from.File, err))
+	return d, exit.With(exit.Usage, grants.OfFile(from.File, err))
 }
 
-// readPolicy reads the file of --policy: the access object, and the workspace if the file holds a Context, else "".
-func readPolicy(name string, stdin io.Reader) (access []byte, root string, err error) {
-	data, err := readFile(name, stdin)
+// effective is a tool as the operating system would confine it in a call. It takes the steps of `run` up to the start;
+// it asks nothing and makes nothing. The policy of a file has no tool, and nothing but what is declared.
+type effective struct {
+	app      *app
+	tool     *config.Tool
+	declared *policy.Declared
+	host     *call.Host
+	options  sandbox.Options
+	// program is what is started, argv its command line.
+	program string
+	argv    []string
+	// missing says why the program of the tool cannot be started. This one then stands in for it, because the
+	// rules do not depend on it.
+	missing error
+	// off says why the operating system enforces nothing, "" if it does.
+	off string
+}
+
+// effective compiles a tool.
+func (a *app) effective(cfg *config.Config, t *config.Tool) (*effective, error) {
+	if t.Source.Kind != config.SourceLocal {
+		return nil, exit.Errorf(exit.Usage, "%s has source %q (%s), and only local tools have a policy here", t.Name, t.Source.Kind, t.Origin("source"))
+	}
+	h, err := a.host(cfg)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	o, err := jptool.ParseObject(data)
-	if err != nil || o["root"] == nil {
-		return data, "", nil // an access object, whose errors are found when it is compiled
+	f := &effective{app: a, tool: t, host: h, argv: append([]string{t.Command.Program}, t.Command.Args...)}
+	if cfg.Sandbox().Mode == "off" {
+		f.off = `sandbox.mode is "off"`
+	} else if runtime.GOOS != "linux" {
+		f.off = "there is no sandbox for this system"
 	}
-	if err := json.Unmarshal(o["root"], &root); err != nil {
-		return nil, "", exit.With(exit.Usage, ofFile(name, fmt.Errorf("root: %w", err)))
+	if f.options, err = h.Sandbox(a.Ctx, t); err != nil {
+		return nil, err
 	}
-	if access = o["access"]; access == nil {
-		access = []byte("null") // unrestricted, as tools take it
-	}
-	return access, root, nil
-}
-
-// ofFile names the file of --policy in an error about its content.
-func ofFile(name string, err error) error {
-	switch {
-	case err == nil || name == "":
-		return err
-	case name == "-":
-		name = "the policy on standard input"
-	}
-	return fmt.Errorf("%s: %w", show.Visible(name), err)
-}
-
-// readFile reads a file of the command line; - is standard input.
-func readFile(name string, stdin io.Reader) ([]byte, error) {
-	from := stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, exit.Errorf(exit.Usage, "the policy %s cannot be read: %w\nname a readable file with an access object, or - for standard input", show.Visible(name), wspath.Bare(err))
+	if f.program, f.missing = h.Program(t, t.Command.Program); f.missing != nil {
+		if f.program, err = os.Executable(); err != nil {
+			return nil, err
 		}
-		defer f.Close()
-		from = f
 	}
-	data, err := readAll(from)
+	f.program = filepath.ToSlash(f.program)
+	f.declared, err = h.Compile(a.Ctx, t, term.None{})
+	return f, err
+}
+
+// command is the start of the tool under its policy.
+func (f *effective) command(o sandbox.Options) (*sandbox.Cmd, error) {
+	p, err := sandbox.PreparePolicy(f.app.Ctx, f.declared.ForFit(), o)
 	if err != nil {
-		return nil, exit.Errorf(exit.Usage, "reading the policy from %s: %w", show.Visible(name), err)
+		return nil, err
 	}
-	return data, nil
+	cmd := p.Command(f.app.Ctx, f.argv[0], f.argv[1:]...)
+	cmd.Path, cmd.Err = f.program, nil
+	return cmd, nil
+}
+
+// preview prepares a call with these texts among its arguments. If refused is not nil, the call would not be made, and
+// the attempt is what would have been enforced.
+func (f *effective) preview(texts ...string) (c *sandbox.Attempt, refused *fit.RefusedError, err error) {
+	o := f.options
+	o.Arguments = texts
+	cmd, err := f.command(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err = cmd.Preview()
+	if errors.As(err, &refused) {
+		return c, refused, nil
+	}
+	return c, nil, err
+}
+
+// fitted is what remains of the policy for a call with these texts among its arguments, and the means that enforces it.
+func (f *effective) fitted(texts ...string) (*policy.Held, fit.Tier, error) {
+	if f.declared.Access == nil {
+		return &policy.Held{}, fit.TierNone, nil
+	}
+	c, refused, err := f.preview(texts...)
+	switch {
+	case f.off != "" && err != nil:
+		return &policy.Held{}, fit.TierNone, nil // a call makes no directories either
+	case f.off != "":
+		return &policy.Held{Made: c.MadeNames()}, fit.TierNone, nil
+	case err != nil:
+		return nil, fit.TierNone, exit.With(exit.Host, err)
+	}
+	h := &policy.Held{Access: c.Access, Made: c.MadeNames(), Less: less(c), Hidden: c.Plan.Hidden}
+	if refused != nil {
+		first := refused.Reasons[0]
+		h.Refused = fmt.Sprintf("no call is made: sandbox.mode is \"required\", and %s cannot be enforced (%s)", strings.TrimPrefix(first.Rule+": "+first.What, ": "), first.Why)
+		h.Remedy = first.Remedy
+	}
+	return h, c.Plan.Tier, nil
+}
+
+// less says why a rule grants less than it says, and what to do.
+func less(c *sandbox.Attempt) func(rule int) (why, remedy string) {
+	return func(rule int) (string, string) {
+		for i := range c.Narrowed {
+			if n := &c.Narrowed[i]; n.Index == rule {
+				return fmt.Sprintf("it became %s, because %s", n.Became, n.Why), n.Remedy
+			}
+		}
+		return "", ""
+	}
+}
+
+// narrowed warns of declared rules that grant less than they say. It leaves out what is in known already, and a
+// missing directory where the seven tools may create: their calls name what they create, and so it is made.
+func (f *effective) narrowed(known []policy.Warning) (list []policy.Warning, err error) {
+	if f.off != "" || f.declared.Access == nil {
+		return nil, nil
+	}
+	c, _, err := f.preview()
+	if err != nil {
+		return nil, err
+	}
+	for i := range c.Narrowed {
+		n := &c.Narrowed[i]
+		if n.Index < 0 || n.Missing && f.tool.Command.Origin.Layer == config.LayerDefault && f.grants(n.Index, jptool.Create) {
+			continue
+		}
+		if n.Missing && slices.ContainsFunc(known, func(w policy.Warning) bool { return w.Origin == n.Origin }) {
+			continue
+		}
+		list = append(list, policy.Warning{
+			Origin:  n.Origin,
+			Message: fmt.Sprintf("the rule %s of %s became %s, because %s", n.Rule, f.tool.Name, n.Became, n.Why),
+			Help:    n.Remedy,
+		})
+	}
+	return list, nil
+}
+
+func (f *effective) grants(rule int, caps jptool.Caps) bool {
+	return rule < len(f.declared.Access.FS) && f.declared.Access.FS[rule].Caps().Has(caps)
+}
+
+// explain answers a question about a path, for a call with that path among its arguments.
+func (f *effective) explain(capability, name string) (policy.Explanation, error) {
+	if f.tool == nil {
+		return f.declared.ExplainFS(capability, name)
+	}
+	q := policy.Question{Capability: capability, Path: name}
+	if f.edits() && capability == "update" {
+		q.Also = jptool.Read
+	}
+	h, _, err := f.fitted(name)
+	if err != nil {
+		return policy.Explanation{}, err
+	}
+	e, err := f.declared.ExplainHeld(h, q)
+	if err != nil || !e.Allowed {
+		return e, err
+	}
+	for _, dir := range slices.Backward(h.Made) { // the innermost says enough
+		if _, in := wspath.Within(dir, e.Canonical); in {
+			e.Notes = append(e.Notes, fmt.Sprintf("%q is missing; it is made for a call with this path, and removed again if it is still empty then", dir))
+			break
+		}
+	}
+	return e, nil
+}
+
+// edits reports whether the tool reads what it changes: fs_modify_file needs both, as it shows a diff.
+func (f *effective) edits() bool {
+	c := f.tool.Command
+	return c.Origin.Layer == config.LayerDefault && path.Base(filepath.ToSlash(c.Program)) == "fs_modify_file"
+}
+
+// notStarted says that the tool has a policy but no program that can be started, and why; else it is "".
+func (f *effective) notStarted() string {
+	if f.missing == nil {
+		return ""
+	}
+	why, _, _ := strings.Cut(f.missing.Error(), "\n")
+	return fmt.Sprintf("%s cannot be started: %s: %s", show.Visible(f.tool.Name), show.Visible(f.tool.Command.Program), why)
 }

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/sandbox"
 	"github.com/jptools/jptools/sandbox/fit"
 )
@@ -18,7 +19,7 @@ import (
 func Process(environ []string, stdin io.Reader, stdout, stderr io.Writer, args []string) error {
 	if most := openFiles(); most > 0 && most < fewestFiles { // the Go runtime would end in a crash
 		err := exit.Errorf(exit.Host, "no more than %d files can be open here, and jphost needs %d at least\nraise the limit: ulimit -n 256", most, fewestFiles)
-		newOutput(environ, stdout, stderr).failure(err)
+		fail(term.NewOutput(environ, stdout, stderr), err)
 		return err
 	}
 	ctx := context.Background()
@@ -58,7 +59,7 @@ func warm(l *line, wrong error) *sandbox.Helpers {
 		return h
 	case *sandboxExecCmd:
 		h := sandbox.NewHelpers(sandbox.HelperOptions{Terminal: true})
-		h.Warm(likelyTier(c.tier() != fit.TierLandlock && (len(c.RW)+len(c.Grant) > 0 || len(c.RO) == 0)))
+		h.Warm(likelyTier(fit.ForcedTier(c.Tier) != fit.TierLandlock && (len(c.RW)+len(c.Grant) > 0 || len(c.RO) == 0)))
 		return h
 	}
 	return nil

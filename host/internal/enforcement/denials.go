@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/sandbox"
 	"github.com/jptools/jptools/sandbox/fit"
@@ -71,6 +74,41 @@ func DenialText(list []Denial) string {
 		b.WriteString("- " + list[i].String() + "\n")
 	}
 	return b.String()
+}
+
+// ExplainDenials is the flag of `run` and `sandbox exec` that has refusals observed; DenialHint suggests it.
+const (
+	ExplainDenials = "--explain-denials"
+	DenialHint     = "to see what the sandbox refused, run it again with " + ExplainDenials
+)
+
+// Explainable refuses the flag where nothing can observe what is refused.
+func Explainable(flag bool) error {
+	if flag && !observe.Supported {
+		return exit.Errorf(exit.Usage, "%s: nothing can observe what is refused on %s/%s (Linux on amd64 or arm64 can)\nleave it out", ExplainDenials, runtime.GOOS, runtime.GOARCH)
+	}
+	return nil
+}
+
+// PrintDenials tells a person what the sandbox refused, and what it refuses unobserved. It leaves out the denials inside
+// the workspace if the error of the tool names them already.
+func PrintDenials(out *term.Output, inside []Denial, o *Observed, named bool) {
+	if len(inside)+len(o.Outside) == 0 {
+		out.Note("no refused call was seen")
+	}
+	if named {
+		inside = nil
+	}
+	for _, e := range slices.Concat(inside, o.Outside) {
+		out.Say("refused: ", "33", e.String())
+	}
+	if o.More > 0 {
+		out.Note(fmt.Sprintf("%d more calls were refused; only the first %d different ones are listed", o.More, observe.Most))
+	}
+	if o.Unread > 0 {
+		out.Note(fmt.Sprintf("%d calls could not be looked at", o.Unread))
+	}
+	out.Note("not observed:\n  " + strings.Join(o.NotObserved, "\n  "))
 }
 
 // Observed is what was found out of refused calls besides those in the workspace. It names

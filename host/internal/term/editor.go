@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
 	"github.com/jptools/jptools/host/internal/show"
 )
 

@@ -6,8 +6,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/jptools/jptools/host/internal/show"
 	"golang.org/x/text/width"
+
+	"github.com/jptools/jptools/host/internal/show"
 )
 
 // MaxShown and MaxLines bound the bytes and lines of Message.Quoted that are shown, so that a long text cannot bury what

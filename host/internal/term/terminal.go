@@ -11,8 +11,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/jptools/jptools/host/internal/show"
 	"golang.org/x/term"
+
+	"github.com/jptools/jptools/host/internal/show"
 )
 
 // Options connect a Terminal with the process around it.
@@ -37,7 +38,7 @@ type Terminal struct {
 // terminal; without a controlling terminal both must be one. Otherwise, and in the background, where reading would stop
 // the process, the error wraps ErrNoTerminal.
 func Open(stdin, stderr *os.File, opts Options) (*Terminal, error) {
-	in, out := isTerminal(stdin), isTerminal(stderr)
+	in, out := IsTerminal(stdin), IsTerminal(stderr)
 	if !in && !out {
 		return nil, ErrNoTerminal
 	}
@@ -53,8 +54,6 @@ func Open(stdin, stderr *os.File, opts Options) (*Terminal, error) {
 	}
 	return t, nil
 }
-
-func isTerminal(f *os.File) bool { return f != nil && term.IsTerminal(int(f.Fd())) }
 
 func controlling(opts Options) (*Terminal, error) {
 	in, err := os.OpenFile(ttyIn, os.O_RDWR, 0)

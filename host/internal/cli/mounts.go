@@ -17,6 +17,7 @@ import (
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/host/internal/trust"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 type mountCmd struct {
@@ -37,10 +38,10 @@ func (c *mountCmd) Run(a *app) error {
 	for _, l := range plan.Links() {
 		links = append(links, link{l.Path.String(), l.Target, !l.Exists})
 	}
-	err = list(a.out, links, "", func(l link) { a.out.printf("%s → %s\n", show.Visible(l.Path), show.Visible(l.Target)) })
+	err = list(a.Out, links, "", func(l link) { a.Out.Printf("%s → %s\n", show.Visible(l.Path), show.Visible(l.Target)) })
 	for _, l := range links {
-		if l.New && !a.out.json && a.inGit() {
-			a.out.note(fmt.Sprintf("git shows the new link as untracked; to have it ignored: echo %s >> .git/info/exclude", show.Word("/"+l.Path)))
+		if l.New && !a.Out.JSON && a.inGit() {
+			a.Out.Note(fmt.Sprintf("git shows the new link as untracked; to have it ignored: echo %s >> .git/info/exclude", show.Word("/"+l.Path)))
 		}
 	}
 	return err
@@ -58,21 +59,21 @@ type unmountCmd struct {
 
 func (c *unmountCmd) Run(a *app) error {
 	done, err := a.unmount("unmount", c.Names)
-	if err != nil && a.out.json {
+	if err != nil && a.Out.JSON {
 		return err
 	}
 	none := "there are no mounts"
 	if err != nil {
 		none = ""
 	}
-	lost := list(a.out, done, none, func(r mount.Removed) {
+	lost := list(a.Out, done, none, func(r mount.Removed) {
 		note := ""
 		if r.Note != "" {
 			note = " (" + r.Note + ")"
 		}
-		a.out.printf("unmounted %s%s\n", show.Visible(r.Path), note)
+		a.Out.Printf("unmounted %s%s\n", show.Visible(r.Path), note)
 	})
-	if !a.out.json {
+	if !a.Out.JSON {
 		a.frozen(done)
 	}
 	return errors.Join(err, lost)
@@ -82,7 +83,7 @@ func (c *unmountCmd) Run(a *app) error {
 func (a *app) frozen(done []mount.Removed) {
 	for _, d := range done {
 		for _, tool := range d.Frozen {
-			a.out.warn(fmt.Sprintf("the rule of %s for %s is in a file, so this conversation now has a copy of the other rules in place of those of the files\nlater changes of the files do not reach %s here; look at them with: jphost config show conversation.tools.%s.access.fs",
+			a.Out.Warn(fmt.Sprintf("the rule of %s for %s is in a file, so this conversation now has a copy of the other rules in place of those of the files\nlater changes of the files do not reach %s here; look at them with: jphost config show conversation.tools.%s.access.fs",
 				show.Visible(d.Path), show.Visible(tool), show.Visible(tool), show.Visible(tool)))
 		}
 	}
@@ -135,7 +136,7 @@ func (a *app) mount(typedAs string, specs []string) (*mount.Plan, error) {
 	for range mountRounds {
 		var plan *mount.Plan
 		done := false
-		err := p.talk.Locked(a.ctx, "lock", func() error {
+		err := p.talk.Locked(a.Ctx, "lock", func() error {
 			var store *consent.Store
 			var err error
 			if plan, store, err = a.mountPlan(p, typedAs, parsed); err != nil {
@@ -144,12 +145,12 @@ func (a *app) mount(typedAs string, specs []string) (*mount.Plan, error) {
 			if done = plan.Empty() || plan.Confirmed(shown); !done || plan.Empty() {
 				return nil
 			}
-			return exit.With(exit.Host, plan.Apply(a.ctx, mount.Env{Store: store, Persist: conversation.Persist(p.talk)}))
+			return exit.With(exit.Host, plan.Apply(a.Ctx, mount.Env{Store: store, Persist: conversation.Persist(p.talk)}))
 		})
 		if err != nil || done {
 			return plan, err
 		}
-		err = plan.Confirm(a.ctx, a.ask(), shown)
+		err = plan.Confirm(a.Ctx, a.ask(), shown)
 		if errors.Is(err, mount.ErrDeclined) || errors.Is(err, term.ErrCancelled) {
 			return plan, exit.With(exit.Refused, err)
 		}
@@ -187,7 +188,7 @@ func (a *app) warnOfRules(p *place, cfg *config.Config, plan *mount.Plan) {
 		links = append(links, l.Path.Slash())
 	}
 	if rules := trust.RepositoryRules(cfg, p.root, links); len(rules) > 0 {
-		a.out.warn("the repository has rules of its own on what is mounted here:\n  " + strings.Join(rules, "\n  ") + "\nwhat they grant beyond your mounts holds only after: jphost trust accept")
+		a.Out.Warn("the repository has rules of its own on what is mounted here:\n  " + strings.Join(rules, "\n  ") + "\nwhat they grant beyond your mounts holds only after: jphost trust accept")
 	}
 }
 
@@ -197,7 +198,7 @@ func (a *app) unmount(typedAs string, names []string) ([]mount.Removed, error) {
 		return nil, err
 	}
 	var done []mount.Removed
-	err = p.talk.Locked(a.ctx, "lock", func() error {
+	err = p.talk.Locked(a.Ctx, "lock", func() error {
 		req, store, err := a.removalRequest(p)
 		if err != nil {
 			return err
@@ -206,7 +207,7 @@ func (a *app) unmount(typedAs string, names []string) ([]mount.Removed, error) {
 		if err != nil {
 			return typed(typedAs, err)
 		}
-		done, err = removal.Apply(a.ctx, mount.Env{Store: store, Persist: conversation.Persist(p.talk)})
+		done, err = removal.Apply(a.Ctx, mount.Env{Store: store, Persist: conversation.Persist(p.talk)})
 		return exit.With(exit.Host, err)
 	})
 	return done, err
@@ -219,17 +220,17 @@ func (a *app) mountRequest(p *place) (*config.Config, mount.Request, *consent.St
 		return nil, mount.Request{}, nil, err
 	}
 	store := p.approvals(a)
-	decide, err := store.Snapshot(a.ctx)
+	decide, err := store.Snapshot(a.Ctx)
 	if err != nil {
 		return nil, mount.Request{}, nil, exit.With(exit.Host, err)
 	}
 	req := mount.Request{
-		Root: filepath.ToSlash(p.root), Cwd: filepath.ToSlash(p.cwd), Home: filepath.ToSlash(a.getenv("HOME")), State: filepath.ToSlash(p.dir.Base()),
-		Config:       filepath.ToSlash(filepath.Dir(config.UserGlobalPath(a.environ))),
+		Root: filepath.ToSlash(p.root), Cwd: filepath.ToSlash(p.cwd), Home: filepath.ToSlash(a.Getenv("HOME")), State: filepath.ToSlash(p.dir.Base()),
+		Config:       filepath.ToSlash(filepath.Dir(config.UserGlobalPath(a.Environ))),
 		NotMountable: map[string]string{}, Rules: map[string][]jptool.FsRule{},
 		Approved: decide,
 		Follow: func(path string) (string, error) {
-			to, _, err := a.follow("the target", path, []string{filepath.ToSlash(p.root)})
+			to, _, err := a.Follow("the target", path, []string{filepath.ToSlash(p.root)})
 			return to.Abs, err
 		},
 	}
@@ -272,4 +273,115 @@ func (a *app) removalRequest(p *place) (mount.Request, *consent.Store, error) {
 		}
 	}
 	return req, store, nil
+}
+
+type mountsCmd struct {
+	Names bool `help:"Only their names, one a line, for scripts."`
+}
+
+// mounted is one mount as `jphost mounts --json` prints it.
+type mounted struct {
+	Path   string `json:"path"`
+	Target string `json:"target"`
+	// State is approved, unapproved, retargeted, inside or broken.
+	State    string              `json:"state"`
+	Approved string              `json:"approved_target,omitempty"`
+	Tools    map[string][]string `json:"tools"`
+}
+
+func (c *mountsCmd) Run(a *app) error {
+	mounts, err := a.external()
+	if err != nil {
+		return err
+	}
+	if c.Names {
+		names := []string{}
+		for _, m := range mounts {
+			names = append(names, m.Path)
+		}
+		return a.names(names)
+	}
+	return list(a.Out, mounts, "there are no mounts\nmake one with: jphost mount TOOL:NAME=PATH", func(m mounted) {
+		to, state := "nowhere", m.State
+		if m.Target != "" {
+			to = show.Visible(m.Target)
+		}
+		if m.State == "retargeted" {
+			state += ", approved was " + show.Visible(m.Approved)
+		}
+		a.Out.Printf("%s → %s (%s)\n", show.Visible(m.Path), to, state)
+		for _, tool := range sortedKeys(m.Tools) {
+			a.Out.Printf("  %s: %s\n", show.Visible(tool), strings.Join(m.Tools[tool], ", "))
+		}
+	})
+}
+
+// external lists the external paths of all local tools.
+func (a *app) external() ([]mounted, error) {
+	p, err := a.open()
+	if err != nil {
+		return nil, err
+	}
+	_, req, _, err := a.mountRequest(p)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]*mounted{}
+	for _, tool := range sortedKeys(req.Rules) {
+		for _, r := range req.Rules[tool] {
+			if !r.External || r.Caps() == 0 {
+				continue
+			}
+			entry, target, ok := a.linked(req, r.Path)
+			if !ok {
+				continue
+			}
+			m := found[entry]
+			if m == nil {
+				m = &mounted{Path: entry, Target: target, Tools: map[string][]string{}}
+				m.judge(req)
+				found[entry] = m
+			}
+			m.Tools[tool] = r.Caps().Names()
+		}
+	}
+	list := []mounted{}
+	for _, path := range sortedKeys(found) {
+		list = append(list, *found[path])
+	}
+	return list, nil
+}
+
+func (m *mounted) judge(req mount.Request) {
+	_, inside := wspath.WithinAbs(req.Root, m.Target)
+	switch d := req.Approved(consent.Binding{RulePath: m.Path, Target: m.Target}); {
+	case m.Target == "":
+		m.State = "broken"
+	case inside:
+		m.State = "inside"
+	case d.Verdict == consent.Approved:
+		m.State = "approved"
+	case d.Verdict == consent.Retargeted:
+		m.State, m.Approved = "retargeted", d.Previous
+	default:
+		m.State = "unapproved"
+	}
+}
+
+// linked is the link that a rule path names, and the canonical path that it leads to, or "". ok is false if the path is
+// none in the workspace.
+func (a *app) linked(req mount.Request, rulePath string) (entry, target string, ok bool) {
+	name, err := mount.ResolveName(filepath.FromSlash(rulePath), req.Root, req.Root)
+	if err != nil {
+		return "", "", false
+	}
+	entry = name.Slash()
+	look := mount.System{Root: req.Root}
+	if e, err := look.Entry(name); err == nil {
+		entry = e.Path.Slash()
+	}
+	if t, err := look.Target(strings.TrimSuffix(req.Root, "/") + "/" + entry); err == nil {
+		target = t.Abs
+	}
+	return entry, target, true
 }

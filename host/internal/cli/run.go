@@ -1,21 +1,26 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/jptools/jptools/host/internal/call"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/grants"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/sandbox"
 	"github.com/jptools/jptools/sandbox/fit"
 )
@@ -34,12 +39,12 @@ type runCmd struct {
 }
 
 func (c *runCmd) Run(a *app) error {
-	if err := explainable(c.ExplainDenials); err != nil {
+	if err := enforcement.Explainable(c.ExplainDenials); err != nil {
 		return err
 	}
 	// The helpers are not closed: nothing is left of a call that has returned, and idle helpers end with this process.
-	if a.helpers == nil {
-		a.helpers = sandbox.NewHelpers(sandbox.HelperOptions{})
+	if a.Helpers == nil {
+		a.Helpers = sandbox.NewHelpers(sandbox.HelperOptions{})
 	}
 	report, err := c.call(a)
 	if report == nil {
@@ -48,11 +53,11 @@ func (c *runCmd) Run(a *app) error {
 			Outcome: call.Outcome{Type: "failed", Code: exit.Of(err).String(), Message: fmt.Sprint(err)},
 		}
 		if a.place != nil {
-			report.Outcome.Message = call.ForModel(report.Outcome.Message, a.place.root, config.UserGlobalPath(a.environ), a.place.dir.Base(), a.home())
+			report.Outcome.Message = call.ForModel(report.Outcome.Message, a.place.root, config.UserGlobalPath(a.Environ), a.place.dir.Base(), a.Home())
 		}
 	}
-	if a.out.json {
-		return errors.Join(a.out.value(report), err)
+	if a.Out.JSON {
+		return errors.Join(a.Out.Value(report), err)
 	}
 	c.print(a, report)
 	return err
@@ -77,7 +82,7 @@ func (c *runCmd) call(a *app) (*call.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	args, err := arguments(c.Args, tool, a.stdin)
+	args, err := arguments(c.Args, tool, a.Stdin)
 	if err != nil {
 		return nil, err
 	}
@@ -94,11 +99,11 @@ func (c *runCmd) call(a *app) (*call.Report, error) {
 		return nil, err
 	}
 	host.Explain = c.ExplainDenials
-	report, err := host.Run(a.ctx, call.Request{Tool: tool, Arguments: args, Answers: answers, Preview: c.Preview, Dry: c.DryRun, AllowSensitive: c.AllowSensitive})
+	report, err := host.Run(a.Ctx, call.Request{Tool: tool, Arguments: args, Answers: answers, Preview: c.Preview, Dry: c.DryRun, AllowSensitive: c.AllowSensitive})
 	if err != nil && len(c.Mount) > 0 && report.Starts == 0 {
 		const stays = "what --mount mounted stays, although the call was not made\nto take it away: jphost unmount NAME"
 		report.Warnings = append(report.Warnings, stays)
-		a.out.warn(stays)
+		a.Out.Warn(stays)
 	}
 	return report, err
 }
@@ -116,7 +121,7 @@ func (a *app) configured(name string) (*config.Config, *config.Tool, error) {
 // host makes the calls. The workspace is open, since it has a configuration.
 func (a *app) host(cfg *config.Config) (*call.Host, error) {
 	p := a.place
-	id, err := state.SessionID(a.getenv)
+	id, err := state.SessionID(a.Getenv)
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}
@@ -129,9 +134,9 @@ func (a *app) host(cfg *config.Config) (*call.Host, error) {
 		beside = filepath.Dir(self)
 	}
 	return &call.Host{
-		Config: cfg, Workspace: p.workspace, Root: p.root, Cwd: p.cwd, Conversation: p.conversation, Environ: a.environ, Beside: beside,
-		TempBase: a.tempBase(), State: p.dir, Approvals: p.approvals(a), Trust: p.trust(a), Holds: consent.OpenHolds(p.dir), Session: session, Memory: consent.OpenMemory(p.dir, id),
-		Prompter: a.ask(), Helpers: a.helpers, Warn: a.out.warn,
+		Config: cfg, Workspace: p.workspace, Root: p.root, Cwd: p.cwd, Conversation: p.conversation, Environ: a.Environ, Beside: beside,
+		TempBase: a.TempBase(), State: p.dir, Approvals: p.approvals(a), Trust: p.trust(a), Holds: consent.OpenHolds(p.dir), Session: session, Memory: consent.OpenMemory(p.dir, id),
+		Prompter: a.ask(), Helpers: a.Helpers, Warn: a.Out.Warn,
 	}, nil
 }
 
@@ -154,26 +159,26 @@ func (c *runCmd) answers() (map[string]string, error) {
 func (c *runCmd) print(a *app, r *call.Report) {
 	switch {
 	case r.Outcome.Content != nil:
-		a.out.text(*r.Outcome.Content)
+		a.Out.Text(*r.Outcome.Content)
 	case r.Plan != nil:
 		c.printPlan(a, r)
 	case r.Outcome.Before() != "":
-		a.out.quote(r.Outcome.Before())
+		a.Out.Quote("", r.Outcome.Before())
 	}
 	failed := r.Outcome.Type == "error" && r.Outcome.Plain
 	if !failed { // else the error message has both
-		a.out.printed("the call printed, before it was ended:", r.Output)
-		a.out.printed("standard error of "+show.Visible(r.Tool)+":", r.Stderr)
+		a.Out.Quote("the call printed, before it was ended:", r.Output)
+		a.Out.Quote("standard error of "+show.Visible(r.Tool)+":", r.Stderr)
 	}
 	switch held := r.Sandbox; {
 	case held == nil || held.Tier == fit.TierNone:
 	case held.Observed != nil:
-		a.denials(r.Denials, held.Observed, failed)
+		enforcement.PrintDenials(a.Out, r.Denials, held.Observed, failed)
 	case failed && !c.ExplainDenials:
-		a.hintDenials()
+		a.Out.Note(enforcement.DenialHint)
 	}
 	if failed {
-		a.out.after = withheldNote(r)
+		a.Out.After = withheldNote(r)
 	}
 }
 
@@ -200,20 +205,84 @@ func withheldNote(r *call.Report) string {
 
 func (c *runCmd) printPlan(a *app, r *call.Report) {
 	p := r.Plan
-	a.out.printf("tool         %s (run = %q)\n", show.Visible(r.Tool), p.Run)
-	a.out.printf("arguments    %s\n", show.Value(p.Arguments))
-	a.out.printf("program      %s\n", show.Visible(p.Program))
+	a.Out.Printf("tool         %s (run = %q)\n", show.Visible(r.Tool), p.Run)
+	a.Out.Printf("arguments    %s\n", show.Value(p.Arguments))
+	a.Out.Printf("program      %s\n", show.Visible(p.Program))
 	for _, arg := range p.Argv[1:] {
-		a.out.printf("             %s\n", show.Visible(arg))
+		a.Out.Printf("             %s\n", show.Visible(arg))
 	}
 	if p.Stdin {
-		a.out.printf("             the request goes over standard input\n")
+		a.Out.Printf("             the request goes over standard input\n")
 	}
-	a.out.printf("environment  %s\n", show.Line(strings.Join(p.Environment, " ")))
-	a.out.printf("policy       %s\n", r.Policy.Digest)
-	a.out.printf("             see: jphost policy %s\n", show.Word(r.Tool))
-	a.out.printf("enforced by  %s\n             see: jphost sandbox plan %s\n", r.Sandbox.Tier, show.Word(r.Tool))
+	a.Out.Printf("environment  %s\n", show.Line(strings.Join(p.Environment, " ")))
+	a.Out.Printf("policy       %s\n", r.Policy.Digest)
+	a.Out.Printf("             see: jphost policy %s\n", show.Word(r.Tool))
+	a.Out.Printf("enforced by  %s\n             see: jphost sandbox plan %s\n", r.Sandbox.Tier, show.Word(r.Tool))
 	for _, n := range p.Needs {
-		a.out.printf("needs        %s\n", strings.ReplaceAll(strings.TrimRight(show.Text(n), "\n"), "\n", "\n             "))
+		a.Out.Printf("needs        %s\n", strings.ReplaceAll(strings.TrimRight(show.Text(n), "\n"), "\n", "\n             "))
 	}
+}
+
+// arguments makes the JSON object of a call from the words of the command line: KEY=TEXT and KEY:=JSON, or one JSON
+// object, or `-`. A key that occurs several times is a list. The tool's parameters decide later which texts are numbers.
+func arguments(words []string, tool *config.Tool, stdin io.Reader) ([]byte, error) {
+	values := map[string][]any{}
+	for _, word := range words {
+		if object, ok, err := whole(word, stdin); err != nil {
+			return nil, err
+		} else if ok {
+			if len(words) > 1 {
+				return nil, exit.Errorf(exit.Usage, "%s and other arguments do not go together\ngive one JSON object, or only KEY=VALUE", show.Visible(word))
+			}
+			return object, nil
+		}
+		key, value, ok := strings.Cut(word, "=")
+		if !ok || key == "" || key == ":" {
+			return nil, exit.Errorf(exit.Usage, "the argument %s is not KEY=VALUE\n%s", show.Visible(word), example(tool, word))
+		}
+		if !utf8.ValidString(word) {
+			return nil, exit.Errorf(exit.Usage, "the argument %s is not valid UTF-8\nJSON has no other text, so no tool can be given it", show.Visible(word))
+		}
+		var given any = value
+		if name, isJSON := strings.CutSuffix(key, ":"); isJSON {
+			if !json.Valid([]byte(value)) {
+				return nil, exit.Errorf(exit.Usage, "the value of %s is not JSON: %s\nwrite %s=TEXT for a text", show.Visible(key), show.Visible(value), name)
+			}
+			key, given = name, json.RawMessage(value)
+		}
+		values[key] = append(values[key], given)
+	}
+	object := map[string]any{}
+	for key, list := range values {
+		object[key] = list
+		if len(list) == 1 {
+			object[key] = list[0]
+		}
+	}
+	return json.Marshal(object)
+}
+
+// whole reads a word that stands for the whole object; ok is false for any other word.
+func whole(word string, stdin io.Reader) (object json.RawMessage, ok bool, err error) {
+	if word != "-" {
+		return json.RawMessage(word), strings.HasPrefix(word, "{"), nil
+	}
+	if term.IsTerminal(stdin) {
+		return nil, false, exit.Errorf(exit.Usage, "- reads the arguments from standard input, which is a terminal\npipe one JSON object into the command")
+	}
+	data, err := grants.ReadAll(stdin)
+	if err != nil {
+		return nil, false, exit.Errorf(exit.Usage, "reading the arguments from standard input: %w", err)
+	}
+	return data, true, nil
+}
+
+// example shows what the word was probably meant to be.
+func example(tool *config.Tool, word string) string {
+	for _, p := range tool.Parameters {
+		if p.Required && slices.Contains(p.Types, "string") {
+			return fmt.Sprintf("did you mean %s?", show.Word(p.Name+"="+word))
+		}
+	}
+	return "see: jphost tools " + show.Word(tool.Name)
 }
