@@ -72,35 +72,6 @@ func denied(is bool) error {
 	return &exit.Error{Code: exit.Refused}
 }
 
-// asked is the policy that questions are about: that of a tool as it is enforced, or that of a file as it is written,
-// which has only what is declared. The caller closes the declared policy.
-func (a *app) asked(tool string, from fromFile) (*effective, error) {
-	switch {
-	case from.File != "" && tool != "":
-		return nil, exit.Errorf(exit.Usage, "both a tool and --policy were given\nleave one of them out")
-	case from.File != "":
-		d, err := a.wirePolicy(from)
-		return &effective{declared: d}, err
-	case from.Root != "":
-		return nil, exit.Errorf(exit.Usage, "--root goes with --policy\nfor a tool, name its workspace with -C DIR")
-	case tool == "":
-		return nil, exit.Errorf(exit.Usage, "there is neither a tool nor --policy FILE\nlist the tools with: jphost tools")
-	}
-	cfg, t, err := a.configured(tool)
-	if err != nil {
-		return nil, err
-	}
-	f, err := a.effective(cfg, t)
-	if err != nil {
-		return nil, err
-	}
-	a.remark(cfg, t, f.declared)
-	if why := f.notStarted(); why != "" {
-		a.Out.Warn(why)
-	}
-	return f, nil
-}
-
 // explain answers one question.
 func explain(f *effective, words []string) (e policy.Explanation, err error) {
 	const ask = "ask CAPABILITY PATH, net URL, env NAME, or command PROGRAM ARGUMENT…"

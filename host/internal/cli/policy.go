@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/call"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
@@ -44,21 +44,39 @@ func (c *policyCmd) Run(a *app) error {
 		return err
 	}
 	d := f.declared
-	held, why := c.profile(a, f)
+	var profile *enforcement.Profile
+	why := "nothing (" + f.off + ")" // there is no profile
+	if f.tool != nil && f.off == "" {
+		call, refused, err := f.preview()
+		if err != nil {
+			first, help, _ := strings.Cut(err.Error(), "\n")
+			why = strings.TrimRight("not known ("+first+")\n"+help, "\n")
+		} else {
+			profile = enforcement.NewProfile(call, f.program, d.Access)
+		}
+		if refused != nil {
+			a.Out.Warn(refused.Error()) // and this is what it would look like
+		}
+	}
 	if a.Out.JSON {
 		r := policyReport{Report: d.Report()}
-		if held != nil {
-			r.Effective, r.Sandbox = held.Effective, held.Report
+		if profile != nil {
+			r.Effective, r.Sandbox = profile.Effective, profile.Report
 		}
 		return a.Out.Value(r)
 	}
 	if err := d.WriteText(a.Out); err != nil {
 		return err
 	}
-	if c.Tool == "" {
+	switch {
+	case f.tool == nil:
 		return nil
+	case profile == nil:
+		a.Out.Printf("\nenforced by the operating system: %s\n", show.Indented(why, "  "))
+	default:
+		a.Out.Printf("\nenforced by the operating system: %s; all of it: jphost sandbox plan %s\n", profile.Tier, show.Word(d.Tool))
+		profile.PrintRules(a.Out)
 	}
-	a.sideBySide(d, held, why)
 	return a.waiting()
 }
 
@@ -69,61 +87,6 @@ type policyReport struct {
 	// sandbox.mode = "off", and if the call cannot be prepared.
 	Effective *jptool.AccessPolicy `json:"effective,omitempty"`
 	Sandbox   *enforcement.Report  `json:"sandbox,omitempty"`
-}
-
-// profile is how the operating system would confine the tool; without one, why says that it would not, or why that is
-// not known.
-func (c *policyCmd) profile(a *app, f *effective) (p *enforcement.Profile, why string) {
-	switch {
-	case f.tool == nil:
-		return nil, ""
-	case f.off != "":
-		return nil, "nothing (" + f.off + ")"
-	}
-	call, refused, err := f.preview()
-	if err != nil {
-		why, help, _ := strings.Cut(err.Error(), "\n")
-		return nil, strings.TrimRight("not known ("+why+")\n"+help, "\n")
-	}
-	if refused != nil {
-		a.Out.Warn(refused.Error()) // and this is what it would look like
-	}
-	return enforcement.NewProfile(call, f.program, f.declared.Access), ""
-}
-
-// sideBySide prints each filesystem rule as it is declared and as it is enforced.
-func (a *app) sideBySide(d *policy.Declared, held *enforcement.Profile, why string) {
-	if held == nil {
-		a.Out.Printf("\nenforced by the operating system: %s\n", strings.ReplaceAll(show.Text(why), "\n", "\n  "))
-		return
-	}
-	a.Out.Printf("\nenforced by the operating system: %s; all of it: jphost sandbox plan %s\n", held.Tier, show.Word(d.Tool))
-	if held.Effective == nil {
-		return
-	}
-	rows := [][]string{{"declared", "effective"}}
-	for i := range held.Effective.FS {
-		row := []string{"", fit.FsText(&held.Effective.FS[i])}
-		if i < len(d.Access.FS) {
-			if row[0] = fit.FsText(&d.Access.FS[i]); row[0] == row[1] {
-				row[1] = "the same"
-			}
-		}
-		rows = append(rows, []string{show.Line(row[0]), show.Line(row[1])})
-	}
-	a.Out.Table("  ", rows)
-	for _, path := range held.Effective.Pinned {
-		a.Out.Printf("  kept in place: %s\n", show.Visible(path))
-	}
-	for i := range held.Narrowed {
-		a.Out.Printf("  narrowed: %s\n", strings.ReplaceAll(show.Text(held.Narrowed[i].String()), "\n", "\n  "))
-	}
-	for _, n := range held.NotEnforced {
-		if !n.Known {
-			why, _, _ := strings.Cut(n.Why, "\n")
-			a.Out.Printf("  not enforced: %s\n", show.Line(strings.TrimPrefix(n.Rule+": ", ": ")+n.What+" ("+why+")"))
-		}
-	}
 }
 
 // waiting says so if calls wait for settings to be accepted, whatever the policy allows.
@@ -153,15 +116,39 @@ func (a *app) noteWaiting() {
 	a.Out.Note("settings of this workspace wait to be accepted, and the tools that they concern do not run until: jphost trust accept")
 }
 
-// remark adds warnings about the rules of a tool to its policy, and prints them.
-func (a *app) remark(cfg *config.Config, t *config.Tool, d *policy.Declared) {
-	for _, w := range d.Remarks(cfg, t) {
-		d.Warnings = append(d.Warnings, w)
+// asked is the policy that questions are about: that of a tool as it is enforced, or that of a file as it is written,
+// which has only what is declared.
+func (a *app) asked(tool string, from fromFile) (*effective, error) {
+	switch {
+	case from.File != "" && tool != "":
+		return nil, exit.Errorf(exit.Usage, "both a tool and --policy were given\nleave one of them out")
+	case from.File != "":
+		return a.wirePolicy(from)
+	case from.Root != "":
+		return nil, exit.Errorf(exit.Usage, "--root goes with --policy\nfor a tool, name its workspace with -C DIR")
+	case tool == "":
+		return nil, exit.Errorf(exit.Usage, "there is neither a tool nor --policy FILE\nlist the tools with: jphost tools")
+	}
+	cfg, t, err := a.configured(tool)
+	if err != nil {
+		return nil, err
+	}
+	f, err := a.effective(cfg, t)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range f.declared.Remarks(cfg, t) {
+		f.declared.Warnings = append(f.declared.Warnings, w)
 		a.Out.Warn(w.String())
 	}
+	if f.missing != nil {
+		why, _, _ := strings.Cut(f.missing.Error(), "\n")
+		a.Out.Warn(fmt.Sprintf("%s cannot be started: %s: %s", show.Visible(t.Name), show.Visible(t.Command.Program), why))
+	}
+	return f, nil
 }
 
-func (a *app) wirePolicy(from fromFile) (*policy.Declared, error) {
+func (a *app) wirePolicy(from fromFile) (*effective, error) {
 	access, root, err := grants.ReadPolicy(from.File, a.Stdin)
 	if err != nil {
 		return nil, err
@@ -178,20 +165,18 @@ func (a *app) wirePolicy(from fromFile) (*policy.Declared, error) {
 		return nil, exit.With(exit.Usage, err)
 	}
 	d, err := policy.FromWire(access, ws.Root())
-	return d, exit.With(exit.Usage, grants.OfFile(from.File, err))
+	return &effective{declared: d}, exit.With(exit.Usage, grants.OfFile(from.File, err))
 }
 
 // effective is a tool as the operating system would confine it in a call. It takes the steps of `run` up to the start;
 // it asks nothing and makes nothing. The policy of a file has no tool, and nothing but what is declared.
 type effective struct {
-	app      *app
+	ctx      context.Context
 	tool     *config.Tool
 	declared *policy.Declared
-	host     *call.Host
 	options  sandbox.Options
-	// program is what is started, argv its command line.
+	// program is what is started.
 	program string
-	argv    []string
 	// missing says why the program of the tool cannot be started. This one then stands in for it, because the
 	// rules do not depend on it.
 	missing error
@@ -208,7 +193,7 @@ func (a *app) effective(cfg *config.Config, t *config.Tool) (*effective, error) 
 	if err != nil {
 		return nil, err
 	}
-	f := &effective{app: a, tool: t, host: h, argv: append([]string{t.Command.Program}, t.Command.Args...)}
+	f := &effective{ctx: a.Ctx, tool: t}
 	if cfg.Sandbox().Mode == "off" {
 		f.off = `sandbox.mode is "off"`
 	} else if runtime.GOOS != "linux" {
@@ -229,11 +214,11 @@ func (a *app) effective(cfg *config.Config, t *config.Tool) (*effective, error) 
 
 // command is the start of the tool under its policy.
 func (f *effective) command(o sandbox.Options) (*sandbox.Cmd, error) {
-	p, err := sandbox.PreparePolicy(f.app.Ctx, f.declared.ForFit(), o)
+	p, err := sandbox.PreparePolicy(f.ctx, f.declared.ForFit(), o)
 	if err != nil {
 		return nil, err
 	}
-	cmd := p.Command(f.app.Ctx, f.argv[0], f.argv[1:]...)
+	cmd := p.Command(f.ctx, f.tool.Command.Program, f.tool.Command.Args...)
 	cmd.Path, cmd.Err = f.program, nil
 	return cmd, nil
 }
@@ -247,11 +232,10 @@ func (f *effective) preview(texts ...string) (c *sandbox.Attempt, refused *fit.R
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err = cmd.Preview()
-	if errors.As(err, &refused) {
-		return c, refused, nil
+	if c, err = cmd.Preview(); errors.As(err, &refused) {
+		err = nil
 	}
-	return c, nil, err
+	return c, refused, err
 }
 
 // fitted is what remains of the policy for a call with these texts among its arguments, and the means that enforces it.
@@ -268,7 +252,15 @@ func (f *effective) fitted(texts ...string) (*policy.Held, fit.Tier, error) {
 	case err != nil:
 		return nil, fit.TierNone, exit.With(exit.Host, err)
 	}
-	h := &policy.Held{Access: c.Access, Made: c.MadeNames(), Less: less(c), Hidden: c.Plan.Hidden}
+	h := &policy.Held{Access: c.Access, Made: c.MadeNames(), Hidden: c.Plan.Hidden}
+	h.Less = func(rule int) (why, remedy string) {
+		for _, n := range c.Narrowed {
+			if n.Index == rule {
+				return fmt.Sprintf("it became %s, because %s", n.Became, n.Why), n.Remedy
+			}
+		}
+		return "", ""
+	}
 	if refused != nil {
 		first := refused.Reasons[0]
 		h.Refused = fmt.Sprintf("no call is made: sandbox.mode is \"required\", and %s cannot be enforced (%s)", strings.TrimPrefix(first.Rule+": "+first.What, ": "), first.Why)
@@ -277,17 +269,8 @@ func (f *effective) fitted(texts ...string) (*policy.Held, fit.Tier, error) {
 	return h, c.Plan.Tier, nil
 }
 
-// less says why a rule grants less than it says, and what to do.
-func less(c *sandbox.Attempt) func(rule int) (why, remedy string) {
-	return func(rule int) (string, string) {
-		for i := range c.Narrowed {
-			if n := &c.Narrowed[i]; n.Index == rule {
-				return fmt.Sprintf("it became %s, because %s", n.Became, n.Why), n.Remedy
-			}
-		}
-		return "", ""
-	}
-}
+// builtin reports whether the tool is one of the seven.
+func (f *effective) builtin() bool { return f.tool.Command.Origin.Layer == config.LayerDefault }
 
 // narrowed warns of declared rules that grant less than they say. It leaves out what is in known already, and a
 // missing directory where the seven tools may create: their calls name what they create, and so it is made.
@@ -299,12 +282,11 @@ func (f *effective) narrowed(known []policy.Warning) (list []policy.Warning, err
 	if err != nil {
 		return nil, err
 	}
-	for i := range c.Narrowed {
-		n := &c.Narrowed[i]
-		if n.Index < 0 || n.Missing && f.tool.Command.Origin.Layer == config.LayerDefault && f.grants(n.Index, jptool.Create) {
-			continue
-		}
-		if n.Missing && slices.ContainsFunc(known, func(w policy.Warning) bool { return w.Origin == n.Origin }) {
+	rules := f.declared.Access.FS
+	for _, n := range c.Narrowed {
+		creates := n.Index >= 0 && n.Index < len(rules) && rules[n.Index].Caps().Has(jptool.Create)
+		warned := slices.ContainsFunc(known, func(w policy.Warning) bool { return w.Origin == n.Origin })
+		if n.Index < 0 || n.Missing && (warned || creates && f.builtin()) {
 			continue
 		}
 		list = append(list, policy.Warning{
@@ -316,18 +298,14 @@ func (f *effective) narrowed(known []policy.Warning) (list []policy.Warning, err
 	return list, nil
 }
 
-func (f *effective) grants(rule int, caps jptool.Caps) bool {
-	return rule < len(f.declared.Access.FS) && f.declared.Access.FS[rule].Caps().Has(caps)
-}
-
 // explain answers a question about a path, for a call with that path among its arguments.
 func (f *effective) explain(capability, name string) (policy.Explanation, error) {
 	if f.tool == nil {
 		return f.declared.ExplainFS(capability, name)
 	}
 	q := policy.Question{Capability: capability, Path: name}
-	if f.edits() && capability == "update" {
-		q.Also = jptool.Read
+	if f.builtin() && path.Base(filepath.ToSlash(f.tool.Command.Program)) == "fs_modify_file" && capability == "update" {
+		q.Also = jptool.Read // it shows a diff
 	}
 	h, _, err := f.fitted(name)
 	if err != nil {
@@ -344,19 +322,4 @@ func (f *effective) explain(capability, name string) (policy.Explanation, error)
 		}
 	}
 	return e, nil
-}
-
-// edits reports whether the tool reads what it changes: fs_modify_file needs both, as it shows a diff.
-func (f *effective) edits() bool {
-	c := f.tool.Command
-	return c.Origin.Layer == config.LayerDefault && path.Base(filepath.ToSlash(c.Program)) == "fs_modify_file"
-}
-
-// notStarted says that the tool has a policy but no program that can be started, and why; else it is "".
-func (f *effective) notStarted() string {
-	if f.missing == nil {
-		return ""
-	}
-	why, _, _ := strings.Cut(f.missing.Error(), "\n")
-	return fmt.Sprintf("%s cannot be started: %s: %s", show.Visible(f.tool.Name), show.Visible(f.tool.Command.Program), why)
 }

@@ -219,7 +219,7 @@ func (c *runCmd) printPlan(a *app, r *call.Report) {
 	a.Out.Printf("             see: jphost policy %s\n", show.Word(r.Tool))
 	a.Out.Printf("enforced by  %s\n             see: jphost sandbox plan %s\n", r.Sandbox.Tier, show.Word(r.Tool))
 	for _, n := range p.Needs {
-		a.Out.Printf("needs        %s\n", strings.ReplaceAll(strings.TrimRight(show.Text(n), "\n"), "\n", "\n             "))
+		a.Out.Printf("needs        %s\n", show.Indented(strings.TrimRight(n, "\n"), "             "))
 	}
 }
 

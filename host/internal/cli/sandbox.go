@@ -91,7 +91,11 @@ func (c *sandboxPlanCmd) Run(a *app) error {
 		a.Out.Warn(w.String())
 	}
 	profile := enforcement.NewProfile(at, cmd.Path, d.Access)
-	return a.Out.Result(profile, strings.TrimRight(profile.String(), "\n"))
+	if a.Out.JSON {
+		return a.Out.Value(profile)
+	}
+	profile.Print(a.Out)
+	return nil
 }
 
 // prepare prepares what would be started: a tool as in `run`, or a program as in `sandbox exec`.

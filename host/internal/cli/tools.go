@@ -67,33 +67,28 @@ func (c *toolsCmd) Run(a *app) error {
 		}
 		tools = []*config.Tool{t}
 	}
-	list := []*described{}
+	list, names := []*described{}, []string{}
 	for _, t := range tools {
 		d, err := describe(t)
 		if err != nil {
 			return err
 		}
+		local := t.Source.Kind == config.SourceLocal
+		switch {
+		case c.Names && c.Tool != "":
+			for _, p := range t.Parameters {
+				names = append(names, p.Name)
+			}
+		case c.Names && local && d.Enabled:
+			names = append(names, d.Name)
+		case !c.Names && local:
+			d.Access = a.accessOf(cfg, t)
+		}
 		list = append(list, d)
 	}
-	if c.Names {
-		names := []string{}
-		for i, d := range list {
-			if c.Tool != "" {
-				for _, p := range tools[i].Parameters {
-					names = append(names, p.Name)
-				}
-			} else if d.Enabled && d.Source == string(config.SourceLocal) {
-				names = append(names, d.Name)
-			}
-		}
-		return a.names(names)
-	}
-	for i, t := range tools {
-		if t.Source.Kind == config.SourceLocal {
-			list[i].Access = a.accessOf(cfg, t)
-		}
-	}
 	switch {
+	case c.Names:
+		return a.names(names)
 	case a.Out.JSON && c.Tool != "":
 		return a.Out.Value(list[0])
 	case a.Out.JSON:
@@ -111,8 +106,7 @@ func (c *toolsCmd) Run(a *app) error {
 			mode = d.Source
 		}
 		first, _, _ := strings.Cut(strings.TrimSpace(d.Description), "\n")
-		text := cmp.Or(d.Summary, first)
-		rows = append(rows, []string{show.Visible(d.Name), mode, show.Line(text)})
+		rows = append(rows, []string{show.Visible(d.Name), mode, show.Line(cmp.Or(d.Summary, first))})
 		if d.Access != nil {
 			rows = append(rows, []string{"", "", show.Line(d.Access.short())})
 		}
@@ -163,9 +157,9 @@ func (a *app) describe(t *config.Tool, d *described) {
 		a.Out.Printf("  %s (%s)\n", show.Visible(p.Name), kind)
 		text := cmp.Or(p.Summary, p.Description)
 		if len(p.Enum) > 0 {
-			list := make([]string, len(p.Enum))
-			for i, v := range p.Enum {
-				list[i] = show.Value(v)
+			var list []string
+			for _, v := range p.Enum {
+				list = append(list, show.Value(v))
 			}
 			text = strings.TrimSpace(text + " One of " + strings.Join(list, ", ") + ".")
 		}
@@ -215,22 +209,16 @@ func (a *app) accessOf(cfg *config.Config, t *config.Tool) *accessOf {
 		return o
 	}
 	o.Tier, o.Refused = tier, h.Refused
-	o.fill(f.declared, h)
-	return o
-}
-
-func (o *accessOf) fill(d *policy.Declared, h *policy.Held) {
-	access := cmp.Or(h.Access, d.Access)
-	for i := range d.Rules {
-		r := &d.Rules[i]
+	declared := f.declared
+	access := cmp.Or(h.Access, declared.Access)
+	for _, r := range declared.Rules {
 		one := ruleOf{Type: r.Type, Name: r.Name, Rule: r.Text, Origin: r.Origin}
 		if r.Type == "fs" && r.Index < len(access.FS) {
 			w := &access.FS[r.Index]
 			one.Rule, one.Capabilities = fit.FsText(w), w.Caps().Names()
 			if stated := fit.FsRule(w.Path, r.Stated); w.Caps() != r.Stated && (w.Caps() != r.Caps || r.Origin != policy.BuiltIn) {
 				stated.External = w.External
-				one.Declared = fit.FsText(&stated)
-				one.Why = r.Note
+				one.Declared, one.Why = fit.FsText(&stated), r.Note
 				if h.Less != nil && w.Caps() != r.Caps {
 					one.Why, one.Remedy = h.Less(r.Index)
 				}
@@ -239,19 +227,25 @@ func (o *accessOf) fill(d *policy.Declared, h *policy.Held) {
 		o.Rules = append(o.Rules, one)
 	}
 	if access == nil {
-		return
+		return o
 	}
-	for i := len(d.Access.FS); i < len(access.FS); i++ {
+	for i := len(declared.Access.FS); i < len(access.FS); i++ {
 		w := &access.FS[i]
 		o.Rules = append(o.Rules, ruleOf{
 			Type: "fs", Name: w.Path, Rule: fit.FsText(w), Capabilities: w.Caps().Names(), Origin: w.Origin,
 			Why: "it stands in for a rule above it, which could not be enforced as a whole",
 		})
 	}
+	return o
 }
 
 // maxShort bounds the places in one line.
 const maxShort = 6
+
+// restricts reports whether any rule is about files.
+func (o *accessOf) restricts() bool {
+	return slices.ContainsFunc(o.Rules, func(r ruleOf) bool { return r.Type == "fs" })
+}
 
 // short is the access to files in one line.
 func (o *accessOf) short() string {
@@ -261,24 +255,16 @@ func (o *accessOf) short() string {
 		return "access: not known: " + why
 	case o.Refused != "":
 		return "access: " + o.Refused
+	case !o.restricts():
+		return "access: all of the workspace"
 	}
 	var list []string
-	restricted := false
 	for _, r := range o.Rules {
-		restricted = restricted || r.Type == "fs"
-		if r.Type != "fs" || r.Origin == policy.SelfProtection {
-			continue
+		if r.Type == "fs" && r.Origin != policy.SelfProtection {
+			list = append(list, fmt.Sprintf("%s (%s)", jptool.Quote(r.Name), cmp.Or(strings.Join(r.Capabilities, ", "), "nothing")))
 		}
-		caps := "nothing"
-		if len(r.Capabilities) > 0 {
-			caps = strings.Join(r.Capabilities, ", ")
-		}
-		list = append(list, fmt.Sprintf("%s (%s)", jptool.Quote(r.Name), caps))
 	}
-	switch more := len(list) - maxShort; {
-	case !restricted:
-		return "access: all of the workspace"
-	case more > 0:
+	if more := len(list) - maxShort; more > 0 {
 		list = append(list[:maxShort], fmt.Sprintf("and %d more", more))
 	}
 	return "access: " + strings.Join(list, ", ")
@@ -287,7 +273,7 @@ func (o *accessOf) short() string {
 // print prints the rules that somebody wrote, and the default for files.
 func (o *accessOf) print(a *app) {
 	if o.Error != "" {
-		a.Out.Printf("\naccess: not known\n  %s\n", strings.ReplaceAll(show.Text(o.Error), "\n", "\n  "))
+		a.Out.Printf("\naccess: not known\n  %s\n", show.Indented(o.Error, "  "))
 		return
 	}
 	by := "enforced by the operating system: " + string(o.Tier)
@@ -298,7 +284,7 @@ func (o *accessOf) print(a *app) {
 	if o.Refused != "" {
 		a.Out.Printf("  %s\n", show.Line(o.Refused))
 	}
-	if !slices.ContainsFunc(o.Rules, func(r ruleOf) bool { return r.Type == "fs" }) {
+	if !o.restricts() {
 		a.Out.Printf("  all of the workspace\n")
 	}
 	for _, r := range o.Rules {
@@ -317,7 +303,7 @@ func (o *accessOf) print(a *app) {
 			a.Out.Printf("    %s\n", show.Line(r.Why))
 		}
 		if r.Remedy != "" {
-			a.Out.Printf("    %s\n", strings.ReplaceAll(show.Text(r.Remedy), "\n", "\n    "))
+			a.Out.Printf("    %s\n", show.Indented(r.Remedy, "    "))
 		}
 	}
 	a.Out.Printf("  all of it, with the defaults: jphost policy NAME; why a path is allowed or not: jphost explain NAME CAPABILITY PATH\n")

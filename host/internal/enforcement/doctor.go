@@ -209,22 +209,12 @@ func (d *Diagnosis) Print(out *term.Output) {
 		{"seccomp", cmp.Or(when(d.Machine.Seccomp, "yes"), "no")},
 		{"namespaces", cmp.Or(when(d.Machine.Namespaces, "yes (tried)"), "no")},
 	})
-	var confined, enforced, not [][]string
-	for _, c := range d.Calls {
-		confined = append(confined, []string{c.Calls, join(": ", c.By, c.But)})
-	}
-	for _, e := range d.Enforced {
-		enforced = append(enforced, []string{e.What, e.By})
-	}
-	for _, e := range d.NotEnforced {
-		not = append(not, []string{e.What, show.Line(e.Why)})
-	}
 	out.Heading("What enforces the rules of a call")
-	out.Table("  ", confined)
+	out.Table("  ", rows(d.Calls, func(c ConfinedCalls) []string { return []string{c.Calls, join(": ", c.By, c.But)} }))
 	out.Heading("What is enforced")
-	out.Table("  ", enforced)
+	out.Table("  ", rows(d.Enforced, func(e Enforced) []string { return []string{e.What, e.By} }))
 	out.Heading("What is not enforced")
-	out.Table("  ", not)
+	out.Table("  ", rows(d.NotEnforced, func(e Enforced) []string { return []string{e.What, show.Line(e.Why)} }))
 
 	if len(d.Changes) > 0 {
 		out.Heading("What to change")

@@ -43,6 +43,9 @@ func Text(s string) string {
 	return strings.Join(lines, "\n")
 }
 
+// Indented is Text whose lines after the first begin with an indent.
+func Indented(s, indent string) string { return strings.ReplaceAll(Text(s), "\n", "\n"+indent) }
+
 // maxMarks bounds the combining marks in a row that are shown; more would climb over the lines above.
 const maxMarks = 4
 
