@@ -8,10 +8,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/state/statetest"
 	"github.com/jptools/jptools/host/internal/term"
-	"pgregory.net/rapid"
 )
 
 func setting(key, value string, line int) consent.Setting {

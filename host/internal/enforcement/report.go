@@ -5,6 +5,7 @@ package enforcement
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/show"
@@ -40,85 +41,73 @@ func Touched(names []string) string {
 		"\ntheir content is as it was; with namespaces they would be mounted read-only (jphost doctor)"
 }
 
-// Warnings returns what a person should be told once: what is not enforced although it was asked for, by its reason, and
-// rules that became narrower. The documented differences are not among them. If there is more than can be shown,
-// all says how to see it.
-func Warnings(c *sandbox.Report, all string) []string {
-	type reason struct{ why, remedy string }
-	var order []reason
-	said := map[reason][]string{}
-	for i := range c.NotEnforced {
-		n := &c.NotEnforced[i]
-		if n.Known {
-			continue
-		}
-		r := reason{n.Why, n.Remedy}
-		if said[r] == nil {
-			order = append(order, r)
-		}
-		said[r] = append(said[r], words(n.Rule, n.What, "", ""))
-	}
-	var list []string
-	for _, r := range order {
-		const text = "not enforced by the operating system"
-		if what := said[r]; len(what) == 1 {
-			list = append(list, text+": "+what[0]+words("", "", r.why, r.remedy))
-		} else {
-			list = append(list, text+words("", "", r.why, "")+":\n  "+strings.Join(what, "\n  ")+words("", "", "", r.remedy))
-		}
-	}
-	return append(list, narrowed(c.Narrowed, all)...)
-}
-
 // few is up to how many rules that became narrower for one reason are shown; of more, the first stands for all.
 const few = 3
 
-// narrowed says which rules became narrower, by their reasons.
-func narrowed(narrowings []fit.Narrowing, all string) []string {
-	var whys, list []string
-	by := map[string][]*fit.Narrowing{}
-	for i := range narrowings {
-		n := &narrowings[i]
-		if by[n.Why] == nil {
-			whys = append(whys, n.Why)
-		}
-		by[n.Why] = append(by[n.Why], n)
-	}
-	for _, why := range whys {
-		same := by[why]
-		if len(same) <= few {
-			for _, n := range same {
-				list = append(list, "narrowed: "+became(n)+words("", "", n.Why, n.Remedy))
-			}
+// Warnings returns what a person should be told once: what is not enforced although it was asked for, and rules that
+// became narrower, both by their reasons. The documented differences are not among them. If there is more than can be
+// shown, all says how to see it.
+func Warnings(c *sandbox.Report, all string) (list []string) {
+	lost := slices.DeleteFunc(slices.Clone(c.NotEnforced), func(n fit.NotEnforced) bool { return n.Known })
+	for _, same := range grouped(lost, func(n fit.NotEnforced) [2]string { return [2]string{n.Why, n.Remedy} }) {
+		text := "not enforced by the operating system"
+		first := same[0]
+		if len(same) == 1 {
+			list = append(list, text+": "+words(first.Rule, first.What, first.Why, first.Remedy))
 			continue
 		}
-		list = append(list, fmt.Sprintf("narrowed: %d rules, of which the first: %s%s", len(same), became(same[0]), words("", "", why, "all of them, and what to do: "+all)))
+		text += words("", "", first.Why, "") + ":"
+		for _, n := range same {
+			text += "\n  " + words(n.Rule, n.What, "", "")
+		}
+		list = append(list, text+words("", "", "", first.Remedy))
+	}
+	for _, same := range grouped(c.Narrowed, func(n fit.Narrowing) string { return n.Why }) {
+		if len(same) > few {
+			same[0].Remedy = "all of them, and what to do: " + all
+			list = append(list, fmt.Sprintf("narrowed: %d rules, of which the first: %s", len(same), became(same[0])))
+			continue
+		}
+		for _, n := range same {
+			list = append(list, "narrowed: "+became(n))
+		}
 	}
 	return list
 }
 
-func became(n *fit.Narrowing) string {
-	return fmt.Sprintf("%s became %s", show.Line(n.Rule), show.Line(n.Became))
+// grouped puts those of a list together that have the same key, in the order of the first ones.
+func grouped[T any, K comparable](list []T, key func(T) K) (groups [][]T) {
+	at := map[K]int{}
+	for _, one := range list {
+		i, known := at[key(one)]
+		if !known {
+			i = len(groups)
+			at[key(one)] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], one)
+	}
+	return groups
 }
 
+func became(n fit.Narrowing) string {
+	return show.Line(n.Rule) + " became " + words(n.Became, "", n.Why, n.Remedy)
+}
+
+// words is one line of what is so and why, with further lines of reasons and remedies below it.
 func words(rule, what, why, remedy string) string {
-	var b strings.Builder
-	b.WriteString(show.Line(rule))
-	if rule != "" && what != "" {
-		b.WriteString(": ")
-	}
-	b.WriteString(show.Line(what))
+	text := join(": ", show.Line(rule), show.Line(what))
 	// What somebody else's error says after its first line is more than fits between brackets.
 	why, more, _ := strings.Cut(why, "\n")
 	if why != "" {
-		b.WriteString(" (" + show.Line(why) + ")")
+		text += " (" + show.Line(why) + ")"
 	}
-	for _, text := range []string{more, remedy} {
-		if text != "" {
-			b.WriteString("\n  " + strings.ReplaceAll(show.Text(text), "\n", "\n  "))
+	for _, below := range []string{more, remedy} {
+		if below != "" {
+			text += "\n  " + show.Indented(below, "  ")
 		}
 	}
-	return b.String()
+	return text
 }
 
 // Profile is all of what would be done, for people and for scripts that look at it.
@@ -153,9 +142,7 @@ func (p *Profile) Print(out *term.Output) {
 	section("rules", rows(p.Rules, func(r fit.Enforced) []string {
 		return []string{show.Line(r.Rule), show.Line(r.EnforcedBy)}
 	}))
-	section("narrowed", rows(p.Narrowed, func(n fit.Narrowing) []string {
-		return indented(show.Line(n.Rule) + " became " + words(n.Became, "", n.Why, n.Remedy))
-	}))
+	section("narrowed", rows(p.Narrowed, func(n fit.Narrowing) []string { return indented(became(n)) }))
 	section("not enforced by the operating system", rows(p.NotEnforced, func(n fit.NotEnforced) []string {
 		return indented(words(n.Rule, n.What, n.Why, n.Remedy))
 	}))

@@ -182,9 +182,9 @@ func (c *Exec) refused(p *Process, m *merged, cmd *sandbox.Cmd) {
 	if seen == nil {
 		return
 	}
-	x := enforcement.Explanation{Declared: m.declared, Attempt: cmd.Attempt, Home: p.Getenv("HOME"), Advice: enforcement.Advice{Flags: c.Policy == ""}}
+	x := enforcement.Explanation{Declared: m.declared, Attempt: cmd.Attempt, Home: p.Getenv("HOME"), Flags: c.Policy == ""}
 	if len(c.RO)+len(c.RW)+len(c.Grant) == 0 {
-		x.Advice.Before = "--rw . " // what holds without any
+		x.Before = "--rw . " // what holds without any
 	}
 	if c.denials, c.seen = x.Explain(seen); !c.Quiet || c.Report == "" {
 		enforcement.PrintDenials(p.Out, c.denials, c.seen, false)

@@ -6,8 +6,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/jptools/jptools/jptool/wspath"
 	"golang.org/x/sys/windows"
+
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // errJunctionDir: junctions are for directories only.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/jptools/jptools/host/internal/conversation"
 	"github.com/jptools/jptools/host/internal/state/statetest"
 )

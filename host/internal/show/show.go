@@ -3,6 +3,8 @@
 package show
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode"
@@ -147,4 +149,96 @@ func scriptOf(r rune) *unicode.RangeTable {
 		}
 	}
 	return nil
+}
+
+// Word writes a text as one word for a shell, in a command that a message suggests: pasted into a POSIX shell it is that
+// text and nothing else. It consists of visible characters only. A line end at the end of the text is lost.
+func Word(s string) string {
+	plain := s != "" && strings.IndexFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._/+@-:=,%", r))
+	}) < 0
+	switch {
+	case plain:
+		return s
+	case escape(s, false) == s:
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	// The shell must print such a character, because it cannot be written down visibly.
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || strings.IndexByte(" ._/+@-:=,", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, `\%03o`, c)
+		}
+	}
+	return `"$(printf -- '` + b.String() + `')"`
+}
+
+// Short returns a value on one line of about most bytes. It replaces the middle of a longer value by its length and the
+// digest of the whole value.
+func Short(line string, most int) string {
+	if len(line) <= most {
+		return Line(line)
+	}
+	head, tail := most*3/4, len(line)-most/4
+	for head > 0 && !utf8.RuneStart(line[head]) {
+		head--
+	}
+	for tail < len(line) && !utf8.RuneStart(line[tail]) {
+		tail++
+	}
+	return fmt.Sprintf("%s … %d more bytes, in all sha256:%.6x … %s", Line(line[:head]), tail-head, sha256.Sum256([]byte(line)), Line(line[tail:]))
+}
+
+// maxName is how many cells of a name stand in the line that is answered.
+const maxName = 120
+
+// Name returns a value of somebody else in a form for the line that is answered: visible, quoted if it could be read as
+// words of that line, and not so long that its beginning leaves the screen.
+func Name(s string) string {
+	shown := Visible(s)
+	if shown == s && strings.ContainsAny(s, " ?[]()") {
+		shown = `"` + escape(s, true) + `"`
+	}
+	cells := []rune(shown)
+	if len(cells) <= maxName {
+		return shown
+	}
+	head, tail := maxName/2, len(cells)-maxName/2
+	for tail < len(cells) && unicode.Is(unicode.M, cells[tail]) {
+		tail++
+	}
+	return fmt.Sprintf("%s…(%d characters)…%s", string(cells[:head]), tail-head, string(cells[tail:]))
+}
+
+// JSON returns the same JSON with \uXXXX for every character that a terminal would act on or not show, except for line
+// ends and tabs. What is not UTF-8 becomes U+FFFD.
+func JSON(data []byte) []byte {
+	out := make([]byte, 0, len(data))
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		switch {
+		case shows(r) && !(r == utf8.RuneError && size == 1), r == '\n', r == '\t':
+			out = append(out, data[i:i+size]...)
+		case r < 0x10000:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		default:
+			r -= 0x10000
+			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+		}
+		i += size
+	}
+	return out
+}
+
+// Value returns a value of an argument or a setting as JSON on one line, in visible characters.
+func Value(v any) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return Visible(fmt.Sprint(v)) // TOML has numbers and times that JSON has not
+	}
+	return Line(strings.TrimSuffix(b.String(), "\n"))
 }
