@@ -129,11 +129,7 @@ func (m approved) String() string {
 	return show.Visible(m.RulePath) + " → " + show.Visible(m.CanonicalTarget)
 }
 
-func (c *approvalsListCmd) Run(a *app) error {
-	p, err := a.open()
-	if err != nil {
-		return err
-	}
+func (c *approvalsListCmd) Run(a *app, p *place) error {
 	approvals, err := p.approvals(a).List(a.Ctx)
 	if err != nil {
 		return exit.With(exit.Host, err)
@@ -254,11 +250,7 @@ type approvalsRevokeCmd struct {
 	Names []string `arg:"" name:"name" help:"The paths, as jphost approvals list shows them."`
 }
 
-func (c *approvalsRevokeCmd) Run(a *app) error {
-	p, err := a.open()
-	if err != nil {
-		return err
-	}
+func (c *approvalsRevokeCmd) Run(a *app, p *place) error {
 	removed, err := p.approvals(a).Revoke(a.Ctx, c.Names...)
 	if err != nil {
 		return exit.With(exit.Host, err)

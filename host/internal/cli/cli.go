@@ -46,7 +46,7 @@ func (l *line) start(
 	a := &app{global: l.globals, Process: &grants.Process{
 		Ctx: ctx, Environ: environ, Stdin: stdin, Out: out, Helpers: helpers, Workspace: l.Workspace,
 	}}
-	err = l.run.Run(a)
+	err = l.command(a)
 	if lost := out.Flush(); lost != nil && !errors.Is(err, lost) {
 		err = errors.Join(err, lost)
 	}

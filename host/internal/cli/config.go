@@ -52,11 +52,7 @@ type layer struct {
 	Skipper string `json:"skipped_by,omitempty"`
 }
 
-func (c *configShowCmd) Run(a *app) error {
-	cfg, err := a.config()
-	if err != nil {
-		return err
-	}
+func (c *configShowCmd) Run(a *app, cfg *config.Config) error {
 	switch {
 	case c.Layers:
 		return c.layers(a, cfg)

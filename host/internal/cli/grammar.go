@@ -85,16 +85,13 @@ type configGroup struct {
 	Init   configInitCmd   `cmd:"" help:"Write a first .jp/config.toml."`
 }
 
-// command is one command of the grammar, read from a command line.
-type command interface{ Run(*app) error }
-
 // line is a command line that was read.
 type line struct {
 	*globals
 	// json: the line asks for JSON, as far as kong could read it.
 	json bool
 	// run is the command; nil if the line has none, or if its help is wanted.
-	run command
+	run any
 	ctx *kong.Context
 }
 
@@ -118,13 +115,10 @@ type versionFlag bool
 // BeforeReset ends the parse.
 func (versionFlag) BeforeReset() error { return errVersion }
 
-// helpCmd is what people try first: `jphost help trust accept`.
+// helpCmd is what people try first: `jphost help trust accept`. [read] puts the help of the named command in its place.
 type helpCmd struct {
 	Words []string `arg:"" optional:"" rest:""`
 }
-
-// Run is never called: [read] puts the help of the named command in the place of this one.
-func (helpCmd) Run(*app) error { return errHelp }
 
 // read reads a command line, without the program. The error has its exit status; it is [errHelp] if the help
 // of the command that the line names is wanted. There is a line in every case.
@@ -156,8 +150,21 @@ func read(args []string) (*line, error) {
 		help.json = l.json
 		return help, err
 	}
-	l.run = node.Target.Addr().Interface().(command)
+	l.run = node.Target.Addr().Interface()
 	return l, nil
+}
+
+// command runs the command of the line, with what its method Run asks for.
+func (l *line) command(a *app) error {
+	if version, is := l.run.(*versionCmd); is { // --version can stand behind any command
+		return version.Run(a)
+	}
+	for _, provider := range []any{a.open, a.config, a.memory, a.trustState} {
+		if err := l.ctx.BindToProvider(provider); err != nil {
+			return err
+		}
+	}
+	return l.ctx.RunNode(l.node(), a)
 }
 
 // splitTail takes the last words of a long line away. Kong copies all words after -- for each of them, which takes

@@ -54,11 +54,7 @@ func describe(t *config.Tool) (*described, error) {
 	return d, nil
 }
 
-func (c *toolsCmd) Run(a *app) error {
-	cfg, err := a.config()
-	if err != nil {
-		return err
-	}
+func (c *toolsCmd) Run(a *app, cfg *config.Config) error {
 	tools := cfg.Tools()
 	if c.Tool != "" {
 		t, err := a.tool(cfg, c.Tool)

@@ -31,44 +31,40 @@ type trustState struct {
 	broken error
 }
 
-func (a *app) trustState() (*place, *trustState, error) {
+func (a *app) trustState() (*trustState, error) {
 	p, err := a.open()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	s := &trustState{Settings: []consent.Setting{}, Holds: []consent.Hold{}}
 	cfg, err := a.config()
 	if exit.Of(err) == exit.Usage {
 		s.broken, s.Broken = err, err.Error() // a held change may be the reason
 	} else if err != nil {
-		return nil, nil, err
+		return nil, err
 	} else if widening, err := trust.Widening(a.Ctx, cfg, p.root); err != nil {
-		return nil, nil, err
+		return nil, err
 	} else if len(widening) > 0 {
 		s.Settings, s.Digest = widening, consent.Digest(widening)
 	}
 	trusted, d, err := p.trust(a).Check(a.Ctx, s.Settings)
 	if err != nil {
-		return nil, nil, exit.With(exit.Host, err)
+		return nil, exit.With(exit.Host, err)
 	}
 	s.Trusted, s.Difference, s.question = trusted, d.String(), d.Question()
 	held := consent.OpenHolds(p.dir)
 	if err := call.SettleHolds(a.Ctx, held, p.root); err != nil {
-		return nil, nil, exit.With(exit.Host, err)
+		return nil, exit.With(exit.Host, err)
 	}
 	holds, err := held.List()
 	if err != nil {
 		s.HoldsError = err.Error()
 	}
 	s.Holds = append(s.Holds, holds...)
-	return p, s, nil
+	return s, nil
 }
 
-func (c *trustShowCmd) Run(a *app) error {
-	_, s, err := a.trustState()
-	if err != nil {
-		return err
-	}
+func (c *trustShowCmd) Run(a *app, s *trustState) error {
 	switch {
 	case a.Out.JSON:
 		return errors.Join(s.broken, a.Out.Value(s))
@@ -107,11 +103,7 @@ type accepted struct {
 	Held     bool `json:"held"`
 }
 
-func (c *trustAcceptCmd) Run(a *app) error {
-	p, s, err := a.trustState()
-	if err != nil {
-		return err
-	}
+func (c *trustAcceptCmd) Run(a *app, p *place, s *trustState) error {
 	held := len(s.Holds) > 0 || s.HoldsError != ""
 	switch {
 	case s.broken != nil && !held:
@@ -171,11 +163,7 @@ func (a *app) acceptQuestion(s *trustState, held bool) error {
 
 type trustRevokeCmd struct{}
 
-func (c *trustRevokeCmd) Run(a *app) error {
-	p, err := a.open()
-	if err != nil {
-		return err
-	}
+func (c *trustRevokeCmd) Run(a *app, p *place) error {
 	revoked, err := p.trust(a).Revoke(a.Ctx)
 	if err != nil {
 		return exit.With(exit.Host, err)
@@ -199,11 +187,7 @@ func (a *app) memory() (*consent.Memory, error) {
 	return consent.OpenMemory(p.dir, id), exit.With(exit.Usage, err)
 }
 
-func (c *sessionListCmd) Run(a *app) error {
-	m, err := a.memory()
-	if err != nil {
-		return err
-	}
+func (c *sessionListCmd) Run(a *app, m *consent.Memory) error {
 	found, err := m.List()
 	if err != nil {
 		return exit.With(exit.Host, err)
@@ -225,11 +209,7 @@ type sessionForgetCmd struct {
 	Tool string `arg:"" optional:"" help:"Only the answers for this tool."`
 }
 
-func (c *sessionForgetCmd) Run(a *app) error {
-	m, err := a.memory()
-	if err != nil {
-		return err
-	}
+func (c *sessionForgetCmd) Run(a *app, m *consent.Memory) error {
 	n, err := m.Forget(a.Ctx, c.Tool)
 	if err != nil {
 		return exit.With(exit.Host, err)
