@@ -45,6 +45,7 @@ func (l *line) start(
 	}
 	a := &app{global: l.globals, Process: &grants.Process{
 		Ctx: ctx, Environ: environ, Stdin: stdin, Out: out, Helpers: helpers, Workspace: l.Workspace,
+		Configured: len(l.Cfg) > 0 || l.Conversation != "",
 	}}
 	err = l.command(a)
 	if lost := out.Flush(); lost != nil && !errors.Is(err, lost) {

@@ -130,7 +130,7 @@ func read(args []string) (*line, error) {
 		ctx = wrong.Context
 	}
 	l := &line{globals: &g.globals, ctx: ctx}
-	l.json = l.value("json") == true || l.value("format") == "json"
+	l.json = ctx.FlagValue(l.flag("--json")) == true || ctx.FlagValue(l.flag("--format")) == "json"
 	node := l.node()
 	switch {
 	case errors.Is(err, errVersion):
@@ -272,9 +272,6 @@ func (l *line) flag(written string) *kong.Flag {
 	return nil
 }
 
-// value is what a flag of every command says.
-func (l *line) value(name string) any { return l.ctx.FlagValue(l.flag("--" + name)) }
-
 // wrong says of a line that kong cannot read what is wrong with it.
 func (l *line) wrong(err error) error {
 	node := l.node()
@@ -285,19 +282,27 @@ func (l *line) wrong(err error) error {
 		}
 		return l.unread(node, rest, err)
 	}
-	var names []string
-	for _, c := range node.Children {
-		names = append(names, c.Name)
+	for _, p := range node.Positional {
+		if p.Required && !p.Set {
+			return fmt.Errorf("%s is missing", p.Summary())
+		}
 	}
-	switch missing := slices.IndexFunc(node.Positional, func(p *kong.Positional) bool { return p.Required && !p.Set }); {
-	case missing >= 0:
-		return fmt.Errorf("%s is missing", node.Positional[missing].Summary())
-	case names == nil:
+	switch {
+	case node.Leaf():
 		return err
 	case node.Parent == nil:
 		return errors.New("<command> is missing")
 	}
-	return errors.New("<command> is missing: " + strings.Join(names, ", "))
+	return errors.New("<command> is missing: " + strings.Join(commandNames(node), ", "))
+}
+
+func commandNames(group *kong.Node) (names []string) {
+	for _, c := range group.Children {
+		if !c.Hidden {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
 // unread says what is wrong with the first of the words that kong did not read; its own word for it is err.
@@ -319,13 +324,7 @@ func (l *line) unread(node *kong.Node, words []string, err error) error {
 		return errors.New("unexpected argument " + show.Name(word))
 	}
 	text := "there is no command " + strings.TrimPrefix(node.Path()+" "+show.Name(word), " ")
-	var known []string
-	for _, c := range node.Children {
-		if !c.Hidden {
-			known = append(known, c.Name)
-		}
-	}
-	if near := nearest.Word(word, known); near != "" {
+	if near := nearest.Word(word, commandNames(node)); near != "" {
 		text += ", did you mean " + near + "?"
 	}
 	return errors.New(text)
@@ -341,10 +340,10 @@ func (l *line) unknownFlag(node *kong.Node, written string) error {
 		known = append(known, "--"+f.Name)
 	}
 	near := nearest.Word(written, known)
-	if near == "" || !strings.HasPrefix(written, "--") || written == "--no-"+near[len("--"):] { // the opposite
-		return errors.New(text)
+	if opposite := near != "" && written == "--no-"+near[len("--"):]; near != "" && strings.HasPrefix(written, "--") && !opposite {
+		text += ", did you mean " + near + "?"
 	}
-	return errors.New(text + ", did you mean " + near + "?")
+	return errors.New(text)
 }
 
 // dashed reports whether -- stands before the word from which n words and the rest of the line are left.

@@ -303,18 +303,7 @@ func (c *sandboxExecCmd) AfterApply(ctx *kong.Context) error {
 }
 
 func (c *sandboxExecCmd) Run(a *app) error {
-	if err := a.unconfigured(); err != nil {
-		return err
-	}
 	return c.Start(a.Process, c.Command, c.swallowed)
-}
-
-// unconfigured refuses flags that choose a configuration, for commands that read none.
-func (a *app) unconfigured() error {
-	if len(a.global.Cfg) > 0 || a.global.Conversation != "" {
-		return exit.Errorf(exit.Usage, "--cfg and --conversation mean nothing here: no configuration is read\nsay what is granted with the flags of this command")
-	}
-	return nil
 }
 
 // swallowed is a flag of this command among the arguments of the program, which nobody marked as the program's by a
@@ -342,11 +331,7 @@ type sandboxPlanCmd struct {
 
 // AfterApply looks whether -- came before the first word.
 func (c *sandboxPlanCmd) AfterApply(ctx *kong.Context) error {
-	for _, p := range ctx.Path {
-		if p.Positional != nil && p.Positional.Name == "tool" {
-			c.program = dashed(ctx, len(p.Remainder())+1)
-		}
-	}
+	c.program = c.Tool != "" && dashed(ctx, len(c.Command)+1)
 	return nil
 }
 
@@ -376,9 +361,6 @@ func (c *sandboxPlanCmd) Run(a *app) error {
 func (c *sandboxPlanCmd) prepare(a *app) (*policy.Declared, *sandbox.Cmd, error) {
 	if c.Tool != "" && !c.Stated() && !c.program {
 		return c.tool(a)
-	}
-	if err := a.unconfigured(); err != nil {
-		return nil, nil, err
 	}
 	argv := c.Command
 	if c.Tool != "" {

@@ -75,6 +75,9 @@ type merged struct {
 
 // compile compiles the flags. It reads no configuration: the command line alone says what the program may do.
 func (g *Flags) compile(p *Process) (*merged, error) {
+	if p.Configured {
+		return nil, exit.Errorf(exit.Usage, "--cfg and --conversation mean nothing here: no configuration is read\nsay what is granted with the flags of this command")
+	}
 	if g.Root != "" && p.Workspace != "" {
 		return nil, exit.Errorf(exit.Usage, "-C and --root both name the workspace\nleave out --root to start the program there, or -C to start it here")
 	}

@@ -37,6 +37,8 @@ type Process struct {
 	Helpers *sandbox.Helpers
 	// Workspace is the directory of -C, or "".
 	Workspace string
+	// Configured: --cfg or --conversation is on the line.
+	Configured bool
 }
 
 // Getenv returns a variable of the environment, or "".

@@ -20,11 +20,7 @@ func Visible(s string) string {
 	if s != "" && !strings.ContainsRune(s, '"') && s[0] != ' ' && s[len(s)-1] != ' ' && escape(s, false) == s {
 		return s
 	}
-	var b strings.Builder
-	b.WriteByte('"')
-	b.WriteString(escape(s, true))
-	b.WriteByte('"')
-	return b.String()
+	return `"` + escape(s, true) + `"`
 }
 
 // Line writes out the characters that do not show, without quotes around the text. It is for text that is quoted itself,
@@ -151,14 +147,15 @@ func scriptOf(r rune) *unicode.RangeTable {
 	return nil
 }
 
+// plain are the characters that mean nothing to a shell or to its printf.
+const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+@-:=,"
+
 // Word writes a text as one word for a shell, in a command that a message suggests: pasted into a POSIX shell it is that
 // text and nothing else. It consists of visible characters only. A line end at the end of the text is lost.
 func Word(s string) string {
-	plain := s != "" && strings.IndexFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._/+@-:=,%", r))
-	}) < 0
+	special := func(r rune) bool { return !strings.ContainsRune(plain+"%", r) }
 	switch {
-	case plain:
+	case s != "" && !strings.ContainsFunc(s, special):
 		return s
 	case escape(s, false) == s:
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
@@ -166,7 +163,7 @@ func Word(s string) string {
 	// The shell must print such a character, because it cannot be written down visibly.
 	var b strings.Builder
 	for _, c := range []byte(s) {
-		if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || strings.IndexByte(" ._/+@-:=,", c) >= 0 {
+		if strings.IndexByte(plain+" ", c) >= 0 {
 			b.WriteByte(c)
 		} else {
 			fmt.Fprintf(&b, `\%03o`, c)

@@ -14,6 +14,7 @@ package term
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,17 +126,10 @@ type None struct {
 	Why error
 }
 
-func (n None) err() error {
-	if n.Why == nil {
-		return ErrNoTerminal
-	}
-	return n.Why
-}
+func (n None) err() error { return cmp.Or(n.Why, ErrNoTerminal) }
 
 // Bool fails.
-func (n None) Bool(context.Context, BoolQuestion) (BoolAnswer, error) {
-	return BoolAnswer{}, n.err()
-}
+func (n None) Bool(context.Context, BoolQuestion) (BoolAnswer, error) { return BoolAnswer{}, n.err() }
 
 // Select fails.
 func (n None) Select(context.Context, SelectQuestion) (int, error) { return -1, n.err() }
@@ -200,9 +194,6 @@ func controlling(opts Options) (*Terminal, error) {
 	in, err := os.OpenFile(ttyIn, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
-	}
-	if ttyIn == ttyOut {
-		return &Terminal{in: in, out: in, opts: opts}, nil
 	}
 	out, err := os.OpenFile(ttyOut, os.O_RDWR, 0)
 	if err != nil {
@@ -354,15 +345,11 @@ func (t *Terminal) size() (columns, rows int) {
 }
 
 func (t *Terminal) bold(s string) string {
-	if s == "" || !t.colour() {
+	kind := t.opts.Getenv("TERM")
+	if s == "" || t.opts.Getenv("NO_COLOR") != "" || kind == "" || kind == "dumb" {
 		return s
 	}
 	return "\x1b[1m" + s + "\x1b[0m"
-}
-
-func (t *Terminal) colour() bool {
-	kind := t.opts.Getenv("TERM")
-	return t.opts.Getenv("NO_COLOR") == "" && kind != "" && kind != "dumb"
 }
 
 // line reads one line in raw mode, where Ctrl-C is a key and not a signal, so that the terminal is always restored. It
