@@ -29,6 +29,7 @@ type mounted struct {
 	State    string              `json:"state"`
 	Approved string              `json:"approved_target,omitempty"`
 	Tools    map[string][]string `json:"tools"`
+	written  string              // Path before links are followed
 }
 
 func (c *mountsCmd) Run(a *app) error {
@@ -92,7 +93,7 @@ func lookAt(req mount.Request, rulePath string) (m mounted, ok bool) {
 	if err != nil {
 		return m, false
 	}
-	m = mounted{Path: name.Slash(), State: "unapproved", Tools: map[string][]string{}}
+	m = mounted{Path: name.Slash(), State: "unapproved", Tools: map[string][]string{}, written: name.Slash()}
 	look := mount.System{Root: req.Root}
 	if e, err := look.Entry(name); err == nil {
 		m.Path = e.Path.Slash()
@@ -181,15 +182,14 @@ func (c *approvalsApproveCmd) Run(a *app) error {
 	m, ok := lookAt(req, c.Name)
 	b := consent.Binding{RulePath: m.Path, Target: m.Target}
 	path, target := show.Visible(m.Path), show.Visible(m.Target)
-	switch written := lexicalPath(req.Root, c.Name); {
+	switch {
 	case !ok:
 		return exit.Errorf(exit.Usage, "%s is no path below the workspace\nname it as the rule does", show.Visible(c.Name))
 	case m.State == "broken":
 		return exit.Errorf(exit.Usage, "%s leads nowhere\nmake the link first, or: jphost mount %s=PATH", path, show.Word(m.Path))
-	case m.State == "inside" && written != m.Target:
+	case m.State == "inside" && strings.TrimSuffix(req.Root, "/")+"/"+m.written != m.Target:
 		// A rule that leads through a link of the workspace is approved by its path as written.
-		b.RulePath = strings.TrimPrefix(written, strings.TrimSuffix(req.Root, "/")+"/")
-		path = show.Visible(b.RulePath)
+		b.RulePath, path = m.written, show.Visible(m.written)
 	case m.State == "inside":
 		return exit.Errorf(exit.Usage, "%s leads to %s, which is inside the workspace and needs no approval\nleave external out of its rule", path, target)
 	}
@@ -221,15 +221,6 @@ func (c *approvalsApproveCmd) Run(a *app) error {
 	}
 	done := approved{RulePath: b.RulePath, CanonicalTarget: b.Target}
 	return a.Out.Result(done, "approved "+done.String())
-}
-
-// lexicalPath is the absolute path of a name in the workspace before links are followed, "" if it lies outside.
-func lexicalPath(root, name string) string {
-	rel, err := mount.ResolveName(filepath.FromSlash(name), root, root)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSuffix(root, "/") + "/" + rel.Slash()
 }
 
 // grantsAt lists what each tool may do below an external path.

@@ -54,15 +54,11 @@ type layer struct {
 
 func (c *configShowCmd) Run(a *app, cfg *config.Config) error {
 	switch {
-	case c.Layers:
-		return c.layers(a, cfg)
-	case c.Key != "":
+	case c.Key != "" && !c.Layers:
 		return c.history(a, cfg)
+	case !c.Layers:
+		return cfg.Render(a.Out, a.Out.JSON, c.Origin)
 	}
-	return cfg.Render(a.Out, a.Out.JSON, c.Origin)
-}
-
-func (c *configShowCmd) layers(a *app, cfg *config.Config) error {
 	var rows []layer
 	for _, l := range cfg.Layers() {
 		row := layer{l.Layer.String(), l.Source, l.State.String(), ""}
@@ -72,11 +68,7 @@ func (c *configShowCmd) layers(a *app, cfg *config.Config) error {
 		rows = append(rows, row)
 	}
 	return list(a.Out, rows, "", func(l layer) {
-		note := ""
-		if l.Skipper != "" {
-			note = " (by " + l.Skipper + ")"
-		}
-		a.Out.Printf("%-15s %-8s %s%s\n", l.Layer, l.State, show.Visible(l.Source), note)
+		a.Out.Printf("%-15s %-8s %s%s\n", l.Layer, l.State, show.Visible(l.Source), cond(l.Skipper == "", "", " (by "+l.Skipper+")"))
 	})
 }
 
@@ -93,23 +85,18 @@ func (c *configShowCmd) history(a *app, cfg *config.Config) error {
 		rows = append(rows, setting{s.Key, s.Value.Any(), s.Origin.Layer.String(), s.Origin.String(), s.Effective, s.Value.String()})
 	}
 	if len(rows) == 0 {
-		if err := c.known(a, cfg); err != nil {
+		// The key may be that of a tool that does not exist.
+		parts, err := config.SplitKey(c.Key)
+		if err == nil && len(parts) > 2 && parts[0] == "conversation" && parts[1] == "tools" && parts[2] != "*" {
+			_, err = a.tool(cfg, parts[2])
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return list(a.Out, rows, "no layer sets "+show.Visible(c.Key), func(s setting) {
 		a.Out.Printf("%s = %s  # %s %s%s\n", s.Key, s.text, s.Layer, s.Origin, cond(s.Effective, "", ", replaced"))
 	})
-}
-
-// known is an error if the key is that of a tool that does not exist.
-func (c *configShowCmd) known(a *app, cfg *config.Config) error {
-	parts, err := config.SplitKey(c.Key)
-	if err != nil || len(parts) < 3 || parts[0] != "conversation" || parts[1] != "tools" || parts[2] == "*" {
-		return err
-	}
-	_, err = a.tool(cfg, parts[2])
-	return err
 }
 
 type configSchemaCmd struct{}
@@ -211,7 +198,7 @@ func (c *configCheckCmd) Run(a *app) error {
 	a.Out.Printf("the configuration is in order: %d layers, %d tools\n", report.Layers, report.Tools)
 	a.Out.Printf("your own is read from %s,\n  and for this workspace from %s\n", show.Visible(cmp.Or(report.User, "nowhere, as HOME is not set")), show.Visible(report.Workspace))
 	if !report.Trusted {
-		a.noteWaiting()
+		a.Out.Note(waits)
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func (c *policyCmd) Run(a *app) error {
 		a.Out.Printf("\nenforced by the operating system: %s; all of it: jphost sandbox plan %s\n", profile.Tier, show.Word(d.Tool))
 		profile.PrintRules(a.Out)
 	}
-	return a.waiting()
+	return a.waiting(f.cfg)
 }
 
 // policyReport is what `jphost policy --json` prints.
@@ -92,17 +92,15 @@ type policyReport struct {
 }
 
 // waiting says so if calls wait for settings to be accepted, whatever the policy allows.
-func (a *app) waiting() error {
-	cfg, err := a.config()
-	if err != nil {
-		return err
-	}
+func (a *app) waiting(cfg *config.Config) error {
 	trusted, err := a.trusted(cfg)
 	if err == nil && !trusted {
-		a.noteWaiting()
+		a.Out.Note(waits)
 	}
 	return err
 }
+
+const waits = "settings of this workspace wait to be accepted, and the tools that they concern do not run until: jphost trust accept"
 
 // trusted reports whether the user accepted everything that the repository's own settings widen.
 func (a *app) trusted(cfg *config.Config) (bool, error) {
@@ -112,10 +110,6 @@ func (a *app) trusted(cfg *config.Config) (bool, error) {
 	}
 	trusted, _, err := a.place.trust(a).Check(a.Ctx, widening)
 	return trusted, exit.With(exit.Host, err)
-}
-
-func (a *app) noteWaiting() {
-	a.Out.Note("settings of this workspace wait to be accepted, and the tools that they concern do not run until: jphost trust accept")
 }
 
 // asked is the policy that questions are about: that of a tool as it is enforced, or that of a file as it is written,
@@ -174,6 +168,7 @@ func (a *app) wirePolicy(from fromFile) (*effective, error) {
 // it asks nothing and makes nothing. The policy of a file has no tool, and nothing but what is declared.
 type effective struct {
 	ctx      context.Context
+	cfg      *config.Config
 	tool     *config.Tool
 	declared *policy.Declared
 	options  sandbox.Options
@@ -195,7 +190,7 @@ func (a *app) effective(cfg *config.Config, t *config.Tool) (*effective, error) 
 	if err != nil {
 		return nil, err
 	}
-	f := &effective{ctx: a.Ctx, tool: t}
+	f := &effective{ctx: a.Ctx, cfg: cfg, tool: t}
 	if cfg.Sandbox().Mode == "off" {
 		f.off = `sandbox.mode is "off"`
 	} else if runtime.GOOS != "linux" {
@@ -215,8 +210,8 @@ func (a *app) effective(cfg *config.Config, t *config.Tool) (*effective, error) 
 }
 
 // command is the start of the tool under its policy.
-func (f *effective) command(o sandbox.Options) (*sandbox.Cmd, error) {
-	p, err := sandbox.PreparePolicy(f.ctx, f.declared.ForFit(), o)
+func (f *effective) command() (*sandbox.Cmd, error) {
+	p, err := sandbox.PreparePolicy(f.ctx, f.declared.ForFit(), f.options)
 	if err != nil {
 		return nil, err
 	}
@@ -228,9 +223,8 @@ func (f *effective) command(o sandbox.Options) (*sandbox.Cmd, error) {
 // preview prepares a call with these texts among its arguments. If refused is not nil, the call would not be made, and
 // the attempt is what would have been enforced.
 func (f *effective) preview(texts ...string) (c *sandbox.Attempt, refused *fit.RefusedError, err error) {
-	o := f.options
-	o.Arguments = texts
-	cmd, err := f.command(o)
+	f.options.Arguments = texts
+	cmd, err := f.command()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -353,28 +347,27 @@ func (c *explainCmd) Run(a *app) error {
 		}
 		return c.batch(a, f)
 	}
-	e, err := explain(f, a.below(words))
+	e, err := a.explain(f, words)
 	if err != nil {
 		return err
 	}
 	err = a.Out.Result(e, e.String())
 	if err == nil && !a.Out.JSON && c.File == "" {
-		err = a.waiting()
+		err = a.waiting(f.cfg)
 	}
 	return errors.Join(err, denied(!e.Allowed))
 }
 
 // below makes an absolute path of a question relative to the workspace, if it lies there.
-func (a *app) below(words []string) []string {
-	if len(words) != 2 || slices.Contains([]string{"net", "env", "command"}, words[0]) || !filepath.IsAbs(words[1]) || a.place == nil {
-		return words
-	}
-	for _, root := range []string{a.place.root, a.place.spelled} {
-		if name, err := filepath.Rel(root, filepath.Clean(words[1])); err == nil && filepath.IsLocal(name) {
-			return []string{words[0], filepath.ToSlash(name)}
+func (a *app) below(path string) string {
+	if filepath.IsAbs(path) && a.place != nil {
+		for _, root := range []string{a.place.root, a.place.spelled} {
+			if name, err := filepath.Rel(root, filepath.Clean(path)); err == nil && filepath.IsLocal(name) {
+				return filepath.ToSlash(name)
+			}
 		}
 	}
-	return words
+	return path
 }
 
 // denied is the exit status for "something is not allowed", without a message: the answer was printed.
@@ -386,7 +379,7 @@ func denied(is bool) error {
 }
 
 // explain answers one question.
-func explain(f *effective, words []string) (e policy.Explanation, err error) {
+func (a *app) explain(f *effective, words []string) (e policy.Explanation, err error) {
 	const ask = "ask CAPABILITY PATH, net URL, env NAME, or command PROGRAM ARGUMENT…"
 	switch {
 	case len(words) == 0:
@@ -402,7 +395,7 @@ func explain(f *effective, words []string) (e policy.Explanation, err error) {
 	case "env":
 		e, err = f.declared.ExplainEnv(words[1])
 	default:
-		e, err = f.explain(kind, words[1])
+		e, err = f.explain(kind, a.below(words[1]))
 	}
 	return e, exit.With(exit.Usage, err)
 }
@@ -451,14 +444,14 @@ func (c *explainCmd) batch(a *app, f *effective) error {
 			words, err = commandLine(line)
 		}
 		if err == nil {
-			e, err = explain(f, a.below(words))
+			e, err = a.explain(f, words)
 		}
 		var answer any = e
 		text := e.String()
 		if err != nil {
 			answer, text = unanswered{line, err.Error()}, show.Text(err.Error())
 		}
-		if err := a.Out.Result(answer, text+"\n"); err != nil {
+		if err := errors.Join(a.Out.Result(answer, text+"\n"), a.Out.Flush()); err != nil {
 			return err
 		}
 		bad, no = bad || err != nil, no || !e.Allowed

@@ -392,7 +392,7 @@ func (c *sandboxPlanCmd) tool(a *app) (*policy.Declared, *sandbox.Cmd, error) {
 	if f.missing != nil {
 		return nil, nil, exit.Errorf(exit.Usage, "%s: command of %s: %w", t.Command.Origin, show.Visible(t.Name), f.missing)
 	}
-	o := f.options
+	o := &f.options
 	o.Required = o.Required || c.Required
 	// This shows what the sandbox would do, whatever the configuration says.
 	o.Off = false
@@ -403,6 +403,6 @@ func (c *sandboxPlanCmd) tool(a *app) (*policy.Declared, *sandbox.Cmd, error) {
 		}
 		o.Tier, o.Machine = tier, &m
 	}
-	cmd, err := f.command(o)
+	cmd, err := f.command()
 	return f.declared, cmd, exit.With(exit.Usage, err)
 }

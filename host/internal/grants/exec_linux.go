@@ -39,10 +39,14 @@ func (c *Exec) Start(p *Process, argv []string, swallowed func() string) error {
 	if err != nil {
 		return err
 	}
+	if base, err := state.OS(p.housed().Getenv).Base(); err == nil {
+		call.OwnDirectories(m.declared, base, p.housed().Environ)
+	}
 	cmd, err := c.command(p, m, argv)
 	if err != nil {
 		return err
 	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Explain = p.Stdin, p.Out.Stdout, p.Out.Stderr, c.ExplainDenials
 	workspace := FindRoot(m.root, p.housed().Home()) // before the program can make another one
 	signals := receiveSignals()
 	cmd.BeforeStart = func(at *sandbox.Attempt) error {
@@ -95,24 +99,6 @@ func (c *Exec) Start(p *Process, argv []string, swallowed func() string) error {
 		c.hints(p, cmd, argv[0], swallowed())
 	}
 	return programStatus(cmd.State, m.limits)
-}
-
-// command prepares the command that is to be started.
-func (c *Exec) command(p *Process, m *merged, argv []string) (*sandbox.Cmd, error) {
-	o, err := m.options(p, fit.ForcedTier(c.Tier))
-	if err != nil {
-		return nil, err
-	}
-	o.Required, o.Helpers = c.Required, p.Helpers
-	if base, err := state.OS(p.housed().Getenv).Base(); err == nil {
-		call.OwnDirectories(m.declared, base, p.housed().Environ)
-	}
-	cmd, err := m.command(p, o, argv)
-	if err != nil {
-		return nil, err
-	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Explain = p.Stdin, p.Out.Stdout, p.Out.Stderr, c.ExplainDenials
-	return cmd, nil
 }
 
 // startError gives what stands in the way of a start its exit status.

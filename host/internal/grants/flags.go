@@ -136,17 +136,17 @@ func (g *Flags) compile(p *Process) (*merged, error) {
 	return m, Unmoved(m.root, m.declared.Root)
 }
 
-// options are what programs are prepared with by the flags.
-func (m *merged) options(p *Process, tier fit.Tier) (sandbox.Options, error) {
+// command prepares what a command line starts.
+func (g *Flags) command(p *Process, m *merged, argv []string) (*sandbox.Cmd, error) {
+	tier := fit.ForcedTier(g.Tier)
 	found, err := sandbox.Probe(p.Ctx, tier, nil, p.Getenv)
-	return sandbox.Options{
-		Machine: &found, Tier: tier, Environ: p.Environ, Paths: m.extra, Names: m.names, Limits: m.limits, TempDir: p.TempBase(),
-	}, exit.With(exit.Usage, err)
-}
-
-// command finds what a command line starts.
-func (m *merged) command(p *Process, o sandbox.Options, argv []string) (*sandbox.Cmd, error) {
-	prepared, err := sandbox.PreparePolicy(p.Ctx, m.declared.ForFit(), o)
+	if err != nil {
+		return nil, exit.With(exit.Usage, err)
+	}
+	prepared, err := sandbox.PreparePolicy(p.Ctx, m.declared.ForFit(), sandbox.Options{
+		Machine: &found, Tier: tier, Required: g.Required, Environ: p.Environ, Paths: m.extra, Names: m.names, Limits: m.limits,
+		TempDir: p.TempBase(), Helpers: p.Helpers,
+	})
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}
@@ -164,12 +164,7 @@ func (g *Flags) Plan(p *Process, argv []string) (*policy.Declared, *sandbox.Cmd,
 	if err != nil {
 		return nil, nil, err
 	}
-	o, err := m.options(p, fit.ForcedTier(g.Tier))
-	if err != nil {
-		return nil, nil, err
-	}
-	o.Required = g.Required
-	cmd, err := m.command(p, o, argv)
+	cmd, err := g.command(p, m, argv)
 	return m.declared, cmd, err
 }
 

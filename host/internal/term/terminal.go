@@ -177,30 +177,22 @@ func Open(stdin, stderr *os.File, opts Options) (*Terminal, error) {
 	if !in && !out {
 		return nil, ErrNoTerminal
 	}
-	t, err := controlling(opts)
-	if err != nil {
-		if !in || !out {
-			return nil, ErrNoTerminal
-		}
-		t = &Terminal{in: stdin, out: stderr, opts: opts}
+	t := &Terminal{opts: opts}
+	var err error
+	if t.in, err = os.OpenFile(ttyIn, os.O_RDWR, 0); err == nil {
+		t.out, err = os.OpenFile(ttyOut, os.O_RDWR, 0)
+	}
+	switch {
+	case err == nil:
+	case in && out:
+		t.in, t.out = stdin, stderr
+	default:
+		return nil, ErrNoTerminal
 	}
 	if !foreground(t.in) {
 		return nil, fmt.Errorf("%w: the process runs in the background", ErrNoTerminal)
 	}
 	return t, nil
-}
-
-func controlling(opts Options) (*Terminal, error) {
-	in, err := os.OpenFile(ttyIn, os.O_RDWR, 0)
-	if err != nil {
-		return nil, err
-	}
-	out, err := os.OpenFile(ttyOut, os.O_RDWR, 0)
-	if err != nil {
-		in.Close()
-		return nil, err
-	}
-	return &Terminal{in: in, out: out, opts: opts}, nil
 }
 
 // attempts is how often an answer that cannot be understood is asked for again.
