@@ -83,8 +83,15 @@ func (c *toolsCmd) Run(a *app, cfg *config.Config) error {
 		list = append(list, d)
 	}
 	switch {
+	case c.Names && a.Out.JSON:
+		return a.Out.Value(names)
 	case c.Names:
-		return a.names(names)
+		for _, name := range names {
+			if show.Word(name) == name { // nothing that a shell would make something of
+				a.Out.Printf("%s\n", name)
+			}
+		}
+		return nil
 	case a.Out.JSON && c.Tool != "":
 		return a.Out.Value(list[0])
 	case a.Out.JSON:
@@ -108,19 +115,6 @@ func (c *toolsCmd) Run(a *app, cfg *config.Config) error {
 		}
 	}
 	a.Out.Table("", rows)
-	return nil
-}
-
-// names prints names for scripts; as text only those in which a shell sees nothing special.
-func (a *app) names(list []string) error {
-	if a.Out.JSON {
-		return a.Out.Value(list)
-	}
-	for _, name := range list {
-		if show.Word(name) == name {
-			a.Out.Printf("%s\n", name)
-		}
-	}
 	return nil
 }
 

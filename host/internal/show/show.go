@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/rangetable"
@@ -133,18 +134,14 @@ type marking struct{ script *unicode.RangeTable }
 // script: after others it is drawn as nothing, or anywhere.
 func (m *marking) fits(mark, after rune) bool {
 	if m.script == nil || !unicode.Is(m.script, mark) {
-		m.script = scriptOf(mark)
-	}
-	return m.script == nil || m.script == unicode.Inherited || m.script == unicode.Common || unicode.Is(m.script, after)
-}
-
-func scriptOf(r rune) *unicode.RangeTable {
-	for _, t := range unicode.Scripts {
-		if unicode.Is(t, r) {
-			return t
+		m.script = nil
+		for _, script := range unicode.Scripts {
+			if unicode.Is(script, mark) {
+				m.script = script
+			}
 		}
 	}
-	return nil
+	return m.script == nil || m.script == unicode.Inherited || m.script == unicode.Common || unicode.Is(m.script, after)
 }
 
 // plain are the characters that mean nothing to a shell or to its printf.
@@ -212,19 +209,17 @@ func Name(s string) string {
 // JSON returns the same JSON with \uXXXX for every character that a terminal would act on or not show, except for line
 // ends and tabs. What is not UTF-8 becomes U+FFFD.
 func JSON(data []byte) []byte {
-	out := make([]byte, 0, len(data))
-	for i := 0; i < len(data); {
-		r, size := utf8.DecodeRune(data[i:])
+	var out []byte
+	for _, r := range string(data) {
 		switch {
-		case shows(r) && !(r == utf8.RuneError && size == 1), r == '\n', r == '\t':
-			out = append(out, data[i:i+size]...)
+		case r == '\n', r == '\t', r != utf8.RuneError && shows(r):
+			out = utf8.AppendRune(out, r)
 		case r < 0x10000:
 			out = fmt.Appendf(out, `\u%04x`, r)
 		default:
-			r -= 0x10000
-			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
 		}
-		i += size
 	}
 	return out
 }
