@@ -97,19 +97,17 @@ type trustAcceptCmd struct {
 	Digest string `placeholder:"DIGEST" help:"Accept only settings with this digest (jphost trust show --json); then nothing is asked. Calls that are held back stay so without --yes."`
 }
 
-// accepted says whether anything was accepted or released, and whether writing calls are still held back.
-type accepted struct {
-	Accepted bool `json:"accepted"`
-	Held     bool `json:"held"`
-}
-
 func (c *trustAcceptCmd) Run(a *app, p *place, s *trustState) error {
+	// It says whether anything was accepted or released, and whether writing calls are still held back.
+	result := func(accepted, held bool, line string) error {
+		return a.Out.Result(map[string]bool{"accepted": accepted, "held": held}, line)
+	}
 	held := len(s.Holds) > 0 || s.HoldsError != ""
 	switch {
 	case s.broken != nil && !held:
 		return s.broken
 	case s.Trusted && !held:
-		return a.Out.Result(accepted{}, "there is nothing to accept")
+		return result(false, false, "there is nothing to accept")
 	case c.Digest != "" && c.Digest != s.Digest:
 		return exit.Errorf(exit.Refused, "the settings have another digest: %s\nlook at them again with: jphost trust show", s.Digest)
 	case c.Digest == "" && !c.Yes:
@@ -123,7 +121,7 @@ func (c *trustAcceptCmd) Run(a *app, p *place, s *trustState) error {
 		}
 	}
 	if held && c.Digest != "" && !c.Yes {
-		return a.Out.Result(accepted{Accepted: !s.Trusted, Held: true}, "the settings are accepted; changes that wait to be looked at still hold writing calls: jphost trust accept --yes")
+		return result(!s.Trusted, true, "the settings are accepted; changes that wait to be looked at still hold writing calls: jphost trust accept --yes")
 	}
 	if held {
 		if _, err := consent.OpenHolds(p.dir).Accept(a.Ctx); err != nil {
@@ -133,7 +131,7 @@ func (c *trustAcceptCmd) Run(a *app, p *place, s *trustState) error {
 	if s.broken != nil {
 		return s.broken
 	}
-	return a.Out.Result(accepted{Accepted: true}, "accepted")
+	return result(true, false, "accepted")
 }
 
 func (a *app) acceptQuestion(s *trustState, held bool) error {

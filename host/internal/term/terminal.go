@@ -120,7 +120,7 @@ type EditQuestion struct {
 	Suffix string
 }
 
-// None is the Prompter of a host that has nobody to ask.
+// None is the Prompter of a host that has nobody to ask: all of its methods fail.
 type None struct {
 	// Why wraps ErrNoTerminal; nil is ErrNoTerminal.
 	Why error
@@ -128,16 +128,12 @@ type None struct {
 
 func (n None) err() error { return cmp.Or(n.Why, ErrNoTerminal) }
 
-// Bool fails.
 func (n None) Bool(context.Context, BoolQuestion) (BoolAnswer, error) { return BoolAnswer{}, n.err() }
 
-// Select fails.
 func (n None) Select(context.Context, SelectQuestion) (int, error) { return -1, n.err() }
 
-// Text fails.
 func (n None) Text(context.Context, TextQuestion) (string, error) { return "", n.err() }
 
-// Edit fails.
 func (n None) Edit(context.Context, EditQuestion) (string, error) { return "", n.err() }
 
 // Absent says why p has nobody to ask, so that callers need not prepare a question. It is nil if there may be somebody.
@@ -159,7 +155,7 @@ type Options struct {
 	PrivateDir func() (string, error)
 }
 
-// Terminal asks on a terminal. It is safe for concurrent use: questions wait for each other.
+// Terminal is the Prompter of a terminal. It is safe for concurrent use: questions wait for each other.
 type Terminal struct {
 	in, out *os.File
 	opts    Options
@@ -198,7 +194,6 @@ func Open(stdin, stderr *os.File, opts Options) (*Terminal, error) {
 // attempts is how often an answer that cannot be understood is asked for again.
 const attempts = 3
 
-// Bool asks for yes or no.
 func (t *Terminal) Bool(ctx context.Context, q BoolQuestion) (BoolAnswer, error) {
 	hint := "[y/n]"
 	switch {
@@ -238,8 +233,7 @@ func (t *Terminal) Bool(ctx context.Context, q BoolQuestion) (BoolAnswer, error)
 	return answer, err
 }
 
-// Select asks for one of the options, by number or by its exact text, and returns
-// its index.
+// Select reads the number of an option, or its exact text.
 func (t *Terminal) Select(ctx context.Context, q SelectQuestion) (int, error) {
 	if len(q.Options) == 0 {
 		return -1, errors.New("a choice without options cannot be answered")
@@ -278,7 +272,6 @@ func (t *Terminal) Select(ctx context.Context, q SelectQuestion) (int, error) {
 	return chosen, err
 }
 
-// Text asks for a line.
 func (t *Terminal) Text(ctx context.Context, q TextQuestion) (string, error) {
 	prompt := q.Prompt
 	if q.Default != nil {
