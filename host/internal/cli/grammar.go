@@ -340,10 +340,10 @@ func (l *line) unknownFlag(node *kong.Node, written string) error {
 		known = append(known, "--"+f.Name)
 	}
 	near := nearest.Word(written, known)
-	if opposite := near != "" && written == "--no-"+near[len("--"):]; near != "" && strings.HasPrefix(written, "--") && !opposite {
-		text += ", did you mean " + near + "?"
+	if near == "" || !strings.HasPrefix(written, "--") || written == "--no-"+near[len("--"):] { // the opposite
+		return errors.New(text)
 	}
-	return errors.New(text)
+	return errors.New(text + ", did you mean " + near + "?")
 }
 
 // dashed reports whether -- stands before the word from which n words and the rest of the line are left.

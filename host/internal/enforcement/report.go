@@ -146,14 +146,17 @@ func (p *Profile) Print(out *term.Output) {
 	section("not enforced by the operating system", rows(p.NotEnforced, func(n fit.NotEnforced) []string {
 		return indented(words(n.Rule, n.What, n.Why, n.Remedy))
 	}))
-	section("directories made for the call", rows(p.Made, func(name string) []string { return []string{show.Visible(name)} }))
+	section("directories made for the call", rows(p.Made, func(name string) []string {
+		return []string{show.Visible(name)}
+	}))
 	section("trees", rows(p.Plan.Trees, func(n fit.Node) []string { return []string{show.Visible(n.Path)} }))
 	granted := rows(p.Plan.Grants, func(g fit.Grant) []string { return []string{show.Visible(g.Path), g.Caps.String()} })
 	section("grants", append(granted, rows(p.Plan.Runtime, func(g fit.Grant) []string {
 		return []string{show.Visible(g.Path), cmp.Or(when(g.Kind == fit.Link, "the link"), g.Caps.String()) + " (runtime)"}
 	})...))
 	covers := rows(p.Plan.Covers, func(c fit.Cover) []string {
-		return []string{show.Visible(c.Path), join(", ", when(c.Hide, "hidden"), when(c.Again, "shown again"), when(c.ReadOnly, "read-only"), when(c.NoExec, "no execution"))}
+		what := join(", ", when(c.Hide, "hidden"), when(c.Again, "shown again"), when(c.ReadOnly, "read-only"), when(c.NoExec, "no execution"))
+		return []string{show.Visible(c.Path), what}
 	})
 	section("mounts", append(covers, rows(p.Plan.Pins, func(n fit.Node) []string {
 		return []string{show.Visible(n.Path), "kept in place"}

@@ -43,7 +43,8 @@ type Output struct {
 // NewOutput returns the output of a command with these streams.
 func NewOutput(environ []string, stdout, stderr io.Writer) *Output {
 	return &Output{
-		Stdout: stdout, Stderr: stderr, OnTerminal: IsTerminal(stderr), stdoutTerminal: IsTerminal(stdout), warned: map[string]bool{},
+		Stdout: stdout, Stderr: stderr, OnTerminal: IsTerminal(stderr), stdoutTerminal: IsTerminal(stdout),
+		warned: map[string]bool{},
 		styled: jptool.LookupEnv(environ, "NO_COLOR") == "" && jptool.LookupEnv(environ, "TERM") != "dumb",
 	}
 }
