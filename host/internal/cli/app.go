@@ -1,25 +1,21 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/grants"
 	"github.com/jptools/jptools/host/internal/mount"
 	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/term"
-	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
-	"github.com/jptools/jptools/sandbox"
 )
 
 // userFile is the user's own configuration file of one workspace, in its state directory.
@@ -27,14 +23,9 @@ const userFile = "config.toml"
 
 // app is what commands work with. It opens the workspace and the terminal when a command first needs them.
 type app struct {
-	ctx     context.Context
-	args    []string
-	environ []string
-	stdin   io.Reader
-	out     *output
-	global  *globals
+	*grants.Process
+	global *globals
 
-	helpers  *sandbox.Helpers
 	place    *place
 	prompter term.Prompter
 }
@@ -51,24 +42,22 @@ type place struct {
 	wide bool
 }
 
-func (a *app) getenv(name string) string { return jptool.LookupEnv(a.environ, name) }
-
 // open finds the workspace.
 func (a *app) open() (*place, error) {
 	if a.place != nil {
 		return a.place, nil
 	}
-	cwd, err := workingDirectory()
+	cwd, err := grants.WorkingDirectory()
 	if err != nil {
 		return nil, err
 	}
-	spelled, at, wide := a.global.Workspace, "", false
+	spelled, at, wide := a.Workspace, "", false
 	if spelled == "" {
-		home := a.home()
-		at = findRoot(cwd, home)
-		spelled, wide = at, tooWide(at, home)
+		home := a.Home()
+		at = grants.FindRoot(cwd, home)
+		spelled, wide = at, grants.TooWide(at, home)
 	} else {
-		if at, err = a.placed("-C", spelled); err != nil {
+		if at, err = a.Placed("-C", spelled); err != nil {
 			return nil, err
 		}
 		if spelled, err = filepath.Abs(spelled); err != nil {
@@ -79,14 +68,14 @@ func (a *app) open() (*place, error) {
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}
-	if err := unmoved(at, ws.Root()); err != nil {
+	if err := grants.Unmoved(at, ws.Root()); err != nil {
 		return nil, err
 	}
 	p := &place{workspace: ws, root: filepath.FromSlash(ws.Root()), cwd: cwd, spelled: spelled, wide: wide}
-	if p.conversation, err = state.ConversationID(a.global.Conversation, a.getenv); err != nil {
+	if p.conversation, err = state.ConversationID(a.global.Conversation, a.Getenv); err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}
-	if p.dir, err = state.OS(a.getenv).Workspace(ws); err != nil {
+	if p.dir, err = state.OS(a.Getenv).Workspace(ws); err != nil {
 		return nil, exit.With(exit.Host, err)
 	}
 	if p.talk, err = p.dir.Conversation(p.conversation); err != nil {
@@ -104,38 +93,13 @@ func (p *place) narrow() error {
 	return unchosen(p.root)
 }
 
-// tooWide reports whether dir is a workspace only if somebody names it. Both paths are absolute and without links.
-func tooWide(dir, home string) bool { return dir == home || filepath.Dir(dir) == dir }
-
 func unchosen(root string) error {
 	return exit.Errorf(exit.Usage, "the workspace would be all of %s, because nothing marks another one here\nchange into a project, or name the workspace: jphost -C %s …", show.Visible(root), show.Word(root))
 }
 
-// home is the home directory without links; if it cannot be resolved, it is what HOME says.
-func (a *app) home() string {
-	home := a.getenv("HOME")
-	if h, err := filepath.EvalSymlinks(home); err == nil {
-		return h
-	}
-	return home
-}
+func (p *place) approvals(a *app) *consent.Store { return consent.OpenStore(p.dir, a.Out.Warn) }
 
-// workingDirectory is the working directory without links.
-func workingDirectory() (string, error) {
-	cwd, err := syscall.Getwd() // os.Getwd would believe $PWD, which may lead through links
-	real := cwd
-	if err == nil {
-		real, err = filepath.EvalSymlinks(cwd)
-	}
-	if err != nil {
-		return "", exit.Errorf(exit.Usage, "the working directory cannot be used: %w\nchange into one that exists", err)
-	}
-	return real, unmoved(cwd, real)
-}
-
-func (p *place) approvals(a *app) *consent.Store { return consent.OpenStore(p.dir, a.out.warn) }
-
-func (p *place) trust(a *app) *consent.Trust { return consent.OpenTrust(p.dir, a.out.warn) }
+func (p *place) trust(a *app) *consent.Trust { return consent.OpenTrust(p.dir, a.Out.Warn) }
 
 // config loads and merges all layers.
 func (a *app) config() (*config.Config, error) {
@@ -155,7 +119,7 @@ func (a *app) config() (*config.Config, error) {
 	select {
 	case err := <-done:
 		return cfg, exit.With(exit.Usage, a.leftBy(p, err))
-	case <-a.ctx.Done():
+	case <-a.Ctx.Done():
 		return nil, exit.Errorf(exit.Interrupted, "interrupted while the configuration was read")
 	}
 }
@@ -180,8 +144,8 @@ func (a *app) leftBy(p *place, err error) error {
 func (a *app) layers(p *place) config.Options {
 	return config.Options{
 		Root: p.root, Cwd: p.cwd, GivenRoot: p.spelled,
-		UserGlobal: config.UserGlobalPath(a.environ), UserWorkspace: p.dir.File(userFile),
-		Conversation: p.talk.File(mount.DeltaFile), Environ: a.environ, Args: a.global.Cfg,
+		UserGlobal: config.UserGlobalPath(a.Environ), UserWorkspace: p.dir.File(userFile),
+		Conversation: p.talk.File(mount.DeltaFile), Environ: a.Environ, Args: a.global.Cfg,
 	}
 }
 
@@ -207,9 +171,9 @@ func (a *app) ask() term.Prompter {
 	if a.global.NoInput {
 		return a.prompter
 	}
-	stdin, _ := a.stdin.(*os.File)
-	stderr, _ := a.out.stderr.(*os.File)
-	t, err := term.Open(stdin, stderr, term.Options{Getenv: a.getenv, PrivateDir: func() (string, error) {
+	stdin, _ := a.Stdin.(*os.File)
+	stderr, _ := a.Out.Stderr.(*os.File)
+	t, err := term.Open(stdin, stderr, term.Options{Getenv: a.Getenv, PrivateDir: func() (string, error) {
 		p, err := a.open()
 		if err != nil {
 			return "", err
@@ -223,7 +187,7 @@ func (a *app) ask() term.Prompter {
 		a.prompter = term.None{Why: err}
 	default:
 		a.prompter = term.None{}
-		a.out.warn(fmt.Sprintf("the terminal cannot be used: %v", err))
+		a.Out.Warn(fmt.Sprintf("the terminal cannot be used: %v", err))
 	}
 	return a.prompter
 }

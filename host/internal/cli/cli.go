@@ -1,14 +1,17 @@
-// Package cli is the command line of jphost: the grammar, the commands, and everything
-// that is printed. What is decided is decided elsewhere; what is printed where is at the
-// top of output.go.
+// Package cli is the command line of jphost: the grammar, the commands, and what they print. What is decided is decided
+// elsewhere; what is printed where is at the top of [term.Output].
 package cli
 
 import (
 	"context"
 	"errors"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/grants"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/sandbox"
 )
@@ -26,11 +29,11 @@ func (l *line) start(
 	ctx context.Context, wrong error, helpers *sandbox.Helpers,
 	environ []string, stdin io.Reader, stdout, stderr io.Writer, args []string,
 ) (err error) {
-	out := newOutput(environ, stdout, stderr)
-	out.json = l.json
+	out := term.NewOutput(environ, stdout, stderr)
+	out.JSON = l.json
 	defer func() {
 		if err != nil {
-			out.failure(err)
+			fail(out, err)
 		}
 	}()
 	switch {
@@ -40,9 +43,12 @@ func (l *line) start(
 	case wrong != nil:
 		return wrong
 	}
-	a := &app{ctx: ctx, args: args, environ: environ, stdin: stdin, out: out, global: l.globals, helpers: helpers}
-	err = l.run.Run(a)
-	if lost := out.flush(); lost != nil && !errors.Is(err, lost) {
+	a := &app{global: l.globals, Process: &grants.Process{
+		Ctx: ctx, Environ: environ, Stdin: stdin, Out: out, Helpers: helpers, Workspace: l.Workspace,
+		Configured: len(l.Cfg) > 0 || l.Conversation != "",
+	}}
+	err = l.command(a)
+	if lost := out.Flush(); lost != nil && !errors.Is(err, lost) {
 		err = errors.Join(err, lost)
 	}
 	if status := (*exit.Error)(nil); errors.As(err, &status) && status.Err == nil {
@@ -53,3 +59,86 @@ func (l *line) start(
 	}
 	return err
 }
+
+// failed is the JSON value of a command that has no other to print.
+type failed struct {
+	Message string `json:"message"`
+	// Code is a word for Exit, the exit status: refused, usage, host or interrupted.
+	Code string    `json:"code"`
+	Exit exit.Code `json:"exit"`
+	// Errors are the single ones of a configuration that cannot be used.
+	Errors []problem `json:"errors,omitempty"`
+}
+
+// problem is one thing that is wrong in a configuration, as JSON output has it.
+type problem struct {
+	// File is an absolute path, the name of an environment variable or a flag; Line and Column count
+	// from 1 and are absent where there are no lines.
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Key     string `json:"key,omitempty"`
+	Message string `json:"message"`
+	// Hint is what to do.
+	Hint string `json:"hint,omitempty"`
+}
+
+func failedBy(err error) failed {
+	code := exit.Of(err)
+	f := failed{Message: err.Error(), Code: code.String(), Exit: code}
+	if list := settings.Errors(nil); errors.As(err, &list) {
+		for _, p := range list {
+			f.Errors = append(f.Errors, problem{p.Origin.File, p.Origin.Line, p.Origin.Column, p.Origin.Key, p.Message, p.Help})
+		}
+	}
+	return f
+}
+
+// fail prints why the command failed. Lines after the first say what to do.
+func fail(out *term.Output, err error) {
+	text := err.Error()
+	if out.JSON && !out.Answered && text != "" {
+		_ = out.Value(failedBy(err))
+	}
+	messages := []string{text}
+	if list := settings.Errors(nil); errors.As(err, &list) && text == list.Error() {
+		messages = nil
+		for _, p := range list {
+			messages = append(messages, p.Error())
+		}
+	}
+	for _, message := range messages {
+		if message != "" {
+			out.Say("jphost: ", "31", message)
+		}
+	}
+	_ = out.Flush()
+	if out.After != "" {
+		out.Note(out.After)
+	}
+}
+
+// list prints the result of a command that lists things: in JSON all rows as one list, else what text prints of each.
+// A note says what it means if there are none.
+func list[T any](out *term.Output, rows []T, none string, text func(T)) error {
+	if out.JSON {
+		return out.Value(append([]T{}, rows...))
+	}
+	if len(rows) == 0 && none != "" {
+		out.Note(none)
+	}
+	for _, row := range rows {
+		text(row)
+	}
+	return nil
+}
+
+// cond is yes or no.
+func cond(is bool, yes, no string) string {
+	if is {
+		return yes
+	}
+	return no
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

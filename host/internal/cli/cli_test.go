@@ -2,8 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -13,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/grants"
 )
 
 func TestArguments(t *testing.T) {
@@ -72,7 +71,7 @@ func speak(args ...string) spoken {
 
 func TestRead(t *testing.T) {
 	exec := func(words ...string) *sandboxExecCmd {
-		return &sandboxExecCmd{grants: grants{Tier: "auto"}, Command: words}
+		return &sandboxExecCmd{Exec: grants.Exec{Flags: grants.Flags{Tier: "auto"}}, Command: words}
 	}
 	dashed := func(words ...string) *sandboxExecCmd {
 		c := exec(words...)
@@ -108,8 +107,9 @@ func TestRead(t *testing.T) {
 		"sandbox exec -- -x --json":        {Name: "jphost sandbox exec", Run: dashed("-x", "--json")},
 		"sandbox --json exec -q --rw . --rw=x --ro a=b --env GO* --limit memory=1 --net --required --tier landlock -- true -q": {
 			Name: "jphost sandbox exec", Globals: globals{JSON: true}, Run: &sandboxExecCmd{
-				Quiet: true, Command: []string{"true", "-q"}, dashed: true,
-				grants: grants{RW: []string{".", "x"}, RO: []string{"a=b"}, Env: []string{"GO*"}, Limit: []string{"memory=1"}, Net: true, Required: true, Tier: "landlock"},
+				Command: []string{"true", "-q"}, dashed: true, Exec: grants.Exec{Quiet: true, Flags: grants.Flags{
+					RW: []string{".", "x"}, RO: []string{"a=b"}, Env: []string{"GO*"}, Limit: []string{"memory=1"}, Net: true, Required: true, Tier: "landlock",
+				}},
 			},
 		},
 
@@ -191,64 +191,6 @@ func TestReadPlan(t *testing.T) {
 		if c, ok := l.run.(*sandboxPlanCmd); err != nil || !ok || c.program != program {
 			t.Errorf("%s: %v, %+v", line, err, l.run)
 		}
-	}
-}
-
-func TestFindRoot(t *testing.T) {
-	top, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := func(p string) string { return filepath.Join(top, filepath.FromSlash(p)) }
-	for _, dir := range []string{
-		"home/.jp", "home/jp/.jp", "home/jp/sub/.git", "home/jp/sub/deep", "home/git/.git", "home/git/sub",
-		"home/toml/sub/sub", "home/plain/sub", "home/open/.jp", "home/open/sub", "home/theirs/.jp", "home/theirs/sub", "home/linked/sub", "home/shared/.jp", "home/shared/sub",
-	} {
-		if err := os.MkdirAll(at(dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, file := range []string{"home/toml/.jp.toml", "home/toml/sub/.jp.toml"} {
-		if err := os.WriteFile(at(file), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Symlink(at("home/jp/.jp"), at("home/linked/.jp")); err != nil {
-		t.Fatal(err)
-	}
-	for _, open := range []string{"home/open", "home/theirs", "home/linked", "home/shared"} {
-		if err := os.Chmod(at(open), 0o777); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got := map[string]string{}
-	want := map[string]string{
-		"home/jp/sub/deep": "home/jp", "home/git/sub": "home/git", "home/toml/sub/sub": "home/toml",
-		"home/plain/sub": "home/plain/sub", "home": "home",
-		// What a tool makes of a directory's mode does not take its rules away.
-		"home/open/sub": "home/open", "home/open": "home/open",
-	}
-	// Anybody could have put the mark into a directory that anybody may write to.
-	if os.Geteuid() == 0 {
-		for _, mark := range []string{"home/theirs/.jp", "home/linked/.jp", "home/shared"} {
-			if err := os.Lchown(at(mark), 1, 1); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want["home/theirs/sub"], want["home/theirs"] = "home/theirs/sub", "home/theirs"
-		want["home/linked/sub"], want["home/shared/sub"] = "home/linked/sub", "home/shared/sub"
-	} else {
-		t.Log("not tried, as this is not root: a mark of another user")
-	}
-	for cwd := range want {
-		rel, err := filepath.Rel(top, findRoot(at(cwd), at("home")))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got[cwd] = filepath.ToSlash(rel)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
 	}
 }
 

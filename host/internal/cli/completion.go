@@ -17,14 +17,6 @@ type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-func (completionCmd) Help() string {
-	return `Examples:
-
-    source <(jphost completion bash)     # in ~/.bashrc
-    source <(jphost completion zsh)      # in ~/.zshrc, after compinit
-    jphost completion fish | source      # in ~/.config/fish/config.fish`
-}
-
 // The scripts ask `jphost complete` when the key is pressed.
 var (
 	//go:embed completion/jphost.bash
@@ -35,9 +27,8 @@ var (
 	fish string
 )
 
-// Run implements the command.
 func (c *completionCmd) Run(a *app) error {
-	a.out.printf("%s", map[string]string{"bash": bash, "zsh": zsh, "fish": fish}[c.Shell])
+	a.Out.Printf("%s", map[string]string{"bash": bash, "zsh": zsh, "fish": fish}[c.Shell])
 	return nil
 }
 
@@ -52,13 +43,12 @@ type completeCmd struct {
 	Words []string `arg:"" optional:"" rest:""`
 }
 
-// Run implements the command.
 func (c *completeCmd) Run(a *app) error {
 	kind, list := a.complete(c.Words)
-	a.out.printf("%s\n", kind)
+	a.Out.Printf("%s\n", kind)
 	for _, w := range list {
 		if name, _, _ := strings.Cut(w, "\t"); show.Word(name) == name { // nothing that a shell would make something of
-			a.out.printf("%s\n", show.Text(w))
+			a.Out.Printf("%s\n", show.Text(w))
 		}
 	}
 	return nil
@@ -73,7 +63,7 @@ func (a *app) complete(raw []string) (kind string, list []string) {
 	if ctx.Reset() == nil {
 		_, _ = ctx.Apply()
 	}
-	a.global = &g.globals
+	a.global, a.Workspace = &g.globals, g.Workspace
 	a.global.NoInput = true
 	l := &line{globals: &g.globals, ctx: ctx}
 	node := l.node()

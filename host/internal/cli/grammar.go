@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	_ "embed"
 	"errors"
 	"fmt"
 	"reflect"
@@ -40,16 +41,6 @@ type grammar struct {
 
 	Describe helpCmd     `cmd:"" name:"help" hidden:"" help:"Print the help of a command."`
 	Complete completeCmd `cmd:"" hidden:"" help:"Say what can follow the words of a command line; the completion scripts ask it."`
-}
-
-func (grammar) Help() string {
-	return `Examples:
-
-    jphost run fs_read_file path=README.md
-    jphost explain fs_modify_file write src/main.go
-    jphost tools
-
-More on a command: jphost <command> --help`
 }
 
 // globals are flags of every command, wherever they stand.
@@ -94,16 +85,13 @@ type configGroup struct {
 	Init   configInitCmd   `cmd:"" help:"Write a first .jp/config.toml."`
 }
 
-// command is one command of the grammar, read from a command line.
-type command interface{ Run(*app) error }
-
 // line is a command line that was read.
 type line struct {
 	*globals
 	// json: the line asks for JSON, as far as kong could read it.
 	json bool
 	// run is the command; nil if the line has none, or if its help is wanted.
-	run command
+	run any
 	ctx *kong.Context
 }
 
@@ -127,13 +115,10 @@ type versionFlag bool
 // BeforeReset ends the parse.
 func (versionFlag) BeforeReset() error { return errVersion }
 
-// helpCmd is what people try first: `jphost help trust accept`.
+// helpCmd is what people try first: `jphost help trust accept`. [read] puts the help of the named command in its place.
 type helpCmd struct {
 	Words []string `arg:"" optional:"" rest:""`
 }
-
-// Run is never called: [read] puts the help of the named command in the place of this one.
-func (helpCmd) Run(*app) error { return errHelp }
 
 // read reads a command line, without the program. The error has its exit status; it is [errHelp] if the help
 // of the command that the line names is wanted. There is a line in every case.
@@ -145,7 +130,7 @@ func read(args []string) (*line, error) {
 		ctx = wrong.Context
 	}
 	l := &line{globals: &g.globals, ctx: ctx}
-	l.json = l.value("json") == true || l.value("format") == "json"
+	l.json = ctx.FlagValue(l.flag("--json")) == true || ctx.FlagValue(l.flag("--format")) == "json"
 	node := l.node()
 	switch {
 	case errors.Is(err, errVersion):
@@ -165,8 +150,21 @@ func read(args []string) (*line, error) {
 		help.json = l.json
 		return help, err
 	}
-	l.run = node.Target.Addr().Interface().(command)
+	l.run = node.Target.Addr().Interface()
 	return l, nil
+}
+
+// command runs the command of the line, with what its method Run asks for.
+func (l *line) command(a *app) error {
+	if version, is := l.run.(*versionCmd); is { // --version can stand behind any command
+		return version.Run(a)
+	}
+	for _, provider := range []any{a.open, a.config, a.memory, a.trustState} {
+		if err := l.ctx.BindToProvider(provider); err != nil {
+			return err
+		}
+	}
+	return l.ctx.RunNode(l.node(), a)
 }
 
 // splitTail takes the last words of a long line away. Kong copies all words after -- for each of them, which takes
@@ -274,9 +272,6 @@ func (l *line) flag(written string) *kong.Flag {
 	return nil
 }
 
-// value is what a flag of every command says.
-func (l *line) value(name string) any { return l.ctx.FlagValue(l.flag("--" + name)) }
-
 // wrong says of a line that kong cannot read what is wrong with it.
 func (l *line) wrong(err error) error {
 	node := l.node()
@@ -287,19 +282,27 @@ func (l *line) wrong(err error) error {
 		}
 		return l.unread(node, rest, err)
 	}
-	var names []string
-	for _, c := range node.Children {
-		names = append(names, c.Name)
+	for _, p := range node.Positional {
+		if p.Required && !p.Set {
+			return fmt.Errorf("%s is missing", p.Summary())
+		}
 	}
-	switch missing := slices.IndexFunc(node.Positional, func(p *kong.Positional) bool { return p.Required && !p.Set }); {
-	case missing >= 0:
-		return fmt.Errorf("%s is missing", node.Positional[missing].Summary())
-	case names == nil:
+	switch {
+	case node.Leaf():
 		return err
 	case node.Parent == nil:
 		return errors.New("<command> is missing")
 	}
-	return errors.New("<command> is missing: " + strings.Join(names, ", "))
+	return errors.New("<command> is missing: " + strings.Join(commandNames(node), ", "))
+}
+
+func commandNames(group *kong.Node) (names []string) {
+	for _, c := range group.Children {
+		if !c.Hidden {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
 // unread says what is wrong with the first of the words that kong did not read; its own word for it is err.
@@ -321,13 +324,7 @@ func (l *line) unread(node *kong.Node, words []string, err error) error {
 		return errors.New("unexpected argument " + show.Name(word))
 	}
 	text := "there is no command " + strings.TrimPrefix(node.Path()+" "+show.Name(word), " ")
-	var known []string
-	for _, c := range node.Children {
-		if !c.Hidden {
-			known = append(known, c.Name)
-		}
-	}
-	if near := nearest.Word(word, known); near != "" {
+	if near := nearest.Word(word, commandNames(node)); near != "" {
 		text += ", did you mean " + near + "?"
 	}
 	return errors.New(text)
@@ -335,8 +332,8 @@ func (l *line) unread(node *kong.Node, words []string, err error) error {
 
 func (l *line) unknownFlag(node *kong.Node, written string) error {
 	text := "unknown flag " + show.Name(written)
-	if c, ok := node.Target.Addr().Interface().(interface{ instead(flag string) string }); ok && c.instead(written) != "" {
-		return errors.New(text + "\n" + c.instead(written))
+	if c, ok := node.Target.Addr().Interface().(interface{ Instead(flag string) string }); ok && c.Instead(written) != "" {
+		return errors.New(text + "\n" + c.Instead(written))
 	}
 	var known []string
 	for _, f := range l.ctx.Flags() {
@@ -379,6 +376,18 @@ func (m *noMountMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) er
 	return nil
 }
 
+// helpTexts has a text for each command, below a line with the name of the command.
+//
+//go:embed help.txt
+var helpTexts string
+
+// detail is the text of a command's help page.
+func detail(n *kong.Node) string {
+	_, text, _ := strings.Cut(helpTexts, "\n== "+n.FullPath()+" ==\n")
+	text, _, _ = strings.Cut(text, "\n== ")
+	return strings.TrimSpace(text)
+}
+
 // writeHelp writes the help of the last command of a line; kong lays it out. That of a group shows the first example
 // of each of its commands.
 func writeHelp(o kong.HelpOptions, ctx *kong.Context) error {
@@ -387,6 +396,7 @@ func writeHelp(o kong.HelpOptions, ctx *kong.Context) error {
 		node = ctx.Model.Node
 	}
 	node.Positional = slices.Compact(node.Positional) // see listMapper
+	node.Detail = detail(node)
 	usage := "Usage: " + node.FullPath()
 	words := ""
 	for _, p := range node.Positional {
@@ -407,7 +417,7 @@ func writeHelp(o kong.HelpOptions, ctx *kong.Context) error {
 		if c.Group == nil { // else it is listed under the heading of its parent
 			c.Group = &kong.Group{Key: "Commands:", Title: "Commands:"}
 		}
-		if _, example, ok := strings.Cut(c.Detail, "\n    jphost "); ok && node.Parent != nil {
+		if _, example, ok := strings.Cut(detail(c), "\n    jphost "); ok && node.Parent != nil {
 			example, _, _ = strings.Cut(example, "\n")
 			node.Detail = cmp.Or(node.Detail, "Examples:\n") + "\n    jphost " + example
 		}

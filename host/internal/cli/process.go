@@ -5,33 +5,32 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/sandbox"
 	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // Process is [Run] as all that a process does, with the context that it needs for that; args begin with
-// the program. After the start of helpers the command line is read: all else before the command depends on it.
+// the program. The command line is read first: everything before the command itself depends on what it says.
 func Process(environ []string, stdin io.Reader, stdout, stderr io.Writer, args []string) error {
 	if most := openFiles(); most > 0 && most < fewestFiles { // the Go runtime would end in a crash
 		err := exit.Errorf(exit.Host, "no more than %d files can be open here, and jphost needs %d at least\nraise the limit: ulimit -n 256", most, fewestFiles)
-		newOutput(environ, stdout, stderr).failure(err)
+		fail(term.NewOutput(environ, stdout, stderr), err)
 		return err
 	}
 	ctx := context.Background()
-	helpers := warm(args[1:])
 	l, wrong := read(args[1:])
+	helpers := warm(l, wrong)
 	// What is ignored, as nohup and shells without job control have it, stays ignored.
 	if ends := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored); len(ends) > 0 && !l.passesSignals() {
 		// It is not stopped: the process ends after this, and for each signal that takes as long again.
 		ctx, _ = signal.NotifyContext(ctx, ends...)
 	}
-	return l.start(ctx, wrong, helpers.of(l.run), environ, stdin, stdout, stderr, args[1:])
+	return l.start(ctx, wrong, helpers, environ, stdin, stdout, stderr, args[1:])
 }
 
 // fewestFiles is the least limit of open files with which a call without namespaces starts.
@@ -44,52 +43,32 @@ func (l *line) passesSignals() bool {
 	return is
 }
 
-// warmed are helpers that were started on a guess.
-type warmed struct {
-	*sandbox.Helpers
-	exec bool // for `sandbox exec`, else for `run`
-}
-
-// warm starts the helpers of a call before the command line is read: a fresh process needs about as long until it can
-// take a call as the host needs for all that comes before the call. What the words mean is only guessed here. A helper
-// that was started for nothing ends with this process.
-func warm(args []string) warmed {
-	if i := slices.Index(args, "--"); i >= 0 {
-		args = args[:i]
+// warm starts the helpers of a call as early as can be: a fresh process needs about as long until it can take a call as
+// the host needs for all that comes before the call. It returns nil if the command starts nothing.
+func warm(l *line, wrong error) *sandbox.Helpers {
+	if wrong != nil {
+		return nil
 	}
-	has := func(words ...string) bool {
-		return slices.ContainsFunc(args, func(arg string) bool {
-			flag, value, _ := strings.Cut(arg, "=")
-			return slices.Contains(words, flag) || flag == "--tier" && slices.Contains(words, value)
-		})
-	}
-	w := warmed{exec: has("sandbox") && has("exec")}
-	reads := has("fs_read_file", "fs_list_files", "fs_grep_files")
-	switch {
-	case w.exec:
-		reads = has("landlock") || has("--ro") && !has("--rw", "--grant")
-	case !has("run") || has("--dry-run"):
-		return warmed{}
-	}
-	tier := fit.TierNamespace
-	if reads {
-		tier = fit.TierLandlock
-	}
-	w.Helpers = sandbox.NewHelpers(sandbox.HelperOptions{Terminal: w.exec, Once: true})
-	w.Warm(tier)
-	runtime.Gosched() // it comes first: everything else waits for it in the end
-	return w
-}
-
-// of returns the helpers of a command; nil if it starts nothing, or makes its own.
-func (w warmed) of(run command) *sandbox.Helpers {
-	_, exec := run.(*sandboxExecCmd)
-	_, call := run.(*runCmd)
-	switch {
-	case exec && !w.exec:
-		return sandbox.NewHelpers(sandbox.HelperOptions{Terminal: true, Once: true})
-	case exec, call && !w.exec:
-		return w.Helpers
+	switch c := l.run.(type) {
+	case *runCmd:
+		if c.DryRun {
+			return nil
+		}
+		h := sandbox.NewHelpers(sandbox.HelperOptions{Once: true})
+		h.Warm(likelyTier(!slices.Contains([]string{"fs_read_file", "fs_list_files", "fs_grep_files"}, c.Tool)))
+		return h
+	case *sandboxExecCmd:
+		h := sandbox.NewHelpers(sandbox.HelperOptions{Terminal: true, Once: true})
+		h.Warm(likelyTier(fit.ForcedTier(c.Tier) != fit.TierLandlock && (len(c.RW)+len(c.Grant) > 0 || len(c.RO) == 0)))
+		return h
 	}
 	return nil
+}
+
+// likelyTier is the tier in which a program is likely to be started.
+func likelyTier(writes bool) fit.Tier {
+	if writes {
+		return fit.TierNamespace
+	}
+	return fit.TierLandlock
 }

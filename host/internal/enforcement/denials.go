@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/sandbox"
 	"github.com/jptools/jptools/sandbox/fit"
@@ -73,6 +76,41 @@ func DenialText(list []Denial) string {
 	return b.String()
 }
 
+// ExplainDenials is the flag of `run` and `sandbox exec` that has refusals observed; DenialHint suggests it.
+const (
+	ExplainDenials = "--explain-denials"
+	DenialHint     = "to see what the sandbox refused, run it again with " + ExplainDenials
+)
+
+// Explainable refuses the flag where nothing can observe what is refused.
+func Explainable(flag bool) error {
+	if flag && !observe.Supported {
+		return exit.Errorf(exit.Usage, "%s: nothing can observe what is refused on %s/%s (Linux on amd64 or arm64 can)\nleave it out", ExplainDenials, runtime.GOOS, runtime.GOARCH)
+	}
+	return nil
+}
+
+// PrintDenials tells a person what the sandbox refused, and what it refuses unobserved. It leaves out the denials inside
+// the workspace if the error of the tool names them already.
+func PrintDenials(out *term.Output, inside []Denial, o *Observed, named bool) {
+	if len(inside)+len(o.Outside) == 0 {
+		out.Note("no refused call was seen")
+	}
+	if named {
+		inside = nil
+	}
+	for _, e := range slices.Concat(inside, o.Outside) {
+		out.Say("refused: ", "33", e.String())
+	}
+	if o.More > 0 {
+		out.Note(fmt.Sprintf("%d more calls were refused; only the first %d different ones are listed", o.More, observe.Most))
+	}
+	if o.Unread > 0 {
+		out.Note(fmt.Sprintf("%d calls could not be looked at", o.Unread))
+	}
+	out.Note("not observed:\n  " + strings.Join(o.NotObserved, "\n  "))
+}
+
 // Observed is what was found out of refused calls besides those in the workspace. It names
 // paths outside and is for a person, not for a model.
 type Observed struct {
@@ -87,21 +125,16 @@ type Observed struct {
 	NotObserved []string `json:"not_observed"`
 }
 
-// Advice is how remedies are written.
-type Advice struct {
-	// Flags: as flags of `sandbox exec`, after Before, instead of settings.
-	Flags  bool
-	Before string
-}
-
 // Explanation is how refusals of a call are explained.
 type Explanation struct {
 	// Declared is the policy that the call was prepared from, Attempt what it was started with.
 	Declared *policy.Declared
 	Attempt  *sandbox.Attempt
 	// Home is the home directory that the program saw.
-	Home   string
-	Advice Advice
+	Home string
+	// Flags: remedies are flags of `sandbox exec`, after Before, instead of settings.
+	Flags  bool
+	Before string
 }
 
 // Explain returns what a program was refused in the workspace and its mounts, and the rest, which a model is not shown.
@@ -118,7 +151,7 @@ func (x Explanation) Explain(seen *observe.Seen) ([]Denial, *Observed) {
 	together(o.Outside, x.Home)
 	for i := range o.Outside {
 		if e := &o.Outside[i]; e.at != "" {
-			e.Remedy = x.Advice.outside(e.at, e.caps)
+			e.Remedy = x.outside(e.at, e.caps)
 		}
 	}
 	o.Outside = slices.DeleteFunc(slices.Clone(o.Outside), func(e Denial) bool { return e.onTheWay(o.Outside) })
@@ -146,17 +179,17 @@ func system(p string) int {
 
 // explain reports also whether a model may read it.
 func (x Explanation) explain(r *observe.Refusal) (Denial, bool) {
-	d, a := x.Declared, x.Advice
+	d := x.Declared
 	e := Denial{Operation: r.Operation, Path: r.Path, Address: r.Address, Capabilities: r.Lacking.Names(), Times: r.Times, Beside: r.Beside}
 	if r.Address != "" {
-		e.connection(a)
+		x.connection(&e)
 		return e, true
 	}
 	need := cmp.Or(r.Lacking, jptool.Read)
 	entry := need&(jptool.Create|jptool.Delete) != 0
 	why, inside := d.ExplainRefusal(r.Path, need, entry)
 	if !inside {
-		e.outside(r, a)
+		e.beyond(r)
 		return e, false
 	}
 	e.Path, e.Reason, e.Remedy = why.Target, why.Reason, why.Remedy
@@ -178,7 +211,7 @@ func (x Explanation) explain(r *observe.Refusal) (Denial, bool) {
 		}
 	case why.Allowed:
 		e.narrowed(x.Attempt.Narrowed)
-	case a.Flags:
+	case x.Flags:
 		at := e.Path
 		if entry {
 			at = path.Dir(at)
@@ -188,7 +221,7 @@ func (x Explanation) explain(r *observe.Refusal) (Denial, bool) {
 			had, _ := jptool.ParseCapability(name)
 			caps |= had
 		}
-		e.Remedy = a.grant(at, caps)
+		e.Remedy = x.grant(at, caps)
 	}
 	if why.Rule != nil && why.Rule.Name == e.Path && need&(jptool.Create|jptool.Delete) == jptool.Create && e.Remedy != "" {
 		// Its directory would have to allow it, for all that is in there.
@@ -197,7 +230,7 @@ func (x Explanation) explain(r *observe.Refusal) (Denial, bool) {
 	return e, r.Why != observe.Hidden
 }
 
-func (e *Denial) connection(a Advice) {
+func (x Explanation) connection(e *Denial) {
 	if e.Operation == observe.OpListen {
 		e.Reason = "no program in the sandbox may listen on TCP ports"
 		return
@@ -205,7 +238,7 @@ func (e *Denial) connection(a Advice) {
 	port := e.Address[strings.LastIndexByte(e.Address, ':')+1:]
 	e.Reason = "no rule opens TCP port " + port
 	e.Remedy = "add a rule with port = " + port + " and allow = true to access.net"
-	if a.Flags {
+	if x.Flags {
 		e.Remedy = `name it in a policy file, --policy FILE, with "net": [{"host": "*", "port": ` + port + `, "allow": true}]`
 	}
 }
@@ -226,8 +259,8 @@ func (e *Denial) narrowed(list []fit.Narrowing) {
 	}
 }
 
-// outside is for paths that no rule of a workspace speaks of.
-func (e *Denial) outside(r *observe.Refusal, a Advice) {
+// beyond is for paths that no rule of a workspace speaks of. Explain writes the remedies of those that can be granted.
+func (e *Denial) beyond(r *observe.Refusal) {
 	e.Reason = "it lies outside the workspace and its mounts, and nothing grants it"
 	at := r.Path
 	if r.Lacking&(jptool.Create|jptool.Delete) != 0 {
@@ -243,23 +276,22 @@ func (e *Denial) outside(r *observe.Refusal, a Advice) {
 		e.Remedy = "write to the private directory of the call, $TMPDIR"
 	default:
 		e.at, e.caps = at, lacking
-		e.Remedy = a.outside(at, lacking) // a place that is on the way to another needs it known
 	}
 }
 
 // outside is what to write so that caps are granted outside of the workspace.
-func (a Advice) outside(at string, lacking jptool.Caps) string {
-	if a.Flags {
-		return a.grant(at, lacking)
+func (x Explanation) outside(at string, lacking jptool.Caps) string {
+	if x.Flags {
+		return x.grant(at, lacking)
 	}
-	caps := []string{"read = true"} // nothing can be used without
+	caps := "read = true" // nothing can be used without
 	if lacking&jptool.Write != 0 {
-		caps = append(caps, "write = true")
+		caps += ", write = true"
 	}
 	if lacking&jptool.Execute != 0 {
-		caps = append(caps, "execute = true")
+		caps += ", execute = true"
 	}
-	return fmt.Sprintf("add { path = %s, %s } to sandbox.paths in your own configuration", strconv.Quote(at), strings.Join(caps, ", "))
+	return fmt.Sprintf("add { path = %s, %s } to sandbox.paths in your own configuration", strconv.Quote(at), caps)
 }
 
 // many is of how many entries of a directory that were refused the directory is proposed: what a program reads of
@@ -304,7 +336,7 @@ func together(list []Denial, home string) {
 }
 
 // grant is the flag that grants caps besides reading.
-func (a Advice) grant(p string, caps jptool.Caps) string {
+func (x Explanation) grant(p string, caps jptool.Caps) string {
 	p = strings.ReplaceAll(p, ",", `\,`)
-	return fmt.Sprintf("add %s--grant %s", a.Before, show.Visible("path="+p+","+strings.Join((caps|jptool.Read).Names(), ",")))
+	return fmt.Sprintf("add %s--grant %s", x.Before, show.Visible("path="+p+","+strings.Join((caps|jptool.Read).Names(), ",")))
 }

@@ -3,11 +3,13 @@
 package enforcement
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/sandbox"
 	"github.com/jptools/jptools/sandbox/fit"
@@ -39,85 +41,73 @@ func Touched(names []string) string {
 		"\ntheir content is as it was; with namespaces they would be mounted read-only (jphost doctor)"
 }
 
-// Warnings returns what a person should be told once: what is not enforced although it was asked for, by its reason, and
-// rules that became narrower. The documented differences are not among them. If there is more than can be shown,
-// all says how to see it.
-func Warnings(c *sandbox.Report, all string) []string {
-	type reason struct{ why, remedy string }
-	var order []reason
-	said := map[reason][]string{}
-	for i := range c.NotEnforced {
-		n := &c.NotEnforced[i]
-		if n.Known {
-			continue
-		}
-		r := reason{n.Why, n.Remedy}
-		if said[r] == nil {
-			order = append(order, r)
-		}
-		said[r] = append(said[r], words(n.Rule, n.What, "", ""))
-	}
-	var list []string
-	for _, r := range order {
-		const text = "not enforced by the operating system"
-		if what := said[r]; len(what) == 1 {
-			list = append(list, text+": "+what[0]+words("", "", r.why, r.remedy))
-		} else {
-			list = append(list, text+words("", "", r.why, "")+":\n  "+strings.Join(what, "\n  ")+words("", "", "", r.remedy))
-		}
-	}
-	return append(list, narrowed(c.Narrowed, all)...)
-}
-
 // few is up to how many rules that became narrower for one reason are shown; of more, the first stands for all.
 const few = 3
 
-// narrowed says which rules became narrower, by their reasons.
-func narrowed(narrowings []fit.Narrowing, all string) []string {
-	var whys, list []string
-	by := map[string][]*fit.Narrowing{}
-	for i := range narrowings {
-		n := &narrowings[i]
-		if by[n.Why] == nil {
-			whys = append(whys, n.Why)
-		}
-		by[n.Why] = append(by[n.Why], n)
-	}
-	for _, why := range whys {
-		same := by[why]
-		if len(same) <= few {
-			for _, n := range same {
-				list = append(list, "narrowed: "+became(n)+words("", "", n.Why, n.Remedy))
-			}
+// Warnings returns what a person should be told once: what is not enforced although it was asked for, and rules that
+// became narrower, both by their reasons. The documented differences are not among them. If there is more than can be
+// shown, all says how to see it.
+func Warnings(c *sandbox.Report, all string) (list []string) {
+	lost := slices.DeleteFunc(slices.Clone(c.NotEnforced), func(n fit.NotEnforced) bool { return n.Known })
+	for _, same := range grouped(lost, func(n fit.NotEnforced) [2]string { return [2]string{n.Why, n.Remedy} }) {
+		text := "not enforced by the operating system"
+		first := same[0]
+		if len(same) == 1 {
+			list = append(list, text+": "+words(first.Rule, first.What, first.Why, first.Remedy))
 			continue
 		}
-		list = append(list, fmt.Sprintf("narrowed: %d rules, of which the first: %s%s", len(same), became(same[0]), words("", "", why, "all of them, and what to do: "+all)))
+		text += words("", "", first.Why, "") + ":"
+		for _, n := range same {
+			text += "\n  " + words(n.Rule, n.What, "", "")
+		}
+		list = append(list, text+words("", "", "", first.Remedy))
+	}
+	for _, same := range grouped(c.Narrowed, func(n fit.Narrowing) string { return n.Why }) {
+		if len(same) > few {
+			same[0].Remedy = "all of them, and what to do: " + all
+			list = append(list, fmt.Sprintf("narrowed: %d rules, of which the first: %s", len(same), became(same[0])))
+			continue
+		}
+		for _, n := range same {
+			list = append(list, "narrowed: "+became(n))
+		}
 	}
 	return list
 }
 
-func became(n *fit.Narrowing) string {
-	return fmt.Sprintf("%s became %s", show.Line(n.Rule), show.Line(n.Became))
+// grouped puts those of a list together that have the same key, in the order of the first ones.
+func grouped[T any, K comparable](list []T, key func(T) K) (groups [][]T) {
+	at := map[K]int{}
+	for _, one := range list {
+		i, known := at[key(one)]
+		if !known {
+			i = len(groups)
+			at[key(one)] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], one)
+	}
+	return groups
 }
 
+func became(n fit.Narrowing) string {
+	return show.Line(n.Rule) + " became " + words(n.Became, "", n.Why, n.Remedy)
+}
+
+// words is one line of what is so and why, with further lines of reasons and remedies below it.
 func words(rule, what, why, remedy string) string {
-	var b strings.Builder
-	b.WriteString(show.Line(rule))
-	if rule != "" && what != "" {
-		b.WriteString(": ")
-	}
-	b.WriteString(show.Line(what))
+	text := join(": ", show.Line(rule), show.Line(what))
 	// What somebody else's error says after its first line is more than fits between brackets.
 	why, more, _ := strings.Cut(why, "\n")
 	if why != "" {
-		b.WriteString(" (" + show.Line(why) + ")")
+		text += " (" + show.Line(why) + ")"
 	}
-	for _, text := range []string{more, remedy} {
-		if text != "" {
-			b.WriteString("\n  " + strings.ReplaceAll(show.Text(text), "\n", "\n  "))
+	for _, below := range []string{more, remedy} {
+		if below != "" {
+			text += "\n  " + show.Indented(below, "  ")
 		}
 	}
-	return b.String()
+	return text
 }
 
 // Profile is all of what would be done, for people and for scripts that look at it.
@@ -139,86 +129,80 @@ func NewProfile(a *sandbox.Attempt, program string, declared *jptool.AccessPolic
 	}
 }
 
-// String is the profile for a terminal.
-func (p *Profile) String() string {
-	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("tier      %s (Landlock %d)", p.Tier, p.ABI)
-	line("program   %s", show.Visible(p.Program))
-	part := func(title string, n int) {
-		if n > 0 {
-			line("\n%s", title)
+// Print prints all of the profile for people.
+func (p *Profile) Print(out *term.Output) {
+	out.Printf("tier      %s (Landlock %d)\nprogram   %s\n", p.Tier, p.ABI, show.Visible(p.Program))
+	section := func(title string, rows [][]string) {
+		if len(rows) > 0 {
+			out.Printf("\n%s\n", title)
+			out.Table("  ", rows)
 		}
 	}
-	rows := func(title string, list [][2]string) {
-		part(title, len(list))
-		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		for _, row := range list {
-			fmt.Fprintf(w, "  %s\t%s\n", row[0], row[1])
-		}
-		_ = w.Flush() // to memory
-	}
-	var list [][2]string
-	for _, r := range p.Rules {
-		list = append(list, [2]string{show.Line(r.Rule), show.Line(r.EnforcedBy)})
-	}
-	rows("rules", list)
-	part("narrowed", len(p.Narrowed))
-	for _, n := range p.Narrowed {
-		line("  %s", strings.ReplaceAll(fmt.Sprintf("%s became %s", show.Line(n.Rule), words(n.Became, "", n.Why, n.Remedy)), "\n", "\n  "))
-	}
-	part("not enforced by the operating system", len(p.NotEnforced))
-	for _, n := range p.NotEnforced {
-		line("  %s", strings.ReplaceAll(words(n.Rule, n.What, n.Why, n.Remedy), "\n", "\n  "))
-	}
-	part("directories made for the call", len(p.Made))
-	for _, name := range p.Made {
-		line("  %s", show.Visible(name))
-	}
-	part("trees", len(p.Plan.Trees))
-	for _, n := range p.Plan.Trees {
-		line("  %s", show.Visible(n.Path))
-	}
-	list = nil
-	for _, g := range p.Plan.Grants {
-		list = append(list, [2]string{show.Visible(g.Path), g.Caps.String()})
-	}
-	for _, g := range p.Plan.Runtime {
-		what := g.Caps.String()
-		if g.Kind == fit.Link {
-			what = "the link"
-		}
-		list = append(list, [2]string{show.Visible(g.Path), what + " (runtime)"})
-	}
-	rows("grants", list)
-	list = nil
-	for _, c := range p.Plan.Covers {
-		list = append(list, [2]string{show.Visible(c.Path), cover(c)})
-	}
-	for _, n := range p.Plan.Pins {
-		list = append(list, [2]string{show.Visible(n.Path), "kept in place"})
-	}
-	rows("mounts", list)
-	list = nil
-	for _, c := range p.After {
-		list = append(list, [2]string{show.Visible(c.Path), fmt.Sprint(c.Want)})
-	}
-	rows("compared after the call", list)
+	indented := func(text string) []string { return []string{strings.ReplaceAll(text, "\n", "\n  ")} }
+	section("rules", rows(p.Rules, func(r fit.Enforced) []string {
+		return []string{show.Line(r.Rule), show.Line(r.EnforcedBy)}
+	}))
+	section("narrowed", rows(p.Narrowed, func(n fit.Narrowing) []string { return indented(became(n)) }))
+	section("not enforced by the operating system", rows(p.NotEnforced, func(n fit.NotEnforced) []string {
+		return indented(words(n.Rule, n.What, n.Why, n.Remedy))
+	}))
+	section("directories made for the call", rows(p.Made, func(name string) []string {
+		return []string{show.Visible(name)}
+	}))
+	section("trees", rows(p.Plan.Trees, func(n fit.Node) []string { return []string{show.Visible(n.Path)} }))
+	granted := rows(p.Plan.Grants, func(g fit.Grant) []string { return []string{show.Visible(g.Path), g.Caps.String()} })
+	section("grants", append(granted, rows(p.Plan.Runtime, func(g fit.Grant) []string {
+		return []string{show.Visible(g.Path), cmp.Or(when(g.Kind == fit.Link, "the link"), g.Caps.String()) + " (runtime)"}
+	})...))
+	covers := rows(p.Plan.Covers, func(c fit.Cover) []string {
+		what := join(", ", when(c.Hide, "hidden"), when(c.Again, "shown again"), when(c.ReadOnly, "read-only"), when(c.NoExec, "no execution"))
+		return []string{show.Visible(c.Path), what}
+	})
+	section("mounts", append(covers, rows(p.Plan.Pins, func(n fit.Node) []string {
+		return []string{show.Visible(n.Path), "kept in place"}
+	})...))
+	section("compared after the call", rows(p.After, func(c fit.Check) []string {
+		return []string{show.Visible(c.Path), fmt.Sprint(c.Want)}
+	}))
 	if p.Plan.Temp != "" {
-		line("\nprivate directory  %s", show.Visible(p.Plan.Temp))
+		out.Printf("\nprivate directory  %s\n", show.Visible(p.Plan.Temp))
 	}
-	return b.String()
 }
 
-func cover(c fit.Cover) string {
-	var list []string
-	for _, f := range []struct {
-		on   bool
-		word string
-	}{{c.Hide, "hidden"}, {c.Again, "shown again"}, {c.ReadOnly, "read-only"}, {c.NoExec, "no execution"}} {
-		if f.on {
-			list = append(list, f.word)
+// rows makes a row of a table from each of a list.
+func rows[T any](list []T, row func(T) []string) (table [][]string) {
+	for _, one := range list {
+		table = append(table, row(one))
+	}
+	return table
+}
+
+// PrintRules prints each filesystem rule as it is declared and as it is enforced, and what is not enforced.
+func (p *Profile) PrintRules(out *term.Output) {
+	if p.Effective == nil {
+		return
+	}
+	rows := [][]string{{"declared", "effective"}}
+	for i := range p.Effective.FS {
+		row := []string{"", show.Line(fit.FsText(&p.Effective.FS[i]))}
+		if i < len(p.Declared.FS) {
+			if row[0] = show.Line(fit.FsText(&p.Declared.FS[i])); row[0] == row[1] {
+				row[1] = "the same"
+			}
+		}
+		rows = append(rows, row)
+	}
+	out.Table("  ", rows)
+	for _, path := range p.Effective.Pinned {
+		out.Printf("  kept in place: %s\n", show.Visible(path))
+	}
+	for i := range p.Narrowed {
+		out.Printf("  narrowed: %s\n", show.Indented(p.Narrowed[i].String(), "  "))
+	}
+	for _, n := range p.NotEnforced {
+		if !n.Known {
+			why, _, _ := strings.Cut(n.Why, "\n")
+			out.Printf("  not enforced: %s\n", show.Line(strings.TrimPrefix(n.Rule+": ", ": ")+n.What+" ("+why+")"))
 		}
 	}
-	return strings.Join(list, ", ")
 }

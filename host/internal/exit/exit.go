@@ -3,6 +3,7 @@
 package exit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,17 +30,7 @@ const (
 
 // String is a word for the status, as errors in JSON have it.
 func (c Code) String() string {
-	switch c {
-	case OK:
-		return "ok"
-	case Refused:
-		return "refused"
-	case Usage:
-		return "usage"
-	case Interrupted:
-		return "interrupted"
-	}
-	return "host"
+	return cmp.Or(map[Code]string{OK: "ok", Refused: "refused", Usage: "usage", Interrupted: "interrupted"}[c], "host")
 }
 
 // Error is a failure with its exit status.
@@ -57,10 +48,7 @@ func Errorf(code Code, format string, args ...any) error {
 
 // With gives err a status unless it has one; nil stays nil.
 func With(code Code, err error) error {
-	if err == nil {
-		return nil
-	}
-	if e := (*Error)(nil); errors.As(err, &e) {
+	if e := (*Error)(nil); err == nil || errors.As(err, &e) {
 		return err
 	}
 	return &Error{code, err}
@@ -80,13 +68,13 @@ func (e *Error) Unwrap() error { return e.Err }
 // Of is the status for err: of an Error in its chain, else Interrupted for a cancelled
 // context, else Host.
 func Of(err error) Code {
-	if err == nil {
+	e := (*Error)(nil)
+	switch {
+	case err == nil:
 		return OK
-	}
-	if e := (*Error)(nil); errors.As(err, &e) {
+	case errors.As(err, &e):
 		return e.Code
-	}
-	if errors.Is(err, context.Canceled) {
+	case errors.Is(err, context.Canceled):
 		return Interrupted
 	}
 	return Host

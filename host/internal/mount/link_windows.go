@@ -6,8 +6,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/jptools/jptools/jptool/wspath"
 	"golang.org/x/sys/windows"
+
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // makeLink makes a symlink or, where that is not permitted, a junction to a directory (RFD D43, "Platform notes").

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
 	"github.com/jptools/jptools/host/internal/show"
 )
 
@@ -86,21 +88,13 @@ func sweepEdits(dir string) {
 
 func (t *Terminal) runEditor(ctx context.Context, path string) error {
 	// With a blank editor the shell would run the file itself.
-	editor := strings.TrimSpace(t.opts.Getenv("VISUAL"))
-	if editor == "" {
-		editor = strings.TrimSpace(t.opts.Getenv("EDITOR"))
-	}
+	editor := cmp.Or(strings.TrimSpace(t.opts.Getenv("VISUAL")), strings.TrimSpace(t.opts.Getenv("EDITOR")))
 	var cmd *exec.Cmd
 	if runtime.GOOS == "windows" {
-		if editor == "" {
-			editor = "notepad"
-		}
-		words := strings.Fields(editor)
+		words := strings.Fields(cmp.Or(editor, "notepad"))
 		cmd = exec.CommandContext(ctx, words[0], append(words[1:], path)...)
 	} else {
-		if editor == "" {
-			editor = "vi"
-		}
+		editor = cmp.Or(editor, "vi")
 		cmd = exec.CommandContext(ctx, "/bin/sh", "-c", editor+` "$@"`, editor, path)
 	}
 	cmd.Dir = filepath.Dir(path)

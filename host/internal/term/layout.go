@@ -6,8 +6,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/jptools/jptools/host/internal/show"
 	"golang.org/x/text/width"
+
+	"github.com/jptools/jptools/host/internal/show"
 )
 
 // MaxShown and MaxLines bound the bytes and lines of Message.Quoted that are shown, so that a long text cannot bury what
@@ -116,23 +117,16 @@ func mostCells(r rune) int {
 
 // expand replaces tabs by blanks, so that the width of a line is known.
 func expand(line string) string {
-	if !strings.Contains(line, "\t") {
-		return line
-	}
 	var b strings.Builder
-	column := 0
-	for part := range strings.SplitAfterSeq(line, "\t") {
-		text, tab := strings.CutSuffix(part, "\t")
+	for column := 0; line != ""; {
+		n, cells := cluster(line)
+		text := line[:n]
+		if text == "\t" {
+			cells = tabStop - column%tabStop
+			text = strings.Repeat(" ", cells)
+		}
 		b.WriteString(text)
-		for len(text) > 0 {
-			n, cells := cluster(text)
-			text, column = text[n:], column+cells
-		}
-		if tab {
-			blanks := tabStop - column%tabStop
-			b.WriteString(strings.Repeat(" ", blanks))
-			column += blanks
-		}
+		column, line = column+cells, line[n:]
 	}
 	return b.String()
 }
@@ -179,18 +173,11 @@ func (l *layout) barred(text string) {
 // cut is the part of a quoted text that is shown.
 func cut(text string) string {
 	text = text[:min(len(text), MaxShown)]
-	at := 0
-	for range MaxLines {
-		i := strings.IndexByte(text[at:], '\n')
-		if i < 0 {
-			return text
-		}
-		at += i + 1
-	}
-	if strings.Trim(text[at:], "\n") == "" {
+	lines := strings.SplitAfterN(text, "\n", MaxLines+1)
+	if len(lines) <= MaxLines || strings.Trim(lines[MaxLines], "\n") == "" {
 		return text
 	}
-	return text[:at]
+	return strings.Join(lines[:MaxLines], "")
 }
 
 // screen lays out a question for a terminal of this size: the text above, and the question, behind whose last row the

@@ -16,9 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jptools/jptools/host/internal/show"
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
+
+	"github.com/jptools/jptools/host/internal/show"
 )
 
 // pty is a pseudo-terminal: a person sits at the master side.

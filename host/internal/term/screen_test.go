@@ -6,9 +6,10 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/jptools/jptools/host/internal/show"
 	"golang.org/x/text/width"
 	"pgregory.net/rapid"
+
+	"github.com/jptools/jptools/host/internal/show"
 )
 
 // glass is a terminal as far as rows are concerned. Terminals do not agree how wide some characters are.

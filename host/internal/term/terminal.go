@@ -1,19 +1,151 @@
+// Package term puts questions to a person on a terminal.
+//
+// Questions go to the terminal itself, never to standard output, which belongs to results. Without a terminal every
+// question fails with [ErrNoTerminal], so that callers deny instead of taking a default for consent.
+//
+// Text of others (names, paths, questions of tools, diffs) cannot steer the terminal or pass for the host's own words.
+// Control characters, bidirectional overrides and blank look-alikes are written out, and every row of such text begins
+// with a bar. Only the host's own words begin at the first column; if they need a second row, that row has a bar too.
+// The line that is answered names what it is about.
+//
+// This does not help against letters that look like other letters, a text that lies in plain words, terminals that move
+// right-to-left letters across the row, and a window that is made narrower while the question stands.
 package term
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
-	"github.com/jptools/jptools/host/internal/show"
 	"golang.org/x/term"
+
+	"github.com/jptools/jptools/host/internal/show"
 )
+
+var (
+	// ErrNoTerminal: there is nobody to ask. Callers deny.
+	ErrNoTerminal = errors.New("there is no terminal to ask on")
+	// ErrNoInput is the ErrNoTerminal of --no-input, even if there is a terminal.
+	ErrNoInput error = special{"--no-input allows no questions", ErrNoTerminal}
+	// ErrCancelled: the person ended the question (Ctrl-C, Ctrl-D), or no answer was usable.
+	ErrCancelled = errors.New("cancelled")
+	// ErrInterrupted is the ErrCancelled of Ctrl-C, with which people mean to end the whole command.
+	ErrInterrupted error = special{"cancelled by Ctrl-C", ErrCancelled}
+)
+
+// special is an error that is also a more general one, and has words of its own.
+type special struct {
+	text    string
+	general error
+}
+
+func (e special) Error() string { return e.text }
+
+func (e special) Unwrap() error { return e.general }
+
+// Prompter asks questions, one at a time. Without an answer every method returns an error that wraps ErrNoTerminal,
+// ErrCancelled or the context's error, and the answer beside the error means no.
+type Prompter interface {
+	// Bool asks for yes or no.
+	Bool(ctx context.Context, q BoolQuestion) (BoolAnswer, error)
+	// Select asks for one of several options and returns its index.
+	Select(ctx context.Context, q SelectQuestion) (int, error)
+	// Text asks for a line.
+	Text(ctx context.Context, q TextQuestion) (string, error)
+	// Edit hands text to the person's editor and returns what became of it.
+	Edit(ctx context.Context, q EditQuestion) (string, error)
+}
+
+// Message is what is shown before a question is asked.
+type Message struct {
+	// Body is the host's own text. Values of others in it went through [show.Visible], and none begins a line.
+	Body string
+	// Quoted is the text of somebody else. Each row of it is shown behind a bar.
+	Quoted string
+	// Then follows in the same way.
+	Then []Message
+}
+
+// Whole reports whether all of the message is shown.
+func (m Message) Whole() bool {
+	return Whole(m.Quoted) && !slices.ContainsFunc(m.Then, func(t Message) bool { return !t.Whole() })
+}
+
+// BoolQuestion is a yes-or-no question.
+type BoolQuestion struct {
+	Message
+	// Prompt is the line that ends in the answer, such as "Let t create a.txt?". Values of others in it went through
+	// [show.Name].
+	Prompt string
+	// Default is the answer to an empty line; nil means that there is none.
+	Default *bool
+	// Remember offers Y and N, which hold for the rest of the session.
+	Remember bool
+}
+
+// BoolAnswer is an answer and whether it is to be remembered for the session.
+type BoolAnswer struct{ Yes, Remember bool }
+
+// SelectQuestion is a choice from options.
+type SelectQuestion struct {
+	Message
+	Prompt  string
+	Options []string
+	// Default is the index taken for an empty line; nil means that there is none.
+	Default *int
+}
+
+// TextQuestion asks for a line of text.
+type TextQuestion struct {
+	Message
+	Prompt string
+	// Default is the answer to an empty line; nil takes the empty line as it is.
+	Default *string
+}
+
+// EditQuestion asks for text to be edited.
+type EditQuestion struct {
+	// Text is what the editor starts with.
+	Text string
+	// Suffix is the ending of the temporary file's name, such as ".json", for the
+	// editor's benefit.
+	Suffix string
+}
+
+// None is the Prompter of a host that has nobody to ask: all of its methods fail.
+type None struct {
+	// Why wraps ErrNoTerminal; nil is ErrNoTerminal.
+	Why error
+}
+
+func (n None) err() error { return cmp.Or(n.Why, ErrNoTerminal) }
+
+func (n None) Bool(context.Context, BoolQuestion) (BoolAnswer, error) { return BoolAnswer{}, n.err() }
+
+func (n None) Select(context.Context, SelectQuestion) (int, error) { return -1, n.err() }
+
+func (n None) Text(context.Context, TextQuestion) (string, error) { return "", n.err() }
+
+func (n None) Edit(context.Context, EditQuestion) (string, error) { return "", n.err() }
+
+// Absent says why p has nobody to ask, so that callers need not prepare a question. It is nil if there may be somebody.
+func Absent(p Prompter) error {
+	if none, ok := p.(None); ok {
+		return none.err()
+	}
+	return nil
+}
+
+// No is the default of questions that grant something.
+func No() *bool { return new(bool) }
 
 // Options connect a Terminal with the process around it.
 type Options struct {
@@ -23,7 +155,7 @@ type Options struct {
 	PrivateDir func() (string, error)
 }
 
-// Terminal asks on a terminal. It is safe for concurrent use: questions wait for each other.
+// Terminal is the Prompter of a terminal. It is safe for concurrent use: questions wait for each other.
 type Terminal struct {
 	in, out *os.File
 	opts    Options
@@ -37,16 +169,21 @@ type Terminal struct {
 // terminal; without a controlling terminal both must be one. Otherwise, and in the background, where reading would stop
 // the process, the error wraps ErrNoTerminal.
 func Open(stdin, stderr *os.File, opts Options) (*Terminal, error) {
-	in, out := isTerminal(stdin), isTerminal(stderr)
+	in, out := IsTerminal(stdin), IsTerminal(stderr)
 	if !in && !out {
 		return nil, ErrNoTerminal
 	}
-	t, err := controlling(opts)
-	if err != nil {
-		if !in || !out {
-			return nil, ErrNoTerminal
-		}
-		t = &Terminal{in: stdin, out: stderr, opts: opts}
+	t := &Terminal{opts: opts}
+	var err error
+	if t.in, err = os.OpenFile(ttyIn, os.O_RDWR, 0); err == nil {
+		t.out, err = os.OpenFile(ttyOut, os.O_RDWR, 0)
+	}
+	switch {
+	case err == nil:
+	case in && out:
+		t.in, t.out = stdin, stderr
+	default:
+		return nil, ErrNoTerminal
 	}
 	if !foreground(t.in) {
 		return nil, fmt.Errorf("%w: the process runs in the background", ErrNoTerminal)
@@ -54,28 +191,9 @@ func Open(stdin, stderr *os.File, opts Options) (*Terminal, error) {
 	return t, nil
 }
 
-func isTerminal(f *os.File) bool { return f != nil && term.IsTerminal(int(f.Fd())) }
-
-func controlling(opts Options) (*Terminal, error) {
-	in, err := os.OpenFile(ttyIn, os.O_RDWR, 0)
-	if err != nil {
-		return nil, err
-	}
-	if ttyIn == ttyOut {
-		return &Terminal{in: in, out: in, opts: opts}, nil
-	}
-	out, err := os.OpenFile(ttyOut, os.O_RDWR, 0)
-	if err != nil {
-		in.Close()
-		return nil, err
-	}
-	return &Terminal{in: in, out: out, opts: opts}, nil
-}
-
 // attempts is how often an answer that cannot be understood is asked for again.
 const attempts = 3
 
-// Bool asks for yes or no.
 func (t *Terminal) Bool(ctx context.Context, q BoolQuestion) (BoolAnswer, error) {
 	hint := "[y/n]"
 	switch {
@@ -115,8 +233,7 @@ func (t *Terminal) Bool(ctx context.Context, q BoolQuestion) (BoolAnswer, error)
 	return answer, err
 }
 
-// Select asks for one of the options, by number or by its exact text, and returns
-// its index.
+// Select reads the number of an option, or its exact text.
 func (t *Terminal) Select(ctx context.Context, q SelectQuestion) (int, error) {
 	if len(q.Options) == 0 {
 		return -1, errors.New("a choice without options cannot be answered")
@@ -155,7 +272,6 @@ func (t *Terminal) Select(ctx context.Context, q SelectQuestion) (int, error) {
 	return chosen, err
 }
 
-// Text asks for a line.
 func (t *Terminal) Text(ctx context.Context, q TextQuestion) (string, error) {
 	prompt := q.Prompt
 	if q.Default != nil {
@@ -214,15 +330,11 @@ func (t *Terminal) size() (columns, rows int) {
 }
 
 func (t *Terminal) bold(s string) string {
-	if s == "" || !t.colour() {
+	kind := t.opts.Getenv("TERM")
+	if s == "" || t.opts.Getenv("NO_COLOR") != "" || kind == "" || kind == "dumb" {
 		return s
 	}
 	return "\x1b[1m" + s + "\x1b[0m"
-}
-
-func (t *Terminal) colour() bool {
-	kind := t.opts.Getenv("TERM")
-	return t.opts.Getenv("NO_COLOR") == "" && kind != "" && kind != "dumb"
 }
 
 // line reads one line in raw mode, where Ctrl-C is a key and not a signal, so that the terminal is always restored. It

@@ -9,10 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const (
-	ttyIn  = "/dev/tty"
-	ttyOut = "/dev/tty"
-)
+const ttyIn, ttyOut = "/dev/tty", "/dev/tty"
 
 // foreground reports whether we may read from the terminal without being stopped. A
 // terminal that does not control us (ENOTTY) stops nobody.

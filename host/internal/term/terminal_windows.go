@@ -6,10 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-const (
-	ttyIn  = "CONIN$"
-	ttyOut = "CONOUT$"
-)
+const ttyIn, ttyOut = "CONIN$", "CONOUT$"
 
 // foreground: consoles know no job control.
 func foreground(*os.File) bool { return true }

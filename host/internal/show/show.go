@@ -3,9 +3,12 @@
 package show
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/rangetable"
@@ -18,11 +21,7 @@ func Visible(s string) string {
 	if s != "" && !strings.ContainsRune(s, '"') && s[0] != ' ' && s[len(s)-1] != ' ' && escape(s, false) == s {
 		return s
 	}
-	var b strings.Builder
-	b.WriteByte('"')
-	b.WriteString(escape(s, true))
-	b.WriteByte('"')
-	return b.String()
+	return `"` + escape(s, true) + `"`
 }
 
 // Line writes out the characters that do not show, without quotes around the text. It is for text that is quoted itself,
@@ -42,6 +41,9 @@ func Text(s string) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// Indented is Text whose lines after the first begin with an indent.
+func Indented(s, indent string) string { return strings.ReplaceAll(Text(s), "\n", "\n"+indent) }
 
 // maxMarks bounds the combining marks in a row that are shown; more would climb over the lines above.
 const maxMarks = 4
@@ -132,16 +134,103 @@ type marking struct{ script *unicode.RangeTable }
 // script: after others it is drawn as nothing, or anywhere.
 func (m *marking) fits(mark, after rune) bool {
 	if m.script == nil || !unicode.Is(m.script, mark) {
-		m.script = scriptOf(mark)
+		m.script = nil
+		for _, script := range unicode.Scripts {
+			if unicode.Is(script, mark) {
+				m.script = script
+			}
+		}
 	}
 	return m.script == nil || m.script == unicode.Inherited || m.script == unicode.Common || unicode.Is(m.script, after)
 }
 
-func scriptOf(r rune) *unicode.RangeTable {
-	for _, t := range unicode.Scripts {
-		if unicode.Is(t, r) {
-			return t
+// plain are the characters that mean nothing to a shell or to its printf.
+const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+@-:=,"
+
+// Word writes a text as one word for a shell, in a command that a message suggests: pasted into a POSIX shell it is that
+// text and nothing else. It consists of visible characters only. A line end at the end of the text is lost.
+func Word(s string) string {
+	special := func(r rune) bool { return !strings.ContainsRune(plain+"%", r) }
+	switch {
+	case s != "" && !strings.ContainsFunc(s, special):
+		return s
+	case escape(s, false) == s:
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	// The shell must print such a character, because it cannot be written down visibly.
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		if strings.IndexByte(plain+" ", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, `\%03o`, c)
 		}
 	}
-	return nil
+	return `"$(printf -- '` + b.String() + `')"`
+}
+
+// Short returns a value on one line of about most bytes. It replaces the middle of a longer value by its length and the
+// digest of the whole value.
+func Short(line string, most int) string {
+	if len(line) <= most {
+		return Line(line)
+	}
+	head, tail := most*3/4, len(line)-most/4
+	for head > 0 && !utf8.RuneStart(line[head]) {
+		head--
+	}
+	for tail < len(line) && !utf8.RuneStart(line[tail]) {
+		tail++
+	}
+	return fmt.Sprintf("%s … %d more bytes, in all sha256:%.6x … %s", Line(line[:head]), tail-head, sha256.Sum256([]byte(line)), Line(line[tail:]))
+}
+
+// maxName is how many cells of a name stand in the line that is answered.
+const maxName = 120
+
+// Name returns a value of somebody else in a form for the line that is answered: visible, quoted if it could be read as
+// words of that line, and not so long that its beginning leaves the screen.
+func Name(s string) string {
+	shown := Visible(s)
+	if shown == s && strings.ContainsAny(s, " ?[]()") {
+		shown = `"` + escape(s, true) + `"`
+	}
+	cells := []rune(shown)
+	if len(cells) <= maxName {
+		return shown
+	}
+	head, tail := maxName/2, len(cells)-maxName/2
+	for tail < len(cells) && unicode.Is(unicode.M, cells[tail]) {
+		tail++
+	}
+	return fmt.Sprintf("%s…(%d characters)…%s", string(cells[:head]), tail-head, string(cells[tail:]))
+}
+
+// JSON returns the same JSON with \uXXXX for every character that a terminal would act on or not show, except for line
+// ends and tabs. What is not UTF-8 becomes U+FFFD.
+func JSON(data []byte) []byte {
+	var out []byte
+	for _, r := range string(data) {
+		switch {
+		case r == '\n', r == '\t', r != utf8.RuneError && shows(r):
+			out = utf8.AppendRune(out, r)
+		case r < 0x10000:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		default:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		}
+	}
+	return out
+}
+
+// Value returns a value of an argument or a setting as JSON on one line, in visible characters.
+func Value(v any) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return Visible(fmt.Sprint(v)) // TOML has numbers and times that JSON has not
+	}
+	return Line(strings.TrimSuffix(b.String(), "\n"))
 }

@@ -1,4 +1,4 @@
-package cli
+package grants
 
 import (
 	"context"
@@ -20,11 +20,11 @@ func TestGrantsWithoutHOME(t *testing.T) {
 		t.Skip("the user of the tests has no home directory of their own")
 	}
 	t.Chdir(u.HomeDir)
-	a := &app{ctx: context.Background(), environ: []string{"PATH=/usr/bin"}, global: &globals{}}
-	if _, err := (&grants{}).compile(a); err == nil || !strings.Contains(err.Error(), "nothing says what the program may do") {
+	p := &Process{Ctx: context.Background(), Environ: []string{"PATH=/usr/bin"}}
+	if _, err := (&Flags{}).compile(p); err == nil || !strings.Contains(err.Error(), "nothing says what the program may do") {
 		t.Errorf("without grants in the home directory: %v", err)
 	}
-	given, err := (&grants{RW: []string{"."}}).compile(a)
+	given, err := (&Flags{RW: []string{"."}}).compile(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,12 +43,12 @@ func TestGrantsWithoutHOME(t *testing.T) {
 
 // A HOME that no configuration is looked for in says nothing of where the user's own lies.
 func TestHomeThatIsNoAbsolutePath(t *testing.T) {
-	want := (&app{}).housed().getenv("HOME")
+	want := (&Process{}).housed().Getenv("HOME")
 	if !filepath.IsAbs(want) {
 		t.Skip("the user of the tests has no home directory of their own")
 	}
 	for home, want := range map[string]string{"": want, "relative": want, "./x": want, "/a/b": "/a/b"} {
-		if got := (&app{environ: []string{"HOME=" + home}}).housed().getenv("HOME"); got != want {
+		if got := (&Process{Environ: []string{"HOME=" + home}}).housed().Getenv("HOME"); got != want {
 			t.Errorf("HOME=%s: %q, want %q", home, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package grants
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 
 // The exit status says whose fault it is that a program was not started. What execve says is in testdata/script.
 func TestNotStarted(t *testing.T) {
-	c, g := &sandboxExecCmd{Command: []string{"program"}}, &mergedFlags{cwd: "/cwd", root: "/ws"}
+	c, m := &Exec{}, &merged{cwd: "/cwd", root: "/ws"}
 	for _, x := range []struct {
 		err  error
 		want exit.Code
@@ -29,7 +29,7 @@ func TestNotStarted(t *testing.T) {
 		{exit.Errorf(exit.Interrupted, "interrupted"), exit.Interrupted},
 		{unix.ENOSPC, exit.Host},
 	} {
-		if got := exit.Of(c.startError(g, x.err)); got != x.want {
+		if got := exit.Of(c.startError(m, x.err)); got != x.want {
 			t.Errorf("%v: %d, want %d", x.err, got, x.want)
 		}
 	}

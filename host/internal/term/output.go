@@ -1,0 +1,172 @@
+package term
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"golang.org/x/term"
+
+	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/jptool"
+)
+
+// Output is what a command prints:
+//
+//   - on standard output: results. With --format json that is one JSON value, even if the command fails;
+//   - on standard error: errors (`jphost: …`), warnings (`warning: …`), notes, and what a failed tool printed there.
+//
+// Questions go to the terminal itself, see [Terminal].
+//
+// A terminal never receives a character that it would act on: control characters and the like are written out,
+// whatever TERM says. Files and pipes receive every byte as it is. Only terminals get colours, and none if NO_COLOR is
+// set or TERM is dumb.
+type Output struct {
+	Stdout, Stderr io.Writer
+	// JSON: results are JSON values. Answered: one was printed, so that a failure adds none.
+	JSON, Answered bool
+	// Buffer has what Flush writes to standard output.
+	bytes.Buffer
+	lost error // the first error of writing it
+	// OnTerminal: standard error is a terminal; stdoutTerminal: standard output is one. styled: they get colours and
+	// bold text.
+	OnTerminal, stdoutTerminal, styled bool
+	warned                             map[string]bool
+	// After is a note to print after the error of the command.
+	After string
+}
+
+// NewOutput returns the output of a command with these streams.
+func NewOutput(environ []string, stdout, stderr io.Writer) *Output {
+	return &Output{
+		Stdout: stdout, Stderr: stderr, OnTerminal: IsTerminal(stderr), stdoutTerminal: IsTerminal(stdout),
+		warned: map[string]bool{},
+		styled: jptool.LookupEnv(environ, "NO_COLOR") == "" && jptool.LookupEnv(environ, "TERM") != "dumb",
+	}
+}
+
+// IsTerminal reports whether a stream of the process is a terminal.
+func IsTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && f != nil && term.IsTerminal(int(f.Fd()))
+}
+
+// Flush writes what was printed on standard output. Its error is the first one of all calls.
+func (o *Output) Flush() error {
+	data := o.Bytes()
+	switch {
+	case len(data) == 0 || o.lost != nil:
+		return o.lost
+	case o.stdoutTerminal && o.JSON:
+		data = show.JSON(data)
+	case o.stdoutTerminal:
+		data = []byte(show.Text(string(data)))
+	}
+	_, o.lost = o.Stdout.Write(data)
+	o.Reset()
+	return o.lost
+}
+
+// Printf prints on standard output.
+func (o *Output) Printf(format string, args ...any) { fmt.Fprintf(o, format, args...) }
+
+// Heading prints a heading of the host's own.
+func (o *Output) Heading(text string) {
+	o.Printf("\n")
+	if !o.stdoutTerminal || !o.styled {
+		o.Printf("%s\n", text)
+		return
+	}
+	_ = o.Flush()
+	fmt.Fprintf(o.Stdout, "\x1b[1m%s\x1b[0m\n", text)
+}
+
+// Table prints rows of as many cells each, which went through a function of package show, behind an indent.
+func (o *Output) Table(indent string, rows [][]string) {
+	t := tabwriter.NewWriter(o, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		fmt.Fprintln(t, indent+strings.Join(r, "\t"))
+	}
+	_ = t.Flush() // to memory
+}
+
+// Text prints a text of somebody else, ending in a line end.
+func (o *Output) Text(s string) {
+	o.WriteString(s)
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		o.WriteByte('\n')
+	}
+}
+
+// Value prints one JSON value.
+func (o *Output) Value(v any) error {
+	o.Answered = true
+	enc := json.NewEncoder(o)
+	enc.SetEscapeHTML(false)
+	if o.stdoutTerminal {
+		enc.SetIndent("", "  ")
+	}
+	return enc.Encode(v)
+}
+
+// Result prints what became of a command: the value in JSON, else the line.
+func (o *Output) Result(v any, line string) error {
+	if o.JSON {
+		return o.Value(v)
+	}
+	o.Printf("%s\n", line)
+	return nil
+}
+
+// Warn says what a person should know; the same thing once.
+func (o *Output) Warn(text string) {
+	if !o.warned[text] {
+		o.warned[text] = true
+		o.Say("warning: ", "33", text)
+	}
+}
+
+// Note says what a person may like to know.
+func (o *Output) Note(text string) { o.Say("note: ", "2", text) }
+
+// Say prints a message of the host's on standard error, behind a label in a colour. Its further lines are indented.
+func (o *Output) Say(label, colour, text string) {
+	_ = o.Flush()
+	if o.OnTerminal {
+		text = show.Text(text)
+	}
+	if o.OnTerminal && o.styled {
+		label = "\x1b[" + colour + "m" + label + "\x1b[0m"
+	}
+	first, rest, _ := strings.Cut(strings.TrimRight(text, "\n"), "\n")
+	fmt.Fprintln(o.Stderr, label+first)
+	for line := range strings.Lines(rest) {
+		if line = strings.TrimRight(line, "\n"); !strings.HasPrefix(line, " ") && line != "" {
+			line = "  " + line
+		}
+		fmt.Fprintln(o.Stderr, line)
+	}
+}
+
+// Quote prints on standard error what somebody else said, behind a bar and below a line of the host's, if there is one.
+func (o *Output) Quote(head, text string) {
+	if text == "" {
+		return
+	}
+	_ = o.Flush()
+	if head != "" {
+		fmt.Fprintln(o.Stderr, head)
+	}
+	if f, ok := o.Stderr.(*os.File); ok && o.OnTerminal {
+		columns, _, _ := term.GetSize(int(f.Fd()))
+		fmt.Fprint(o.Stderr, Barred(text, columns))
+		return
+	}
+	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
+		fmt.Fprintln(o.Stderr, "| "+show.Text(strings.TrimRight(line, "\n")))
+	}
+}
