@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -49,6 +51,8 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 // path of $WORK/ws, where every script begins; $EXT is a directory outside of it. $STATE is the
 // private state of the workspace.
 func TestScripts(t *testing.T) {
+	// Under nohup it is ignored, and commands would inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	bin := build(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),

@@ -11,12 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jptools/jptools/jptool/jptooltest"
 	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // BenchmarkSandboxExec is the start of `true` in each tier against other sandboxes with the same
-// grants, as whole processes on one processor, in turn: the same parts of the system (of /etc no more
+// grants, as whole processes, in turn: the same parts of the system (of /etc no more
 // than programs read), the same devices, one directory writable, no network, and a private /tmp, /proc
 // and /dev where there are namespaces. The aims are 2 × landrun for Landlock and 1.2 × bwrap for namespaces. A
 // peer that is not installed is named; landlock-restrict, of the library that landrun is made with, stands in for
@@ -48,7 +47,6 @@ func BenchmarkSandboxExec(b *testing.B) {
 		{"firejail", "", strings.Fields("firejail --quiet --noprofile --net=none --private-tmp --private-dev --read-only=/ --read-write=" + root + " -- true")},
 		{"minijail0", "", strings.Fields("minijail0 -U -v -p -l -e -n -t -b /usr -b /bin -b /lib -b /lib64 -b /etc -b " + root + "," + root + ",1 -P /var/empty -- /usr/bin/true")},
 	}
-	jptooltest.OneProcessor(b)
 	run := func(args []string) (time.Duration, error) {
 		cmd := exec.Command(args[0], args[1:]...)
 		cmd.Dir, cmd.Env = root, []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + root}

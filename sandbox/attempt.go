@@ -226,16 +226,12 @@ func (a *Attempt) unsend() {
 // Nothing is ever repaired: somebody else may have made the change.
 func (a *Attempt) end(ctx context.Context, s *State) error {
 	if a.before != nil {
+		var lost *fit.Loss
 		if a.watcher != nil {
-			a.watcher.Close() // from here on it has seen everything
+			lost = a.watcher.Close() // from here on it has seen everything
 		}
-		s.Changes = a.before.Verify(ctx)
-		if a.watcher != nil {
-			if l := a.watcher.Seen(); l != nil {
-				s.Changes = noticed(*l, s.Changes)
-			}
-		}
-		for _, p := range a.before.Touched() {
+		s.Changes = noticed(lost, a.before.Verify(ctx))
+		for _, p := range a.before.Touched {
 			name, _ := a.Name(p)
 			s.Touched = append(s.Touched, name)
 		}
@@ -263,8 +259,8 @@ func (a *Attempt) release() error {
 }
 
 // noticed adds to the changes what the watcher has seen, which may have been undone since.
-func noticed(l fit.Loss, changes []fit.Change) []fit.Change {
-	if slices.ContainsFunc(changes, func(c fit.Change) bool { return c.Path == l.Path }) {
+func noticed(l *fit.Loss, changes []fit.Change) []fit.Change {
+	if l == nil || slices.ContainsFunc(changes, func(c fit.Change) bool { return c.Path == l.Path }) {
 		return changes
 	}
 	what := map[fit.LossKind]string{fit.Replaced: "replaced", fit.Appeared: "momentary", fit.Unwatched: "unwatched"}[l.Kind]

@@ -114,12 +114,10 @@ type Before struct {
 	// limit no change is noticed.
 	Incomplete []string
 	left       int
-	touched    []string
+	// Touched are entries that Verify found to be as they were but for the time of their last change: somebody
+	// may have changed them and put them back, or has only touched them.
+	Touched []string
 }
-
-// Touched are entries that Verify found to be as they were but for the time of their last change: somebody
-// may have changed them and put them back, or has only touched them.
-func (b *Before) Touched() []string { return b.touched }
 
 // Snapshot looks at everything that checks speak of. The error names what cannot be looked at.
 func Snapshot(ctx context.Context, checks []Check) (*Before, error) {
@@ -213,7 +211,7 @@ func (m *mark) readDigest() {
 // Verify says what is not as the checks want it, by path.
 func (b *Before) Verify(ctx context.Context) []Change {
 	var out []Change
-	b.touched = nil
+	b.Touched = nil
 	for _, c := range b.checks {
 		now, err := Look(c.Path)
 		switch {
@@ -232,7 +230,7 @@ func (b *Before) Verify(ctx context.Context) []Change {
 			out = append(out, b.compare(ctx, c.Path)...)
 		}
 	}
-	slices.Sort(b.touched)
+	slices.Sort(b.Touched)
 	slices.SortFunc(out, func(x, y Change) int { return strings.Compare(x.Path+"\x00"+x.What, y.Path+"\x00"+y.What) })
 	return slices.Compact(out)
 }
@@ -275,12 +273,12 @@ func (b *Before) compare(ctx context.Context, top string) []Change {
 		case old.same(n):
 		case n.Kind == Dir:
 			if !slices.ContainsFunc(b.opened, func(o string) bool { return path.Dir(o) == p }) {
-				b.touched = append(b.touched, p)
+				b.Touched = append(b.Touched, p)
 			}
 		case old.size != n.size, n.digest == "", old.digest != n.digest:
 			out = append(out, Change{p, "content"})
 		default:
-			b.touched = append(b.touched, p)
+			b.Touched = append(b.Touched, p)
 		}
 	}
 	for p := range b.marks {

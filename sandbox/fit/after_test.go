@@ -154,7 +154,7 @@ func TestTouched(t *testing.T) {
 			if c := before.Verify(context.Background()); len(c) > 0 {
 				t.Errorf("changes: %v", c)
 			}
-			if got := strings.ReplaceAll(strings.Join(before.Touched(), ", "), dir+"/", ""); got != name {
+			if got := strings.ReplaceAll(strings.Join(before.Touched, ", "), dir+"/", ""); got != name {
 				t.Errorf("touched: %q", got)
 			}
 		})

@@ -61,20 +61,11 @@ func (w *Watcher) File() *os.File { return w.file }
 // Lost receives the first loss, once, and is closed when the watcher is.
 func (w *Watcher) Lost() <-chan Loss { return w.lost }
 
-// Close ends the watcher and waits for it. It may be called more than once.
-func (w *Watcher) Close() {
+// Close ends the watcher, waits for it, and returns the first loss, or nil. It may be called more than once.
+func (w *Watcher) Close() *Loss {
 	w.stop()
 	<-w.done
-}
-
-// Seen is the first loss, or nil. It is complete after Close.
-func (w *Watcher) Seen() *Loss {
-	select {
-	case <-w.done:
-		return w.first
-	default:
-		return nil
-	}
+	return w.first
 }
 
 // Watch begins to watch. The error wraps ErrNoWatch where that is not possible; what is lost already is

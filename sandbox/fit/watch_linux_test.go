@@ -176,9 +176,8 @@ func TestWatchAbsent(t *testing.T) {
 			w, err := fit.Watch(fit.Watched{Absent: []string{dir + "/git/commondir", dir + "/a/b/c"}, Trees: []fit.Node{node(t, dir)}})
 			do(t, err)
 			c.change(t, dir)
-			w.Close()
 			got := ""
-			if l := w.Seen(); l != nil {
+			if l := w.Close(); l != nil {
 				got = l.Path
 				if l.Kind != fit.Appeared {
 					t.Errorf("kind %s", l.Kind)

@@ -21,7 +21,6 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
-	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/sandbox"
 	"github.com/jptools/jptools/sandbox/baseline"
@@ -231,11 +230,19 @@ func (c *Exec) openReport(p *Process) error {
 	if c.Report == "" {
 		return nil
 	}
-	var err error
+	list, err := c.paths(p)
+	if err != nil {
+		return err
+	}
+	root, err := filepath.Abs(cmp.Or(c.Root, p.Workspace))
+	if err != nil {
+		return exit.With(exit.Usage, err)
+	}
 	if isStream(c.Report) {
 		c.file, err = os.OpenFile(c.Report, os.O_WRONLY|os.O_CREATE, 0o666)
 	} else {
-		dir, refused := p.Placed("--report", filepath.Dir(c.Report), c.writable(p)...)
+		to, _ := resolve(root)
+		dir, refused := p.Placed("--report", filepath.Dir(c.Report), writable(to.Abs, list)...)
 		if refused != nil {
 			return refused
 		}
@@ -248,24 +255,6 @@ func (c *Exec) openReport(p *Process) error {
 		return exit.Errorf(exit.Usage, "--report: %w\nname a file that you may write", err)
 	}
 	return nil
-}
-
-// writable are the places of the flags in which the program, or an earlier one, may have made links.
-func (c *Exec) writable(p *Process) (dirs []string) {
-	list := append([]string{cmp.Or(c.Root, p.Workspace, ".")}, c.RW...)
-	for _, spec := range c.Grant {
-		if path, caps, err := parseGrant(spec); err == nil && caps&jptool.Write != 0 {
-			list = append(list, path)
-		}
-	}
-	for _, path := range list {
-		if abs, err := filepath.Abs(path); err == nil {
-			if to, _ := wspath.CanonicalizeAbs(abs, nil); to.Abs != "" {
-				dirs = append(dirs, to.Abs)
-			}
-		}
-	}
-	return dirs
 }
 
 // createHere opens an empty file for writing, in a directory that was resolved. No symlink is followed any more: not

@@ -41,8 +41,6 @@ type Flags struct {
 	Root     string `placeholder:"DIR" help:"The workspace: paths of a policy are relative to it. Default: that of -C, else the working directory."`
 	Tier     string `enum:"auto,landlock,namespace" default:"auto" placeholder:"auto|landlock|namespace" help:"Enforce by this means only."`
 	Required bool   `help:"Refuse what cannot be enforced exactly, as sandbox.mode = \"required\" does."`
-
-	at string // the directory of -C, or ""
 }
 
 // Instead says what to write in place of a flag that people expect here and that does not exist.
@@ -83,7 +81,7 @@ func (g *Flags) compile(p *Process) (*merged, error) {
 	}
 	flag := "--root"
 	if g.Root == "" && p.Workspace != "" {
-		g.Root, g.at, flag = p.Workspace, p.Workspace, "-C"
+		g.Root, flag = p.Workspace, "-C"
 	}
 	access, err := g.fromFile(p)
 	if err != nil {
@@ -101,15 +99,26 @@ func (g *Flags) compile(p *Process) (*merged, error) {
 		if abs, err := filepath.Abs(g.Root); err == nil {
 			m.names = append(m.names, filepath.ToSlash(abs))
 		}
-		if g.at != "" {
+		if p.Workspace != "" {
 			m.cwd = m.root
 		}
 	}
 	granting := access != nil && len(access.FS) > 0
 	if g.Policy == "" {
-		list, err := g.paths(p, m.root)
+		list, err := g.paths(p)
 		if err != nil {
 			return nil, err
+		}
+		// A path that grants must not lead through a symlink that a repository or a program may have made. A path
+		// that withholds follows every link.
+		dirs := writable(m.root, list)
+		for _, f := range list {
+			if !f.grants() {
+				continue
+			}
+			if err := p.refuseLinks(f.flag, f.path, f.to, dirs); err != nil {
+				return nil, err
+			}
 		}
 		granting = slices.ContainsFunc(list, granted.grants)
 		if access, err = g.access(m, list); err != nil {
@@ -261,9 +270,8 @@ type granted struct {
 
 func (f granted) grants() bool { return f.caps != 0 }
 
-// paths resolves the paths of --ro, --rw and --grant. A path that grants something must not lead through a symlink that
-// a repository or a program may have made. A path that withholds follows every link.
-func (g *Flags) paths(p *Process, root string) (list []granted, err error) {
+// paths resolves the paths of --ro, --rw and --grant.
+func (g *Flags) paths(p *Process) (list []granted, err error) {
 	for _, path := range g.RO {
 		list = append(list, granted{flag: "--ro", path: path, caps: jptool.Read | jptool.Execute})
 	}
@@ -277,28 +285,28 @@ func (g *Flags) paths(p *Process, root string) (list []granted, err error) {
 		}
 		list = append(list, granted{flag: "--grant", path: path, caps: caps})
 	}
-	dirs := []string{filepath.ToSlash(root)}
 	for i := range list {
 		f := &list[i]
-		if g.at != "" && !filepath.IsAbs(f.path) {
-			f.path = g.at + string(filepath.Separator) + f.path // as with make
+		if p.Workspace != "" && !filepath.IsAbs(f.path) {
+			f.path = p.Workspace + string(filepath.Separator) + f.path // as with make
 		}
 		if f.abs, err = filepath.Abs(f.path); err != nil {
 			return nil, exit.With(exit.Usage, err)
 		}
-		if f.to, f.missing = resolve(f.abs); f.caps&jptool.Write != 0 {
+		f.to, f.missing = resolve(f.abs)
+	}
+	return list, nil
+}
+
+// writable are the workspace and the places of the flags in which a program may have made links.
+func writable(root string, list []granted) []string {
+	dirs := []string{filepath.ToSlash(root)}
+	for _, f := range list {
+		if f.caps&jptool.Write != 0 {
 			dirs = append(dirs, f.to.Abs)
 		}
 	}
-	for _, f := range list {
-		if !f.grants() {
-			continue
-		}
-		if err := p.refuseLinks(f.flag, f.path, f.to, dirs); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
+	return dirs
 }
 
 // access is the policy that the flags describe. Without a grant it declares nothing, which means the default: all of

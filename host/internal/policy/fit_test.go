@@ -21,7 +21,6 @@ import (
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
 	"github.com/jptools/jptools/sandbox/fit"
-	"github.com/jptools/jptools/sandbox/fit/fittest"
 )
 
 var update = flag.Bool("update", false, "write what came out to testdata/fit; read the difference")
@@ -116,7 +115,7 @@ func table(t *testing.T, dir string, section map[string]string) string {
 	if err != nil && !errors.As(err, &refused) {
 		return "ERROR " + err.Error() + "\n"
 	}
-	text := fittest.Show(p.Fitted)
+	text := fittedText(p.Fitted)
 	if n := p.Plan.Net; n.Open {
 		text += fmt.Sprintf("NET %v\n", n.Ports)
 	}

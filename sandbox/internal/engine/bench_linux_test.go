@@ -14,9 +14,8 @@ import (
 
 // What a confined call costs over a plain one, through helpers that are ready: a static program under the policy of a
 // tool that reads, and one that writes, whose protected paths are mounts. The aims are at most 1.5 ms and 4 ms more.
-// The runs alternate, so that all see the same machine, on one processor. What "cold" adds is that nothing is ready.
+// The runs alternate, so that all see the same machine. What "cold" adds is that nothing is ready.
 func BenchmarkStart(b *testing.B) {
-	jptooltest.OneProcessor(b)
 	ws := jptooltest.OpenRoot(b)
 	for _, name := range []string{".git/config", ".git/hooks/x", ".jp/config.toml", ".git/info/x"} {
 		write(b, filepath.Join(ws, name), "", 0o644)

@@ -11,15 +11,11 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/jptools/jptools/sandbox/fit"
 	"github.com/jptools/jptools/sandbox/internal/failure"
 	"github.com/jptools/jptools/sandbox/machine"
 )
-
-// giveUp is how long a call is waited for after it was killed.
-const giveUp = 10 * time.Second
 
 // helperMain does nothing: there are no helpers here.
 func helperMain(func(dir string) error) {}
@@ -52,10 +48,12 @@ func (e *engine) start(c *Command) (*Process, error) {
 	if c.Plan != nil && c.Plan.Tier != fit.TierNone {
 		return nil, &failure.Error{Kind: failure.Unsupported, Step: "on " + runtime.GOOS + " nothing can be held by the operating system"}
 	}
-	cmd := &exec.Cmd{
-		Path: c.Path, Args: c.Args, Env: c.Env, Dir: cmp.Or(c.Dir, string(os.PathSeparator)), ExtraFiles: c.ExtraFiles,
-		SysProcAttr: ownGroup(e.options),
-	}
+	ctx, cancel := context.WithCancel(e.open)
+	cmd := exec.CommandContext(ctx, c.Path)
+	cmd.Args, cmd.Env, cmd.Dir, cmd.ExtraFiles = c.Args, c.Env, cmp.Or(c.Dir, string(os.PathSeparator)), c.ExtraFiles
+	cmd.SysProcAttr = ownGroup(e.options)
+	p := &process{cmd: cmd, options: e.options, cancel: cancel, done: make(chan struct{})}
+	cmd.Cancel = func() error { return signalGroup(cmd.Process, e.options, syscall.SIGKILL) }
 	if cmd.Env == nil {
 		cmd.Env = []string{} // exec.Cmd would take that of this process
 	}
@@ -74,16 +72,14 @@ func (e *engine) start(c *Command) (*Process, error) {
 		return nil, errClosed
 	}
 	if err := cmd.Start(); err != nil {
+		cancel()
 		if path := (*os.PathError)(nil); errors.As(err, &path) && path.Op == "chdir" {
 			return nil, failure.At(failure.Directory, "", c.Dir, err)
 		}
 		return nil, failure.At(failure.Program, "", c.Path, err)
 	}
-	p := &process{cmd: cmd, options: e.options, pid: cmd.Process.Pid, killed: make(chan struct{}), done: make(chan struct{})}
-	e.wait.Go(func() {
-		defer context.AfterFunc(e.open, func() { _ = p.kill() })()
-		p.await()
-	})
+	p.pid = cmd.Process.Pid
+	e.wait.Go(p.await)
 	return &Process{p}, nil
 }
 
@@ -92,31 +88,17 @@ type process struct {
 	cmd     *exec.Cmd
 	options Options
 	pid     int
+	cancel  context.CancelFunc
 
-	done   chan struct{}
-	exit   Exit
-	err    error
-	once   sync.Once
-	killed chan struct{}
+	done chan struct{}
+	exit Exit
+	err  error
 }
 
 func (p *process) await() {
 	defer close(p.done)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = p.cmd.Wait() // what it says is in ProcessState
-	}()
-	select {
-	case <-ended:
-	case <-p.killed:
-		select {
-		case <-ended:
-		case <-time.After(giveUp):
-			p.err = failure.OutOfControl("the program could not be ended within " + giveUp.String() + "; processes of it may still run")
-			return
-		}
-	}
+	_ = p.cmd.Wait() // what it says is in ProcessState
+	p.cancel()
 	_ = signalGroup(p.cmd.Process, p.options, syscall.SIGKILL) // what is left of it
 	if p.cmd.ProcessState == nil {
 		p.err = failure.OutOfControl("the program could not be waited for")
@@ -143,10 +125,7 @@ func (p *process) signal(sig syscall.Signal) error {
 }
 
 func (p *process) kill() error {
-	p.once.Do(func() {
-		_ = signalGroup(p.cmd.Process, p.options, syscall.SIGKILL)
-		close(p.killed)
-	})
+	p.cancel()
 	return nil
 }
 

@@ -1,5 +1,4 @@
-// Package fittest writes what fitting made of a policy, for tests.
-package fittest
+package fit_test
 
 import (
 	"fmt"
@@ -9,8 +8,8 @@ import (
 	"github.com/jptools/jptools/sandbox/fit"
 )
 
-// Rules is a policy, one rule a line.
-func Rules(a *jptool.AccessPolicy) string {
+// rulesText is a policy, one rule a line.
+func rulesText(a *jptool.AccessPolicy) string {
 	var b strings.Builder
 	for i := range a.FS {
 		b.WriteString(fit.FsText(&a.FS[i]))
@@ -28,8 +27,8 @@ func Rules(a *jptool.AccessPolicy) string {
 	return b.String()
 }
 
-// Show is all that came of fitting.
-func Show(f *fit.Fitted) string {
+// fittedText is all that came of fitting.
+func fittedText(f *fit.Fitted) string {
 	var b strings.Builder
 	line := func(format string, values ...any) { fmt.Fprintf(&b, format+"\n", values...) }
 	p := f.Plan
@@ -39,7 +38,7 @@ func Show(f *fit.Fitted) string {
 		}
 		return ""
 	}
-	line("EFFECTIVE\n%sPLAN\ntier %s%s", Rules(f.Access), p.Tier, flag(p.Frozen, "frozen"))
+	line("EFFECTIVE\n%sPLAN\ntier %s%s", rulesText(f.Access), p.Tier, flag(p.Frozen, "frozen"))
 	for _, n := range p.Trees {
 		line("tree %s", n.Path)
 	}
