@@ -296,14 +296,15 @@ func (m *move) askOverwrite(ctx context.Context) ([]toolmain.Question, error) {
 		return nil, err
 	}
 	path := jptool.Quote(m.target.Path())
-	text := fmt.Sprintf("The %s %s exists already. Overwrite it with %s?", what, path, jptool.Quote(m.source.Path()))
 	git, cancel := gitguard.Bound(ctx)
 	defer cancel()
+	lost := ""
 	if dirty, reason := gitguard.State(git, m.Workspace, m.target); dirty {
-		text = fmt.Sprintf("The %s %s exists already, and git could not bring it back (%s). Overwrite it with %s?", what, path, reason, jptool.Quote(m.source.Path()))
+		lost = fmt.Sprintf(", and git could not bring it back (%s)", reason)
 	}
 	return []toolmain.Question{{
-		ID: "overwrite_file", Text: text, Default: false,
+		ID: "overwrite_file", Default: false,
+		Text:     fmt.Sprintf("The %s %s exists already%s. Overwrite it with %s?", what, path, lost, jptool.Quote(m.source.Path())),
 		Token:    toolmain.Token(append([]string{"overwrite_file", m.source.Path(), m.target.Path(), what}, seen...)...),
 		Declined: toolmain.Declined("the target %s already exists, and overwriting it was not allowed; nothing was moved", path),
 	}}, nil

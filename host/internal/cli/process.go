@@ -67,8 +67,5 @@ func warm(l *line, wrong error) *sandbox.Helpers {
 
 // likelyTier is the tier in which a program is likely to be started.
 func likelyTier(writes bool) fit.Tier {
-	if writes {
-		return fit.TierNamespace
-	}
-	return fit.TierLandlock
+	return map[bool]fit.Tier{true: fit.TierNamespace, false: fit.TierLandlock}[writes]
 }

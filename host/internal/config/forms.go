@@ -5,7 +5,6 @@ import (
 	"errors"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -183,10 +182,10 @@ func normalEnable(v *settings.Value) {
 
 // wordPiece is what a command line begins with: space, a quoted text, an escaped character, a placeholder, or
 // other characters.
-var wordPiece = regexp.MustCompile(`(?s)^(?:([ \t\r\n]+)|'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|(\{\{.*?\}\}|\{|[^'"\\{ \t\r\n]+))`)
+var wordPiece = settings.Pattern(`(?s)^(?:([ \t\r\n]+)|'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|(\{\{.*?\}\}|\{|[^'"\\{ \t\r\n]+))`)
 
 // wordEscape is a character that a backslash escapes within double quotes.
-var wordEscape = regexp.MustCompile("(?s)\\\\([$`\"\\\\\n])")
+var wordEscape = settings.Pattern("(?s)\\\\([$`\"\\\\\n])")
 
 // splitWords splits a command line into words by the quoting rules of a POSIX shell. It
 // expands nothing: $, *, ~, |, ; and # are characters like any other. An unquoted
@@ -199,7 +198,7 @@ func splitWords(s string) ([]string, error) {
 	var words []string
 	inWord := false
 	for s != "" {
-		m := wordPiece.FindStringSubmatch(s)
+		m := wordPiece().FindStringSubmatch(s)
 		switch {
 		case m == nil && s[0] == '\\':
 			return nil, errors.New("ends in a backslash")
@@ -214,7 +213,7 @@ func splitWords(s string) ([]string, error) {
 		if !inWord {
 			words, inWord = append(words, ""), true
 		}
-		quoted := wordEscape.ReplaceAllStringFunc(m[3], func(e string) string { return strings.TrimSuffix(e[1:], "\n") })
+		quoted := wordEscape().ReplaceAllStringFunc(m[3], func(e string) string { return strings.TrimSuffix(e[1:], "\n") })
 		words[len(words)-1] += m[2] + quoted + m[4] + m[5]
 	}
 	return words, nil

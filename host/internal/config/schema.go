@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -285,10 +284,10 @@ func (r tagReader) table(t reflect.Type) *node {
 	return n
 }
 
-var codeInDoc = regexp.MustCompile(`(^|[ (])'([^']*)'`)
+var codeInDoc = settings.Pattern(`(^|[ (])'([^']*)'`)
 
 // markdown writes 'code' as `code`: a tag cannot hold the latter.
-func markdown(doc string) string { return codeInDoc.ReplaceAllString(doc, "$1`$2`") }
+func markdown(doc string) string { return codeInDoc().ReplaceAllString(doc, "$1`$2`") }
 
 // node is what a field takes.
 func (r tagReader) node(t reflect.Type, tag reflect.StructTag) *node {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -185,10 +186,10 @@ func QuoteKey(part string) string {
 	return Quote(part)
 }
 
-var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+const bare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
 // IsBareKey reports whether TOML takes a part of a key without quotes.
-func IsBareKey(s string) bool { return bareKey.MatchString(s) }
+func IsBareKey(s string) bool { return s != "" && strings.Trim(s, bare) == "" }
 
 // SplitKey splits a key in TOML's notation, without the index of an item; a bare * is a part
 // too. The error says where it cannot be read.
@@ -200,13 +201,19 @@ func SplitKey(s string) ([]string, error) {
 	return parts, err
 }
 
+// Pattern compiles an expression at its first use: every process pays for what is compiled before main, and one call takes
+// three of this program.
+func Pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
 // keyText is one part of a key: within single or double quotes, or bare.
-var keyText = regexp.MustCompile(`^(?:'([^']*)'|("(?:[^"\\]|\\.)*")|([A-Za-z0-9_*-]+))`)
+var keyText = Pattern(`^(?:'([^']*)'|("(?:[^"\\]|\\.)*")|([A-Za-z0-9_*-]+))`)
 
 // ScanKey reads a key up to the first character that cannot belong to it.
 func ScanKey(s string) (parts []string, rest string, err error) {
 	for more := s != ""; more; {
-		m := keyText.FindStringSubmatch(s)
+		m := keyText().FindStringSubmatch(s)
 		unquoted := ""
 		if m != nil && m[2] != "" {
 			if unquoted, err = strconv.Unquote(m[2]); err != nil {

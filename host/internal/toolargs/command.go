@@ -53,12 +53,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/jptool/strictjson"
 )
 
@@ -200,16 +200,16 @@ const (
 )
 
 var (
-	opening     = regexp.MustCompile(`\{[{%#]`)
-	placeholder = regexp.MustCompile(`^\{\{` + space + `(?:(` + quoted + `)|(` + path + `))` + space + `(?:\|` + space + `(` + name + `)` + space + `)?\}\}`)
-	pathStep    = regexp.MustCompile(name + `|` + quoted)
+	opening     = settings.Pattern(`\{[{%#]`)
+	placeholder = settings.Pattern(`^\{\{` + space + `(?:(` + quoted + `)|(` + path + `))` + space + `(?:\|` + space + `(` + name + `)` + space + `)?\}\}`)
+	pathStep    = settings.Pattern(name + `|` + quoted)
 )
 
 // parse splits a template into pieces and checks every placeholder.
 func parse(s string) (text, error) {
 	var t text
 	for {
-		at := opening.FindStringIndex(s)
+		at := opening().FindStringIndex(s)
 		if at == nil {
 			return append(t, piece{literal: s}), nil
 		}
@@ -231,7 +231,7 @@ func parse(s string) (text, error) {
 
 // parsePlaceholder reads the placeholder at the start of s, which begins with `{{`.
 func parsePlaceholder(s string) (piece, error) {
-	m := placeholder.FindStringSubmatch(s)
+	m := placeholder().FindStringSubmatch(s)
 	switch {
 	case m == nil && !strings.Contains(s, "}}"):
 		return piece{}, errors.New("the placeholder does not end\nclose it with }}, or " + escapeHint("{{"))
@@ -247,7 +247,7 @@ func parsePlaceholder(s string) (piece, error) {
 		}
 		return p, nil
 	}
-	for _, step := range pathStep.FindAllString(m[2], -1) {
+	for _, step := range pathStep().FindAllString(m[2], -1) {
 		p.path = append(p.path, unquote(step))
 	}
 	return p, checkPath(p.path)
@@ -285,14 +285,14 @@ var (
 		"context.access": {"fs", "net", "env", "commands", "pinned", "staged"},
 		"tool":           {"name", "arguments", "answers", "options"},
 	}
-	open = regexp.MustCompile(`^(context\.access\..*|tool\.(arguments|answers|options))$`)
+	open = settings.Pattern(`^(context\.access\..*|tool\.(arguments|answers|options))$`)
 )
 
 // checkPath refuses what no request can have: a misspelt path would print null for ever.
 func checkPath(path []string) error {
 	at := ""
 	for _, name := range path {
-		if open.MatchString(at) {
+		if open().MatchString(at) {
 			return nil
 		}
 		names := known[at]

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/nearest"
@@ -51,14 +51,13 @@ func (p *Problems) add(path, format string, args ...any) {
 	*p = append(*p, Problem{path, fmt.Sprintf(format, args...)})
 }
 
-var (
-	typeNames = []string{"string", "number", "integer", "boolean", "array", "object", "null"}
-	// simpleName is a name that needs no quotes in a path.
-	simpleName = regexp.MustCompile(`^[\pL_][\pL\pN_-]*$`)
-)
+var typeNames = []string{"string", "number", "integer", "boolean", "array", "object", "null"}
+
+// simpleName is a name that needs no quotes in a path.
+var simpleName = settings.Pattern(`^[\pL_][\pL\pN_-]*$`)
 
 func join(path, name string) string {
-	if !simpleName.MatchString(name) {
+	if !simpleName().MatchString(name) {
 		return path + "[" + strconv.Quote(name) + "]"
 	}
 	return strings.TrimPrefix(path+"."+name, ".")

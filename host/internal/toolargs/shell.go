@@ -3,11 +3,11 @@ package toolargs
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/jptools/jptools/host/internal/settings"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -22,10 +22,10 @@ const (
 
 // misread finds what the parser reads otherwise than shells do. They join lines before they look for operators, do not
 // join the line after a comment, look for the end of a here document after joining, and take a carriage return for a part of the word.
-var misread = regexp.MustCompile("\\$\\\\\n|[(){<>&|;`](\\\\\n)+[(){<>&|;]|#[^\n]*\\\\\n|<<(?s:.*)\\\\\n|\r|\x00")
+var misread = settings.Pattern("\\$\\\\\n|[(){<>&|;`](\\\\\n)+[(){<>&|;]|#[^\n]*\\\\\n|<<(?s:.*)\\\\\n|\r|\x00")
 
 // references finds references, with the quotes that they need.
-var references = regexp.MustCompile(`('?")?\$\{__jp[0-9]+\}("'?)?`)
+var references = settings.Pattern(`('?")?\$\{__jp[0-9]+\}("'?)?`)
 
 // slot is a place of the script that refers to a value.
 type slot struct {
@@ -134,7 +134,7 @@ func quoteReferences(bare string, slots []slot) (body string, err error) {
 			}
 		}
 		if unlike != "" {
-			line, _, _ := strings.Cut(references.ReplaceAllString(unlike, "{{…}}"), "\n")
+			line, _, _ := strings.Cut(references().ReplaceAllString(unlike, "{{…}}"), "\n")
 			return "", slots[0].refused("is in a script with "+shorten(line, "\n")+", which shells do not all read alike", withoutShell)
 		}
 	}
@@ -154,7 +154,7 @@ func locate(script string, shell syntax.LangVariant, slots []slot) (unlike strin
 	for i := range slots {
 		slots[i].place = place{}
 	}
-	unlike = misread.FindString(script)
+	unlike = misread().FindString(script)
 	var path []syntax.Node
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if n == nil {

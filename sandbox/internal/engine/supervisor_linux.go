@@ -224,6 +224,18 @@ func (c *call) start(m *received) (pid int, err error) {
 			}
 		}
 	}()
+	if m.Start.restore() != nil {
+		return 0, errMessage
+	}
+	var ruleset *linux.Ruleset
+	var rules []int
+	if c.order.Plan != nil {
+		if ruleset, err = c.ruleset(); err != nil { // the starter comes to life meanwhile
+			return 0, err
+		}
+		defer func() { _ = unix.Close(ruleset.FD) }()
+		rules = []int{ruleset.FD}
+	}
 	// It reads its orders while the tree is made here. The tree waits until the starter says that it runs: the
 	// starter's own program, which may have to load libraries, is not in that tree.
 	err = tool.conn.forward(m.body, m.files)
@@ -233,17 +245,10 @@ func (c *call) start(m *received) (pid int, err error) {
 	if err != nil {
 		return 0, failure.At(failure.Failed, "giving a process its orders", "", err)
 	}
-	if err := m.Start.restore(); err != nil {
-		return 0, errMessage
-	}
-	var rules []int
-	if c.order.Plan != nil {
-		ruleset, err := c.hold(c.order.Plan)
-		if err != nil {
+	if ruleset != nil && c.tier == fit.TierNamespace {
+		if err := c.surround(ruleset); err != nil {
 			return 0, err
 		}
-		defer func() { _ = unix.Close(ruleset.FD) }()
-		rules = []int{ruleset.FD}
 	}
 	if err := tool.conn.send(request{Call: m.Call, Go: true}, rules...); err != nil {
 		return 0, failure.At(failure.Failed, "giving a process its orders", "", err)
@@ -279,9 +284,9 @@ func executed(pid int) bool {
 	}
 }
 
-// hold makes what holds the tool: the ruleset and, in the namespace tier, the private tree around it, with rules on what
-// is in there and nowhere else: a /proc and a temporary directory with nothing but what belongs to the call.
-func (c *call) hold(plan *fit.Plan) (ruleset *linux.Ruleset, err error) {
+// ruleset makes the rules that the plan has on the host's tree.
+func (c *call) ruleset() (*linux.Ruleset, error) {
+	plan := c.order.Plan
 	if plan.Tier != c.tier || plan.ABI < 1 {
 		return nil, &failure.Error{Kind: failure.Failed, Step: "the plan is not for this helper"}
 	}
@@ -289,23 +294,23 @@ func (c *call) hold(plan *fit.Plan) (ruleset *linux.Ruleset, err error) {
 	if m := c.order.Faults.Mapping; m != nil {
 		mapping = *m
 	}
-	if ruleset, err = linux.NewRuleset(plan, mapping); err != nil || plan.Tier != fit.TierNamespace {
-		return ruleset, err
-	}
-	entries, err := linux.BuildTree(plan)
+	return linux.NewRuleset(plan, mapping)
+}
+
+// surround makes the private tree, and rules on what is in there and nowhere else: a /proc and a temporary directory
+// with nothing but what belongs to the call.
+func (c *call) surround(ruleset *linux.Ruleset) error {
+	entries, err := linux.BuildTree(c.order.Plan)
 	if err == nil {
 		c.watcher, err = linux.Watch(entries)
 	}
 	if err == nil {
 		err = ruleset.AllowProc("/proc")
 	}
-	if err == nil && plan.Temp != "" {
-		err = ruleset.AllowTemp(plan.Temp)
+	if temp := c.order.Plan.Temp; err == nil && temp != "" {
+		err = ruleset.AllowTemp(temp)
 	}
-	if err != nil {
-		_ = unix.Close(ruleset.FD)
-	}
-	return ruleset, err
+	return err
 }
 
 // signal signals all processes of the call, and returns how many were alive.
