@@ -43,7 +43,7 @@ var layers = []struct {
 	{"jptool/toolmain", `^jptool$|^jptool/`, "the frame serves any tool"},
 	{"jptool/jptooltest", `^jptool$`, "test helpers of the library see the library only"},
 	{"jptool/netrule", `^jptool/netrule`, "net rules know nothing of files or of the wire"},
-	{"jptool", `^jptool/(wspath|netrule)(/|$)|^jptool/internal/`, "the library must not depend on the frame, whose dependencies are for binaries"},
+	{"jptool", `^jptool/(wspath|netrule|strictjson|nearest)(/|$)|^jptool/internal/`, "the library must not depend on the frame, whose dependencies are for binaries"},
 	{"tools/fskit", `^jptool|^tools/fskit`, "what tools share knows no tool"},
 	{"tools/", `^jptool|^tools/fskit|^SELF`, "no tool imports a tool: each is installed alone"},
 	{"sandbox", `^jptool$|^jptool/wspath$|^sandbox/`, "other programs confine programs with it, without the host"},
@@ -53,27 +53,30 @@ var layers = []struct {
 
 func TestImportDirection(t *testing.T) {
 	used := map[string]bool{}
-	for _, line := range goList(t, `{{.ImportPath}} {{join .Imports " "}} {{join .TestImports " "}} {{join .XTestImports " "}}`, "work") {
-		fields := strings.Fields(line)
-		pkg := strings.TrimPrefix(fields[0], prefix)
-		for _, l := range layers {
-			if pkg != l.of && !strings.HasPrefix(pkg, strings.TrimSuffix(l.of, "/")+"/") {
-				continue
-			}
-			used[l.of] = true
-			parts := strings.SplitN(pkg, "/", 3)
-			self := strings.Join(parts[:min(2, len(parts))], "/")
-			may := regexp.MustCompile(strings.ReplaceAll(l.may, "SELF", regexp.QuoteMeta(self)))
-			for _, imp := range fields[1:] {
-				own, ok := strings.CutPrefix(imp, prefix)
-				tests := strings.HasPrefix(own, "jptool") // tests may use jptooltest
-				if ok && own != pkg && !may.MatchString(own) && !(tests && strings.HasSuffix(own, "jptooltest")) && !(tests && pkg == "jptool") {
-					t.Errorf("%s imports %s, but %s", pkg, own, l.reason)
+	check := func(list string, mayToo func(own string) bool) {
+		for _, line := range goList(t, "{{.ImportPath}} "+list, "work") {
+			fields := strings.Fields(line)
+			pkg := strings.TrimPrefix(fields[0], prefix)
+			for _, l := range layers {
+				if pkg != l.of && !strings.HasPrefix(pkg, strings.TrimSuffix(l.of, "/")+"/") {
+					continue
 				}
+				used[l.of] = true
+				parts := strings.SplitN(pkg, "/", 3)
+				self := strings.Join(parts[:min(2, len(parts))], "/")
+				may := regexp.MustCompile(strings.ReplaceAll(l.may, "SELF", regexp.QuoteMeta(self)))
+				for _, imp := range fields[1:] {
+					own, ok := strings.CutPrefix(imp, prefix)
+					if ok && own != pkg && !may.MatchString(own) && !mayToo(own) {
+						t.Errorf("%s imports %s, but %s", pkg, own, l.reason)
+					}
+				}
+				break
 			}
-			break
 		}
 	}
+	check(`{{join .Imports " "}}`, func(string) bool { return false })
+	check(`{{join .TestImports " "}} {{join .XTestImports " "}}`, func(own string) bool { return strings.HasPrefix(own, "jptool") })
 	for _, l := range layers {
 		if !used[l.of] {
 			t.Errorf("the rule for %s matches no package any more: remove or mend it", l.of)

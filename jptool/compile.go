@@ -103,7 +103,7 @@ func (c *Compiler) FS(list []FsRule) (*Rules, error) {
 	if len(k.problems) > 0 {
 		return nil, k.problems
 	}
-	if err := k.follow(); err != nil {
+	if err := k.enterRules(); err != nil {
 		return nil, err
 	}
 	// Last, so that they decide over rules that are written at the same place.
@@ -355,12 +355,12 @@ func (r *Rules) Check() error {
 	return nil
 }
 
-// follow enters all rules into the trie. A rule that a symlink leads to its place is narrowed to what the other
+// enterRules enters all rules into the trie. A rule that a symlink leads to its place is narrowed to what the other
 // rules grant there, unless Follow allows more.
 //
 // A repository, or a tool in an earlier call, can make any path of the workspace a link. Without this, a rule on
 // `build` would become a rule on whatever `build` leads to, such as `.git/hooks`.
-func (k *compilation) follow() error {
+func (k *compilation) enterRules() error {
 	var linked []int
 	for i := range k.Placed {
 		if p := &k.Placed[i]; p.Linked && k.Follow != nil {

@@ -78,7 +78,7 @@ type Mount struct {
 	Rule int
 }
 
-// Place returns the place of a canonical absolute path.
+// PlaceOf returns the place of a canonical absolute path.
 func (s *Site) PlaceOf(abs string) Place {
 	if rest, ok := wspath.WithinAbs(s.Root, abs); ok {
 		return Place{Path: rest}
@@ -106,7 +106,7 @@ func (s *Site) mountOf(abs string) *Mount {
 	return best
 }
 
-// Known reports whether a tool can name the place p all: it lies in the workspace or below a mount's target.
+// Known reports whether a tool can name the place p at all: it lies in the workspace or below a mount's target.
 func (s *Site) Known(p Place) bool { return !p.Outside || s.mountOf(p.Path) != nil }
 
 // Name returns the workspace-relative path of a place, "" for the root. No link but a mount's stands on it. What

@@ -116,7 +116,7 @@ func (p *Prepared) attempt(ctx context.Context, c *Cmd, m fit.Machine, dry bool)
 			return nil, err
 		}
 	}
-	return a, a.observe(ctx)
+	return a, a.watch(ctx)
 }
 
 // unenforced prepares a start without any restriction.
@@ -166,9 +166,9 @@ func (a *Attempt) makeTemp(shelf private.Shelf, name string) (n fit.Node, err er
 	return n, err
 }
 
-// observe begins to watch what must stay and what must not appear, and then looks at what has to be the same after the
+// watch begins to watch what must stay and what must not appear, and then looks at what has to be the same after the
 // call. If nothing can be watched, the report says so, or the call is refused.
-func (a *Attempt) observe(ctx context.Context) error {
+func (a *Attempt) watch(ctx context.Context) error {
 	what := fit.Watched{Trees: a.Plan.Trees}
 	if a.Plan.Tier == fit.TierNamespace {
 		what.Entries = a.Plan.Entries()

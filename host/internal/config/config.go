@@ -1,8 +1,8 @@
 // Package config reads the host's configuration: it merges the layers of docs/config.md
 // into one typed [Config] in which every value knows who wrote it, where.
 //
-// The way of a value: a file, variable or argument becomes a tree of [Value] with an
-// [Origin] at each node; the schema (tagged structs in keys.go) checks the tree
+// The way of a value: a file, variable or argument becomes a tree of [settings.Value] with an
+// [settings.Origin] at each node; the schema (tagged structs in keys.go) checks the tree
 // strictly and says how each key merges; the merged tree is decoded into [Tool] and
 // [Sandbox]. The same schema writes docs/config.md and the JSON Schema for editors.
 //

@@ -1,7 +1,7 @@
-// Package consent remembers what a person consented to, per workspace and only on this
-// machine: bindings of external mounts to their targets (RFD D43, approvals.json), the
-// settings of a repository's own config that widen access (trust.json), and the paths
-// found changed after a call that hold further writing calls back (holds.json).
+// Package consent remembers what a person consented to, per workspace and only on this machine: bindings of
+// external mounts to their targets (RFD D43, approvals.json), the settings of a repository's own config that widen
+// access (trust.json), the paths found changed after a call that hold further writing calls back (holds.json), and
+// answers for the rest of a session (remembered.json).
 //
 // Every change is a locked load-modify-save and lands whole or not at all. What cannot be read grants
 // nothing: a broken approvals.json or trust.json is set aside, never overwritten, and

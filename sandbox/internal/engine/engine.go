@@ -4,7 +4,7 @@
 //
 // # The processes
 //
-// On Linux this program starts itself again, twice, for each call (see [Main]):
+// On Linux this program starts itself again (see [Main]), as a supervisor and, for each call, as a starter:
 //
 //	host ──socket──▶ supervisor ──socket──▶ starter, which becomes the tool ──▶ …
 //	  ╰──────── standard streams and other files ────────╯

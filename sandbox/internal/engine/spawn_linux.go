@@ -36,7 +36,7 @@ type helper struct {
 // start starts the process of a helper.
 func (h *helper) start() {
 	defer close(h.ready)
-	keepInherited()
+	closeInherited()
 	kind, step := failure.Failed, failure.StepHelper
 	if h.kind.Tier == fit.TierNamespace {
 		kind, step = failure.Namespaces, failure.StepClone
@@ -142,9 +142,9 @@ func sameNumbers(path string) (string, error) {
 	return b.String(), err
 }
 
-// keepInherited keeps from helpers, and so from tools, what this process has inherited itself without asking for it: an
+// closeInherited keeps from helpers, and so from tools, what this process has inherited itself without asking for it: an
 // open file of the caller would be a way past every rule. Descriptors of our own have the close-on-exec flag anyway.
-func keepInherited() {
+func closeInherited() {
 	if unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
 		return
 	}

@@ -158,7 +158,7 @@ func (s *starter) run(files []int) error {
 	if err := linux.Adopt(s.ruleset, s.plan).Enter(); err != nil {
 		return err
 	}
-	// Last of what restricts: it refuses some of the calls above. A fork between the domain and the filter would be in
+	// After every step that needs a call which it refuses. A fork between the domain and the filter would be in
 	// the one and not in the other, but this thread starts nothing.
 	if len(program) > 0 {
 		if err := linux.InstallFilter(program); err != nil {

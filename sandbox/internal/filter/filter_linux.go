@@ -62,7 +62,7 @@ func allow() unix.SockFilter { return end(unix.SECCOMP_RET_ALLOW) }
 
 func refuse(e unix.Errno) unix.SockFilter { return end(unix.SECCOMP_RET_ERRNO | uint32(e)) }
 
-// never are the system calls that are refused whatever their arguments are.
+// never, neverHere and clone3 are the system calls that are refused whatever their arguments are.
 var never = []uint32{
 	unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR,
 	unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT,
