@@ -30,9 +30,10 @@ func TestOpenOfALeasedFileEnds(t *testing.T) {
 			<-asked
 		}
 		if givesUp {
+			fd := f.Fd() // open until the end: the lease is given up before d.Open returns
 			go func() {
 				<-asked
-				_, _ = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
+				_, _ = unix.FcntlInt(fd, unix.F_SETLEASE, unix.F_UNLCK)
 			}()
 		}
 		d, err := OpenDir(root)
