@@ -276,6 +276,9 @@ func compilePolicy(access *AccessPolicy, dir *wspath.Dir, root, writtenRoot stri
 		return nil, err
 	}
 	for i, s := range access.Staged {
+		if s.FD > 1<<20 { // system calls would take the lower half of a larger number for another descriptor
+			return nil, Errorf(CodeInvalidPolicy, "access.staged[%d]: `fd` is %d; want an integer from 3 to %d", i, s.FD, 1<<20)
+		}
 		var to Resolved
 		rel, err := RulePath(s.Path, root, writtenRoot)
 		if err == nil {

@@ -271,8 +271,8 @@ func TestPinnedDenialSaysWhy(t *testing.T) {
 	base := jptooltest.TempRoot(t)
 	jptooltest.Tree(t, base, "file ws/.env KEY=1", "file ws/d/deep/f x", "file ws/kept x", "file ext/f x", "symlink ws/fork $ROOT/ext")
 	ws := jptooltest.Open(t, base+"/ws", rule(".", "read write"), rule(".env", ""), rule("d/deep/f", "read"), mount("fork", base+"/ext", "read"))
-	pinned := jptooltest.OpenPinned(t, base+"/ws", []string{".env", "d", "kept"}, rule(".", "read write"), rule(".env", ""), rule("d/deep/f", "read"))
-	bare := jptooltest.OpenPinned(t, base+"/ws", []string{"kept"})
+	pinned := openPinned(t, base+"/ws", []string{".env", "d", "kept"}, rule(".", "read write"), rule(".env", ""), rule("d/deep/f", "read"))
+	bare := openPinned(t, base+"/ws", []string{"kept"})
 	const grants = " Grants: . (read, create, update, delete)"
 	for _, c := range []struct {
 		ws   *jptool.Workspace
@@ -301,4 +301,16 @@ func TestPinnedDenialSaysWhy(t *testing.T) {
 			t.Errorf("delete %s: %v", c.path, err)
 		}
 	}
+}
+
+// openPinned opens a workspace with entries that must keep their place.
+func openPinned(t *testing.T, root string, pinned []string, rules ...jptool.FsRule) *jptool.Workspace {
+	t.Helper()
+	c := jptool.Context{Root: root, Access: &jptool.AccessPolicy{FS: rules, Pinned: pinned}}
+	ws, err := c.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ws.Close() })
+	return ws
 }

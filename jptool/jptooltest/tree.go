@@ -104,13 +104,7 @@ func Mount(path, target, caps string) jptool.FsRule {
 // Open opens a workspace with these rules; none means unrestricted.
 func Open(t testing.TB, root string, rules ...jptool.FsRule) *jptool.Workspace {
 	t.Helper()
-	return OpenPinned(t, root, nil, rules...)
-}
-
-// OpenPinned is Open with entries that must keep their place.
-func OpenPinned(t testing.TB, root string, pinned []string, rules ...jptool.FsRule) *jptool.Workspace {
-	t.Helper()
-	ctx := runContext(root, pinned, rules)
+	ctx := runContext(root, rules)
 	ws, err := ctx.Open()
 	if err != nil {
 		t.Fatalf("open %v: %v", rules, err)
@@ -122,17 +116,17 @@ func OpenPinned(t testing.TB, root string, pinned []string, rules ...jptool.FsRu
 // Context returns the JSON of a bare Context with these rules.
 func Context(t testing.TB, root string, rules ...jptool.FsRule) string {
 	t.Helper()
-	raw, err := json.Marshal(runContext(root, nil, rules))
+	raw, err := json.Marshal(runContext(root, rules))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(raw)
 }
 
-func runContext(root string, pinned []string, rules []jptool.FsRule) jptool.Context {
+func runContext(root string, rules []jptool.FsRule) jptool.Context {
 	ctx := jptool.Context{Root: root, Action: jptool.Run}
-	if len(rules)+len(pinned) > 0 {
-		ctx.Access = &jptool.AccessPolicy{FS: rules, Pinned: pinned}
+	if len(rules) > 0 {
+		ctx.Access = &jptool.AccessPolicy{FS: rules}
 	}
 	return ctx
 }

@@ -212,20 +212,19 @@ func (h *fitting) nothingThere(s *zone) {
 		above = h.does(parent) // no rule grants anything there, a flag or sandbox.paths does
 	}
 	s.e = s.most & above
-	creatable := h.creatable(s.Abs)
 	var failed error
 	if s.most != above {
 		failed = h.toMake(s)
 	}
 	s.why, s.remedy = h.whyMissing(s, failed)
 	switch {
-	case !creatable:
-		// Whatever the rule takes, nothing can come to be there.
-	case s.e != above:
+	case s.e != above && h.nearest(s.Abs).Kind == Dir:
+		// Also where the program itself can create nothing: somebody else can, and the program would read it.
 		s.e &^= jptool.Create
 		h.after = append(h.after, Check{Path: s.Abs, Want: StillMissing})
 		s.by = append(s.by, "watched")
 		h.lacking(s, "that nothing is created there", watchedFor, "", true)
+	case !h.creatable(s.Abs):
 	case s.most != 0 || s.Caps != 0:
 		h.after = append(h.after, Check{Path: s.Abs, Want: NoLink})
 	}
@@ -297,13 +296,18 @@ func (h *fitting) whyMissing(s *zone, failed error) (why, remedy string) {
 
 // creatable reports whether the tool may make the first of the missing components of a path.
 func (h *fitting) creatable(p string) bool {
+	n := h.nearest(p)
+	return n.Kind == Dir && h.does(n.Path).Has(jptool.Create)
+}
+
+// nearest is what exists nearest above a missing place.
+func (h *fitting) nearest(p string) Node {
 	for _, x := range h.onWay(p) {
-		dir := path.Dir(x)
-		if n := h.facts.node(dir); n.Kind != Missing {
-			return n.Kind == Dir && h.does(dir).Has(jptool.Create)
+		if n := h.facts.node(path.Dir(x)); n.Kind != Missing {
+			return n
 		}
 	}
-	return false
+	return Node{}
 }
 
 // pinAll pins the entries that must not be moved: those of zones, of the links that rules lead through, and of

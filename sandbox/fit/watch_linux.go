@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -64,8 +65,12 @@ func watch(what Watched) (*Watcher, error) {
 		return nil, fmt.Errorf("%w: %w", ErrNoWatch, err)
 	}
 	w := &Watcher{file: file, lost: make(chan Loss, 1), done: make(chan struct{})}
-	// The deadline ends the reading, but not before everything has been read that has happened.
-	w.stop = func() { _ = file.SetReadDeadline(time.Now()) } // it is closed already after a loss
+	stopped := make(chan struct{})
+	w.stop = sync.OnceFunc(func() {
+		// The deadline ends the reading, but not before everything has been read that has happened.
+		_ = file.SetReadDeadline(time.Now())
+		close(stopped)
+	})
 	go func() {
 		if first == nil {
 			first = i.run(file)
@@ -76,6 +81,7 @@ func watch(what Watched) (*Watcher, error) {
 		}
 		close(w.lost)
 		close(w.done)
+		<-stopped // also after a loss, because File may be on its way to another process
 		// Nobody waits for this: everything that happened has been read, and the kernel takes some 14 ms to close a
 		// descriptor that has watched something.
 		_ = file.Close()

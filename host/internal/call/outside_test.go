@@ -14,6 +14,8 @@ func TestForModel(t *testing.T) {
 		"in /home/me/ws.":                                                   "in ..",
 		"\"/home/me/ws/a b\" appeared":                                      "\"a b\" appeared",
 		"\"/opt/a b/c\" appeared":                                           "\"(outside the workspace)\" appeared",
+		"\"/home/me/ws/link -> /home/me/.ssh/id\"":                          "\"link -> (outside the workspace)\"",
+		"'/home/me/ws/x (see /opt/a) and on":                                "'x (see (outside the workspace)) and on",
 		"fork → /srv/my code/secret, and on":                                "fork → (outside the workspace), and on",
 		"/home/mexico/x":                                                    "(outside the workspace)",
 		"/home/me/ws2/x":                                                    "(outside the workspace)",

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -174,43 +173,66 @@ func pathOf(v any) string {
 	return text
 }
 
-// inPath are the characters of paths that nothing quotes, for an expression.
-const inPath = `\x{80}-\x{10ffff}0-9A-Za-z._+~@%$*{}-`
-
-// pathEnd is what follows a path and is no part of it: the line and column of `file:line:column`, and the punctuation
-// of the sentence.
-var pathEnd = regexp.MustCompile(`(?::[0-9]+){0,2}[.:]*$`)
-
 // ForModel removes absolute paths from a message of the host: paths in the workspace become relative to it, and all
 // others become "(outside the workspace)". A person sees the unchanged message on
-// standard error. A path ends at a blank, unless it is quoted or one of known, which may have blanks in them.
+// standard error. A path ends at a blank, unless it is quoted or one of known, which may have blanks in them. What
+// follows a path of the workspace or of known is looked at anew, also within quotes.
 func ForModel(text, root string, known ...string) string {
 	root = filepath.ToSlash(root)
-	known = append(slices.Clone(known), root)
-	// Longer ones first: one may lie in the other.
-	slices.SortFunc(known, func(a, b string) int { return len(b) - len(a) })
-	var begins []string
-	for _, p := range known {
-		if len(p) > 1 {
-			begins = append(begins, regexp.QuoteMeta(filepath.ToSlash(p)))
+	var b strings.Builder
+	for {
+		at := pathBegin().FindStringSubmatchIndex(text)
+		if at == nil {
+			return b.String() + text
 		}
-	}
-	begins = append(begins, "/["+inPath+"]")
-	// A path begins at a slash that is not part of a longer word.
-	paths := regexp.MustCompile(fmt.Sprintf("\"/[%[1]s][^\"\n]*|'/[%[1]s][^'\n]*|`/[%[1]s][^`\n]*|(?:^|[^/)%[1]s])(?:%[2]s)[^ \t\n\"'`,;()<>|]*",
-		inPath, strings.Join(begins, "|")))
-	return paths.ReplaceAllStringFunc(text, func(found string) string {
-		before, path := found[:strings.Index(found, "/")], found[strings.Index(found, "/"):]
-		end := pathEnd.FindString(path)
-		rel, in := wspath.WithinAbs(root, strings.TrimSuffix(path, end))
+		i := at[3]
+		end := ends(text, i)
+		for _, path := range append([]string{root}, known...) {
+			path = filepath.ToSlash(path)
+			rest, ok := strings.CutPrefix(text[i:], path)
+			if len(path) > 1 && ok && !longerName().MatchString(rest) {
+				if end = i + len(path); strings.HasPrefix(rest, "/") {
+					end = ends(text, end)
+				}
+				break
+			}
+		}
+		rel, in := wspath.WithinAbs(root, text[i:end])
 		switch {
 		case in && rel == "":
 			rel = "."
 		case !in:
 			rel = "(outside the workspace)"
 		}
-		return before + rel + end
-	})
+		b.WriteString(text[:i] + rel)
+		text = text[end:] // it begins with what can follow a path, so that no path begins there without its slash
+	}
+}
+
+// inPath are the characters of paths that nothing quotes, for an expression.
+const inPath = `\x{80}-\x{10ffff}0-9A-Za-z._+~@%$*{}-`
+
+var (
+	// pathBegin: an absolute path begins at a slash that is not part of a longer word.
+	pathBegin  = settings.Pattern(`(^|[^/)` + inPath + `])/[` + inPath + `]`)
+	longerName = settings.Pattern(`^[` + inPath + `]`)
+)
+
+// pathEnd is what follows a path and is no part of it: the line and column of `file:line:column`, and the punctuation
+// of the sentence.
+var pathEnd = settings.Pattern(`(?::[0-9]+){0,2}[.:]*$`)
+
+// ends returns the end of the path that begins at i.
+func ends(text string, i int) int {
+	stop := " \t\n\"'`,;()<>|"
+	if i > 0 && strings.IndexByte("\"'`", text[i-1]) >= 0 {
+		stop = text[i-1:i] + "\n"
+	}
+	n := strings.IndexAny(text[i:], stop)
+	if n < 0 {
+		n = len(text) - i
+	}
+	return i + n - len(pathEnd().FindString(text[i:i+n]))
 }
 
 // forModel takes out of the report's messages what a model is not told: a model gets the report, a person the error.

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -153,17 +154,22 @@ type plainMount Mount
 
 // UnmarshalJSON reads an entry, and keeps it as it is written.
 func (m *Mount) UnmarshalJSON(data []byte) error {
-	entry, err := strictjson.ParseMembers(data)
-	if err == nil {
-		err = json.Unmarshal(data, (*plainMount)(m))
-	}
+	entry, err := strictjson.ParseObject(data)
 	if err != nil {
 		return err
 	}
-	for _, field := range entry {
-		if !slices.Contains([]string{"rule_path", "canonical_target", "approved_at"}, field.Key) {
-			m.Unknown = append(m.Unknown, field.Key)
+	known := strictjson.Object{} // encoding/json takes a key in other case for the same
+	for _, key := range slices.Sorted(maps.Keys(entry)) {
+		if slices.Contains([]string{"rule_path", "canonical_target", "approved_at"}, key) {
+			known[key] = entry[key]
+		} else {
+			m.Unknown = append(m.Unknown, key)
 		}
+	}
+	if exact, err := json.Marshal(known); err != nil {
+		return err
+	} else if err := json.Unmarshal(exact, (*plainMount)(m)); err != nil {
+		return err
 	}
 	var raw bytes.Buffer
 	if err := json.Compact(&raw, data); err != nil {

@@ -1,7 +1,6 @@
 package consent
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -49,15 +48,18 @@ func (h *Hold) UnmarshalJSON(data []byte) error {
 	if err != nil {
 		return err
 	}
+	for key := range entry { // encoding/json takes a key in other case for the same
+		if !slices.Contains([]string{"path", "reason", "tool", "held_at", "was", "at"}, key) {
+			return fmt.Errorf("the key %q is not known", key)
+		}
+	}
 	for _, key := range []string{"path", "reason", "held_at"} {
 		if value := entry[key]; strictjson.Absent(value) {
 			return fmt.Errorf("the key %q is missing", key)
 		}
 	}
 	type plain Hold
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	return dec.Decode((*plain)(h))
+	return json.Unmarshal(data, (*plain)(h))
 }
 
 // List returns the holds. An error means that nobody knows, so that writing calls

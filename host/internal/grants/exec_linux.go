@@ -378,6 +378,9 @@ func (s *signals) pass(cmd *sandbox.Cmd, over <-chan struct{}) {
 			}
 		}
 		_ = cmd.Signal(sig.(unix.Signal)) // the program may have ended
+		if sig != unix.SIGWINCH {
+			_ = cmd.Signal(unix.SIGCONT) // one that is stopped would not end
+		}
 	}
 }
 

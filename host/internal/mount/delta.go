@@ -139,6 +139,9 @@ func parseDelta(data []byte, file string) (d Delta, err error) {
 		}
 		t := ToolDelta{Replace: list.Merge != nil}
 		for _, r := range list.Items {
+			if text, _ := r.Get("path").Any().(string); text == "" {
+				return d, settings.Fail(r.Origin, "path is missing", help)
+			}
 			t.FS = append(t.FS, config.ParseFsRule(r))
 		}
 		d.Tools[name] = t

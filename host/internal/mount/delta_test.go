@@ -13,7 +13,7 @@ func TestParse(t *testing.T) {
 	for _, bad := range []string{
 		"[", "x = 1", "[conversation]\nx = 1", "[conversation.tools.t]", "[conversation.tools.t]\nrun = 'skip'", "[conversation.tools.t.access]",
 		"[conversation.tools.t.access]\nfs = 1", "[conversation.tools.t.access]\nnet = []", "[conversation.tools.t.access]\nfs = ['src']",
-		"[[conversation.tools.t.access.fs]]\nread = true", "[[conversation.tools.t.access.fs]]\npath = 'x'\nraed = true",
+		"[[conversation.tools.t.access.fs]]\nread = true", "[[conversation.tools.t.access.fs]]\npath = ''", "[[conversation.tools.t.access.fs]]\npath = 'x'\nraed = true",
 		"[[conversation.tools.t.access.fs]]\npath = 'x'\nread = 1", "[[conversation.tools.t.access.fs]]\npath = 1",
 		"[conversation.tools.t.access.fs]\nstrategy = 'prepend'\nvalue = []", "[conversation.tools.t.access.fs]\nstrategy = 'replace'",
 		"[conversation.tools.t.access.fs]\nstrategy = 'replace'\nvalue = []\ndedup = true",

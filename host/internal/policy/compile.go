@@ -301,7 +301,7 @@ func (d *Declared) materialize(a *config.Access) {
 	if declared := a.Policy(); declared != nil {
 		d.Access.Net, d.Access.Env, d.Access.Commands = declared.Net, declared.Env, declared.Commands
 	}
-	if d.Access.Net == nil {
+	if len(d.Access.Net) == 0 {
 		d.Access.Net = []jptool.NetRule{{Host: "*", Origin: BuiltIn}}
 	}
 	d.Access.Env = slices.Concat(d.Access.Env, minimal(d.Access.Env, runtime.GOOS == "windows"))

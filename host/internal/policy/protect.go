@@ -267,8 +267,12 @@ func besides(dir, name string) string {
 func slashed(name string) string { return filepath.ToSlash(filepath.Clean(name)) }
 
 func isDir(abs string) bool {
-	fi, err := os.Lstat(filepath.FromSlash(abs))
-	return err == nil && fi.IsDir()
+	d, err := wspath.OpenDir(abs) // follows no link
+	if err != nil {
+		return false
+	}
+	d.Close()
+	return true
 }
 
 // smallFile returns the first line of a regular file at a canonical path, "" if there is none. It opens nothing

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -116,21 +117,10 @@ func (p *tomlParser) syntax(err error) {
 	p.Add(p.origin(offset, ""), "not valid TOML: "+Printable(err.Error()), syntaxHelp(p.data, offset, err.Error()))
 }
 
-// syntaxHelps say what to do about a message of the library, which holds one of the texts.
-var syntaxHelps = []struct{ text, help string }{
-	{"array is incomplete", "close the list with ]"},
-	{"array value", "separate the items of the list by commas, and close it with ]"},
-	{"to close table name", "close the header with ]"},
-	{"to close array table name", "close the header with ]]"},
-	{"expected '=' after key", "write KEY = VALUE, with a = between them"},
-	{"expected newline", "write each key on a line of its own"},
-	{"unterminated basic string", "close the text with a \""},
-	{"unterminated literal string", "close the text with a '"},
-	{"basic strings cannot have new lines", "close the text with a \" on its line, or write it between two \"\"\""},
-	{"not terminated by", "close the text with the three quotes that opened it"},
-	{"invalid escape character", `write \\ for a backslash, or the text between single quotes`},
-	{"strings must be quoted", "write text between quotes"},
-}
+// syntaxHelps says what to do about a message of the library: a line has a text of the message, a tab, and the remedy.
+//
+//go:embed syntax.txt
+var syntaxHelps string
 
 // syntaxHelp guesses at the mistakes people make most often.
 func syntaxHelp(data []byte, offset int, message string) string {
@@ -142,9 +132,9 @@ func syntaxHelp(data []byte, offset int, message string) string {
 	case strings.HasPrefix(line, "[conversation.tools.") && strings.HasPrefix(after, "*"):
 		return "write [conversation.tools.'*']"
 	}
-	for _, h := range syntaxHelps {
-		if strings.Contains(message, h.text) {
-			return h.help
+	for line := range strings.Lines(syntaxHelps) {
+		if text, help, _ := strings.Cut(line, "\t"); strings.Contains(message, text) {
+			return strings.TrimSpace(help)
 		}
 	}
 	if !strings.HasSuffix(line, "=") {

@@ -83,6 +83,9 @@ func signalBelow(root int, sig unix.Signal) ([]task, error) {
 // so it is held by a descriptor and looked at again. It may be gone already, or be another user's.
 func (t task) signal(sig unix.Signal) {
 	fd, err := unix.PidfdOpen(t.pid, 0)
+	if err == unix.ENOSYS { // before Linux 5.3
+		_ = unix.Kill(t.pid, sig)
+	}
 	if err != nil {
 		return
 	}
