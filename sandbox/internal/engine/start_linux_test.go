@@ -279,6 +279,9 @@ func TestAsOrdinaryUser(t *testing.T) {
 
 // A starter that dies is not taken for a program that has ended.
 func TestTooLittleMemory(t *testing.T) {
+	if raceDetector {
+		t.Skip("not run: a program with the race detector needs more memory than this allows")
+	}
 	tiers(t, func(t *testing.T, tier fit.Tier) {
 		p := plan(t, tier, jptooltest.OpenRoot(t))
 		p.Limits.Memory = 1 << 20

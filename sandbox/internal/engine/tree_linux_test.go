@@ -207,7 +207,8 @@ func TestSupervisorIsKilled(t *testing.T) {
 
 // A tool that stops its supervisor is not rid of its limit.
 func TestSupervisorIsStopped(t *testing.T) {
-	defer func(d time.Duration) { giveUp = d }(giveUp)
+	long := giveUp
+	t.Cleanup(func() { giveUp = long }) // after the engine, which reads it, is closed
 	giveUp = 200 * time.Millisecond
 	e := newEngineFor(t)
 	m := mark()
