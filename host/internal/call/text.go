@@ -174,9 +174,8 @@ func pathOf(v any) string {
 }
 
 // ForModel removes absolute paths from a message of the host: paths in the workspace become relative to it, and all
-// others become "(outside the workspace)". A person sees the unchanged message on
-// standard error. A path ends at a blank, unless it is quoted or one of known, which may have blanks in them. What
-// follows a path of the workspace or of known is looked at anew, also within quotes.
+// others become "(outside the workspace)". A person sees the unchanged message on standard error. A path ends at a blank,
+// unless it is quoted or one of known. After a path of the workspace or of known the search goes on, also within quotes.
 func ForModel(text, root string, known ...string) string {
 	root = filepath.ToSlash(root)
 	var b strings.Builder

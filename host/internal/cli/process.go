@@ -67,5 +67,8 @@ func warm(l *line, wrong error) *sandbox.Helpers {
 
 // likelyTier is the tier in which a program is likely to be started.
 func likelyTier(writes bool) fit.Tier {
-	return map[bool]fit.Tier{true: fit.TierNamespace, false: fit.TierLandlock}[writes]
+	if writes {
+		return fit.TierNamespace
+	}
+	return fit.TierLandlock
 }
