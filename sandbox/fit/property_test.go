@@ -17,6 +17,7 @@ import (
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
 	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/fit/testdata/fittest"
 )
 
 var (
@@ -239,10 +240,10 @@ func TestAgreement(t *testing.T) {
 						refused++
 					}
 					if may && !check(declared, q) {
-						t.Fatalf("%s %s is allowed and was not declared\n%s", q.need, q.path, fittedText(f))
+						t.Fatalf("%s %s is allowed and was not declared\n%s", q.need, q.path, fittest.Show(f))
 					}
 					if may != can && !(can && watched(s.d, f, q)) {
-						t.Fatalf("%s %s (%s): the check says %v, the kernel %v\ndeclared %s\n%s", q.need, q.path, q.abs, may, can, rulesText(s.d.Access), fittedText(f))
+						t.Fatalf("%s %s (%s): the check says %v, the kernel %v\ndeclared %s\n%s", q.need, q.path, q.abs, may, can, fittest.Rules(s.d.Access), fittest.Show(f))
 					}
 				}
 			})
@@ -265,7 +266,7 @@ func held(t *rapid.T, k *kernel, f *fit.Fitted) {
 	for _, g := range f.Plan.Grants {
 		places = append(places, g.Node)
 		if _, tree := k.tree(g.Path); !tree && g.Kind != fit.Dir && k.create(g.Path) && !k.points[g.Path] && k.rights[g.Path]&^k.on(path.Dir(g.Path)) != 0 {
-			t.Fatalf("%s can get a second name\n%s", g.Path, fittedText(f))
+			t.Fatalf("%s can get a second name\n%s", g.Path, fittest.Show(f))
 		}
 	}
 	for _, c := range f.Plan.Covers {
@@ -275,7 +276,7 @@ func held(t *rapid.T, k *kernel, f *fit.Fitted) {
 		top, _ := k.tree(n.Path)
 		for p := n.Path; p != top; p = path.Dir(p) {
 			if k.delete(p) {
-				t.Fatalf("%s can be moved away\n%s", p, fittedText(f))
+				t.Fatalf("%s can be moved away\n%s", p, fittest.Show(f))
 			}
 		}
 	}
@@ -351,8 +352,8 @@ func TestDry(t *testing.T) {
 				}
 				defer p.Undo()
 				made += len(p.Made)
-				if a, b := fittedText(dry.Fitted), fittedText(p.Fitted); a != b || !slices.Equal(dry.Made, p.Made) {
-					t.Fatalf("declared %s\ndry %v %s\nthen %v %s", rulesText(s.d.Access), dry.Made, a, p.Made, b)
+				if a, b := fittest.Show(dry.Fitted), fittest.Show(p.Fitted); a != b || !slices.Equal(dry.Made, p.Made) {
+					t.Fatalf("declared %s\ndry %v %s\nthen %v %s", fittest.Rules(s.d.Access), dry.Made, a, p.Made, b)
 				}
 			})
 			c.enough(t)
@@ -392,10 +393,10 @@ func TestFittedTwice(t *testing.T) {
 				narrowed += len(f.Narrowed)
 				d, err := s.read(f.Access)
 				if err != nil {
-					t.Fatalf("the effective policy is refused: %v\n%s", err, fittedText(f))
+					t.Fatalf("the effective policy is refused: %v\n%s", err, fittest.Show(f))
 				}
 				if again := s.fit(t, d, way.m, way.o); len(again.Narrowed) > 0 {
-					t.Fatalf("narrowed again\ndeclared %s\nfirst %s\nthen %s", rulesText(s.d.Access), fittedText(f), fittedText(again))
+					t.Fatalf("narrowed again\ndeclared %s\nfirst %s\nthen %s", fittest.Rules(s.d.Access), fittest.Show(f), fittest.Show(again))
 				}
 			})
 			c.enough(t)
@@ -421,7 +422,7 @@ func TestCheapestTier(t *testing.T) {
 		if f.Plan.Tier == fit.TierLandlock {
 			cheap++
 			if len(f.Plan.Covers)+len(f.Plan.Pins) > 0 {
-				t.Fatalf("mounts without namespaces: %s", fittedText(f))
+				t.Fatalf("mounts without namespaces: %s", fittest.Show(f))
 			}
 			return
 		}
@@ -432,7 +433,7 @@ func TestCheapestTier(t *testing.T) {
 			fewer.Covers = slices.Delete(slices.Clone(f.Plan.Covers), i, i+1)
 			with, without := newKernel(f.Plan), newKernel(&fewer)
 			if with.on(c.Path) == without.on(c.Path) && with.on(c.Path+"/x") == without.on(c.Path+"/x") && with.frozen(c.Path) == without.frozen(c.Path) {
-				t.Fatalf("the cover on %s does nothing\n%s", c.Path, fittedText(f))
+				t.Fatalf("the cover on %s does nothing\n%s", c.Path, fittest.Show(f))
 			}
 		}
 		// What may not be written keeps its metadata.
@@ -443,14 +444,14 @@ func TestCheapestTier(t *testing.T) {
 					return nil
 				}
 				if can := k.on(p) | k.on(path.Dir(p)); can&jptool.Write == 0 || e.IsDir() && k.on(p)&jptool.Write == 0 {
-					t.Fatalf("the metadata of %s can be changed\n%s", p, fittedText(f))
+					t.Fatalf("the metadata of %s can be changed\n%s", p, fittest.Show(f))
 				}
 				return nil
 			})
 		}
 		for _, n := range f.Plan.Pins {
 			if newKernel(f.Plan).on(path.Dir(n.Path))&(jptool.Delete|jptool.Create) == 0 {
-				t.Fatalf("the pin on %s does nothing\n%s", n.Path, fittedText(f))
+				t.Fatalf("the pin on %s does nothing\n%s", n.Path, fittest.Show(f))
 			}
 		}
 	})

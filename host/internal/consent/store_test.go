@@ -15,6 +15,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/state"
+	"github.com/jptools/jptools/host/internal/state/testdata/statetest"
 )
 
 const (
@@ -33,7 +34,7 @@ type opened struct {
 
 func open(t testing.TB, base string, fsys state.FS) *opened {
 	t.Helper()
-	o := &opened{dir: stateDir(t, base, fsys)}
+	o := &opened{dir: statetest.Dir(t, base, fsys)}
 	o.Store = consent.OpenStore(o.dir, func(s string) { o.warn = append(o.warn, s) })
 	return o
 }
@@ -203,7 +204,7 @@ func TestRevokeAndList(t *testing.T) {
 		t.Fatalf("%v, %v", gone, err)
 	}
 	list, err := s.List(ctx)
-	if err != nil || len(list) != 1 || list[0].RulePath != "b" || !list[0].ApprovedAt.Equal(clock) {
+	if err != nil || len(list) != 1 || list[0].RulePath != "b" || !list[0].ApprovedAt.Equal(statetest.Clock) {
 		t.Errorf("%v, %v", list, err)
 	}
 }
@@ -263,8 +264,8 @@ func TestReadErrorLeavesTheStore(t *testing.T) {
 	_, err := open(t, base, nil).Record(ctx, consent.Binding{RulePath: "fork", Target: fork})
 	must(t, err)
 	for at := 1; at <= 2; at++ {
-		s := open(t, base, &faults{FS: &afero.OsFs{}, At: at, Crash: true})
-		if d, err := s.Lookup(ctx, consent.Binding{RulePath: "fork", Target: fork}); !errors.Is(err, errFault) || d.Verdict == consent.Approved {
+		s := open(t, base, &statetest.Faults{FS: &afero.OsFs{}, At: at, Crash: true})
+		if d, err := s.Lookup(ctx, consent.Binding{RulePath: "fork", Target: fork}); !errors.Is(err, statetest.ErrFault) || d.Verdict == consent.Approved {
 			t.Errorf("fault %d: %+v, %v", at, d, err)
 		}
 	}
@@ -279,7 +280,7 @@ func TestCrashWhileRecording(t *testing.T) {
 			base := t.TempDir()
 			_, err := open(t, base, nil).Record(ctx, consent.Binding{RulePath: "old", Target: "/old"})
 			must(t, err)
-			failing := &faults{FS: &afero.OsFs{}, At: at, Crash: crash}
+			failing := &statetest.Faults{FS: &afero.OsFs{}, At: at, Crash: crash}
 			_, rerr := open(t, base, failing).Record(ctx, consent.Binding{RulePath: "new", Target: "/new"})
 			after := open(t, base, nil)
 			if got := after.lookup(t, "old", "/old"); got.Verdict != consent.Approved || len(after.warn) > 0 {
@@ -288,7 +289,7 @@ func TestCrashWhileRecording(t *testing.T) {
 			if got := after.lookup(t, "new", "/new"); rerr == nil && got.Verdict != consent.Approved {
 				t.Fatalf("crash=%v at operation %d: recorded but not there", crash, at)
 			}
-			if failing.count() < at {
+			if failing.Count() < at {
 				break
 			}
 		}
@@ -314,7 +315,7 @@ func recordAsProcess(name string) int {
 	if err != nil {
 		return 3
 	}
-	dir, err := testSystem(base).Workspace(ws)
+	dir, err := statetest.System(base).Workspace(ws)
 	if err != nil {
 		return 3
 	}

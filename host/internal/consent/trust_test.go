@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/state/testdata/statetest"
 	"github.com/jptools/jptools/host/internal/term"
 )
 
@@ -19,7 +20,7 @@ func setting(key, value string, line int) consent.Setting {
 }
 
 func TestTrustIsBoundToTheSettings(t *testing.T) {
-	trust := consent.OpenTrust(stateDir(t, t.TempDir(), nil), nil)
+	trust := consent.OpenTrust(statetest.Dir(t, t.TempDir(), nil), nil)
 	run, shell := setting("conversation.tools.lint.run", `"unattended"`, 3), setting("conversation.tools.lint.command.shell", "true", 4)
 	check := func(want string, list ...consent.Setting) {
 		t.Helper()
@@ -59,7 +60,7 @@ func TestTrustInNamedFiles(t *testing.T) {
 		s.Runs = "lint.sh"
 		return s
 	}
-	trust := consent.OpenTrust(stateDir(t, t.TempDir(), nil), nil)
+	trust := consent.OpenTrust(statetest.Dir(t, t.TempDir(), nil), nil)
 	check := func(want string, list ...consent.Setting) {
 		t.Helper()
 		trusted, d, err := trust.Check(ctx, list)
@@ -78,7 +79,7 @@ func TestTrustInNamedFiles(t *testing.T) {
 }
 
 func TestTrustIsAskedFor(t *testing.T) {
-	dir := stateDir(t, t.TempDir(), nil)
+	dir := statetest.Dir(t, t.TempDir(), nil)
 	trust := consent.OpenTrust(dir, nil)
 	list := []consent.Setting{setting("sandbox.mode", `"off"`, 1)}
 	err := trust.Require(ctx, term.None{}, list)
@@ -105,7 +106,7 @@ func TestTamperedOrBrokenTrustGrantsNothing(t *testing.T) {
 		"settings under the wrong digest ": `{"accepted":[{"digest":"sha256:00","accepted_at":"2026-01-01T00:00:00Z","settings":[{"key":"sandbox.mode","value":"\"off\"","file":".jp/config.toml"}]}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := stateDir(t, t.TempDir(), nil)
+			dir := statetest.Dir(t, t.TempDir(), nil)
 			must(t, dir.Write("trust.json", []byte(content)))
 			var warned []string
 			trust := consent.OpenTrust(dir, func(s string) { warned = append(warned, s) })
@@ -176,7 +177,7 @@ func TestLongCommandsAreCut(t *testing.T) {
 
 // Each tool is trusted by itself, together with what concerns all of them.
 func TestTrustIsPerTool(t *testing.T) {
-	trust := consent.OpenTrust(stateDir(t, t.TempDir(), nil), nil)
+	trust := consent.OpenTrust(statetest.Dir(t, t.TempDir(), nil), nil)
 	one := func(tool, value string) consent.Setting {
 		return setting("conversation.tools."+tool+".command", value, 1)
 	}
@@ -209,7 +210,7 @@ func TestTrustIsPerTool(t *testing.T) {
 
 // Settings that a question could not show whole are not accepted by one.
 func TestNobodyAcceptsUnseenSettings(t *testing.T) {
-	trust := consent.OpenTrust(stateDir(t, t.TempDir(), nil), nil)
+	trust := consent.OpenTrust(statetest.Dir(t, t.TempDir(), nil), nil)
 	var list []consent.Setting
 	for i := range 2000 {
 		list = append(list, consent.Setting{Key: fmt.Sprintf("conversation.tools.z%d.run", i), Value: `"unattended"`, File: ".jp.toml"})
@@ -222,7 +223,7 @@ func TestNobodyAcceptsUnseenSettings(t *testing.T) {
 }
 
 func TestHolds(t *testing.T) {
-	dir := stateDir(t, t.TempDir(), nil)
+	dir := statetest.Dir(t, t.TempDir(), nil)
 	holds := consent.OpenHolds(dir)
 	must(t, holds.Check())
 	must(t, holds.Add(ctx, consent.Hold{Path: ".git/config", Reason: "changed during the call", Tool: "lint"}, consent.Hold{Path: "a\x1b[0m", Reason: "new"}))
@@ -245,7 +246,7 @@ func TestHolds(t *testing.T) {
 
 // A hold that ends only when a person says so is not lost to one on the same path that ends by itself.
 func TestHoldsKeepTheStricterEnd(t *testing.T) {
-	holds := consent.OpenHolds(stateDir(t, t.TempDir(), nil))
+	holds := consent.OpenHolds(statetest.Dir(t, t.TempDir(), nil))
 	must(t, holds.Add(ctx, consent.Hold{Path: "a", Reason: "appeared", Was: "missing"}, consent.Hold{Path: "b", Reason: "appeared", Was: "missing"}))
 	must(t, holds.Add(ctx, consent.Hold{Path: "a", Reason: "momentary"}))
 	must(t, holds.Settle(ctx, func(consent.Hold) string { return "missing" }))
@@ -256,7 +257,7 @@ func TestHoldsKeepTheStricterEnd(t *testing.T) {
 
 // Outside of the workspace two paths can have the same name.
 func TestHoldsOfTheSameNameAreTwo(t *testing.T) {
-	holds := consent.OpenHolds(stateDir(t, t.TempDir(), nil))
+	holds := consent.OpenHolds(statetest.Dir(t, t.TempDir(), nil))
 	for _, at := range []string{"/a/x", "/b/x"} {
 		must(t, holds.Add(ctx, consent.Hold{Path: "x", Reason: "appeared", Was: "missing", At: at}))
 	}
@@ -274,13 +275,13 @@ func TestHoldsThatAreNoListHoldEverything(t *testing.T) {
 		`{"holds":[],"holds":[]}`, `{"holds":[]} x`, `{"holds":[null]}`, `{"holds":[{}]}`, `{"holds":[{"path":"a"}]}`, `{"holds":[{` + hold + `,"released":true}]}`,
 		`{"holds":[{` + hold + `,"path":"c"}]}`, `{"holds":[{"path":null,"reason":"b","held_at":"2026-01-02T03:04:05Z"}]}`,
 	} {
-		dir := stateDir(t, t.TempDir(), nil)
+		dir := statetest.Dir(t, t.TempDir(), nil)
 		must(t, dir.Write("holds.json", []byte(text)))
 		if err := consent.OpenHolds(dir).Check(); err == nil || !strings.Contains(err.Error(), "cannot be used") || !strings.Contains(err.Error(), "jphost trust accept") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	dir := stateDir(t, t.TempDir(), nil)
+	dir := statetest.Dir(t, t.TempDir(), nil)
 	must(t, dir.Write("holds.json", []byte(`{"holds":[{`+hold+`,"tool":"t"}]}`)))
 	if list, err := consent.OpenHolds(dir).List(); err != nil || len(list) != 1 || list[0].Tool != "t" {
 		t.Errorf("%v, %v", list, err)
@@ -288,7 +289,7 @@ func TestHoldsThatAreNoListHoldEverything(t *testing.T) {
 }
 
 func TestBrokenHoldsHoldEverything(t *testing.T) {
-	dir := stateDir(t, t.TempDir(), nil)
+	dir := statetest.Dir(t, t.TempDir(), nil)
 	must(t, dir.Write("holds.json", []byte(`{"holds":`)))
 	holds := consent.OpenHolds(dir)
 	if err := holds.Check(); err == nil || !strings.Contains(err.Error(), "jphost trust accept") {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/state/testdata/statetest"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
@@ -171,14 +172,14 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 // Whatever operation on the store fails, there are both links and approvals, or neither.
 func TestStoreFaultsLeaveNoHalfMount(t *testing.T) {
 	for at := 1; ; at++ {
-		failing := &faults{FS: &afero.OsFs{}}
+		failing := &statetest.Faults{FS: &afero.OsFs{}}
 		w := newWorld(t, failing)
 		before := w.tree(t)
 		p := w.plan(t, "fs_read_file:one=~/code/x", "fs_read_file:two=~/code/y")
-		start := failing.count()
+		start := failing.Count()
 		failing.At = start + at
 		err := w.apply(p)
-		if failing.count() < failing.At {
+		if failing.Count() < failing.At {
 			if err != nil || at < 5 {
 				t.Fatalf("after %d operations: %v", at, err)
 			}

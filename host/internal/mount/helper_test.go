@@ -11,6 +11,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/state"
+	"github.com/jptools/jptools/host/internal/state/testdata/statetest"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -78,7 +79,7 @@ func newWorld(t testing.TB, fsys state.FS) *world {
 	t.Helper()
 	w := &world{home: base(t)}
 	w.req = req(w.home)
-	dir := stateDir(t, w.home, fsys)
+	dir := statetest.Dir(t, w.home, fsys)
 	w.store = consent.OpenStore(dir, func(s string) { t.Error(s) })
 	w.prompter = term.None{}
 	w.env = Env{Store: w.store, Persist: func(_ context.Context, d Delta) error {

@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/jptools/jptools/host/internal/state/testdata/statetest"
 )
 
 func TestPersistInAConversation(t *testing.T) {
 	w := newWorld(t, nil)
-	dir, err := stateDir(t, w.home, nil).Conversation("default")
+	dir, err := statetest.Dir(t, w.home, nil).Conversation("default")
 	must(t, err)
 	w.env.Persist = Persist(dir)
 	must(t, w.apply(w.plan(t, "fs_read_file:fork=~/code/x")))

@@ -21,6 +21,7 @@ import (
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/jptooltest"
 	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/fit/testdata/fittest"
 )
 
 var update = flag.Bool("update", false, "write what came out to testdata/fit; read the difference")
@@ -115,7 +116,7 @@ func table(t *testing.T, dir string, section map[string]string) string {
 	if err != nil && !errors.As(err, &refused) {
 		return "ERROR " + err.Error() + "\n"
 	}
-	text := fittedText(p.Fitted)
+	text := fittest.Show(p.Fitted)
 	if n := p.Plan.Net; n.Open {
 		text += fmt.Sprintf("NET %v\n", n.Ports)
 	}

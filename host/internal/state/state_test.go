@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/jptools/jptools/host/internal/state"
+	"github.com/jptools/jptools/host/internal/state/testdata/statetest"
 )
 
 func TestWorkspaceIsItsCanonicalPath(t *testing.T) {
@@ -136,7 +137,7 @@ func TestTerminalSession(t *testing.T) {
 }
 
 func TestStateIsPrivate(t *testing.T) {
-	d := stateDir(t, t.TempDir(), nil)
+	d := statetest.Dir(t, t.TempDir(), nil)
 	if err := d.Write("x.json", []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +150,7 @@ func TestStateIsPrivate(t *testing.T) {
 
 func TestNothingIsMadeByReading(t *testing.T) {
 	base := t.TempDir()
-	d := stateDir(t, base, nil)
+	d := statetest.Dir(t, base, nil)
 	if _, err := d.Read("approvals.json"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("read: %v", err)
 	}
@@ -172,7 +173,7 @@ func TestStateDirectoryThatIsNotPrivate(t *testing.T) {
 	} {
 		for _, level := range []string{"base", "workspace"} {
 			t.Run(name+" at "+level, func(t *testing.T) {
-				d := stateDir(t, t.TempDir(), nil)
+				d := statetest.Dir(t, t.TempDir(), nil)
 				at := d.Base()
 				if level == "workspace" {
 					must(t, os.MkdirAll(d.Base(), 0o700))
@@ -187,7 +188,7 @@ func TestStateDirectoryThatIsNotPrivate(t *testing.T) {
 			})
 		}
 	}
-	d := stateDir(t, t.TempDir(), nil)
+	d := statetest.Dir(t, t.TempDir(), nil)
 	must(t, os.MkdirAll(d.Path(), 0o755))
 	must(t, d.Write("x", nil))
 	if fi, _ := os.Stat(d.Path()); fi.Mode().Perm() != 0o700 {
@@ -200,22 +201,22 @@ func TestWriteKeepsOldOrNewContent(t *testing.T) {
 	for _, crash := range []bool{false, true} {
 		for at := 1; ; at++ {
 			base := t.TempDir()
-			must(t, stateDir(t, base, nil).Write("f", []byte(old)))
-			failing := &faults{FS: &afero.OsFs{}, At: at, Crash: crash}
-			d := stateDir(t, base, failing)
+			must(t, statetest.Dir(t, base, nil).Write("f", []byte(old)))
+			failing := &statetest.Faults{FS: &afero.OsFs{}, At: at, Crash: crash}
+			d := statetest.Dir(t, base, failing)
 			err := d.Update(context.Background(), "f", func([]byte) ([]byte, error) { return []byte(now), nil })
-			got, rerr := stateDir(t, base, nil).Read("f")
+			got, rerr := statetest.Dir(t, base, nil).Read("f")
 			if s := string(got); rerr != nil || s != old && s != now || err == nil && s != now {
 				t.Fatalf("crash=%v at operation %d: update said %v, then %d bytes, %v", crash, at, err, len(got), rerr)
 			}
 			// The next writer gets through and cleans up.
-			clean := stateDir(t, base, nil)
+			clean := statetest.Dir(t, base, nil)
 			must(t, clean.Update(context.Background(), "f", func([]byte) ([]byte, error) { return []byte("third"), nil }))
 			left, _ := filepath.Glob(filepath.Join(clean.Path(), ".f.tmp-*"))
 			if len(left) > 0 {
 				t.Fatalf("crash=%v at operation %d left %v", crash, at, left)
 			}
-			if failing.count() < at {
+			if failing.Count() < at {
 				if at < 6 {
 					t.Fatalf("only %d operations were seen", at)
 				}
@@ -226,7 +227,7 @@ func TestWriteKeepsOldOrNewContent(t *testing.T) {
 }
 
 func TestUpdateLosesNothingBetweenGoroutines(t *testing.T) {
-	d := stateDir(t, t.TempDir(), nil)
+	d := statetest.Dir(t, t.TempDir(), nil)
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
@@ -246,7 +247,7 @@ func TestUpdateLosesNothingBetweenGoroutines(t *testing.T) {
 }
 
 func TestLockedGivesUp(t *testing.T) {
-	d := stateDir(t, t.TempDir(), nil)
+	d := statetest.Dir(t, t.TempDir(), nil)
 	err := d.Locked(context.Background(), "f", func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
 		defer cancel()
@@ -259,7 +260,7 @@ func TestLockedGivesUp(t *testing.T) {
 
 // Who gives up leaves nothing locked: what it waited for is given back as soon as it is had.
 func TestGivenUpLockIsFreed(t *testing.T) {
-	d := stateDir(t, t.TempDir(), nil)
+	d := statetest.Dir(t, t.TempDir(), nil)
 	err := d.Locked(context.Background(), "f", func() error {
 		for range 3 {
 			ctx, cancel := context.WithCancel(context.Background())
@@ -277,7 +278,7 @@ func TestGivenUpLockIsFreed(t *testing.T) {
 }
 
 func TestSetAsideNeverOverwrites(t *testing.T) {
-	d := stateDir(t, t.TempDir(), nil)
+	d := statetest.Dir(t, t.TempDir(), nil)
 	seen := map[string]bool{}
 	for i := range 3 {
 		must(t, d.Write("f", []byte{byte('0' + i)}))
@@ -294,7 +295,7 @@ func TestSetAsideNeverOverwrites(t *testing.T) {
 
 func TestOncePerSession(t *testing.T) {
 	ctx := context.Background()
-	d := stateDir(t, t.TempDir(), nil)
+	d := statetest.Dir(t, t.TempDir(), nil)
 	s, err := d.Session("env:a")
 	must(t, err)
 	if first, err := s.Once(ctx, "warned"); !first || err != nil {
@@ -377,7 +378,7 @@ func TestStateElsewhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sys := testSystem(dir)
+		sys := statetest.System(dir)
 		sys.FS = refusing{&afero.OsFs{}, c.look, c.make}
 		d, err := sys.Workspace(ws)
 		if err == nil {

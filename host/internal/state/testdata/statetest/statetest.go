@@ -1,4 +1,5 @@
-package consent_test
+// Package statetest has a file system that fails step by step, and state in a directory, for tests.
+package statetest
 
 import (
 	"errors"
@@ -14,12 +15,12 @@ import (
 	"github.com/jptools/jptools/host/internal/state"
 )
 
-// errFault is what an injected fault returns.
-var errFault = errors.New("injected fault")
+// ErrFault is what an injected fault returns.
+var ErrFault = errors.New("injected fault")
 
-// faults is a file system whose n-th operation fails. With Crash set every later one
+// Faults is a file system whose n-th operation fails. With Crash set every later one
 // fails too, as if the process had died there.
-type faults struct {
+type Faults struct {
 	state.FS
 	// At is the operation to fail, counted from 1; 0 fails none.
 	At    int
@@ -28,22 +29,22 @@ type faults struct {
 	n atomic.Int64
 }
 
-// count is the number of operations so far.
-func (f *faults) count() int { return int(f.n.Load()) }
+// Count is the number of operations so far.
+func (f *Faults) Count() int { return int(f.n.Load()) }
 
-func (f *faults) fail() error {
+func (f *Faults) fail() error {
 	n := int(f.n.Add(1))
 	if f.At > 0 && (n == f.At || f.Crash && n > f.At) {
-		return errFault
+		return ErrFault
 	}
 	return nil
 }
 
 // Open may fail.
-func (f *faults) Open(name string) (afero.File, error) { return f.OpenFile(name, os.O_RDONLY, 0) }
+func (f *Faults) Open(name string) (afero.File, error) { return f.OpenFile(name, os.O_RDONLY, 0) }
 
 // OpenFile may fail.
-func (f *faults) OpenFile(name string, flag int, perm fs.FileMode) (afero.File, error) {
+func (f *Faults) OpenFile(name string, flag int, perm fs.FileMode) (afero.File, error) {
 	if err := f.fail(); err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
@@ -52,7 +53,7 @@ func (f *faults) OpenFile(name string, flag int, perm fs.FileMode) (afero.File, 
 }
 
 // Rename may fail.
-func (f *faults) Rename(from, to string) error {
+func (f *Faults) Rename(from, to string) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
@@ -60,7 +61,7 @@ func (f *faults) Rename(from, to string) error {
 }
 
 // Remove may fail.
-func (f *faults) Remove(name string) error {
+func (f *Faults) Remove(name string) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func (f *faults) Remove(name string) error {
 }
 
 // MkdirAll may fail.
-func (f *faults) MkdirAll(name string, perm fs.FileMode) error {
+func (f *Faults) MkdirAll(name string, perm fs.FileMode) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
@@ -77,7 +78,7 @@ func (f *faults) MkdirAll(name string, perm fs.FileMode) error {
 
 type faultFile struct {
 	afero.File
-	f *faults
+	f *Faults
 }
 
 // Write writes half of the data when it fails: a full disk.
@@ -103,23 +104,23 @@ func (w *faultFile) Read(p []byte) (int, error) {
 	return w.File.Read(p)
 }
 
-// clock is the time of test systems.
-var clock = time.Date(2026, 5, 26, 13, 0, 0, 0, time.UTC)
+// Clock is the time of test systems.
+var Clock = time.Date(2026, 5, 26, 13, 0, 0, 0, time.UTC)
 
-// testSystem is a system whose data lives below dir.
-func testSystem(dir string) state.System {
+// System is a system whose data lives below dir.
+func System(dir string) state.System {
 	sys := state.OS(func(name string) string {
 		if name == "XDG_DATA_HOME" {
 			return filepath.Join(dir, "data")
 		}
 		return ""
 	})
-	sys.Now = func() time.Time { return clock }
+	sys.Now = func() time.Time { return Clock }
 	return sys
 }
 
-// stateDir is the state directory of a new workspace, on fs if that is not nil.
-func stateDir(t testing.TB, dir string, fsys state.FS) *state.Dir {
+// Dir is the state directory of a new workspace, on fs if that is not nil.
+func Dir(t testing.TB, dir string, fsys state.FS) *state.Dir {
 	t.Helper()
 	root := filepath.Join(dir, "ws")
 	if err := os.MkdirAll(root, 0o777); err != nil {
@@ -129,7 +130,7 @@ func stateDir(t testing.TB, dir string, fsys state.FS) *state.Dir {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sys := testSystem(dir)
+	sys := System(dir)
 	if fsys != nil {
 		sys.FS = fsys
 	}
