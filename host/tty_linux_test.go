@@ -95,6 +95,13 @@ func tty(ts *testscript.TestScript, neg bool, args []string) {
 				}
 			}
 		case strings.HasPrefix(line, "> "), line == ">":
+			// What is typed before a question is drawn is thrown away; all of it ends in a blank.
+			for deadline := time.Now().Add(20 * time.Second); !strings.HasSuffix(screen(), " "); time.Sleep(5 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					_ = cmd.Process.Kill()
+					ts.Fatalf("nothing is asked before %q; the terminal shows:\n%s\nstandard error: %s", line, screen(), stderr.String())
+				}
+			}
 			_, err := master.WriteString(strings.TrimPrefix(line[1:], " ") + "\n")
 			ts.Check(err)
 		case strings.HasPrefix(line, "= "):
