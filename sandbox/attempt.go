@@ -68,14 +68,7 @@ func (p *Prepared) attempt(ctx context.Context, c *Cmd, m fit.Machine, dry bool)
 	}(a)
 	shelf := private.ShelfIn(p.options.TempDir)
 	name := shelf.Name()
-	granted := slices.Clone(needs.Grants)
-	for _, l := range needs.Links { // on the way to what is granted; the private tree has them, too
-		granted = append(granted, fit.Grant{Node: fit.Node{Path: l.Path, Kind: fit.Link, ID: l.ID}})
-	}
-	var devices []string
-	for _, name := range needs.Devices {
-		devices = append(devices, "/dev/"+name)
-	}
+	granted := slices.Concat(needs.Grants, needs.Links)
 	if p.options.Keep {
 		// What is to be kept has to outlive the private tree, so that the directory is made outside of it.
 		name = shelf.NameToKeep()
@@ -89,7 +82,7 @@ func (p *Prepared) attempt(ctx context.Context, c *Cmd, m fit.Machine, dry bool)
 		granted = append(granted, fit.Grant{Node: n, Caps: jptool.AllCaps &^ jptool.Execute})
 	}
 	a.prepared, err = fit.Prepare(ctx, p.policy, m, fit.Options{
-		Required: p.options.Required, Tier: p.options.Tier, Runtime: granted, Devices: devices,
+		Required: p.options.Required, Tier: p.options.Tier, Runtime: granted, Devices: needs.Devices,
 		Temp: filepath.ToSlash(shelf.Path(name)), Limits: p.options.Limits, Arguments: p.options.Arguments, Dry: dry,
 		FirstFD: 3 + len(c.ExtraFiles),
 	})

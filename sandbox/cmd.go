@@ -16,6 +16,7 @@ import (
 	"github.com/jptools/jptools/sandbox/fit"
 	"github.com/jptools/jptools/sandbox/internal/engine"
 	"github.com/jptools/jptools/sandbox/internal/failure"
+	"github.com/jptools/jptools/sandbox/machine"
 	"github.com/jptools/jptools/sandbox/observe"
 )
 
@@ -149,7 +150,7 @@ func (c *Cmd) start() error {
 		err = errors.Join(err, a.release())
 		switch {
 		case failure.Is(err, failure.Namespaces) && m.Namespaces:
-			m = withoutNamespaces(m, err)
+			m = machine.WithoutNamespaces(m, err.Error())
 		case failure.Is(err, failure.Changed) && retries < maxRetries:
 			retries++
 		default:

@@ -37,7 +37,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -271,12 +270,3 @@ func probe(ctx context.Context, m Memory) fit.Machine {
 
 // Try makes namespaces, and the mounts that a private tree begins with, in a process that then ends.
 func Try(ctx context.Context) machine.Attempt { return engine.Try(ctx) }
-
-// withoutNamespaces returns the machine after a start that was refused namespaces, as err says.
-func withoutNamespaces(m fit.Machine, err error) fit.Machine {
-	why := map[string]string{}
-	maps.Copy(why, m.Why)
-	why[machine.Namespaces] = err.Error()
-	m.Namespaces, m.Why = false, why
-	return m
-}

@@ -39,6 +39,8 @@ type Hop struct {
 	// Path is where the resolution would have ended without any further link: Entry
 	// and what was left to walk.
 	Path string
+	// Text is what the link says.
+	Text string
 }
 
 // CanonicalizeAbs resolves an absolute path that the host names, such as that of one of its
@@ -52,6 +54,14 @@ func CanonicalizeAbs(abs string, readlink Readlink) (Canonical, error) {
 		return Canonical{}, err
 	}
 	return Canonicalize(vol+"/", rel, false, readlink)
+}
+
+// Follow resolves an absolute path with slashes as it is written: `..` after a symlink is the directory above its
+// target, as for the kernel.
+func Follow(abs string, readlink Readlink) (Canonical, error) {
+	w := walk{readlink: readlink}
+	w.push(abs, false)
+	return w.run(false)
 }
 
 // Readlink returns the target of a symlink. It returns an error wrapping EINVAL for
@@ -123,7 +133,7 @@ func (w *walk) run(entry bool) (Canonical, error) {
 		next := w.todo[len(w.todo)-1]
 		w.todo = w.todo[:len(w.todo)-1]
 		if next.name == ".." {
-			// Only a symlink's text can hold it: physical, as in the kernel.
+			// In a symlink's text, or for Follow: physical, as in the kernel.
 			w.abs = w.abs[:max(strings.LastIndexByte(w.abs, '/'), 0)]
 			continue
 		}
@@ -136,7 +146,7 @@ func (w *walk) run(entry bool) (Canonical, error) {
 		target, err := w.readlink(filepath.FromSlash(here))
 		switch {
 		case err == nil:
-			w.hops = append(w.hops, Hop{Entry: here, Path: w.ahead(next)})
+			w.hops = append(w.hops, Hop{Entry: here, Path: w.ahead(next), Text: target})
 			if len(w.hops) > maxLinks {
 				return w.heading(next), ErrLoop
 			}

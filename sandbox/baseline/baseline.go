@@ -100,12 +100,11 @@ type Baseline struct {
 	// Grants are ordered by path, so that outer ones come first; none is covered by another.
 	// Paths are canonical. A program or an interpreter in the workspace is among them.
 	Grants []fit.Grant `json:"grants"`
-	// Links are symbolic links on the way to what is granted which lie outside of it, ordered
-	// by path: a private tree must have them too (`/bin` → `usr/bin`). Their targets
-	// are as written, and may be relative. Where links are looked up in the host's own tree they
-	// mean nothing, since walking needs no right.
-	Links []Link `json:"links,omitempty"`
-	// Devices are names of nodes below /dev, readable and writable.
+	// Links are symbolic links on the way to what is granted which lie outside of it, ordered by path: a private tree
+	// must have them too (`/bin`). Where links are looked up in the host's own tree they mean nothing, since walking
+	// needs no right, and these grant none.
+	Links []fit.Grant `json:"links,omitempty"`
+	// Devices are nodes below /dev, readable and writable.
 	Devices []string `json:"devices"`
 	// Static: the program brings all it needs, and got itself alone.
 	Static bool `json:"static,omitempty"`
@@ -118,14 +117,6 @@ type Baseline struct {
 	Outside []string `json:"outside,omitempty"`
 	// Missing are those of Options.Extra that do not exist.
 	Missing []Extra `json:"missing,omitempty"`
-}
-
-// Link is a symbolic link.
-type Link struct {
-	Path   string `json:"path"`
-	Target string `json:"target"`
-	// ID is that of the link itself.
-	ID fit.ID `json:"-"`
 }
 
 // For looks up what a program needs. The program is an absolute path, as the launcher found it;

@@ -111,7 +111,7 @@ func (t tree) addLinks(g *gathered, names []string, dir string) {
 // gathered is what was found so far.
 type gathered struct {
 	list   []fit.Grant
-	linked []Link
+	linked []fit.Grant
 }
 
 func (g *gathered) add(p *place, caps jptool.Caps) {
@@ -141,11 +141,9 @@ func (g *gathered) grants() []fit.Grant {
 
 // linksBeside are those that lie in nothing that is granted, nor in the workspace, where they are
 // seen as they are.
-func (g *gathered) linksBeside(grants []fit.Grant, workspace string) []Link {
-	slices.SortFunc(g.linked, func(a, b Link) int {
-		return cmp.Or(comparePaths(a.Path, b.Path), strings.Compare(a.Target, b.Target))
-	})
-	return slices.DeleteFunc(slices.Compact(g.linked), func(l Link) bool {
+func (g *gathered) linksBeside(grants []fit.Grant, workspace string) []fit.Grant {
+	slices.SortFunc(g.linked, func(a, b fit.Grant) int { return comparePaths(a.Path, b.Path) })
+	return slices.DeleteFunc(slices.Compact(g.linked), func(l fit.Grant) bool {
 		return workspace != "" && fit.Holds(workspace, l.Path) ||
 			slices.ContainsFunc(grants, func(k fit.Grant) bool { return k.Kind == fit.Dir && fit.Holds(k.Path, l.Path) })
 	})
@@ -193,59 +191,33 @@ func (t tree) system(static, network bool) (places []*place) {
 	return places
 }
 
-// maxLinks is how many links the kernel follows on one way.
-const maxLinks = 40
-
 // place is where a path leads to.
 type place struct {
 	fit.Node
 	// links are those on the way, in order.
-	links []Link
+	links []fit.Grant
 }
 
 // way resolves a path, which must be absolute, noting every link. Errors are without the path.
 func (t tree) way(path string) (*place, error) {
+	to, err := wspath.Follow(path, func(at string) (string, error) { return os.Readlink(t.root + at) })
+	switch {
+	case to.Missing || errors.Is(err, wspath.ErrDangling):
+		return nil, unix.ENOENT
+	case errors.Is(err, wspath.ErrLoop):
+		return nil, unix.ELOOP
+	case err != nil:
+		return nil, cmp.Or(errors.Unwrap(err), err)
+	}
 	p := &place{}
-	rest, at := path, ""
-	for rest != "" {
-		var name string
-		name, rest, _ = strings.Cut(rest, "/")
-		switch name {
-		case "", ".":
-			continue
-		case "..":
-			at = at[:max(0, strings.LastIndexByte(at, '/'))]
-			continue
-		}
-		next := at + "/" + name
-		fi, err := os.Lstat(t.root + next)
-		if err != nil {
-			return nil, wspath.Bare(err)
-		}
-		if fi.Mode()&fs.ModeSymlink == 0 {
-			at = next
-			continue
-		}
-		target, err := os.Readlink(t.root + next)
-		if err != nil {
-			return nil, unix.EIO
-		}
-		if len(p.links) == maxLinks {
-			return nil, unix.ELOOP
-		}
-		n, err := t.look(next)
+	for _, hop := range to.Hops {
+		n, err := t.look(hop.Entry)
 		if err != nil {
 			return nil, err
 		}
-		p.links = append(p.links, Link{next, target, n.ID})
-		if strings.HasPrefix(target, "/") {
-			at = ""
-		}
-		rest = target + "/" + rest
+		p.links = append(p.links, fit.Grant{Node: n})
 	}
-	// What was looked at last may be a link, or what ".." led away from.
-	var err error
-	p.Node, err = t.look(cmp.Or(at, "/"))
+	p.Node, err = t.look(to.Abs)
 	return p, err
 }
 

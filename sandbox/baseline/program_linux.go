@@ -135,7 +135,7 @@ func (c *chain) file(name string) (*place, error) {
 // whatever else is needed has to be granted by name. It returns whether the file is worth a look.
 func (c *chain) believe(name, by string, p *place) bool {
 	inside := c.inWorkspace(p.Path)
-	linked := slices.ContainsFunc(p.links, func(l Link) bool { return c.inWorkspace(l.Path) })
+	linked := slices.ContainsFunc(p.links, func(l fit.Grant) bool { return c.inWorkspace(l.Path) })
 	switch {
 	case c.ofSystem(name, p), by == "" && (inside || !linked):
 		c.places = append(c.places, p)
@@ -156,7 +156,7 @@ func (c *chain) ofSystem(name string, p *place) bool {
 	if c.inSystem(p.Path) {
 		return true
 	}
-	return c.inSystem(path.Clean(name)) && !slices.ContainsFunc(p.links, func(l Link) bool { return !c.inSystem(l.Path) && !fit.Holds("/etc/alternatives", l.Path) })
+	return c.inSystem(path.Clean(name)) && !slices.ContainsFunc(p.links, func(l fit.Grant) bool { return !c.inSystem(l.Path) && !fit.Holds("/etc/alternatives", l.Path) })
 }
 
 func (c *chain) inSystem(at string) bool {

@@ -129,10 +129,14 @@ func TestStarts(t *testing.T) {
 		}
 		args = append(args, "--bind", ws, ws)
 		for _, l := range b.Links {
-			args = append(args, "--symlink", l.Target, l.Path)
+			to, err := os.Readlink(l.Path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			args = append(args, "--symlink", to, l.Path)
 		}
 		for _, d := range b.Devices {
-			args = append(args, "--dev-bind", "/dev/"+d, "/dev/"+d)
+			args = append(args, "--dev-bind", d, d)
 		}
 		cmd := exec.Command(bwrap, append(args, "--", c.program)...)
 		var stderr bytes.Buffer

@@ -2,23 +2,23 @@ package fit
 
 import "golang.org/x/sys/unix"
 
-// OpenEntry opens what stands at a canonical path, to look at it or to put rules on it. It follows no link: a link
-// on the way is ELOOP, and a link at the path itself is what is opened. The error is an error number.
-func OpenEntry(p string) (int, error) { return openEntry(unix.AT_FDCWD, p, 0) }
-
-// OpenEntryBelow is OpenEntry for a path below an open directory, which the path cannot leave.
-func OpenEntryBelow(dir int, p string) (int, error) { return openEntry(dir, p, unix.RESOLVE_BENEATH) }
-
-// openEntry tries openat2 again after EAGAIN, which the kernel returns if something was renamed meanwhile and it
-// cannot rule out that ".." led elsewhere. A program that renames all the time could keep this process here for
-// ever, so the tries are bounded; after the last one the entry counts as not to be opened.
-func openEntry(dir int, p string, resolve uint64) (fd int, err error) {
+// OpenEntry opens what stands at a canonical path, to look at it or to put rules on it: in the host's tree
+// (unix.AT_FDCWD), or in the tree below an open directory, which the path cannot leave. It follows no link: a link on
+// the way is ELOOP, and a link at the path itself is what is opened. The error is an error number.
+//
+// It tries openat2 again after EAGAIN, which the kernel returns if something was renamed meanwhile and it cannot rule
+// out that ".." led elsewhere. A program that renames all the time could keep this process here for ever, so the tries
+// are bounded; after the last one the entry counts as not to be opened.
+func OpenEntry(root int, p string) (fd int, err error) {
 	how := unix.OpenHow{
 		Flags:   unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | resolve,
+		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
+	}
+	if root != unix.AT_FDCWD {
+		p, how.Resolve = "."+p, how.Resolve|unix.RESOLVE_BENEATH
 	}
 	for range 10 {
-		if fd, err = unix.Openat2(dir, p, &how); err != unix.EAGAIN && err != unix.EINTR {
+		if fd, err = unix.Openat2(root, p, &how); err != unix.EAGAIN && err != unix.EINTR {
 			break
 		}
 	}
@@ -28,7 +28,7 @@ func openEntry(dir int, p string, resolve uint64) (fd int, err error) {
 // openToLook is OpenEntry for looking only. A kernel without openat2 has no Landlock either: nothing will be
 // enforced here, and a link on the way may be followed.
 func openToLook(p string) (int, error) {
-	fd, err := OpenEntry(p)
+	fd, err := OpenEntry(unix.AT_FDCWD, p)
 	if err == unix.ENOSYS {
 		fd, err = unix.Open(p, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	}

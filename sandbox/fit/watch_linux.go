@@ -113,7 +113,7 @@ func (i *inotify) begin() (*Loss, error) {
 
 // add watches a directory at a canonical path without following a symlink on the way.
 func (i *inotify) add(dir string) (int32, error) {
-	held, err := OpenEntry(dir)
+	held, err := OpenEntry(unix.AT_FDCWD, dir)
 	if err != nil {
 		return 0, err
 	}

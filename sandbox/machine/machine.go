@@ -54,24 +54,13 @@ type Attempt struct {
 
 // The steps of an attempt, in order.
 const (
-	// StepClone makes a process in new user, mount, pid, ipc and net namespaces.
-	StepClone = "clone"
-	// StepMap maps the user into it.
-	StepMap = "map"
-	// StepMount makes a tmpfs mount, StepProc one of the new process space.
-	StepMount = "mount"
-	StepProc  = "proc"
+	StepClone = "making a process in namespaces of its own"
+	StepMap   = "mapping the user into the namespace"
+	StepMount = "mounting a tmpfs in the namespace"
+	StepProc  = "mounting /proc in the namespace"
 	// StepChild: the child ended without a word, or hung.
-	StepChild = "child"
+	StepChild = "waiting for a process in namespaces of its own"
 )
-
-var stepTexts = map[string]string{
-	StepClone: "making a process in namespaces of its own",
-	StepMap:   "mapping the user into the namespace",
-	StepMount: "mounting a tmpfs in the namespace",
-	StepProc:  "mounting /proc in the namespace",
-	StepChild: "waiting for a process in namespaces of its own",
-}
 
 // OK: everything worked.
 func (a Attempt) OK() bool { return a.Step == "" }
@@ -81,16 +70,21 @@ func (a Attempt) String() string {
 	if a.OK() {
 		return "works"
 	}
-	return fmt.Sprintf("%s: %v", stepTexts[a.Step], syscall.Errno(a.Errno))
+	return fmt.Sprintf("%s: %v", a.Step, syscall.Errno(a.Errno))
 }
 
 // Settle is the machine after an attempt.
 func (i Info) Settle(a Attempt) fit.Machine {
-	m := clone(i.Machine)
-	if i.Machine.Namespaces && !a.OK() {
-		m.Namespaces = false
-		m.Why[Namespaces] = kernel.whyAttempt(a, os.Getenv)
+	if !i.Machine.Namespaces || a.OK() {
+		return clone(i.Machine)
 	}
+	return WithoutNamespaces(i.Machine, kernel.whyAttempt(a, os.Getenv))
+}
+
+// WithoutNamespaces returns a machine that has none, and why.
+func WithoutNamespaces(m fit.Machine, why string) fit.Machine {
+	m = clone(m)
+	m.Namespaces, m.Why[Namespaces] = false, why
 	return m
 }
 
@@ -183,7 +177,7 @@ func (l Lesser) Apply(m fit.Machine) fit.Machine {
 		}
 	}
 	if m.Namespaces && l.NoNamespaces {
-		m.Namespaces, m.Why[Namespaces] = false, simulated
+		m = WithoutNamespaces(m, simulated)
 	}
 	if m.Seccomp && l.NoSeccomp {
 		m.Seccomp, m.Why[Seccomp] = false, simulated

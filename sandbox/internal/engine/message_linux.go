@@ -69,12 +69,13 @@ type exitReport struct {
 	Remaining int // could not be ended
 }
 
-func (r *reply) fail(err error) {
+// failed is the reply to a call for which err happened.
+func failed(call int, err error) reply {
 	f := &failure.Error{Kind: failure.Failed, Step: err.Error()}
 	errors.As(err, &f)
 	copied := *f
 	copied.Path = url.PathEscape(f.Path)
-	r.Failure = &copied
+	return reply{Call: call, Failure: &copied}
 }
 
 // failure is the error of a reply, or nil.

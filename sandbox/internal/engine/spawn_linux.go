@@ -39,14 +39,14 @@ func (h *helper) start() {
 	closeInherited()
 	kind, step := failure.Failed, failure.StepHelper
 	if h.kind.Tier == fit.TierNamespace {
-		kind, step = failure.Namespaces, failure.StepClone
+		kind, step = failure.Namespaces, machine.StepClone
 	}
 	mine, theirs, err := newConns()
 	if err == nil {
 		h.pid, err = h.spawn(theirs)
 		theirs.close()
 		if h.conn = mine; err == nil && kind == failure.Namespaces {
-			step = failure.StepMap
+			step = machine.StepMap
 			if err = mapUsers(h.pid.Pid); err == nil {
 				err = mine.send(request{Mapped: true})
 			}
@@ -225,11 +225,5 @@ func try(ctx context.Context) machine.Attempt {
 	case !errors.As(err, &f) || f.Kind != failure.Namespaces:
 		return machine.Attempt{Step: machine.StepChild, Errno: int(unix.EINTR)}
 	}
-	steps := map[string]string{
-		failure.StepClone:   machine.StepClone,
-		failure.StepMap:     machine.StepMap,
-		failure.StepMount:   machine.StepMount,
-		failure.StepNewProc: machine.StepProc,
-	}
-	return machine.Attempt{Step: steps[f.Step], Errno: int(f.Errno)}
+	return machine.Attempt{Step: f.Step, Errno: int(f.Errno)}
 }

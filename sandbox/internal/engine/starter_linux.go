@@ -48,9 +48,7 @@ func becomeTool(c *conn) {
 	}
 	s := &starter{conn: c, order: r.Start, plan: r.Start.Plan, ruleset: -1, observer: -1}
 	if err := s.run(files); err != nil {
-		answer := reply{Call: r.Call}
-		answer.fail(err)
-		_ = s.conn.send(answer) // without an answer the supervisor knows that this process has ended
+		_ = s.conn.send(failed(r.Call, err)) // without an answer the supervisor knows that this process has ended
 	}
 }
 

@@ -102,7 +102,7 @@ func supervise(host *conn, tier fit.Tier, scope bool, remove func(dir string) er
 		case m.Try:
 			answer := reply{Call: m.Call}
 			if step, err := linux.Try(); err != nil {
-				answer.fail(failure.At(failure.Namespaces, step, "", err))
+				answer = failed(m.Call, failure.At(failure.Namespaces, step, "", err))
 			}
 			_ = s.host.send(answer)
 			return 0
@@ -115,9 +115,7 @@ func supervise(host *conn, tier fit.Tier, scope bool, remove func(dir string) er
 // refuse answers whatever the host asks for first.
 func (s *supervisor) refuse(err error) int {
 	if m, ok := s.next(); ok {
-		answer := reply{Call: m.Call}
-		answer.fail(err)
-		_ = s.host.send(answer)
+		_ = s.host.send(failed(m.Call, err))
 	}
 	return 1
 }
@@ -190,10 +188,8 @@ func (s *supervisor) call(m *received) bool {
 	pid, err := c.start(m)
 	closeFDs(m.files)
 	if err != nil {
-		answer := reply{Call: m.Call}
-		answer.fail(err)
 		// Half a tree cannot be used again.
-		return s.host.send(answer) == nil && s.tier != fit.TierNamespace
+		return s.host.send(failed(m.Call, err)) == nil && s.tier != fit.TierNamespace
 	}
 	c.pid = pid
 	s.listen()

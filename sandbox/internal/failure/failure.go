@@ -96,11 +96,6 @@ const (
 	StepDomain = "entering the Landlock domain"
 	StepProc   = "allowing access to /proc/self"
 	StepHelper = "starting a helper process"
-	// Those of Try.
-	StepClone   = "making namespaces"
-	StepMap     = "mapping users"
-	StepMount   = "mounting a tmpfs"
-	StepNewProc = "mounting /proc"
 )
 
 // NoDevice says that a device is missing that every program needs.

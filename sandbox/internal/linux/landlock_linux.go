@@ -134,7 +134,7 @@ func (r *Ruleset) fill(plan *fit.Plan) error {
 				// link has no rights of its own: the kernel judges what it leads to.
 				continue
 			}
-			fd, err := openNode(&g.Node)
+			fd, err := openNode(unix.AT_FDCWD, &g.Node)
 			if err != nil {
 				return err
 			}
@@ -160,7 +160,7 @@ func (r *Ruleset) fill(plan *fit.Plan) error {
 
 // AllowTemp allows everything in a temporary directory, which is not followed if it is a link.
 func (r *Ruleset) AllowTemp(path string) error {
-	fd, _, err := openPath(path)
+	fd, _, err := openPath(unix.AT_FDCWD, path)
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func EnterScope() (*Scope, error) {
 		return nil, failure.At(failure.Failed, "making a Landlock domain for signals", "", err)
 	}
 	defer closeFD(&r.FD)
-	root, _, err := openPath("/")
+	root, _, err := openPath(unix.AT_FDCWD, "/")
 	if err == nil {
 		err = r.allowAndClose(root, "/", r.handled, true)
 	}

@@ -18,20 +18,10 @@ func changed(err error) bool {
 	return err == unix.ENOENT || err == unix.ENOTDIR || err == unix.ELOOP || err == unix.EXDEV
 }
 
-// openPath opens a canonical path for rules and mounts. The plan was made from paths without links, so a link anywhere
-// in it means that somebody has put it there since: the rule would be on whatever it leads to.
-func openPath(path string) (int, *unix.Stat_t, error) {
-	fd, err := fit.OpenEntry(path)
-	return described(path, fd, err)
-}
-
-// openBelow is openPath for a path below an open directory, which it cannot leave.
-func openBelow(dir int, path, name string) (int, *unix.Stat_t, error) {
-	fd, err := fit.OpenEntryBelow(dir, name)
-	return described(path, fd, err)
-}
-
-func described(path string, fd int, err error) (int, *unix.Stat_t, error) {
+// openPath opens a canonical path for rules and mounts, as [fit.OpenEntry] does. The plan was made from paths without
+// links, so a link in it means that somebody has put it there since: the rule would be on whatever it leads to.
+func openPath(root int, path string) (int, *unix.Stat_t, error) {
+	fd, err := fit.OpenEntry(root, path)
 	if changed(err) {
 		return -1, nil, &failure.Error{Kind: failure.Changed, Path: path}
 	}
@@ -48,18 +38,8 @@ func described(path string, fd int, err error) (int, *unix.Stat_t, error) {
 
 // openNode opens a node of the plan and makes sure that it is the same object as before: the rights in the plan were
 // worked out for that object, and another one at its path may be somebody's trap.
-func openNode(n *fit.Node) (int, error) {
-	fd, st, err := openPath(n.Path)
-	return same(n, fd, st, err)
-}
-
-// openNodeBelow is openNode for the same path in a private tree.
-func openNodeBelow(root int, n *fit.Node) (int, error) {
-	fd, st, err := openBelow(root, n.Path, rel(n.Path))
-	return same(n, fd, st, err)
-}
-
-func same(n *fit.Node, fd int, st *unix.Stat_t, err error) (int, error) {
+func openNode(root int, n *fit.Node) (int, error) {
+	fd, st, err := openPath(root, n.Path)
 	if err == nil && (fit.ID{Dev: st.Dev, Ino: st.Ino}) != n.ID {
 		_ = unix.Close(fd)
 		return -1, &failure.Error{Kind: failure.Changed, Path: n.Path}
@@ -69,7 +49,7 @@ func same(n *fit.Node, fd int, st *unix.Stat_t, err error) (int, error) {
 
 // openDevice opens a character device. It is not compared with anything: /dev may be made anew at any time.
 func openDevice(path string) (int, error) {
-	fd, st, err := openPath(path)
+	fd, st, err := openPath(unix.AT_FDCWD, path)
 	if failure.Is(err, failure.Changed) {
 		return -1, failure.NoDevice(path)
 	}
@@ -82,7 +62,7 @@ func openDevice(path string) (int, error) {
 
 // readLink returns where a link of the plan leads, if it is still the same link.
 func readLink(n *fit.Node) (string, error) {
-	fd, err := openNode(n)
+	fd, err := openNode(unix.AT_FDCWD, n)
 	if err != nil {
 		return "", err
 	}

@@ -32,7 +32,7 @@ func Filter(plan *fit.Plan) ([]unix.SockFilter, error) {
 func OpenStaged(plan *fit.Plan) (fds []int, err error) {
 	for i := range plan.Staged {
 		s := &plan.Staged[i]
-		dir, err := openNode(&s.Node)
+		dir, err := openNode(unix.AT_FDCWD, &s.Node)
 		if err != nil {
 			return nil, err
 		}

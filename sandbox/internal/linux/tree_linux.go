@@ -32,6 +32,7 @@ import (
 
 	"github.com/jptools/jptools/sandbox/fit"
 	"github.com/jptools/jptools/sandbox/internal/failure"
+	"github.com/jptools/jptools/sandbox/machine"
 )
 
 // base is where the private root is put together before this process moves into it. It is used in a mount
@@ -225,7 +226,7 @@ func (t *tree) layer() {
 // detach makes a mount of its own out of a part of the host's tree, if it is still the same. The comparison and the
 // mount use one descriptor, so that nobody can put something else there in between.
 func (p *place) detach() error {
-	open := func() (int, error) { return openNode(&p.Node) }
+	open := func() (int, error) { return openNode(unix.AT_FDCWD, &p.Node) }
 	if p.Kind == fit.Special && p.ID == (fit.ID{}) {
 		open = func() (int, error) { return openDevice(p.Path) }
 	}
@@ -393,9 +394,9 @@ func (t *tree) attach(p *place, compare bool) error {
 // stands opens what is at the path of a place in the private tree.
 func (t *tree) stands(p *place, compare bool) (fd int, err error) {
 	if compare {
-		return openNodeBelow(t.root, &p.Node)
+		return openNode(t.root, &p.Node)
 	}
-	fd, _, err = openBelow(t.root, p.Path, rel(p.Path))
+	fd, _, err = openPath(t.root, p.Path)
 	return fd, err
 }
 
@@ -530,14 +531,14 @@ func (t *tree) enter() error {
 // an attempt to know: security modules and containers refuse mounts by rules that cannot be read.
 func Try() (step string, err error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return failure.StepMount, err
+		return machine.StepMount, err
 	}
 	if err := unix.Mount("tmpfs", "/proc", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, ""); err != nil {
-		return failure.StepMount, err
+		return machine.StepMount, err
 	}
 	err = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	if err != nil {
-		return failure.StepNewProc, err
+		return machine.StepProc, err
 	}
 	return "", nil
 }
