@@ -122,6 +122,16 @@ func (s *Site) Name(p Place) string {
 	return "(outside the workspace)"
 }
 
+// WirePath returns the path that the wire has for a canonical absolute path in the workspace or in a mount's target,
+// and false for any other.
+func (s *Site) WirePath(abs string) (string, bool) {
+	place := s.PlaceOf(abs)
+	if !s.Known(place) {
+		return "", false
+	}
+	return s.Name(place), true
+}
+
 // Lexical returns where a workspace-relative path would be if no link but a mount's stood on the way.
 func (s *Site) Lexical(path string) Place {
 	var best *Mount

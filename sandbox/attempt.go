@@ -272,7 +272,7 @@ func (a *Attempt) Was(change fit.Change) string {
 // Name returns a path as rules write it. ok is false for a path outside of the workspace and its mounts, of which only
 // the last part is shown.
 func (a *Attempt) Name(abs string) (name string, ok bool) {
-	switch name, ok = a.policy.WirePath(abs); {
+	switch name, ok = a.policy.Site.WirePath(abs); {
 	case !ok:
 		return path.Base(abs) + " (outside of the workspace)", false
 	case name == "":
@@ -357,7 +357,7 @@ func (a *Attempt) Report() *Report {
 // MadeNames returns Made as rules write the paths.
 func (a *Attempt) MadeNames() (names []string) {
 	for _, p := range a.Made {
-		if name, ok := a.policy.WirePath(p); ok {
+		if name, ok := a.policy.Site.WirePath(p); ok {
 			names = append(names, name)
 		}
 	}

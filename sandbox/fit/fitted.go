@@ -163,7 +163,7 @@ func separateMounts(rules []jptool.FsRule) []jptool.FsRule {
 }
 
 func (h *fitting) wire(abs string) string {
-	p, _ := h.d.WirePath(abs)
+	p, _ := h.d.Site.WirePath(abs)
 	return p
 }
 

@@ -220,7 +220,7 @@ func (h *fitting) grantor(p string, caps jptool.Caps) string {
 
 // name is a path as rules write it.
 func (h *fitting) name(abs string) string {
-	if p, ok := h.d.WirePath(abs); ok {
+	if p, ok := h.d.Site.WirePath(abs); ok {
 		return cmp.Or(p, ".")
 	}
 	return abs

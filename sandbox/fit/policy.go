@@ -70,16 +70,6 @@ type Mount struct {
 	Index int
 }
 
-// WirePath returns the path that the wire has for a canonical absolute path in the workspace or in
-// the target of an external rule. It is false for any other.
-func (p *Policy) WirePath(abs string) (string, bool) {
-	place := p.Site.PlaceOf(abs)
-	if !p.Site.Known(place) {
-		return "", false
-	}
-	return p.Site.Name(place), true
-}
-
 // named returns the canonical absolute paths that texts name, as the tool would resolve them. Texts
 // that are no workspace-relative path, or lead to where the tool can reach nothing, are left out.
 func (p *Policy) named(texts []string) (list []string) {
@@ -161,7 +151,7 @@ func Compile(access *jptool.AccessPolicy, root string) (*Policy, error) {
 	}
 	for i := range rules.Placed {
 		if r := &rules.Placed[i]; !r.Gone {
-			w := written(r)
+			w := Written(r)
 			p.Rules = append(p.Rules, Rule{Type: "fs", Index: len(p.Access.FS), Text: FsText(&w), Origin: w.Origin})
 			p.place(rules.Abs(r.Place), r, len(p.Access.FS))
 			p.Access.FS = append(p.Access.FS, w)
@@ -197,8 +187,8 @@ func (p *Policy) place(abs string, r *jptool.Placed, index int) {
 	q.Caps, q.Index, q.Dir = r.Caps, index, r.Rule.Path != "/" && strings.HasSuffix(r.Rule.Path, "/")
 }
 
-// written returns a placed rule as it is written on the wire.
-func written(r *jptool.Placed) jptool.FsRule {
+// Written returns a placed rule as it is written on the wire.
+func Written(r *jptool.Placed) jptool.FsRule {
 	w := FsRule(r.Name, r.Caps)
 	w.Origin = r.Rule.Origin
 	if r.Lost == "" && r.Rule.External {

@@ -304,7 +304,7 @@ func watched(d *fit.Policy, f *fit.Fitted, q question) bool {
 	}
 	for _, n := range f.NotEnforced {
 		for _, p := range above(q.abs) {
-			name, known := d.WirePath(p)
+			name, known := d.Site.WirePath(p)
 			switch {
 			case !known:
 				name = p

@@ -285,13 +285,7 @@ func (d *Declared) Mounts() []fit.Mount {
 
 // WirePath returns the path of the wire for a canonical absolute path in the workspace or in a mount, and false
 // for any other path.
-func (d *Declared) WirePath(abs string) (string, bool) {
-	place := d.rules.PlaceOf(abs)
-	if !d.rules.Known(place) {
-		return "", false
-	}
-	return d.rules.Name(place), true
-}
+func (d *Declared) WirePath(abs string) (string, bool) { return d.rules.WirePath(abs) }
 
 // WriteText writes the policy for people: each type with its rules and origins, then what
 // is pinned, dropped and sensitive. Everything that comes from files is made visible.

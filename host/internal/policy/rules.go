@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -235,15 +234,8 @@ func (d *Declared) write() {
 		if r.Gone {
 			continue
 		}
-		w := fit.FsRule(r.Name, r.Caps)
+		w := fit.Written(r)
 		w.Origin = s.Origin
-		if r.Lost == "" && r.Rule.External {
-			w.External = true
-			if r.Target != "" {
-				target := filepath.FromSlash(r.Target)
-				w.ApprovedTarget = &target
-			}
-		}
 		s.Index, s.Text = len(d.Access.FS), fit.FsText(&w)
 		d.Access.FS = append(d.Access.FS, w)
 		d.Rules = append(d.Rules, s.Rule)
