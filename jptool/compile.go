@@ -178,7 +178,9 @@ func (k *compilation) external(p *Placed) error {
 	}
 	var own Place
 	own, p.Name = k.entry(p.rel)
-	p.Place = own
+	if p.Place = own; p.Caps == 0 {
+		p.Hops = to.Hops
+	}
 	switch {
 	case p.Caps == 0 && err != nil:
 		k.heading(p, to)
@@ -251,10 +253,11 @@ func (k *compilation) ordinary(p *Placed) {
 		k.lose(p, fmt.Sprintf("it lies below %q, which grants nothing", l.rel.String()), "")
 		return
 	}
+	p.Hops = k.beside(to.Hops)
 	dangling, notDir := errors.Is(err, wspath.ErrDangling), errors.Is(err, syscall.ENOTDIR)
 	switch {
 	case err == nil:
-		p.Place, p.Name, p.Linked = to.Place, k.Name(to.Place), k.leadsOn(to.Hops)
+		p.Place, p.Name, p.Linked = to.Place, k.Name(to.Place), len(p.Hops) > 0
 	case p.Caps == 0:
 		k.deny(p, to)
 	case dangling && !to.onLink():
@@ -293,11 +296,11 @@ func (k *compilation) heading(p *Placed, to Resolved) {
 	k.ahead = append(k.ahead, second)
 }
 
-// leadsOn reports whether one of these links is another than that of a mount, whose target was approved.
-func (k *compilation) leadsOn(hops []wspath.Hop) bool {
-	return slices.ContainsFunc(hops, func(h wspath.Hop) bool {
+// beside returns the links that are not those of mounts, whose targets were approved.
+func (k *compilation) beside(hops []wspath.Hop) []wspath.Hop {
+	return slices.DeleteFunc(slices.Clone(hops), func(h wspath.Hop) bool {
 		link := k.PlaceOf(h.Entry)
-		return !slices.ContainsFunc(k.Mounts, func(m Mount) bool { return m.Link.Same(link) })
+		return slices.ContainsFunc(k.Mounts, func(m Mount) bool { return m.Link.Same(link) })
 	})
 }
 

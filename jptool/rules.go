@@ -23,6 +23,8 @@ type Placed struct {
 	// Linked says that a symlink other than a mount's leads from the path as written to the place, and Missing
 	// that nothing is there.
 	Linked, Missing bool
+	// Hops are the symlinks on the way from the path as written, without those of mounts: people mount anew.
+	Hops []wspath.Hop
 	// Target is where the link of an external rule that grants something leads, absolute; "" when it leads nowhere.
 	Target string
 	// Lost says in a phrase why the rule grants nothing of what it says, "" for one that is in force; Help is what

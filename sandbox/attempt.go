@@ -162,11 +162,11 @@ func (a *Attempt) makeTemp(shelf private.Shelf, name string) (n fit.Node, err er
 // watch begins to watch what must stay and what must not appear, and then looks at what has to be the same after the
 // call. If nothing can be watched, the report says so, or the call is refused.
 func (a *Attempt) watch(ctx context.Context) error {
-	what := fit.Watched{Trees: a.Plan.Trees}
-	if a.Plan.Tier == fit.TierNamespace {
-		what.Entries = a.Plan.Entries()
+	what, checks := fit.Watched{Trees: a.Plan.Trees}, slices.Clone(a.After)
+	for _, n := range a.Plan.Entries() {
+		checks = append(checks, fit.Check{Path: n.Path, Want: fit.SameEntry, Node: n})
 	}
-	for _, check := range a.After {
+	for _, check := range checks {
 		switch check.Want {
 		case fit.StillMissing:
 			what.Absent = append(what.Absent, check.Path)
@@ -192,7 +192,7 @@ func (a *Attempt) watch(ctx context.Context) error {
 		}
 	}
 	var err error
-	a.before, err = fit.Snapshot(ctx, append(slices.Clone(a.After), fit.EntryChecks(a.Plan.Entries())...))
+	a.before, err = fit.Snapshot(ctx, checks)
 	if err != nil {
 		return err
 	}
@@ -256,8 +256,7 @@ func noticed(l *fit.Loss, changes []fit.Change) []fit.Change {
 	if l == nil || slices.ContainsFunc(changes, func(c fit.Change) bool { return c.Path == l.Path }) {
 		return changes
 	}
-	what := map[fit.LossKind]string{fit.Replaced: "replaced", fit.Appeared: "momentary", fit.Unwatched: "unwatched"}[l.Kind]
-	return append(changes, fit.Change{Path: l.Path, What: what})
+	return append(changes, fit.Change{Path: l.Path, What: string(l.Kind)})
 }
 
 // Was returns how the path of a change stood before the call, in the words of [fit.State]; "" if it is not enough that

@@ -141,13 +141,12 @@ func (c *Cmd) start() error {
 	for retries := 0; ; {
 		a, err := c.prepared.attempt(c.ctx, c, m, false)
 		c.Attempt = a
-		if err != nil {
-			return err
+		if err == nil {
+			if err = c.startAs(a); err == nil {
+				return nil
+			}
+			err = errors.Join(err, a.release())
 		}
-		if err = c.startAs(a); err == nil {
-			return nil
-		}
-		err = errors.Join(err, a.release())
 		switch {
 		case failure.Is(err, failure.Namespaces) && m.Namespaces:
 			m = machine.WithoutNamespaces(m, err.Error())

@@ -214,6 +214,39 @@ func TestCmdRetries(t *testing.T) {
 	})
 }
 
+// A link that a rule which withholds something leads through, or a directory that became a link, is noticed before the
+// start: the program does not run, and does not find the rule elsewhere.
+func TestCmdWayExchangedBeforeTheStart(t *testing.T) {
+	tiers(t, func(t *testing.T, o sandbox.Options) {
+		for name, exchange := range map[string]func(dir string) error{
+			"nothing": func(string) error { return nil },
+			"another link": func(dir string) error {
+				return errors.Join(os.Remove(dir+"/sub"), os.Symlink("other", dir+"/sub"))
+			},
+			"no link":  func(dir string) error { return errors.Join(os.Remove(dir+"/sub"), os.Rename(dir+"/other", dir+"/sub")) },
+			"no entry": func(dir string) error { return os.Remove(dir + "/sub") },
+			"a new link": func(dir string) error {
+				return errors.Join(os.Rename(dir+"/real", dir+"/old"), os.Symlink("other", dir+"/real"))
+			},
+			"a link there": func(dir string) error {
+				return errors.Join(os.Remove(dir+"/real/f"), os.Symlink("../other/f", dir+"/real/f"))
+			},
+		} {
+			dir := jptooltest.TempRoot(t)
+			jptooltest.Tree(t, dir, "file real/f real", "file other/f other", "symlink sub real")
+			rules := []jptool.FsRule{sandbox.Grant("", jptool.Read|jptool.Execute), sandbox.Grant("sub/f", 0)}
+			p, err := sandbox.Prepare(t.Context(), &jptool.AccessPolicy{FS: rules}, dir, o)
+			do(t, err)
+			do(t, exchange(dir))
+			out, err := p.Command(t.Context(), "sh", "-c", "echo ran; cat sub/f").Output()
+			refused := err != nil && strings.Contains(err.Error(), "while the call was prepared")
+			if ran := name == "nothing"; ran != (string(out) == "ran\n") || ran == refused {
+				t.Errorf("%s: %q, %v", name, out, err)
+			}
+		}
+	})
+}
+
 // What appears where nothing may be ends the call, and what stays is found after it.
 func TestCmdChanged(t *testing.T) {
 	tiers(t, func(t *testing.T, o sandbox.Options) {

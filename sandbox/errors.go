@@ -95,7 +95,8 @@ func (e *LostError) Error() string {
 	case e.Kind == fit.Unwatched:
 		return "the call was ended: more happened around " + name + " than can be watched"
 	case !e.Read && !e.Changed:
-		return "the call was ended: " + name + " was replaced, moved or removed, and has to stay in its place"
+		return "the call was ended: " + name + " was replaced, moved or removed, and has to stay in its place\n" +
+			"until then the program may have used what stands there now"
 	case !e.Read:
 		done = "changed"
 	case !e.Changed:

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox/internal/failure"
 )
 
 // Want is what must be true of a path after a call.
@@ -38,15 +39,8 @@ type Check struct {
 	Want Want   `json:"want"`
 	// Node is what stood there when the plan was made.
 	Node Node `json:"node,omitzero"`
-}
-
-// EntryChecks are the checks that say afterwards what a [Watcher] says at once.
-func EntryChecks(nodes []Node) []Check {
-	list := make([]Check, len(nodes))
-	for i, n := range nodes {
-		list[i] = Check{Path: n.Path, Want: SameEntry, Node: n}
-	}
-	return list
+	// Text, if there is any, is what the symlink said when the places of rules were found.
+	Text string `json:"text,omitempty"`
 }
 
 // Entries are what must stay in its place for the plan to hold: covers and pins. A tree is
@@ -119,7 +113,8 @@ type Before struct {
 	Touched []string
 }
 
-// Snapshot looks at everything that checks speak of. The error names what cannot be looked at.
+// Snapshot looks at everything that checks speak of. The error names what cannot be looked at. It is of the kind
+// [failure.Changed] if a symlink leads elsewhere than when the places of rules were found.
 func Snapshot(ctx context.Context, checks []Check) (*Before, error) {
 	b := &Before{checks: checks, marks: map[string]mark{}, links: map[string]string{}, left: maxCompared}
 	for _, c := range checks {
@@ -131,7 +126,9 @@ func Snapshot(ctx context.Context, checks []Check) (*Before, error) {
 		var err error
 		switch {
 		case c.Want == SameEntry && c.Node.Kind == Link:
-			b.links[c.Path], err = readLink(c.Path)
+			if b.links[c.Path], err = readLink(c.Path); c.Text != "" && (err != nil || b.links[c.Path] != c.Text) {
+				return nil, &failure.Error{Kind: failure.Changed, Path: c.Path}
+			}
 		case c.Want == Unchanged:
 			if err = b.walk(ctx, c.Path, b.marks); b.left < 0 {
 				b.Incomplete = append(b.Incomplete, c.Path)

@@ -64,6 +64,9 @@ func Survey(ctx context.Context, d *Policy, o Options) (*Facts, error) {
 		paths = append(paths, p.Abs)
 	}
 	paths = append(paths, d.Pins...)
+	for _, w := range d.Ways {
+		paths = append(paths, w.Entry)
+	}
 	for _, from := range paths {
 		for p := range Upward(from) {
 			if _, known := f.Nodes[p]; known {

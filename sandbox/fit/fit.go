@@ -188,11 +188,13 @@ func (in *input) choose() (*fitting, Tier) {
 	switch plain := len(h.covers) == 0 && len(h.pins) == 0; {
 	case in.noTree == "" && (!plain || h.writes() || !in.machine.Alone() || in.options.Tier == TierNamespace):
 		h.freeze()
+		h.keepWays()
 		return h, TierNamespace
-	case plain:
-		return h, TierLandlock
+	case !plain:
+		h = in.byGrants()
 	}
-	return in.byGrants(), TierLandlock
+	h.keepWays()
+	return h, TierLandlock
 }
 
 // writes reports whether something may be written anywhere. The private directory of the call does not

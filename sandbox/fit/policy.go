@@ -31,6 +31,24 @@ type Policy struct {
 	Mounts []Mount
 	// Pins are the absolute paths of the entries that must stay in place.
 	Pins []string
+	// Ways are the symlinks that rules lead through, with what the rules grant.
+	Ways []Way
+}
+
+// Way is a symlink as it was when the places of rules were found. Another one would lead its rule elsewhere.
+type Way struct {
+	wspath.Hop
+	Caps jptool.Caps
+}
+
+// Ways returns the Ways of a Policy.
+func Ways(rules *jptool.Rules) (list []Way) {
+	for i := range rules.Placed {
+		for _, hop := range rules.Placed[i].Hops {
+			list = append(list, Way{hop, rules.Placed[i].Caps})
+		}
+	}
+	return list
 }
 
 // Rule is one rule, for reports.
@@ -145,7 +163,8 @@ func Compile(access *jptool.AccessPolicy, root string) (*Policy, error) {
 	if err := rules.PinPaths(access.Pinned, root); err != nil {
 		return nil, err
 	}
-	p := &Policy{Site: rules.Site, Access: &jptool.AccessPolicy{Net: access.Net, Env: access.Env, Commands: access.Commands, Staged: access.Staged}}
+	p := &Policy{Site: rules.Site, Ways: Ways(rules)}
+	p.Access = &jptool.AccessPolicy{Net: access.Net, Env: access.Env, Commands: access.Commands, Staged: access.Staged}
 	if rules.Restricted && !slices.ContainsFunc(rules.Placed, func(r jptool.Placed) bool { return !r.Gone }) {
 		rules.Add(jptool.Placed{Index: -1}) // an empty list would open everything
 	}

@@ -3,10 +3,14 @@ package fit
 import (
 	"errors"
 	"os"
+	"path"
+	"slices"
+
+	"github.com/jptools/jptools/jptool"
 )
 
-// ErrNoWatch: the entries cannot be watched: there is no inotify, or no more of it. [EntryChecks] and
-// [Before.Verify] say afterwards what they can tell of what a watcher would have said.
+// ErrNoWatch: the entries cannot be watched: there is no inotify, or no more of it. [Before.Verify]
+// says afterwards what it can tell of what a watcher would have said.
 var ErrNoWatch = errors.New("entries cannot be watched")
 
 // Watched is what a [Watcher] looks after.
@@ -29,7 +33,7 @@ const (
 	Replaced LossKind = "replaced"
 	// Appeared: something came to be at a path of Absent, or may have: whoever makes a directory on
 	// the way and removes it at once may have had something in it.
-	Appeared LossKind = "appeared"
+	Appeared LossKind = "momentary"
 	// Unwatched: more happened than the kernel keeps for a watcher, or what came to be cannot be
 	// watched. Anything may have happened.
 	Unwatched LossKind = "unwatched"
@@ -68,11 +72,52 @@ func (w *Watcher) Close() *Loss {
 	return w.first
 }
 
-// Watch begins to watch. The error wraps ErrNoWatch where that is not possible; what is lost already is
-// told by Lost.
+// Watch begins to watch. The error wraps ErrNoWatch where that is not possible; it is of the kind [failure.Changed] if
+// something is lost already.
 func Watch(what Watched) (*Watcher, error) {
 	if len(what.Entries)+len(what.Absent) == 0 {
 		return nil, errors.New("there is nothing to watch")
 	}
 	return watch(what)
+}
+
+// keepWays adds checks for the links and directories on the way to each rule that takes something away. If somebody
+// outside exchanges one, the rule stands elsewhere: a mount goes with the old directory, and with Landlock alone a
+// directory that was granted keeps its rights when it is moved there. Other rules may lose their ways.
+//
+// At most one directory is watched for each link, and for each directory between a rule or link and its tree.
+func (h *fitting) keepWays() {
+	for _, s := range h.zones {
+		if !s.bare && s.from == nil {
+			h.keepWay(s.Abs, "", s.most|s.extra)
+		}
+	}
+	for _, w := range h.d.Ways {
+		h.keepWay(w.Entry, w.Text, w.Caps)
+	}
+}
+
+// keepWay adds the checks for a way to a rule that leaves some of the rights around it, or to a link that leads there
+// and says text.
+func (h *fitting) keepWay(p, text string, left jptool.Caps) {
+	for _, x := range h.onWay(p) {
+		around := h.does(path.Dir(x))
+		if s := h.governing(path.Dir(x)); s != nil {
+			around |= s.most // Landlock alone may grant it to each entry that is there, and not to the directory
+		}
+		c := Check{Path: x, Want: SameEntry, Node: h.facts.node(x)}
+		switch {
+		case around&^left == 0:
+			continue
+		case x == p && text != "":
+			c.Node.Kind, c.Text = Link, text
+		case h.covers[x] != nil || h.pins[x]:
+			continue
+		case c.Node.Kind == Link && !slices.Contains(h.d.Pins, x):
+			c.Node.Kind = Dir // it was none when the places of rules were found: the check fails at once
+		case c.Node.Kind != Dir || text == "" && h.facts.node(p).Kind == Missing: // what is missing is watched for anyway
+			continue
+		}
+		h.after = append(h.after, c)
+	}
 }

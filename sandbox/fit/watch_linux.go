@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/jptools/jptools/sandbox/internal/failure"
 )
 
 const (
@@ -59,10 +61,16 @@ func watch(what Watched) (*Watcher, error) {
 	}
 	file := os.NewFile(uintptr(fd), "inotify")
 	i := &inotify{Watched: what, fd: fd, points: map[key][]point{}}
-	first, err := i.begin()
+	lost, err := i.begin()
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%w: %w", ErrNoWatch, err)
+	case lost != nil:
+		err = &failure.Error{Kind: failure.Changed, Path: lost.Path}
+	}
 	if err != nil {
 		file.Close()
-		return nil, fmt.Errorf("%w: %w", ErrNoWatch, err)
+		return nil, err
 	}
 	w := &Watcher{file: file, lost: make(chan Loss, 1), done: make(chan struct{})}
 	stopped := make(chan struct{})
@@ -72,12 +80,8 @@ func watch(what Watched) (*Watcher, error) {
 		close(stopped)
 	})
 	go func() {
-		if first == nil {
-			first = i.run(file)
-		}
-		if first != nil {
-			w.first = first
-			w.lost <- *first
+		if w.first = i.run(file); w.first != nil {
+			w.lost <- *w.first
 		}
 		close(w.lost)
 		close(w.done)

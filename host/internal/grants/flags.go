@@ -324,7 +324,7 @@ func (g *Flags) access(m *merged, list []granted) (*jptool.AccessPolicy, error) 
 			m.extra = append(m.extra, baseline.Extra{Path: f.to.Abs, Caps: f.caps, Origin: "the command line"})
 			continue
 		}
-		whole = whole || rel == ""
+		whole = whole || f.to.Abs == filepath.ToSlash(m.root) // also through a link
 		if f.flag == "--rw" && isFile(filepath.Join(m.root, rel)) {
 			files = append(files, len(rules))
 		}
@@ -369,7 +369,7 @@ func (m *merged) place(f granted) (rel string, inside bool, err error) {
 	case inside && f.missing != nil && strings.ContainsAny(f.path, "*?["):
 		err = wrong("%s %s: there is no such path, and a glob is not a path: it would withhold nothing\nname each path, or the directory that they are in", f.flag, path)
 	case inside:
-		if dir && rel != "" {
+		if rel, err = m.written(f, rel); dir && rel != "" {
 			rel += "/"
 		}
 	case !f.grants():
@@ -384,6 +384,23 @@ func (m *merged) place(f granted) (rel string, inside bool, err error) {
 		err = wrong("%s shows other processes, and a program has a /proc of its own\nleave it out", path)
 	}
 	return rel, inside, err
+}
+
+// written returns the path in the workspace that leads to what a flag withholds, with its links: the rule depends on
+// them. rel is that without links.
+func (m *merged) written(f granted, rel string) (string, error) {
+	root := filepath.ToSlash(m.root)
+	for _, hop := range f.to.Hops {
+		if _, inside := wspath.WithinAbs(root, hop.Entry); inside && !f.grants() {
+			rel, _ = wspath.WithinAbs(root, hop.Path)
+			if again, _ := resolve(filepath.Join(m.root, rel)); again.Abs != f.to.Abs {
+				return "", exit.Errorf(exit.Usage, "%s %s: %s leads elsewhere now\ntry again, or name the target of the link",
+					f.flag, show.Visible(f.path), show.Visible(hop.Entry))
+			}
+			break
+		}
+	}
+	return rel, nil
 }
 
 // fileCaps is what --rw grants on a file. Creating and deleting it are rights on its directory, so it gets them only if

@@ -106,6 +106,8 @@ type Declared struct {
 	// beyond and beyondLinks are protected too, in places that no rule can name.
 	beyond      []Place
 	beyondLinks []string
+	// ways are the links that lead to any of these.
+	ways []fit.Way
 	// without is, if Access is nil, the policy that a machine with a sandbox would have.
 	without *Declared
 }
@@ -232,6 +234,7 @@ func (d *Declared) ForFit() *fit.Policy {
 		p.Pins = append(p.Pins, d.rules.Abs(d.rules.Lexical(path)))
 	}
 	p.Pins = append(p.Pins, d.beyondLinks...)
+	p.Ways = slices.Concat(fit.Ways(d.rules), d.ways)
 	return p
 }
 

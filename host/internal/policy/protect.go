@@ -18,6 +18,7 @@ import (
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // guard is a place that tools may only read and execute.
@@ -121,6 +122,7 @@ func (f *guardFinder) abs(file string, own bool) error {
 // keep pins the links that lead to what is guarded.
 func (f *guardFinder) keep(hops []wspath.Hop) {
 	for _, hop := range hops {
+		f.d.ways = append(f.d.ways, fit.Way{Hop: hop, Caps: kept})
 		if place := f.PlaceOf(hop.Entry); f.Known(place) {
 			f.d.guardLinks = append(f.d.guardLinks, place)
 		} else if f.reached(hop.Entry) != 0 {
