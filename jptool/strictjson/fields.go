@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Fields are the members that an object may have, as a struct describes them; those of embedded structs are among
@@ -101,6 +102,8 @@ func FieldsOf(t reflect.Type) (list Fields) {
 	return list
 }
 
+var timeType = reflect.TypeFor[time.Time]()
+
 func kindOf(t reflect.Type) Kind {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -151,6 +154,8 @@ func (f *Field) typeName() string {
 func typeName(t reflect.Type) string {
 	kind := kindOf(t)
 	switch {
+	case t == timeType:
+		return "a time as in RFC 3339"
 	case kind == KindOther && t.Kind() == reflect.Struct:
 		return "an object with " + strings.Join(FieldsOf(t).Names(), ", ")
 	case kind == KindOther && t.Kind() == reflect.Slice && t != reflect.TypeFor[json.RawMessage]():
@@ -253,7 +258,7 @@ func (d *Decoder) value(path string, raw json.RawMessage, into reflect.Value) er
 		}
 		into.Set(reflect.ValueOf(list))
 		return nil
-	case t.Kind() == reflect.Struct:
+	case t.Kind() == reflect.Struct && t != timeType:
 		obj, err := ParseObject(raw)
 		if err != nil {
 			return mismatch()

@@ -14,7 +14,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,7 +24,6 @@ import (
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/strictjson"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -36,6 +34,8 @@ type Store struct{ f records[Mount] }
 func OpenStore(dir *state.Dir, warn func(string)) *Store {
 	s := &Store{records[Mount]{dir: dir, name: "approvals.json", key: "mounts"}}
 	s.f.mend = s.f.setAside(warn)
+	s.f.take = (*Mount).take
+	s.f.unknown = func(m *Mount, key string) { m.Unknown = append(m.Unknown, key) }
 	return s
 }
 
@@ -149,36 +149,16 @@ func (s *Store) Revoke(ctx context.Context, rulePaths ...string) (gone []Mount, 
 	return gone, err
 }
 
-// plainMount is a Mount as encoding/json reads and writes it.
-type plainMount Mount
-
-// UnmarshalJSON reads an entry, and keeps it as it is written.
-func (m *Mount) UnmarshalJSON(data []byte) error {
-	entry, err := strictjson.ParseObject(data)
-	if err != nil {
-		return err
-	}
-	known := strictjson.Object{} // encoding/json takes a key in other case for the same
-	for _, key := range slices.Sorted(maps.Keys(entry)) {
-		if slices.Contains([]string{"rule_path", "canonical_target", "approved_at"}, key) {
-			known[key] = entry[key]
-		} else {
-			m.Unknown = append(m.Unknown, key)
-		}
-	}
-	if exact, err := json.Marshal(known); err != nil {
-		return err
-	} else if err := json.Unmarshal(exact, (*plainMount)(m)); err != nil {
-		return err
+// take completes an entry that was read, and keeps it as it is written.
+func (m *Mount) take(data []byte) error {
+	if m.RulePath == "" || m.Target == "" {
+		return errors.New("rule_path and canonical_target are needed")
 	}
 	var raw bytes.Buffer
 	if err := json.Compact(&raw, data); err != nil {
 		return err
 	}
 	m.raw = raw.Bytes()
-	if m.RulePath == "" || m.Target == "" {
-		return errors.New("rule_path and canonical_target are needed")
-	}
 	m.RulePath, m.Target = normalPath(m.RulePath), filepath.ToSlash(m.Target)
 	return nil
 }
@@ -196,7 +176,8 @@ func newMount(b Binding, now time.Time) (Mount, error) {
 		return Mount{}, fmt.Errorf("%q is not a canonical absolute path", b.Target)
 	}
 	m := Mount{Binding: Binding{rel.Slash(), target}, ApprovedAt: now.UTC().Truncate(time.Second)}
-	m.raw, err = plainJSON(plainMount(m))
+	type plain Mount // without MarshalJSON
+	m.raw, err = plainJSON(plain(m))
 	return m, err
 }
 

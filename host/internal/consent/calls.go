@@ -3,14 +3,12 @@ package consent
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
-	"github.com/jptools/jptools/jptool/strictjson"
 )
 
 // Holds is the list of paths found changed after a call that should not have changed
@@ -29,37 +27,16 @@ func OpenHolds(dir *state.Dir) *Holds {
 // Hold is one path that a person must look at.
 type Hold struct {
 	// Path is workspace-relative, as shown to people.
-	Path string `json:"path"`
+	Path string `json:"path" required:""`
 	// Reason says what was found.
-	Reason string `json:"reason"`
+	Reason string `json:"reason" required:""`
 	// Tool is whose call it was found after.
 	Tool string    `json:"tool,omitempty"`
-	Held time.Time `json:"held_at"`
+	Held time.Time `json:"held_at" required:""`
 	// Was is how it stood before the call; when it stands so again there is nothing to look at. "" when nobody knows.
 	Was string `json:"was,omitempty"`
 	// At is the absolute path of what lies outside of the workspace, where Path may lead elsewhere by now; "" inside.
 	At string `json:"at,omitempty"`
-}
-
-// UnmarshalJSON takes exactly what is written: an entry that is understood in part could
-// hold less than it should.
-func (h *Hold) UnmarshalJSON(data []byte) error {
-	entry, err := strictjson.ParseObject(data)
-	if err != nil {
-		return err
-	}
-	for key := range entry { // encoding/json takes a key in other case for the same
-		if !slices.Contains([]string{"path", "reason", "tool", "held_at", "was", "at"}, key) {
-			return fmt.Errorf("the key %q is not known", key)
-		}
-	}
-	for _, key := range []string{"path", "reason", "held_at"} {
-		if value := entry[key]; strictjson.Absent(value) {
-			return fmt.Errorf("the key %q is missing", key)
-		}
-	}
-	type plain Hold
-	return json.Unmarshal(data, (*plain)(h))
 }
 
 // List returns the holds. An error means that nobody knows, so that writing calls

@@ -28,6 +28,11 @@ type records[T any] struct {
 	// mend lets a file that cannot be used count as empty, if it returns nil. It is called
 	// with the lock held. Without it, such a file is an error.
 	mend func(*brokenError) error
+	// take checks and completes a record that was read from data; it may be nil.
+	take func(record *T, data []byte) error
+	// unknown is told the keys of a record that T does not have. Without it they are errors: a
+	// record that is understood in part could allow more than it should, or hold less.
+	unknown func(record *T, key string)
 }
 
 // brokenError: the file is there but cannot be used.
@@ -145,11 +150,30 @@ func (f *records[T]) decode(data []byte) (doc []strictjson.Member, list []T, err
 	}
 	list = make([]T, len(items))
 	for i, item := range items {
-		if err := json.Unmarshal(item, &list[i]); err != nil {
+		if err := f.record(item, &list[i]); err != nil {
 			return nil, nil, fmt.Errorf("%s[%d]: %w", f.key, i, err)
 		}
 	}
 	return doc, list, nil
+}
+
+// record reads one record. encoding/json would take a key in other letters for the same.
+func (f *records[T]) record(data []byte, into *T) error {
+	entry, err := strictjson.ParseObject(data)
+	if err != nil {
+		return err
+	}
+	d := strictjson.Decoder{Unknown: func(path, key string, _ []string) error {
+		if f.unknown == nil || path != key {
+			return fmt.Errorf("the key %q is not known", path)
+		}
+		f.unknown(into, key)
+		return nil
+	}}
+	if err := d.Decode(entry, into); err != nil || f.take == nil {
+		return err
+	}
+	return f.take(into, data)
 }
 
 // encode writes the list in the place that it has among the other keys.

@@ -28,6 +28,7 @@ type Trust struct{ f records[Accepted] }
 func OpenTrust(dir *state.Dir, warn func(string)) *Trust {
 	t := &Trust{records[Accepted]{dir: dir, name: "trust.json", key: "accepted"}}
 	t.f.mend = t.f.setAside(warn)
+	t.f.take = (*Accepted).take
 	return t
 }
 
@@ -38,13 +39,9 @@ type Accepted struct {
 	Settings   []Setting `json:"settings"`
 }
 
-// UnmarshalJSON refuses a list whose digest is another: the list is what a person sees as
-// accepted, the digest what counts.
-func (a *Accepted) UnmarshalJSON(data []byte) error {
-	type plain Accepted
-	if err := json.Unmarshal(data, (*plain)(a)); err != nil {
-		return err
-	}
+// take refuses a list whose digest is another: the list is what a person sees as accepted, the
+// digest what counts.
+func (a *Accepted) take([]byte) error {
 	if a.Digest != Digest(a.Settings) {
 		return errors.New("the digest does not fit the settings")
 	}
