@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/jptools/jptools/jptool/strictjson"
 )
@@ -195,7 +196,9 @@ func kindOf(obj Object) string {
 	return ""
 }
 
-var outcomeType = regexp.MustCompile(`"type"[ \t\r\n]*:[ \t\r\n]*"(?:success|error|needs_input)"`)
+var outcomeType = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"type"[ \t\r\n]*:[ \t\r\n]*"(?:success|error|needs_input)"`)
+})
 
 // claimsOutcome reports whether text, which is not one sound object, begins with an object that has one of the three
 // types, or with one that is broken and has it somewhere: a message that a script did not escape must not turn an
@@ -208,7 +211,7 @@ func claimsOutcome(text []byte) bool {
 	if obj, err := ParseObject(first); err == nil {
 		return kindOf(obj) != ""
 	}
-	return strictjson.KindOf(first) == "an object" && outcomeType.Match(first)
+	return strictjson.KindOf(first) == "an object" && outcomeType().Match(first)
 }
 
 // requiredStrings reads a list that must be there. It bounds the length: a list of many empty texts takes much more

@@ -175,7 +175,7 @@ func TestHasType(t *testing.T) {
 		`{"type":"success","content":`: true, "x \"type\" \n:\t\"error\"": true, `"type""type":"needs_input"`: true,
 		`"type":"success`: false, `"type" "success"`: false, `"type":"other"`: false, `type:"success"`: false, ``: false, `"type"`: false, `"type":`: false,
 	} {
-		if got := outcomeType.MatchString(text); got != want {
+		if got := outcomeType().MatchString(text); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}

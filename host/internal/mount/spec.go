@@ -3,11 +3,11 @@ package mount
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -33,7 +33,7 @@ func (s Spec) String() string {
 }
 
 // toolName is RFD D43's grammar of tool names, which is what makes the prefix unambiguous.
-var toolName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
+var toolName = settings.Pattern(`^[a-z_][a-z0-9_]*$`)
 
 // maxSpec bounds a spec: two paths and a name.
 const maxSpec = 3 * 4096
@@ -48,7 +48,7 @@ func ParseSpec(unsafeSpec string) (Spec, error) {
 		s.path, s.write = path, true
 	}
 	tool, name, scoped := strings.Cut(left, ":")
-	wrongTool := scoped && !toolName.MatchString(tool)
+	wrongTool := scoped && !toolName().MatchString(tool)
 	if scoped && !wrongTool {
 		s.tool, s.name = tool, name
 	}

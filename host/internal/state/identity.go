@@ -11,10 +11,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -46,8 +46,8 @@ func ConversationID(flag string, getenv func(string) string) (string, error) {
 }
 
 var (
-	usableID   = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9_-])?$`)
-	reservedID = regexp.MustCompile(`^(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
+	usableID   = settings.Pattern(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9_-])?$`)
+	reservedID = settings.Pattern(`^(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
 )
 
 // checkID returns an id that can be used as a file name; from says where it was given.
@@ -56,9 +56,9 @@ func checkID(from, id string) (string, error) {
 	switch {
 	case len(id) > maxID:
 		wrong = fmt.Sprintf("the id is %d bytes long, the limit is %d", len(id), maxID)
-	case !usableID.MatchString(id):
+	case !usableID().MatchString(id):
 		wrong = fmt.Sprintf("%q is not a usable id", id)
-	case reservedID.MatchString(id):
+	case reservedID().MatchString(id):
 		wrong = fmt.Sprintf("%q is a reserved name on Windows", id)
 	default:
 		return id, nil
@@ -108,12 +108,12 @@ func (w Workspace) Root() string { return w.root }
 // of the canonical path) is what tells workspaces apart.
 func (w Workspace) ID() string {
 	sum := sha256.Sum256([]byte(w.root))
-	name := strings.TrimLeft(notPlain.ReplaceAllString(path.Base(w.root), "_"), "._-")
+	name := strings.TrimLeft(notPlain().ReplaceAllString(path.Base(w.root), "_"), "._-")
 	return fmt.Sprintf("%s-%x", cmp.Or(name[:min(len(name), 40)], "root"), sum[:16])
 }
 
 // notPlain is what is not harmless in a file name everywhere.
-var notPlain = regexp.MustCompile(`[^A-Za-z0-9._-]`)
+var notPlain = settings.Pattern(`[^A-Za-z0-9._-]`)
 
 // sessionAge is how long what a session remembered is kept.
 const sessionAge = 30 * 24 * time.Hour

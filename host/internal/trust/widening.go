@@ -9,7 +9,6 @@ import (
 	"context"
 	"math"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -240,10 +239,10 @@ func (w *widener) foreign(s config.Setting, tool string) bool {
 	return tool == "*" || w.declares(s, tool, "source")
 }
 
-var index = regexp.MustCompile(`\[\d+\]$`)
+var index = settings.Pattern(`\[\d+\]$`)
 
 // listKey is the key of the list that a rule stands in.
-func listKey(key string) string { return index.ReplaceAllString(key, "") }
+func listKey(key string) string { return index().ReplaceAllString(key, "") }
 
 // splitKey takes a key apart, as config writes it. What cannot be read is one part, which
 // nothing knows.

@@ -138,21 +138,21 @@ func plainASCII(s string) bool {
 }
 
 // encoded matches a percent-encoded byte.
-var encoded = regexp.MustCompile("%[0-9A-Fa-f]{2}")
+var encoded = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("%[0-9A-Fa-f]{2}") })
 
 // decode replaces each %XX once; a % that two hexadecimal digits do not follow stays.
 func decode(s string) string {
 	if !strings.Contains(s, "%") {
 		return s // most have none, and a pattern allocates
 	}
-	return encoded.ReplaceAllStringFunc(s, func(code string) string {
+	return encoded().ReplaceAllStringFunc(s, func(code string) string {
 		b, _ := hex.DecodeString(code[1:]) // two digits, as the pattern says
 		return string(b)
 	})
 }
 
 // StrayPercent reports whether s has a % that starts no percent-encoded byte.
-func StrayPercent(s string) bool { return strings.Contains(encoded.ReplaceAllString(s, ""), "%") }
+func StrayPercent(s string) bool { return strings.Contains(encoded().ReplaceAllString(s, ""), "%") }
 
 // endsInNumber is the standard's test for what has to be an IPv4 address or nothing.
 func endsInNumber(domain string) bool {

@@ -22,7 +22,6 @@ package weburl
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -67,11 +66,12 @@ func DefaultPort(scheme string) (uint16, bool) {
 	return 0, false
 }
 
-var scheme = regexp.MustCompile("^[A-Za-z][A-Za-z0-9+.-]*$")
-
 // ValidScheme reports whether s is a scheme: a letter, then letters, digits, `+`, `-`
 // and `.`, in any case.
-func ValidScheme(s string) bool { return scheme.MatchString(s) }
+func ValidScheme(s string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	return strings.IndexAny(s, letters) == 0 && strings.Trim(s, letters+"0123456789+.-") == ""
+}
 
 // Parse reads an absolute URL that names a host. Every error means that the URL must
 // not be used; none repeats userinfo or query, which may hold secrets.
