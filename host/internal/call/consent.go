@@ -77,7 +77,7 @@ func (k *call) permitted(ctx context.Context) error {
 	}
 	k.answered(on, "", ByPerson)
 	if answer.Remember {
-		k.keep(ctx, where, answer.Yes)
+		k.remember(ctx, where, answer.Yes)
 	} else {
 		k.previewToken = preview.Token
 	}
@@ -222,7 +222,7 @@ func (k *call) sensitive(ctx context.Context) error {
 		return k.notRun(ReasonSensitive, err)
 	}
 	k.answered(OnSensitive, "", ByPerson)
-	k.keep(ctx, where, answer.Yes)
+	k.remember(ctx, where, answer.Yes)
 	if !answer.Yes {
 		return k.notRun(ReasonSensitive, fmt.Errorf("it may reach places of secrets\n%s", withhold))
 	}
@@ -308,8 +308,8 @@ func (k *call) recall(r consent.Remembered) (consent.Remembered, bool) {
 	return got, ok
 }
 
-// keep remembers an answer. That it cannot is no reason to stop the call.
-func (k *call) keep(ctx context.Context, r consent.Remembered, yes bool) {
+// remember stores an answer. That it cannot is no reason to stop the call.
+func (k *call) remember(ctx context.Context, r consent.Remembered, yes bool) {
 	r.Yes = yes
 	if err := k.Memory.Remember(ctx, r); err != nil {
 		k.warn(fmt.Sprintf("the answer holds for this call only: %v", err))

@@ -277,7 +277,7 @@ func (c *command) prompt(ctx context.Context, q *jptool.Question, also []jptool.
 		}
 		var b term.BoolAnswer
 		if b, err = c.Prompter.Bool(ctx, question); err == nil && b.Remember {
-			c.keep(ctx, c.slot(OnQuestion, q.ID), b.Yes)
+			c.remember(ctx, c.slot(OnQuestion, q.ID), b.Yes)
 		}
 		v = b.Yes
 	case jptool.Select:

@@ -69,13 +69,13 @@ func Compile(ctx context.Context, r Request) (*Declared, error) {
 	return d, nil
 }
 
-// finish protects what is the host's own and writes the policy down. What is guarded lies close together, and is
+// finish protects what is the host's own and writes the policy down. What is protected lies close together, and is
 // looked at again and again: look sees one state of the tree.
 func (d *Declared) finish(r Request, look *jptool.Site) error {
-	if err := d.guard(r, look); err != nil {
+	if err := d.findProtected(r, look); err != nil {
 		return err
 	}
-	d.write()
+	d.writeRules()
 	return d.check()
 }
 
@@ -217,7 +217,7 @@ func FromWire(access []byte, root string) (*Declared, error) {
 		return d, err
 	}
 	d.describe(nil)
-	d.write()
+	d.writeRules()
 	return d, d.check()
 }
 

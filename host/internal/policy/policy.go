@@ -100,9 +100,10 @@ type Declared struct {
 	// listOrigin is where the list of fs rules is written, needsOrigin where needs.fs is.
 	listOrigin, needsOrigin string
 
-	// guards are the places that are protected, guardLinks the links of the workspace that lead to them.
-	guards     []guard
-	guardLinks []jptool.Place
+	// protected are the places that tools may only read and execute, protectedLinks the links of the workspace that
+	// lead to them.
+	protected      []protectedPlace
+	protectedLinks []jptool.Place
 	// beyond and beyondLinks are protected too, in places that no rule can name.
 	beyond      []Place
 	beyondLinks []string
@@ -254,7 +255,7 @@ func (d *Declared) Places() []Place {
 		p := byPath[abs]
 		if p == nil {
 			p = &Place{Abs: abs, Outside: r.Place.Outside}
-			p.Guarded = slices.ContainsFunc(d.guards, func(g guard) bool { return g.place.Contains(r.Place) })
+			p.Guarded = slices.ContainsFunc(d.protected, func(g protectedPlace) bool { return g.place.Contains(r.Place) })
 			byPath[abs] = p
 		}
 		p.All = append(p.All, s.Index)
@@ -316,7 +317,7 @@ func (d *Declared) WriteText(w io.Writer) error {
 		for i := range d.Rules {
 			if d.Rules[i].Type == t.name {
 				none = false
-				d.Rules[i].write(b)
+				d.Rules[i].print(b)
 			}
 		}
 		switch {
@@ -353,7 +354,7 @@ func (d *Declared) WriteText(w io.Writer) error {
 	return b.Flush()
 }
 
-func (r *Rule) write(w io.Writer) {
+func (r *Rule) print(w io.Writer) {
 	text := r.Text
 	if r.Type == "command" {
 		text = r.Name + " = " + text

@@ -21,8 +21,8 @@ import (
 	"github.com/jptools/jptools/sandbox/fit"
 )
 
-// guard is a place that tools may only read and execute.
-type guard struct {
+// protectedPlace is a place that tools may only read and execute.
+type protectedPlace struct {
 	place jptool.Place
 	// own says that it is the host's own configuration or state, which no rule opens for writing.
 	own bool
@@ -31,8 +31,8 @@ type guard struct {
 // gitNames are the entries of a git directory that can make git run programs.
 var gitNames = []string{"config", "config.worktree", "commondir", "hooks", "modules", "worktrees"}
 
-// guardFinder looks for the protected places of a policy and the links that lead to them.
-type guardFinder struct {
+// protectedFinder looks for the protected places of a policy and the links that lead to them.
+type protectedFinder struct {
 	*jptool.Site
 	d     *Declared
 	reach []Reach
@@ -40,13 +40,13 @@ type guardFinder struct {
 	refused error
 }
 
-// guard finds the host's own files and what makes git run programs: in the workspace, in every directory outside
-// it that is granted, and in the directories between such a directory and the workspace. Nested repositories are
-// content like any other, and so are the files that a protected file names (a hook that is a link,
+// findProtected finds the host's own files and what makes git run programs: in the workspace, in every directory
+// outside it that is granted, and in the directories between such a directory and the workspace. Nested repositories
+// are content like any other, and so are the files that a protected file names (a hook that is a link,
 // core.hooksPath). It is an error if one of the host's own files cannot be resolved, because it could not be
 // protected.
-func (d *Declared) guard(r Request, look *jptool.Site) error {
-	f := &guardFinder{Site: look, d: d, reach: r.Reach}
+func (d *Declared) findProtected(r Request, look *jptool.Site) error {
+	f := &protectedFinder{Site: look, d: d, reach: r.Reach}
 	f.directory(f.Root)
 	for _, m := range d.rules.Mounts {
 		f.around(m.Target)
@@ -83,9 +83,9 @@ func (d *Declared) guard(r Request, look *jptool.Site) error {
 	return f.refused
 }
 
-// around guards a granted directory outside the workspace, and the directories between it and the workspace. They
+// around protects a granted directory outside the workspace, and the directories between it and the workspace. They
 // may be repositories and workspaces themselves, whose programs and configuration the person runs.
-func (f *guardFinder) around(dir string) {
+func (f *protectedFinder) around(dir string) {
 	if !isDir(dir) {
 		return
 	}
@@ -97,9 +97,9 @@ func (f *guardFinder) around(dir string) {
 	}
 }
 
-// directory guards what jphost and git obey in a directory. A link there that leads nowhere is not an error: the
+// directory protects what jphost and git obey in a directory. A link there that leads nowhere is not an error: the
 // link is pinned.
-func (f *guardFinder) directory(dir string) {
+func (f *protectedFinder) directory(dir string) {
 	for _, name := range []string{".jp", config.WorkspaceFile, config.DirectoryFile} {
 		_ = f.abs(path.Join(dir, name), false)
 	}
@@ -107,37 +107,37 @@ func (f *guardFinder) directory(dir string) {
 	f.bare(dir)
 }
 
-// abs guards an absolute path if tools can reach it: the place that it leads to, even if nothing is there yet, and
-// the links on the way, which are pinned. If the path cannot be resolved, it guards where the resolution was
+// abs protects an absolute path if tools can reach it: the place that it leads to, even if nothing is there yet, and
+// the links on the way, which are pinned. If the path cannot be resolved, it protects where the resolution was
 // heading and returns the error.
-func (f *guardFinder) abs(file string, own bool) error {
+func (f *protectedFinder) abs(file string, own bool) error {
 	to, err := f.ResolveAbs(file)
-	f.keep(to.Hops)
+	f.pinLinks(to.Hops)
 	if !errors.Is(err, wspath.ErrInvalid) {
-		f.add(guard{to.Place, own})
+		f.add(protectedPlace{to.Place, own})
 	}
 	return err
 }
 
-// keep pins the links that lead to what is guarded.
-func (f *guardFinder) keep(hops []wspath.Hop) {
+// pinLinks pins the links that lead to what is protected.
+func (f *protectedFinder) pinLinks(hops []wspath.Hop) {
 	for _, hop := range hops {
 		f.d.ways = append(f.d.ways, fit.Way{Hop: hop, Caps: kept})
 		if place := f.PlaceOf(hop.Entry); f.Known(place) {
-			f.d.guardLinks = append(f.d.guardLinks, place)
+			f.d.protectedLinks = append(f.d.protectedLinks, place)
 		} else if f.reached(hop.Entry) != 0 {
 			f.d.beyondLinks = append(f.d.beyondLinks, hop.Entry)
 		}
 	}
 }
 
-// add guards a place if a rule can name it or a grant outside the workspace reaches it. Below a link that cannot
-// be followed there is nothing to protect, and the link itself is pinned. The host's own directories are guarded
+// add protects a place if a rule can name it or a grant outside the workspace reaches it. Below a link that cannot
+// be followed there is nothing to protect, and the link itself is pinned. The host's own directories are protected
 // even if only something in them can be reached.
-func (f *guardFinder) add(g guard) {
-	guards := f.d.guards
-	if i := slices.IndexFunc(guards, func(o guard) bool { return o.place.Same(g.place) }); i >= 0 {
-		guards[i].own = guards[i].own || g.own
+func (f *protectedFinder) add(g protectedPlace) {
+	list := f.d.protected
+	if i := slices.IndexFunc(list, func(o protectedPlace) bool { return o.place.Same(g.place) }); i >= 0 {
+		list[i].own = list[i].own || g.own
 		return
 	}
 	for _, r := range f.reach {
@@ -147,7 +147,7 @@ func (f *guardFinder) add(g guard) {
 	}
 	if !f.Known(g.place) {
 		if g.own {
-			f.d.guards = append(guards, g)
+			f.d.protected = append(list, g)
 		}
 		f.outside(g)
 		return
@@ -159,12 +159,12 @@ func (f *guardFinder) add(g guard) {
 	if to, err := f.Resolve(rel, false); err != nil || !to.Place.Same(g.place) {
 		return
 	}
-	f.d.guards = append(guards, g)
+	f.d.protected = append(list, g)
 }
 
-// outside guards a place that no path of the wire can name against the grants that reach it. A grant that names
+// outside protects a place that no path of the wire can name against the grants that reach it. A grant that names
 // the place itself lifts the protection, unless the place is the host's own.
-func (f *guardFinder) outside(g guard) {
+func (f *protectedFinder) outside(g protectedPlace) {
 	abs := g.place.Path
 	caps := f.reached(abs)
 	known := slices.ContainsFunc(f.d.beyond, func(p Place) bool { return p.Abs == abs })
@@ -172,11 +172,11 @@ func (f *guardFinder) outside(g guard) {
 	if caps&jptool.Write == 0 || known || named && !g.own {
 		return
 	}
-	f.d.beyond = append(f.d.beyond, Place{Abs: abs, Outside: true, Caps: caps & kept, Index: -1, SelfProtection: true, Unnamed: true})
+	f.d.beyond = append(f.d.beyond, Place{Abs: abs, Outside: true, Caps: caps & remaining, Index: -1, SelfProtection: true, Unnamed: true})
 }
 
 // reached returns what all grants outside the workspace together grant at a path.
-func (f *guardFinder) reached(abs string) (caps jptool.Caps) {
+func (f *protectedFinder) reached(abs string) (caps jptool.Caps) {
 	for _, r := range f.reach {
 		if _, ok := wspath.WithinAbs(r.Abs, abs); ok {
 			caps |= r.Caps
@@ -185,10 +185,10 @@ func (f *guardFinder) reached(abs string) (caps jptool.Caps) {
 	return caps
 }
 
-// marks guards a directory between the root and the working directory, so that a tool cannot make the next call
+// marks protects a directory between the root and the working directory, so that a tool cannot make the next call
 // take it for the workspace: the rules of this workspace would not apply there. A repository that exists there is
 // content.
-func (f *guardFinder) marks(dir string) {
+func (f *protectedFinder) marks(dir string) {
 	place := f.PlaceOf(slashed(dir))
 	if place.Outside || place.Path == "" {
 		return
@@ -199,14 +199,14 @@ func (f *guardFinder) marks(dir string) {
 	}
 }
 
-// git guards the repository at a directory. If there is none, all of `.git` is guarded, because a tool that
+// git protects the repository at a directory. If there is none, all of `.git` is protected, because a tool that
 // creates one can make git run programs too.
-func (f *guardFinder) git(dir string) {
+func (f *protectedFinder) git(dir string) {
 	name := path.Join(dir, ".git")
 	to, err := f.ResolveAbs(name)
 	there := f.Abs(to.Place)
 	if err == nil && !to.Missing() && isDir(there) {
-		f.keep(to.Hops)
+		f.pinLinks(to.Hops)
 		f.gitDir(there)
 		return
 	}
@@ -220,10 +220,10 @@ func (f *guardFinder) git(dir string) {
 	}
 }
 
-// bare guards a directory against becoming a bare repository, and the parts of one that is a repository already:
+// bare protects a directory against becoming a bare repository, and the parts of one that is a repository already:
 // git takes any directory with HEAD, objects and refs for a repository, and obeys its config. Outside the
 // workspace an existing HEAD may change: a person who grants a git directory wants commits.
-func (f *guardFinder) bare(dir string) {
+func (f *protectedFinder) bare(dir string) {
 	head := path.Join(dir, "HEAD")
 	// Also a link that leads nowhere is one: git reads its text.
 	_, err := os.Lstat(filepath.FromSlash(head))
@@ -235,9 +235,9 @@ func (f *guardFinder) bare(dir string) {
 	}
 }
 
-// gitDir guards a git directory and the one that it shares with others. Neither needs to exist: a file may name a
+// gitDir protects a git directory and the one that it shares with others. Neither needs to exist: a file may name a
 // git directory that a tool could create.
-func (f *guardFinder) gitDir(dir string) {
+func (f *protectedFinder) gitDir(dir string) {
 	if to, err := f.ResolveAbs(dir); err == nil {
 		dir = f.Abs(to.Place)
 	}
@@ -297,20 +297,20 @@ func smallFile(abs string) string {
 	return strings.TrimSpace(line)
 }
 
-// kept are the capabilities that remain on protected places.
-const kept = jptool.Read | jptool.Execute
+// remaining are the capabilities that remain on protected places.
+const remaining = jptool.Read | jptool.Execute
 
-// protect narrows rules so that no guarded place may be written to, but by a rule of the user's own configuration
-// on that place or below it. Nothing opens what is the host's own, and a rule on the whole workspace names no
-// place in particular. It never grants anything.
+// protect narrows rules so that no protected place may be written to, but by a rule of the user's own
+// configuration on that place or below it. Nothing opens what is the host's own, and a rule on the whole workspace
+// names no place in particular. It never grants anything.
 func (d *Declared) protect() {
-	guards := slices.Clone(d.guards)
-	slices.SortStableFunc(guards, func(a, b guard) int { return cmp.Compare(len(a.place.Path), len(b.place.Path)) })
-	for _, g := range guards {
+	list := slices.Clone(d.protected)
+	slices.SortStableFunc(list, func(a, b protectedPlace) int { return cmp.Compare(len(a.place.Path), len(b.place.Path)) })
+	for _, g := range list {
 		for i := range d.rules.Placed {
 			r := &d.rules.Placed[i]
 			if d.sources[i].people && (g.own || !d.lifts(i)) && g.place.Contains(r.Place) && r.Caps&jptool.Write != 0 {
-				r.Caps &= kept
+				r.Caps &= remaining
 				d.sources[i].note("narrowed by self-protection")
 			}
 		}
@@ -322,6 +322,6 @@ func (d *Declared) protect() {
 		if d.lifts(i) && !g.own && above.Place.Same(g.place) && g.place.Path != "" {
 			continue
 		}
-		d.add(jptool.Placed{Place: g.place, Name: d.rules.Name(g.place), Caps: above.Caps & kept}, source{Rule: Rule{Origin: SelfProtection}})
+		d.add(jptool.Placed{Place: g.place, Name: d.rules.Name(g.place), Caps: above.Caps & remaining}, source{Rule: Rule{Origin: SelfProtection}})
 	}
 }

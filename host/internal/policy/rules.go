@@ -202,9 +202,9 @@ func cancelled(err error) bool {
 	return errors.Is(err, term.ErrCancelled) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// write narrows the rules to what the tool needs, protects the host's own files, and writes the wire form. It does
+// writeRules narrows the rules to what the tool needs, protects the host's own files, and writes the wire form. It does
 // not look at the file system.
-func (d *Declared) write() {
+func (d *Declared) writeRules() {
 	var union jptool.Caps
 	for i := range d.rules.Placed {
 		r := &d.rules.Placed[i]
@@ -216,7 +216,7 @@ func (d *Declared) write() {
 	}
 	d.strand()
 	if union&jptool.Write != 0 {
-		for _, link := range d.guardLinks {
+		for _, link := range d.protectedLinks {
 			d.rules.Pin(link)
 		}
 		d.protect()

@@ -157,7 +157,7 @@ func (s *Searcher) room() {
 	if len(s.buf)-s.n >= max(len(s.buf)/4, minFree) {
 		return
 	}
-	keep := s.report.keep(s.buf, s.pos, cmp.Or(s.lineLimit, lineLimit))
+	keep := s.report.neededFrom(s.buf, s.pos, cmp.Or(s.lineLimit, lineLimit))
 	s.report.drop(s.buf, keep)
 	from := s.buf[keep:s.n]
 	if len(from) > len(s.buf)/2 {

@@ -413,9 +413,9 @@ func back(buf []byte, floor, ls, n int) int {
 	return ls
 }
 
-// keep returns from where on the buffer is needed for reports of the lines from
+// neededFrom returns from where on the buffer is needed for reports of the lines from
 // pos on.
-func (p *report) keep(buf []byte, pos, limit int) int {
+func (p *report) neededFrom(buf []byte, pos, limit int) int {
 	if p.full() {
 		return pos
 	}

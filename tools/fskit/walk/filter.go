@@ -176,8 +176,8 @@ func expandBraces(list []string, head string, tokens []string, most int) ([]stri
 	return list, ok
 }
 
-// keep reports whether the file at path is selected; f may be nil.
-func (f *Filter) keep(path string) bool {
+// selects reports whether the file at path is selected; f may be nil.
+func (f *Filter) selects(path string) bool {
 	if f == nil {
 		return true
 	}

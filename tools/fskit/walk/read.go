@@ -236,7 +236,7 @@ func (r *reader) file(e *entry) {
 	}
 	r.saw(e)
 	switch {
-	case !e.all || !w.o.Filter.keep(e.path) || w.outOfPage(e.path):
+	case !e.all || !w.o.Filter.selects(e.path) || w.outOfPage(e.path):
 	case !e.named && r.ignored(e.path, false):
 		n.skipped.Ignored++
 	default:
@@ -352,7 +352,7 @@ func (r *reader) mount(e *entry, path string) {
 		return
 	}
 	r.saw(e)
-	if !e.all || !w.o.Filter.keep(path) || w.outOfPage(path) {
+	if !e.all || !w.o.Filter.selects(path) || w.outOfPage(path) {
 		return
 	}
 	if ignored && !e.named {
