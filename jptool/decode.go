@@ -26,7 +26,7 @@ const maxTypo = 2
 func Decode(data []byte) (req *Request, whole bool, err error) {
 	obj, err := ParseObject(data)
 	if err != nil {
-		return nil, false, Errorf(CodeInvalidRequest, "the request is not one JSON object: %w", err)
+		return nil, false, Errorf(CodeInvalidRequest, "the request cannot be read: %w", err)
 	}
 	req = &Request{}
 	if _, bare := obj["root"]; bare {
@@ -53,7 +53,7 @@ func Decode(data []byte) (req *Request, whole bool, err error) {
 func (r *Request) DecodeTool(data []byte) error {
 	obj, err := ParseObject(data)
 	if err != nil {
-		return Errorf(CodeInvalidRequest, "the tool object is not one JSON object: %w", err)
+		return Errorf(CodeInvalidRequest, "the tool object cannot be read: %w", err)
 	}
 	return r.decode("tool.", obj, &r.Tool)
 }

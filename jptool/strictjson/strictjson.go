@@ -44,7 +44,7 @@ func ParseObject(data []byte) (Object, error) {
 // ParseMembers is ParseObject for a reader that keeps the order of the keys.
 func ParseMembers(data []byte) ([]Member, error) {
 	if kind := KindOf(data); kind != "an object" {
-		return nil, fmt.Errorf("want a JSON object, got %s", kind)
+		return nil, fmt.Errorf("it is %s instead of a JSON object", kind)
 	}
 	return parse(data)
 }
@@ -52,7 +52,7 @@ func ParseMembers(data []byte) ([]Member, error) {
 // ParseArray is ParseObject for the elements of an array.
 func ParseArray(data []byte) ([]json.RawMessage, error) {
 	if kind := KindOf(data); kind != "an array" {
-		return nil, fmt.Errorf("want an array, got %s", kind)
+		return nil, fmt.Errorf("it is %s instead of an array", kind)
 	}
 	list, err := parse(data)
 	items := []json.RawMessage{}

@@ -47,13 +47,13 @@ type grammar struct {
 type globals struct {
 	Workspace    string   `short:"C" placeholder:"DIR" group:"Flags of every command:" help:"The workspace. Default: around the working directory the nearest with .jp, else the nearest with .git, else the outermost with .jp.toml, else the working directory."`
 	Conversation string   `placeholder:"ID" group:"Flags of every command:" help:"The conversation that mounts belong to. Default: JPHOST_CONVERSATION, else \"default\"."`
-	Cfg          []string `placeholder:"KEY=VALUE" group:"Flags of every command:" help:"A setting for this command: KEY=VALUE, KEY:=JSON, a file, or JSON. Can be repeated."`
+	Cfg          []string `placeholder:"KEY=VALUE" group:"Flags of every command:" help:"A setting for this command: KEY=VALUE, KEY:=JSON, a file, or JSON."`
 	Format       string   `enum:"text,json" default:"text" placeholder:"text|json" group:"Flags of every command:" help:"Text for people, or JSON for scripts."`
 	JSON         bool     `group:"Flags of every command:" help:"The same as --format json."`
 	NoInput      bool     `group:"Flags of every command:" help:"Ask nothing; what would be asked is refused."`
 
 	Help        helpFlag    `short:"h" group:"Flags of every command:" help:"Print this help."`
-	ShowVersion versionFlag `name:"version" short:"V" hidden:"" help:"Print the version."`
+	ShowVersion versionFlag `name:"version" short:"V" group:"Flags of every command:" help:"Print the version."`
 }
 
 type sandboxGroup struct {
@@ -221,8 +221,14 @@ func exactText(ctx *kong.DecodeContext, target reflect.Value) error {
 // so after WORD, if that is one of the first two words. Kong's passthrough copies all words for each of them.
 type listMapper map[*kong.Value]*kong.Node // the commands of the arguments
 
-// find finds the arguments of a command and of those below it.
+// find finds the arguments of a command and of those below it, and has their help say which flags are lists.
 func (m listMapper) find(n *kong.Node) {
+	for _, f := range n.Flags {
+		if f.IsSlice() {
+			f.Tag.Sep = -1 // kong would show it as a list with commas
+			f.Help += " Can be repeated."
+		}
+	}
 	for _, p := range n.Positional {
 		m[p] = n
 	}
@@ -411,6 +417,11 @@ func writeHelp(o kong.HelpOptions, ctx *kong.Context) error {
 		usage += " [flags] [--]" + words
 	default:
 		usage += words + " [flags]"
+	}
+	if _, is := node.Target.Addr().Interface().(*sandboxExecCmd); is { // it reads no configuration
+		for _, f := range ctx.Model.Flags {
+			f.Hidden = f.Hidden || f.Name == "cfg" || f.Name == "conversation"
+		}
 	}
 	node.Children = slices.DeleteFunc(node.Children, func(c *kong.Node) bool { return c.Hidden })
 	for _, c := range node.Children {

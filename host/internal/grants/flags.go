@@ -32,7 +32,7 @@ import (
 type Flags struct {
 	RO    []string `placeholder:"PATH" help:"Read and execute PATH and everything below it."`
 	RW    []string `placeholder:"PATH" help:"Read, write and execute PATH and everything below it. Creating or deleting a file takes a grant on its directory."`
-	Grant []string `placeholder:"path=PATH,..." help:"Exactly these capabilities: path=PATH,read,create,update,delete,execute (or write). Without any, PATH is withheld; if nothing else is granted, everything else stays as without grants."`
+	Grant []string `placeholder:"path=PATH[,CAPABILITY]..." help:"Exactly these capabilities: path=PATH,read,create,update,delete,execute (or write). Without any, PATH is withheld; if nothing else is granted, everything else stays as without grants."`
 	Env   []string `placeholder:"NAME" help:"Hand down the variable NAME, or with NAME* all that begin with NAME."`
 	Net   bool     `help:"Allow connections to any host at the ports of HTTP, HTTPS and FTP (80, 443, 21). Other ports need --policy."`
 	Limit []string `placeholder:"KEY=VALUE" help:"memory=512MiB, processes=100, cpu_seconds=10, file_size=1GiB."`

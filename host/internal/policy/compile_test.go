@@ -110,8 +110,8 @@ func TestNoSandbox(t *testing.T) {
 		t.Errorf("%+v", d.Access)
 	} else if e, err := d.ExplainFS("write", "x"); err != nil || !e.Allowed {
 		t.Error(e, err)
-	} else if e, err := d.ExplainFS("read", "../x"); err == nil {
-		t.Error("an escape is an answer", e)
+	} else if e, err := d.ExplainFS("read", "../x"); err != nil || e.Allowed {
+		t.Error("an escape is allowed", e, err)
 	}
 	w.mine(`conversation.tools.'*'.access.sensitive_paths = ["x"]`)
 	if d := w.compile("t"); d.Access != nil {

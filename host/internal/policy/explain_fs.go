@@ -43,7 +43,12 @@ func (d *Declared) ExplainHeld(h *Held, capability, path string, also jptool.Cap
 	}
 	rel, err := wspath.Parse(path)
 	if err != nil {
-		return e, &jptool.PathError{Path: path, Err: err}
+		err = &jptool.PathError{Path: path, Err: err}
+		if errors.Is(err, wspath.ErrInvalid) {
+			return e, err
+		}
+		e.deny(jptool.CodeOf(err), err.Error(), "mount the place: jphost mount NAME=PATH") // as a tool says it
+		return e, nil
 	}
 	// Creating and deleting are about the entry, all else about what it leads to.
 	const entry = jptool.Create | jptool.Delete
