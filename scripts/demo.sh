@@ -7,10 +7,20 @@ bin=${BIN:-$PWD/bin}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
+# words prints a command line that a shell reads as these words.
+words() {
+	for word; do
+		case $word in
+		*[!A-Za-z0-9_./=:-]* | '') printf " '%s'" "$(printf '%s' "$word" | sed "s/'/'\\\\''/g")" ;;
+		*) printf ' %s' "$word" ;;
+		esac
+	done
+}
+
 show() { # title, context, command line
 	title=$1 context=$2
 	shift 2
-	printf '\n# %s\n$ %s\n' "$title" "$*"
+	printf '\n# %s\n$ echo%s |%s\n' "$title" "$(words "$context")" "$(words "$@")"
 	tool=$1
 	shift
 	printf '%s' "$context" | "$bin/$tool" "$@"
@@ -46,10 +56,7 @@ END
 host() { # title, command line
 	printf '\n# %s\n$ jphost' "$1"
 	shift
-	for word; do
-		case $word in *[!A-Za-z0-9_./=:-]*) printf " '%s'" "$word" ;; *) printf ' %s' "$word" ;; esac
-	done
-	printf '\n'
+	printf '%s\n' "$(words "$@")"
 	(cd "$scratch/ws" && HOME=$scratch/home XDG_CONFIG_HOME=$scratch/home XDG_DATA_HOME=$scratch/home JPHOST_SESSION=demo \
 		PATH=$bin:$PATH "$bin/jphost" "$@" </dev/null 2>&1)
 	printf '(exit %s)\n' "$?"

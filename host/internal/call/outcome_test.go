@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
+
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 func TestOutputOfText(t *testing.T) {
@@ -25,11 +28,33 @@ func TestOutputOfText(t *testing.T) {
 	if got := readOutput([]byte("a\xffb"), nil, Ended{}); got.Content != "a\ufffdb" {
 		t.Errorf("%q", got.Content)
 	}
-	if got := readOutput(nil, nil, Ended{Code: -1, Signal: "SIGXCPU"}); !strings.Contains(got.Err.Message, "limits.cpu_seconds") {
-		t.Errorf("%+v", got)
-	}
 	if got := readOutput(nil, nil, Ended{Code: -1, Signal: "SIGKILL"}); got.Err.Message != "the tool failed: killed by SIGKILL" {
 		t.Errorf("%q", got.Err.Message)
+	}
+}
+
+// A limit is named only if there is one.
+func TestLimitThatEndedATool(t *testing.T) {
+	all := fit.Limits{Memory: 1, FileSize: 2, CPUSeconds: 3}
+	for _, c := range []struct {
+		ended  Ended
+		lasted time.Duration
+		want   string
+	}{
+		{Ended{Code: -1, Signal: "SIGXCPU"}, time.Minute, "cpu_seconds"},
+		{Ended{Code: -1, Signal: "SIGXFSZ"}, time.Minute, "file_size"},
+		{Ended{Code: 153}, time.Minute, "file_size"},
+		{Ended{Code: -1, Signal: "SIGSEGV"}, time.Millisecond, "memory"},
+		{Ended{Code: -1, Signal: "SIGSEGV"}, time.Minute, ""},
+		{Ended{Code: 1}, time.Millisecond, ""},
+		{Ended{}, time.Millisecond, ""},
+	} {
+		if got, _ := c.ended.Limit(all, c.lasted); got != c.want {
+			t.Errorf("%+v after %v: %q, want %q", c.ended, c.lasted, got, c.want)
+		}
+		if got, _ := c.ended.Limit(fit.Limits{}, c.lasted); got != "" {
+			t.Errorf("%+v without limits: %q", c.ended, got)
+		}
 	}
 }
 

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // Report is what became of a call, and the result of `jphost run --format json`.
@@ -130,21 +132,33 @@ type Ended struct {
 	Signal string `json:"signal,omitempty"`
 	// Leftover counts processes that it had left running.
 	Leftover int `json:"leftover,omitempty"`
+
+	limit string // of resources that ended it, for messages
 }
 
-// String is for messages: "exit status 3", "killed by SIGSEGV". Of the signals that limits of
-// resources send it says so.
+// String is for messages: "exit status 3", "killed by SIGSEGV".
 func (e Ended) String() string {
-	switch e.Signal {
-	case "":
-	case "SIGXCPU":
-		return "killed by SIGXCPU, at the limit of processor time (limits.cpu_seconds)"
-	case "SIGXFSZ":
-		return "killed by SIGXFSZ, at the limit of the size of a file (limits.file_size)"
-	default:
-		return "killed by " + e.Signal
+	if e.Signal != "" {
+		return "killed by " + e.Signal + e.limit
 	}
-	return fmt.Sprintf("exit status %d", e.Code)
+	return fmt.Sprintf("exit status %d", e.Code) + e.limit
+}
+
+// atStart is how long a program lasts at most that has too little memory to start.
+const atStart = time.Second
+
+// Limit returns the key of the limit of resources that probably ended a program, and what the program did; "" for none.
+// A shell ends with 128 and the number of the signal that ended its last program.
+func (e Ended) Limit(l fit.Limits, lasted time.Duration) (key, did string) {
+	switch {
+	case l.CPUSeconds > 0 && (e.Signal == "SIGXCPU" || e.Code == 128+24):
+		return "cpu_seconds", fmt.Sprintf("used more than %d s of processor time", l.CPUSeconds)
+	case l.FileSize > 0 && (e.Signal == "SIGXFSZ" || e.Code == 128+25):
+		return "file_size", fmt.Sprintf("wrote a file of more than %d bytes", l.FileSize)
+	case l.Memory > 0 && lasted < atStart && (e.Signal == "SIGSEGV" || e.Signal == "SIGKILL"):
+		return "memory", fmt.Sprintf("probably needs more than %d bytes of memory to start", l.Memory)
+	}
+	return "", ""
 }
 
 // Policy is what the tool was allowed.

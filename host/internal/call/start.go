@@ -379,8 +379,12 @@ func within(ctx context.Context, cancel context.CancelCauseFunc, l config.Limits
 	defer time.AfterFunc(limit, func() {
 		cancel(stopped(false, "the tool was not done within %s and was ended\nraise limits.time of the tool if it needs longer", limit))
 	}).Stop()
+	started := time.Now()
 	err := c.Wait()
 	res := &result{out.kept, errOut.kept, Ended{Code: c.State.Code, Signal: c.State.SignalName(), Leftover: c.State.Leftover}}
+	if key, did := res.ended.Limit(c.Attempt.Plan.Limits, time.Since(started)); key != "" {
+		res.ended.limit = fmt.Sprintf(": it %s (limits.%s)", did, key)
+	}
 	switch lost, control, crowd := (*sandbox.LostError)(nil), (*sandbox.ControlError)(nil), (*sandbox.LimitError)(nil); {
 	case errors.As(err, &control), errors.As(err, &lost):
 		return res, err

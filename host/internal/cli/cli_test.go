@@ -116,7 +116,7 @@ func TestRead(t *testing.T) {
 		"run":                            {Name: "jphost run", Err: "<tool> is missing"},
 		"run --":                         {Name: "jphost run", Err: "<tool> is missing"},
 		"run t --help":                   {Name: "jphost run", Err: errHelp.Error()},
-		"run t --no-such":                {Name: "jphost run", Err: "unknown flag --no-such"},
+		"run t --no-such":                {Name: "jphost run", Err: "unknown flag --no-such\narguments of the tool have no dashes: no_such=VALUE"},
 		"run t --fromat json":            {Name: "jphost run", Err: "unknown flag --fromat, did you mean --format?"},
 		"sandbox exec -qx":               {Name: "jphost sandbox exec", Err: "unknown flag -x"},
 		"sandbox exec -qC":               {Name: "jphost sandbox exec", Err: "-C is without its value"},

@@ -325,7 +325,7 @@ func (l *line) unread(node *kong.Node, words []string, err error) error {
 	case isFlag && l.flag(written) != nil:
 		return err
 	case isFlag:
-		return l.unknownFlag(node, written)
+		return l.unknownFlag(node, written, words)
 	case node.Leaf():
 		return errors.New("unexpected argument " + show.Name(word))
 	}
@@ -336,7 +336,7 @@ func (l *line) unread(node *kong.Node, words []string, err error) error {
 	return errors.New(text)
 }
 
-func (l *line) unknownFlag(node *kong.Node, written string) error {
+func (l *line) unknownFlag(node *kong.Node, written string, words []string) error {
 	text := "unknown flag " + show.Name(written)
 	if c, ok := node.Target.Addr().Interface().(interface{ Instead(flag string) string }); ok && c.Instead(written) != "" {
 		return errors.New(text + "\n" + c.Instead(written))
@@ -346,6 +346,14 @@ func (l *line) unknownFlag(node *kong.Node, written string) error {
 		known = append(known, "--"+f.Name)
 	}
 	near := nearest.Word(written, known)
+	if _, isRun := l.node().Target.Addr().Interface().(*runCmd); isRun && near == "" && strings.HasPrefix(written, "--") {
+		value, ok := "VALUE", false
+		if _, value, ok = strings.Cut(words[0], "="); !ok && len(words) > 1 {
+			value = words[1]
+		}
+		argument := strings.ReplaceAll(written[2:], "-", "_") + "=" + cmp.Or(value, "VALUE")
+		return errors.New(text + "\narguments of the tool have no dashes: " + show.Word(argument))
+	}
 	if near == "" || !strings.HasPrefix(written, "--") || written == "--no-"+near[len("--"):] { // the opposite
 		return errors.New(text)
 	}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -86,7 +87,9 @@ func (c *Exec) Start(p *Process, argv []string, swallowed func() string) error {
 		defer close(passing)
 		signals.pass(cmd, over)
 	}()
+	started := time.Now()
 	err = cmd.Wait()
+	lasted := time.Since(started)
 	close(over)
 	<-passing
 	c.refused(p, m, cmd)
@@ -97,10 +100,10 @@ func (c *Exec) Start(p *Process, argv []string, swallowed func() string) error {
 	if err := errors.Join(c.ended(err), hold(p, workspace, cmd), c.report(cmd)); err != nil {
 		return err
 	}
-	if !c.Quiet && !cmd.State.Success() {
+	if !c.Quiet && !cmd.State.Success() && !signals.heard {
 		c.hints(p, cmd, argv[0], swallowed())
 	}
-	return programStatus(cmd.State, m.limits)
+	return programStatus(cmd.State, m.limits, lasted)
 }
 
 // startError gives what stands in the way of a start its exit status.
@@ -207,18 +210,17 @@ func hold(p *Process, root string, cmd *sandbox.Cmd) error {
 }
 
 // programStatus ends jphost as the program ended, as shells do.
-func programStatus(s *sandbox.State, l fit.Limits) error {
+func programStatus(s *sandbox.State, l fit.Limits, lasted time.Duration) error {
 	code := exit.Code(s.Code)
 	if s.Signal != 0 {
 		code = exit.Code(128 + int(s.Signal))
 	}
-	switch {
-	case code == 0:
+	if code == 0 {
 		return nil
-	case s.Signal == unix.SIGXCPU && l.CPUSeconds > 0:
-		return exit.Errorf(code, "the program used more than %d s of processor time and was ended\nraise --limit cpu_seconds", l.CPUSeconds)
-	case s.Signal == unix.SIGXFSZ && l.FileSize > 0:
-		return exit.Errorf(code, "the program wrote a file of more than %d bytes and was ended\nraise --limit file_size", l.FileSize)
+	}
+	ended := call.Ended{Code: s.Code, Signal: s.SignalName()}
+	if limit, did := ended.Limit(l, lasted); limit != "" {
+		return exit.Errorf(code, "the program %s and was ended\nraise --limit %s", did, limit)
 	}
 	return &exit.Error{Code: code}
 }
@@ -326,6 +328,8 @@ type signals struct {
 	quit bool
 	// alone: the program does not hear the terminal, since it is in a session of its own.
 	alone bool
+	// heard: a signal came that somebody wants the program to end with.
+	heard bool
 }
 
 // receiveSignals receives signals from now to the end of this process.
@@ -366,8 +370,10 @@ func (s *signals) pass(cmd *sandbox.Cmd, over <-chan struct{}) {
 		case sig = <-s.ends:
 		case sig = <-s.typed:
 		case <-over:
+			s.heard = s.heard || len(s.ends) > 0
 			return
 		}
+		s.heard = s.heard || sig != unix.SIGTSTP && sig != unix.SIGWINCH
 		switch sig {
 		case unix.SIGTSTP:
 			suspend(cmd)

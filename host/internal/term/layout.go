@@ -181,16 +181,21 @@ func cut(text string) string {
 }
 
 // screen lays out a question for a terminal of this size: the text above, and the question, behind whose last row the
-// answer is typed. If the terminal has fewer rows, the first line is repeated below, so that the question and its
-// subject are seen together.
-func screen(m Message, list []string, prompt string, columns, rows int) (above, question string) {
+// answer is typed. The hint, which says what can be answered, begins with a word of the host's; it has a row of its own
+// if both need more than one. If the terminal has fewer rows, the first line is repeated below, so that the question and
+// its subject are seen together.
+func screen(m Message, list []string, prompt, hint string, columns, rows int) (above, question string) {
 	l := newLayout(columns)
 	l.message(m)
 	for _, item := range list {
 		l.line("", item, true)
 	}
 	q := newLayout(columns - answerCells)
-	q.line("", show.Line(prompt), true)
+	if q.line("", show.Line(prompt+" "+hint), true); q.rows > 1 && hint != "" {
+		q = newLayout(columns - answerCells)
+		q.line("", show.Line(prompt), true)
+		q.line("", show.Line(hint), true)
+	}
 	if n := l.rows; n+q.rows > rows {
 		l.line("", fmt.Sprintf("(%d rows in all; the screen has %d)", n, rows), true)
 		head, _, _ := strings.Cut(m.Body, "\n")

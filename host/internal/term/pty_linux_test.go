@@ -186,9 +186,9 @@ func TestForgedQuestionOnATerminal(t *testing.T) {
 					own = append(own, row)
 				}
 			}
-			if g.broken > 0 || len(own) != 4 || own[0] != "A call of fs_create_file:" || !strings.HasSuffix(own[1], "the screen has 24)") ||
+			if g.broken > 0 || len(own) != 5 || !strings.HasPrefix(own[4], "[y/n, Y/N: ") || own[0] != "A call of fs_create_file:" || !strings.HasSuffix(own[1], "the screen has 24)") ||
 				own[2] != own[0] || !strings.HasPrefix(own[3], "Let fs_create_file create ") ||
-				!strings.Contains(strings.ReplaceAll(strings.Join(g.rows, "\n"), "\n"+bar, ""), "\nLet fs_create_file create "+show.Name(path)+"? [y/n, Y/N: for this session too] (default n) ") {
+				!strings.Contains(strings.ReplaceAll(strings.Join(g.rows, "\n"), "\n"+bar, ""), "\nLet fs_create_file create "+show.Name(path)+"?\n[y/n, Y/N: for this session too] (default n) ") {
 				t.Errorf("%d rows were broken, the host's are %q of\n%s", g.broken, own, p.screen())
 			}
 			// What is to be seen without looking back.

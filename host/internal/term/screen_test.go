@@ -85,11 +85,16 @@ func TestForeignTextNeverLeavesItsBar(t *testing.T) {
 		name, path := foreign().Draw(t, "name"), foreign().Draw(t, "path")
 		m := Message{Body: "A call of " + show.Visible(name) + ":\n", Quoted: foreign().Draw(t, "text"), Then: []Message{{Body: "And then:\n", Quoted: foreign().Draw(t, "then")}}}
 		list := []string{"  1) " + show.Visible(foreign().Draw(t, "option"))}
-		prompt := "Let " + show.Name(name) + " create " + show.Name(path) + "? [y/n] "
-		above, question := screen(m, list, prompt, columns, rows)
+		prompt := "Let " + show.Name(name) + " create " + show.Name(path) + "?"
+		above, question := screen(m, list, prompt, "[y/n] ", columns, rows)
 		own := []string{"A call of ", "And then:", "  1) ", "Let "}
 		if strings.Contains(above, "\n(") {
 			own = []string{"A call of ", "And then:", "  1) ", "(", "A call of ", "Let "}
+		}
+		asked := prompt + " [y/n] "
+		if strings.Contains(question, "\n") {
+			asked = prompt + "\n[y/n] "
+			own = append(own, "[y/n] ")
 		}
 		for bits := range 8 {
 			g := &glass{columns: columns, ambiguous: bits&1 > 0, symbols: bits&2 > 0, marks: bits&4 > 0}
@@ -118,8 +123,8 @@ func TestForeignTextNeverLeavesItsBar(t *testing.T) {
 			if next != len(own) {
 				t.Fatalf("of %q only %d are there:\n%s%s", own, next, above, question)
 			}
-			if asked := strings.ReplaceAll(strings.Join(g.rows[length-1:], "\n"), "\n"+bar, ""); asked != prompt {
-				t.Fatalf("asked is %q, not %q", asked, prompt)
+			if got := strings.ReplaceAll(strings.Join(g.rows[length-1:], "\n"), "\n"+bar, ""); got != asked {
+				t.Fatalf("asked is %q, not %q", got, asked)
 			}
 			// All that fits a screen is on one; of what does not, the head is there beside the question.
 			if len(g.rows) > rows && !strings.Contains(above, "\n(") {

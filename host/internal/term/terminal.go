@@ -6,7 +6,7 @@
 // Text of others (names, paths, questions of tools, diffs) cannot steer the terminal or pass for the host's own words.
 // Control characters, bidirectional overrides and blank look-alikes are written out, and every row of such text begins
 // with a bar. Only the host's own words begin at the first column; if they need a second row, that row has a bar too.
-// The line that is answered names what it is about.
+// The question names what it is about; if it fills its row, what can be answered stands on the next.
 //
 // This does not help against letters that look like other letters, a text that lies in plain words, terminals that move
 // right-to-left letters across the row, and a window that is made narrower while the question stands.
@@ -210,7 +210,7 @@ func (t *Terminal) Bool(ctx context.Context, q BoolQuestion) (BoolAnswer, error)
 		}
 	}
 	var answer BoolAnswer
-	err := t.ask(ctx, q.Message, nil, q.Prompt+" "+hint+" ", func(line string) string {
+	err := t.ask(ctx, q.Message, nil, q.Prompt, hint+" ", func(line string) string {
 		answer = BoolAnswer{}
 		switch word := strings.TrimSpace(line); {
 		case word == "" && q.Default != nil:
@@ -249,7 +249,7 @@ func (t *Terminal) Select(ctx context.Context, q SelectQuestion) (int, error) {
 		q.Default = nil
 	}
 	chosen := -1
-	err := t.ask(ctx, q.Message, list, q.Prompt+" "+hint+" ", func(line string) string {
+	err := t.ask(ctx, q.Message, list, q.Prompt, hint+" ", func(line string) string {
 		word := strings.TrimSpace(line)
 		if word == "" && q.Default != nil {
 			chosen = *q.Default
@@ -273,12 +273,12 @@ func (t *Terminal) Select(ctx context.Context, q SelectQuestion) (int, error) {
 }
 
 func (t *Terminal) Text(ctx context.Context, q TextQuestion) (string, error) {
-	prompt := q.Prompt
+	hint := ""
 	if q.Default != nil {
-		prompt += " [" + show.Name(*q.Default) + "]"
+		hint = "[" + show.Name(*q.Default) + "] "
 	}
 	var answer string
-	err := t.ask(ctx, q.Message, nil, prompt+" ", func(line string) string {
+	err := t.ask(ctx, q.Message, nil, q.Prompt, hint, func(line string) string {
 		answer = line
 		if line == "" && q.Default != nil {
 			answer = *q.Default
@@ -289,14 +289,14 @@ func (t *Terminal) Text(ctx context.Context, q TextQuestion) (string, error) {
 }
 
 // ask shows the message and the list, then reads lines until take has no complaint.
-func (t *Terminal) ask(ctx context.Context, m Message, list []string, prompt string, take func(line string) (complaint string)) error {
+func (t *Terminal) ask(ctx context.Context, m Message, list []string, prompt, hint string, take func(line string) (complaint string)) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.lost {
 		return ErrCancelled
 	}
 	columns, rows := t.size()
-	above, question := screen(m, list, prompt, columns, rows)
+	above, question := screen(m, list, prompt, hint, columns, rows)
 	at := strings.LastIndexByte(question, '\n') + 1
 	first, last := t.bold(question[:at]), t.bold(question[at:])
 	for range attempts {
