@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jptools/jptools/jptool/jptooltest"
 )
@@ -151,7 +152,7 @@ func (letters) Read(p []byte) (int, error) {
 }
 
 // Every flag in the help works: the help names each argument of the schema, and the
-// schema is JSON.
+// schema is JSON. No line is wider than a terminal usually is.
 func TestHelpAndSchema(t *testing.T) {
 	for _, tool := range tools {
 		help, err := exec.Command(filepath.Join(bin, tool), "--help").Output()
@@ -166,6 +167,11 @@ func TestHelpAndSchema(t *testing.T) {
 			flag := regexp.MustCompile(`--(\[no-\])?` + strings.ReplaceAll(name, "_", "-") + `[ =]`)
 			if !flag.Match(help) {
 				t.Errorf("%s --help does not name --%s", tool, name)
+			}
+		}
+		for line := range strings.Lines(string(help)) {
+			if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > 80 {
+				t.Errorf("%s --help has a line of more than 80 columns: %s", tool, line)
 			}
 		}
 		for _, want := range []string{"Example:", "--option", "Exit status"} {

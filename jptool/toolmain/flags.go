@@ -1,7 +1,6 @@
 package toolmain
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -88,7 +87,7 @@ func (d *definition) grammar() reflect.Value {
 	return reflect.New(reflect.StructOf(fields))
 }
 
-// parseFlags reads the command line. The error is a helpText when that is what it asks for.
+// parseFlags reads the command line. The error is of type printed when that is what it asks for.
 func (d *definition) parseFlags(args []string) (*commandLine, error) {
 	for _, a := range args {
 		if !utf8.ValidString(a) {
@@ -96,9 +95,8 @@ func (d *definition) parseFlags(args []string) (*commandLine, error) {
 		}
 	}
 	into := d.grammar()
-	var help bytes.Buffer
-	parser, err := kong.New(into.Interface(),
-		kong.Name(d.name), kong.NoDefaultHelp(), kong.Writers(&help, io.Discard), kong.ConfigureHelp(kong.HelpOptions{NoAppSummary: true}))
+	parser, err := kong.New(into.Interface(), kong.Name(d.name), kong.NoDefaultHelp(), kong.Writers(io.Discard, io.Discard),
+		kong.ConfigureHelp(kong.HelpOptions{NoAppSummary: true, WrapUpperBound: mostColumns}))
 	if err != nil {
 		return nil, fmt.Errorf("the arguments of %s make no command line: %w", d.name, err)
 	}
@@ -109,14 +107,11 @@ func (d *definition) parseFlags(args []string) (*commandLine, error) {
 	common := into.Elem().Field(len(d.args)).Interface().(commonFlags)
 	switch {
 	case common.Help:
-		if err := parsed.PrintUsage(false); err != nil {
-			return nil, err
-		}
-		return nil, helpText(d.help(help.String()))
+		return nil, printed(func(w io.Writer) error { return d.help(w, parsed) })
 	case common.Schema:
-		return nil, helpText(d.schemaText())
+		return nil, printedText(d.schemaText())
 	case common.Version:
-		return nil, helpText(version.Read().Line(d.name))
+		return nil, printedText(version.Read().Line(d.name))
 	}
 	line := &commandLine{failOnQuestion: common.FailOnQuestion, words: common.JSON}
 	line.call = jptool.Call{Name: d.name, Arguments: jptool.Object{}}

@@ -1,54 +1,94 @@
 package toolmain
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
+	"os"
 	"strings"
-	"text/tabwriter"
+	"unicode/utf8"
+
+	"github.com/alecthomas/kong"
+	"golang.org/x/term"
 
 	"github.com/jptools/jptools/jptool/strictjson"
 )
 
-// help is the text of --help; flags is the part that kong writes.
-func (d *definition) help(flags string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n", d.name, d.summary)
-	if d.description != "" {
-		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(d.description))
+// mostColumns is the width beyond which lines of help are hard to read.
+const mostColumns = 100
+
+// help writes the text of --help as wide as the terminal; kong writes the part about the flags.
+func (d *definition) help(w io.Writer, parsed *kong.Context) error {
+	p := &page{columns: 80}
+	if f, ok := w.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
+			p.columns = min(columns, mostColumns)
+		}
 	}
-	fmt.Fprintf(&b, `
+	p.wrap("", d.name+": "+d.summary)
+	for paragraph := range strings.SplitSeq(strings.TrimSpace(d.description), "\n\n") {
+		p.WriteByte('\n')
+		p.wrap("", paragraph)
+	}
+	fmt.Fprintf(p, `
 Usage:
-  %[1]s [flags] < context.json          a Context on standard input
-  %[1]s < request.json                  {"context": …, "tool": …} on standard input
-  %[1]s CONTEXT TOOL                    both as JSON on the command line
+  %[1]s [flags] < context.json   a Context on standard input
+  %[1]s < request.json           {"context": …, "tool": …} there
+  %[1]s CONTEXT TOOL             both as JSON on the command line
 
 Example:
-  echo '{"root":"'"$PWD"'","action":"run"}' | %[1]s %[2]s
+  echo '{"root":"'"$PWD"'","action":"run"}' |
+    %[1]s %[2]s
 `, d.name, d.example)
-	b.WriteString(flags)
-	for _, a := range d.args {
-		writeArgs(&b, "Each of --"+flagName(a.Name)+" is an object with:", ".", a.Items)
+	if _, err := p.WriteTo(w); err != nil {
+		return err
 	}
-	writeArgs(&b, "Options (--option NAME=VALUE, or `options` in the request):", "", d.options)
-	b.WriteString(`
-Standard output is one line of JSON: a success, an error with a code, or a question.
-Exit status: 0 success or question (3 with --fail-on-question), 1 error, 2 a request that cannot be used.
-`)
-	return b.String()
+	parsed.Stdout = w
+	if err := parsed.PrintUsage(false); err != nil {
+		return err
+	}
+	for _, a := range d.args {
+		p.list("Each of --"+flagName(a.Name)+" is an object with:", ".", a.Items)
+	}
+	p.list("Options (--option NAME=VALUE, or `options` in the request):", "", d.options)
+	p.WriteByte('\n')
+	p.wrap("", "Standard output is one line of JSON: a success, an error with a code, or a question. Exit status: "+
+		"0 success or question (3 with --fail-on-question), 1 error, 2 a request that cannot be used.")
+	_, err := p.WriteTo(w)
+	return err
 }
 
-// writeArgs lists what is not given by a flag of its own.
-func writeArgs(b *strings.Builder, title, prefix string, list strictjson.Fields) {
+// page is text for a terminal of so many columns.
+type page struct {
+	bytes.Buffer
+	columns int
+}
+
+// wrap writes a paragraph behind an indent, in lines that end where the screen does.
+func (p *page) wrap(indent, text string) {
+	line := indent
+	for word := range strings.FieldsSeq(text) {
+		if line != indent && utf8.RuneCountInString(line)+utf8.RuneCountInString(word) >= p.columns {
+			fmt.Fprintln(p, strings.TrimRight(line, " "))
+			line = indent
+		}
+		line += word + " "
+	}
+	fmt.Fprintln(p, strings.TrimRight(line, " "))
+}
+
+// list lists what is not given by a flag of its own.
+func (p *page) list(title, prefix string, list strictjson.Fields) {
 	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n%s\n", title)
-	w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
+	fmt.Fprintf(p, "\n%s\n", title)
 	for _, f := range list {
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", prefix+f.Name, shortType(&f), helpLine(&f))
+		fmt.Fprintf(p, "  %s%s=%s\n", prefix, f.Name, shortType(&f))
+		p.wrap("      ", helpLine(&f))
 	}
-	w.Flush()
 }
 
 func helpLine(f *strictjson.Field) string {

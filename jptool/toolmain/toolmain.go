@@ -93,9 +93,8 @@ func Main[A, O any](t Tool[A, O]) int {
 func Run[A, O any](ctx context.Context, t Tool[A, O], s Streams) (code int) {
 	def := define(t)
 	out, err := answer(ctx, t, def, s)
-	var help helpText
-	if errors.As(err, &help) {
-		if _, err := io.WriteString(s.Stdout, string(help)); err != nil {
+	if print := printed(nil); errors.As(err, &print) {
+		if err := print(s.Stdout); err != nil {
 			return ExitError
 		}
 		return ExitOK
@@ -123,10 +122,17 @@ func Run[A, O any](ctx context.Context, t Tool[A, O], s Streams) (code int) {
 	return ExitError
 }
 
-// helpText is what --help, --schema and --version print; not an error at heart.
-type helpText string
+// printed prints what --help, --schema and --version ask for; not an error at heart.
+type printed func(io.Writer) error
 
-func (helpText) Error() string { return "help was asked for" }
+func (printed) Error() string { return "help was asked for" }
+
+func printedText(text string) printed {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	}
+}
 
 func answer[A, O any](ctx context.Context, t Tool[A, O], def *definition, s Streams) (out jptool.Outcome, err error) {
 	defer func() {
