@@ -7,7 +7,6 @@ import (
 	"path"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/exit"
@@ -284,14 +283,11 @@ func (x Explanation) outside(at string, lacking jptool.Caps) string {
 	if x.Flags {
 		return x.grant(at, lacking)
 	}
-	caps := "read = true" // nothing can be used without
+	caps := lacking&jptool.Execute | jptool.Read // nothing can be used without reading
 	if lacking&jptool.Write != 0 {
-		caps += ", write = true"
+		caps |= jptool.Write
 	}
-	if lacking&jptool.Execute != 0 {
-		caps += ", execute = true"
-	}
-	return fmt.Sprintf("add { path = %s, %s } to sandbox.paths in your own configuration", strconv.Quote(at), caps)
+	return fmt.Sprintf("add %s to sandbox.paths in your own configuration", policy.Suggestion(at, caps))
 }
 
 // many is of how many entries of a directory that were refused the directory is proposed: what a program reads of

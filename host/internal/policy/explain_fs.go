@@ -89,7 +89,7 @@ func (d *Declared) ExplainHeld(h *Held, capability, path string, also jptool.Cap
 		if dir := missingParent(target, part, h.Made); dir != nil {
 			parent := target.Parent()
 			e.deny(jptool.CodeAccessDenied, fmt.Sprintf("its directory %q is missing, and no rule lets it be made", dir.Path()),
-				fmt.Sprintf("add %s to %s", suggestion(parent.Path(), parent.Explain(jptool.Create).Granted|jptool.Create), d.list("fs")))
+				fmt.Sprintf("add %s to %s", Suggestion(parent.Path(), parent.Explain(jptool.Create).Granted|jptool.Create), d.list("fs")))
 			return e, nil
 		}
 	}
@@ -212,7 +212,7 @@ func (d *Declared) decide(e *Explanation, t *jptool.Target, need, asked jptool.C
 		e.Remedy = "remove the rule that leads through it, or act on what it leads to"
 	case e.Rule == nil:
 		e.Reason = unmatched
-		e.Remedy = fmt.Sprintf("add %s to %s", suggestion(on, granted|missing), d.list("fs"))
+		e.Remedy = fmt.Sprintf("add %s to %s", Suggestion(on, granted|missing), d.list("fs"))
 	default:
 		e.Reason = fmt.Sprintf("the rule on %q decides, and grants %s", e.Rule.Name, e.Rule.Caps.Only())
 		e.Remedy = d.remedy(e, x, on, granted, missing)
@@ -237,10 +237,10 @@ func (d *Declared) remedy(e *Explanation, x jptool.Explanation, on string, grant
 			return "approve its target: " + d.Dropped[s.dropped-1].Command
 		}
 	}
-	add := suggestion(on, granted|missing)
+	add := Suggestion(on, granted|missing)
 	switch here := e.Rule.Name == x.Path; {
 	case e.Rule.Origin == SelfProtection || strings.Contains(e.Rule.Note, "self-protection"):
-		return fmt.Sprintf("add %s to %s in your own configuration (the user's file, or the one for this workspace); a rule of the repository does not count here", suggestion(x.Path, x.Granted|missing), d.list("fs"))
+		return fmt.Sprintf("add %s to %s in your own configuration (the user's file, or the one for this workspace); a rule of the repository does not count here", Suggestion(x.Path, x.Granted|missing), d.list("fs"))
 	case e.Rule.Origin == BuiltIn:
 		return fmt.Sprintf("add %s to %s; the default then no longer applies", add, d.list("fs"))
 	case here && on != x.Path && !granted.Has(missing):
@@ -265,7 +265,8 @@ func (d *Declared) noDefault() string {
 	return ""
 }
 
-func suggestion(path string, caps jptool.Caps) string {
+// Suggestion is the rule to write that grants capabilities on a path.
+func Suggestion(path string, caps jptool.Caps) string {
 	r := fit.FsRule(path, caps)
 	return fit.FsText(&r)
 }

@@ -52,11 +52,11 @@ func (d *Declared) Remarks(cfg *config.Config, t *config.Tool) []Warning {
 	})
 	if len(rules) > 0 && !meant {
 		tell(rules[0].At, fmt.Sprintf("the rules of %s only withhold, so they grant nothing at all: writing any rule drops the default for \".\"", t.Name),
-			fmt.Sprintf("add %s to %s.access.fs", suggestion(".", usual), toolKey(t.Name)))
+			fmt.Sprintf("add %s to %s.access.fs", Suggestion(".", usual), toolKey(t.Name)))
 	}
 	if t.Access.FS != nil && len(rules) == 0 {
 		tell(t.Access.Origin, fmt.Sprintf("access.fs of %s is an empty list, so it grants nothing at all", t.Name),
-			fmt.Sprintf("leave it out for the default, or add %s", suggestion(".", usual)))
+			fmt.Sprintf("leave it out for the default, or add %s", Suggestion(".", usual)))
 	}
 	if t.Access.Env != nil && len(t.Access.Env) == 0 {
 		tell(t.Access.Origin, fmt.Sprintf("access.env of %s is an empty list, so it gets no variable at all, not even PATH", t.Name),
@@ -98,7 +98,7 @@ func (d *Declared) unreadable(t *config.Tool) (list []Warning) {
 			list = append(list, Warning{
 				Origin:  t.Command.Origin.String(),
 				Message: fmt.Sprintf("the command of %s names %q, which no rule lets it read", t.Name, arg),
-				Help:    fmt.Sprintf("if it is its script: add %s to %s.access.fs", suggestion(to.Place.Path, jptool.Read), toolKey(t.Name)),
+				Help:    fmt.Sprintf("if it is its script: add %s to %s.access.fs", Suggestion(to.Place.Path, jptool.Read), toolKey(t.Name)),
 			})
 		}
 	}
@@ -175,7 +175,9 @@ func (d *Declared) absent(r config.FsRule) string {
 			parts[i] = near
 			return fmt.Sprintf("did you mean %q?", strings.Join(parts, "/"))
 		case r.Caps().Has(jptool.Create) || r.Dir: // a call makes it
-		case i < len(parts)-1 || r.Caps() != 0:
+		case r.Caps() != 0: // a call narrows it, if nothing above grants the same
+			return "look whether the path is as meant; as a file, create it before the call; as a directory, end its path with a slash"
+		case i < len(parts)-1:
 			return "look whether the path is as meant; the rule will hold for what is made there"
 		}
 		return ""
