@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -135,6 +136,51 @@ func (t *Target) OpenDir() (*os.File, error) { return act(t, (*wspath.Dir).OpenD
 
 // Lstat describes the entry; a symlink is described itself.
 func (t *Target) Lstat() (fs.FileInfo, error) { return act(t, (*wspath.Dir).Lstat) }
+
+// ReadDir lists the directory, in no order.
+func (t *Target) ReadDir() ([]fs.DirEntry, error) { return readDir(t, (*os.File).ReadDir) }
+
+// Names lists the names in the directory, sorted.
+func (t *Target) Names() ([]string, error) {
+	names, err := readDir(t, (*os.File).Readdirnames)
+	slices.Sort(names)
+	return names, err
+}
+
+func readDir[T any](t *Target, read func(*os.File, int) ([]T, error)) ([]T, error) {
+	d, err := t.OpenDir()
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	list, err := read(d, -1)
+	return list, t.Fail(err)
+}
+
+// Readlink returns the text of the symlink.
+func (t *Target) Readlink() (string, error) { return act(t, (*wspath.Dir).Readlink) }
+
+// Remove removes the file or symlink. It checks no capability, as all these methods.
+func (t *Target) Remove() error { return t.change((*wspath.Dir).Remove) }
+
+// RemoveDir removes the empty directory.
+func (t *Target) RemoveDir() error { return t.change((*wspath.Dir).RemoveDir) }
+
+// Mkdir makes the directory; its parent exists.
+func (t *Target) Mkdir(perm fs.FileMode) error {
+	return t.change(func(dir *wspath.Dir, path string) error { return dir.Mkdir(path, perm) })
+}
+
+// Symlink makes a symlink of this text.
+func (t *Target) Symlink(text string) error {
+	return t.change(func(dir *wspath.Dir, path string) error { return dir.Symlink(text, path) })
+}
+
+// change is act for an operation without a result.
+func (t *Target) change(do func(dir *wspath.Dir, path string) error) error {
+	_, err := act(t, func(dir *wspath.Dir, path string) (struct{}, error) { return struct{}{}, do(dir, path) })
+	return err
+}
 
 // act does an operation on the target.
 func act[T any](t *Target, do func(dir *wspath.Dir, path string) (T, error)) (T, error) {

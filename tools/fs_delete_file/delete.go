@@ -176,12 +176,8 @@ func (d *deletion) remove() (jptool.Outcome, error) {
 			return jptool.Outcome{}, err
 		}
 	}
-	dir, path, err := d.t.Base()
-	if err != nil {
+	if err := d.t.Remove(); err != nil {
 		return jptool.Outcome{}, err
-	}
-	if err := dir.Remove(path); err != nil {
-		return jptool.Outcome{}, d.t.Fail(err)
 	}
 	safewrite.Sweep(d.t.Parent())
 	res := result{Path: d.t.Path(), Kind: d.kind, RemovedParents: []string{}}

@@ -129,14 +129,10 @@ func (m *move) unchanged() error {
 
 // removeEntry removes what is at t: a directory if it is one and empty, else a file or a link.
 func removeEntry(t *jptool.Target, isDir bool) error {
-	parent, path, err := t.Base()
-	switch {
-	case err != nil:
-		return err
-	case isDir:
-		return t.Fail(parent.RemoveDir(path))
+	if isDir {
+		return t.RemoveDir()
 	}
-	return t.Fail(parent.Remove(path))
+	return t.Remove()
 }
 
 // entry is one of the entries to copy, with what it was when it was found.
@@ -210,16 +206,10 @@ func (m *move) scan(ctx context.Context, list []entry, source, target *jptool.Ta
 	if !mode.IsDir() {
 		return list, nil
 	}
-	d, err := source.OpenDir()
+	names, err := source.Names()
 	if err != nil {
 		return nil, err
 	}
-	names, err := d.Readdirnames(-1)
-	d.Close()
-	if err != nil {
-		return nil, source.Fail(err)
-	}
-	slices.Sort(names)
 	for _, name := range names {
 		child := source.Child(name)
 		fi, err := child.Lstat()
@@ -261,28 +251,20 @@ func (m *move) copyAll(ctx context.Context, list []entry) error {
 }
 
 func (m *move) copyEntry(ctx context.Context, e entry) error {
-	to, path, err := e.target.Base()
-	if err != nil {
-		return err
-	}
 	switch {
 	case e.fi.IsDir():
-		return e.target.Fail(to.Mkdir(path, 0o700))
+		return e.target.Mkdir(0o700)
 	case e.fi.Mode()&fs.ModeSymlink != 0:
-		from, link, err := e.source.Base()
+		text, err := e.source.Readlink()
 		if err != nil {
 			return err
-		}
-		text, err := from.Readlink(link)
-		if err != nil {
-			return e.source.Fail(err)
 		}
 		if m.onto != nil {
 			if err := removeEntry(e.target, false); err != nil {
 				return err
 			}
 		}
-		return e.target.Fail(to.Symlink(text, path))
+		return e.target.Symlink(text)
 	}
 	f, err := e.source.Open()
 	if err != nil {

@@ -382,14 +382,9 @@ func treeHolds(ctx context.Context, globs *ignore.Globs, source, target *jptool.
 	if err := source.Require(jptool.Read); err != nil {
 		return false, err
 	}
-	d, err := source.OpenDir()
+	list, err := source.ReadDir()
 	if err != nil {
 		return false, err
-	}
-	list, err := d.ReadDir(-1)
-	d.Close() // no more than one is open, however deep they lie
-	if err != nil {
-		return false, source.Fail(err)
 	}
 	for _, e := range list {
 		from, to := source.Child(e.Name()), target.Child(e.Name())

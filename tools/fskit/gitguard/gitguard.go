@@ -146,12 +146,7 @@ func (g *grants) ReadDir(rel string) ([]fs.DirEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := t.OpenDir()
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	return d.ReadDir(-1)
+	return t.ReadDir()
 }
 
 func (g *grants) Readlink(rel string) (string, error) {
@@ -159,10 +154,5 @@ func (g *grants) Readlink(rel string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir, path, err := t.Base()
-	if err != nil {
-		return "", err
-	}
-	text, err := dir.Readlink(path)
-	return text, t.Fail(err)
+	return t.Readlink()
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"slices"
 	"strconv"
 	"time"
 
@@ -181,12 +180,8 @@ func seenEntry(t *jptool.Target, fi fs.FileInfo) (string, error) {
 	if fi.Mode()&fs.ModeSymlink == 0 || !t.Granted().Has(jptool.Read) {
 		return stampOfInfo(nil, fi).version(), nil
 	}
-	dir, path, err := t.Base()
-	if err != nil {
-		return "", err
-	}
-	text, err := dir.Readlink(path)
-	return "link:" + text, t.Fail(err)
+	text, err := t.Readlink()
+	return "link:" + text, err
 }
 
 // tree collects what is in a directory.
@@ -208,7 +203,7 @@ func (s *tree) add(path string, t *jptool.Target, fi fs.FileInfo) error {
 	switch readable := t.Granted().Has(jptool.Read); {
 	case fi.IsDir() && readable && s.entries <= maxTreeEntries:
 		what = "directory"
-		names, err = list(t)
+		names, err = t.Names()
 	case fi.Mode().IsRegular() && readable && fi.Size() <= s.bytes:
 		what, err = s.content(t, fi.Size())
 	}
@@ -230,17 +225,6 @@ func (s *tree) add(path string, t *jptool.Target, fi fs.FileInfo) error {
 		}
 	}
 	return nil
-}
-
-func list(t *jptool.Target) ([]string, error) {
-	d, err := t.OpenDir()
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	names, err := d.Readdirnames(-1)
-	slices.Sort(names)
-	return names, t.Fail(err)
 }
 
 // content reads no more than the file was said to have: it may grow without end.

@@ -82,13 +82,9 @@ func CopyAttributes(from, to *os.File) error { return wspath.Bare(copyMeta(from,
 // SyncAll brings everything that was copied to the file system of the directory at t to
 // the disk.
 func SyncAll(t *jptool.Target) error {
-	base, path, err := t.Base()
+	d, err := t.OpenDir()
 	if err != nil {
 		return err
-	}
-	d, err := base.OpenDirFile(path)
-	if err != nil {
-		return t.Fail(err)
 	}
 	defer d.Close()
 	return t.Fail(syncFileSystem(d))
@@ -253,10 +249,7 @@ func MakeParents(t *jptool.Target) (made []*jptool.Target, err error) {
 		return nil, err
 	}
 	for _, p := range missing {
-		base, path, err := p.Base()
-		if err == nil {
-			err = base.Mkdir(path, 0o777)
-		}
+		err := p.Mkdir(0o777)
 		if errors.Is(err, fs.ErrExist) {
 			// Another call was faster; what it made is not ours to remove. Whether
 			// it is a directory shows when something is made in it.
@@ -309,11 +302,7 @@ func MissingParents(t *jptool.Target) ([]*jptool.Target, error) {
 // returns those that are left; `delete` must be granted on each.
 func RemoveMade(made []*jptool.Target) (left []*jptool.Target) {
 	for i, p := range slices.Backward(made) {
-		if p.Require(jptool.Delete) != nil {
-			return made[:i+1]
-		}
-		base, path, err := p.Base()
-		if err != nil || base.RemoveDir(path) != nil {
+		if p.Require(jptool.Delete) != nil || p.RemoveDir() != nil {
 			return made[:i+1]
 		}
 	}
@@ -329,9 +318,5 @@ func RemoveEmptyParent(t *jptool.Target) (*jptool.Target, bool) {
 	if p.IsRoot() || p.HasRule() || p.Cursor().Leads() || !p.Granted().Has(jptool.Delete) {
 		return nil, false
 	}
-	base, path, err := p.Base()
-	if err != nil || base.RemoveDir(path) != nil {
-		return nil, false
-	}
-	return p, true
+	return p, p.RemoveDir() == nil
 }
