@@ -96,7 +96,7 @@ func (o Outcome) Line() ([]byte, error) {
 	default:
 		line.Type, line.Content, line.Data = "success", &o.Content, o.Data
 	}
-	return marshalPlain(line)
+	return strictjson.Marshal(line, "")
 }
 
 // JSON returns the wire form of the Context, without HTML escapes.
@@ -107,22 +107,11 @@ func (p *AccessPolicy) JSON() []byte { return mustMarshal(p) }
 
 // mustMarshal is for types of the wire, all values of which can be written.
 func mustMarshal(v any) []byte {
-	data, err := marshalPlain(v)
+	data, err := strictjson.Marshal(v, "")
 	if err != nil {
 		panic(err)
 	}
 	return data
-}
-
-// marshalPlain leaves <, > and & as they are: models read this text.
-func marshalPlain(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 const (
@@ -268,9 +257,9 @@ const (
 // MarshalJSON writes the wire form: "Boolean", "Text", or {"Select":{"options":[…]}}.
 func (a AnswerType) MarshalJSON() ([]byte, error) {
 	if a.Name == Select {
-		return marshalPlain(map[string]any{Select: map[string]any{"options": a.Options}})
+		return strictjson.Marshal(map[string]any{Select: map[string]any{"options": a.Options}}, "")
 	}
-	return marshalPlain(a.Name)
+	return strictjson.Marshal(a.Name, "")
 }
 
 // Fits reports whether answer is of this type: a bool, a string, or a string that is one of the options.

@@ -68,6 +68,17 @@ func Check(data []byte) error {
 	return err
 }
 
+// Marshal is json.Marshal without escapes for HTML, because people and models read this text. With an indent there is
+// a line for each member.
+func Marshal(v any, indent string) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", indent)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
 const blank = " \n\t\r"
 
 // KindOf names the JSON type of a value for messages.

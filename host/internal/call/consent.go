@@ -19,6 +19,7 @@ import (
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/strictjson"
 	"github.com/jptools/jptools/sandbox/fit"
 )
 
@@ -106,17 +107,14 @@ func (k *call) described(ctx context.Context, mode string) (m term.Message, data
 	if defaulted != "" {
 		defaulted = " (by default: " + defaulted[2:] + ")"
 	}
-	var args strings.Builder
-	enc := json.NewEncoder(&args)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(shown); err != nil {
+	args, err := strictjson.Marshal(shown, "  ")
+	if err != nil {
 		return m, nil, err
 	}
-	if !term.Whole(args.String()) && mode != "edit" {
-		return m, nil, k.notRun(ReasonRunMode, fmt.Errorf("its arguments are too long to be shown, %d bytes\nto look at them in your editor: %s", args.Len(), k.cfg("run", "=edit")))
+	if !term.Whole(string(args)) && mode != "edit" {
+		return m, nil, k.notRun(ReasonRunMode, fmt.Errorf("its arguments are too long to be shown, %d bytes\nto look at them in your editor: %s", len(args), k.cfg("run", "=edit")))
 	}
-	m = term.Message{Body: fmt.Sprintf("A call of %s%s:\n", show.Visible(k.Tool.Name), defaulted), Quoted: args.String()}
+	m = term.Message{Body: fmt.Sprintf("A call of %s%s:\n", show.Visible(k.Tool.Name), defaulted), Quoted: string(args) + "\n"}
 	if k.Preview || k.Tool.Format != "unattended" {
 		return m, nil, nil
 	}

@@ -266,18 +266,27 @@ func (k *call) changed(ctx context.Context, c *sandbox.Cmd, err error) error {
 	if lost := (*sandbox.LostError)(nil); errors.As(err, &lost) {
 		text = fmt.Sprintf("%s: %s\nthis is not as its rules want it:", k.Tool.Name, lost)
 	}
-	var holds []consent.Hold
+	holds := HoldsOn(k.Workspace.Root(), k.Tool.Name, c)
+	for _, hold := range holds {
+		text += "\n  " + show.Line(fit.Change{Path: hold.Path, What: hold.Reason}.String())
+	}
+	const next = "\nnothing was put back; writing calls in this workspace are held until a person has looked: jphost trust accept"
+	return errors.Join(refuse(ReasonChanged, "%s", text+next), exit.With(exit.Host, k.Holds.Add(context.WithoutCancel(ctx), holds...)))
+}
+
+// HoldsOn are the holds of the workspace at root on what a call of a tool left.
+func HoldsOn(root, tool string, c *sandbox.Cmd) (holds []consent.Hold) {
 	for _, change := range c.State.Changes {
-		name, _ := c.Attempt.Name(change.Path)
-		text += "\n  " + show.Line(fit.Change{Path: name, What: change.What}.String())
-		hold := consent.Hold{Path: name, Reason: change.What, Tool: k.Tool.Name, Was: c.Attempt.Was(change)}
-		if _, inside := wspath.WithinAbs(k.Workspace.Root(), change.Path); !inside {
+		hold := consent.Hold{Reason: change.What, Tool: tool, Was: c.Attempt.Was(change)}
+		if name, inside := wspath.WithinAbs(root, change.Path); inside {
+			hold.Path = cmp.Or(name, ".")
+		} else {
+			hold.Path, _ = c.Attempt.Name(change.Path)
 			hold.At = change.Path
 		}
 		holds = append(holds, hold)
 	}
-	const next = "\nnothing was put back; writing calls in this workspace are held until a person has looked: jphost trust accept"
-	return errors.Join(refuse(ReasonChanged, "%s", text+next), exit.With(exit.Host, k.Holds.Add(context.WithoutCancel(ctx), holds...)))
+	return holds
 }
 
 // maxTexts and maxText bound what is looked at of the arguments: a path is no longer.

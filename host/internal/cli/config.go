@@ -57,7 +57,9 @@ func (c *configShowCmd) Run(a *app, cfg *config.Config) error {
 	case c.Key != "" && !c.Layers:
 		return c.history(a, cfg)
 	case !c.Layers:
-		return cfg.Render(a.Out, a.Out.JSON, c.Origin)
+		data, err := cfg.Render(a.Out.JSON, c.Origin)
+		a.Out.Text(string(data))
+		return err
 	}
 	var rows []layer
 	for _, l := range cfg.Layers() {

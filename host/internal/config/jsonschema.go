@@ -1,9 +1,9 @@
 package config
 
 import (
-	"bytes"
-
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/jptools/jptools/jptool/strictjson"
 )
 
 // JSONSchema returns a JSON Schema (draft 2020-12) of one configuration file, for
@@ -15,9 +15,7 @@ func JSONSchema() ([]byte, error) {
 	root.Schema = "https://json-schema.org/draft/2020-12/schema"
 	root.Title = "jphost configuration"
 	root.Defs = w.defs
-	var buf bytes.Buffer
-	err := writeJSON(&buf, root)
-	return buf.Bytes(), err
+	return strictjson.Marshal(root, "  ")
 }
 
 type schemaWriter struct{ defs map[string]*jsonschema.Schema }

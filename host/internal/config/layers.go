@@ -1,12 +1,11 @@
 package config
 
 import (
-	"encoding/json"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/settings"
+	"github.com/jptools/jptools/jptool/strictjson"
 )
 
 // State is what became of a layer.
@@ -120,15 +119,14 @@ func flatten(root *settings.Value, used map[*settings.Value]bool) []Setting {
 	return out
 }
 
-// Render writes the effective configuration as TOML or JSON. With origins, TOML has a comment at
+// Render is the effective configuration as TOML or JSON. With origins, TOML has a comment at
 // each value, and JSON is a list of {key, value, layer, origin}, one for each setting and
 // each rule. Lists are shown merged and without their strategies, so that what TOML
 // shows can be read back as one layer.
-func (c *Config) Render(w io.Writer, asJSON, origins bool) error {
+func (c *Config) Render(asJSON, origins bool) ([]byte, error) {
 	switch {
 	case !asJSON:
-		_, err := w.Write(c.merged.TOML(origins))
-		return err
+		return c.merged.TOML(origins), nil
 	case origins:
 		type setting struct {
 			Key    string `json:"key"`
@@ -140,14 +138,7 @@ func (c *Config) Render(w io.Writer, asJSON, origins bool) error {
 		for _, s := range c.Effective() {
 			list = append(list, setting{s.Key, s.Value.Any(), s.Origin.Layer.String(), s.Origin.String()})
 		}
-		return writeJSON(w, list)
+		return strictjson.Marshal(list, "  ")
 	}
-	return writeJSON(w, c.merged.Any())
-}
-
-func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	return strictjson.Marshal(c.merged.Any(), "  ")
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -279,26 +278,25 @@ options = { "a b" = [1, { c = 2.0 }], d = 1979-05-27, e = "quote \" \u0007" }
 parameters.p = { type = ["string", "null"], enum = ["a"] }
 access.fs = { value = [{ path = "z", write = true }], strategy = "prepend", dedup = true }`})
 	for _, origins := range []bool{false, true} {
-		var b bytes.Buffer
-		if err := c.Render(&b, false, origins); err != nil {
+		b, err := c.Render(false, origins)
+		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := Load(Options{FS: files{talkFile: b.String()}.fs(t), BuiltIn: builtInLayer(""), Root: "/ws", Conversation: talkFile})
+		again, err := Load(Options{FS: files{talkFile: string(b)}.fs(t), BuiltIn: builtInLayer(""), Root: "/ws", Conversation: talkFile})
 		if err != nil {
-			t.Fatalf("%v\n%s", err, b.String())
+			t.Fatalf("%v\n%s", err, string(b))
 		}
 		if !again.merged.Equal(c.merged) {
-			t.Errorf("read back differently:\n%s", b.String())
+			t.Errorf("read back differently:\n%s", string(b))
 		}
-		if has := strings.Contains(b.String(), `run = "unattended"  # workspace /ws/.jp/config.toml:3:3`); has != origins {
-			t.Errorf("origins %t:\n%s", origins, b.String())
+		if has := strings.Contains(string(b), `run = "unattended"  # workspace /ws/.jp/config.toml:3:3`); has != origins {
+			t.Errorf("origins %t:\n%s", origins, string(b))
 		}
-		b.Reset()
-		if err := c.Render(&b, true, origins); err != nil {
+		if b, err = c.Render(true, origins); err != nil {
 			t.Fatal(err)
 		}
-		if !json.Valid(b.Bytes()) || strings.Contains(b.String(), `"layer": "workspace"`) != origins {
-			t.Errorf("JSON, origins %t:\n%s", origins, b.String())
+		if !json.Valid(b) || strings.Contains(string(b), `"layer": "workspace"`) != origins {
+			t.Errorf("JSON, origins %t:\n%s", origins, string(b))
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -101,11 +100,11 @@ func TestMergeProperties(t *testing.T) {
 			return got
 		}
 		render := func(c *Config) string {
-			var b bytes.Buffer
-			if err := c.Render(&b, false, true); err != nil {
+			text, err := c.Render(false, true)
+			if err != nil {
 				rt.Fatal(err)
 			}
-			return b.String()
+			return string(text)
 		}
 		c := load(t, f)
 		got := paths(c)

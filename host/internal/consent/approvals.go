@@ -24,6 +24,7 @@ import (
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/strictjson"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -177,7 +178,7 @@ func newMount(b Binding, now time.Time) (Mount, error) {
 	}
 	m := Mount{Binding: Binding{rel.Slash(), target}, ApprovedAt: now.UTC().Truncate(time.Second)}
 	type plain Mount // without MarshalJSON
-	m.raw, err = plainJSON(plain(m))
+	m.raw, err = strictjson.Marshal(plain(m), "")
 	return m, err
 }
 

@@ -178,7 +178,7 @@ func (f *records[T]) record(data []byte, into *T) error {
 
 // encode writes the list in the place that it has among the other keys.
 func (f *records[T]) encode(doc []strictjson.Member, list []T) ([]byte, error) {
-	value, err := plainJSON(append([]T{}, list...)) // [], not null
+	value, err := strictjson.Marshal(append([]T{}, list...), "") // [], not null
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func (f *records[T]) encode(doc []strictjson.Member, list []T) ([]byte, error) {
 	doc[at].Value = value
 	text := []byte("{")
 	for i, m := range doc {
-		key, err := plainJSON(m.Key)
+		key, err := strictjson.Marshal(m.Key, "")
 		if err != nil {
 			return nil, err
 		}
@@ -201,13 +201,4 @@ func (f *records[T]) encode(doc []strictjson.Member, list []T) ([]byte, error) {
 	var b bytes.Buffer
 	err = json.Indent(&b, append(text, "}\n"...), "", "  ")
 	return b.Bytes(), err
-}
-
-// plainJSON writes v without escapes for HTML.
-func plainJSON(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return bytes.TrimSpace(b.Bytes()), err
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
-	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/sandbox"
 	"github.com/jptools/jptools/sandbox/baseline"
 	"github.com/jptools/jptools/sandbox/fit"
@@ -195,17 +194,7 @@ func hold(p *Process, root string, cmd *sandbox.Cmd) error {
 	if err != nil {
 		return exit.With(exit.Host, err)
 	}
-	var holds []consent.Hold
-	for _, ch := range cmd.State.Changes {
-		hold := consent.Hold{Reason: ch.What, Tool: "sandbox exec", Was: cmd.Attempt.Was(ch)}
-		if name, inside := wspath.WithinAbs(ws.Root(), ch.Path); inside {
-			hold.Path = cmp.Or(name, ".")
-		} else {
-			hold.Path, _ = cmd.Attempt.Name(ch.Path)
-			hold.At = ch.Path
-		}
-		holds = append(holds, hold)
-	}
+	holds := call.HoldsOn(ws.Root(), "sandbox exec", cmd)
 	return exit.With(exit.Host, consent.OpenHolds(dir).Add(context.WithoutCancel(p.Ctx), holds...))
 }
 

@@ -6,12 +6,13 @@ package settings
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/jptools/jptools/jptool/strictjson"
 )
 
 // Kind is the kind of a Value.
@@ -121,13 +122,11 @@ func (v *Value) Any() any {
 
 // JSON renders equal values equally, whatever the order of their keys.
 func (v *Value) JSON() string {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v.Any()); err != nil {
+	data, err := strictjson.Marshal(v.Any(), "")
+	if err != nil {
 		return v.String() // JSON has no NaN
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return string(data)
 }
 
 // Text is a String or a DateTime, "" for any other value and for nil.

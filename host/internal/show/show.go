@@ -4,7 +4,6 @@ package show
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode"
@@ -12,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/rangetable"
+
+	"github.com/jptools/jptools/jptool/strictjson"
 )
 
 // Visible returns a value of somebody else (a path, a name) in a form for a line: as it is if every character is plainly
@@ -226,11 +227,9 @@ func JSON(data []byte) []byte {
 
 // Value returns a value of an argument or a setting as JSON on one line, in visible characters.
 func Value(v any) string {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	data, err := strictjson.Marshal(v, "")
+	if err != nil {
 		return Visible(fmt.Sprint(v)) // TOML has numbers and times that JSON has not
 	}
-	return Line(strings.TrimSuffix(b.String(), "\n"))
+	return Line(string(data))
 }

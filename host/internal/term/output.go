@@ -2,7 +2,6 @@ package term
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/strictjson"
 )
 
 // Output is what a command prints:
@@ -105,12 +105,13 @@ func (o *Output) Text(s string) {
 // Value prints one JSON value.
 func (o *Output) Value(v any) error {
 	o.Answered = true
-	enc := json.NewEncoder(o)
-	enc.SetEscapeHTML(false)
+	indent := ""
 	if o.stdoutTerminal {
-		enc.SetIndent("", "  ")
+		indent = "  "
 	}
-	return enc.Encode(v)
+	data, err := strictjson.Marshal(v, indent)
+	o.Text(string(data))
+	return err
 }
 
 // Result prints what became of a command: the value in JSON, else the line.
