@@ -95,7 +95,8 @@ func (d *definition) parseFlags(args []string) (*commandLine, error) {
 		}
 	}
 	into := d.grammar()
-	parser, err := kong.New(into.Interface(), kong.Name(d.name), kong.NoDefaultHelp(), kong.Writers(io.Discard, io.Discard),
+	parser, err := kong.New(into.Interface(),
+		kong.Name(d.name), kong.NoDefaultHelp(), kong.Writers(io.Discard, io.Discard),
 		kong.ConfigureHelp(kong.HelpOptions{NoAppSummary: true, WrapUpperBound: mostColumns}))
 	if err != nil {
 		return nil, fmt.Errorf("the arguments of %s make no command line: %w", d.name, err)

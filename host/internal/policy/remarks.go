@@ -176,7 +176,7 @@ func (d *Declared) absent(r config.FsRule) string {
 			return fmt.Sprintf("did you mean %q?", strings.Join(parts, "/"))
 		case r.Caps().Has(jptool.Create) || r.Dir: // a call makes it
 		case r.Caps() != 0: // a call narrows it, if nothing above grants the same
-			return "look whether the path is as meant; as a file, create it before the call; as a directory, end its path with a slash"
+			return "look whether the path is as meant; as a file, create it before the call; as a directory, write it with a slash"
 		case i < len(parts)-1:
 			return "look whether the path is as meant; the rule will hold for what is made there"
 		}

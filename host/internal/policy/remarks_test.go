@@ -52,7 +52,7 @@ USER:1:119: the rule of t on "readme.md" is on what is not there
 		{
 			"nothing there", `conversation.tools.t.access.fs = [{ path = "build", create = true }, { path = "data", read = true }, { path = "a/b" }, { path = "**/x", read = true }]`, "", nil,
 			`USER:1:70: the rule of t on "data" is on what is not there
-  look whether the path is as meant; as a file, create it before the call; as a directory, end its path with a slash
+  look whether the path is as meant; as a file, create it before the call; as a directory, write it with a slash
 USER:1:102: the rule of t on "a/b" is on what is not there
   look whether the path is as meant; the rule will hold for what is made there`,
 		},

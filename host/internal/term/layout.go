@@ -182,8 +182,8 @@ func cut(text string) string {
 
 // screen lays out a question for a terminal of this size: the text above, and the question, behind whose last row the
 // answer is typed. The hint, which says what can be answered, begins with a word of the host's; it has a row of its own
-// if both need more than one. If the terminal has fewer rows, the first line is repeated below, so that the question and
-// its subject are seen together.
+// if both need more than one. If the terminal has fewer rows, the first line is repeated below, so that the question
+// and its subject are seen together.
 func screen(m Message, list []string, prompt, hint string, columns, rows int) (above, question string) {
 	l := newLayout(columns)
 	l.message(m)
