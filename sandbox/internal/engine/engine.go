@@ -4,9 +4,9 @@
 //
 // # The processes
 //
-// On Linux this program starts itself again (see [Main]), as a supervisor and, for each call, as a starter:
+// On Linux this program starts itself again (see [Main]), as a supervisor:
 //
-//	host ──socket──▶ supervisor ──socket──▶ starter, which becomes the tool ──▶ …
+//	host ──socket──▶ supervisor ──▶ tool ──▶ …
 //	  ╰──────── standard streams and other files ────────╯
 //
 // The supervisor ends what is to be ended. Under namespaces it is process 1 of its tree: it makes the
@@ -15,11 +15,12 @@
 // kill(-1) reaches them all. Then it serves one call after the other. It learns of the death of the host,
 // however it died, by the end of its socket, and then kills everything and ends.
 //
-// The starter is a child of the supervisor, started before the plan is known. It gets its orders and
-// descriptors, restricts its one locked thread, and calls execve: no code of this package runs between fork
-// and exec, and the tool is that very process, so that its limits and its /proc/self are exact.
+// Process 1 starts the tool from a thread that it restricts for this. Elsewhere, and for a tool with limits, which
+// belong to a process, the supervisor starts this program once more, as a starter, before the plan is known. It gets
+// its orders and descriptors, restricts its one locked thread, and becomes the tool by execve, so that its limits and
+// its /proc/self are exact. No code of this package runs between fork and exec.
 //
-// Both begin while the host still reads its configuration, if it calls [Engine.Warm] early.
+// They begin while the host still reads its configuration, if it calls [Engine.Warm] early.
 //
 // # What is not stopped
 //

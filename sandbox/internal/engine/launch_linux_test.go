@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -333,4 +334,18 @@ func usage(t *testing.T, ws string) (n [6]int) {
 		_, _ = fmt.Sscanf(line, "VmRSS: %d", &n[5])
 	}
 	return n
+}
+
+// A program shares the process group of a host with a terminal, in each call; its supervisor does not, since the
+// terminal signals the whole group.
+func TestProcessGroups(t *testing.T) {
+	e := New(Options{Terminal: true})
+	defer e.Close()
+	for call := range 2 {
+		o := shSpec(nil, "cut -d' ' -f5 /proc/$$/stat /proc/$PPID/stat").mustRun(t, e)
+		groups := strings.Fields(o.stdout)
+		if host := strconv.Itoa(unix.Getpgrp()); len(groups) != 2 || groups[0] != host || groups[1] == host {
+			t.Errorf("call %d: the program and its supervisor are in the groups %q; the host in %s", call, groups, host)
+		}
+	}
 }

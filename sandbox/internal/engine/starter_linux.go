@@ -2,8 +2,6 @@ package engine
 
 import (
 	"math"
-	"os"
-	"os/signal"
 	"runtime"
 	"syscall"
 	"unsafe"
@@ -37,10 +35,6 @@ func becomeTool(c *conn) {
 	if c.send(reply{}) != nil {
 		return
 	}
-	// execve resets every signal that a process handles, and keeps those that it ignores. The Go runtime handles most
-	// signals, but not these three: if our caller ignores them, the tool would, and could not be stopped with Ctrl-Z.
-	// SIGHUP and SIGINT stay ignored if they are: nohup and shells without job control do that on purpose.
-	signal.Notify(make(chan os.Signal, 1), unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU)
 	var r request
 	_, files, err := c.receive(&r)
 	if err != nil || r.Start == nil || r.Start.restore() != nil {
@@ -142,26 +136,8 @@ func (s *starter) run(files []int) error {
 	if err := s.place(); err != nil {
 		return err
 	}
-	// Before the domain and the filter: without it the kernel lets only root make either, since a program with
-	// set-user-id could be tricked by them.
-	if err := linux.NoNewPrivileges(); err != nil {
+	if err := restrict(linux.Adopt(s.ruleset, s.plan), program, o.Faults); err != nil {
 		return err
-	}
-	// After all that takes capabilities, and before the domain, so that nothing is left that could undo a mount.
-	if !o.Faults.KeepCapabilities {
-		if err := linux.DropCapabilities(); err != nil {
-			return err
-		}
-	}
-	if err := linux.Adopt(s.ruleset, s.plan).Enter(); err != nil {
-		return err
-	}
-	// After every step that needs a call which it refuses. A fork between the domain and the filter would be in
-	// the one and not in the other, but this thread starts nothing.
-	if len(program) > 0 {
-		if err := linux.InstallFilter(program); err != nil {
-			return err
-		}
 	}
 	// An observer sees from here on what this thread does, execve first of all.
 	if o.Observe != nil {
@@ -185,6 +161,26 @@ func (s *starter) run(files []int) error {
 		return err
 	}
 	return s.exec()
+}
+
+// restrict puts this thread, and all that it starts from here on, under a plan, for good.
+func restrict(ruleset *linux.Ruleset, program []unix.SockFilter, faults Faults) error {
+	// Before the domain and the filter: without it the kernel lets only root make either, since a program with
+	// set-user-id could be tricked by them.
+	err := linux.NoNewPrivileges()
+	// After all that takes capabilities, and before the domain, so that nothing is left that could undo a mount.
+	if err == nil && !faults.KeepCapabilities {
+		err = linux.DropCapabilities()
+	}
+	if err == nil {
+		err = ruleset.Enter()
+	}
+	// After every step that needs a call which it refuses. A fork between the domain and the filter would be in
+	// the one and not in the other, but this thread starts nothing before.
+	if err == nil && len(program) > 0 {
+		err = linux.InstallFilter(program)
+	}
+	return err
 }
 
 // place gives the descriptors of the tool their numbers, and closes all others at execve. A descriptor that stays open

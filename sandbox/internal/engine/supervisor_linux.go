@@ -1,11 +1,11 @@
 package engine
 
 import (
-	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -22,6 +22,7 @@ type supervisor struct {
 	host   *conn
 	tier   fit.Tier
 	scope  *linux.Scope // nil without one
+	group  int          // the process group of further programs; 0 if it is that of this process
 	remove func(dir string) error
 
 	starter  *child        // waits for orders; nil if there is none
@@ -71,17 +72,21 @@ func supervise(host *conn, tier fit.Tier, scope bool, remove func(dir string) er
 	if unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) != nil {
 		return 1
 	}
-	if err := s.prepare(); err != nil {
-		return s.refuse(err)
+	// execve resets every signal that a process handles, and keeps those that it ignores. The Go runtime handles most
+	// signals, but not these three: if our caller ignores them, the tool would, and could not be stopped with Ctrl-Z.
+	// SIGHUP and SIGINT stay ignored if they are: nohup and shells without job control do that on purpose.
+	if stops := ignored(unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU); len(stops) > 0 {
+		signal.Notify(make(chan os.Signal, 1), stops...)
 	}
-	// A terminal sends these to the tool too, if it is one of its own. What they mean is for the tool and the host
-	// to decide; the host's end is noticed by the socket. They are not set to be ignored, since the next starter
-	// would inherit that. One that is ignored already stays so, for the same reason.
-	for _, sig := range []os.Signal{
-		unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU,
-	} {
-		if !signal.Ignored(sig) {
-			signal.Notify(make(chan os.Signal, 1), sig)
+	if tier != fit.TierNamespace { // there most programs are started without a starter
+		if err := s.prepare(); err != nil {
+			return s.refuse(err)
+		}
+		// What the terminal sends to the group of the host is for the tool and the host. This process leaves it, unless
+		// it leads a session; the host's end is noticed by the socket.
+		if sid, err := unix.Getsid(0); err == nil && sid != os.Getpid() {
+			s.group = unix.Getpgrp()
+			_ = unix.Setpgid(0, 0)
 		}
 	}
 	for {
@@ -110,6 +115,20 @@ func supervise(host *conn, tier fit.Tier, scope bool, remove func(dir string) er
 			closeFDs(m.files)
 		}
 	}
+}
+
+// ignored returns those of some signals that this process ignores.
+func ignored(signals ...syscall.Signal) (out []os.Signal) {
+	status, _ := os.ReadFile("/proc/self/status")
+	_, after, _ := strings.Cut(string(status), "\nSigIgn:\t")
+	mask, _, _ := strings.Cut(after, "\n")
+	bits, _ := strconv.ParseUint(mask, 16, 64)
+	for _, sig := range signals {
+		if bits>>(sig-1)&1 != 0 {
+			out = append(out, sig)
+		}
+	}
+	return out
 }
 
 // refuse answers whatever the host asks for first.
@@ -169,6 +188,7 @@ func (s *supervisor) prepare() error {
 	// descriptors, by starting one for nothing.
 	pid, err := syscall.ForkExec(myself, []string{starterName}, &syscall.ProcAttr{
 		Dir: "/", Env: helperEnv, Files: []uintptr{0, 1, 2, theirs.file.Fd()},
+		Sys: &syscall.SysProcAttr{Setpgid: s.group > 0, Pgid: s.group},
 	})
 	if err != nil {
 		mine.close()
@@ -185,13 +205,23 @@ func (s *supervisor) call(m *received) bool {
 	if last := len(m.files) - 1; c.order.Keep && last >= 0 {
 		m.files = m.files[:last] // what is kept is closed by the end of this process
 	}
-	pid, err := c.start(m)
+	start := c.start
+	// Limits belong to a process, and would be those of this one. An observer would be told what this process does, too.
+	if p := c.order.Plan; s.tier == fit.TierNamespace && p != nil && p.Limits == (fit.Limits{}) && !p.Observe {
+		start = c.startHere
+	}
+	pid, err := start(m)
 	closeFDs(m.files)
 	if err != nil {
 		// Half a tree cannot be used again.
 		return s.host.send(failed(m.Call, err)) == nil && s.tier != fit.TierNamespace
 	}
 	c.pid = pid
+	if s.tier == fit.TierNamespace {
+		// The tool could end its process 1 with one of these. They are not ignored before the tool has been started, since
+		// that would inherit it, nor handled: it takes the Go runtime a millisecond to begin with that.
+		signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM)
+	}
 	s.listen()
 	again := s.host.send(reply{Call: m.Call, Pid: pid}) == nil
 	again = c.serve() && again
@@ -331,164 +361,4 @@ func (s *supervisor) signal(sig unix.Signal) (found int) {
 		return 1
 	}
 	return len(list)
-}
-
-const (
-	// killFor is how long a supervisor tries to end a tree before it reports that it cannot, and outlast how long
-	// it goes on after that.
-	killFor = 3 * time.Second
-	outlast = 30 * time.Second
-	// countEvery is how often processes are counted, and mounts are looked at, where that is asked for.
-	countEvery = 20 * time.Millisecond
-)
-
-// call is one program from start to end. The channels of times are nil while nothing is waited for.
-type call struct {
-	*supervisor
-	order   *order
-	number  int
-	pid     int
-	watcher *linux.Watcher // nil where no mount must stay
-
-	exits    chan exited
-	counting <-chan time.Time // processes, and mounts
-	// lingering ends when what the tool has left behind has had its time, killing when all is to be killed again, and
-	// deadline when that has been tried for long enough.
-	lingering, killing, deadline <-chan time.Time
-	pause                        time.Duration // until all is killed again
-
-	report           exitReport
-	hostGone, gaveUp bool
-}
-
-// exited is one process that was waited for.
-type exited struct {
-	pid    int
-	status unix.WaitStatus
-}
-
-// serve waits for the end of all processes, or brings it about, and reports it. It returns whether the host has heard.
-func (c *call) serve() bool {
-	c.exits, c.pause = make(chan exited), time.Millisecond
-	go reap(c.exits)
-	plan := c.order.Plan
-	if c.watcher != nil || plan != nil && plan.Limits.Processes > 0 {
-		ticker := time.NewTicker(countEvery)
-		defer ticker.Stop()
-		c.counting = ticker.C
-	}
-	requests := c.requests
-	for {
-		select {
-		case e, ok := <-c.exits:
-			switch {
-			case !ok: // nothing is left
-				c.report.Remaining = 0
-				c.look()
-				return !c.hostGone && !c.gaveUp && c.tell()
-			case e.pid == c.pid:
-				c.report.Code = e.status.ExitStatus() // -1 for a signal
-				if e.status.Signaled() {
-					c.report.Signal = e.status.Signal()
-				}
-				if c.killing == nil && hasChildren() { // or there is nobody to be looked for
-					c.lingering = time.After(c.order.Linger)
-				}
-			}
-		case <-c.counting:
-			c.count()
-		case <-c.lingering:
-			c.lingering = nil
-			c.report.Leftover = c.kill()
-		case <-c.killing:
-			c.report.Remaining = c.kill()
-		case <-c.deadline:
-			if c.gaveUp || c.hostGone {
-				return false
-			}
-			c.gaveUp = true
-			c.report.Remaining = max(c.report.Remaining, 1)
-			_ = c.tell()
-			c.deadline = time.After(outlast)
-		case m, ok := <-requests:
-			closeFDs(m.files)
-			switch {
-			case !ok:
-				requests, c.hostGone = nil, true
-				c.kill()
-			case m.Call != c.number: // it was meant for a call that is over
-			case m.Kill:
-				c.kill()
-			case m.Signal != 0:
-				c.signal(m.Signal)
-			}
-		}
-	}
-}
-
-// reap waits for all children, whoever started them, until there are none.
-func reap(exits chan<- exited) {
-	defer close(exits)
-	for {
-		var status unix.WaitStatus
-		pid, err := unix.Wait4(-1, &status, unix.WALL, nil)
-		switch {
-		case err == unix.EINTR:
-		case err != nil:
-			return // ECHILD
-		default:
-			exits <- exited{pid, status}
-		}
-	}
-}
-
-// hasChildren reports whether this process has any, ended or not.
-func hasChildren() bool {
-	for {
-		err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
-		if err != unix.EINTR {
-			return err == nil
-		}
-	}
-}
-
-func (c *call) tell() bool {
-	return c.host.send(reply{Call: c.number, Exit: &c.report}) == nil
-}
-
-// kill kills all processes, and again after a pause: without a namespace or a scope some may have escaped the look.
-// It returns how many there were.
-func (c *call) kill() int {
-	if c.deadline == nil {
-		c.deadline = time.After(killFor)
-	}
-	c.counting, c.lingering = nil, nil
-	n := c.signal(unix.SIGSTOP) // so that there are not ever more to be counted
-	c.signal(unix.SIGKILL)
-	c.killing = time.After(c.pause)
-	c.pause = min(2*c.pause, 50*time.Millisecond)
-	return n
-}
-
-// count ends the call when there are too many processes, or a mount has been lost.
-func (c *call) count() {
-	if c.look(); len(c.report.Lost) > 0 {
-		c.kill()
-		return
-	}
-	plan := c.order.Plan
-	if plan == nil || plan.Limits.Processes <= 0 {
-		return
-	}
-	if list, err := descendants(os.Getpid()); err == nil && int64(len(list)) > plan.Limits.Processes {
-		c.report.TooMany = int(plan.Limits.Processes)
-		c.kill()
-	}
-}
-
-// look notes what mount has been lost.
-func (c *call) look() {
-	if len(c.report.Lost) == 0 {
-		c.report.Lost = url.PathEscape(c.watcher.Lost())
-	}
 }
