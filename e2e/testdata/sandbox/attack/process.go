@@ -75,16 +75,21 @@ func victim([]string) int {
 	if err != nil {
 		return 1
 	}
-	hit := make(chan os.Signal, 8)
-	signal.Notify(hit, unix.SIGUSR1, unix.SIGIO)
+	const last = unix.Signal(40) // comes after all signals with lower numbers
+	hit, told := make(chan os.Signal, 8), make(chan struct{})
+	signal.Notify(hit, unix.SIGUSR1, unix.SIGIO, last)
 	fmt.Printf("%s\n", line)
 	go func() {
-		for s := range hit {
+		defer close(told)
+		for s := <-hit; s != last; s = <-hit {
 			fmt.Println("signal", s)
 		}
 	}()
 	before := string(secret)
 	_, _ = io.Copy(io.Discard, os.Stdin)
+	if unix.Kill(os.Getpid(), last) == nil {
+		<-told
+	}
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_CORE, &limit); err != nil || limit.Max == 12345 {
 		fmt.Println("limit", limit.Max)
