@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 // An edit that is killed at any moment leaves the whole old or the whole new file, and

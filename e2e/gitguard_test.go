@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 // The look at git is a part of the call: it takes at most half of the time that the call has, so that the

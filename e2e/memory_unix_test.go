@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 // However much a caller asks to be shown, memory and result stay bounded: a file of line ends has as many

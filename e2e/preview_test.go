@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 // shown is a call in a workspace, and what a person was shown of it.

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 func TestThreeRequestFormsPrintTheSameLine(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 	"github.com/jptools/jptools/sandbox"
 	"github.com/jptools/jptools/sandbox/fit"
 	"github.com/jptools/jptools/sandbox/machine"

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 func TestLinksInside(t *testing.T) {

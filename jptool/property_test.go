@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 // TestEvaluationMatchesDefinition holds the trie to the words of RFD 076: of the rules

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 // BenchmarkModifyAgainstSed changes one line in the middle of 100 MiB and back, as whole

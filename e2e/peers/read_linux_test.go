@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 // The size of the file that the benchmarks read, in bytes; READ_BENCH_SIZE in MiB

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 

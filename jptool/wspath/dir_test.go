@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/jptools/jptools/jptool/internal/testhook"
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 	"github.com/jptools/jptools/sandbox/fit"
 )
 

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 	"github.com/jptools/jptools/sandbox/fit"
 	"github.com/jptools/jptools/sandbox/fit/testdata/fittest"
 )

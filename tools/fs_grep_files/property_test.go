@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 	"github.com/jptools/jptools/jptool/toolmain"
 	"github.com/jptools/jptools/tools/fskit/walk"
 )

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 func sha256Hex(s string) string {

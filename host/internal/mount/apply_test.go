@@ -14,7 +14,7 @@ import (
 	"github.com/jptools/jptools/host/internal/state/testdata/statetest"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 func TestMount(t *testing.T) {

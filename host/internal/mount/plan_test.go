@@ -12,7 +12,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 // base is a home directory with a workspace and forks in it.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 const writeAll = `conversation.tools.t.access.fs = [{ path = ".", read = true, write = true }]`

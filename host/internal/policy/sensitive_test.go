@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 func TestSensitive(t *testing.T) {

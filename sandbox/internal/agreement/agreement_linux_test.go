@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 	"github.com/jptools/jptools/sandbox/fit"
 	"github.com/jptools/jptools/sandbox/internal/engine"
 	"github.com/jptools/jptools/sandbox/machine"

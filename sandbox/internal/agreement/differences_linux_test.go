@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 	"github.com/jptools/jptools/sandbox/fit"
 	"github.com/jptools/jptools/sandbox/internal/engine"
 	"golang.org/x/sys/unix"

@@ -21,7 +21,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 	"github.com/jptools/jptools/sandbox/internal/engine"
 )
 

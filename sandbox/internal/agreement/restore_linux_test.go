@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 // A symlink that got the number of the one that it replaced is another one.

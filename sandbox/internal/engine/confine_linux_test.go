@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 	"github.com/jptools/jptools/sandbox/fit"
 	"golang.org/x/sys/unix"
 )

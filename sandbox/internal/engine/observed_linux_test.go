@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 	"github.com/jptools/jptools/sandbox/fit"
 	"github.com/jptools/jptools/sandbox/observe"
 	"golang.org/x/sys/unix"

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 // git runs the git binary without any config but the repository's own.

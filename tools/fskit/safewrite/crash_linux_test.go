@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 // A test binary with childEnv set does one write and stops where stopEnv says; the

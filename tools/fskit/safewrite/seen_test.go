@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 // What a token takes of a directory tells it from any other, without reading more than its bound.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 // variant is a way to run the walk that must not change what it finds.

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 // A walk finds what the obvious program finds: all files, less those that git ignores,

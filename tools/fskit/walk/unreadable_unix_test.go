@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 const unreadableEnv = "WALK_TEST_UNREADABLE"

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 // Who tries names learns nothing of one that is withheld. The same thing stands under
