@@ -122,7 +122,7 @@ func (f *protectedFinder) abs(file string, own bool) error {
 // pinLinks pins the links that lead to what is protected.
 func (f *protectedFinder) pinLinks(hops []wspath.Hop) {
 	for _, hop := range hops {
-		f.d.ways = append(f.d.ways, fit.Way{Hop: hop, Caps: kept})
+		f.d.ways = append(f.d.ways, fit.Way{Hop: hop, Caps: remaining})
 		if place := f.PlaceOf(hop.Entry); f.Known(place) {
 			f.d.protectedLinks = append(f.d.protectedLinks, place)
 		} else if f.reached(hop.Entry) != 0 {
