@@ -15,8 +15,8 @@ import (
 )
 
 // meanwhile starts a program, which says that it is ready and waits for good/go, has somebody outside do something, and
-// returns how the program ended.
-func (w *world) meanwhile(argv []string, does string) ran {
+// returns how the program ended. It is told to go on if it was not ended for a while.
+func (w *world) meanwhile(argv []string, does string, patience time.Duration) ran {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), w.limit)
 	defer cancel()
@@ -41,9 +41,18 @@ func (w *world) meanwhile(argv []string, does string) ran {
 	} else if r := w.run("/bin/sh", "-ec", does); r.code != 0 {
 		w.t.Fatalf("%s: %s", does, r)
 	}
-	time.Sleep(150 * time.Millisecond) // a call is to have ended long before
+	var rest []byte
+	ended := make(chan struct{})
+	go func() {
+		rest, _ = io.ReadAll(stdout)
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(patience):
+	}
 	w.files(map[string]string{"ws/good/go": ""})
-	rest, _ := io.ReadAll(stdout)
+	<-ended
 	_ = cmd.Wait()
 	return ran{cmd.ProcessState.ExitCode(), string(rest), stderr.String()}
 }
@@ -93,7 +102,11 @@ func TestSandboxWayExchanged(t *testing.T) {
 						name += "/deep/.env"
 					}
 					argv := contain(tier, append(grants, "--grant", "path="+c.path), waiting(name)...)
-					r := w.meanwhile(argv, strings.ReplaceAll(c.does, "{S}", w.secret))
+					patience := 5 * time.Second
+					if tier == uncontained {
+						patience = 0
+					}
+					r := w.meanwhile(argv, strings.ReplaceAll(c.does, "{S}", w.secret), patience)
 					r.stdout = strings.ReplaceAll(r.stdout, w.secret, "SECRET")
 					return r
 				}
@@ -131,7 +144,7 @@ func TestSandboxOtherWaysExchanged(t *testing.T) {
 				{"path":"fork","external":true,"approved_target":"` + w.outside + `","read":true},{"path":"fork/dir/f"},{"path":"src/private"}]}`})
 			w.own()
 			for _, grants := range [][]string{{"--policy", "../policy"}, {"--ro", ".", "--ro", "docs", "--grant", "path=src/private"}} {
-				if r := w.meanwhile(contain(tier, slices.Concat(grants, []string{"-q"}), waiting("good/f")...), does); r.code != 0 || r.stdout != "harmless\nover\n" {
+				if r := w.meanwhile(contain(tier, slices.Concat(grants, []string{"-q"}), waiting("good/f")...), does, time.Second); r.code != 0 || r.stdout != "harmless\nover\n" {
 					t.Errorf("%q: %s", grants, r)
 				}
 				if r := w.run("/bin/sh", "-ec", "rm -r docs good/go; mv old docs"); r.code != 0 {
