@@ -132,7 +132,7 @@ func TestSandboxPathsSpareTheHost(t *testing.T) {
 	eachUser(t, func(t *testing.T, user string) {
 		eachTier(t, user, func(t *testing.T, tier string) {
 			w := repository(t, user)
-			w.define("sh", "-c", "echo x >> ../conf/jphost/config.toml; echo x > ../conf/jphost/new; mv ../conf/jphost ../conf/other; echo y > ../conf/free; true")
+			w.define("sh", "-c", "echo x >> ../conf/jphost/config.toml; echo x > ../conf/jphost/new; echo y > ../conf/free; mv ../conf/jphost ../conf/other; true")
 			path := filepath.Join(w.base, "conf/jphost/config.toml")
 			text, err := os.ReadFile(path)
 			if err != nil {

@@ -93,7 +93,7 @@ func TestTryRefused(t *testing.T) {
 		if err != nil {
 			t.Fatalf("in a chroot: %v\n%s", err, out)
 		}
-		if !strings.Contains(string(out), "clone: 1") {
+		if !strings.Contains(string(out), machine.StepClone+": 1") {
 			t.Errorf("in a chroot:\n%s", out)
 		}
 		return
