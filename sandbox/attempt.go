@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"io/fs"
 	"context"
 	"errors"
 	"fmt"
@@ -184,6 +185,9 @@ func (a *Attempt) watch(ctx context.Context) error {
 				What:   "that the call ends at once when something appears where nothing may be, or a mount is lost",
 				Why:    err.Error(),
 				Remedy: "raise fs.inotify.max_user_watches and fs.inotify.max_user_instances (sysctl), or end programs that watch many files",
+			}
+			if errors.Is(err, fs.ErrPermission) {
+				not.Remedy = "make that directory readable for this user"
 			}
 			a.NotEnforced = append(a.NotEnforced, not)
 			if a.mode == "required" {

@@ -155,14 +155,23 @@ func (e *engine) start(c *Command) (*Process, error) {
 	}
 	err = h.conn.send(request{Call: p.call, Start: o}, fds...)
 	var answer reply
+	begun := false
 	if err == nil {
-		_, _, err = h.conn.receive(&answer)
+		if _, _, err = h.conn.receive(&answer); err == nil && answer.Begun {
+			begun, answer = true, reply{}
+			_, _, err = h.conn.receive(&answer)
+		}
 	}
 	if !late.Stop() {
 		h.abandon()
 		return nil, failure.OutOfControl("the program was not seen to start within " + giveUp.String() + ", and was ended")
 	}
-	if err != nil { // half a message may have gone out, or it has died
+	switch {
+	case err != nil && begun: // the supervisor has died; the program may have run, and even have killed it
+		p.pid = h.pid.Pid
+		go p.await()
+		return &Process{p}, nil
+	case err != nil: // half a message may have gone out, or it has died
 		h.dismiss()
 		return nil, failure.At(failure.Failed, "talking to a helper process", "", err)
 	}

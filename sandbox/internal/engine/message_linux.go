@@ -59,6 +59,7 @@ type observation struct {
 // reply goes from a supervisor to the host, and from a starter to its supervisor when it fails.
 type reply struct {
 	Call    int
+	Begun   bool           `json:",omitempty"` // the program may run from here on; Pid or Failure follows
 	Pid     int            `json:",omitempty"` // the program was executed
 	Failure *failure.Error `json:",omitempty"` // its path is written as in a URL
 	Exit    *exitReport    `json:",omitempty"`

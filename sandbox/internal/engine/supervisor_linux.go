@@ -276,7 +276,11 @@ func (c *call) start(m *received) (pid int, err error) {
 			return 0, err
 		}
 	}
-	if err := tool.conn.send(request{Call: m.Call, Go: true}, rules...); err != nil {
+	err = c.begin()
+	if err == nil {
+		err = tool.conn.send(request{Call: m.Call, Go: true}, rules...)
+	}
+	if err != nil {
 		return 0, failure.At(failure.Failed, "giving a process its orders", "", err)
 	}
 	// The socket is closed by execve. An answer says why there was none.
@@ -292,6 +296,10 @@ func (c *call) start(m *received) (pid int, err error) {
 	}
 	return tool.pid, nil
 }
+
+// begin tells the host that the program may run from here on. If this process dies before it says more, nobody knows
+// what the program has done: it may have killed this process itself, where nothing keeps it from that.
+func (c *call) begin() error { return c.host.send(reply{Call: c.number, Begun: true}) }
 
 // executed reports whether a starter has executed the tool, which gives it another name. The kernel closes its socket
 // a moment before that; it also does when a process dies, of too little memory for instance.

@@ -73,6 +73,12 @@ func (c *call) forkRestricted(ruleset *linux.Ruleset, files []int) (pid int, err
 	}
 	path := string(o.Path)
 	attr := &syscall.ProcAttr{Env: texts(o.Env), Files: table, Sys: &syscall.SysProcAttr{Setsid: o.Session}}
-	pid, err = syscall.ForkExec(path, texts(o.Args), attr)
+	if err := c.begin(); err != nil {
+		return 0, err
+	}
+	switch pid, err = syscall.ForkExec(path, texts(o.Args), attr); err {
+	case unix.EAGAIN, unix.EMFILE, unix.ENFILE:
+		return 0, failure.At(failure.Failed, "starting a process", "", err)
+	}
 	return pid, failure.At(failure.Program, "", path, err)
 }
