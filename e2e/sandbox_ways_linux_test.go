@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -153,4 +154,23 @@ func TestSandboxOtherWaysExchanged(t *testing.T) {
 			}
 		})
 	})
+}
+
+// A directory on the way that this user can neither read nor change cannot be watched. All else is.
+func TestSandboxWayUnreadable(t *testing.T) {
+	const user = "ordinary"
+	needTier(t, user, namespaces) // Landlock alone cannot list what is in the directory, and grants nothing
+	if os.Geteuid() != 0 {
+		t.Skip("not run: only root can make a directory of somebody else")
+	}
+	w := newWorld(t, user)
+	w.files(map[string]string{"ws/a/b/s": w.secret})
+	w.own()
+	if err := errors.Join(os.Chown(w.root+"/a", 0, 0), os.Chmod(w.root+"/a", 0o711)); err != nil {
+		t.Fatal(err)
+	}
+	argv := contain(namespaces, []string{"--required", "--ro", ".", "--grant", "path=a/b/s", "--grant", "path=new"}, waiting("new")...)
+	if r := w.meanwhile(argv, "echo "+w.secret+" > new", 5*time.Second); r.code != 1 || r.stdout != "" || !strings.Contains(r.stderr, "the call was ended: new appeared") {
+		t.Error(r)
+	}
 }

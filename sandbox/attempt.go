@@ -1,10 +1,10 @@
 package sandbox
 
 import (
-	"io/fs"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"runtime"

@@ -357,3 +357,44 @@ func TestProcessGroups(t *testing.T) {
 		}
 	}
 }
+
+// Whenever a supervisor dies, a program that has run is never reported as one that was not started: the caller would
+// not look at what it has done.
+func TestSupervisorDiesAtTheStart(t *testing.T) {
+	for _, tier := range []fit.Tier{fit.TierLandlock, fit.TierNamespace} {
+		t.Run(string(tier), func(t *testing.T) {
+			ws := jptooltest.OpenRoot(t)
+			p := plan(t, tier, ws)
+			p.Grants = []fit.Grant{grant(t, ws, all)}
+			ran := filepath.Join(ws, "ran")
+			notStarted, killed := 0, 0
+			for round := range 150 {
+				e := New(Options{})
+				e.Warm(KindOf(p))
+				time.AfterFunc(time.Duration(round)*100*time.Microsecond, func() {
+					kids, _ := descendants(os.Getpid())
+					for _, k := range kids {
+						_ = unix.Kill(k.pid, unix.SIGKILL)
+					}
+				})
+				s := shSpec(p, ": > "+ran)
+				s.time = soon
+				_, err := s.run(context.Background(), e)
+				var f *failure.Error
+				if errors.As(err, &f) && f.Kind != failure.Control {
+					if _, there := os.Stat(ran); there == nil {
+						t.Fatalf("round %d: the program has run, and is reported as not started: %v", round, err)
+					}
+					notStarted++
+				} else {
+					killed++
+				}
+				_ = e.Close()
+				_ = os.Remove(ran)
+			}
+			if t.Logf("%d not started, %d killed or at their end", notStarted, killed); notStarted == 0 || killed == 0 {
+				t.Error("the supervisors were all killed too early or too late")
+			}
+		})
+	}
+}
