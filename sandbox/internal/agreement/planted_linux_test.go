@@ -164,7 +164,7 @@ func TestPlanted(t *testing.T) {
 			runtime.LockOSThread()
 			r := newRunner(t)
 			r.skipWithout(t, p.way)
-			r.bug = p.bug
+			r.bug, r.planted = p.bug, true
 			scenes := rapid.Custom(func(t *rapid.T) *scene { return drawScene(t, p.way) })
 			found := ""
 			for round := 0; round < 6 && found == ""; round++ {
