@@ -97,7 +97,8 @@ func TestSandboxWithheldAppearsForAMoment(t *testing.T) {
 			for does, ended := range map[string]bool{
 				"mkdir build; sleep 0.1; mkdir build/out; sleep 0.1; : > build/out/key; rm -r build": true,
 				"mkdir -p x/out/key; mv x build; mv build x":                                         true,
-				"mkdir -p build/out; : > build/out/other; rm -r build":                               false,
+				// Slowly: of a directory that is gone before it has been seen nobody knows what was in it.
+				"mkdir build; sleep 0.3; mkdir build/out; sleep 0.3; : > build/out/other; rm -r build": false,
 			} {
 				w := newWorld(t, user)
 				r := w.exec(namespaces, grants, "/bin/sh", "-c", does+"; sleep 0.2; echo > survived")
