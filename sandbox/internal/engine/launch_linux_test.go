@@ -371,7 +371,9 @@ func TestSupervisorDiesAtTheStart(t *testing.T) {
 			for round := range 150 {
 				e := New(Options{})
 				e.Warm(KindOf(p))
-				time.AfterFunc(time.Duration(round)*100*time.Microsecond, func() {
+				var killer sync.WaitGroup
+				killer.Go(func() {
+					time.Sleep(time.Duration(round) * 100 * time.Microsecond)
 					kids, _ := descendants(os.Getpid())
 					for _, k := range kids {
 						_ = unix.Kill(k.pid, unix.SIGKILL)
@@ -380,6 +382,7 @@ func TestSupervisorDiesAtTheStart(t *testing.T) {
 				s := shSpec(p, ": > "+ran)
 				s.time = soon
 				_, err := s.run(context.Background(), e)
+				killer.Wait()
 				var f *failure.Error
 				if errors.As(err, &f) && f.Kind != failure.Control {
 					if _, there := os.Stat(ran); there == nil {
