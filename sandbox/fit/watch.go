@@ -83,7 +83,7 @@ func Watch(what Watched) (*Watcher, error) {
 
 // keepWays adds checks for the links and directories on the way to each rule that takes something away. If somebody
 // outside exchanges one, the rule stands elsewhere: a mount goes with the old directory, and with Landlock alone a
-// directory that was granted keeps its rights when it is moved there. Other rules may lose their ways.
+// directory that was granted keeps its rights when it is moved there. The ways of other rules are not checked.
 //
 // At most one directory is watched for each link, and for each directory between a rule or link and its tree.
 func (h *fitting) keepWays() {
@@ -97,8 +97,8 @@ func (h *fitting) keepWays() {
 	}
 }
 
-// keepWay adds the checks for a way to a rule that leaves some of the rights around it, or to a link that leads there
-// and says text.
+// keepWay adds the checks for the way to p: the place of a rule, which grants left, or, if text is not empty, a link on
+// the way to it, which says text. Where a directory grants no more than that, its entries may change.
 func (h *fitting) keepWay(p, text string, left jptool.Caps) {
 	for _, x := range h.onWay(p) {
 		around := h.does(path.Dir(x))

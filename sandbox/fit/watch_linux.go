@@ -98,7 +98,7 @@ func (i *inotify) begin() (*Loss, error) {
 	for _, n := range i.Entries {
 		wd, err := i.add(path.Dir(n.Path))
 		if err == unix.EACCES && unix.Access(path.Dir(n.Path), unix.W_OK) == unix.EACCES {
-			continue // this user cannot replace the entry, no more than see it done
+			continue // only another user can replace the entry, and this one may not watch the directory
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path.Dir(n.Path), err)

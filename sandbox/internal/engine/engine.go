@@ -20,7 +20,7 @@
 // its orders and descriptors, restricts its one locked thread, and becomes the tool by execve, so that its limits and
 // its /proc/self are exact. No code of this package runs between fork and exec.
 //
-// They begin while the host still reads its configuration, if it calls [Engine.Warm] early.
+// Supervisor and starter begin while the host still reads its configuration, if it calls [Engine.Warm] early.
 //
 // # What is not stopped
 //

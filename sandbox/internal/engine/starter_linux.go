@@ -175,8 +175,8 @@ func restrict(ruleset *linux.Ruleset, program []unix.SockFilter, faults Faults) 
 	if err == nil {
 		err = ruleset.Enter()
 	}
-	// After every step that needs a call which it refuses. A fork between the domain and the filter would be in
-	// the one and not in the other, but this thread starts nothing before.
+	// After every step that needs a call which it refuses. This thread starts nothing between the domain and the
+	// filter: that would be in the one and not in the other.
 	if err == nil && len(program) > 0 {
 		err = linux.InstallFilter(program)
 	}
@@ -235,15 +235,20 @@ func (s *starter) place() error {
 // exec replaces this process by the tool. syscall.Exec puts back the limit of open files, which the Go runtime has
 // raised, waits for threads that are being started, and returns only if the kernel refuses the program.
 func (s *starter) exec() error {
-	var none unix.Sigset_t
-	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &none, nil); err != nil {
-		return failure.At(failure.Failed, "unblocking signals", "", err)
+	if err := unblockSignals(); err != nil {
+		return err
 	}
 	o := s.order
 	path := string(o.Path)
 	err := syscall.Exec(path, texts(o.Args), texts(o.Env))
 	runtime.KeepAlive(s.passed)
 	return failure.At(failure.Program, "", path, err)
+}
+
+// unblockSignals lets all signals through to this thread, and so to the tool that it starts or becomes.
+func unblockSignals() error {
+	var none unix.Sigset_t
+	return failure.At(failure.Failed, "unblocking signals", "", unix.PthreadSigmask(unix.SIG_SETMASK, &none, nil))
 }
 
 func texts(list []blob) []string {

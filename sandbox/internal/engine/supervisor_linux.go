@@ -218,8 +218,8 @@ func (s *supervisor) call(m *received) bool {
 	}
 	c.pid = pid
 	if s.tier == fit.TierNamespace {
-		// The tool could end its process 1 with one of these. They are not ignored before the tool has been started, since
-		// that would inherit it, nor handled: it takes the Go runtime a millisecond to begin with that.
+		// The tool could end its process 1 with one of these signals. They are ignored only now, because the tool would
+		// have inherited that. They are not handled, because that makes each start a millisecond slower.
 		signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM)
 	}
 	s.listen()

@@ -67,9 +67,8 @@ func (c *call) forkRestricted(ruleset *linux.Ruleset, files []int) (pid int, err
 	if err := restrict(ruleset, program, o.Faults); err != nil {
 		return 0, err
 	}
-	var none unix.Sigset_t
-	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &none, nil); err != nil {
-		return 0, failure.At(failure.Failed, "unblocking signals", "", err)
+	if err := unblockSignals(); err != nil {
+		return 0, err
 	}
 	path := string(o.Path)
 	attr := &syscall.ProcAttr{Env: texts(o.Env), Files: table, Sys: &syscall.SysProcAttr{Setsid: o.Session}}
