@@ -114,6 +114,9 @@ func (d *Dir) Conversation(id string) (*Dir, error) {
 // Undo returns the directory of what calls changed in the workspace.
 func (d *Dir) Undo() (*Dir, error) { return d.sub("undo") }
 
+// Log returns the directory of the log of calls.
+func (d *Dir) Log() (*Dir, error) { return d.sub("log") }
+
 // sub returns a directory below d.
 func (d *Dir) sub(names ...string) (*Dir, error) {
 	s := &Dir{sys: d.sys, base: d.base, path: filepath.Join(d.path, filepath.Join(names...))}
