@@ -2,6 +2,7 @@ package call
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ func (k *call) log(start time.Time) {
 	r, o := k.report, &k.report.Outcome
 	e := &record.Entry{
 		Time: start.UTC(), Conversation: k.Conversation, Interface: "run", Tool: k.Tool.Name, Preview: k.Preview,
-		Arguments: record.Arguments(k.args),
+		Arguments: record.Arguments(k.givenArgs()),
 		Outcome:   o.Type, Reason: o.Reason, Code: o.Code, Message: k.logged(), Status: int(r.Status),
 		Starts: r.Starts, DurationMS: r.DurationMS, Change: r.Change,
 	}
@@ -61,4 +62,19 @@ func (k *call) logged() string {
 	}
 	line, _, _ := strings.Cut(o.Message, "\n")
 	return show.Short(line, messageMost)
+}
+
+// givenArgs are the arguments of the call without the defaults of the tool.
+func (k *call) givenArgs() map[string]any {
+	var given map[string]json.RawMessage
+	if json.Unmarshal(k.Arguments, &given) != nil || k.Tool.Run == "edit" {
+		return k.args
+	}
+	args := map[string]any{}
+	for name, v := range k.args {
+		if _, ok := given[name]; ok {
+			args[name] = v
+		}
+	}
+	return args
 }

@@ -124,25 +124,36 @@ func (c *logCmd) print(a *app, e *record.Entry) {
 func words(args map[string]any) string {
 	var list []string
 	for _, key := range sortedKeys(args) {
-		text, isText := args[key].(string)
+		text, isText := brief(args[key]).(string)
 		if !isText {
-			text = short(args[key])
+			text = show.Short(show.Value(brief(args[key])), 160)
 		}
 		list = append(list, show.Visible(key)+"="+show.Word(text))
 	}
 	return strings.Join(list, " ")
 }
 
-// short is a value that is no text; contents are named by their size and the beginning of their digest.
-func short(v any) string {
-	if m, ok := v.(map[string]any); ok && len(m) == 2 {
-		size, sized := m["bytes"].(float64)
-		digest, digested := m["digest"].(string)
-		if sized && digested {
-			return fmt.Sprintf("<%d bytes, %.19s>", int64(size), digest)
+// brief puts their sizes in the place of contents.
+func brief(v any) any {
+	switch v := v.(type) {
+	case []any:
+		list := []any{}
+		for _, item := range v {
+			list = append(list, brief(item))
 		}
+		return list
+	case map[string]any:
+		size, sized := v["bytes"].(float64)
+		if _, digested := v["digest"].(string); sized && (len(v) == 1 || digested && len(v) == 2) {
+			return fmt.Sprintf("<%d bytes>", int64(size))
+		}
+		short := map[string]any{}
+		for key, item := range v {
+			short[key] = brief(item)
+		}
+		return short
 	}
-	return show.Short(show.Value(v), 160)
+	return v
 }
 
 // became is what became of a call.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -148,14 +149,14 @@ func (u *undoing) takeBack(ctx context.Context) error {
 		}
 	}
 	ids := map[int]int{}
-	for _, s := range plan.Steps {
+	for i, s := range plan.Steps {
 		start := time.Now()
 		id, err := plan.Apply(s)
 		ids[s.Record.ID] = id
 		u.log(s.Record, id, start, err)
 		if err != nil {
-			shown := u.result(plan, ids)
-			return exit.Errorf(exit.Refused, "change %d could not be taken back:\n%w%s", s.Record.ID, err, cond(shown == nil, "", "\n"+fmt.Sprint(shown)))
+			plan.Steps = plan.Steps[:i] // what was done before
+			return errors.Join(u.result(plan, ids), exit.Errorf(exit.Refused, "change %d could not be taken back: %w", s.Record.ID, err))
 		}
 	}
 	return u.result(plan, ids)
@@ -190,9 +191,7 @@ func (u *undoing) choose() (list []*undo.Record, err error) {
 		i := slices.IndexFunc(u.records, func(r *undo.Record) bool { return r.ID == id })
 		switch by := u.undone[id]; {
 		case i < 0:
-			if _, err := u.store.Get(id); err != nil {
-				return nil, exit.With(exit.Usage, err)
-			}
+			return nil, exit.Errorf(exit.Usage, "there is no change %d, or its record is too old or damaged\nlist the changes with: jphost undo --all", id)
 		case by != 0:
 			return nil, exit.Errorf(exit.Usage, "change %d is taken back already, by change %d\nto make it again: jphost undo %[2]d", id, by)
 		case !slices.Contains(list, u.records[i]):

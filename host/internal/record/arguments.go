@@ -16,6 +16,8 @@ const (
 	textMost  = 160
 	listMost  = 20
 	depthMost = 6
+	// digestLeast is the length from which the digest of a content is logged: a shorter one could be found by trying.
+	digestLeast = 32
 )
 
 // contents are names of arguments that hold content of files, whatever its length.
@@ -75,6 +77,9 @@ func shortText(name, s string, depth int) any {
 		if len(s) <= textMost {
 			return s
 		}
+	}
+	if len(s) < digestLeast {
+		return map[string]any{"bytes": len(s)}
 	}
 	return map[string]any{"bytes": len(s), "digest": fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(s)))}
 }

@@ -113,7 +113,7 @@ func (w *work) do(a *Action) error {
 	case before.Kind == Link:
 		return e.link(before.Link, now)
 	}
-	content, err := w.store.Kept(w.record, before)
+	content, err := w.store.Kept(before)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 
 	udiff "github.com/aymanbagabas/go-udiff"
 
@@ -24,7 +23,7 @@ type side struct {
 // Diff shows what a record did to one of its items, in lines of a unified diff where it can. Later records are needed
 // for what is no longer there.
 func (s *Store) Diff(ws *jptool.Workspace, r *Record, item *Item, later []*Record) string {
-	before := s.keptSide(r, &item.Before)
+	before := s.keptSide(&item.Before)
 	after := side{State: item.After, missing: "it was changed since"}
 	t, err := resolve(ws, item)
 	if err == nil {
@@ -37,11 +36,11 @@ func (s *Store) Diff(ws *jptool.Workspace, r *Record, item *Item, later []*Recor
 	for _, l := range later {
 		for i := range l.Items {
 			was := &l.Items[i].Before
-			if after.missing == "" || l.Items[i].Abs != item.Abs || was.Kept == "" {
+			if after.missing == "" || l.Items[i].Abs != item.Abs || was.Kept == nil {
 				continue
 			}
 			if is, _ := same(*was, item.After, func() (string, error) { return "", nil }); is {
-				after = s.keptSide(l, was)
+				after = s.keptSide(was)
 			}
 		}
 	}
@@ -56,27 +55,25 @@ func (p *Plan) Diffs() {
 				continue
 			}
 			now := liveSide(&a.now)
-			if a.now.t == nil && a.now.kept > 0 {
-				now = side{State: a.now.State, missing: "it is what the undo of a later change brings back"}
-				if r, err := p.store.read(a.now.kept); err == nil {
-					now = p.store.keptSide(r, &a.now.State)
-				}
+			if a.now.t == nil {
+				now = p.store.keptSide(&a.now.State)
 			}
-			a.Diff = diff(a.Path, now, p.store.keptSide(s.Record, &a.item.Before))
+			a.Diff = diff(a.Path, now, p.store.keptSide(&a.item.Before))
 		}
 	}
 }
 
-func (s *Store) keptSide(r *Record, before *State) side {
+func (s *Store) keptSide(before *State) side {
 	one := side{State: *before, missing: before.NotKept}
-	if before.Kind != File || before.Kept == "" {
+	if before.Kind != File || before.Kept == nil {
 		return one
 	}
-	f, err := s.Kept(r, before)
+	f, err := s.Kept(before)
 	if err != nil {
 		one.missing = err.Error()
 		return one
 	}
+	defer f.Close()
 	return one.read(f)
 }
 
@@ -90,12 +87,12 @@ func liveSide(now *seen) side {
 		one.missing = err.Error()
 		return one
 	}
+	defer f.Close()
 	return one.read(f)
 }
 
-// read reads the content and closes the file.
-func (s side) read(f *os.File) side {
-	defer f.Close()
+// read reads the content.
+func (s side) read(f io.Reader) side {
 	data, err := io.ReadAll(io.LimitReader(f, diffMost+1))
 	switch {
 	case err != nil:

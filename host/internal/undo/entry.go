@@ -40,7 +40,7 @@ func tempName() string { return ".jphost-undo-" + rand.Text()[:12] }
 
 // write gives the entry content and mode: as a new file that takes the place of what is there, now. Where that would
 // separate the names of a file, or a mount lies on it, the file is written in place.
-func (e *entry) write(content *os.File, s *State, now State) error {
+func (e *entry) write(content *Content, s *State, now State) error {
 	if now.Kind == File {
 		f, err := e.dir.OpenFile(e.name, os.O_RDWR, 0)
 		if err == nil {
@@ -91,7 +91,7 @@ func (e *entry) place(temp string, now State) error {
 }
 
 // fresh makes a file with the content under a temporary name.
-func (e *entry) fresh(content *os.File, s *State) (string, error) {
+func (e *entry) fresh(content *Content, s *State) (string, error) {
 	if err := step("write"); err != nil {
 		return "", err
 	}
@@ -115,8 +115,8 @@ func (e *entry) fresh(content *os.File, s *State) (string, error) {
 }
 
 // fill writes content, attributes, owner and mode of a file, and brings them to the disk.
-func fill(f, content *os.File, s *State) error {
-	if !clone(f, content) {
+func fill(f *os.File, content *Content, s *State) error {
+	if !content.wholeFile() || !clone(f, content.f) {
 		if _, err := io.Copy(f, io.NewSectionReader(content, 0, s.Size)); err != nil {
 			return err
 		}
@@ -176,7 +176,7 @@ func (e *entry) is(name string, now State) error {
 
 // inPlace writes into the file itself. If that fails in the middle, the file has a mix of both; the copies of both are
 // kept.
-func (e *entry) inPlace(f, content *os.File, s *State, now State) error {
+func (e *entry) inPlace(f *os.File, content *Content, s *State, now State) error {
 	fi, err := f.Stat()
 	if err != nil {
 		return err
@@ -245,7 +245,8 @@ func (e *entry) copyTo(to *entry, now State) error {
 		return err
 	}
 	defer f.Close()
-	if err := to.write(f, &now, State{Kind: Absent}); err != nil {
+	content := &Content{SectionReader: io.NewSectionReader(f, 0, now.Size), f: f}
+	if err := to.write(content, &now, State{Kind: Absent}); err != nil {
 		return err
 	}
 	return e.remove(now)

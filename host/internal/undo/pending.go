@@ -2,16 +2,12 @@ package undo
 
 import (
 	"bytes"
-	"encoding/json"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
-
-	"github.com/gofrs/flock"
 
 	"github.com/jptools/jptools/jptool"
 )
@@ -28,29 +24,31 @@ type Call struct {
 	Near []*jptool.Target
 }
 
-// Pending is a call that is under way. Its directory is locked until it ends, so that other processes can tell one that
-// was killed.
+// Pending is a call that is under way.
 type Pending struct {
 	store   *Store
-	name    string
-	lock    *flock.Flock
+	slot    *slot
 	record  *Record
 	targets []*jptool.Target
 	move    bool
-	bytes   int64
+	// large are the names of files with copies that are not in the slot.
+	large []string
+	bytes int64
 }
 
 // Begin keeps what a call may change. The workspace of its places must stay open until [Pending.Finish]. An error means
 // that the call cannot be undone; nothing is left of it.
 func (s *Store) Begin(c Call) (*Pending, error) {
 	p := &Pending{store: s, move: c.Move, targets: slices.Concat(c.Changed, c.Near), record: &Record{
-		Time: s.dir.Now().UTC(), Conversation: c.Conversation, Tool: c.Tool, Undoes: c.Undoes, Running: true, Moved: c.Move,
+		Time: s.dir.Now().UTC(), Token: rand.Text(), Conversation: c.Conversation, Tool: c.Tool, Undoes: c.Undoes,
+		Running: true, Moved: c.Move,
 	}}
-	if err := p.open(); err != nil {
+	var err error
+	if p.slot, err = s.take(); err != nil {
 		return nil, fmt.Errorf("what it changes is not kept: %w", err)
 	}
 	for i, t := range p.targets {
-		before, err := p.keep(i, t, !c.Move || i > 0)
+		before, err := p.keep(t, !c.Move || i > 0)
 		if err != nil {
 			p.Drop()
 			return nil, fmt.Errorf("what it changes is not kept: %w", err)
@@ -59,35 +57,15 @@ func (s *Store) Begin(c Call) (*Pending, error) {
 			Name: t.Path(), Abs: t.Place(), Before: before, After: State{Kind: Unknown, UID: -1, GID: -1},
 		})
 	}
-	if err := p.write(); err != nil {
+	if err := p.slot.write(p.record); err != nil {
 		p.Drop()
 		return nil, fmt.Errorf("what it changes is not kept: %w", err)
 	}
 	return p, nil
 }
 
-// open makes the directory of the call and locks it.
-func (p *Pending) open() error {
-	if err := p.store.dir.Ensure(); err != nil {
-		return err
-	}
-	path, err := os.MkdirTemp(p.store.dir.Path(), running)
-	if err != nil {
-		return err
-	}
-	p.name = filepath.Base(path)
-	p.lock = flock.New(filepath.Join(path, lockFile), flock.SetPermissions(0o600))
-	if _, err := p.lock.TryLock(); err != nil {
-		p.Drop()
-		return err
-	}
-	return nil
-}
-
-func (p *Pending) path(name string) string { return filepath.Join(p.store.dir.File(p.name), name) }
-
 // keep looks at a place and copies the content of a file. The content of what is only moved is not copied.
-func (p *Pending) keep(i int, t *jptool.Target, content bool) (State, error) {
+func (p *Pending) keep(t *jptool.Target, content bool) (State, error) {
 	s, f, err := open(t)
 	if f != nil {
 		defer f.Close()
@@ -99,75 +77,52 @@ func (p *Pending) keep(i int, t *jptool.Target, content bool) (State, error) {
 		s.NotKept = "its owner may not read it"
 	case !t.Granted().Has(jptool.Read):
 		s.NotKept = "the tool may not read it"
-	case s.Size > p.store.limits.Bytes/4:
-		s.NotKept = "it is larger than a quarter of conversation.undo.budget"
-	case p.bytes+s.Size > p.store.limits.Bytes/2:
-		s.NotKept = "the call changes more than half of conversation.undo.budget"
 	case !content:
 		if s.Size <= digestMost {
 			s.Digest, err = digest(f)
 		}
+	case s.Size > p.store.limits.Bytes/4:
+		s.NotKept = "it is larger than a quarter of conversation.undo.budget"
+	case p.bytes+s.Size > p.store.limits.Bytes/2:
+		s.NotKept = "the call changes more than half of conversation.undo.budget"
 	default:
-		s.Kept = strconv.Itoa(i)
-		if err = p.copy(f, &s); err != nil {
-			_ = os.Remove(p.path(s.Kept))
-			s.Kept, s.NotKept = "", "copying it failed: "+err.Error()
+		if failed := p.copy(f, &s); failed != nil {
+			s.Kept, s.NotKept = nil, "copying it failed: "+failed.Error()
 		}
 		p.bytes += s.Size
-		return s, nil
 	}
 	return s, err
 }
 
-// copy copies a file into the directory of the call. A large one is cloned if the file system can, else copied by the
-// kernel; its digest is not known then.
+// copy copies a file, a large one to a file of its own; its digest is not known then.
 func (p *Pending) copy(f *os.File, s *State) error {
-	to, err := os.OpenFile(p.path(s.Kept), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	defer to.Close()
 	if s.Size > digestMost {
-		if !clone(to, f) {
-			if _, err := io.Copy(to, io.LimitReader(f, s.Size)); err != nil {
-				return err
-			}
-		}
-		return to.Close()
+		name := "call-" + rand.Text()[:12] + ".large"
+		p.large = append(p.large, name)
+		s.Kept = &Copy{File: name}
+		return p.store.large(name, f, s.Size)
 	}
-	content, err := io.ReadAll(io.NewSectionReader(f, 0, s.Size))
+	content, err := io.ReadAll(io.NewSectionReader(f, 0, digestMost))
 	if err != nil {
 		return err
 	}
 	s.Size = int64(len(content))
-	if s.Digest, err = digest(bytes.NewReader(content)); err != nil {
-		return err
+	if s.Digest, err = digest(bytes.NewReader(content)); err == nil {
+		s.Kept, err = p.slot.copy(content)
 	}
-	if _, err := to.Write(content); err != nil {
-		return err
-	}
-	return to.Close()
-}
-
-func (p *Pending) write() error {
-	data, err := json.Marshal(p.record)
-	if err != nil {
-		return err
-	}
-	temp := p.path(recordFile + ".new")
-	if err := os.WriteFile(temp, data, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(temp, p.path(recordFile))
+	return err
 }
 
 // Drop forgets the call.
 func (p *Pending) Drop() {
-	if p != nil && p.lock != nil {
-		_ = os.RemoveAll(p.store.dir.File(p.name))
-		_ = p.lock.Close()
-		p.lock = nil
+	if p == nil || p.slot == nil {
+		return
 	}
+	for _, name := range p.large { // those of records have other names by now
+		_ = os.Remove(p.store.dir.File(name))
+	}
+	p.slot.free()
+	p.slot = nil
 }
 
 // Told is what a tool says of the content of files, by their names.
@@ -179,7 +134,7 @@ type Digests struct{ Before, After string }
 // Finish looks at what the call has changed and keeps the record of that. It returns its number, 0 if nothing has
 // changed.
 func (p *Pending) Finish(told Told) (int, error) {
-	if p == nil || p.lock == nil {
+	if p == nil || p.slot == nil {
 		return 0, nil
 	}
 	defer p.Drop()
@@ -191,9 +146,8 @@ func (p *Pending) Finish(told Told) (int, error) {
 		if err != nil && after.Kind != Other {
 			return 0, err
 		}
-		same, _ := same(after, item.Before, func() (string, error) { return "", errors.New("it may have changed") })
-		changed = changed || !same
 		item.After = after
+		changed = changed || !item.unchanged()
 		item.heed(told[item.Name].Before, told[item.Name].After)
 	}
 	if !changed {
@@ -202,15 +156,13 @@ func (p *Pending) Finish(told Told) (int, error) {
 	r.Moved = p.move && r.Items[0].After.Kind == Absent && r.Items[1].After.Kind == r.Items[0].Before.Kind
 	r.Running = false
 	p.leaveOut()
-	if err := p.write(); err != nil {
-		return 0, err
-	}
-	id, err := p.store.addLocked(p.name, p.lock, p.bytes)
-	if err == nil {
-		_ = p.lock.Close()
-		p.lock = nil
-	}
-	return id, err
+	return p.store.add(r, p.slot)
+}
+
+// unchanged reports whether a place is as it was.
+func (item *Item) unchanged() bool {
+	is, err := same(item.After, item.Before, func() (string, error) { return "", errors.New("it may have changed") })
+	return is && err == nil
 }
 
 // heed believes the tool rather than what was seen before and after it, when another program may have changed the file.
@@ -218,7 +170,7 @@ func (item *Item) heed(before, after string) {
 	b, a := &item.Before, &item.After
 	if before != "" && b.Kind == File {
 		if b.Digest != "" && b.Digest != before {
-			b.Kept, b.NotKept = "", "another program changed it just before the call"
+			b.Kept, b.NotKept = nil, "another program changed it just before the call"
 		}
 		b.Digest = before
 	}
@@ -227,19 +179,13 @@ func (item *Item) heed(before, after string) {
 	}
 }
 
-// leaveOut removes items and copies that say nothing: places that are as they were.
+// leaveOut removes places that are as they were, but for the two ends of a move.
 func (p *Pending) leaveOut() {
 	r := p.record
 	first := 0
 	if r.Moved {
-		first = 2 // both ends of the move stay
+		first = 2
 	}
-	r.Items = slices.Concat(r.Items[:first], slices.DeleteFunc(slices.Clone(r.Items[first:]), func(item Item) bool {
-		as, _ := same(item.After, item.Before, func() (string, error) { return "", errors.New("it changed") })
-		if as && item.Before.Kept != "" {
-			_ = os.Remove(p.path(item.Before.Kept))
-			p.bytes -= item.Before.Size
-		}
-		return as
-	}))
+	rest := slices.DeleteFunc(slices.Clone(r.Items[first:]), func(item Item) bool { return item.unchanged() })
+	r.Items = slices.Concat(r.Items[:first], rest)
 }

@@ -3,6 +3,7 @@ package undo
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -174,7 +175,7 @@ func (a *Action) judge(v *view, r *Record) {
 	case !is:
 		a.Conflict, a.Changed = "it was changed since", a.now.replaceable()
 	}
-	if a.Verb == PutBack && a.item.Before.Kind == File && a.item.Before.Kept == "" && !a.Skip {
+	if a.Verb == PutBack && a.item.Before.Kind == File && a.item.Before.Kept == nil && !a.Skip {
 		a.Conflict, a.Changed = "its content was not kept: "+a.item.Before.NotKept, false
 	}
 	if a.Verb == PutBack && (a.item.Before.Kind == Other || a.item.Before.Kind == Unknown) {
@@ -223,9 +224,8 @@ func (a *Action) allowed(v *view) error {
 type seen struct {
 	State
 	err error
-	// t is where that lies now; nil if it is content that is kept, of the record kept.
-	t    *jptool.Target
-	kept int
+	// t is where that lies now; nil for what an action before puts there.
+	t *jptool.Target
 }
 
 func (s *seen) digest() (string, error) {
@@ -275,7 +275,7 @@ func (v *view) look(name string) (s seen) {
 				return seen{State: State{Kind: Absent}}
 			}
 		case inside && rest == "":
-			return seen{State: o.state, kept: o.record}
+			return seen{State: o.state}
 		case inside && o.state.Kind != Dir:
 			return seen{State: State{Kind: Absent}}
 		}
@@ -321,10 +321,10 @@ func (v *view) left(name string, r *Record) bool {
 	return len(v.ops) > 0 && slices.ContainsFunc(v.ops, func(o op) bool { return o.record == r.ID && o.from == name })
 }
 
-// Kept opens the content of an item of a record as it was before. It is refused if it is not what was kept.
-func (s *Store) Kept(r *Record, before *State) (*os.File, error) {
+// Kept opens the content that a state has a copy of. It is refused if it is not what was kept. The caller closes it.
+func (s *Store) Kept(before *State) (*Content, error) {
 	damaged := errors.New("the content that was kept is damaged")
-	f, err := s.open(r.ID, before.Kept)
+	f, r, err := s.content(before)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.New("the content that was kept is gone")
 	}
@@ -332,16 +332,29 @@ func (s *Store) Kept(r *Record, before *State) (*os.File, error) {
 		return nil, fmt.Errorf("%w: %w", damaged, err)
 	}
 	fi, err := f.Stat()
-	if err == nil && fi.Size() == before.Size && before.Digest == "" {
-		return f, nil
+	got := before.Digest
+	if err == nil && got != "" {
+		got, err = digest(r)
 	}
-	got := ""
-	if err == nil && fi.Size() == before.Size {
-		got, err = digest(f)
-	}
-	if err != nil || got != before.Digest || got == "" {
+	if err != nil || got != before.Digest || fi.Size() < before.Kept.Offset+before.Size {
 		f.Close()
 		return nil, damaged
 	}
-	return f, nil
+	return &Content{SectionReader: r, f: f}, nil
+}
+
+// Content is content that was kept, or that of a file.
+type Content struct {
+	*io.SectionReader
+	f *os.File
+}
+
+// Close closes the file that it lies in.
+func (c *Content) Close() error { return c.f.Close() }
+
+// wholeFile reports whether the content is all of its file, so that it can be cloned.
+func (c *Content) wholeFile() bool {
+	fi, err := c.f.Stat()
+	_, offset, size := c.Outer()
+	return err == nil && offset == 0 && fi.Size() == size
 }

@@ -30,8 +30,10 @@ import (
 
 // Record is what one call, or one undo, changed.
 type Record struct {
-	// ID counts the changes of a workspace from 1. It is the name of the record's directory.
-	ID           int       `json:"-"`
+	// ID counts the changes of a workspace from 1; it is 0 while the call is under way.
+	ID int `json:"change"`
+	// Token tells the records of two calls apart that have no ID yet.
+	Token        string    `json:"token"`
 	Time         time.Time `json:"time"`
 	Conversation string    `json:"conversation"`
 	// Tool is the name of the tool; of an undo that of the call that it took back.
@@ -88,10 +90,15 @@ type State struct {
 	Link string `json:"link,omitempty"`
 	// Attributes are the extended attributes of a file.
 	Attributes map[string][]byte `json:"attributes,omitempty"`
-	// Kept is the name of the copy of a file's content in the record's directory, "" if there is none; NotKept says
-	// why not.
-	Kept    string `json:"kept,omitempty"`
+	// Kept is where the copy of a file's content is, nil if there is none; NotKept says why not.
+	Kept    *Copy  `json:"kept,omitempty"`
 	NotKept string `json:"not_kept,omitempty"`
+}
+
+// Copy is where a content lies in the store.
+type Copy struct {
+	File   string `json:"file"`
+	Offset int64  `json:"offset"`
 }
 
 // Stamp identifies a version of a file or directory. The time of the last change of its metadata is left out, because
@@ -102,13 +109,13 @@ type Stamp struct {
 	Modified int64  `json:"modified"`
 }
 
-// keptName is the name of a copy.
-var keptName = regexp.MustCompile(`^[0-9]{1,5}$`)
+// copyName is the name of a file with copies.
+var copyName = regexp.MustCompile(`^([0-9]{8}\.data|[0-9]{8}-[A-Z0-9]{12}\.large|call-[A-Z0-9]{12}\.large|slot-[0-9]{1,2})$`)
 
 // check refuses a record that this package would not write. What a place may be is judged when it is opened.
 func (r *Record) check() error {
 	switch {
-	case r.Time.IsZero(), r.Tool == "", len(r.Items) == 0:
+	case r.Time.IsZero(), r.Tool == "", r.Token == "", len(r.Items) == 0, r.ID < 0:
 		return errors.New("it is not complete")
 	case r.Moved && len(r.Items) < 2:
 		return errors.New("it moves something, and does not say where to")
@@ -123,7 +130,8 @@ func (r *Record) check() error {
 			default:
 				return fmt.Errorf("%q is no kind of file", s.Kind)
 			}
-			if s.Kept != "" && !keptName.MatchString(s.Kept) || s.Mode&^modeBits != 0 {
+			k := s.Kept
+			if k != nil && (!copyName.MatchString(k.File) || k.Offset < 0 || s.Size < 0) || s.Mode&^modeBits != 0 {
 				return errors.New("it was changed")
 			}
 		}
