@@ -78,6 +78,9 @@ func (w *work) begin(todo []*Action) (*Pending, error) {
 
 // do takes one action, if the place is still as it was when the plan was made.
 func (w *work) do(a *Action) error {
+	if err := a.allowed(w.ws); err != nil {
+		return err
+	}
 	t, err := resolve(w.ws, a.item)
 	if err != nil {
 		return err

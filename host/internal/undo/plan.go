@@ -112,6 +112,9 @@ func actions(v *view, r *Record) (list []*Action) {
 			last = append(last, &Action{Verb: RemoveDir, Path: item.Name, item: item})
 		}
 	}
+	// What is above has the shorter name.
+	slices.SortStableFunc(list, func(a, b *Action) int { return len(a.Path) - len(b.Path) })
+	slices.SortStableFunc(last, func(a, b *Action) int { return len(b.Path) - len(a.Path) })
 	if first > 0 {
 		list = append(list, &Action{Verb: MoveBack, Path: r.Items[0].Name, From: r.Items[1].Name, item: &r.Items[0], from: &r.Items[1]})
 	}
@@ -125,29 +128,24 @@ func actions(v *view, r *Record) (list []*Action) {
 			list = append(list, &Action{Verb: Remove, Path: item.Name, item: item})
 		}
 	}
-	slices.Reverse(last)
 	return append(list, last...)
 }
 
 // judge finds out whether an action can be taken.
 func (a *Action) judge(v *view, r *Record) {
-	t, err := v.resolve(a.item)
-	if err == nil && a.from != nil {
-		t, err = v.resolve(a.from)
-		if err == nil {
-			err = t.Require(jptool.Delete)
-		}
-	}
-	if err == nil {
-		err = a.allowed(v)
-	}
-	if err != nil {
+	// An action before may put right what is on the way now, a link or a file. The action itself asks again.
+	if err := a.allowed(v.ws); err != nil && (len(v.ops) == 0 || jptool.CodeOf(err) == jptool.CodeAccessDenied) {
 		a.Conflict = err.Error()
 		return
 	}
 	place, then := a.item, a.item.After
 	if a.from != nil {
-		if now := v.look(a.item.Name); now.Kind != Absent {
+		now, from := v.look(a.item.Name), v.look(a.from.Name)
+		if is, err := same(now.State, a.item.Before, now.digest); is && err == nil && from.Kind == Absent {
+			a.Skip = true // an undo that was interrupted did it
+			return
+		}
+		if now.Kind != Absent {
 			a.Conflict = "something else is there now"
 			return
 		}
@@ -194,8 +192,8 @@ func (a *Action) done(r *Record) bool {
 }
 
 // allowed judges an action by the protection of the host's own places.
-func (a *Action) allowed(v *view) error {
-	t, err := v.resolve(a.item)
+func (a *Action) allowed(ws *jptool.Workspace) error {
+	t, err := resolve(ws, a.item)
 	if err != nil {
 		return err
 	}
@@ -213,11 +211,14 @@ func (a *Action) allowed(v *view) error {
 	if err := t.Require(need); err != nil || a.from == nil {
 		return err
 	}
-	from, err := v.resolve(a.from)
+	from, err := resolve(ws, a.from)
+	if err == nil {
+		err = from.Require(jptool.Delete)
+	}
 	if err != nil {
 		return err
 	}
-	return v.ws.CheckMove(from, t, a.item.Before.Kind == Dir)
+	return ws.CheckMove(from, t, a.item.Before.Kind == Dir)
 }
 
 // seen is what is at a place, or will be after the actions before.
@@ -276,12 +277,15 @@ func (v *view) look(name string) (s seen) {
 			}
 		case inside && rest == "":
 			return seen{State: o.state}
-		case inside && o.state.Kind != Dir:
+		case inside: // a file, nothing, or a new directory
 			return seen{State: State{Kind: Absent}}
 		}
 	}
 	t, err := v.ws.CheckEntry(name, jptool.AllCaps)
-	if err != nil {
+	switch {
+	case jptool.CodeOf(err) == jptool.CodeWrongType: // below a file
+		return seen{State: State{Kind: Absent}}
+	case err != nil:
 		return seen{State: State{Kind: Other}, err: err}
 	}
 	s.t = t
@@ -296,8 +300,6 @@ func below(dir, name string) (string, bool) {
 }
 
 // resolve finds the place of an item. It must be the one that it was.
-func (v *view) resolve(item *Item) (*jptool.Target, error) { return resolve(v.ws, item) }
-
 func resolve(ws *jptool.Workspace, item *Item) (*jptool.Target, error) {
 	t, err := ws.CheckEntry(item.Name, jptool.AllCaps)
 	switch {
