@@ -20,6 +20,7 @@ import (
 	"github.com/jptools/jptools/host/internal/undo"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 type undoCmd struct {
@@ -48,18 +49,24 @@ type undoing struct {
 	opened []*jptool.Workspace
 }
 
-func (c *undoCmd) Run(a *app) error {
+// undoing opens the workspace and its store.
+func (a *app) undoing(c *undoCmd) (*undoing, error) {
 	p, err := a.open()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	cfg, err := a.config()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	u := &undoing{undoCmd: c, app: a, place: p, cfg: cfg}
-	if u.store, err = undo.Open(p.dir, undoLimits(cfg)); err != nil {
-		return exit.With(exit.Host, err)
+	store, err := undo.Open(p.dir, undoLimits(cfg))
+	return &undoing{undoCmd: c, app: a, place: p, cfg: cfg, store: store}, exit.With(exit.Host, err)
+}
+
+func (c *undoCmd) Run(a *app) error {
+	u, err := a.undoing(c)
+	if err != nil {
+		return err
 	}
 	defer func() {
 		for _, ws := range u.opened {
@@ -74,7 +81,7 @@ func (c *undoCmd) Run(a *app) error {
 		return u.takeBack(a.Ctx)
 	}
 	// Two at once would judge what the other one is changing.
-	return p.dir.Locked(a.Ctx, "undo", func() error { return u.takeBack(a.Ctx) })
+	return u.place.dir.Locked(a.Ctx, "undo", func() error { return u.takeBack(a.Ctx) })
 }
 
 func undoLimits(cfg *config.Config) undo.Limits {
@@ -100,11 +107,11 @@ func (u *undoing) workspace(tool string) (*jptool.Workspace, error) {
 		if err != nil {
 			return nil, err
 		}
-		d, err := host.Compile(u.Ctx, t, term.None{})
-		if err != nil {
-			return nil, err
+		var mounts []fit.Mount
+		if d, err := host.Compile(u.Ctx, t, term.None{}); err == nil { // else nothing outside the workspace is reached
+			mounts = d.Mounts()
 		}
-		for _, m := range d.Mounts() {
+		for _, m := range mounts {
 			if rel, inside := wspath.WithinAbs(filepath.ToSlash(u.place.root), m.Link); inside {
 				access.FS = append(access.FS, jptool.FsRule{Path: rel, External: true, ApprovedTarget: &m.Target, Read: &yes, Write: &yes})
 			}

@@ -29,7 +29,7 @@ type Entry struct {
 	Interface string `json:"interface"`
 	Tool      string `json:"tool"`
 	Preview   bool   `json:"preview,omitempty"`
-	// Arguments are those that [Arguments] returns; null if they could not be used.
+	// Arguments are those that [Arguments] returns; none if they could not be used.
 	Arguments map[string]any `json:"arguments"`
 	// Outcome, Reason, Code and Message are those of the report of the call; Message is at most one line, and absent where
 	// it could have content of files.
