@@ -99,7 +99,7 @@ func TestRandomCalls(t *testing.T) {
 		w.want(after)
 	})
 	for _, kind := range []string{"create", "modify", "delete", "move"} {
-		if calls[kind] < 20 {
+		if calls[kind] < 10 {
 			t.Errorf("only %d calls that %s something", calls[kind], kind)
 		}
 	}
