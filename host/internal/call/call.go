@@ -370,7 +370,7 @@ func SettleHolds(ctx context.Context, h *consent.Holds, root string) error {
 // every later call. That it fails is no matter: what cannot be made here, because something else is there or nobody may
 // write, a program cannot make either.
 func OwnDirectories(d *policy.Declared, base string, environ []string) {
-	for _, dir := range []string{base, filepath.Dir(config.UserGlobalPath(environ))} {
+	for _, dir := range []string{base, filepath.Join(base, state.Private), filepath.Dir(config.UserGlobalPath(environ))} {
 		to, err := wspath.CanonicalizeAbs(dir, nil)
 		if err != nil || !filepath.IsAbs(dir) {
 			continue

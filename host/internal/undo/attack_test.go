@@ -290,7 +290,7 @@ func TestKilledCall(t *testing.T) {
 	w.write("b", strings.Repeat("b", digestMost+1), 0o644)
 	before := w.tree()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledCall$")
-	cmd.Env = append(os.Environ(), "UNDO_TEST_ROOT="+w.root, "UNDO_TEST_DATA="+filepath.Dir(filepath.Dir(filepath.Dir(w.store.dir.Path()))))
+	cmd.Env = append(os.Environ(), "UNDO_TEST_ROOT="+w.root, "UNDO_TEST_DATA="+filepath.Dir(w.store.dir.Base()))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

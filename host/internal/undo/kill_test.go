@@ -33,7 +33,7 @@ func TestKilledUndo(t *testing.T) {
 	for i := range 12 {
 		w := newWorld(t)
 		cmd := exec.Command(os.Args[0], "-test.run=^TestKilledUndo$")
-		cmd.Env = append(os.Environ(), "UNDO_TEST_KILL="+w.root, "UNDO_TEST_DATA="+filepath.Dir(filepath.Dir(filepath.Dir(w.store.dir.Path()))))
+		cmd.Env = append(os.Environ(), "UNDO_TEST_KILL="+w.root, "UNDO_TEST_DATA="+filepath.Dir(w.store.dir.Base()))
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -47,9 +47,11 @@ func TestKilledUndo(t *testing.T) {
 		}
 		time.Sleep(time.Duration(20+7*i) * time.Millisecond)
 		if err := cmd.Process.Kill(); err != nil {
-			t.Fatalf("it ended by itself: %v", err)
+			t.Fatal(err)
 		}
-		_ = cmd.Wait()
+		if _ = cmd.Wait(); cmd.ProcessState.Exited() {
+			t.Fatalf("it ended by itself: %v", cmd.ProcessState)
+		}
 		data, err := os.ReadFile(w.path("a"))
 		switch {
 		case err != nil:
