@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 // A link that was put on the way, or in the place itself, is not followed: nothing outside changes. The control follows

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 // Whatever a sequence of calls changes, taking all changes back in reverse gives the tree from before, with its modes; so

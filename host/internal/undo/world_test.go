@@ -13,7 +13,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 // world is a workspace with a store.
