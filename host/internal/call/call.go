@@ -21,12 +21,14 @@ import (
 	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/record"
 	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/host/internal/toolargs"
 	"github.com/jptools/jptools/host/internal/trust"
+	"github.com/jptools/jptools/host/internal/undo"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/sandbox"
@@ -56,6 +58,10 @@ type Host struct {
 	Prompter term.Prompter
 	// Helpers start the tools.
 	Helpers *sandbox.Helpers
+	// Undo keeps what the seven tools change; nil keeps nothing.
+	Undo *undo.Store
+	// Log gets a record of each call; nil is none.
+	Log *record.Log
 	// Explain finds out what the sandbox refuses.
 	Explain bool
 	Warn    func(string)
@@ -90,6 +96,8 @@ type call struct {
 	// of the preview that they saw: the tool does what was shown, or asks again.
 	allowed      []jptool.Question
 	previewToken string
+	// given are the answers that the tool got, by question, for the log.
+	given map[string]any
 }
 
 // Run makes one call. The report is never nil; the error, an *exit.Error or one that
@@ -116,6 +124,7 @@ func (h *Host) Run(ctx context.Context, c Request) (*Report, error) {
 	}
 	k.forModel()
 	k.report.Status = exit.Of(err)
+	k.log(start)
 	return k.report, err
 }
 
@@ -361,7 +370,7 @@ func SettleHolds(ctx context.Context, h *consent.Holds, root string) error {
 // every later call. That it fails is no matter: what cannot be made here, because something else is there or nobody may
 // write, a program cannot make either.
 func OwnDirectories(d *policy.Declared, base string, environ []string) {
-	for _, dir := range []string{base, filepath.Dir(config.UserGlobalPath(environ))} {
+	for _, dir := range []string{base, filepath.Join(base, state.Private), filepath.Dir(config.UserGlobalPath(environ))} {
 		to, err := wspath.CanonicalizeAbs(dir, nil)
 		if err != nil || !filepath.IsAbs(dir) {
 			continue

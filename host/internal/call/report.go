@@ -23,7 +23,9 @@ type Report struct {
 	// Exit is how the tool ended when it was last started; nil when it was not.
 	Exit *Ended `json:"exit,omitempty"`
 	// Starts counts how often the tool was started: once more for each round of questions.
-	Starts     int      `json:"starts"`
+	Starts int `json:"starts"`
+	// Change is the number by which jphost undo knows what the call changed; 0 if it knows of no change.
+	Change     int      `json:"change,omitempty"`
 	DurationMS int64    `json:"duration_ms"`
 	Warnings   []string `json:"warnings"`
 	// Answers says by whom what was asked was answered, in this order.

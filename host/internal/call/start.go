@@ -74,6 +74,7 @@ func (k *call) command(ctx context.Context, preview bool) (*command, error) {
 		},
 		ahead: map[string]string{}, fixed: map[string]string{}, used: map[string]bool{},
 	}
+	k.given = c.tool.Answers
 	if preview {
 		c.context.Action = jptool.FormatArguments
 	}
@@ -203,15 +204,18 @@ func (c *command) enforced(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	cmd.Explain = c.Explain
+	k := &keeping{call: c.call}
 	cmd.BeforeStart = func(a *sandbox.Attempt) error {
 		c.tellEnforced(ctx, a)
 		// The request carries the effective policy, which is known only now.
 		c.context.Access = a.Access
 		c.report.Policy.Effective = digest(a.Access)
+		k.begin(ctx, c.context)
 		cmd.Args, cmd.Stdin, err = c.render()
 		return err
 	}
 	res, err := within(ctx, cancel, c.Tool.Limits, cmd)
+	k.finish(ctx, res)
 	if refused := (*fit.RefusedError)(nil); errors.As(err, &refused) {
 		c.report.Sandbox = &enforcement.Report{Report: cmd.Report()}
 		return nil, refuse(ReasonSandbox, "%s was not run: %w\nset sandbox.mode = \"auto\" to run it with what can be enforced", c.Tool.Name, refused)

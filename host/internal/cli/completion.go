@@ -11,6 +11,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/undo"
 )
 
 type completionCmd struct {
@@ -91,6 +92,8 @@ func (a *app) complete(raw []string) (kind string, list []string) {
 			list = append(list, value+"\t"+flag.Help)
 		}
 		return "words", list
+	case flag != nil && valued && node.Path() == "log" && flag.Name == "tool":
+		return "words", a.toolNames()
 	case flag != nil && valued:
 		return "files", nil
 	case strings.HasPrefix(cur, "-") || node.Leaf() && len(node.Positional) == 0:
@@ -158,17 +161,50 @@ func (a *app) completeWord(g *grammar, node *kong.Node, cur string) (kind string
 	case path == "explain" && asked == 1:
 		list = questions
 	case path == "explain" && asked == 0, node.Positional[0].Name == "tool" && tool == "":
-		if cfg, err := a.config(); err == nil {
-			for _, t := range cfg.Tools() {
-				if t.Enable.On && t.Source.Kind == config.SourceLocal {
-					list = append(list, t.Name+"\t"+t.Summary)
-				}
-			}
-		}
+		list = a.toolNames()
+	case path == "undo":
+		list = a.changes()
 	case node.Positional[0].Enum != "":
 		list = node.Positional[0].EnumSlice()
 	default:
 		return "files", nil
 	}
 	return "words", list
+}
+
+// toolNames are the tools that can be run.
+func (a *app) toolNames() (list []string) {
+	cfg, err := a.config()
+	if err != nil {
+		return nil
+	}
+	for _, t := range cfg.Tools() {
+		if t.Enable.On && t.Source.Kind == config.SourceLocal {
+			list = append(list, t.Name+"\t"+t.Summary)
+		}
+	}
+	return list
+}
+
+// changes are those that can be taken back, the newest first.
+func (a *app) changes() (list []string) {
+	u, err := a.undoing(&undoCmd{})
+	if err != nil {
+		return nil
+	}
+	records, _ := u.store.List()
+	undone := undo.Undone(records)
+	for _, r := range slices.Backward(records) {
+		if undone[r.ID] != 0 || len(list) == listed {
+			continue
+		}
+		text := fmt.Sprintf("%d\t%s", r.ID, r.Tool)
+		for i := range r.Items {
+			if r.What(i) != "" {
+				text += " " + show.Visible(r.Items[i].Name)
+			}
+		}
+		list = append(list, text)
+	}
+	return list
 }

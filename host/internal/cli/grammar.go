@@ -22,6 +22,8 @@ type grammar struct {
 
 	Run   runCmd   `cmd:"" group:"Calls:" help:"Run a tool."`
 	Tools toolsCmd `cmd:"" group:"Calls:" help:"List the tools, or describe one."`
+	Undo  undoCmd  `cmd:"" group:"Calls:" help:"List what calls changed, and take changes back."`
+	Log   logCmd   `cmd:"" group:"Calls:" help:"Show the calls that were made, and what became of them."`
 
 	Policy  policyCmd    `cmd:"" group:"What a tool may do:" help:"Show what a tool may do, and where that is written."`
 	Explain explainCmd   `cmd:"" group:"What a tool may do:" help:"Say whether something is allowed, and why."`

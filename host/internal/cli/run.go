@@ -21,9 +21,11 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/grants"
 	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/record"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/host/internal/undo"
 	"github.com/jptools/jptools/sandbox"
 	"github.com/jptools/jptools/sandbox/fit"
 )
@@ -132,6 +134,16 @@ func (a *app) host(cfg *config.Config) (*call.Host, error) {
 	if err != nil {
 		return nil, exit.With(exit.Host, err)
 	}
+	var store *undo.Store
+	if cfg.Undo().Keep {
+		if store, err = undo.Open(p.dir, undoLimits(cfg)); err != nil {
+			return nil, exit.With(exit.Host, err)
+		}
+	}
+	log, err := record.Open(p.dir)
+	if err != nil {
+		return nil, exit.With(exit.Host, err)
+	}
 	beside := ""
 	if self, err := os.Executable(); err == nil {
 		beside = filepath.Dir(self)
@@ -139,7 +151,7 @@ func (a *app) host(cfg *config.Config) (*call.Host, error) {
 	return &call.Host{
 		Config: cfg, Workspace: p.workspace, Root: p.root, Cwd: p.cwd, Conversation: p.conversation, Environ: a.Environ, Beside: beside,
 		TempBase: a.TempBase(), State: p.dir, Approvals: p.approvals(a), Trust: p.trust(a), Holds: consent.OpenHolds(p.dir), Session: session, Memory: consent.OpenMemory(p.dir, id),
-		Prompter: a.ask(), Helpers: a.Helpers, Warn: a.Out.Warn,
+		Prompter: a.ask(), Helpers: a.Helpers, Warn: a.Out.Warn, Undo: store, Log: log,
 	}, nil
 }
 

@@ -29,6 +29,7 @@ import (
 type Config struct {
 	tools   []*Tool
 	sandbox Sandbox
+	undo    Undo
 	merged  *settings.Value
 	layers  []LayerInfo
 }
@@ -57,6 +58,9 @@ func (c *Config) Nearest(name string) string {
 
 // Sandbox returns the settings of the sandbox.
 func (c *Config) Sandbox() Sandbox { return c.sandbox }
+
+// Undo returns what is kept of files that tools change.
+func (c *Config) Undo() Undo { return c.undo }
 
 // Origin says where a key of the tool was set, such as "run" or "access.fs"; for a key
 // that only the defaults set, where they do. It is zero for a key that nobody set.

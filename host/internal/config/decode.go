@@ -113,6 +113,7 @@ func (c *Config) decode(o Options) error {
 		c.tools = append(c.tools, d.tool(name, tools.Fields[name]))
 	}
 	fill(reflect.ValueOf(&c.sandbox).Elem(), c.merged.Get("sandbox"))
+	fill(reflect.ValueOf(&c.undo).Elem(), c.merged.At("conversation", "undo"))
 	return d.Err()
 }
 

@@ -229,6 +229,7 @@ var checks = map[string]checkFunc{
 	"pattern":      checkSensitivePath,
 	"port":         checkPort,
 	"processes":    positive("processes"),
+	"days":         positive("days"),
 	"enum":         checkEnum,
 	"options":      checkOptions,
 	"sandbox_path": checkSandboxPath,

@@ -33,6 +33,15 @@ type document struct {
 
 type conversation struct {
 	Tools map[string]Tool `toml:"tools" doc:"The tools, by the name that the model calls them."`
+	Undo  Undo            `toml:"undo" repo:"never" doc:"What is kept of files that the seven tools change, for 'jphost undo'. Only from the user's own configuration."`
+}
+
+// Undo says what is kept of files that tools change, and how long.
+type Undo struct {
+	Keep bool `toml:"keep" default:"true" doc:"Whether previous contents are kept at all."`
+	// Budget is bytes.
+	Budget int64 `toml:"budget" as:"size" default:"200MiB" doc:"Bytes for all contents kept in a workspace, or a size such as '\"1GiB\"'. The oldest go first. A file larger than a quarter of it is not kept."`
+	Days   int64 `toml:"days" check:"days" default:"14" doc:"Days after which a change can no longer be taken back."`
 }
 
 // refused is the type of a key that people may expect, but that is refused with a reason.

@@ -59,9 +59,11 @@ func reference() string {
 		strings.Join(slices.Sorted(slices.Values(shared)), "`, `") + "`; of `access` only `sensitive_paths`.\n")
 	b.WriteString("\n### Elsewhere\n\n" + head)
 	for _, f := range schema().fields {
-		if f.key != "conversation" {
-			referenceRows(&b, "", &node{kind: nodeTable, fields: []field{f}}, Asked, map[*node]bool{})
+		if f.key == "conversation" {
+			others := slices.DeleteFunc(slices.Clone(f.node.fields), func(f field) bool { return f.key == "tools" })
+			f.node = &node{kind: nodeTable, fields: others}
 		}
+		referenceRows(&b, "", &node{kind: nodeTable, fields: []field{f}}, Asked, map[*node]bool{})
 	}
 	return b.String()
 }

@@ -156,6 +156,8 @@ const (
 	BuiltIn = "built-in default"
 	// SelfProtection: the host added it for its own files, or for what makes git run programs.
 	SelfProtection = "self-protection"
+	// Private: the host added it for the contents that it keeps, which are those of other calls.
+	Private = "what jphost keeps of other calls"
 	// Wire: the policy was read by FromWire.
 	Wire = "the given policy"
 )

@@ -16,6 +16,7 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/sandbox/fit"
@@ -26,6 +27,16 @@ type protectedPlace struct {
 	place jptool.Place
 	// own says that it is the host's own configuration or state, which no rule opens for writing.
 	own bool
+	// private says that tools may not even read it: it has what other tools were allowed to read.
+	private bool
+}
+
+// most is what remains on a protected place of what is granted there.
+func (g protectedPlace) most() jptool.Caps {
+	if g.private {
+		return 0
+	}
+	return remaining
 }
 
 // gitNames are the entries of a git directory that can make git run programs.
@@ -80,6 +91,13 @@ func (d *Declared) findProtected(r Request, look *jptool.Site) error {
 			return fmt.Errorf("%s cannot be protected from tools: %w\nrepair or remove the link that it is reached by", show.Visible(file), err)
 		}
 	}
+	if r.StateDir != "" {
+		// An error was reported above: it is that of the directory that this lies in.
+		if to, err := f.ResolveAbs(path.Join(slashed(r.StateDir), state.Private)); err == nil {
+			f.pinLinks(to.Hops)
+			f.add(protectedPlace{place: to.Place, own: true, private: true})
+		}
+	}
 	return f.refused
 }
 
@@ -114,7 +132,7 @@ func (f *protectedFinder) abs(file string, own bool) error {
 	to, err := f.ResolveAbs(file)
 	f.pinLinks(to.Hops)
 	if !errors.Is(err, wspath.ErrInvalid) {
-		f.add(protectedPlace{to.Place, own})
+		f.add(protectedPlace{place: to.Place, own: own})
 	}
 	return err
 }
@@ -169,10 +187,10 @@ func (f *protectedFinder) outside(g protectedPlace) {
 	caps := f.reached(abs)
 	known := slices.ContainsFunc(f.d.beyond, func(p Place) bool { return p.Abs == abs })
 	named := slices.ContainsFunc(f.reach, func(r Reach) bool { return r.Abs == abs })
-	if caps&jptool.Write == 0 || known || named && !g.own {
+	if caps&^g.most() == 0 || known || named && !g.own {
 		return
 	}
-	f.d.beyond = append(f.d.beyond, Place{Abs: abs, Outside: true, Caps: caps & remaining, Index: -1, SelfProtection: true, Unnamed: true})
+	f.d.beyond = append(f.d.beyond, Place{Abs: abs, Outside: true, Caps: caps & g.most(), Index: -1, SelfProtection: !g.private, Unnamed: true})
 }
 
 // reached returns what all grants outside the workspace together grant at a path.
@@ -309,19 +327,23 @@ func (d *Declared) protect() {
 	for _, g := range list {
 		for i := range d.rules.Placed {
 			r := &d.rules.Placed[i]
-			if d.sources[i].people && (g.own || !d.lifts(i)) && g.place.Contains(r.Place) && r.Caps&jptool.Write != 0 {
-				r.Caps &= remaining
+			if d.sources[i].people && (g.own || !d.lifts(i)) && g.place.Contains(r.Place) && r.Caps&^g.most() != 0 {
+				r.Caps &= g.most()
 				d.sources[i].note("narrowed by self-protection")
 			}
 		}
 		i := d.rules.At(g.place).Rule()
-		if i < 0 || d.rules.Placed[i].Caps&jptool.Write == 0 || !d.rules.Known(g.place) {
+		if i < 0 || d.rules.Placed[i].Caps&^g.most() == 0 || !d.rules.Known(g.place) {
 			continue
 		}
 		above := &d.rules.Placed[i]
 		if d.lifts(i) && !g.own && above.Place.Same(g.place) && g.place.Path != "" {
 			continue
 		}
-		d.add(jptool.Placed{Place: g.place, Name: d.rules.Name(g.place), Caps: above.Caps & remaining}, source{Rule: Rule{Origin: SelfProtection}})
+		origin := SelfProtection
+		if g.private {
+			origin = Private
+		}
+		d.add(jptool.Placed{Place: g.place, Name: d.rules.Name(g.place), Caps: above.Caps & g.most()}, source{Rule: Rule{Origin: origin}})
 	}
 }

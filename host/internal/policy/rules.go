@@ -219,8 +219,8 @@ func (d *Declared) writeRules() {
 		for _, link := range d.protectedLinks {
 			d.rules.Pin(link)
 		}
-		d.protect()
 	}
+	d.protect()
 	if d.rules.Restricted && !slices.ContainsFunc(d.rules.Placed, func(r jptool.Placed) bool { return !r.Gone }) {
 		// An empty list would open everything.
 		d.add(jptool.Placed{}, source{Rule: Rule{Origin: d.listOrigin, Note: "no rule of this type grants anything"}})

@@ -111,6 +111,22 @@ func (d *Dir) Conversation(id string) (*Dir, error) {
 	return d.sub("conversations", id)
 }
 
+// Private is the directory below that of all state whose files no tool may read, under no grant: they have what other
+// tools were allowed to read.
+const Private = "kept"
+
+// Undo returns the directory of what calls changed in the workspace.
+func (d *Dir) Undo() (*Dir, error) { return d.private("undo") }
+
+// Log returns the directory of the log of calls.
+func (d *Dir) Log() (*Dir, error) { return d.private("log") }
+
+// private returns a directory of the workspace below Private.
+func (d *Dir) private(name string) (*Dir, error) {
+	s := &Dir{sys: d.sys, base: d.base, path: filepath.Join(d.base, Private, filepath.Base(d.path), name)}
+	return s, s.check()
+}
+
 // sub returns a directory below d.
 func (d *Dir) sub(names ...string) (*Dir, error) {
 	s := &Dir{sys: d.sys, base: d.base, path: filepath.Join(d.path, filepath.Join(names...))}

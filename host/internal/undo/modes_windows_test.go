@@ -1,0 +1,3 @@
+package undo
+
+const needsModes = false
