@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/preset"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool/nearest"
 )
@@ -184,6 +185,7 @@ func parser() (*kong.Kong, *grammar) {
 	noMount, lists := &noMountMapper{}, listMapper{}
 	k := kong.Must(g,
 		kong.Name("jphost"),
+		kong.Vars{"presets": strings.Join(preset.Names(), ", ")},
 		kong.Description("Run tools for language models under typed, declared limits."),
 		kong.NoDefaultHelp(),
 		kong.Help(writeHelp),

@@ -44,6 +44,9 @@ func (c *Exec) Start(p *Process, argv []string, swallowed func() string) error {
 	if base, err := state.OS(p.housed().Getenv).Base(); err == nil {
 		call.OwnDirectories(m.declared, base, p.housed().Environ)
 	}
+	if err := m.presets.Make(); err != nil {
+		return exit.With(exit.Host, err)
+	}
 	cmd, err := c.command(p, m, argv)
 	if err != nil {
 		return err
@@ -59,6 +62,9 @@ func (c *Exec) Start(p *Process, argv []string, swallowed func() string) error {
 		if !c.Quiet {
 			for _, w := range m.declared.Warnings {
 				p.Out.Warn(w.String())
+			}
+			for _, text := range m.presets.Warnings() {
+				p.Out.Warn(text)
 			}
 			for _, text := range enforcement.Warnings(at.Report(), "jphost sandbox plan with the same flags and program, or --report FILE") {
 				p.Out.Warn(text)
@@ -132,6 +138,9 @@ func (c *Exec) startError(m *merged, err error) error {
 	return exit.With(exit.Host, err)
 }
 
+// timeUp is the exit status of a program that was ended at its limit of time, as that of timeout(1).
+const timeUp exit.Code = 124
+
 // ended returns what is wrong with how the call ended, apart from the exit status of the program.
 func (c *Exec) ended(err error) error {
 	var why, changes error
@@ -142,6 +151,8 @@ func (c *Exec) ended(err error) error {
 	switch {
 	case errors.As(err, &lost):
 		why = exit.With(exit.Refused, lost)
+	case errors.As(err, &limit) && limit.Processes == 0:
+		why = exit.Errorf(timeUp, "the program was not done within %s and was ended\nraise --limit time if it needs longer", limit.Time)
 	case errors.As(err, &limit):
 		why = exit.Errorf(exit.Refused, "the program had more than %d processes and was ended\nlet it do less at a time, or raise --limit processes", limit.Processes)
 	case errors.As(err, &control):

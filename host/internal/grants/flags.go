@@ -13,12 +13,14 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/jptools/jptools/host/internal/call"
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/preset"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool"
@@ -30,12 +32,14 @@ import (
 
 // Flags are the flags that say what a program may do.
 type Flags struct {
+	Preset []string `placeholder:"NAME,..." help:"What an ecosystem needs outside of the workspace: ${presets}. With :net also its network (go:net). Repeatable; see jphost sandbox presets."`
+
 	RO    []string `placeholder:"PATH" help:"Read and execute PATH and everything below it."`
 	RW    []string `placeholder:"PATH" help:"Read, write and execute PATH and everything below it. Creating or deleting a file takes a grant on its directory."`
 	Grant []string `placeholder:"path=PATH[,CAPABILITY]..." help:"Exactly these capabilities: path=PATH,read,create,update,delete,execute (or write). Without any, PATH is withheld; if nothing else is granted, everything else stays as without grants."`
 	Env   []string `placeholder:"NAME" help:"Hand down the variable NAME, or with NAME* all that begin with NAME."`
 	Net   bool     `help:"Allow connections to any host at the ports of HTTP, HTTPS and FTP (80, 443, 21). Other ports need --policy."`
-	Limit []string `placeholder:"KEY=VALUE" help:"memory=512MiB, processes=100, cpu_seconds=10, file_size=1GiB."`
+	Limit []string `placeholder:"KEY=VALUE" help:"time=10m (from start to end), memory=512MiB, processes=100, cpu_seconds=10, file_size=1GiB."`
 
 	Policy   string `placeholder:"FILE" help:"Take the policy from a JSON file (an access object, or a Context with one; - is standard input)."`
 	Root     string `placeholder:"DIR" help:"The workspace: paths of a policy are relative to it. Default: that of -C, else the working directory."`
@@ -58,7 +62,7 @@ func (*Flags) Instead(flag string) string {
 
 // Stated reports whether any flag says what a program may do.
 func (g *Flags) Stated() bool {
-	return len(g.RO)+len(g.RW)+len(g.Grant)+len(g.Env)+len(g.Limit) > 0 || g.Net || g.Policy != ""
+	return len(g.Preset)+len(g.RO)+len(g.RW)+len(g.Grant)+len(g.Env)+len(g.Limit) > 0 || g.Net || g.Policy != ""
 }
 
 // merged is what the flags together say.
@@ -67,6 +71,7 @@ type merged struct {
 	extra    []baseline.Extra // outside of the workspace
 	names    []string         // absolute paths as the user wrote them
 	limits   fit.Limits
+	presets  *preset.Found
 	root     string
 	cwd      string // the working directory without links, which a private tree does not have
 }
@@ -125,6 +130,9 @@ func (g *Flags) compile(p *Process) (*merged, error) {
 			return nil, err
 		}
 	}
+	if err := g.presets(p, m, access); err != nil {
+		return nil, err
+	}
 	housed := p.housed()
 	if g.Root == "" && !granting && TooWide(m.root, housed.Home()) {
 		return nil, exit.Errorf(exit.Usage, "nothing says what the program may do, and that would be anything in all of %s\nchange into a project, or say it: --ro ., --rw . or --grant", show.Visible(m.root))
@@ -153,8 +161,8 @@ func (g *Flags) command(p *Process, m *merged, argv []string) (*sandbox.Cmd, err
 		return nil, exit.With(exit.Usage, err)
 	}
 	prepared, err := sandbox.PreparePolicy(p.Ctx, m.declared.ForFit(), sandbox.Options{
-		Machine: &found, Tier: tier, Required: g.Required, Environ: p.Environ, Paths: m.extra, Names: m.names, Limits: m.limits,
-		TempDir: p.TempBase(), Helpers: p.Helpers,
+		Machine: &found, Tier: tier, Required: g.Required, Environ: m.presets.Environ(), Paths: m.extra, Names: m.names,
+		Limits: m.limits, System: m.presets.System(), TempDir: p.TempBase(), Helpers: p.Helpers,
 	})
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
@@ -182,7 +190,7 @@ func (g *Flags) fromFile(p *Process) (*jptool.AccessPolicy, error) {
 	if g.Policy == "" {
 		return nil, nil
 	}
-	if len(g.RO)+len(g.RW)+len(g.Grant)+len(g.Env) > 0 || g.Net {
+	if len(g.Preset)+len(g.RO)+len(g.RW)+len(g.Grant)+len(g.Env) > 0 || g.Net {
 		return nil, exit.Errorf(exit.Usage, "both --policy and grants were given\nwrite the grants into the policy, or leave it out")
 	}
 	data, root, err := ReadPolicy(g.Policy, p.Stdin)
@@ -455,14 +463,42 @@ func parseGrant(spec string) (path string, caps jptool.Caps, err error) {
 	return strings.ReplaceAll(path, "\x00", ","), caps, nil
 }
 
+// presets adds what the presets of the flags grant. Places outside of the workspace add to it; what the workspace itself
+// grants is as it is without them.
+func (g *Flags) presets(p *Process, m *merged, access *jptool.AccessPolicy) error {
+	choices, err := preset.Parse(g.Preset)
+	if err != nil {
+		return exit.Errorf(exit.Usage, "--preset: %w", err)
+	}
+	r := preset.Request{Workspace: filepath.ToSlash(m.root), Environ: p.Environ, TempDir: p.TempBase()}
+	for _, e := range m.extra {
+		if e.Caps&jptool.Write != 0 {
+			r.Writable = append(r.Writable, e.Path)
+		}
+	}
+	if m.presets, err = preset.Find(p.Ctx, choices, r); err != nil || len(choices) == 0 {
+		return exit.With(exit.Host, err)
+	}
+	m.extra = append(m.extra, m.presets.Extras()...)
+	m.names = append(m.names, m.presets.Names()...)
+	access.Env = append(access.Env, m.presets.Env()...)
+	access.Net = append(access.Net, m.presets.Net()...)
+	return nil
+}
+
 // parseLimits reads KEY=VALUE with the values of the configuration's `limits`.
-func parseLimits(list []string) (fit.Limits, error) {
-	var l fit.Limits
+func parseLimits(list []string) (l fit.Limits, err error) {
 	for _, s := range list {
 		key, value, _ := strings.Cut(s, "=")
+		if key == "time" {
+			if l.Time, err = parseTime(s, value); err != nil {
+				return l, err
+			}
+			continue
+		}
 		to, ok := map[string]*int64{"memory": &l.Memory, "processes": &l.Processes, "cpu_seconds": &l.CPUSeconds, "file_size": &l.FileSize}[key]
 		if !ok {
-			return l, exit.Errorf(exit.Usage, "--limit %s: there is no limit %s\nknown are memory, processes, cpu_seconds and file_size", show.Visible(s), show.Visible(key))
+			return l, exit.Errorf(exit.Usage, "--limit %s: there is no limit %s\nknown are time, memory, processes, cpu_seconds and file_size", show.Visible(s), show.Visible(key))
 		}
 		n, err := strconv.ParseInt(value, 10, 64)
 		if ok = err == nil; !ok && (key == "memory" || key == "file_size") {
@@ -474,6 +510,18 @@ func parseLimits(list []string) (fit.Limits, error) {
 		*to = n
 	}
 	return l, nil
+}
+
+// parseTime reads seconds, or a duration.
+func parseTime(written, value string) (time.Duration, error) {
+	limit, err := time.ParseDuration(value)
+	if n, wrong := strconv.ParseInt(value, 10, 32); wrong == nil {
+		limit, err = time.Duration(n)*time.Second, nil
+	}
+	if err != nil || limit <= 0 {
+		return 0, exit.Errorf(exit.Usage, "--limit %s: %s is no time\nwrite seconds, or a duration such as 90s, 10m or 1h30m", show.Visible(written), show.Visible(value))
+	}
+	return limit, nil
 }
 
 // Exec is `sandbox exec`: it runs a program under the grants of its flags.
