@@ -155,6 +155,12 @@ func (h *Host) Sandbox(ctx context.Context, t *config.Tool) (sandbox.Options, er
 	if o.Paths, err = policy.SandboxPaths(c.Paths, jptool.LookupEnv(h.Environ, "HOME")); err != nil {
 		return o, exit.With(exit.Usage, err)
 	}
+	presets, err := h.findPresets(ctx, t)
+	if err != nil {
+		return o, err
+	}
+	o.Environ, o.System, o.Names = presets.Environ(), presets.System(), presets.Names()
+	o.Paths = append(o.Paths, presets.Extras()...)
 	m, err := h.machine(ctx)
 	o.Machine = &m
 	return o, err
@@ -198,6 +204,13 @@ func (c *command) start(ctx context.Context) (output, error) {
 func (c *command) enforced(ctx context.Context) (*result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	presets, err := c.findPresets(ctx, c.Tool)
+	if err == nil {
+		err = presets.Make()
+	}
+	if err != nil {
+		return nil, exit.With(exit.Host, err)
+	}
 	cmd, err := c.next(ctx)
 	if err != nil {
 		return nil, err

@@ -60,6 +60,9 @@ type globals struct {
 type sandboxGroup struct {
 	Exec sandboxExecCmd `cmd:"" help:"Run any program under grants."`
 	Plan sandboxPlanCmd `cmd:"" help:"Show what the operating system would enforce."`
+
+	Learn   sandboxLearnCmd   `cmd:"" help:"Run a program until it is known which grants it needs."`
+	Presets sandboxPresetsCmd `cmd:"" help:"Show the presets, and what they mean on this machine."`
 }
 
 type approvalsGroup struct {

@@ -471,10 +471,8 @@ func (g *Flags) presets(p *Process, m *merged, access *jptool.AccessPolicy) erro
 		return exit.Errorf(exit.Usage, "--preset: %w", err)
 	}
 	r := preset.Request{Workspace: filepath.ToSlash(m.root), Environ: p.Environ, TempDir: p.TempBase()}
-	for _, e := range m.extra {
-		if e.Caps&jptool.Write != 0 {
-			r.Writable = append(r.Writable, e.Path)
-		}
+	for _, reach := range policy.ReachOf(m.extra) {
+		r.Writable = append(r.Writable, reach.Abs)
 	}
 	if m.presets, err = preset.Find(p.Ctx, choices, r); err != nil || len(choices) == 0 {
 		return exit.With(exit.Host, err)

@@ -45,6 +45,9 @@ type Request struct {
 	ConfigFile string
 	// Programs are the host's own programs, absolute: jphost and the tools beside it.
 	Programs []string
+	// PresetEnv and PresetNet are the rules of the tool's presets. What the tool's own rules say counts instead.
+	PresetEnv []jptool.EnvRule
+	PresetNet []jptool.NetRule
 	// Reach are the writable places outside the workspace that are granted besides the rules, by sandbox.paths or
 	// flags.
 	Reach []Reach

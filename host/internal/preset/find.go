@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -38,8 +39,9 @@ type Place struct {
 	Preset string `json:"preset"`
 	Name   string `json:"name"`
 	What   string `json:"what"`
-	// Access is read or write.
-	Access access `json:"access"`
+	// Access is read or write; WithNet is the same if the network of the preset is asked for, "" if nothing changes.
+	Access  access `json:"access"`
+	WithNet access `json:"with_net,omitempty"`
 	// Path is absolute, as it was found by By: a variable ($GOCACHE), a program (go env), or the usual place.
 	Path string `json:"path"`
 	By   string `json:"by"`
@@ -123,6 +125,8 @@ func (s *finder) place(c Choice, want *place, answers map[string]answer) *Place 
 	p := &Place{Preset: c.Name, Name: want.Name, What: want.What, Access: want.Access}
 	if c.Network && want.Net != "" {
 		p.Access = want.Net
+	} else if want.Net != p.Access {
+		p.WithNet = want.Net
 	}
 	if p.Access == "" {
 		return nil
@@ -181,6 +185,15 @@ func (s *finder) expand(spec string) string {
 		return ""
 	}
 	return path.Clean(filepath.ToSlash(spec))
+}
+
+// Homes are the spellings of the home directory that an environment names, the one without links last.
+func Homes(environ []string) []string {
+	s := &finder{home: jptool.LookupEnv(environ, "HOME")}
+	if !filepath.IsAbs(s.home) {
+		return nil
+	}
+	return s.homes()
 }
 
 // homes are the spellings of the home directory, the one without links last.
@@ -282,6 +295,21 @@ func (f *Found) Extras() (list []baseline.Extra) {
 	return list
 }
 
+// Writes reports whether a place is granted for writing.
+func (f *Found) Writes() bool {
+	return slices.ContainsFunc(f.Places, func(p Place) bool { return p.granted() && p.Access == write })
+}
+
+// Covers reports whether the preset of a name would allow to read, or to write, at a path. made: the path is to be
+// created, which may be a directory on the way to a place that is missing.
+func (f *Found) Covers(name, abs string, writes, made bool) bool {
+	return slices.ContainsFunc(f.Places, func(p Place) bool {
+		_, in := wspath.WithinAbs(p.abs, abs)
+		_, onWay := wspath.WithinAbs(abs, p.abs)
+		return p.Preset == name && p.granted() && (in || onWay && made && p.Made) && (p.Access == write || !writes)
+	})
+}
+
 // Names are the paths by which people and programs know what is granted.
 func (f *Found) Names() (list []string) {
 	for i := range f.Places {
@@ -300,6 +328,13 @@ func (f *Found) System() bool {
 // Environ returns the environment of the person with the variables that name places.
 func (f *Found) Environ() []string {
 	list := slices.Clone(f.environ)
+	for _, c := range f.Choices {
+		for _, name := range slices.Sorted(maps.Keys(c.Set)) {
+			if jptool.LookupEnv(list, name) == "" {
+				list = append(list, name+"="+c.Set[name])
+			}
+		}
+	}
 	for i := range f.Places {
 		if p := &f.Places[i]; p.set != "" && p.Refused == "" {
 			name, _, _ := strings.Cut(p.set, "=")
@@ -318,7 +353,7 @@ func (f *Found) Env() (rules []jptool.EnvRule) {
 		}
 	}
 	for _, c := range f.Choices {
-		for _, name := range c.Preset.Env {
+		for _, name := range slices.Concat(c.Preset.Env, slices.Sorted(maps.Keys(c.Set))) {
 			add(c.Name, name)
 		}
 		if c.Network {
@@ -362,4 +397,17 @@ func (f *Found) Warnings() (list []string) {
 		}
 	}
 	return append(list, f.Notes...)
+}
+
+// Doing is what the program may do at the place, for people; "" if it may not.
+func (p *Place) Doing() string {
+	switch {
+	case p.Inside:
+		return "in the workspace, whose grants apply"
+	case !p.granted():
+		return ""
+	case p.Made:
+		return "writes, made at the start"
+	}
+	return string(p.Access) + "s"
 }

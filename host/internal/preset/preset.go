@@ -13,6 +13,7 @@ import (
 	"embed"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -29,12 +30,16 @@ type Preset struct {
 	Example string `toml:"example"`
 	// Programs are names of programs that this preset is probably meant for.
 	Programs []string `toml:"programs"`
+	// Agent: it is for one agent, and says nothing of other programs.
+	Agent bool `toml:"agent"`
 	// System: also a static program gets what other programs get of the system.
 	System bool `toml:"system"`
 	// Env are variables that are handed down.
-	Env    []string `toml:"env"`
-	Ask    []ask    `toml:"ask"`
-	Places []place  `toml:"place"`
+	Env []string `toml:"env"`
+	// Set are variables that the program gets where the person has none of the name.
+	Set    map[string]string `toml:"set"`
+	Ask    []ask             `toml:"ask"`
+	Places []place           `toml:"place"`
 	// Net is what the preset is granted of the network if it is named with [NetSuffix].
 	Net network `toml:"net"`
 	// LeftOut is what people may expect here, and why it is not granted.
@@ -205,4 +210,13 @@ func Names() (names []string) {
 		names = append(names, strings.TrimSuffix(e.Name(), ".toml"))
 	}
 	return names
+}
+
+// Reaches says what the preset may reach with its network, for people.
+func (p *Preset) Reaches() string {
+	var ports []string
+	for _, port := range p.Net.Ports {
+		ports = append(ports, strconv.Itoa(int(port)))
+	}
+	return fmt.Sprintf("TCP port %s of any host: %s", strings.Join(ports, ", "), p.Net.What)
 }

@@ -141,7 +141,7 @@ func TestEveryKeyIsJudged(t *testing.T) {
 	if err := json.Unmarshal(raw, &schema); err != nil {
 		t.Fatal(err)
 	}
-	known := []string{"source", "enable", "run", "format", "result", "parameters", "options", "access", "needs", "limits"}
+	known := []string{"source", "enable", "run", "format", "result", "parameters", "options", "access", "needs", "limits", "preset"}
 	judged := 0
 	for _, key := range toolKeysOf(t, schema) {
 		if config.RepositoryMay("conversation", "tools", "t", key) != config.Judged {

@@ -1,0 +1,276 @@
+package grants
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/learn"
+	"github.com/jptools/jptools/host/internal/preset"
+	"github.com/jptools/jptools/host/internal/settings"
+	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// Learn is `sandbox learn`: it runs a program until it is known what the program needs.
+type Learn struct {
+	Flags
+	Runs int  `default:"5" placeholder:"N" help:"Run the program at most N times (1 to 20)."`
+	All  bool `help:"Go on after a run that succeeded, until nothing new is refused, and propose all of it."`
+}
+
+// Learned is what was found out.
+type Learned struct {
+	Program []string `json:"program"`
+	// Runs is how often the program was run, Works that the last run ended with 0, and Exit its status.
+	Runs  int  `json:"runs"`
+	Works bool `json:"works"`
+	Exit  int  `json:"exit"`
+	// Limit: another run would have got more than the last one.
+	Limit bool `json:"limit,omitempty"`
+	learn.Proposal
+	// Command is one command line, in words; CommandLine the same for a shell, and Configuration for a file.
+	Command       []string `json:"command"`
+	CommandLine   string   `json:"command_line"`
+	Configuration string   `json:"configuration"`
+	// Left is what the last run was refused without need.
+	Left []learn.Refused `json:"left"`
+}
+
+// check refuses what cannot be learned.
+func (l *Learn) check() error {
+	switch {
+	case l.Policy != "":
+		return exit.Errorf(exit.Usage, "sandbox learn proposes flags, and a policy goes without them\nleave out --policy")
+	case l.Runs < 1 || l.Runs > 20:
+		return exit.Errorf(exit.Usage, "--runs %d: a program is run 1 to 20 times\nwrite a number between them", l.Runs)
+	}
+	return nil
+}
+
+// with returns the flags with a proposal added. A grant of a path ends the default for the workspace, which is then
+// written down.
+func (g *Flags) with(p learn.Proposal, root string) Flags {
+	f := *g
+	f.Preset = slices.Concat(g.Preset, p.Presets)
+	f.RO, f.RW, f.Grant = slices.Clone(g.RO), slices.Clone(g.RW), slices.Clone(g.Grant)
+	granted := len(f.RO)+len(f.RW) > 0 || slices.ContainsFunc(f.Grant, func(spec string) bool {
+		_, caps, err := parseGrant(spec)
+		return err == nil && caps != 0
+	})
+	if len(p.Grants) > 0 && !granted {
+		f.RW = append(f.RW, ".")
+	}
+	for _, n := range p.Grants {
+		path := filepath.FromSlash(n.Path)
+		if rel, in := wspath.WithinAbs(filepath.ToSlash(root), n.Path); in {
+			if path = filepath.FromSlash(rel); path == "" {
+				path = "."
+			}
+		}
+		if n.Writes {
+			f.RW = append(f.RW, path)
+			f.RO = slices.DeleteFunc(f.RO, func(o string) bool { return o == path })
+		} else {
+			f.RO = append(f.RO, path)
+		}
+	}
+	return f
+}
+
+// words are the flags as a command line.
+func (g *Flags) words(workspace string) (words []string) {
+	add := func(flag string, values ...string) {
+		for _, v := range values {
+			words = append(words, flag, v)
+		}
+	}
+	if workspace != "" {
+		add("-C", workspace)
+	}
+	if len(g.Preset) > 0 {
+		add("--preset", strings.Join(g.Preset, ","))
+	}
+	add("--ro", g.RO...)
+	add("--rw", g.RW...)
+	add("--grant", g.Grant...)
+	add("--env", g.Env...)
+	if g.Net {
+		words = append(words, "--net")
+	}
+	add("--limit", g.Limit...)
+	if g.Root != "" && workspace == "" {
+		add("--root", g.Root)
+	}
+	if g.Tier != "" && g.Tier != "auto" {
+		add("--tier", g.Tier)
+	}
+	if g.Required {
+		words = append(words, "--required")
+	}
+	return words
+}
+
+// configuration is a tool that is started with the flags, as TOML. Places outside are granted to all tools, because the
+// configuration has no others.
+func (g *Flags) configuration(m *merged, argv []string) string {
+	var b strings.Builder
+	name := toolName(argv[0])
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("[conversation.tools.%s]", name)
+	line(`source = "local"`)
+	line("command = { program = %s, args = %s }", settings.Quote(argv[0]), list(argv[1:]))
+	if words := presetWords(g.Preset); len(words) > 0 {
+		line("preset = %s", list(words))
+	}
+	if len(g.Limit) > 0 {
+		var limits []string
+		for _, spec := range g.Limit {
+			key, value, _ := strings.Cut(spec, "=")
+			if strings.Trim(value, "0123456789") != "" {
+				value = settings.Quote(value)
+			}
+			limits = append(limits, key+" = "+value)
+		}
+		line("limits = { %s }", strings.Join(limits, ", "))
+	}
+	for i := range m.declared.Rules {
+		// What the flags grant in the workspace; the default needs no words.
+		if r := &m.declared.Rules[i]; r.Type == "fs" && r.Origin != "self-protection" && (g.narrows() || r.Name != ".") {
+			line("[[conversation.tools.%s.access.fs]]", name)
+			line("path = %s", settings.Quote(r.Name))
+			for _, cap := range r.Caps.Names() {
+				line("%s = true", cap)
+			}
+		}
+	}
+	for _, variable := range g.Env {
+		line("[[conversation.tools.%s.access.env]]\nname = %s\nread = true", name, settings.Quote(variable))
+	}
+	if g.Net {
+		for _, port := range []int{80, 443} {
+			line("[[conversation.tools.%s.access.net]]\nhost = \"*\"\nport = %d\nallow = true", name, port)
+		}
+	}
+	for _, e := range m.extra {
+		if strings.HasPrefix(e.Origin, "preset ") {
+			continue
+		}
+		var caps []string
+		for _, cap := range e.Caps.Names() {
+			if word := map[string]string{"read": "read", "update": "write", "execute": "execute"}[cap]; word != "" {
+				caps = append(caps, word+" = true")
+			}
+		}
+		line("\n[[sandbox.paths]] # for every tool\npath = %s\n%s", settings.Quote(e.Path), strings.Join(caps, "\n"))
+	}
+	return b.String()
+}
+
+// narrows reports whether the flags say something of the workspace.
+func (g *Flags) narrows() bool {
+	return len(g.RO)+len(g.RW)+len(g.Grant) > 0
+}
+
+func presetWords(texts []string) (words []string) {
+	choices, _ := preset.Parse(texts) // they were read before
+	for _, c := range choices {
+		words = append(words, c.Word())
+	}
+	return words
+}
+
+// list is a list of texts in TOML.
+func list(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = settings.Quote(w)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+// toolName makes a name for a tool of that of its program.
+func toolName(program string) string {
+	name := strings.Map(func(r rune) rune {
+		if settings.IsBareKey(string(r)) {
+			return r
+		}
+		return '_'
+	}, filepath.Base(program))
+	return strings.TrimRight(settings.Shorten(name, 60), "…")
+}
+
+// print prints what was found out for people.
+func (l *Learned) print(p *Process, configFile string) {
+	out := p.Out
+	line := strings.Join(quotedWords(l.Program), " ")
+	times := map[bool]string{true: "once", false: fmt.Sprintf("%d times", l.Runs)}[l.Runs == 1]
+	ended := fmt.Sprintf("the last run ended with %d", l.Exit)
+	if l.Works {
+		ended = "the last run succeeded"
+	}
+	out.Printf("Ran %s: %s; %s.\n", times, line, ended)
+	out.Printf("Each run could change what it may write, and nothing was undone.\n")
+	if len(l.Presets)+len(l.Grants) > 0 {
+		out.Heading("What it needs")
+	}
+	for _, name := range l.Presets {
+		out.Printf("  preset %s\n", name)
+	}
+	for _, g := range l.Grants {
+		out.Printf("  %s %s, because of %s\n", map[bool]string{true: "write", false: "read"}[g.Writes], show.Visible(g.Path), visible(g.For))
+	}
+	l.refused(p, "Refused and not proposed", l.Never)
+	l.refused(p, "Refused, and the run succeeded without", l.Left)
+	switch {
+	case l.Works:
+	case l.Limit:
+		out.Printf("\nAnother run would have got more: raise --runs.\n")
+	case len(l.Never) == 0:
+		out.Printf("\nWhat it lacks is nothing that can be observed: it may need a network (--net, or a preset with :net), a variable\n(--env NAME), or fail for a reason of its own.\n")
+	default:
+		out.Printf("\nIt may need a network (--net, or a preset with :net), a variable (--env NAME), or what was not proposed.\n")
+	}
+	out.Heading("As a command")
+	out.Printf("  %s\n", show.Text(l.CommandLine))
+	out.Heading("As a tool of your own configuration, " + show.Visible(configFile))
+	for text := range strings.Lines(l.Configuration) {
+		out.Printf("  %s", show.Text(text))
+	}
+}
+
+func (l *Learned) refused(p *Process, heading string, list []learn.Refused) {
+	if len(list) == 0 {
+		return
+	}
+	p.Out.Heading(heading)
+	for _, r := range list {
+		p.Out.Printf("  %s %s", r.Operation, show.Visible(r.Path))
+		if r.Why != "" {
+			p.Out.Printf(": %s", r.Why)
+		}
+		p.Out.Printf("\n")
+	}
+}
+
+func visible(paths []string) string {
+	list := make([]string, len(paths))
+	for i, p := range paths {
+		list[i] = show.Visible(p)
+	}
+	return strings.Join(list, ", ")
+}
+
+func quotedWords(words []string) []string {
+	list := make([]string, len(words))
+	for i, w := range words {
+		list[i] = show.Word(w)
+	}
+	return list
+}
+
+// configFile is the user's own configuration.
+func (p *Process) configFile() string { return config.UserGlobalPath(p.housed().Environ) }

@@ -1,0 +1,13 @@
+//go:build !linux
+
+package grants
+
+import "github.com/jptools/jptools/host/internal/enforcement"
+
+// Start refuses: nothing can observe here what a program is refused.
+func (l *Learn) Start(_ *Process, _ []string) error {
+	if err := l.check(); err != nil {
+		return err
+	}
+	return enforcement.Explainable(true)
+}
