@@ -12,6 +12,7 @@ import (
 	"github.com/jptools/jptools/host/internal/preset"
 	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -142,8 +143,8 @@ func (g *Flags) configuration(m *merged, argv []string) string {
 		if r := &m.declared.Rules[i]; r.Type == "fs" && r.Origin != "self-protection" && (g.narrows() || r.Name != ".") {
 			line("[[conversation.tools.%s.access.fs]]", name)
 			line("path = %s", settings.Quote(r.Name))
-			for _, cap := range r.Caps.Names() {
-				line("%s = true", cap)
+			for _, word := range capWords(r.Caps) {
+				line("%s = true", word)
 			}
 		}
 	}
@@ -159,15 +160,26 @@ func (g *Flags) configuration(m *merged, argv []string) string {
 		if strings.HasPrefix(e.Origin, "preset ") {
 			continue
 		}
-		var caps []string
-		for _, cap := range e.Caps.Names() {
-			if word := map[string]string{"read": "read", "update": "write", "execute": "execute"}[cap]; word != "" {
-				caps = append(caps, word+" = true")
-			}
+		line("\n[[sandbox.paths]] # for every tool\npath = %s", settings.Quote(e.Path))
+		for _, word := range capWords(e.Caps) {
+			line("%s = true", word)
 		}
-		line("\n[[sandbox.paths]] # for every tool\npath = %s\n%s", settings.Quote(e.Path), strings.Join(caps, "\n"))
 	}
 	return b.String()
+}
+
+// capWords are the keys that grant capabilities; `write` stands for three.
+func capWords(caps jptool.Caps) (words []string) {
+	for _, name := range caps.Names() {
+		c, _ := jptool.ParseCapability(name)
+		switch {
+		case c&jptool.Write == 0 || !caps.Has(jptool.Write):
+			words = append(words, name)
+		case c == jptool.Update:
+			words = append(words, "write")
+		}
+	}
+	return words
 }
 
 // narrows reports whether the flags say something of the workspace.
@@ -215,7 +227,7 @@ func (l *Learned) print(p *Process, configFile string) {
 	out.Printf("Ran %s: %s; %s.\n", times, line, ended)
 	out.Printf("Each run could change what it may write, and nothing was undone.\n")
 	if len(l.Presets)+len(l.Grants) > 0 {
-		out.Heading("What it needs")
+		out.Heading(map[bool]string{true: "What it needs", false: "What it needs, as far as it came"}[l.Works])
 	}
 	for _, name := range l.Presets {
 		out.Printf("  preset %s\n", name)

@@ -115,7 +115,7 @@ func (w *World) never(r observe.Refusal) string {
 		return "devices are not granted; a program has the usual ones"
 	}
 	for _, dir := range []string{"/tmp", "/var/tmp"} {
-		if _, in := wspath.WithinAbs(dir, r.Path); in && writes(r) && !w.inside(r.Path) {
+		if _, in := wspath.WithinAbs(dir, r.Path); in && writes(r) && !w.inside(r.Path) && !w.atHome(r.Path) {
 			return "others can write there: a program has $TMPDIR for that"
 		}
 	}
@@ -134,6 +134,13 @@ func (w *World) noise(r observe.Refusal) bool {
 		}
 	}
 	return r.Operation == observe.OpSee && isDir(r.Path) && !w.inside(r.Path) && w.wide(r.Path)
+}
+
+func (w *World) atHome(abs string) bool {
+	return slices.ContainsFunc(w.Homes, func(home string) bool {
+		_, in := wspath.WithinAbs(home, abs)
+		return in
+	})
 }
 
 func (w *World) inside(abs string) bool {

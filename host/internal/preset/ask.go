@@ -18,9 +18,10 @@ import (
 	"github.com/jptools/jptools/sandbox/fit"
 )
 
+// patience is how long a program may take to answer.
+var patience = 5 * time.Second
+
 const (
-	// patience is how long a program may take to answer.
-	patience = 5 * time.Second
 	// mostAnswer bounds what it may print, in bytes.
 	mostAnswer = 16 << 10
 	// neutral is the directory in which programs are asked: the system's, so that they find no settings of a project.

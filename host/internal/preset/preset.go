@@ -188,7 +188,10 @@ func parse(word string) (Choice, error) {
 		}
 	}
 	help := "known are " + strings.Join(Names(), ", ") + "; with a network, as " + Names()[0] + NetSuffix
-	near := nearest.Word(name, Names())
+	near := ""
+	if name != "" {
+		near = nearest.Word(name, Names())
+	}
 	switch {
 	case slices.Contains(Names(), name) && suffix != "net":
 		help = "did you mean " + name + NetSuffix + "? " + help
