@@ -32,7 +32,7 @@ import (
 
 // Flags are the flags that say what a program may do.
 type Flags struct {
-	Preset []string `placeholder:"NAME,..." help:"What an ecosystem needs outside of the workspace: ${presets}. With :net also its network (go:net). Repeatable; see jphost sandbox presets."`
+	Preset []string `placeholder:"NAME" help:"What an ecosystem needs outside of the workspace: ${presets}. With :net also its network (go:net). Repeatable; see jphost sandbox presets."`
 
 	RO    []string `placeholder:"PATH" help:"Read and execute PATH and everything below it."`
 	RW    []string `placeholder:"PATH" help:"Read, write and execute PATH and everything below it. Creating or deleting a file takes a grant on its directory."`
