@@ -120,7 +120,8 @@ type finder struct {
 	home string // as HOME has it; "" if there is none
 }
 
-// place looks for a place; nil if nothing says where it would be, or it is not there and not to be made.
+// place looks for a place; nil if nothing says where it would be, or it is not there and neither made nor named by a
+// variable.
 func (s *finder) place(c Choice, want *place, answers map[string]answer) *Place {
 	p := &Place{Preset: c.Name, Name: want.Name, What: want.What, Access: want.Access}
 	if c.Network && want.Net != "" {
@@ -131,11 +132,13 @@ func (s *finder) place(c Choice, want *place, answers map[string]answer) *Place 
 	if p.Access == "" {
 		return nil
 	}
+	told := false // what the variable says is more than what the program has by default
 	for _, spec := range want.Find {
 		at, by, said := s.candidate(spec, answers)
 		if at == "" {
 			continue
 		}
+		told = said
 		p.Path, p.By = path.Join(at, want.Below), by
 		if want.Set != "" {
 			p.set = want.Set + "=" + filepath.FromSlash(at)
@@ -149,7 +152,7 @@ func (s *finder) place(c Choice, want *place, answers map[string]answer) *Place 
 		}
 	}
 	p.Made = p.Missing && p.Access == write && !want.Optional
-	if p.Path == "" || p.Missing && !p.Made {
+	if p.Path == "" || p.Missing && !p.Made && (p.set == "" || !told) {
 		return nil
 	}
 	return p
@@ -404,6 +407,8 @@ func (p *Place) Doing() string {
 	switch {
 	case p.Inside:
 		return "in the workspace, whose grants apply"
+	case p.Refused == "" && p.Missing && !p.Made:
+		return "not there"
 	case !p.granted():
 		return ""
 	case p.Made:

@@ -127,6 +127,12 @@ func TestVariables(t *testing.T) {
 	if got := jptool.LookupEnv(f.Environ(), "npm_config_cache"); got != w.ws+"/own" {
 		t.Error(got)
 	}
+	// What is not there is still named, if somebody said where it would be.
+	w = newWorld(t).set("GOMODCACHE=$HOME/mod")
+	f = w.find("go")
+	if got := w.text(f); !strings.HasSuffix(got, "GOMODCACHE: not there ~/mod ($GOMODCACHE)") || jptool.LookupEnv(f.Environ(), "GOMODCACHE") != w.home+"/mod" {
+		t.Error(got)
+	}
 	// No HOME, no usual places in it.
 	w = newWorld(t, "dir home/.rustup")
 	w.environ = []string{"PATH=/usr/bin", "HOME=relative"}
