@@ -1,14 +1,17 @@
 package preset
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/jptools/jptools/jptool"
@@ -24,6 +27,8 @@ var patience = 5 * time.Second
 const (
 	// mostAnswer bounds what it may print, in bytes.
 	mostAnswer = 16 << 10
+	// mostSettings bounds what is read of a file of settings, in bytes.
+	mostSettings = 1 << 20
 	// neutral is the directory in which programs are asked: the system's, so that they find no settings of a project.
 	neutral = "/usr"
 )
@@ -90,15 +95,16 @@ func (s *finder) answers(ctx context.Context, a *ask, to map[string]answer) erro
 	return nil
 }
 
-// worthAsking reports whether there are settings that only the program knows.
+// worthAsking reports whether there are settings that only the program understands.
 func (s *finder) worthAsking(a *ask) bool {
-	return len(a.IfExists) == 0 || slices.ContainsFunc(a.IfExists, func(spec string) bool {
-		at := s.expand(spec)
-		if at == "" {
+	return a.Mentions == "" || slices.ContainsFunc(a.Reads, func(spec string) bool {
+		f, err := os.OpenFile(s.expand(spec), os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO does not hold it up
+		if err != nil {
 			return false
 		}
-		_, err := os.Stat(at)
-		return err == nil
+		defer f.Close()
+		data, _ := io.ReadAll(io.LimitReader(f, mostSettings))
+		return bytes.Contains(data, []byte(a.Mentions))
 	})
 }
 

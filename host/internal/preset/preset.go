@@ -55,9 +55,9 @@ type ask struct {
 	// Set are variables that it gets, Env those of the person that it gets too.
 	Set map[string]string `toml:"set"`
 	Env []string          `toml:"env"`
-	// Reads are files of settings that it may read. With IfExists it is asked only if one of those is there.
+	// Reads are files of settings that it may read. With Mentions it is asked only if one of them has this word.
 	Reads    []string `toml:"reads"`
-	IfExists []string `toml:"if_exists"`
+	Mentions string   `toml:"mentions"`
 }
 
 // place is a place outside of the workspace.
