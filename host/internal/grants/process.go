@@ -8,6 +8,7 @@ package grants
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/user"
@@ -153,6 +154,9 @@ func (p *Process) Placed(flag, path string, dirs ...string) (string, error) {
 	to, missing, err := p.Follow(flag, path, dirs)
 	if err != nil {
 		return "", err
+	}
+	if missing == nil && !isDir(filepath.FromSlash(to.Abs)) {
+		missing = errors.New("it is not a directory")
 	}
 	if missing != nil {
 		return "", exit.Errorf(exit.Usage, "%s %s cannot be used: %w\nname an existing directory", flag, show.Visible(path), wspath.Bare(missing))
