@@ -333,7 +333,10 @@ func (h *Host) findPresets(ctx context.Context, t *config.Tool) (*preset.Found, 
 	if err != nil {
 		return nil, err
 	}
-	r := preset.Request{Workspace: filepath.ToSlash(h.Root), Environ: h.Environ, TempDir: h.TempBase, Machine: &m}
+	r := preset.Request{
+		Workspace: filepath.ToSlash(h.Root), Environ: h.Environ, TempDir: h.TempBase, Machine: &m,
+		Own: []string{filepath.ToSlash(h.State.Base()), filepath.ToSlash(filepath.Dir(config.UserGlobalPath(h.Environ)))},
+	}
 	paths, err := policy.SandboxPaths(h.Config.Sandbox().Paths, jptool.LookupEnv(h.Environ, "HOME"))
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)

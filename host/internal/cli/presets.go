@@ -58,7 +58,7 @@ func (c *sandboxPresetsCmd) Run(a *app) error {
 	}
 	var list []*describedPreset
 	for _, choice := range choices {
-		r := preset.Request{Workspace: filepath.ToSlash(root), Environ: a.Environ, TempDir: a.TempBase()}
+		r := preset.Request{Workspace: filepath.ToSlash(root), Environ: a.Environ, Own: a.Own(), TempDir: a.TempBase()}
 		found, err := preset.Find(a.Ctx, []preset.Choice{choice}, r)
 		if err != nil {
 			return exit.With(exit.Host, err)

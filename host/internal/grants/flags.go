@@ -10,10 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/jptools/jptools/host/internal/call"
 	"github.com/jptools/jptools/host/internal/config"
@@ -461,65 +459,6 @@ func parseGrant(spec string) (path string, caps jptool.Caps, err error) {
 		caps |= c
 	}
 	return strings.ReplaceAll(path, "\x00", ","), caps, nil
-}
-
-// presets adds what the presets of the flags grant. Places outside of the workspace add to it; what the workspace itself
-// grants is as it is without them.
-func (g *Flags) presets(p *Process, m *merged, access *jptool.AccessPolicy) error {
-	choices, err := preset.Parse(g.Preset)
-	if err != nil {
-		return exit.Errorf(exit.Usage, "--preset: %w", err)
-	}
-	r := preset.Request{Workspace: filepath.ToSlash(m.root), Environ: p.Environ, TempDir: p.TempBase()}
-	for _, reach := range policy.ReachOf(m.extra) {
-		r.Writable = append(r.Writable, reach.Abs)
-	}
-	if m.presets, err = preset.Find(p.Ctx, choices, r); err != nil || len(choices) == 0 {
-		return exit.With(exit.Host, err)
-	}
-	m.extra = append(m.extra, m.presets.Extras()...)
-	m.names = append(m.names, m.presets.Names()...)
-	access.Env = append(access.Env, m.presets.Env()...)
-	access.Net = append(access.Net, m.presets.Net()...)
-	return nil
-}
-
-// parseLimits reads KEY=VALUE with the values of the configuration's `limits`.
-func parseLimits(list []string) (l fit.Limits, err error) {
-	for _, s := range list {
-		key, value, _ := strings.Cut(s, "=")
-		if key == "time" {
-			if l.Time, err = parseTime(s, value); err != nil {
-				return l, err
-			}
-			continue
-		}
-		to, ok := map[string]*int64{"memory": &l.Memory, "processes": &l.Processes, "cpu_seconds": &l.CPUSeconds, "file_size": &l.FileSize}[key]
-		if !ok {
-			return l, exit.Errorf(exit.Usage, "--limit %s: there is no limit %s\nknown are time, memory, processes, cpu_seconds and file_size", show.Visible(s), show.Visible(key))
-		}
-		n, err := strconv.ParseInt(value, 10, 64)
-		if ok = err == nil; !ok && (key == "memory" || key == "file_size") {
-			n, ok = config.ParseSize(value)
-		}
-		if !ok || n <= 0 {
-			return l, exit.Errorf(exit.Usage, "--limit %s: %s is no amount\nwrite a number, for bytes also a size such as 512MiB", show.Visible(s), show.Visible(value))
-		}
-		*to = n
-	}
-	return l, nil
-}
-
-// parseTime reads seconds, or a duration.
-func parseTime(written, value string) (time.Duration, error) {
-	limit, err := time.ParseDuration(value)
-	if n, wrong := strconv.ParseInt(value, 10, 32); wrong == nil {
-		limit, err = time.Duration(n)*time.Second, nil
-	}
-	if err != nil || limit <= 0 {
-		return 0, exit.Errorf(exit.Usage, "--limit %s: %s is no time\nwrite seconds, or a duration such as 90s, 10m or 1h30m", show.Visible(written), show.Visible(value))
-	}
-	return limit, nil
 }
 
 // Exec is `sandbox exec`: it runs a program under the grants of its flags.

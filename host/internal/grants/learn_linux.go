@@ -3,7 +3,6 @@ package grants
 import (
 	"errors"
 	"fmt"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/preset"
 	"github.com/jptools/jptools/host/internal/show"
-	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/sandbox"
@@ -178,17 +176,16 @@ func world(p *Process, m *merged, argv []string) (*learn.World, error) {
 	for _, one := range preset.All() {
 		all = append(all, preset.Choice{Preset: one})
 	}
-	found, err := preset.Find(p.Ctx, all, preset.Request{Workspace: filepath.ToSlash(m.root), Environ: p.Environ, TempDir: p.TempBase()})
+	found, err := preset.Find(p.Ctx, all, preset.Request{
+		Workspace: filepath.ToSlash(m.root), Environ: p.Environ, Own: p.Own(), TempDir: p.TempBase(),
+	})
 	if err != nil {
 		return nil, exit.With(exit.Host, err)
 	}
-	own := []string{path.Dir(filepath.ToSlash(p.configFile()))}
-	if base, err := state.OS(p.housed().Getenv).Base(); err == nil {
-		own = append(own, filepath.ToSlash(base))
-	}
 	return &learn.World{
-		Root: filepath.ToSlash(m.root), Homes: preset.Homes(p.housed().Environ), Program: filepath.Base(argv[0]), Presets: found,
-		Guarded: func(r observe.Refusal) string { return guarded(m.declared, own, r) },
+		Root: filepath.ToSlash(m.root), Homes: preset.Homes(p.housed().Environ),
+		Program: filepath.Base(argv[0]), Presets: found,
+		Guarded: func(r observe.Refusal) string { return guarded(m.declared, p.Own(), r) },
 	}, nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
@@ -65,6 +66,15 @@ func (p *Process) housed() *Process {
 		return p // a user without a home directory
 	}
 	return &Process{Environ: append(slices.Clip(p.Environ), "HOME="+u.HomeDir)}
+}
+
+// Own are the directories of the user's configuration and of the state of jphost.
+func (p *Process) Own() []string {
+	list := []string{filepath.ToSlash(filepath.Dir(config.UserGlobalPath(p.housed().Environ)))}
+	if base, err := state.OS(p.housed().Getenv).Base(); err == nil {
+		list = append(list, filepath.ToSlash(base))
+	}
+	return list
 }
 
 // TempBase is the directory for the private directories of calls, if the tier has none of its own.

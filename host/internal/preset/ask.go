@@ -88,8 +88,10 @@ func (s *finder) answers(ctx context.Context, a *ask, to map[string]answer) erro
 		return fmt.Errorf("it answered %d lines instead of %d", len(lines), len(a.Answers))
 	}
 	for i, line := range lines {
-		if line = strings.TrimRight(line, "\r"); filepath.IsAbs(line) && !strings.ContainsFunc(line, func(r rune) bool { return r < ' ' }) {
-			to[a.Answers[i]] = answer{path.Clean(filepath.ToSlash(line)), strings.Join(a.Command[:min(2, len(a.Command))], " ")}
+		line = strings.TrimRight(line, "\r")
+		if filepath.IsAbs(line) && !strings.ContainsFunc(line, func(r rune) bool { return r < ' ' }) {
+			by := strings.Join(a.Command[:min(2, len(a.Command))], " ")
+			to[a.Answers[i]] = answer{path.Clean(filepath.ToSlash(line)), by}
 		}
 	}
 	return nil
@@ -121,7 +123,8 @@ func (s *finder) program(name string) string {
 			continue
 		}
 		to, err := wspath.CanonicalizeAbs(found, nil)
-		if err != nil || s.theirs(to.Abs) || slices.ContainsFunc(to.Hops, func(h wspath.Hop) bool { return s.theirs(h.Entry) }) {
+		byLink := slices.ContainsFunc(to.Hops, func(h wspath.Hop) bool { return s.theirs(h.Entry) })
+		if err != nil || byLink || s.theirs(to.Abs) {
 			continue
 		}
 		return found

@@ -46,7 +46,7 @@ func (w *world) find(names string) *Found {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	f, err := Find(w.t.Context(), choices, Request{Workspace: w.ws, Environ: w.environ})
+	f, err := Find(w.t.Context(), choices, Request{Workspace: w.ws, Environ: w.environ, Own: []string{w.dir + "/own/state"}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -151,6 +151,8 @@ func TestRefused(t *testing.T) {
 		{"go", "GOCACHE=/", "GOCACHE: refused: it holds far more than that / ($GOCACHE)"},
 		{"go", "GOCACHE=$HOME/go/bin", "GOCACHE: refused: you run or obey later what is in there ~/go/bin ($GOCACHE)"},
 		{"go", "GOCACHE=$HOME/.config", "GOCACHE: refused: a place of secrets ~/.config ($GOCACHE)"},
+		{"go", "GOCACHE=$DIR/own", "GOCACHE: refused: it belongs to the configuration and state of jphost, or holds them $DIR/own ($GOCACHE)"},
+		{"go", "GOCACHE=$DIR/own/state/x", "GOCACHE: refused: it belongs to the configuration and state of jphost, or holds them $DIR/own/state/x ($GOCACHE)"},
 		{"go", "GOCACHE=$HOME/alias", "GOCACHE: refused: a place of secrets ~/alias ($GOCACHE)"},
 		{"go", "GOCACHE=$HOME/file", "GOCACHE: refused: it is not a directory ~/file ($GOCACHE)"},
 		{"go", "GOCACHE=$HOME/x/../.ssh", "GOCACHE: refused: a place of secrets ~/.ssh ($GOCACHE)"},
