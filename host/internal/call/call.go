@@ -313,8 +313,7 @@ func (h *Host) Compile(ctx context.Context, t *config.Tool, p term.Prompter) (*p
 	}
 	if err == nil {
 		for _, text := range presets.Warnings() {
-			message, help, _ := strings.Cut(text, "\n")
-			d.Warnings = append(d.Warnings, policy.Warning{Origin: t.Origin("preset").String(), Message: message, Help: help})
+			d.Warnings = append(d.Warnings, policy.NewWarning(t.Origin("preset").String(), text))
 		}
 	}
 	return d, err

@@ -327,7 +327,7 @@ type sandboxLearnCmd struct {
 	grants.Learn
 }
 
-func (c *sandboxLearnCmd) Run(a *app) error { return c.Start(a.Process, c.Command) }
+func (c *sandboxLearnCmd) Run(a *app) error { return c.Start(a.Process, c.Command, a.ask) }
 
 type sandboxPlanCmd struct {
 	Tool    string   `arg:"" optional:"" help:"The tool; after -- or with flags that grant, the program."`

@@ -20,6 +20,7 @@ import (
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/preset"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/sandbox"
@@ -62,9 +63,6 @@ func (c *Exec) Start(p *Process, argv []string, swallowed func() string) error {
 		if !c.Quiet {
 			for _, w := range m.declared.Warnings {
 				p.Out.Warn(w.String())
-			}
-			for _, text := range m.presets.Warnings() {
-				p.Out.Warn(text)
 			}
 			for _, text := range enforcement.Warnings(at.Report(), "jphost sandbox plan with the same flags and program, or --report FILE") {
 				p.Out.Warn(text)
@@ -168,6 +166,9 @@ func (c *Exec) hints(p *Process, cmd *sandbox.Cmd, program, swallowed string) {
 	}
 	if !p.Out.OnTerminal {
 		return
+	}
+	if name := preset.For(program); name != "" && len(c.Preset) == 0 {
+		p.Out.Note(fmt.Sprintf("for what %s needs outside of the workspace there is a preset: --preset %s", show.Visible(program), name))
 	}
 	if !cmd.Attempt.Plan.Net.Open {
 		p.Out.Note("the program had no network; if it needs one: --net")

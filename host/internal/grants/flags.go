@@ -148,6 +148,9 @@ func (g *Flags) compile(p *Process) (*merged, error) {
 	if m.declared, err = policy.Given(access, m.root, r); err != nil {
 		return nil, exit.With(exit.Usage, OfFile(g.Policy, err))
 	}
+	for _, text := range m.presets.Warnings() {
+		m.declared.Warnings = append(m.declared.Warnings, policy.NewWarning("", text))
+	}
 	return m, Unmoved(m.root, m.declared.Root)
 }
 

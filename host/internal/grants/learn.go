@@ -1,6 +1,7 @@
 package grants
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/jptools/jptools/host/internal/preset"
 	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -20,6 +22,7 @@ import (
 type Learn struct {
 	Flags
 	Runs int  `default:"5" placeholder:"N" help:"Run the program at most N times (1 to 20)."`
+	Yes  bool `short:"y" help:"Give the next run what the last one was refused, without asking."`
 	All  bool `help:"Go on after a run that succeeded, until nothing new is refused, and propose all of it."`
 }
 
@@ -30,8 +33,8 @@ type Learned struct {
 	Runs  int  `json:"runs"`
 	Works bool `json:"works"`
 	Exit  int  `json:"exit"`
-	// Limit: another run would have got more than the last one.
-	Limit bool `json:"limit,omitempty"`
+	// Untried: the proposal has more than the last run got.
+	Untried bool `json:"untried"`
 	learn.Proposal
 	// Command is one command line, in words; CommandLine the same for a shell, and Configuration for a file.
 	Command       []string `json:"command"`
@@ -229,18 +232,13 @@ func (l *Learned) print(p *Process, configFile string) {
 	if len(l.Presets)+len(l.Grants) > 0 {
 		out.Heading(map[bool]string{true: "What it needs", false: "What it needs, as far as it came"}[l.Works])
 	}
-	for _, name := range l.Presets {
-		out.Printf("  preset %s\n", name)
-	}
-	for _, g := range l.Grants {
-		out.Printf("  %s %s, because of %s\n", map[bool]string{true: "write", false: "read"}[g.Writes], show.Visible(g.Path), visible(g.For))
-	}
+	out.Printf("%s", l.needs())
 	l.refused(p, "Refused and not proposed", l.Never)
 	l.refused(p, "Refused, and the run succeeded without", l.Left)
 	switch {
 	case l.Works:
-	case l.Limit:
-		out.Printf("\nAnother run would have got more: raise --runs.\n")
+	case l.Untried:
+		out.Printf("\nNo run has tried all of this yet.\n")
 	case len(l.Never) == 0:
 		out.Printf("\nWhat it lacks is nothing that can be observed: it may need a network (--net, or a preset with :net), a variable\n(--env NAME), or fail for a reason of its own.\n")
 	default:
@@ -252,6 +250,40 @@ func (l *Learned) print(p *Process, configFile string) {
 	for text := range strings.Lines(l.Configuration) {
 		out.Printf("  %s", show.Text(text))
 	}
+}
+
+// needs is what is proposed, for people.
+func (l *Learned) needs() string {
+	var b strings.Builder
+	for _, name := range l.Presets {
+		fmt.Fprintf(&b, "  preset %s\n", name)
+	}
+	for _, g := range l.Grants {
+		doing := map[bool]string{true: "write", false: "read"}[g.Writes]
+		fmt.Fprintf(&b, "  %s %s, because of %s\n", doing, show.Visible(g.Path), visible(g.For))
+	}
+	return b.String()
+}
+
+// agreed asks a person whether the next run gets what is proposed. The program chose what it was refused, so nobody
+// gives it that unseen. Where nobody can be asked, it is not given.
+func (l *Learn) agreed(p *Process, found *Learned, ask func() term.Prompter) (bool, error) {
+	if l.Yes {
+		return true, nil
+	}
+	program := show.Name(filepath.Base(found.Program[0]))
+	answer, err := ask().Bool(p.Ctx, term.BoolQuestion{
+		Message: term.Message{Body: "To go on, the next run gets:\n" + found.needs()},
+		Prompt:  "Give this to " + program + " and run it again?", Default: term.No(),
+	})
+	switch {
+	case errors.Is(err, term.ErrNoTerminal), errors.Is(err, term.ErrNoInput):
+		p.Out.Note("what was refused is not given to another run, because there is nobody to ask\nto do that without asking: --yes")
+		return false, nil
+	case errors.Is(err, term.ErrCancelled):
+		return false, nil
+	}
+	return answer.Yes, exit.With(exit.Host, err)
 }
 
 func (l *Learned) refused(p *Process, heading string, list []learn.Refused) {

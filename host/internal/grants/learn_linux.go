@@ -13,6 +13,7 @@ import (
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/preset"
 	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/sandbox"
@@ -20,17 +21,19 @@ import (
 	"github.com/jptools/jptools/sandbox/observe"
 )
 
-// Start runs the program, observed, with more and more of what it was refused, and prints what it needs. What the
+// Start runs the program, observed, with more and more of what it was refused and a person agreed to, and prints what it
+// needs. What the
 // program prints goes to standard error, and it has no standard input, since it is run several times. The error has
 // the exit status: [exit.Refused] if the last run failed.
-func (l *Learn) Start(p *Process, argv []string) error {
+func (l *Learn) Start(p *Process, argv []string, ask func() term.Prompter) error {
 	if err := l.check(); err != nil {
 		return err
 	}
 	if err := enforcement.Explainable(true); err != nil {
 		return err
 	}
-	found := &Learned{Program: argv, Left: []learn.Refused{}, Proposal: learn.Proposal{Presets: []string{}, Grants: []learn.Grant{}, Never: []learn.Refused{}}}
+	found := &Learned{Program: argv, Left: []learn.Refused{}}
+	found.Proposal = learn.Proposal{Presets: []string{}, Grants: []learn.Grant{}, Never: []learn.Refused{}}
 	flags, w := l.Flags, (*learn.World)(nil)
 	var seen []observe.Refusal
 	for {
@@ -64,9 +67,19 @@ func (l *Learn) Start(p *Process, argv []string) error {
 			found.Grants = grants
 		}
 		flags = l.with(found.Proposal, m.root)
-		if found.Limit = found.Runs == l.Runs; found.Limit {
+		found.Untried = true
+		if found.Runs == l.Runs {
+			p.Out.Note(fmt.Sprintf("this was run %d of at most %d: raise --runs to go on", found.Runs, l.Runs))
 			break
 		}
+		yes, err := l.agreed(p, found, ask)
+		if err != nil {
+			return err
+		}
+		if !yes {
+			break
+		}
+		found.Untried = false
 	}
 	m, err := flags.compile(p)
 	if err != nil {
@@ -152,8 +165,8 @@ func (l *Learn) run(p *Process, flags *Flags, argv []string) (*sandbox.Cmd, *mer
 		if why := at.Explainable(); why != "" {
 			return exit.Errorf(exit.Refused, "what is refused cannot be observed: %s\nname what the program needs yourself: jphost sandbox exec --help", why)
 		}
-		for _, text := range m.presets.Warnings() {
-			p.Out.Warn(text)
+		for _, w := range m.declared.Warnings {
+			p.Out.Warn(w.String())
 		}
 		return exit.With(exit.Host, p.Out.Flush())
 	}

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
@@ -191,6 +192,12 @@ type Warning struct {
 	Origin  string `json:"origin,omitempty"`
 	Message string `json:"message"`
 	Help    string `json:"help,omitempty"`
+}
+
+// NewWarning makes a warning of a text whose second line says what to do.
+func NewWarning(origin, text string) Warning {
+	message, help, _ := strings.Cut(text, "\n")
+	return Warning{Origin: origin, Message: message, Help: help}
 }
 
 // String is the warning for a terminal, the help on a line of its own.

@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -201,6 +202,16 @@ func parse(word string) (Choice, error) {
 		help = "did you mean " + near + "? " + help
 	}
 	return Choice{}, fmt.Errorf("there is no preset %q\n%s", word, help)
+}
+
+// For is the name of the preset that a program is probably started with, "" for none.
+func For(program string) string {
+	for _, p := range all() {
+		if slices.Contains(p.Programs, filepath.Base(program)) {
+			return p.Name
+		}
+	}
+	return ""
 }
 
 // Names are the names of the presets.
