@@ -65,7 +65,8 @@ type Host struct {
 	found   fit.Machine
 	unknown error
 
-	presets map[string]*preset.Found // by tool, as far as they were needed
+	presetsMu sync.Mutex
+	presets   map[string]*preset.Found // by tool, as far as they were needed
 }
 
 // Request asks for one call of a tool.
@@ -321,6 +322,8 @@ func (h *Host) Compile(ctx context.Context, t *config.Tool, p term.Prompter) (*p
 
 // findPresets looks for the places of the presets of a tool, once.
 func (h *Host) findPresets(ctx context.Context, t *config.Tool) (*preset.Found, error) {
+	h.presetsMu.Lock()
+	defer h.presetsMu.Unlock()
 	if f := h.presets[t.Name]; f != nil {
 		return f, nil
 	}
