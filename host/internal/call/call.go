@@ -331,20 +331,20 @@ func (h *Host) findPresets(ctx context.Context, t *config.Tool) (*preset.Found, 
 	if err != nil {
 		return nil, exit.Errorf(exit.Usage, "%s: preset of %s: %w", t.Origin("preset"), t.Name, err)
 	}
-	m, err := h.machine(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r := preset.Request{
-		Workspace: filepath.ToSlash(h.Root), Environ: h.Environ, TempDir: h.TempBase, Machine: &m,
-		Own: []string{filepath.ToSlash(h.State.Base()), filepath.ToSlash(filepath.Dir(config.UserGlobalPath(h.Environ)))},
-	}
-	paths, err := policy.SandboxPaths(h.Config.Sandbox().Paths, jptool.LookupEnv(h.Environ, "HOME"))
-	if err != nil {
-		return nil, exit.With(exit.Usage, err)
-	}
-	for _, reach := range policy.ReachOf(paths) {
-		r.Writable = append(r.Writable, reach.Abs)
+	r := preset.Request{Workspace: filepath.ToSlash(h.Root), Environ: h.Environ, TempDir: h.TempBase}
+	if len(choices) > 0 {
+		m, err := h.machine(ctx)
+		if err != nil {
+			return nil, err
+		}
+		paths, err := policy.SandboxPaths(h.Config.Sandbox().Paths, jptool.LookupEnv(h.Environ, "HOME"))
+		if err != nil {
+			return nil, exit.With(exit.Usage, err)
+		}
+		for _, reach := range policy.ReachOf(paths) {
+			r.Writable = append(r.Writable, reach.Abs)
+		}
+		r.Machine, r.Own = &m, []string{filepath.ToSlash(h.State.Base()), filepath.ToSlash(filepath.Dir(config.UserGlobalPath(h.Environ)))}
 	}
 	f, err := preset.Find(ctx, choices, r)
 	if err != nil {

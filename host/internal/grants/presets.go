@@ -16,9 +16,12 @@ func (g *Flags) presets(p *Process, m *merged, access *jptool.AccessPolicy) erro
 	if err != nil {
 		return exit.Errorf(exit.Usage, "--preset: %w", err)
 	}
-	r := preset.Request{Workspace: filepath.ToSlash(m.root), Environ: p.Environ, Own: p.Own(), TempDir: p.TempBase()}
-	for _, reach := range policy.ReachOf(m.extra) {
-		r.Writable = append(r.Writable, reach.Abs)
+	r := preset.Request{Workspace: filepath.ToSlash(m.root), Environ: p.Environ}
+	if len(choices) > 0 {
+		r.Own, r.TempDir = p.Own(), p.TempBase()
+		for _, reach := range policy.ReachOf(m.extra) {
+			r.Writable = append(r.Writable, reach.Abs)
+		}
 	}
 	if m.presets, err = preset.Find(p.Ctx, choices, r); err != nil || len(choices) == 0 {
 		return exit.With(exit.Host, err)
