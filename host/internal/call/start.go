@@ -205,11 +205,11 @@ func (c *command) enforced(ctx context.Context) (*result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	presets, err := c.findPresets(ctx, c.Tool)
-	if err == nil {
-		err = presets.Make()
-	}
 	if err != nil {
-		return nil, exit.With(exit.Host, err)
+		return nil, err
+	}
+	if err := presets.Make(); err != nil {
+		c.warn(err.Error())
 	}
 	cmd, err := c.next(ctx)
 	if err != nil {

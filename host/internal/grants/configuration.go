@@ -47,7 +47,7 @@ func (g *Flags) configuration(m *merged, argv []string) string {
 		line("[[conversation.tools.%s.access.env]]\nname = %s\nread = true", name, settings.Quote(variable))
 	}
 	if g.Net {
-		for _, port := range []int{80, 443} {
+		for _, port := range []int{21, 80, 443} {
 			line("[[conversation.tools.%s.access.net]]\nhost = \"*\"\nport = %d\nallow = true", name, port)
 		}
 	}

@@ -45,8 +45,8 @@ func (c *Exec) Start(p *Process, argv []string, swallowed func() string) error {
 	if base, err := state.OS(p.housed().Getenv).Base(); err == nil {
 		call.OwnDirectories(m.declared, base, p.housed().Environ)
 	}
-	if err := m.presets.Make(); err != nil {
-		return exit.With(exit.Host, err)
+	if err := m.presets.Make(); err != nil && !c.Quiet {
+		p.Out.Warn(err.Error())
 	}
 	cmd, err := c.command(p, m, argv)
 	if err != nil {

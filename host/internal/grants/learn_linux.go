@@ -150,7 +150,7 @@ func (l *Learn) run(p *Process, flags *Flags, argv []string) (*sandbox.Cmd, *mer
 		return nil, nil, err
 	}
 	if err := m.presets.Make(); err != nil {
-		return nil, nil, exit.With(exit.Host, err)
+		p.Out.Warn(err.Error())
 	}
 	cmd, err := c.command(p, m, argv)
 	if err != nil {

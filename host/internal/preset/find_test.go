@@ -1,9 +1,11 @@
 package preset
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,8 @@ import (
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/testdata/jptooltest"
+	"github.com/jptools/jptools/sandbox"
+	"github.com/jptools/jptools/sandbox/baseline"
 )
 
 // world is a home directory and a workspace beside it.
@@ -226,6 +230,14 @@ func TestLinks(t *testing.T) {
 	if err := f.Make(); err == nil || !strings.Contains(err.Error(), "a symlink appeared") {
 		t.Errorf("made: %v", err)
 	}
+	prepared, err := sandbox.Prepare(t.Context(), nil, w.ws, sandbox.Options{Paths: f.Extras(), Environ: append(w.environ, "PATH=/usr/bin:/bin")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var refused *baseline.ExtraError
+	if err := prepared.Command(t.Context(), "/bin/true").Run(); runtime.GOOS == "linux" && !errors.As(err, &refused) {
+		t.Errorf("the program was started: %v", err)
+	}
 }
 
 // A directory of another user is not taken for a cache.
@@ -239,6 +251,21 @@ func TestForeign(t *testing.T) {
 	}
 	if got := w.text(w.find("go")); !strings.Contains(got, "GOCACHE: refused: it belongs to another user") {
 		t.Error(got)
+	}
+	// Nor is one made in the home directory of another user, as root would with the HOME of somebody else.
+	w = newWorld(t)
+	if err := os.Chown(w.home, 61234, 61234); err != nil {
+		t.Fatal(err)
+	}
+	f := w.find("go")
+	if got := w.text(f); !strings.Contains(got, "GOCACHE: refused: it is not there, and would be made in a directory of another user") {
+		t.Error(got)
+	}
+	if err := f.Make(); err != nil {
+		t.Error(err)
+	}
+	if list, err := os.ReadDir(w.home); err != nil || len(list) > 0 {
+		t.Errorf("%v, %v", list, err)
 	}
 }
 

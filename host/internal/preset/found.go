@@ -15,8 +15,10 @@ import (
 	"github.com/jptools/jptools/sandbox/baseline"
 )
 
-// Make makes the missing directories that programs are to write to, for this user alone.
+// Make makes the missing directories that programs are to write to, for this user alone. The error names each that could
+// not be made; a program goes without it.
 func (f *Found) Make() error {
+	var failed []error
 	for i := range f.Places {
 		p := &f.Places[i]
 		if !p.Made || !p.granted() {
@@ -25,18 +27,18 @@ func (f *Found) Make() error {
 		dir := filepath.FromSlash(p.abs)
 		err := os.MkdirAll(dir, 0o700)
 		if err == nil {
-			// What was put in its way meanwhile is not what was judged.
+			// What was put in its way meanwhile is not what was judged. The start refuses such a link.
 			var to wspath.Canonical
 			if to, err = wspath.CanonicalizeAbs(dir, nil); err == nil && to.Abs != p.abs {
 				err = errors.New("a symlink appeared on the way to it")
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("preset %s: the directory %s cannot be made: %w\nmake it yourself, or name another one with a variable",
-				p.Preset, show.Visible(dir), wspath.Bare(err))
+			failed = append(failed, fmt.Errorf("preset %s: the directory %s cannot be made: %w\nmake it yourself, or use another place",
+				p.Preset, show.Visible(dir), wspath.Bare(err)))
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // Extras are the places that are granted besides the rules.

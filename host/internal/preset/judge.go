@@ -3,6 +3,7 @@ package preset
 import (
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 
@@ -69,5 +70,21 @@ func (s *finder) judge(p *Place) {
 		refuse("it is not a directory", "")
 	case there && state.Foreign(fi):
 		refuse("it belongs to another user", self)
+	case p.Made && !ownParent(p.abs):
+		refuse("it is not there, and would be made in a directory of another user", "make it yourself, or use another place")
+	}
+}
+
+// ownParent reports whether the nearest directory above a missing path belongs to this user, or is one in which all
+// users make their own.
+func ownParent(abs string) bool {
+	for dir := path.Dir(abs); ; dir = path.Dir(dir) {
+		fi, err := os.Lstat(filepath.FromSlash(dir))
+		if err == nil {
+			return !state.Foreign(fi) || fi.Mode()&os.ModeSticky != 0
+		}
+		if dir == path.Dir(dir) {
+			return false
+		}
 	}
 }
