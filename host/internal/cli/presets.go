@@ -127,7 +127,11 @@ func (d *describedPreset) print(a *app, choice preset.Choice) {
 		if p.WithNet != "" {
 			doing += ", with " + d.Name + preset.NetSuffix + " " + string(p.WithNet) + "s"
 		}
-		rows = append(rows, []string{show.Line(p.Name), d.shown(a, p.Path), doing, show.Line(p.What + ", found by " + p.By)})
+		how := "found by " + p.By
+		if p.By == preset.Usual {
+			how = "in " + p.By
+		}
+		rows = append(rows, []string{show.Line(p.Name), d.shown(a, p.Path), doing, show.Line(p.What + ", " + how)})
 	}
 	a.Out.Table("  ", rows)
 	if len(rows) == 0 {

@@ -174,7 +174,7 @@ func (c *Exec) hints(p *Process, cmd *sandbox.Cmd, program, swallowed string) {
 		p.Out.Note("the program had no network; if it needs one: --net")
 	}
 	if cmd.State.Signal == 0 && !c.ExplainDenials && cmd.Attempt.Explainable() == "" {
-		p.Out.Note(enforcement.DenialHint)
+		p.Out.Note(enforcement.DenialHint + "\nto find out which grants it needs: jphost sandbox learn")
 	}
 }
 

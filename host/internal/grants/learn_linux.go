@@ -52,7 +52,7 @@ func (l *Learn) Start(p *Process, argv []string, ask func() term.Prompter) error
 		found.Works = found.Exit == 0
 		now := w.Propose(cmd.Refused().Refusals)
 		if found.Works && !l.All {
-			found.Left = unneeded(now)
+			found.Left, found.Never = unneeded(now), []learn.Refused{}
 			break
 		}
 		found.Never = now.Never
@@ -160,7 +160,9 @@ func (l *Learn) run(p *Process, flags *Flags, argv []string) (*sandbox.Cmd, *mer
 	workspace := FindRoot(m.root, p.housed().Home())
 	cmd.BeforeStart = func(at *sandbox.Attempt) error {
 		if at.Plan.Tier == fit.TierNone {
-			return exit.Errorf(exit.Refused, "%s was not run: nothing can be held here: %s", show.Visible(argv[0]), at.NotEnforced[0].Why)
+			why := at.NotEnforced[0]
+			return exit.Errorf(exit.Refused, "%s was not run: nothing can be enforced here: %s\n%s",
+				show.Visible(argv[0]), why.Why, why.Remedy)
 		}
 		if why := at.Explainable(); why != "" {
 			return exit.Errorf(exit.Refused, "what is refused cannot be observed: %s\nname what the program needs yourself: jphost sandbox exec --help", why)

@@ -107,6 +107,9 @@ func Find(ctx context.Context, choices []Choice, r Request) (*Found, error) {
 	return f, nil
 }
 
+// Usual is the By of a place that nobody named.
+const Usual = "the usual place"
+
 // answer is what a program said.
 type answer struct{ path, by string }
 
@@ -162,7 +165,7 @@ func (s *finder) candidate(spec string, answers map[string]answer) (at, by strin
 		a := answers[name]
 		return a.path, a.by, true
 	}
-	at, by = s.expand(spec), "the usual place"
+	at, by = s.expand(spec), Usual
 	if name := variable.FindString(spec); name != "" {
 		by, said = name, name == spec || !strings.HasPrefix(name, "$XDG_")
 	}
