@@ -52,7 +52,8 @@ func (p *Prepared) attempt(ctx context.Context, c *Cmd, m fit.Machine, dry bool)
 	}
 	home := jptool.LookupEnv(c.Env, "HOME")
 	needs, err := baseline.For(filepath.ToSlash(c.Path), c.Args, baseline.Options{
-		Workspace: p.policy.Site.Root, Path: jptool.LookupEnv(c.Env, "PATH"), Network: opensNetwork(access), Extra: p.options.Paths,
+		Workspace: p.policy.Site.Root, Path: jptool.LookupEnv(c.Env, "PATH"), Network: opensNetwork(access),
+		System: p.options.System, Extra: p.options.Paths,
 		Names: append(slices.Clone(p.options.Names), home), Writable: p.targets(), Home: resolved(home),
 	})
 	if err != nil {

@@ -68,6 +68,8 @@ type Cmd struct {
 	stopped  sync.WaitGroup
 	ctxErr   error
 	loss     *LostError
+	// tooLate: the call was ended at its limit of time.
+	tooLate bool
 }
 
 // State is how a call ended. All its processes are gone.
@@ -105,6 +107,8 @@ const (
 	// drain is how long Wait waits for the ends of pipes when all processes of the call are gone. Only somebody else
 	// who was given a descriptor can use it up.
 	drain = time.Second
+	// grace is the time between SIGTERM and SIGKILL when a call has reached its limit of time.
+	grace = 2 * time.Second
 	// maxRetries bounds how often a start is prepared anew because something changed meanwhile.
 	maxRetries = 3
 )
@@ -208,7 +212,12 @@ func (c *Cmd) supervise() {
 	if c.Attempt.watcher != nil {
 		lost = c.Attempt.watcher.Lost()
 	}
-	var late <-chan time.Time
+	var late, limit <-chan time.Time
+	if most := c.prepared.options.Limits.Time; most > 0 {
+		timer := time.NewTimer(most)
+		defer timer.Stop()
+		limit = timer.C
+	}
 	for {
 		select {
 		case <-c.stop:
@@ -220,6 +229,10 @@ func (c *Cmd) supervise() {
 			}
 		case <-late:
 			_ = c.Kill()
+		case <-limit:
+			c.tooLate = true
+			_ = c.Signal(syscall.SIGTERM) // it may have ended, or be stopped: then it is killed
+			late = time.After(cmp.Or(c.WaitDelay, grace))
 		case <-done:
 			done, c.ctxErr = nil, c.ctx.Err()
 			cancel := c.Cancel
@@ -266,7 +279,9 @@ func (c *Cmd) Wait() error {
 	case c.loss != nil:
 		err = c.loss
 	case exit.TooMany > 0:
-		err = &LimitError{exit.TooMany}
+		err = &LimitError{Processes: exit.TooMany}
+	case c.tooLate:
+		err = &LimitError{Time: c.prepared.options.Limits.Time}
 	case !s.Success():
 		err = &ExitError{State: s}
 	case c.ctxErr != nil:

@@ -51,6 +51,37 @@ func tiers(t *testing.T, run func(t *testing.T, o sandbox.Options)) {
 // all is a rule that grants everything.
 var all = sandbox.Grant("", jptool.AllCaps)
 
+// A call ends at its limit of time with all that it started, whether it listens or not.
+func TestLimitOfTime(t *testing.T) {
+	tiers(t, func(t *testing.T, o sandbox.Options) {
+		o.Limits.Time = 300 * time.Millisecond
+		p, dir := prepare(t, o, all)
+		for script, within := range map[string]time.Duration{
+			"sleep 60 & sleep 60": time.Second,
+			"trap '' TERM; touch deaf; while :; do sleep 1; done": 10 * time.Second,
+			"trap 'exit 0' TERM; while :; do sleep 0.1; done":     time.Second,
+		} {
+			start := time.Now()
+			cmd := p.Command(t.Context(), "sh", "-c", script)
+			err := cmd.Run()
+			var limit *sandbox.LimitError
+			if !errors.As(err, &limit) || limit.Time != o.Limits.Time || limit.Processes != 0 || !strings.Contains(err.Error(), "not done within 300ms") {
+				t.Errorf("%s: %v", script, err)
+			}
+			if took := time.Since(start); took < o.Limits.Time || took > within+5*time.Second {
+				t.Errorf("%s: took %s", script, took)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(dir, "deaf")); err != nil {
+			t.Error(err)
+		}
+		// In time nothing is ended.
+		o.Limits.Time = time.Minute
+		p, _ = prepare(t, o, all)
+		do(t, p.Command(t.Context(), "true").Run())
+	})
+}
+
 // Streams, statuses and the directory are as with exec.Cmd.
 func TestCmd(t *testing.T) {
 	tiers(t, func(t *testing.T, o sandbox.Options) {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/jptools/jptools/sandbox/fit"
 	"github.com/jptools/jptools/sandbox/internal/failure"
@@ -67,11 +68,18 @@ func (e *ControlError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *ControlError) Unwrap() error { return e.Err }
 
-// LimitError says that a call was ended because it had more processes than its limit.
-type LimitError struct{ Processes int }
+// LimitError says that a call was ended because it had more processes than its limit, or took longer.
+type LimitError struct {
+	// Processes is the limit that was reached, 0 if it was Time.
+	Processes int
+	Time      time.Duration
+}
 
 // Error names the limit and what to do.
 func (e *LimitError) Error() string {
+	if e.Processes == 0 {
+		return fmt.Sprintf("the program was not done within %s and was ended\nraise the limit of time if it needs longer", e.Time)
+	}
 	return fmt.Sprintf("the program had more than %d processes and was ended\nlet it do less at a time, or raise the limit of processes", e.Processes)
 }
 

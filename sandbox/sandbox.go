@@ -67,6 +67,9 @@ type Options struct {
 
 	// Environ is the environment of which programs get what the policy leaves; nil is that of this process.
 	Environ []string
+	// System gives a static program, which needs nothing to start, what other programs get of the system: compilers,
+	// libraries, certificates and time zones, for what it starts.
+	System bool
 	// Paths are granted besides the policy. They lie outside of the workspace.
 	Paths []baseline.Extra
 	// Names are paths by which people name what is granted; a private tree has the links on the way to them, too.

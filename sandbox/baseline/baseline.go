@@ -75,6 +75,8 @@ type Options struct {
 	// Network: sockets of the internet families can be made. Then name servers, hosts and
 	// certificates are readable.
 	Network bool
+	// System: a static program gets what other programs get of the system, because it starts some.
+	System bool
 	// Extra are the paths of the user's own configuration. None may lead through a symlink that is
 	// [Planted]; Writable and what grants writing among them count as places where programs make links.
 	Extra []Extra

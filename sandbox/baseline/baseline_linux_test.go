@@ -105,6 +105,12 @@ func TestStatic(t *testing.T) {
 	if got := paths(b); !slices.Equal(got, want) {
 		t.Errorf("with a network %q, want %q", got, want)
 	}
+	// Asked for, it gets what other programs get, for those that it starts.
+	o = options()
+	o.System = true
+	if b, err = root.find("/opt/tools/fs_read", nil, o); err != nil || !b.Static || !slices.Contains(paths(b), "/usr") || !slices.Contains(paths(b), "/etc/passwd") {
+		t.Errorf("%q, %v", paths(b), err)
+	}
 	// A script starts programs, whatever runs it.
 	if b, err = root.find("/opt/tools/sh", nil, options()); err != nil || b.Static || !slices.Contains(paths(b), "/usr") {
 		t.Errorf("%v, %v", b, err)

@@ -43,7 +43,7 @@ func (t tree) find(program string, argv []string, o *Options) (*Baseline, error)
 		}
 		g.add(p, run)
 	}
-	for _, p := range t.system(b.Static, o.Network) {
+	for _, p := range t.system(b.Static && !o.System, o.Network) {
 		g.add(p, run)
 	}
 	if store != "" && !b.Static {

@@ -8,6 +8,7 @@ package fit
 
 import (
 	"slices"
+	"time"
 
 	"github.com/jptools/jptools/jptool"
 )
@@ -207,4 +208,6 @@ type Limits struct {
 	Processes  int64 `json:"processes,omitempty"`
 	CPUSeconds int64 `json:"cpu_seconds,omitempty"`
 	FileSize   int64 `json:"file_size,omitempty"`
+	// Time is how long a call may take. The process that started it ends it, so no plan shows it.
+	Time time.Duration `json:"-"`
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/preset"
 	"github.com/jptools/jptools/host/internal/record"
 	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
@@ -69,6 +70,9 @@ type Host struct {
 	looked  sync.Once
 	found   fit.Machine
 	unknown error
+
+	presetsMu sync.Mutex
+	presets   map[string]*preset.Found // by tool, as far as they were needed
 }
 
 // Request asks for one call of a tool.
@@ -300,19 +304,66 @@ func (h *Host) Compile(ctx context.Context, t *config.Tool, p term.Prompter) (*p
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}
+	presets, err := h.findPresets(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	paths = append(paths, presets.Extras()...)
 	d, err := policy.Compile(ctx, policy.Request{
 		Workspace: h.Workspace, Config: h.Config, Tool: t,
 		Approve: func(ctx context.Context, r consent.Request) (consent.Result, error) {
 			return h.approve(ctx, t, p, r)
 		},
 		Home: home, StateDir: h.State.Base(), ConfigFile: config.UserGlobalPath(h.Environ),
-		Programs: OwnPrograms(), Reach: policy.ReachOf(paths),
+		Programs: OwnPrograms(), Reach: policy.ReachOf(paths), PresetEnv: presets.Env(), PresetNet: presets.Net(),
 		OSSandbox: m.Landlock > 0,
 	})
 	if errs := settings.Errors(nil); errors.As(err, &errs) {
 		return nil, exit.With(exit.Usage, err)
 	}
+	if err == nil {
+		for _, text := range presets.Warnings() {
+			d.Warnings = append(d.Warnings, policy.NewWarning(t.Origin("preset").String(), text))
+		}
+	}
 	return d, err
+}
+
+// findPresets looks for the places of the presets of a tool, once.
+func (h *Host) findPresets(ctx context.Context, t *config.Tool) (*preset.Found, error) {
+	h.presetsMu.Lock()
+	defer h.presetsMu.Unlock()
+	if f := h.presets[t.Name]; f != nil {
+		return f, nil
+	}
+	choices, err := preset.Parse(t.Preset)
+	if err != nil {
+		return nil, exit.Errorf(exit.Usage, "%s: preset of %s: %w", t.Origin("preset"), t.Name, err)
+	}
+	r := preset.Request{Workspace: filepath.ToSlash(h.Root), Environ: h.Environ, TempDir: h.TempBase}
+	if len(choices) > 0 {
+		m, err := h.machine(ctx)
+		if err != nil {
+			return nil, err
+		}
+		paths, err := policy.SandboxPaths(h.Config.Sandbox().Paths, jptool.LookupEnv(h.Environ, "HOME"))
+		if err != nil {
+			return nil, exit.With(exit.Usage, err)
+		}
+		for _, reach := range policy.ReachOf(paths) {
+			r.Writable = append(r.Writable, reach.Abs)
+		}
+		r.Machine, r.Own = &m, []string{filepath.ToSlash(h.State.Base()), filepath.ToSlash(filepath.Dir(config.UserGlobalPath(h.Environ)))}
+	}
+	f, err := preset.Find(ctx, choices, r)
+	if err != nil {
+		return nil, exit.With(exit.Host, err)
+	}
+	if h.presets == nil {
+		h.presets = map[string]*preset.Found{}
+	}
+	h.presets[t.Name] = f
+	return f, nil
 }
 
 // approve runs the approval lifecycle. Who declines is not asked again in this session.
@@ -352,6 +403,9 @@ func (k *call) writes(ctx context.Context) bool {
 	}
 	m, err := k.machine(ctx)
 	if err != nil || m.Landlock == 0 || k.Config.Sandbox().Mode == "off" || k.policy.Access == nil {
+		return true
+	}
+	if f, err := k.findPresets(ctx, k.Tool); err != nil || f.Writes() {
 		return true
 	}
 	return slices.ContainsFunc(k.policy.Rules, func(r policy.Rule) bool { return r.Type == "fs" && r.Caps&jptool.Write != 0 }) ||

@@ -156,6 +156,12 @@ func (h *Host) Sandbox(ctx context.Context, t *config.Tool) (sandbox.Options, er
 	if o.Paths, err = policy.SandboxPaths(c.Paths, jptool.LookupEnv(h.Environ, "HOME")); err != nil {
 		return o, exit.With(exit.Usage, err)
 	}
+	presets, err := h.findPresets(ctx, t)
+	if err != nil {
+		return o, err
+	}
+	o.Environ, o.System, o.Names = presets.Environ(), presets.System(), presets.Names()
+	o.Paths = append(o.Paths, presets.Extras()...)
 	m, err := h.machine(ctx)
 	o.Machine = &m
 	return o, err
@@ -199,6 +205,13 @@ func (c *command) start(ctx context.Context) (output, error) {
 func (c *command) enforced(ctx context.Context) (*result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	presets, err := c.findPresets(ctx, c.Tool)
+	if err != nil {
+		return nil, err
+	}
+	if err := presets.Make(); err != nil {
+		c.warn(err.Error())
+	}
 	cmd, err := c.next(ctx)
 	if err != nil {
 		return nil, err

@@ -105,10 +105,11 @@ func TestRead(t *testing.T) {
 		"sandbox exec -- true":             {Name: "jphost sandbox exec", Run: dashed("true")},
 		"sandbox exec true -- --rw x":      {Name: "jphost sandbox exec", Run: exec("true", "--", "--rw", "x")},
 		"sandbox exec -- -x --json":        {Name: "jphost sandbox exec", Run: dashed("-x", "--json")},
-		"sandbox --json exec -q --rw . --rw=x --ro a=b --env GO* --limit memory=1 --net --required --tier landlock -- true -q": {
+		"sandbox --json exec -q --preset go,git --preset node:net --rw . --rw=x --ro a=b --env GO* --limit memory=1 --net --required --tier landlock -- true -q": {
 			Name: "jphost sandbox exec", Globals: globals{JSON: true}, Run: &sandboxExecCmd{
 				Command: []string{"true", "-q"}, dashed: true, Exec: grants.Exec{Quiet: true, Flags: grants.Flags{
-					RW: []string{".", "x"}, RO: []string{"a=b"}, Env: []string{"GO*"}, Limit: []string{"memory=1"}, Net: true, Required: true, Tier: "landlock",
+					Preset: []string{"go,git", "node:net"},
+					RW:     []string{".", "x"}, RO: []string{"a=b"}, Env: []string{"GO*"}, Limit: []string{"memory=1"}, Net: true, Required: true, Tier: "landlock",
 				}},
 			},
 		},
@@ -124,7 +125,7 @@ func TestRead(t *testing.T) {
 		"run t --cfg --json":             {Name: "jphost run", Err: `--cfg: expected string value but got "--json" (long flag); perhaps try --cfg="--json"?`},
 		"sandbox exec":                   {Name: "jphost sandbox exec", Err: "<command> ... is missing"},
 		"sandbox exec --":                {Name: "jphost sandbox exec", Err: "<command> ... is missing"},
-		"sandbox":                        {Name: "jphost sandbox", Err: "<command> is missing: exec, plan"},
+		"sandbox":                        {Name: "jphost sandbox", Err: "<command> is missing: exec, plan, learn, presets"},
 		"sandbox frob":                   {Name: "jphost sandbox", Err: "there is no command sandbox frob"},
 		"sandbox exce -- true":           {Name: "jphost sandbox", Err: "there is no command sandbox exce, did you mean exec?"},
 		"rnu t":                          {Name: "jphost", Err: "there is no command rnu, did you mean run?"},

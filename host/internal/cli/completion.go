@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/preset"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/undo"
 )
@@ -73,7 +74,7 @@ func (a *app) complete(raw []string) (kind string, list []string) {
 	}
 
 	program := 0
-	if n := len(g.Sandbox.Exec.Command); n > 0 {
+	if n := len(g.Sandbox.Exec.Command) + len(g.Sandbox.Learn.Command); n > 0 {
 		program = len(before) - n
 	} else if strings.HasPrefix(node.Path(), "sandbox ") {
 		program = slices.Index(before, "--") + 1
@@ -87,6 +88,8 @@ func (a *app) complete(raw []string) (kind string, list []string) {
 		flag, valued = l.flag(rest[0]), true // it is without its value
 	}
 	switch {
+	case flag != nil && valued && flag.Name == "preset":
+		return "words", presetsAfter(cur[strings.LastIndexByte(cur, '=')+1:])
 	case flag != nil && valued && flag.Enum != "":
 		for _, value := range flag.EnumSlice() {
 			list = append(list, value+"\t"+flag.Help)
@@ -103,7 +106,7 @@ func (a *app) complete(raw []string) (kind string, list []string) {
 			}
 		}
 		return "words", list
-	case node.Path() == "sandbox exec":
+	case node.Path() == "sandbox exec", node.Path() == "sandbox learn":
 		return fmt.Sprintf("program %d", starts[len(before)]), nil
 	case node.Leaf():
 		return a.completeWord(g, node, cur)
@@ -114,6 +117,17 @@ func (a *app) complete(raw []string) (kind string, list []string) {
 		}
 	}
 	return "words", list
+}
+
+// presetsAfter are the words that can stand for a list of presets whose last name is not complete.
+func presetsAfter(written string) (list []string) {
+	before := written[:strings.LastIndexByte(written, ',')+1]
+	for _, p := range preset.All() {
+		if !slices.Contains(strings.Split(strings.ReplaceAll(before, preset.NetSuffix, ""), ","), p.Name) {
+			list = append(list, before+p.Name+"\t"+p.Summary, before+p.Name+preset.NetSuffix+"\t"+p.Reaches())
+		}
+	}
+	return list
 }
 
 // commandWords joins what bash takes apart at `=`. starts says where each word begins on the line, on which jphost is
@@ -164,6 +178,8 @@ func (a *app) completeWord(g *grammar, node *kong.Node, cur string) (kind string
 		list = a.toolNames()
 	case path == "undo":
 		list = a.changes()
+	case path == "sandbox presets":
+		list = presetsAfter("")
 	case node.Positional[0].Enum != "":
 		list = node.Positional[0].EnumSlice()
 	default:

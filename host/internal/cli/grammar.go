@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/preset"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool/nearest"
 )
@@ -61,6 +62,9 @@ type globals struct {
 type sandboxGroup struct {
 	Exec sandboxExecCmd `cmd:"" help:"Run any program under grants."`
 	Plan sandboxPlanCmd `cmd:"" help:"Show what the operating system would enforce."`
+
+	Learn   sandboxLearnCmd   `cmd:"" help:"Run a program until it is known which grants it needs."`
+	Presets sandboxPresetsCmd `cmd:"" help:"Show the presets, and what they mean on this machine."`
 }
 
 type approvalsGroup struct {
@@ -186,6 +190,7 @@ func parser() (*kong.Kong, *grammar) {
 	noMount, lists := &noMountMapper{}, listMapper{}
 	k := kong.Must(g,
 		kong.Name("jphost"),
+		kong.Vars{"presets": strings.Join(preset.Names(), ", ")},
 		kong.Description("Run tools for language models under typed, declared limits."),
 		kong.NoDefaultHelp(),
 		kong.Help(writeHelp),

@@ -200,7 +200,11 @@ func (a *app) effective(cfg *config.Config, t *config.Tool) (*effective, error) 
 	if f.options, err = h.Sandbox(a.Ctx, t); err != nil {
 		return nil, err
 	}
-	if f.program, f.missing = h.Program(t, t.Command.Program); f.missing != nil {
+	program := t.Command.Program
+	if t.Command.Shell {
+		program = "sh"
+	}
+	if f.program, f.missing = h.Program(t, program); f.missing != nil {
 		if f.program, err = os.Executable(); err != nil {
 			return nil, err
 		}

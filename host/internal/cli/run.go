@@ -334,6 +334,13 @@ func (c *sandboxExecCmd) swallowed() string {
 	return ""
 }
 
+type sandboxLearnCmd struct {
+	Command []string `arg:"" rest:"" help:"The program and its arguments."`
+	grants.Learn
+}
+
+func (c *sandboxLearnCmd) Run(a *app) error { return c.Start(a.Process, c.Command, a.ask) }
+
 type sandboxPlanCmd struct {
 	Tool    string   `arg:"" optional:"" help:"The tool; after -- or with flags that grant, the program."`
 	Command []string `arg:"" optional:"" help:"The arguments of the program."`

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/jptools/jptools/host/internal/preset"
 	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/nearest"
@@ -71,6 +72,11 @@ func formOf(as string) form {
 		return form{func(tagReader) *node { return union(enum("off", "full"), whole("lines")) }, nil}
 	case "needs":
 		return form{func(r tagReader) *node { return r.table(reflect.TypeFor[needs]()) }, decodeNeeds}
+	case "presets":
+		return form{
+			func(tagReader) *node { return &node{kind: nodeList, elem: enum(preset.Words()...)} },
+			func(v *settings.Value) any { return v.Strings() },
+		}
 	case "duration":
 		return form{func(tagReader) *node { return union(number(), text(checkDuration)) }, decodeDuration}
 	case "seconds":

@@ -74,6 +74,8 @@ type Tool struct {
 	Options map[string]any `toml:"options" check:"options" repo:"judged" doc:"Behaviour that the user sets and the model cannot. Merged deeply; lists are replaced, or combined by '{ value, strategy }'."`
 	// Access is nil when no layer says anything of it.
 	Access *Access `toml:"access" all:"yes" repo:"judged" doc:"What the tool may do (local tools only). A type that is not written has its default; one that is written grants only what its rules say."`
+	// Preset names recipes of package preset.
+	Preset []string `toml:"preset" as:"presets" repo:"judged" doc:"What an ecosystem needs outside of the workspace ('jphost sandbox presets' shows it); with ':net' also its network. Replaced whole."`
 	// Needs is what the tool uses at most; nil when it does not say.
 	Needs  *jptool.Caps `toml:"needs" as:"needs" repo:"judged" doc:"The most that the tool ever uses."`
 	Limits Limits       `toml:"limits" all:"yes" repo:"judged" doc:"What one call may use."`

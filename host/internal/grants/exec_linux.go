@@ -20,6 +20,7 @@ import (
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/preset"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/sandbox"
@@ -43,6 +44,9 @@ func (c *Exec) Start(p *Process, argv []string, swallowed func() string) error {
 	}
 	if base, err := state.OS(p.housed().Getenv).Base(); err == nil {
 		call.OwnDirectories(m.declared, base, p.housed().Environ)
+	}
+	if err := m.presets.Make(); err != nil && !c.Quiet {
+		p.Out.Warn(err.Error())
 	}
 	cmd, err := c.command(p, m, argv)
 	if err != nil {
@@ -132,6 +136,9 @@ func (c *Exec) startError(m *merged, err error) error {
 	return exit.With(exit.Host, err)
 }
 
+// timeUp is the exit status of a program that was ended at its limit of time, as that of timeout(1).
+const timeUp exit.Code = 124
+
 // ended returns what is wrong with how the call ended, apart from the exit status of the program.
 func (c *Exec) ended(err error) error {
 	var why, changes error
@@ -142,6 +149,8 @@ func (c *Exec) ended(err error) error {
 	switch {
 	case errors.As(err, &lost):
 		why = exit.With(exit.Refused, lost)
+	case errors.As(err, &limit) && limit.Processes == 0:
+		why = exit.Errorf(timeUp, "the program was not done within %s and was ended\nraise --limit time if it needs longer", limit.Time)
 	case errors.As(err, &limit):
 		why = exit.Errorf(exit.Refused, "the program had more than %d processes and was ended\nlet it do less at a time, or raise --limit processes", limit.Processes)
 	case errors.As(err, &control):
@@ -158,11 +167,14 @@ func (c *Exec) hints(p *Process, cmd *sandbox.Cmd, program, swallowed string) {
 	if !p.Out.OnTerminal {
 		return
 	}
+	if name := preset.For(program); name != "" && len(c.Preset) == 0 {
+		p.Out.Note(fmt.Sprintf("for what %s needs outside of the workspace there is a preset: --preset %s", show.Visible(program), name))
+	}
 	if !cmd.Attempt.Plan.Net.Open {
 		p.Out.Note("the program had no network; if it needs one: --net")
 	}
 	if cmd.State.Signal == 0 && !c.ExplainDenials && cmd.Attempt.Explainable() == "" {
-		p.Out.Note(enforcement.DenialHint)
+		p.Out.Note(enforcement.DenialHint + "\nto find out which grants it needs: jphost sandbox learn")
 	}
 }
 

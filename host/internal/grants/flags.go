@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/preset"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool"
@@ -30,12 +30,14 @@ import (
 
 // Flags are the flags that say what a program may do.
 type Flags struct {
+	Preset []string `placeholder:"NAME" help:"What an ecosystem needs outside of the workspace: ${presets}. With :net also its network (go:net). Repeatable; see jphost sandbox presets."`
+
 	RO    []string `placeholder:"PATH" help:"Read and execute PATH and everything below it."`
 	RW    []string `placeholder:"PATH" help:"Read, write and execute PATH and everything below it. Creating or deleting a file takes a grant on its directory."`
 	Grant []string `placeholder:"path=PATH[,CAPABILITY]..." help:"Exactly these capabilities: path=PATH,read,create,update,delete,execute (or write). Without any, PATH is withheld; if nothing else is granted, everything else stays as without grants."`
 	Env   []string `placeholder:"NAME" help:"Hand down the variable NAME, or with NAME* all that begin with NAME."`
 	Net   bool     `help:"Allow connections to any host at the ports of HTTP, HTTPS and FTP (80, 443, 21). Other ports need --policy."`
-	Limit []string `placeholder:"KEY=VALUE" help:"memory=512MiB, processes=100, cpu_seconds=10, file_size=1GiB."`
+	Limit []string `placeholder:"KEY=VALUE" help:"time=10m (from start to end), memory=512MiB, processes=100, cpu_seconds=10, file_size=1GiB."`
 
 	Policy   string `placeholder:"FILE" help:"Take the policy from a JSON file (an access object, or a Context with one; - is standard input)."`
 	Root     string `placeholder:"DIR" help:"The workspace: paths of a policy are relative to it. Default: that of -C, else the working directory."`
@@ -58,7 +60,7 @@ func (*Flags) Instead(flag string) string {
 
 // Stated reports whether any flag says what a program may do.
 func (g *Flags) Stated() bool {
-	return len(g.RO)+len(g.RW)+len(g.Grant)+len(g.Env)+len(g.Limit) > 0 || g.Net || g.Policy != ""
+	return len(g.Preset)+len(g.RO)+len(g.RW)+len(g.Grant)+len(g.Env)+len(g.Limit) > 0 || g.Net || g.Policy != ""
 }
 
 // merged is what the flags together say.
@@ -67,6 +69,7 @@ type merged struct {
 	extra    []baseline.Extra // outside of the workspace
 	names    []string         // absolute paths as the user wrote them
 	limits   fit.Limits
+	presets  *preset.Found
 	root     string
 	cwd      string // the working directory without links, which a private tree does not have
 }
@@ -125,6 +128,9 @@ func (g *Flags) compile(p *Process) (*merged, error) {
 			return nil, err
 		}
 	}
+	if err := g.presets(p, m, access); err != nil {
+		return nil, err
+	}
 	housed := p.housed()
 	if g.Root == "" && !granting && TooWide(m.root, housed.Home()) {
 		return nil, exit.Errorf(exit.Usage, "nothing says what the program may do, and that would be anything in all of %s\nchange into a project, or say it: --ro ., --rw . or --grant", show.Visible(m.root))
@@ -142,6 +148,9 @@ func (g *Flags) compile(p *Process) (*merged, error) {
 	if m.declared, err = policy.Given(access, m.root, r); err != nil {
 		return nil, exit.With(exit.Usage, OfFile(g.Policy, err))
 	}
+	for _, text := range m.presets.Warnings() {
+		m.declared.Warnings = append(m.declared.Warnings, policy.NewWarning("", text))
+	}
 	return m, Unmoved(m.root, m.declared.Root)
 }
 
@@ -153,8 +162,8 @@ func (g *Flags) command(p *Process, m *merged, argv []string) (*sandbox.Cmd, err
 		return nil, exit.With(exit.Usage, err)
 	}
 	prepared, err := sandbox.PreparePolicy(p.Ctx, m.declared.ForFit(), sandbox.Options{
-		Machine: &found, Tier: tier, Required: g.Required, Environ: p.Environ, Paths: m.extra, Names: m.names, Limits: m.limits,
-		TempDir: p.TempBase(), Helpers: p.Helpers,
+		Machine: &found, Tier: tier, Required: g.Required, Environ: m.presets.Environ(), Paths: m.extra, Names: m.names,
+		Limits: m.limits, System: m.presets.System(), TempDir: p.TempBase(), Helpers: p.Helpers,
 	})
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
@@ -182,7 +191,7 @@ func (g *Flags) fromFile(p *Process) (*jptool.AccessPolicy, error) {
 	if g.Policy == "" {
 		return nil, nil
 	}
-	if len(g.RO)+len(g.RW)+len(g.Grant)+len(g.Env) > 0 || g.Net {
+	if len(g.Preset)+len(g.RO)+len(g.RW)+len(g.Grant)+len(g.Env) > 0 || g.Net {
 		return nil, exit.Errorf(exit.Usage, "both --policy and grants were given\nwrite the grants into the policy, or leave it out")
 	}
 	data, root, err := ReadPolicy(g.Policy, p.Stdin)
@@ -453,27 +462,6 @@ func parseGrant(spec string) (path string, caps jptool.Caps, err error) {
 		caps |= c
 	}
 	return strings.ReplaceAll(path, "\x00", ","), caps, nil
-}
-
-// parseLimits reads KEY=VALUE with the values of the configuration's `limits`.
-func parseLimits(list []string) (fit.Limits, error) {
-	var l fit.Limits
-	for _, s := range list {
-		key, value, _ := strings.Cut(s, "=")
-		to, ok := map[string]*int64{"memory": &l.Memory, "processes": &l.Processes, "cpu_seconds": &l.CPUSeconds, "file_size": &l.FileSize}[key]
-		if !ok {
-			return l, exit.Errorf(exit.Usage, "--limit %s: there is no limit %s\nknown are memory, processes, cpu_seconds and file_size", show.Visible(s), show.Visible(key))
-		}
-		n, err := strconv.ParseInt(value, 10, 64)
-		if ok = err == nil; !ok && (key == "memory" || key == "file_size") {
-			n, ok = config.ParseSize(value)
-		}
-		if !ok || n <= 0 {
-			return l, exit.Errorf(exit.Usage, "--limit %s: %s is no amount\nwrite a number, for bytes also a size such as 512MiB", show.Visible(s), show.Visible(value))
-		}
-		*to = n
-	}
-	return l, nil
 }
 
 // Exec is `sandbox exec`: it runs a program under the grants of its flags.

@@ -8,6 +8,7 @@ package grants
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/user"
@@ -17,6 +18,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
@@ -64,6 +66,15 @@ func (p *Process) housed() *Process {
 		return p // a user without a home directory
 	}
 	return &Process{Environ: append(slices.Clip(p.Environ), "HOME="+u.HomeDir)}
+}
+
+// Own are the directories of the user's configuration and of the state of jphost.
+func (p *Process) Own() []string {
+	list := []string{filepath.ToSlash(filepath.Dir(config.UserGlobalPath(p.housed().Environ)))}
+	if base, err := state.OS(p.housed().Getenv).Base(); err == nil {
+		list = append(list, filepath.ToSlash(base))
+	}
+	return list
 }
 
 // TempBase is the directory for the private directories of calls, if the tier has none of its own.
@@ -153,6 +164,9 @@ func (p *Process) Placed(flag, path string, dirs ...string) (string, error) {
 	to, missing, err := p.Follow(flag, path, dirs)
 	if err != nil {
 		return "", err
+	}
+	if missing == nil && !isDir(filepath.FromSlash(to.Abs)) {
+		missing = errors.New("it is not a directory")
 	}
 	if missing != nil {
 		return "", exit.Errorf(exit.Usage, "%s %s cannot be used: %w\nname an existing directory", flag, show.Visible(path), wspath.Bare(missing))

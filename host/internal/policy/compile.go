@@ -60,7 +60,7 @@ func Compile(ctx context.Context, r Request) (*Declared, error) {
 		}
 	}
 	d.Access = &jptool.AccessPolicy{}
-	d.materialize(a)
+	d.materialize(a, r.PresetEnv, r.PresetNet)
 	look := d.rules.Frozen()
 	if err := d.finish(r, &look); err != nil {
 		return nil, err
@@ -247,7 +247,7 @@ func Given(a *jptool.AccessPolicy, root string, r Request) (*Declared, error) {
 		d.rules.Restricted = true
 		d.addDefault()
 	}
-	d.materialize(nil)
+	d.materialize(nil, nil, nil)
 	look := d.rules.Frozen()
 	return d, d.finish(r, &look)
 }
@@ -295,11 +295,19 @@ func (d *Declared) addDefault() {
 	d.add(jptool.Placed{Caps: defaultCaps}, source{Rule: Rule{Origin: BuiltIn}})
 }
 
-// materialize writes the rules of the other types: the declared ones, or the default. An empty list would open the
-// type when a rule of another type is added.
-func (d *Declared) materialize(a *config.Access) {
+// materialize writes the rules of the other types: the declared ones, those of presets where nothing is declared, or the
+// default. An empty list would open the type when a rule of another type is added.
+func (d *Declared) materialize(a *config.Access, presetEnv []jptool.EnvRule, presetNet []jptool.NetRule) {
 	if declared := a.Policy(); declared != nil {
 		d.Access.Net, d.Access.Env, d.Access.Commands = declared.Net, declared.Env, declared.Commands
+	}
+	for _, r := range presetEnv {
+		if !decided(d.Access.Env, r.Name, runtime.GOOS == "windows") {
+			d.Access.Env = append(slices.Clip(d.Access.Env), r)
+		}
+	}
+	if len(d.Access.Net) == 0 {
+		d.Access.Net = presetNet
 	}
 	if len(d.Access.Net) == 0 {
 		d.Access.Net = []jptool.NetRule{{Host: "*", Origin: BuiltIn}}
@@ -311,24 +319,28 @@ func (d *Declared) materialize(a *config.Access) {
 // minimal returns the minimal set of variables as rules, without the names that a declared rule decides: a rule
 // with read = false takes away a variable of the minimal set too.
 func minimal(declared []jptool.EnvRule, windows bool) []jptool.EnvRule {
+	var out []jptool.EnvRule
+	for _, name := range sandbox.MinimalEnvironment(windows) {
+		if !decided(declared, name, windows) {
+			out = append(out, jptool.EnvRule{Name: name, Read: true, Origin: BuiltIn})
+		}
+	}
+	return out
+}
+
+// decided reports whether a declared rule decides about a variable, or about all that begin with a name before *.
+func decided(declared []jptool.EnvRule, name string, windows bool) bool {
 	key := func(s string) string {
 		if windows {
 			return strings.ToUpper(s)
 		}
 		return s
 	}
-	var out []jptool.EnvRule
-	for _, name := range sandbox.MinimalEnvironment(windows) {
-		literal := key(strings.TrimSuffix(name, "*"))
-		decided := slices.ContainsFunc(declared, func(r jptool.EnvRule) bool {
-			prefix, open := strings.CutSuffix(key(r.Name), "*")
-			return open && strings.HasPrefix(literal, prefix) || !open && prefix == literal && name == literal
-		})
-		if !decided {
-			out = append(out, jptool.EnvRule{Name: name, Read: true, Origin: BuiltIn})
-		}
-	}
-	return out
+	literal := key(strings.TrimSuffix(name, "*"))
+	return slices.ContainsFunc(declared, func(r jptool.EnvRule) bool {
+		prefix, open := strings.CutSuffix(key(r.Name), "*")
+		return open && strings.HasPrefix(literal, prefix) || !open && prefix == literal && name == literal
+	})
 }
 
 // describe says of each rule of net, env and commands where it comes from.

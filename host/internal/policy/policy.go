@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
@@ -45,6 +46,9 @@ type Request struct {
 	ConfigFile string
 	// Programs are the host's own programs, absolute: jphost and the tools beside it.
 	Programs []string
+	// PresetEnv and PresetNet are the rules of the tool's presets. What the tool's own rules say counts instead.
+	PresetEnv []jptool.EnvRule
+	PresetNet []jptool.NetRule
 	// Reach are the writable places outside the workspace that are granted besides the rules, by sandbox.paths or
 	// flags.
 	Reach []Reach
@@ -190,6 +194,12 @@ type Warning struct {
 	Origin  string `json:"origin,omitempty"`
 	Message string `json:"message"`
 	Help    string `json:"help,omitempty"`
+}
+
+// NewWarning makes a warning of a text whose second line says what to do.
+func NewWarning(origin, text string) Warning {
+	message, help, _ := strings.Cut(text, "\n")
+	return Warning{Origin: origin, Message: message, Help: help}
 }
 
 // String is the warning for a terminal, the help on a line of its own.

@@ -16,6 +16,7 @@ import (
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/mount"
+	"github.com/jptools/jptools/host/internal/preset"
 	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -194,6 +195,12 @@ func (w *widener) widensTool(tool, key string, rest []string, s config.Setting) 
 		return w.commands[tool] || was != nil && config.ParseCaps(s.Value)&^config.ParseCaps(was) != 0
 	case "limits":
 		return w.limits(rest, s)
+	case "preset":
+		// A preset grants places outside of the workspace. Less than the user's own layers say widens nothing.
+		granted := w.before(s.Key).Strings()
+		return slices.ContainsFunc(s.Value.Strings(), func(name string) bool {
+			return !slices.Contains(granted, name) && !slices.Contains(granted, name+preset.NetSuffix)
+		})
 	}
 	return true
 }

@@ -78,6 +78,10 @@ conversation.tools.t.options.gitignore = false
 conversation.tools.t.options.auto_approve_max_changed_lines = 9999`},
 		{"parameters of mine", "conversation.tools.d = { source = \"local\", command = \"d\", parameters.env = { type = \"string\", enum = [\"staging\"] } }", "conversation.tools.d.parameters.env.enum = [\"prod\"]\nconversation.tools.d.parameters.env.summary = \"x\"", `conversation.tools.d.parameters.env.enum = ["prod"]
 conversation.tools.d.parameters.env.summary = "x"`},
+		{"preset", "", "conversation.tools.t.preset = [\"go\"]\nconversation.tools.fs_read_file.preset = []", `conversation.tools.t.preset = ["go"]`},
+		{"preset of mine", "conversation.tools.t.preset = [\"go:net\", \"git\"]", "conversation.tools.t.preset = [\"go\"]", ""},
+		{"more than the preset of mine", "conversation.tools.t.preset = [\"go\", \"git\"]", "conversation.tools.t.preset = [\"go:net\"]", `conversation.tools.t.preset = ["go:net"]`},
+		{"preset, though none of mine", "conversation.tools.t.preset = []", "conversation.tools.t.preset = [\"git\"]", `conversation.tools.t.preset = ["git"]`},
 		{"sandbox", "", "sandbox.mode = \"off\"\nsandbox.tier = \"landlock\"", `sandbox.mode = "off"
 sandbox.tier = "landlock"`},
 		{"sandbox stricter", "", "sandbox.mode = \"required\"", ""},
@@ -141,7 +145,7 @@ func TestEveryKeyIsJudged(t *testing.T) {
 	if err := json.Unmarshal(raw, &schema); err != nil {
 		t.Fatal(err)
 	}
-	known := []string{"source", "enable", "run", "format", "result", "parameters", "options", "access", "needs", "limits"}
+	known := []string{"source", "enable", "run", "format", "result", "parameters", "options", "access", "needs", "limits", "preset"}
 	judged := 0
 	for _, key := range toolKeysOf(t, schema) {
 		if config.RepositoryMay("conversation", "tools", "t", key) != config.Judged {

@@ -1,0 +1,216 @@
+package preset
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jptools/jptools/sandbox"
+)
+
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	os.Exit(m.Run())
+}
+
+// Each file says all that people are shown, and nothing that is not known.
+func TestFiles(t *testing.T) {
+	list := All()
+	if len(list) != 9 {
+		t.Fatalf("%d presets", len(list))
+	}
+	names := map[string]bool{}
+	for _, p := range list {
+		names[p.Name] = true
+		if p.Summary == "" || !strings.HasSuffix(p.Summary, ".") || len(p.Programs) == 0 || len(p.LeftOut) == 0 || len(p.Net.Ports) == 0 || p.Net.What == "" {
+			t.Errorf("%s lacks something: %+v", p.Name, p)
+		}
+		if !regexp.MustCompile(`^jphost sandbox exec (.* )?--preset ` + p.Name + `(:net)?[ ,]`).MatchString(p.Example) {
+			t.Errorf("%s: example %q", p.Name, p.Example)
+		}
+		for _, l := range p.LeftOut {
+			if l.What == "" || l.Why == "" {
+				t.Errorf("%s: %+v", p.Name, l)
+			}
+		}
+		answers := map[string]bool{}
+		for _, a := range p.Ask {
+			if len(a.Command) < 2 || len(a.Answers) == 0 {
+				t.Errorf("%s: %+v", p.Name, a)
+			}
+			for _, name := range a.Answers {
+				answers[name] = true
+			}
+		}
+		for _, place := range p.Places {
+			if place.Name == "" || place.What == "" || len(place.Find) == 0 {
+				t.Errorf("%s: %+v", p.Name, place)
+			}
+			if !slices.Contains([]access{read, write}, place.Access) || !slices.Contains([]access{"", write}, place.Net) {
+				t.Errorf("%s: %s has access %q and %q", p.Name, place.Name, place.Access, place.Net)
+			}
+			for _, spec := range place.Find {
+				if name, is := strings.CutPrefix(spec, "@"); is && !answers[name] || !is && !strings.ContainsAny(spec[:1], "$~/") {
+					t.Errorf("%s: %s is found by %q, which nothing says", p.Name, place.Name, spec)
+				}
+			}
+		}
+		for _, name := range slices.Concat(p.Env, p.Net.Env) {
+			if strings.Contains(name, "*") || regexp.MustCompile(`TOKEN$|SECRET|PASSWORD|_KEY$|AUTH$|ASKPASS|SOCK$`).MatchString(name) {
+				t.Errorf("%s hands down %s", p.Name, name)
+			}
+		}
+	}
+	for _, want := range []string{"go", "node", "python", "rust", "java", "c", "git", "claude", "codex"} {
+		if !names[want] {
+			t.Errorf("there is no preset %s", want)
+		}
+	}
+	if err := strict([]byte("summary = \"x\"\nplases = []\n"), &Preset{}); err == nil {
+		t.Error("an unknown key is read")
+	}
+}
+
+func TestParse(t *testing.T) {
+	for text, want := range map[string]string{
+		"go":               "go",
+		"go,node:net":      "go node:net",
+		"go, git":          "go git",
+		"go|go:net":        "go:net",
+		"go:net,go":        "go:net",
+		"":                 "there is no preset \"\"\nknown are c, claude,",
+		"gos":              "there is no preset \"gos\"\ndid you mean go? known are c, claude,",
+		"pyton":            "there is no preset \"pyton\"\ndid you mean python?",
+		"nod:net":          "did you mean node:net?",
+		"go:network":       "did you mean go:net?",
+		"go:":              "did you mean go:net?",
+		"go,":              "there is no preset \"\"",
+		"../go":            "there is no preset \"../go\"",
+		"GO":               "there is no preset \"GO\"",
+		"go:net:net":       "did you mean go:net?",
+		"unlike anything!": "there is no preset \"unlike anything!\"\nknown are",
+	} {
+		var got string
+		list, err := Parse(strings.Split(text, "|"))
+		if err != nil {
+			got = err.Error()
+		}
+		for i, c := range list {
+			got += map[bool]string{true: " "}[i > 0] + c.Word()
+		}
+		if got != want && (err == nil || !strings.Contains(got, want)) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	for _, word := range Words() {
+		if _, err := Parse([]string{word}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestNever(t *testing.T) {
+	const home = "/home/u"
+	for at, want := range map[string][3]bool{ // to read, to write, to read the entry alone
+		"/":                               {false, false, false},
+		"/home":                           {false, false, false},
+		home:                              {false, false, false},
+		home + "/.ssh":                    {false, false, false},
+		home + "/.ssh/keys":               {false, false, false},
+		home + "/x/../.ssh":               {false, false, false},
+		home + "/.config":                 {false, false, true},
+		home + "/.config/gh":              {false, false, false},
+		home + "/.config/git":             {false, false, true},
+		home + "/.config/git/config":      {true, false, true},
+		home + "/.config/git/credentials": {false, false, false},
+		home + "/.config/tool":            {true, true, true},
+		home + "/.gitconfig":              {true, false, true},
+		home + "/.cargo":                  {false, false, true},
+		home + "/.cargo/bin":              {true, false, true},
+		home + "/.cargo/registry":         {true, true, true},
+		home + "/.cargo/credentials.toml": {false, false, false},
+		home + "/.npm/_npx/x":             {true, false, true},
+		home + "/.npm/_cacache":           {true, true, true},
+		home + "/.npmrc":                  {false, false, false},
+		home + "/go":                      {true, false, true},
+		home + "/go/bin":                  {true, false, true},
+		home + "/go/pkg/mod":              {true, true, true},
+		home + "/.local/bin":              {true, false, true},
+		home + "/.sshx":                   {true, true, true},
+		"/root/x":                         {false, false, false},
+		"/etc":                            {false, false, true},
+		"/etc/hosts":                      {true, false, true},
+		"/etc/shadow":                     {false, false, false},
+		"/usr/lib/jvm":                    {true, false, true},
+		"/srv/cache":                      {true, true, true},
+		"/run/user/0":                     {false, false, false},
+	} {
+		got := [3]bool{Never(at, false, false, home) == "", Never(at, true, false, home) == "", Never(at, false, true, home) == ""}
+		if got != want {
+			t.Errorf("%s: %v, want %v", at, got, want)
+		}
+	}
+	// The home directory of the administrator lies in a place of secrets, and is judged by what is in it.
+	if why := Never("/root/.cache/go-build", true, false, "/root"); why != "" {
+		t.Error(why)
+	}
+	if why := Never("/root/.ssh", false, true, "/root"); why == "" {
+		t.Error("the keys of root")
+	}
+}
+
+// What mounts warn of is not granted by a preset either: nothing to be written, and no secrets to be read.
+func TestNeverKnowsOtherLists(t *testing.T) {
+	data, err := os.ReadFile("../consent/places.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		at, what, ok := strings.Cut(strings.TrimSpace(line), "\t")
+		if !ok || strings.Contains(at, "C:") {
+			continue
+		}
+		n++
+		at = strings.Replace(at, "~", "/home/u", 1)
+		if Never(at, true, true, "/home/u") == "" {
+			t.Errorf("%s (%s) can be granted for writing", at, what)
+		}
+		if regexp.MustCompile(`key|password|credential|token|browser|mail|history`).MatchString(what) && Never(at, false, true, "/home/u") == "" {
+			t.Errorf("%s (%s) can be granted for reading", at, what)
+		}
+	}
+	if n < 20 {
+		t.Errorf("only %d places", n)
+	}
+}
+
+// script writes a program of shell into a directory.
+func script(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// text is what was found, with $HOME and $WS for these directories.
+func (w *world) text(f *Found) string {
+	var lines []string
+	for i := range f.Places {
+		p := &f.Places[i]
+		doing := p.Doing()
+		if p.Refused != "" {
+			doing = "refused: " + p.Refused
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s %s (%s)", p.Name, doing, p.Path, p.By))
+	}
+	text := strings.Join(append(lines, f.Notes...), "\n")
+	return strings.NewReplacer(w.home, "~", w.ws, "$WS", w.dir, "$DIR").Replace(text)
+}
