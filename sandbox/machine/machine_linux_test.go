@@ -58,7 +58,7 @@ func fake(t testing.TB, f files, change ...func(*system)) *system {
 			}
 			return 7, nil
 		},
-		seccomp: func() error { return nil }, filtered: func() bool { return false }, privileged: func() bool { return false },
+		seccomp: func() error { return nil }, notify: func() error { return nil }, filtered: func() bool { return false }, privileged: func() bool { return false },
 		release: func() string { return "6.18.1" }, program: func() string { return "/opt/jp tools/jphost" },
 	}
 	for _, c := range change {
@@ -341,10 +341,10 @@ func TestLimitOnlyTakes(t *testing.T) {
 	for _, m := range []struct{ abi int }{{-1}, {0}, {3}, {99}} {
 		for bits := range 4 {
 			ns, sc := bits&1 != 0, bits&2 != 0
-			if got := (Lesser{m.abi, true, !ns, !sc}).Apply(poor); got.Landlock != 0 || got.Namespaces || got.Seccomp || got.Why[Namespaces] != poor.Why[Namespaces] {
+			if got := (Lesser{ABI: m.abi, HasABI: true, NoNamespaces: !ns, NoSeccomp: !sc}).Apply(poor); got.Landlock != 0 || got.Namespaces || got.Seccomp || got.Why[Namespaces] != poor.Why[Namespaces] {
 				t.Errorf("%+v", got)
 			}
-			got := (Lesser{m.abi, true, !ns, !sc}).Apply(rich)
+			got := (Lesser{ABI: m.abi, HasABI: true, NoNamespaces: !ns, NoSeccomp: !sc}).Apply(rich)
 			if got.Landlock != max(0, min(m.abi, rich.Landlock)) || got.Namespaces != ns || got.Seccomp != sc {
 				t.Errorf("%d %t %t: %+v", m.abi, ns, sc, got)
 			}

@@ -27,8 +27,10 @@ func newJudge(p *fit.Plan) *judge {
 	for _, d := range p.Devices {
 		j.grants[d] |= jptool.Read | jptool.Update
 	}
-	if p.Temp != "" {
-		j.grants[p.Temp] = jptool.AllCaps
+	for _, temp := range []string{p.Temp, p.Scratch} {
+		if temp != "" {
+			j.grants[temp] = jptool.AllCaps
+		}
 	}
 	if p.Tier != fit.TierNamespace {
 		return j
@@ -39,8 +41,10 @@ func newJudge(p *fit.Plan) *judge {
 	for _, n := range p.Trees {
 		j.mounts[n.Path], j.pins[n.Path] = fit.Cover{}, true
 	}
-	for _, name := range append([]string{p.Temp, "/proc"}, p.Devices...) {
-		j.mounts[name] = fit.Cover{}
+	for _, name := range append([]string{p.Temp, p.Scratch, "/proc"}, p.Devices...) {
+		if name != "" {
+			j.mounts[name] = fit.Cover{}
+		}
 	}
 	for _, c := range p.Covers {
 		j.mounts[c.Path], j.pins[c.Path] = c, true

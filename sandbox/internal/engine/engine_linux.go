@@ -232,6 +232,12 @@ func (e *engine) order(c *Command) (o *order, files []*os.File, null *os.File, e
 		}
 		o.Observe = &observation{c.Observer.Message, c.Observer.Calls}
 		files = append(files, c.Observer.Socket)
+		if c.Plan.Net.Own {
+			if c.Observer.Answerer == nil {
+				return nil, nil, null, &failure.Error{Kind: failure.Failed, Step: "the observer does not pass on what it does not answer"}
+			}
+			files = append(files, c.Observer.Answerer)
+		}
 	}
 	if o.Keep = c.Keep != nil && e.options.Once; o.Keep {
 		files = append(files, c.Keep)

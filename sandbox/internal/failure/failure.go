@@ -15,6 +15,8 @@ const (
 	Changed Kind = "changed"
 	// Namespaces: the private tree cannot be made on this machine. Fit again without namespaces.
 	Namespaces Kind = "namespaces"
+	// Listener: no calls can be announced to another process on this machine. Fit again without.
+	Listener Kind = "listener"
 	// Directory: the working directory, Path, cannot be entered where the program runs.
 	Directory Kind = "directory"
 	// Program: execve refused the program, Path, with Errno; perhaps because the plan does not grant it.
