@@ -97,7 +97,7 @@ func (s *system) alone() Info {
 	m := &i.Machine
 	if s.arch != "amd64" && s.arch != "arm64" {
 		// What starts a held program (package sysprog) is written for these two.
-		for _, key := range []string{Landlock, Seccomp, Namespaces, Notify} {
+		for _, key := range []string{Landlock, Seccomp, Namespaces} {
 			m.Why[key] = "there is no sandbox for " + s.arch + " yet\nuse amd64 or arm64, or keep tools at run = \"ask\""
 		}
 		return i
@@ -108,7 +108,6 @@ func (s *system) alone() Info {
 	}
 	if err := s.seccomp(); err != nil {
 		m.Why[Seccomp] = s.whySeccomp(err)
-		m.Why[Notify] = m.Why[Seccomp]
 	} else {
 		m.Seccomp = true
 		if err := s.notify(); err != nil {

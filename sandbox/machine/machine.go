@@ -190,11 +190,11 @@ func (l Lesser) Apply(m fit.Machine) fit.Machine {
 	if m.Namespaces && l.NoNamespaces {
 		m = WithoutNamespaces(m, simulated)
 	}
-	if m.Seccomp && l.NoSeccomp {
-		m.Seccomp, m.Why[Seccomp] = false, simulated
-	}
-	if m.Notify && (l.NoNotify || l.NoSeccomp) {
+	if m.Notify && l.NoNotify {
 		m.Notify, m.Why[Notify] = false, simulated
+	}
+	if m.Seccomp && l.NoSeccomp {
+		m.Seccomp, m.Why[Seccomp], m.Notify = false, simulated, false
 	}
 	return m
 }

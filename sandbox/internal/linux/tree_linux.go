@@ -68,6 +68,7 @@ type tree struct {
 
 	root  int             // the private root
 	masks int             // a tmpfs for what hides, or -1
+	shut  []int           // mounts of ours that become read-only in the end
 	made  map[string]bool // entries of the private root
 	dirs  []string        // mounts of the host's directories, in which nothing is made
 }
@@ -138,6 +139,9 @@ func (t *tree) close() {
 	}
 	closeFD(&t.root)
 	closeFD(&t.masks)
+	for i := range t.shut {
+		closeFD(&t.shut[i])
+	}
 }
 
 func closeFD(fd *int) {
@@ -291,6 +295,11 @@ func (t *tree) makeRoot() error {
 			continue
 		}
 		if err := t.temporary(temp); err != nil {
+			return err
+		}
+	}
+	if t.plan.Scratch != "" {
+		if err := t.ways(); err != nil {
 			return err
 		}
 	}
@@ -526,8 +535,10 @@ func (t *tree) enter() error {
 	if err == nil {
 		err = unix.Chdir("/")
 	}
-	if err == nil {
-		err = setAttributes(t.root, unix.MOUNT_ATTR_RDONLY, 0)
+	for _, fd := range append(t.shut, t.root) {
+		if err == nil {
+			err = setAttributes(fd, unix.MOUNT_ATTR_RDONLY, 0)
+		}
 	}
 	return failure.At(failure.Namespaces, "entering the private root", "", err)
 }

@@ -2,6 +2,7 @@ package linux
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,6 +49,32 @@ func (t *tree) temporary(at string) error {
 	}
 	err := unix.Mount("temporary", base+at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, options)
 	return failure.At(failure.Namespaces, "mounting a private temporary directory", "", err)
+}
+
+// ways makes the directories in the scratch directory that lead to places, each on a mount of its own which [tree.enter] makes
+// read-only: the program may not rename them, or write beside a place that rules grant, as it may not elsewhere.
+func (t *tree) ways() error {
+	for _, p := range t.places {
+		below, ok := strings.CutPrefix(p.Path, t.plan.Scratch+"/")
+		first, _, deeper := strings.Cut(below, "/")
+		dir := t.plan.Scratch + "/" + first
+		if !ok || !deeper || t.made[dir] || slices.ContainsFunc(t.places, func(q *place) bool { return q.Path == dir }) {
+			continue
+		}
+		err := t.parents(dir + "/")
+		if err == nil {
+			err = unix.Mount("way", base+dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755,size=1m")
+		}
+		fd := -1
+		if err == nil {
+			fd, err = openDir(base + dir)
+		}
+		if err != nil {
+			return failure.At(failure.Namespaces, "mounting a private temporary directory", "", err)
+		}
+		t.shut = append(t.shut, fd)
+	}
+	return nil
 }
 
 // terminals makes a file system of pseudo-terminals that has none yet: those of the host cannot be reached by number. Where
