@@ -190,9 +190,7 @@ func (in *input) choose() (*fitting, Tier) {
 	switch plain := len(h.covers) == 0 && len(h.pins) == 0; {
 	case in.noTree == "" && (!plain || h.writes() || !in.machine.Alone() || in.options.Tier == TierNamespace):
 		h.freeze()
-		if beside := in.besideTmp(h); beside != nil {
-			h = beside
-		}
+		in.besideTmp(h)
 		h.keepWays()
 		return h, TierNamespace
 	case !plain:

@@ -7,20 +7,20 @@ import (
 	"github.com/jptools/jptools/jptool"
 )
 
-// Unavailable is something that programs usually find around them, that no rule names, and that a call does not have.
+// Unavailable is what programs usually find around them, what no rule names, and what a call does not have.
 type Unavailable struct {
-	What   string `json:"what"`
-	Why    string `json:"why"`
-	Remedy string `json:"remedy,omitempty"`
+	What   []string `json:"what"`
+	Why    string   `json:"why"`
+	Remedy string   `json:"remedy,omitempty"`
 }
 
-// What a call may be without.
+// What a call may be without: servers and clients that speak to each other over TCP or UDP, and over sockets that are
+// files; a directory that programs use without being asked; terminals that they make themselves.
 const (
-	loopback  = "a loopback of its own: no sockets of the internet families"
-	noServers = "a loopback of its own: on the network of the host nothing can be listened on"
-	local     = "local sockets between its own processes"
+	loopback  = "loopback"
+	local     = "local sockets"
+	hardTmp   = "private /tmp"
 	terminals = "pseudo-terminals"
-	hardTmp   = "a private /tmp"
 )
 
 // world decides what of its own the call gets besides what the rules grant, and says what it does not.
@@ -28,42 +28,33 @@ func (h *fitting) world(f *Fitted) {
 	p := f.Plan
 	f.Unavailable = []Unavailable{}
 	lacks := func(why, remedy string, list ...string) {
-		for _, what := range list {
-			f.Unavailable = append(f.Unavailable, Unavailable{what, why, remedy})
+		f.Unavailable = append(f.Unavailable, Unavailable{list, why, remedy})
+	}
+	switch tree := p.Tier == TierNamespace; {
+	case p.Tier == TierNone: // nothing is taken away either
+	case !tree:
+		p.Local = !p.NoFilter && !p.Net.Open && p.ABI >= ResolveABI
+		why, remedy := h.noTree, h.treeRemedy
+		if why == "" {
+			why, remedy = "a call that may write nothing has no private tree", `set sandbox.tier = "namespace", or use --tier namespace`
 		}
-	}
-	if p.Tier == TierNone {
-		return // nothing is taken away either
-	}
-	tree := p.Tier == TierNamespace
-	why, remedy := h.noTree, h.treeRemedy
-	if why == "" {
-		why, remedy = "a call that may write nothing has no private tree", `set sandbox.tier = "namespace", or use --tier namespace`
-	}
-	switch {
-	case p.NoFilter: // sockets are not taken away, but nobody could say of those handed down where they may lead
-		if tree && !p.Net.Open {
-			why, remedy := h.machine.Lacks("seccomp")
-			lacks(why, remedy, loopback)
+		list := []string{loopback, hardTmp, terminals}
+		if !p.Local && !p.NoFilter {
+			list = slices.Insert(list, 1, local)
 		}
+		lacks(why, remedy, list...)
 	case p.Net.Open:
-		lacks("the call may use the network of the host", "leave the network closed (--net, access.net) where the program only speaks to itself",
-			noServers, local)
-	case tree && h.machine.Notify:
-		p.Net.Own, p.Local = true, true
-	case tree:
+		lacks("the call uses the network of the host", "leave the network closed where the program only speaks to itself", loopback, local)
+	case p.NoFilter: // local sockets are not taken away, but nobody could say where sockets lead that were handed down
+		why, remedy := h.machine.Lacks("seccomp")
+		lacks(why, remedy, loopback)
+	case !h.machine.Notify:
 		why, remedy := h.machine.Lacks("notify")
 		lacks(why, remedy, loopback, local)
-	case p.ABI >= ResolveABI:
-		p.Local = true
-		lacks(why, remedy, loopback)
 	default:
-		lacks(why, remedy, loopback, local)
+		p.Net.Own, p.Local = true, true
 	}
-	if !tree {
-		lacks(why, remedy, hardTmp, terminals)
-	}
-	if tree && p.Temp != tmp && p.Scratch == "" {
+	if p.Tier == TierNamespace && p.Temp != tmp && p.Scratch == "" {
 		lacks("rules on /tmp, or below it, could not be enforced beside it", "use a workspace and grants that do not lie below /tmp", hardTmp)
 	}
 }
@@ -71,28 +62,31 @@ func (h *fitting) world(f *Fitted) {
 // tmp is where programs expect to be allowed temporary files if they do not look at TMPDIR.
 const tmp = "/tmp"
 
-// besideTmp fits once more with a private /tmp around the trees that lie below it, whose rights then add to theirs. It
-// returns nil if mounts cannot take them away again, so that rules would grant something else, or more would be hidden.
-func (in *input) besideTmp(h *fitting) *fitting {
+// besideTmp puts a private /tmp around the trees that lie below it, whose rights then add to theirs. It fits once more for
+// that, and takes the mounts that take those rights away again. If mounts cannot do that, so that rules would grant
+// something else, or more would be hidden, there is no private /tmp.
+func (in *input) besideTmp(h *fitting) {
 	below := slices.ContainsFunc(in.tops, func(t string) bool { return t != tmp && Holds(tmp, t) })
 	taken := slices.ContainsFunc(in.tops, func(t string) bool { return Holds(t, tmp) }) || in.runtime[tmp] != 0
 	if !below || taken {
-		return nil
+		return
 	}
 	beside := in.fitting()
 	beside.scratch = true
 	beside.byMounts()
 	beside.freeze()
-	if !reflect.DeepEqual(h.access(TierNamespace), beside.access(TierNamespace)) || !reflect.DeepEqual(h.grants, beside.grants) ||
-		!reflect.DeepEqual(h.not, beside.not) {
-		return nil
+	if !reflect.DeepEqual(h.access(TierNamespace), beside.access(TierNamespace)) || !reflect.DeepEqual(h.grants, beside.grants) {
+		return
 	}
 	for _, path := range sorted(beside.covers) {
 		if c := h.covers[path]; beside.covers[path].Hide && (c == nil || !c.Hide) {
-			return nil
+			return
 		}
 	}
-	return beside
+	h.scratch, h.covers, h.pins = true, beside.covers, beside.pins
+	for i, s := range beside.zones { // the same ones
+		h.zones[i].by = s.by
+	}
 }
 
 // around is what a private /tmp grants on what lies below it.

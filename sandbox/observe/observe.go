@@ -174,10 +174,15 @@ func (s *Seen) note(x Refusal) {
 // Unseen says in words what a plan has the boundary filter refuse without anybody being told.
 func Unseen(plan *fit.Plan) []string {
 	list := []string{}
-	if plan.Net.Open {
+	const needs = "; if the program needs one: --net of sandbox exec, or access.net of the tool"
+	switch {
+	case plan.Net.Open:
 		list = append(list, "sockets other than TCP and UDP, and listening for connections: always refused")
-	} else {
-		list = append(list, "sockets: none can be made, as nothing allows a network; if the program needs one: --net of sandbox exec, or access.net of the tool")
+	case plan.Net.Own:
+		list = append(list, "connections to the outside: there is a loopback and no other network"+needs,
+			"connections to local sockets that were bound outside of the call, and local datagram sockets: always refused")
+	default:
+		list = append(list, "sockets: none can be made, as nothing allows a network"+needs)
 	}
 	if plan.Frozen {
 		list = append(list, "changes of mode, owner, times and attributes: refused, as nothing may be written")

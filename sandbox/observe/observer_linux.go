@@ -162,7 +162,7 @@ func (o *Observer) judgeCall(n *notify.Call) {
 		return
 	}
 	o.seen.Calls++
-	c := &caller{task: task{int(n.PID), o.stop, o.judge.plan.Scratch, o.judge.plan.Trees}, call: spec}
+	c := &caller{task: task{int(n.PID), o.stop, o.judge.private}, call: spec}
 	copy(c.args[:], n.Args[:])
 	var list []Refusal
 	var err error

@@ -25,9 +25,8 @@ type task struct {
 	// stop are directories that are not looked into: everything may be done there, or the
 	// program sees others than we do.
 	stop []string
-	// scratch is such a directory, "" for none, but for trees that lie in it.
-	scratch string
-	trees   []fit.Node
+	// private tells of such places; nil if there are no others.
+	private func(path string) bool
 }
 
 // errUnread: what the call is about cannot be found out.
@@ -115,7 +114,7 @@ func (t *task) resolve(dir, name string, follow bool) (found, error) {
 			continue
 		}
 		here := path.Join(f.path, next)
-		if slices.Contains(t.stop, here) || t.private(here) {
+		if slices.Contains(t.stop, here) || t.private != nil && t.private(here) {
 			return found{path: here, exists: true, beyond: true}, nil
 		}
 		last := strings.Join(todo, "") == ""
@@ -143,14 +142,6 @@ func (t *task) resolve(dir, name string, follow bool) (found, error) {
 		todo = append(strings.Split(to, "/"), todo...)
 	}
 	return f, nil
-}
-
-// private reports whether a path lies in the scratch directory, and neither in a tree nor on the way to one.
-func (t *task) private(p string) bool {
-	if t.scratch == "" || p == t.scratch || !fit.Holds(t.scratch, p) {
-		return false
-	}
-	return !slices.ContainsFunc(t.trees, func(n fit.Node) bool { return fit.Holds(n.Path, p) || fit.Holds(p, n.Path) })
 }
 
 // stops are the paths that are not looked into under a plan: private directories, and what each process has of its own.

@@ -158,8 +158,12 @@ func (c *Exec) hints(p *Process, cmd *sandbox.Cmd, program, swallowed string) {
 	if !p.Out.OnTerminal {
 		return
 	}
-	if !cmd.Attempt.Plan.Net.Open {
-		p.Out.Note("the program had no network; if it needs one: --net")
+	switch net := cmd.Attempt.Plan.Net; {
+	case net.Open:
+	case net.Own:
+		p.Out.Note("the program had a loopback and no other network; if it needs one: --net")
+	default:
+		p.Out.Note("the program had no network; if it needs one: --net, or only a loopback: --tier namespace")
 	}
 	if cmd.State.Signal == 0 && !c.ExplainDenials && cmd.Attempt.Explainable() == "" {
 		p.Out.Note(enforcement.DenialHint)
