@@ -142,12 +142,13 @@ func (o *Observer) look() {
 
 // pass has the program's supervisor answer a call. It numbers threads as the innermost process namespace does.
 func (o *Observer) pass(n *notify.Call) {
-	numbers := strings.Fields(notify.Status(int(n.PID), "NSpid"))
-	if len(numbers) == 0 || !n.Waits(o.listener) {
-		return
-	}
+	numbers := strings.Fields("- " + notify.Status(int(n.PID), "NSpid"))
 	inside, err := strconv.ParseUint(numbers[len(numbers)-1], 10, 32)
 	if err != nil {
+		_ = n.Answer(o.listener, unix.EACCES) // its thread was killed, or /proc hides it
+		return
+	}
+	if !n.Waits(o.listener) { // the number may be another's
 		return
 	}
 	n.PID = uint32(inside)
