@@ -151,7 +151,11 @@ func (c *Cmd) start() error {
 		case failure.Is(err, failure.Namespaces) && m.Namespaces:
 			m = machine.WithoutNamespaces(m, err.Error())
 		case failure.Is(err, failure.Listener) && m.Notify:
-			m = machine.WithoutNotify(m, err.Error())
+			why := err.Error()
+			if f := (*failure.Error)(nil); errors.As(err, &f) {
+				why = f.Error()
+			}
+			m = machine.WithoutNotify(m, why)
 		case failure.Is(err, failure.Changed) && retries < maxRetries:
 			retries++
 		default:

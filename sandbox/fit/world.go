@@ -36,7 +36,8 @@ func (h *fitting) world(f *Fitted) {
 		p.Local = !p.NoFilter && !p.Net.Open && p.ABI >= ResolveABI
 		why, remedy := h.noTree, h.treeRemedy
 		if why == "" {
-			why, remedy = "a call that may write nothing has no private tree", `set sandbox.tier = "namespace", or use --tier namespace`
+			why = "a call that may write nothing has no private tree"
+			remedy = `set sandbox.tier = "namespace", or use --tier namespace`
 		}
 		list := []string{loopback, hardTmp, terminals}
 		if !p.Local && !p.NoFilter {
@@ -44,7 +45,8 @@ func (h *fitting) world(f *Fitted) {
 		}
 		lacks(why, remedy, list...)
 	case p.Net.Open:
-		lacks("the call uses the network of the host", "leave the network closed where the program only speaks to itself", loopback, local)
+		lacks("the call uses the network of the host",
+			"leave the network closed where the program only speaks to itself", loopback, local)
 	case p.NoFilter: // local sockets are not taken away, but nobody could say where sockets lead that were handed down
 		why, remedy := h.machine.Lacks("seccomp")
 		lacks(why, remedy, loopback)
@@ -55,16 +57,17 @@ func (h *fitting) world(f *Fitted) {
 		p.Net.Own, p.Local = true, true
 	}
 	if p.Tier == TierNamespace && p.Temp != tmp && p.Scratch == "" {
-		lacks("rules on /tmp, or below it, could not be enforced beside it", "use a workspace and grants that do not lie below /tmp", hardTmp)
+		lacks("rules on /tmp, or below it, could not be enforced beside it",
+			"use a workspace and grants that do not lie below /tmp", hardTmp)
 	}
 }
 
 // tmp is where programs expect to be allowed temporary files if they do not look at TMPDIR.
 const tmp = "/tmp"
 
-// besideTmp puts a private /tmp around the trees that lie below it, whose rights then add to theirs. It fits once more for
-// that, and takes the mounts that take those rights away again. If mounts cannot do that, so that rules would grant
-// something else, or more would be hidden, there is no private /tmp.
+// besideTmp puts a private /tmp around the trees that lie below it, whose rights then add to theirs. It fits once
+// more for that, and takes the mounts that take those rights away again. If mounts cannot do that, so that rules
+// would grant something else, or more would be hidden, there is no private /tmp.
 func (in *input) besideTmp(h *fitting) {
 	below := slices.ContainsFunc(in.tops, func(t string) bool { return t != tmp && Holds(tmp, t) })
 	taken := slices.ContainsFunc(in.tops, func(t string) bool { return Holds(t, tmp) }) || in.runtime[tmp] != 0
@@ -75,7 +78,8 @@ func (in *input) besideTmp(h *fitting) {
 	beside.scratch = true
 	beside.byMounts()
 	beside.freeze()
-	if !reflect.DeepEqual(h.access(TierNamespace), beside.access(TierNamespace)) || !reflect.DeepEqual(h.grants, beside.grants) {
+	same := reflect.DeepEqual(h.access(TierNamespace), beside.access(TierNamespace))
+	if !same || !reflect.DeepEqual(h.grants, beside.grants) {
 		return
 	}
 	for _, path := range sorted(beside.covers) {

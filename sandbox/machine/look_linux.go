@@ -52,7 +52,8 @@ var kernel = system{
 	},
 	notify: func() error {
 		action := uint32(unix.SECCOMP_RET_USER_NOTIF)
-		if _, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action))); errno != 0 {
+		const ask = unix.SECCOMP_GET_ACTION_AVAIL
+		if _, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, ask, 0, uintptr(unsafe.Pointer(&action))); errno != 0 {
 			return errno
 		}
 		return nil

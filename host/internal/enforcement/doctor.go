@@ -167,7 +167,8 @@ func (d *Diagnosis) enforced(m fit.Machine, survives error) {
 	thing("metadata elsewhere, where something may be written", when(!private, "needs namespaces"))
 	thing("no network", "needs Landlock, and seccomp or namespaces",
 		when(filter, "seccomp"), when(private, "a network of its own"))
-	thing("a loopback and local sockets of the call's own, and no others", "needs namespaces and announced calls; without, no sockets can be made",
+	thing("a loopback and local sockets of the call's own, and no others",
+		"needs namespaces and announced calls; without, no sockets can be made",
 		when(private && filter && m.Notify, "namespaces and announced calls, where the network is closed"))
 	thing("TCP ports", "needs Landlock 4 (Linux 6.7)", when(m.Landlock >= fit.NetABI, "landlock"))
 	thing("hosts and paths of access.net", "the kernel sees addresses only; tools check them")

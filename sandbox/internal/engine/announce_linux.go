@@ -11,9 +11,9 @@ import (
 	"github.com/jptools/jptools/sandbox/internal/sockets"
 )
 
-// announce installs the filter that announces calls, if somebody is to be told of any. There can be one only: an observer
-// is told of all calls, and passes on to the supervisor those that it answers. They see from here on what this thread
-// does, execve first of all.
+// announce installs the filter that announces calls, if somebody is to be told of any. There can be one only: an
+// observer is told of all calls, and passes on to the supervisor those that it answers. They see from here on what
+// this thread does, execve first of all.
 func (s *starter) announce() error {
 	var calls []uint32
 	if s.order.Observe != nil {

@@ -234,7 +234,8 @@ func (e *engine) order(c *Command) (o *order, files []*os.File, null *os.File, e
 		files = append(files, c.Observer.Socket)
 		if c.Plan.Net.Own {
 			if c.Observer.Answerer == nil {
-				return nil, nil, null, &failure.Error{Kind: failure.Failed, Step: "the observer does not pass on what it does not answer"}
+				step := "the observer does not pass on what it does not answer"
+				return nil, nil, null, &failure.Error{Kind: failure.Failed, Step: step}
 			}
 			files = append(files, c.Observer.Answerer)
 		}

@@ -36,8 +36,8 @@ type request struct {
 }
 
 // order is one program to start. The descriptors of the program come along, in the order of Targets; then the
-// observer's socket, if there is one; then, to the supervisor alone, where the observer passes on calls, if there are such,
-// and the one that it keeps.
+// observer's socket, if there is one; then, to the supervisor alone, where the observer passes on calls, if there are
+// such, and the one that it keeps.
 type order struct {
 	Plan *fit.Plan `json:",omitempty"` // its paths are written as in a URL
 

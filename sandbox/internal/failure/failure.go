@@ -72,6 +72,10 @@ func (e *Error) remedy() string {
 	switch {
 	case e.Errno == syscall.EMFILE:
 		return "\nraise the limit of open files (ulimit -n 256)"
+	case e.Kind == Listener && e.Errno == syscall.EBUSY:
+		return "\nsomething around jphost is told of its calls already, and only one can be: start jphost outside of it"
+	case e.Kind == Listener:
+		return "\nuse Linux 5.14 or newer"
 	case e.Step == StepDomain && e.Errno == syscall.E2BIG:
 		return "\nthis process is inside as many Landlock sandboxes as the kernel allows (16): start it with fewer around it"
 	case (e.Step == StepProc || e.Step == StepHelper) && e.Errno == syscall.ENOENT:

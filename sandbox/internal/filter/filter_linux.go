@@ -212,7 +212,8 @@ func families(o Options) []unix.SockFilter {
 	}
 	if o.Own {
 		// To change anything the kernel demands a capability.
-		family(unix.AF_NETLINK, load(wordArg(2)), equal(unix.NETLINK_ROUTE, 0, 1), allow(), refuse(unix.EPROTONOSUPPORT))
+		route := []unix.SockFilter{load(wordArg(2)), equal(unix.NETLINK_ROUTE, 0, 1), allow(), refuse(unix.EPROTONOSUPPORT)}
+		family(unix.AF_NETLINK, route...)
 	}
 	if o.Local {
 		family(unix.AF_UNIX, connected()...)
@@ -220,8 +221,8 @@ func families(o Options) []unix.SockFilter {
 	return append(list, refuse(unix.EAFNOSUPPORT))
 }
 
-// connected judges the type of a local socket. Stream and sequenced sockets are connected for good; datagrams can be sent
-// elsewhere.
+// connected judges the type of a local socket. Stream and sequenced sockets are connected for good; datagrams can be
+// sent elsewhere.
 func connected() []unix.SockFilter {
 	return []unix.SockFilter{
 		load(wordArg(1)),

@@ -102,8 +102,8 @@ func NewRuleset(plan *fit.Plan, mapping Mapping) (*Ruleset, error) {
 	r := &Ruleset{-1, handledFS(plan.ABI), mapping}
 	attr := ll.RulesetAttr{HandledAccessFS: r.handled}
 	if plan.ABI >= fit.NetABI && !plan.Net.Own {
-		// In the network of the host a server is never allowed: the plan has no way to say so. Rules for ports are about TCP alone. Other protocols
-		// are the business of the system call filter, which allows UDP if the network is open.
+		// In the network of the host a server is never allowed: the plan has no way to say so. Rules for ports are about
+		// TCP alone. Other protocols are the business of the system call filter, which allows UDP if the network is open.
 		attr.HandledAccessNet = ll.AccessNetBindTCP
 		if !plan.Net.Open || plan.Net.Ports != nil {
 			attr.HandledAccessNet |= ll.AccessNetConnectTCP
@@ -173,8 +173,8 @@ func (r *Ruleset) AllowTemp(path string) error {
 	return r.allowAndClose(fd, path, r.mapping.temp(), true)
 }
 
-// AllowTree allows what is in the private tree and nowhere else: a /proc and temporary directories with nothing but what
-// belongs to the call, and its terminals.
+// AllowTree allows what is in the private tree and nowhere else: a /proc and temporary directories with nothing but
+// what belongs to the call, and its terminals.
 func (r *Ruleset) AllowTree(plan *fit.Plan) error {
 	err := r.AllowProc("/proc")
 	if err == nil && plan.Temp != "" {

@@ -13,8 +13,8 @@ import (
 	"github.com/jptools/jptools/sandbox/internal/failure"
 )
 
-// What programs expect around them and no rule names: directories for temporary files, pseudo-terminals, and a network
-// in which they can speak to themselves. All of it is the call's own, and ends with it.
+// What programs expect around them and no rule names: directories for temporary files, pseudo-terminals, and a
+// network in which they can speak to themselves. All of it is the call's own, and ends with it.
 
 const (
 	terminals   = "/dev/pts"
@@ -51,14 +51,16 @@ func (t *tree) temporary(at string) error {
 	return failure.At(failure.Namespaces, "mounting a private temporary directory", "", err)
 }
 
-// ways makes the directories in the scratch directory that lead to places, each on a mount of its own which [tree.enter] makes
-// read-only: the program may not rename them, or write beside a place that rules grant, as it may not elsewhere.
+// ways makes the directories in the scratch directory that lead to places, each on a mount of its own which
+// [tree.enter] makes read-only: the program may not rename them, or write beside a place that rules grant, as it may
+// not elsewhere.
 func (t *tree) ways() error {
 	for _, p := range t.places {
 		below, ok := strings.CutPrefix(p.Path, t.plan.Scratch+"/")
 		first, _, deeper := strings.Cut(below, "/")
 		dir := t.plan.Scratch + "/" + first
-		if !ok || !deeper || t.made[dir] || slices.ContainsFunc(t.places, func(q *place) bool { return q.Path == dir }) {
+		there := slices.ContainsFunc(t.places, func(q *place) bool { return q.Path == dir })
+		if !ok || !deeper || t.made[dir] || there {
 			continue
 		}
 		err := t.parents(dir + "/")
@@ -77,8 +79,8 @@ func (t *tree) ways() error {
 	return nil
 }
 
-// terminals makes a file system of pseudo-terminals that has none yet: those of the host cannot be reached by number. Where
-// the machine does not let it be made there are no terminals, and programs that want one say so.
+// terminals makes a file system of pseudo-terminals that has none yet: those of the host cannot be reached by number.
+// Where the machine does not let it be made there are no terminals, and programs that want one say so.
 func (t *tree) terminals() error {
 	if !free(t.plan, terminals) {
 		return nil
@@ -94,8 +96,8 @@ func (t *tree) terminals() error {
 	return nil
 }
 
-// hosts writes the names of this machine for a network of the call's own. Those of the host's file may lead to addresses
-// that are not there.
+// hosts writes the names of this machine for a network of the call's own. Those of the host's file may lead to
+// addresses that are not there.
 func (t *tree) hosts() error {
 	if !t.plan.Net.Own || !free(t.plan, hosts) {
 		return nil
@@ -104,7 +106,8 @@ func (t *tree) hosts() error {
 		return err
 	}
 	text := "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n"
-	if name, err := os.Hostname(); err == nil && name != "" && name != "localhost" && !strings.ContainsAny(name, " \t\n#") {
+	name, err := os.Hostname()
+	if err == nil && name != "" && name != "localhost" && !strings.ContainsAny(name, " \t\n#") {
 		text += "127.0.1.1 " + name + "\n"
 	}
 	return failure.At(failure.Failed, "writing", hosts, os.WriteFile(base+hosts, []byte(text), 0o444))

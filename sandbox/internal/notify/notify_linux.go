@@ -43,7 +43,7 @@ func (c *Call) Waits(listener int) bool {
 // response is struct seccomp_notif_resp.
 type response struct {
 	id           uint64
-	value        int64
+	_            int64 // what the call returns
 	errno, flags uint32
 }
 

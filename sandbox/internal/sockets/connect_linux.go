@@ -32,8 +32,8 @@ type connection struct {
 func (b *Broker) connect(call *notify.Call, socket int) {
 	c := &connection{call: call, socket: socket, target: -1}
 	errno := b.prepare(c)
-	// All that was read by the number of the thread has been read now. If the thread does not wait any more, that may have
-	// been another's, and nothing comes of it.
+	// All that was read by the number of the thread has been read now. If the thread does not wait any more, that may
+	// have been another's, and nothing comes of it.
 	if !call.Waits(b.listener) {
 		c.close()
 		return
@@ -132,8 +132,9 @@ func (b *Broker) local(c *connection) unix.Errno {
 	return 0
 }
 
-// notOwn is what is said of a socket that is not the call's. One that was made before the call is somebody else's. Of one
-// that was made since, it is most likely that the program has left it behind, and will look whether somebody answers.
+// notOwn is what is said of a socket that is not the call's. One that was made before the call is somebody else's. Of
+// one that was made since, it is most likely that the program has left it behind, and will look whether somebody
+// answers.
 func (b *Broker) notOwn(target int) unix.Errno {
 	var st unix.Statx_t
 	err := unix.Statx(target, "", unix.AT_EMPTY_PATH, unix.STATX_BTIME, &st)
@@ -199,8 +200,8 @@ func (b *Broker) try(c *connection, now time.Time) {
 	}
 }
 
-// unfinished reports whether an attempt that does not wait ended where one that waits would have gone on: the server's queue
-// is full, or the other end has not answered yet.
+// unfinished reports whether an attempt that does not wait ended where one that waits would have gone on: the
+// server's queue is full, or the other end has not answered yet.
 func (c *connection) unfinished(errno unix.Errno) bool {
 	if c.local {
 		return errno == unix.EAGAIN
@@ -208,8 +209,8 @@ func (c *connection) unfinished(errno unix.Errno) bool {
 	return errno == unix.EINPROGRESS || errno == unix.EALREADY
 }
 
-// once makes one attempt that does not wait. Whether to wait is a flag of the open socket, which the program shares; it is
-// as before when this returns.
+// once makes one attempt that does not wait. Whether to wait is a flag of the open socket, which the program shares;
+// it is as before when this returns.
 func (c *connection) once() unix.Errno {
 	fd := uintptr(c.socket)
 	if c.blocking {
@@ -226,8 +227,8 @@ func (c *connection) once() unix.Errno {
 	return errno
 }
 
-// interrupted reports whether a signal waits that the program handles. A thread whose call was received does not hear of
-// signals until there is an answer.
+// interrupted reports whether a signal waits that the program handles. A thread whose call was received does not hear
+// of signals until there is an answer.
 func (c *connection) interrupted() bool {
 	set := func(name string) uint64 {
 		bits, _ := strconv.ParseUint(notify.Status(int(c.call.PID), name), 16, 64)

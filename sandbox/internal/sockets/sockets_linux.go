@@ -1,10 +1,10 @@
 // Package sockets connects the sockets of a call that has a network of its own, so that it reaches what belongs to
 // the call and nothing else.
 //
-// A local socket that is bound to a path can be connected to from every network namespace, by whoever may write to its
-// file. An agent, a container engine or a desktop service that listens in a directory which a program may use would
-// act for it with all rights of the user. Landlock judges that from version 9 on. Here it is done for older versions:
-// the program's connect(2) and listen(2) are announced (package notify).
+// A local socket that is bound to a path can be connected to from every network namespace, by whoever may write to
+// its file. An agent, a container engine or a desktop service that listens in a directory which a program may use
+// would act for it with all rights of the user. Landlock judges that from version 9 on. Here it is done for older
+// versions: the program's connect(2) and listen(2) are announced (package notify).
 //
 //   - connect(2): the [Broker] takes the socket, copies the address from the program's memory, decides, and connects
 //     the socket itself. The kernel never sees the program's own copy of the address, which another thread could
@@ -12,8 +12,8 @@
 //   - listen(2): the broker notes which file the socket is bound to, and the kernel goes on with the call. What was
 //     noted is a fact about a socket of the call's network; nothing is decided by it that the program could change.
 //
-// A socket that was bound to a file in this call stays this call's: nobody can bind another to the same file. So the broker
-// keeps the files open, by which their numbers are not given to others, and compares what is opened with them.
+// A socket that was bound to a file in this call stays this call's: nobody can bind another to the same file. So the
+// broker keeps the files open, by which their numbers are not given to others, and compares what is opened with them.
 //
 // Sockets of another network, which the program may have been handed, are neither connected nor noted.
 //
@@ -35,8 +35,8 @@ import (
 // Announced are the calls that have to be announced to a Broker.
 var Announced = []uint32{unix.SYS_CONNECT, unix.SYS_LISTEN}
 
-// maxWaiting bounds the connections that wait for a server; maxOwn bounds the files that are kept open. A program that
-// needs more waits until one of its own ends, or cannot connect to the oldest.
+// maxWaiting bounds the connections that wait for a server; maxOwn bounds the files that are kept open. A program
+// that needs more waits until one of its own ends, or cannot connect to the oldest.
 const (
 	maxWaiting = 256
 	maxOwn     = 512
@@ -82,8 +82,8 @@ func network(socket int) (uint64, error) {
 	return unix.GetsockoptUint64(socket, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE)
 }
 
-// Serve answers announced calls until nobody is left to make any. It gives up what this thread need not be able to do,
-// so it has to be called on a locked thread, which is never unlocked.
+// Serve answers announced calls until nobody is left to make any. It gives up what this thread need not be able to
+// do, so it has to be called on a locked thread, which is never unlocked.
 func (b *Broker) Serve() error {
 	// When nobody listens any more, announced calls fail (ENOSYS) and do not wait for ever.
 	defer func() { _ = unix.Close(b.listener) }()
@@ -116,8 +116,9 @@ func (b *Broker) Serve() error {
 }
 
 // restrict leaves this thread what it needs to look at processes of the call that do not let themselves be looked at
-// (agents that hold keys), and to ask which file a socket is bound to. Both count in the namespaces of the call only. It
-// gives up the right to use files whatever their modes are: a path that the program could not follow leads nowhere.
+// (agents that hold keys), and to ask which file a socket is bound to. Both count in the namespaces of the call only.
+// It gives up the right to use files whatever their modes are: a path that the program could not follow leads
+// nowhere.
 func restrict() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var have [2]unix.CapUserData
@@ -161,8 +162,8 @@ func (b *Broker) handle(c *notify.Call) {
 	}
 }
 
-// failed is the error of a call whose socket or address could not be had: what the kernel would say, where the program
-// is to blame, and else that it is not allowed.
+// failed is the error of a call whose socket or address could not be had: what the kernel would say, where the
+// program is to blame, and else that it is not allowed.
 func failed(err error) unix.Errno {
 	if e, ok := err.(unix.Errno); ok && (e == unix.EBADF || e == unix.EFAULT) {
 		return e
@@ -190,7 +191,8 @@ func (b *Broker) note(socket int) {
 	b.own = append(b.own, file{fd, st.Dev, st.Ino})
 }
 
-// siocUnixFile opens the file that a local socket is bound to. The process needs CAP_NET_ADMIN in the socket's network.
+// siocUnixFile opens the file that a local socket is bound to. The process needs CAP_NET_ADMIN in the socket's
+// network.
 const siocUnixFile = 0x89e0 // SIOCUNIXFILE
 
 func (b *Broker) owns(st *unix.Stat_t) bool {
