@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -318,8 +319,13 @@ func full(how, _ string) error {
 	case "timeout":
 		err = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &unix.Timeval{Usec: 100_000})
 	case "interrupt":
+		runtime.LockOSThread()
 		thread := unix.Gettid()
-		time.AfterFunc(100*time.Millisecond, func() { _ = unix.Tgkill(unix.Getpid(), thread, unix.SIGURG) })
+		go func() { // one that comes before the call interrupts nothing
+			for range time.Tick(100 * time.Millisecond) {
+				_ = unix.Tgkill(unix.Getpid(), thread, unix.SIGURG)
+			}
+		}()
 	case "later":
 		time.AfterFunc(100*time.Millisecond, func() { _, _, _ = unix.Accept(server) })
 	}
