@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/jptools/jptools/jptool/jptooltest"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 	"github.com/jptools/jptools/sandbox/fit"
 )
 
