@@ -320,10 +320,18 @@ func full(how, _ string) error {
 		err = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &unix.Timeval{Usec: 100_000})
 	case "interrupt":
 		runtime.LockOSThread()
-		thread := unix.Gettid()
+		thread, again := unix.Gettid(), time.NewTicker(100*time.Millisecond)
+		done := make(chan struct{})
+		defer close(done)
+		defer again.Stop()
 		go func() { // one that comes before the call interrupts nothing
-			for range time.Tick(100 * time.Millisecond) {
-				_ = unix.Tgkill(unix.Getpid(), thread, unix.SIGURG)
+			for {
+				select {
+				case <-again.C:
+					_ = unix.Tgkill(unix.Getpid(), thread, unix.SIGURG)
+				case <-done:
+					return
+				}
 			}
 		}()
 	case "later":
@@ -332,7 +340,13 @@ func full(how, _ string) error {
 	if err != nil {
 		return err
 	}
-	return unix.Connect(fd, &unix.SockaddrUnix{Name: path})
+	for {
+		// The runtime of Go sends signals of its own to threads that it wants to stop.
+		err = unix.Connect(fd, &unix.SockaddrUnix{Name: path})
+		if err != unix.EINTR || how == "interrupt" {
+			return err
+		}
+	}
 }
 
 // many has many threads wait for a server that takes no more. When it does, all get through; or else they are left waiting.
@@ -348,7 +362,13 @@ func many(count string, accept bool) error {
 	var wait sync.WaitGroup
 	errs := make(chan error, n)
 	for range n {
-		wait.Go(func() { errs <- dialUnix("many"+count, 0) })
+		wait.Go(func() {
+			err := dialUnix("many"+count, 0)
+			for err == unix.EINTR { // the runtime of Go stops threads by signals
+				err = dialUnix("many"+count, 0)
+			}
+			errs <- err
+		})
 	}
 	time.Sleep(300 * time.Millisecond)
 	if n < maxBlocked { // another server can still be reached
