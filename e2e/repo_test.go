@@ -184,10 +184,12 @@ func TestMainFiles(t *testing.T) {
 	})
 }
 
-// The kernel takes pointers to these: a filter, the name of a process, what an observer receives.
+// The kernel takes pointers to these: a filter, the name of a process, what an observer receives, an address as it
+// was copied.
 var mayBeUnsafe = []string{
 	"sandbox/internal/engine/starter_linux.go", "sandbox/internal/engine/frame_linux_test.go", "sandbox/internal/linux/restrict_linux.go",
-	"sandbox/observe/listener_linux.go", "sandbox/observe/task_linux_test.go",
+	"sandbox/internal/notify/notify_linux.go", "sandbox/internal/sockets/connect_linux.go", "sandbox/machine/look_linux.go",
+	"sandbox/observe/task_linux_test.go",
 }
 
 func TestNoUnsafe(t *testing.T) {

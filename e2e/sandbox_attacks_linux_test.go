@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // trial is an attack under grants. In it {WS}, {OUT} and {HOME} stand for directories, {PID}, {AT}
@@ -24,6 +26,8 @@ type trial struct {
 	lacks string
 	// silent: whether it worked, only the victim knows.
 	silent bool
+	// hears: there are the sockets outside although the attack does not name them by one of the words.
+	hears bool
 	// dies: the sandbox may kill it.
 	dies bool
 	// byRun: it is tried with a tool of `jphost run` too, which starts programs in another way.
@@ -209,22 +213,36 @@ var trials = []trial{
 	// The network, and sockets of others on this computer.
 	{does: "tcp {PORT}", byRun: true},
 	{does: "mptcp {PORT}", lacks: "EPROTONOSUPPORT ENOPROTOOPT"},
-	{does: "udp {PORT}", byRun: true},
+	{does: "udp {PORT}", byRun: true, silent: true}, // on a network of its own it may send
 	{does: "tcp-fastopen {PORT}", lacks: "EOPNOTSUPP", byRun: true},
-	{does: "tcp-listen"},
-	{does: "tcp6", lacks: "EAFNOSUPPORT"},
-	{does: "udp6", lacks: "EAFNOSUPPORT"},
+	{does: "tcp-listen", tier: landlocked}, // likewise
+	{does: "tcp6", lacks: "EAFNOSUPPORT", tier: landlocked},
+	{does: "udp6", lacks: "EAFNOSUPPORT", tier: landlocked},
 	{does: "raw", only: root},
 	{does: "packet", only: root, lacks: "EAFNOSUPPORT"},
 	{does: "netlink"},
 	{does: "vsock", lacks: "EAFNOSUPPORT"},
-	{does: "families", byRun: true},
-	{does: "cloexec-socket"},
-	{does: "high-socket"},
+	{does: "families", byRun: true, tier: landlocked},
+	{does: "cloexec-socket", tier: landlocked},
+	{does: "high-socket", tier: landlocked},
 	{does: "unix {SOCK}", byRun: true},
 	{does: "unixgram {GRAM}"},
 	{does: "abstract {ABSTRACT}", byRun: true},
-	{does: "unix-bind {WS}/own.sock"},
+	{does: "unix-bind {WS}/own.sock", tier: landlocked},
+	{does: "unix-seqpacket {SEQSOCK}"},
+	{does: "unix engine.sock", hears: true},
+	{does: "unix /proc/self/cwd/engine.sock", hears: true},
+	{does: "unix /proc/{PID}/cwd/engine.sock", hears: true},
+	{does: "unix-symlink {WS}/l {SOCK}", byRun: true},
+	{does: "unix-hardlink {WS}/l {SOCK}"},
+	{does: "unix-renamed {WS}/l {SOCK}"},
+	{does: "unix-replaced {SOCK} {WS}/own.sock"},
+	{does: "unix-dirfd {SOCK}"},
+	{does: "unix-race {SOCK} {WS}/own.sock", byRun: true},
+	{does: "unix-swap {SOCK} {WS}/own.sock"},
+	{does: "stdin-connect {PORT}", since: 4, alike: true},
+	{does: "stdin-race {PORT}", since: 4, alike: true},
+	{does: "new-address", control: "new-address own"},
 	{does: "pair-sendto dgram {GRAM}"},
 	{does: "pair-connect dgram {GRAM}"},
 	{does: "pair-sendto raw {GRAM}"},
@@ -254,6 +272,7 @@ var trials = []trial{
 	{does: "unshare user"},
 	{does: "unshare mount", byRun: true},
 	{does: "unshare net"},
+	{does: "setns-own", only: root},
 	{does: "unshare pid"},
 	{does: "unshare ipc"},
 	{does: "unshare uts"},
@@ -304,7 +323,7 @@ func (w *world) fill(s string, v *victim, e *ears, i *ipc) []string {
 			word = strings.NewReplacer("{PID}", strconv.Itoa(v.PID), "{AT}", v.At, "{LEN}", strconv.Itoa(v.Len)).Replace(word)
 		}
 		if e != nil {
-			word = strings.NewReplacer("{PORT}", e.port, "{SOCK}", e.sock, "{GRAM}", e.gram, "{ABSTRACT}", e.abstract).Replace(word)
+			word = strings.NewReplacer("{PORT}", e.port, "{SOCK}", e.sock, "{SEQSOCK}", e.sequence, "{GRAM}", e.gram, "{ABSTRACT}", e.abstract).Replace(word)
 		}
 		if i != nil {
 			word = strings.NewReplacer("{SHM}", i.memory, "{QUEUE}", i.queue, "{MQ}", i.named).Replace(word)
@@ -328,7 +347,7 @@ func (c *trial) try(t *testing.T, user, tier string, byRun bool) attempt {
 	if strings.Contains(does, "{PID}") {
 		v = w.victim()
 	}
-	if strings.Contains(does, "{PORT}") || strings.Contains(does, "SOCK}") || strings.Contains(does, "{GRAM}") || strings.Contains(does, "{ABSTRACT}") {
+	if c.hears || strings.Contains(does, "{PORT}") || strings.Contains(does, "SOCK}") || strings.Contains(does, "{GRAM}") || strings.Contains(does, "{ABSTRACT}") {
 		e = w.listen()
 	}
 	if strings.Contains(does, "{SHM}") || strings.Contains(does, "{QUEUE}") || strings.Contains(does, "{MQ}") {
@@ -343,6 +362,13 @@ func (c *trial) try(t *testing.T, user, tier string, byRun bool) attempt {
 			t.Fatal(err)
 		}
 		w.own()
+	case "stdin-connect", "stdin-race":
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.stdin = os.NewFile(uintptr(fd), "socket")
+		defer w.stdin.Close()
 	case "reopen":
 		f, err := os.Open(w.outside + "/victim.txt")
 		if err != nil {
@@ -462,6 +488,9 @@ func TestSandboxAttacks(t *testing.T) {
 							got := c.try(t, user, tier, byRun)
 							if !got.came && !c.dies {
 								t.Errorf("no verdict, which proves nothing: %s", got.ran)
+							}
+							if tier == namespaces && strings.Contains(got.Detail, "nothing was tried") {
+								t.Errorf("%s", got)
 							}
 							if got.Worked {
 								t.Errorf("the attack worked: %s", got)

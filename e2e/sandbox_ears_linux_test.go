@@ -16,6 +16,7 @@ import (
 type ears struct {
 	port, abstract string
 	sock, gram     string
+	sequence       string
 
 	streams []interface {
 		net.Listener
@@ -26,7 +27,7 @@ type ears struct {
 
 func (w *world) listen() *ears {
 	w.t.Helper()
-	e := &ears{abstract: "jptools-e2e-" + w.secret, sock: w.root + "/engine.sock", gram: w.root + "/log.sock"}
+	e := &ears{abstract: "jptools-e2e-" + w.secret, sock: w.root + "/engine.sock", gram: w.root + "/log.sock", sequence: w.root + "/sequence.sock"}
 	check := func(err error) {
 		w.t.Helper()
 		if err != nil {
@@ -45,10 +46,13 @@ func (w *world) listen() *ears {
 	check(err)
 	gram, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: e.gram, Net: "unixgram"})
 	check(err)
-	for _, p := range []string{e.sock, e.gram} {
+	sequence, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: e.sequence, Net: "unixpacket"})
+	check(err)
+	for _, p := range []string{e.sock, e.gram, e.sequence} {
 		check(os.Chmod(p, 0o777))
 	}
-	e.streams = append(e.streams, tcp, named, hidden)
+	w.own()
+	e.streams = append(e.streams, tcp, named, hidden, sequence)
 	e.packets = append(e.packets, udp, gram)
 	w.t.Cleanup(func() {
 		for _, l := range e.streams {

@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,6 +33,19 @@ func TestSandboxWhereSomethingIsMissing(t *testing.T) {
 			r := w.run(append(under(unix.SYS_WAITID, unix.ENOSYS), "--ro", ".", "--", "echo", "ran")...)
 			if r.stdout != "ran\n" {
 				t.Errorf("%s", r)
+			}
+		})
+		t.Run("another-listener", func(t *testing.T) {
+			needTier(t, user, namespaces)
+			w := newWorld(t, user)
+			r := w.run(attackPath(t), "part-listening", jphost, "sandbox", "exec", "--rw", ".", "--report", "../report.json", "--", attackPath(t), "tcp-listen")
+			report, err := os.ReadFile(w.base + "/report.json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(r.stdout, "EAFNOSUPPORT") || !strings.Contains(string(report), `"tier": "namespace"`) ||
+				!regexp.MustCompile(`(?s)"unavailable": \[\s*\{\s*"what": \[\s*"loopback",\s*"local sockets"\s*\],\s*"why": "letting calls be announced: device or resource busy"`).Match(report) {
+				t.Errorf("%s\n%s", r, report)
 			}
 		})
 		t.Run("open-files", func(t *testing.T) {

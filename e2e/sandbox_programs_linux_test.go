@@ -113,6 +113,46 @@ E
 		},
 	},
 	{
+		name: "python speaking to itself", needs: "python3",
+		steps: `
+			pool: python3 good/self.py pool
+			queue: python3 good/self.py queue
+			manager: python3 good/self.py manager
+			memory: python3 good/self.py memory
+			spawn: python3 good/self.py spawn
+			server: python3 good/self.py server
+			tests: python3 -m unittest -q good/test_live.py
+			local: python3 good/self.py local
+			terminal: python3 good/self.py terminal
+			hard-coded: f=$(mktemp -p /tmp) && echo x >$f && rm $f
+			compute: python3 -c 'print(1)'
+			network: python3 -c 'import socket; socket.create_connection(("127.0.0.1", {PORT}), 5)'`,
+		files: map[string]string{"ws/good/self.py": selfPython, "ws/good/test_live.py": livePython},
+		runs: []contained{
+			{"--rw .", "network", namespaces},
+			{"--ro .", "local network", namespaces}, // a file in the workspace is to be made
+			{"--rw .", "pool queue manager memory spawn server tests local terminal hard-coded network", landlocked},
+			{"--rw . --net", "manager spawn server tests local network", namespaces},
+		},
+	},
+	{
+		name: "node speaking to itself", needs: "node",
+		steps: `
+			server: node good/server.js
+			local: node good/local.js
+			network: node -e 'require("net").connect({PORT}, "127.0.0.1", () => process.exit(0)).on("error", () => process.exit(1))'`,
+		files: map[string]string{
+			"ws/good/server.js": "const http = require('http')\nconst s = http.createServer((q, r) => r.end('ok')).listen(0, () =>\n" +
+				"  http.get('http://localhost:' + s.address().port, r => r.on('data', () => s.close())))\n",
+			"ws/good/local.js": "const net = require('net')\nconst s = net.createServer(c => c.end('ok')).listen('good/node.sock', () =>\n" +
+				"  net.connect('good/node.sock').on('data', () => s.close()))\n",
+		},
+		runs: []contained{
+			{"--rw .", "network", namespaces},
+			{"--rw .", "server local network", landlocked},
+		},
+	},
+	{
 		name: "make", needs: "make gcc",
 		steps: `
 			build: make -s hello
@@ -171,6 +211,57 @@ E
 		runs: []contained{{"--rw .", "set remote hook", namespaces}},
 	},
 }
+
+// selfPython speaks to itself in one way; livePython is a test with a server of its own.
+const (
+	selfPython = `import multiprocessing, os, pty, socket, sys, threading, urllib.request
+from http.server import HTTPServer, SimpleHTTPRequestHandler
+from multiprocessing import shared_memory
+
+def double(x): return 2 * x
+def put(q): q.put(os.getpid())
+
+def pool():
+    with multiprocessing.Pool(2) as p: assert p.map(double, range(3)) == [0, 2, 4]
+def queue():
+    q = multiprocessing.Queue()
+    p = multiprocessing.Process(target=put, args=(q,))
+    p.start(); assert q.get(timeout=20) == p.pid; p.join()
+def manager():
+    with multiprocessing.Manager() as m:
+        d = m.dict(); d["a"] = 1; assert dict(d) == {"a": 1}
+def memory():
+    s = shared_memory.SharedMemory(create=True, size=16); s.buf[0] = 1; s.close(); s.unlink()
+def spawn():
+    for way in "spawn", "forkserver":
+        with multiprocessing.get_context(way).Pool(1) as p: assert p.map(double, [1]) == [2]
+def server():
+    s = HTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler)
+    threading.Thread(target=s.serve_forever, daemon=True).start()
+    assert urllib.request.urlopen("http://localhost:%d/" % s.server_port, timeout=20).status == 200
+def local():
+    for name in "good/self.sock", "\0self", os.environ["TMPDIR"] + "/self.sock":
+        s = socket.socket(socket.AF_UNIX); s.bind(name); s.listen()
+        c = socket.socket(socket.AF_UNIX); c.connect(name); c.send(b"x")
+        assert s.accept()[0].recv(1) == b"x"
+def terminal():
+    assert pty.spawn(["sh", "-c", "test -t 1 && tty | grep -q /dev/pts/"]) == 0
+
+if __name__ == "__main__": globals()[sys.argv[1]]()
+`
+	livePython = `import threading, unittest, urllib.request
+from http.server import HTTPServer, SimpleHTTPRequestHandler
+
+class Live(unittest.TestCase):
+    def setUp(self):
+        self.server = HTTPServer(("localhost", 0), SimpleHTTPRequestHandler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+    def tearDown(self): self.server.shutdown(); self.server.server_close()
+    def test_index(self):
+        with urllib.request.urlopen("http://localhost:%d/" % self.server.server_port, timeout=20) as r:
+            self.assertEqual(r.status, 200)
+`
+)
 
 // step is the prelude of a script: it says of each step how it went.
 const step = "step() { name=$1; shift; if (eval \"$1\") >/dev/null; then echo \"$name ok\"; else echo \"$name failed\"; fi; }\n"
@@ -281,6 +372,28 @@ func scripts(dir string) error {
 	return err
 }
 
+const serverTest = `package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+func TestServer(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, word()) }))
+	defer s.Close()
+	r, err := http.Get(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, _ := io.ReadAll(r.Body); string(b) != "hello" {
+		t.Errorf("%q", b)
+	}
+}
+`
+
 // The Go tools build and test with a cache that is warm, as whoever runs the tests.
 func TestSandboxGo(t *testing.T) {
 	user := root
@@ -302,14 +415,15 @@ func TestSandboxGo(t *testing.T) {
 			"ws/hello.go":      "package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(word()) }\n\nfunc word() string { return \"hello\" }\n",
 			"ws/hello_test.go": "package main\n\nimport \"testing\"\n\nfunc TestWord(t *testing.T) {\n\tif word() != \"hello\" {\n\t\tt.Error(word())\n\t}\n}\n",
 		})
-		w.files(map[string]string{"tmp/x": ""})
+		w.files(map[string]string{"tmp/x": "", "ws/server_test.go": serverTest})
 		w.program("/bin/true", "ws/good/tool")
 		w.env = append(w.env, "TMPDIR="+w.base+"/tmp", "PATH="+goroot+"/bin:/usr/bin:/bin", "GOCACHE="+cache, "GOTOOLCHAIN=local", "GOFLAGS=-mod=mod", "GOTELEMETRY=off")
 		p := program{steps: `
 			build: go build -o hello .
 			run: good/tool
 			go-run: go run .
-			test: go test -count=1 .
+			test: go test -count=1 -run Word .
+			server: go test -count=1 -run Server .
 			secret: cat src/private/secret`}
 		text, names := p.script(w, &ears{}, &victim{})
 		list := strings.Fields(strings.NewReplacer("{GOROOT}", goroot, "{GOCACHE}", cache).Replace(grants))
@@ -319,9 +433,13 @@ func TestSandboxGo(t *testing.T) {
 	const tools = " --ro {GOROOT} --rw {GOCACHE} --env GO*"
 	try(t, uncontained, "", "")
 	eachTier(t, user, func(t *testing.T, tier string) {
-		try(t, tier, "--rw ."+tools, "")
-		try(t, tier, "--ro ."+tools, "build")
-		try(t, tier, "--grant path=.,read,write"+tools, "run")
+		none := "" // there is a loopback
+		if tier == landlocked {
+			none = " server"
+		}
+		try(t, tier, "--rw ."+tools, none)
+		try(t, tier, "--ro ."+tools, "build"+none)
+		try(t, tier, "--grant path=.,read,write"+tools, "run"+none)
 		if tier == namespaces { // Landlock alone could not let the workspace be listed
 			try(t, tier, withheld+tools, "secret")
 		}

@@ -125,6 +125,7 @@ func (p *Prepared) unenforced(ctx context.Context, m fit.Machine, dry bool) (*At
 	a.Fitted = &fit.Fitted{
 		Access: p.policy.Access, Plan: &fit.Plan{Tier: fit.TierNone},
 		Rules: []fit.Enforced{}, Narrowed: []fit.Narrowing{}, NotEnforced: []fit.NotEnforced{{What: fit.Nothing, Why: why, Remedy: remedy}},
+		Unavailable: []fit.Unavailable{},
 	}
 	if p.policy.Unsent {
 		a.Access = nil
@@ -335,6 +336,8 @@ type Report struct {
 	Rules       []fit.Enforced    `json:"rules"`
 	Narrowed    []fit.Narrowing   `json:"narrowed"`
 	NotEnforced []fit.NotEnforced `json:"not_enforced"`
+	// Unavailable is what programs usually find around them and the call did without, although no rule took it away.
+	Unavailable []fit.Unavailable `json:"unavailable"`
 	// Changed is what was not as the rules want it after the call, or while it ran, by absolute paths.
 	Changed []fit.Change `json:"changed,omitempty"`
 	// Made are directories that were missing and were made for the call, as rules write them. Those that were still
@@ -346,7 +349,7 @@ type Report struct {
 func NewReport(mode string) *Report {
 	return &Report{
 		Mode: mode, Tier: fit.TierNone,
-		Rules: []fit.Enforced{}, Narrowed: []fit.Narrowing{}, NotEnforced: []fit.NotEnforced{},
+		Rules: []fit.Enforced{}, Narrowed: []fit.Narrowing{}, NotEnforced: []fit.NotEnforced{}, Unavailable: []fit.Unavailable{},
 	}
 }
 
@@ -354,7 +357,7 @@ func NewReport(mode string) *Report {
 func (a *Attempt) Report() *Report {
 	return &Report{
 		Mode: a.mode, Tier: a.Plan.Tier, ABI: a.Plan.ABI,
-		Rules: a.Rules, Narrowed: a.Narrowed, NotEnforced: slices.Clone(a.NotEnforced), Made: a.MadeNames(),
+		Rules: a.Rules, Narrowed: a.Narrowed, NotEnforced: slices.Clone(a.NotEnforced), Unavailable: a.Unavailable, Made: a.MadeNames(),
 	}
 }
 

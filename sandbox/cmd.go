@@ -154,6 +154,12 @@ func (c *Cmd) start() error {
 		switch {
 		case failure.Is(err, failure.Namespaces) && m.Namespaces:
 			m = machine.WithoutNamespaces(m, err.Error())
+		case failure.Is(err, failure.Listener) && m.Notify:
+			why := err.Error()
+			if f := (*failure.Error)(nil); errors.As(err, &f) {
+				why = f.Error()
+			}
+			m = machine.WithoutNotify(m, why)
 		case failure.Is(err, failure.Changed) && retries < maxRetries:
 			retries++
 		default:
@@ -181,7 +187,9 @@ func (c *Cmd) startAs(a *Attempt) (err error) {
 		if c.observer, err = observe.Start(a.Plan); err != nil {
 			return err
 		}
-		command.Observer = &engine.Observer{Socket: c.observer.Socket(), Message: observe.Message(), Calls: observe.Calls(a.Plan)}
+		command.Observer = &engine.Observer{
+			Socket: c.observer.Socket(), Message: observe.Message(), Answerer: c.observer.Answerer(), Calls: observe.Calls(a.Plan),
+		}
 	}
 	if command.Stdin, command.Stdout, command.Stderr, err = c.stream.open(c); err == nil {
 		c.process, err = c.prepared.options.Helpers.engine.Start(command)

@@ -15,8 +15,11 @@ import (
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// minimal are the variables that every program gets (RFD 075, "Environment variable isolation").
-var minimal = []string{"PATH", "HOME", "USER", "LANG", "LC_*", "TMPDIR"}
+// minimal are the variables that every program gets: those of RFD 075 ("Environment variable isolation"), and
+// those that say how to write for the person: the terminal, its colours and size, and the time zone.
+var minimal = []string{
+	"PATH", "HOME", "USER", "LANG", "LC_*", "TMPDIR", "TERM", "COLORTERM", "NO_COLOR", "COLUMNS", "LINES", "TZ",
+}
 
 // minimalWindows are added on Windows, where little starts without them.
 var minimalWindows = []string{

@@ -31,9 +31,9 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	out, err := prepared.Command(context.Background(), "sh", "-c", "echo made here > file; cat file; touch "+dir+"-beside").Output()
+	out, err := prepared.Command(context.Background(), "sh", "-c", "echo made here > file; cat file; touch /usr/beside").Output()
 	fmt.Printf("%s%v\n", out, err)
-	_, err = os.Stat(dir + "-beside")
+	_, err = os.Stat("/usr/beside")
 	fmt.Println(errors.Is(err, os.ErrNotExist))
 	// Output:
 	// made here

@@ -102,7 +102,7 @@ func (h *fitting) cover(s *zone) {
 	if h.machine.Landlock < TruncateABI {
 		leaks = jptool.Update
 	}
-	before, want := h.above(s.Abs)|s.extra|leaks, s.most|s.extra
+	before, want := h.above(s.Abs)|h.around(s.Abs)|s.extra|leaks, s.most|s.extra
 	if !s.dir() {
 		before &= fileCaps
 	}

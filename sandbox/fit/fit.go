@@ -50,6 +50,8 @@ type Fitted struct {
 	Rules       []Enforced    `json:"rules"`
 	Narrowed    []Narrowing   `json:"narrowed"`
 	NotEnforced []NotEnforced `json:"not_enforced"`
+	// Unavailable is what the call does without although no rule takes it away.
+	Unavailable []Unavailable `json:"unavailable"`
 	// After is to be checked when the call has ended: [Snapshot] before, Verify after.
 	After []Check `json:"after"`
 	// Make are directories to make before the call, outer before inner (see [Prepare]).
@@ -188,6 +190,7 @@ func (in *input) choose() (*fitting, Tier) {
 	switch plain := len(h.covers) == 0 && len(h.pins) == 0; {
 	case in.noTree == "" && (!plain || h.writes() || !in.machine.Alone() || in.options.Tier == TierNamespace):
 		h.freeze()
+		in.besideTmp(h)
 		h.keepWays()
 		return h, TierNamespace
 	case !plain:

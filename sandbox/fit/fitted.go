@@ -17,6 +17,7 @@ func (h *fitting) fitted(tier Tier) *Fitted {
 	}
 	h.stage(f)
 	h.net(f.Plan)
+	h.world(f)
 	h.machineLacks(f.Plan)
 	h.rules(f, tier)
 	slices.SortStableFunc(f.After, func(a, b Check) int { return strings.Compare(a.Path, b.Path) })
@@ -45,6 +46,9 @@ func (h *fitting) plan(tier Tier) *Plan {
 	p.NoFilter = !h.machine.Seccomp
 	if tier == TierNamespace {
 		p.Temp = h.privateTemp()
+		if h.scratch {
+			p.Scratch = tmp
+		}
 	}
 	for _, s := range h.zones {
 		if c := h.grants[s.Abs]; c != 0 {

@@ -105,6 +105,8 @@ type fitting struct {
 	not   []NotEnforced
 	make  []string
 	want  []string
+
+	scratch bool // there is a private /tmp around the trees
 }
 
 // fitting starts with nothing granted.

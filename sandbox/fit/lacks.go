@@ -149,6 +149,10 @@ func (h *fitting) netBy(p *Plan) string {
 	case p.Net.Open && p.Net.Ports != nil:
 		return "landlock (TCP ports only)"
 	case p.Net.Open:
+	case p.Net.Own:
+		return "a network of its own"
+	case !p.NoFilter && p.Local:
+		return "local sockets of the call only"
 	case !p.NoFilter:
 		return "no sockets"
 	case p.Tier == TierNamespace:

@@ -70,6 +70,9 @@ func (k *kernel) on(p string) jptool.Caps {
 	if !visible {
 		return 0
 	}
+	if s := k.plan.Scratch; s != "" && fit.Holds(s, p) { // elsewhere in it nothing of the host's is
+		caps |= jptool.AllCaps
+	}
 	for _, q := range above(p) {
 		if c, ok := k.covers[q]; ok {
 			switch {

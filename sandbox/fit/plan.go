@@ -71,8 +71,10 @@ type Machine struct {
 	Namespaces bool `json:"namespaces"`
 	// Seccomp: system call filters work, and this architecture has one.
 	Seccomp bool `json:"seccomp"`
+	// Notify: filters can announce calls to a process that answers them.
+	Notify bool `json:"notify"`
 	// Why says for what is missing why it is and what to change, by "landlock",
-	// "namespaces", "seccomp".
+	// "namespaces", "seccomp", "notify".
 	Why map[string]string `json:"why,omitempty"`
 }
 
@@ -105,12 +107,19 @@ type Plan struct {
 	// directory elsewhere where a tree lies at, above or below `/tmp`, as rights on it
 	// would add to those on the tree. Otherwise the caller makes and removes it.
 	Temp string `json:"temp,omitempty"`
+	// Scratch is a further private directory, `/tmp`, if Temp is elsewhere because trees lie below
+	// `/tmp`. Everything but making FIFOs is granted on it. The rights add to those of the trees below
+	// it; the plan has it only if its mounts take them away again.
+	Scratch string `json:"scratch,omitempty"`
 
 	// Staged are unnamed files to open for rules that grant create without update, handed
 	// down as descriptors.
 	Staged []Staged `json:"staged,omitempty"`
 
-	Net    Net    `json:"net"`
+	Net Net `json:"net"`
+	// Local: local sockets can be made, bound where files can be created, and connected to each other. Those
+	// of other calls and programs are out of reach.
+	Local  bool   `json:"local,omitempty"`
 	Limits Limits `json:"limits"`
 	// Frozen: no effective grant writes anywhere, so changing metadata is refused too.
 	Frozen bool `json:"frozen,omitempty"`
@@ -195,8 +204,11 @@ type Staged struct {
 
 // Net is what of the network is open.
 type Net struct {
-	// Open: sockets of the internet families can be made at all. Without it there are none.
+	// Open: sockets of the internet families can be made, and use the network of the host.
 	Open bool `json:"open,omitempty"`
+	// Own: they can be made, and use a network of the call's own, which has a loopback and nothing
+	// else. It excludes Open. Without either there are none.
+	Own bool `json:"own,omitempty"`
 	// Ports are the TCP ports that can be connected to; nil means any (only with Open).
 	Ports []uint16 `json:"ports,omitzero"`
 }

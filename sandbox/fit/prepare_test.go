@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -202,13 +203,13 @@ func TestNet(t *testing.T) {
 		m     fit.Machine
 		want  string
 	}{
-		{"none", nil, full, "{true []} true"},
-		{"denied", []jptool.NetRule{{Host: "*"}}, full, "{false []} true"},
-		{"port", []jptool.NetRule{{Host: "*", Port: p(22), Allow: true}}, full, "{true [22]} false"},
-		{"scheme", []jptool.NetRule{{Host: "a", Scheme: s("wss"), Allow: true}, {Host: "b", Scheme: s("HTTP"), Allow: true}}, full, "{true [80 443]} false"},
-		{"neither", []jptool.NetRule{{Host: "a", Allow: true}}, full, "{true [21 80 443]} false"},
-		{"scheme without a port", []jptool.NetRule{{Host: "a", Scheme: s("gopher"), Allow: true}}, full, "{false []} true"},
-		{"old kernel", []jptool.NetRule{{Host: "a", Port: p(22), Allow: true}}, fit.Machine{Landlock: 3, Seccomp: true}, "{true []} false"},
+		{"none", nil, full, "{true false []} true"},
+		{"denied", []jptool.NetRule{{Host: "*"}}, full, "{false false []} true"},
+		{"port", []jptool.NetRule{{Host: "*", Port: p(22), Allow: true}}, full, "{true false [22]} false"},
+		{"scheme", []jptool.NetRule{{Host: "a", Scheme: s("wss"), Allow: true}, {Host: "b", Scheme: s("HTTP"), Allow: true}}, full, "{true false [80 443]} false"},
+		{"neither", []jptool.NetRule{{Host: "a", Allow: true}}, full, "{true false [21 80 443]} false"},
+		{"scheme without a port", []jptool.NetRule{{Host: "a", Scheme: s("gopher"), Allow: true}}, full, "{false false []} true"},
+		{"old kernel", []jptool.NetRule{{Host: "a", Port: p(22), Allow: true}}, fit.Machine{Landlock: 3, Seccomp: true}, "{true false []} false"},
 	} {
 		d, err := (&scene{root: dir}).read(&jptool.AccessPolicy{FS: []jptool.FsRule{rule("", "read")}, Net: c.rules})
 		do(t, err)
@@ -216,6 +217,73 @@ func TestNet(t *testing.T) {
 		do(t, err)
 		if got := fmt.Sprint(f.Plan.Net, f.Exact()); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestWorld: what a call has of its own, and that it is said what it does not have.
+func TestWorld(t *testing.T) {
+	quiet, future := full, plain
+	quiet.Notify, quiet.Why = false, map[string]string{"notify": "somebody else listens"}
+	future.Landlock = fit.ResolveABI
+	const none, noTree = "loopback local sockets", "loopback local sockets private /tmp pseudo-terminals"
+	dir := jptooltest.TempRoot(t)
+	for _, c := range []struct {
+		name  string
+		caps  string
+		open  bool
+		m     fit.Machine
+		own   bool
+		local bool
+		lacks string
+	}{
+		{"writing", "read write", false, full, true, true, ""},
+		{"reading", "read", false, full, false, false, noTree},
+		{"on the network of the host", "read write", true, full, false, false, none},
+		{"nobody can listen", "read write", false, quiet, false, false, none},
+		{"without namespaces", "read write", false, plain, false, false, noTree},
+		{"Landlock knows local sockets", "read", false, future, false, true, "loopback private /tmp pseudo-terminals"},
+		{"Landlock knows local sockets, on the network of the host", "read", true, future, false, false, noTree},
+		{"no filters", "read write", false, fit.Machine{Landlock: 7, Namespaces: true}, false, false, "loopback"},
+	} {
+		d, err := (&scene{root: dir}).read(&jptool.AccessPolicy{FS: []jptool.FsRule{rule("", c.caps)}, Net: []jptool.NetRule{{Host: "*", Allow: c.open}}})
+		do(t, err)
+		f, err := fit.Prepare(context.Background(), d, c.m, fit.Options{})
+		do(t, err)
+		var lacks []string
+		for _, u := range f.Unavailable {
+			if lacks = append(lacks, u.What...); u.Why == "" {
+				t.Errorf("%s: no reason for %s", c.name, u.What)
+			}
+		}
+		if p := f.Plan; p.Net.Own != c.own || p.Local != c.local || strings.Join(lacks, " ") != c.lacks {
+			t.Errorf("%s: own %v, local %v, without %q", c.name, p.Net.Own, p.Local, lacks)
+		}
+	}
+}
+
+// TestScratch: beside a private /tmp the trees below it keep their rights, or there is none.
+func TestScratch(t *testing.T) {
+	dir := jptooltest.TempRoot(t)
+	if !strings.HasPrefix(dir, "/tmp/") {
+		t.Skipf("temporary directories are not below /tmp but in %s", dir)
+	}
+	jptooltest.Tree(t, dir, "dir ws/in", "dir ws/out")
+	for _, c := range []struct {
+		rules []jptool.FsRule
+		want  string
+	}{
+		{[]jptool.FsRule{rule("", "read write execute")}, "/tmp"},
+		{[]jptool.FsRule{rule("", "read"), rule("in", "read write")}, "/tmp"},
+		{[]jptool.FsRule{rule("", "read write"), rule("in", "")}, "/tmp"},
+		{[]jptool.FsRule{rule("", "read create delete")}, ""}, // update could not be taken away again
+		{[]jptool.FsRule{rule("in", "read write")}, ""},       // the names beside it would be hidden
+	} {
+		f, err := fit.Prepare(context.Background(), declared(t, dir+"/ws", c.rules...), full, fit.Options{Tier: fit.TierNamespace})
+		do(t, err)
+		said := slices.ContainsFunc(f.Unavailable, func(u fit.Unavailable) bool { return slices.Contains(u.What, "private /tmp") })
+		if f.Plan.Scratch != c.want || said != (c.want == "") {
+			t.Errorf("%v: %q, %v", c.rules, f.Plan.Scratch, f.Unavailable)
 		}
 	}
 }

@@ -21,8 +21,8 @@ import (
 )
 
 var (
-	full  = fit.Machine{Landlock: 7, Namespaces: true, Seccomp: true}
-	plain = fit.Machine{Landlock: 7, Seccomp: true, Why: map[string]string{"namespaces": "they are switched off"}}
+	full  = fit.Machine{Landlock: 7, Namespaces: true, Seccomp: true, Notify: true}
+	plain = fit.Machine{Landlock: 7, Seccomp: true, Notify: true, Why: map[string]string{"namespaces": "they are switched off"}}
 )
 
 // scene is a random workspace with a mount, and rules on it.

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -23,6 +24,8 @@ type system struct {
 	// seccomp tells whether filters can be installed, filtered whether one was.
 	seccomp  func() error
 	filtered func() bool
+	// notify tells whether filters can announce calls.
+	notify func() error
 	// privileged: CAP_SYS_ADMIN, which none of the limits for ordinary users stops.
 	privileged func() bool
 	release    func() string
@@ -43,6 +46,14 @@ var kernel = system{
 	// that installs it: a filter around this process may refuse that, and not prctl(2), which could do it as well.
 	seccomp: func() error {
 		if _, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, 0); errno != unix.EFAULT {
+			return errno
+		}
+		return nil
+	},
+	notify: func() error {
+		action := uint32(unix.SECCOMP_RET_USER_NOTIF)
+		const ask = unix.SECCOMP_GET_ACTION_AVAIL
+		if _, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, ask, 0, uintptr(unsafe.Pointer(&action))); errno != 0 {
 			return errno
 		}
 		return nil
@@ -100,6 +111,11 @@ func (s *system) alone() Info {
 		m.Why[Seccomp] = s.whySeccomp(err)
 	} else {
 		m.Seccomp = true
+		if err := s.notify(); err != nil {
+			m.Why[Notify] = fmt.Sprintf("system call filters cannot announce calls here (%v)\nuse Linux 5.14 or newer", err)
+		} else {
+			m.Notify = true
+		}
 	}
 	return i
 }

@@ -23,6 +23,7 @@ const (
 	Landlock   = "landlock"
 	Seccomp    = "seccomp"
 	Namespaces = "namespaces"
+	Notify     = "notify"
 )
 
 // Info is a quick look: what the kernel says when asked, without starting anything.
@@ -88,6 +89,13 @@ func WithoutNamespaces(m fit.Machine, why string) fit.Machine {
 	return m
 }
 
+// WithoutNotify is the machine if no calls can be announced to another process, as why says.
+func WithoutNotify(m fit.Machine, why string) fit.Machine {
+	m = clone(m)
+	m.Notify, m.Why[Notify] = false, why
+	return m
+}
+
 // Details are what a person wants to know of a machine; nothing is decided by them.
 type Details struct {
 	// OS is the system (`linux`), Kernel its release, Arch the architecture as Go names it.
@@ -119,7 +127,7 @@ func clone(m fit.Machine) fit.Machine {
 }
 
 // LimitVariable makes jphost behave as on a lesser machine, for tests and for trying out what
-// a policy becomes elsewhere: `abi=N`, `namespaces=no`, `seccomp=no`, separated by commas.
+// a policy becomes elsewhere: `abi=N`, `namespaces=no`, `seccomp=no`, `notify=no`, separated by commas.
 // It can take away only. That somebody sets it who should not does not matter: whoever
 // decides over the environment of jphost decides over its command line too.
 const LimitVariable = "JPHOST_SANDBOX_LIMIT"
@@ -130,6 +138,7 @@ type Lesser struct {
 	ABI                     int
 	HasABI                  bool
 	NoNamespaces, NoSeccomp bool
+	NoNotify                bool
 }
 
 // ParseLimit reads the value of LimitVariable; empty is no limit. What it does not know is
@@ -156,11 +165,13 @@ func ParseLimit(text string) (Lesser, error) {
 			l.NoNamespaces = true
 		case key == "seccomp" && value == "no":
 			l.NoSeccomp = true
+		case key == "notify" && value == "no":
+			l.NoNotify = true
 		default:
 			wrong = fmt.Sprintf("%q is not understood", part)
 		}
 		if wrong != "" {
-			return Lesser{}, fmt.Errorf("%s=%s: %s\nwrite %s=abi=N,namespaces=no,seccomp=no, or some of these; it can only take away", LimitVariable, text, wrong, LimitVariable)
+			return Lesser{}, fmt.Errorf("%s=%s: %s\nwrite %s=abi=N,namespaces=no,seccomp=no,notify=no, or some of these; it can only take away", LimitVariable, text, wrong, LimitVariable)
 		}
 		seen[key] = true
 	}
@@ -179,8 +190,11 @@ func (l Lesser) Apply(m fit.Machine) fit.Machine {
 	if m.Namespaces && l.NoNamespaces {
 		m = WithoutNamespaces(m, simulated)
 	}
+	if m.Notify && l.NoNotify {
+		m.Notify, m.Why[Notify] = false, simulated
+	}
 	if m.Seccomp && l.NoSeccomp {
-		m.Seccomp, m.Why[Seccomp] = false, simulated
+		m.Seccomp, m.Why[Seccomp], m.Notify = false, simulated, false
 	}
 	return m
 }
@@ -197,6 +211,9 @@ func (l Lesser) Simulated() string {
 	}
 	if l.NoSeccomp {
 		parts = append(parts, "seccomp=no")
+	}
+	if l.NoNotify {
+		parts = append(parts, "notify=no")
 	}
 	return strings.Join(parts, ", ")
 }

@@ -58,7 +58,7 @@ func fake(t testing.TB, f files, change ...func(*system)) *system {
 			}
 			return 7, nil
 		},
-		seccomp: func() error { return nil }, filtered: func() bool { return false }, privileged: func() bool { return false },
+		seccomp: func() error { return nil }, notify: func() error { return nil }, filtered: func() bool { return false }, privileged: func() bool { return false },
 		release: func() string { return "6.18.1" }, program: func() string { return "/opt/jp tools/jphost" },
 	}
 	for _, c := range change {
@@ -94,6 +94,7 @@ func TestLook(t *testing.T) {
 		{name: "WSL 1", system: fake(t, nil, landlock(unix.ENOSYS, "4.4.0-19041-Microsoft")), lacks: map[string][]string{Landlock: {"WSL 1", "--set-version"}}},
 		{name: "landlock filtered", system: fake(t, nil, landlock(unix.EPERM, "6.1.0")), lacks: map[string][]string{Landlock: {"filter refuses", "Docker"}}},
 		{name: "no filters", system: fake(t, nil, func(s *system) { s.seccomp = func() error { return unix.EINVAL } }), lacks: map[string][]string{Seccomp: {"CONFIG_SECCOMP_FILTER"}}},
+		{name: "nothing announced", system: fake(t, nil, func(s *system) { s.notify = func() error { return unix.EOPNOTSUPP } }), lacks: map[string][]string{Notify: {"announce"}}},
 		{name: "filters forbidden", system: fake(t, nil, func(s *system) { s.seccomp = func() error { return unix.EPERM } }), lacks: map[string][]string{Seccomp: {"forbids"}}},
 		{name: "no sandbox for this architecture", system: fake(t, nil, func(s *system) { s.arch = "riscv64" }), lacks: map[string][]string{Landlock: {"riscv64"}, Seccomp: {"riscv64"}, Namespaces: {"riscv64"}}},
 		{name: "none allowed", system: fake(t, files{maxUser: "0\n"}), lacks: map[string][]string{Namespaces: {"user.max_user_namespaces is 0", "nobody", "sudo sysctl -w user.max_user_namespaces=15000"}}},
@@ -309,10 +310,11 @@ func TestProfilePath(t *testing.T) {
 func TestLimit(t *testing.T) {
 	full := fake(t, nil).look().Machine
 	for _, c := range []struct{ text, simulated, machine string }{
-		{"", "", `{"landlock":7,"namespaces":true,"seccomp":true}`},
-		{"abi=2,namespaces=no", "abi=2, namespaces=no", `{"landlock":2,"namespaces":false,"seccomp":true,"why":{"namespaces":"taken away by JPHOST_SANDBOX_LIMIT\nunset it"}}`},
-		{" abi=0 , seccomp=no", "abi=0, seccomp=no", `{"landlock":0,"namespaces":true,"seccomp":false,"why":{"landlock":"taken away by JPHOST_SANDBOX_LIMIT\nunset it","seccomp":"taken away by JPHOST_SANDBOX_LIMIT\nunset it"}}`},
-		{"abi=99", "abi=99", `{"landlock":7,"namespaces":true,"seccomp":true}`},
+		{"", "", `{"landlock":7,"namespaces":true,"seccomp":true,"notify":true}`},
+		{"abi=2,namespaces=no", "abi=2, namespaces=no", `{"landlock":2,"namespaces":false,"seccomp":true,"notify":true,"why":{"namespaces":"taken away by JPHOST_SANDBOX_LIMIT\nunset it"}}`},
+		{" abi=0 , seccomp=no", "abi=0, seccomp=no", `{"landlock":0,"namespaces":true,"seccomp":false,"notify":false,"why":{"landlock":"taken away by JPHOST_SANDBOX_LIMIT\nunset it","seccomp":"taken away by JPHOST_SANDBOX_LIMIT\nunset it"}}`},
+		{"notify=no", "notify=no", `{"landlock":7,"namespaces":true,"seccomp":true,"notify":false,"why":{"notify":"taken away by JPHOST_SANDBOX_LIMIT\nunset it"}}`},
+		{"abi=99", "abi=99", `{"landlock":7,"namespaces":true,"seccomp":true,"notify":true}`},
 	} {
 		l, err := ParseLimit(c.text)
 		if err != nil {
@@ -324,7 +326,7 @@ func TestLimit(t *testing.T) {
 			t.Errorf("%q: %s, %q", c.text, got, l.Simulated())
 		}
 	}
-	for _, text := range []string{"abi", "abi=", "abi=-1", "abi=+3", "abi=1e3", "abi=2,abi=7", "namespaces=yes", "namespaces", "seccomp=on", "tier=none", "abi=2,", "abi=99999999999"} {
+	for _, text := range []string{"abi", "abi=", "abi=-1", "abi=+3", "abi=1e3", "abi=2,abi=7", "namespaces=yes", "namespaces", "seccomp=on", "notify", "notify=yes", "tier=none", "abi=2,", "abi=99999999999"} {
 		if l, err := ParseLimit(text); err == nil || l != (Lesser{}) {
 			t.Errorf("%q: %+v, %v", text, l, err)
 		}
@@ -341,10 +343,10 @@ func TestLimitOnlyTakes(t *testing.T) {
 	for _, m := range []struct{ abi int }{{-1}, {0}, {3}, {99}} {
 		for bits := range 4 {
 			ns, sc := bits&1 != 0, bits&2 != 0
-			if got := (Lesser{m.abi, true, !ns, !sc}).Apply(poor); got.Landlock != 0 || got.Namespaces || got.Seccomp || got.Why[Namespaces] != poor.Why[Namespaces] {
+			if got := (Lesser{ABI: m.abi, HasABI: true, NoNamespaces: !ns, NoSeccomp: !sc}).Apply(poor); got.Landlock != 0 || got.Namespaces || got.Seccomp || got.Why[Namespaces] != poor.Why[Namespaces] {
 				t.Errorf("%+v", got)
 			}
-			got := (Lesser{m.abi, true, !ns, !sc}).Apply(rich)
+			got := (Lesser{ABI: m.abi, HasABI: true, NoNamespaces: !ns, NoSeccomp: !sc}).Apply(rich)
 			if got.Landlock != max(0, min(m.abi, rich.Landlock)) || got.Namespaces != ns || got.Seccomp != sc {
 				t.Errorf("%d %t %t: %+v", m.abi, ns, sc, got)
 			}

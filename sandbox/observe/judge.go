@@ -4,6 +4,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/sandbox/fit"
@@ -27,8 +28,10 @@ func newJudge(p *fit.Plan) *judge {
 	for _, d := range p.Devices {
 		j.grants[d] |= jptool.Read | jptool.Update
 	}
-	if p.Temp != "" {
-		j.grants[p.Temp] = jptool.AllCaps
+	for _, temp := range []string{p.Temp, p.Scratch} {
+		if temp != "" {
+			j.grants[temp] = jptool.AllCaps
+		}
 	}
 	if p.Tier != fit.TierNamespace {
 		return j
@@ -39,8 +42,10 @@ func newJudge(p *fit.Plan) *judge {
 	for _, n := range p.Trees {
 		j.mounts[n.Path], j.pins[n.Path] = fit.Cover{}, true
 	}
-	for _, name := range append([]string{p.Temp, "/proc"}, p.Devices...) {
-		j.mounts[name] = fit.Cover{}
+	for _, name := range append([]string{p.Temp, p.Scratch, "/proc"}, p.Devices...) {
+		if name != "" {
+			j.mounts[name] = fit.Cover{}
+		}
 	}
 	for _, c := range p.Covers {
 		j.mounts[c.Path], j.pins[c.Path] = c, true
@@ -48,7 +53,35 @@ func newJudge(p *fit.Plan) *judge {
 	for _, n := range p.Pins {
 		j.pins[n.Path] = true
 	}
+	if p.Scratch != "" {
+		j.ways()
+	}
 	return j
+}
+
+// ways adds the directories of the private tree that lead to places in the scratch directory: nothing else is in them.
+func (j *judge) ways() {
+	for at, m := range maps.Clone(j.mounts) {
+		below, ok := strings.CutPrefix(at, j.plan.Scratch+"/")
+		first, _, deeper := strings.Cut(below, "/")
+		if !ok {
+			continue
+		}
+		m.Again = true
+		j.mounts[at] = m
+		dir := j.plan.Scratch + "/" + first
+		if _, is := j.mounts[dir]; deeper && !is {
+			j.mounts[dir] = fit.Cover{Hide: true}
+		}
+	}
+}
+
+// private reports whether a path lies where the private tree has something of its own, and the host something else.
+func (j *judge) private(p string) bool {
+	below, ok := strings.CutPrefix(p, j.plan.Scratch+"/")
+	first, _, _ := strings.Cut(below, "/")
+	_, way := j.mounts[j.plan.Scratch+"/"+first]
+	return ok && j.plan.Scratch != "" && !way
 }
 
 // demand is what a call wants of one path.

@@ -43,6 +43,12 @@ type Observer struct {
 	stop     []string
 	seen     Seen
 	done     chan struct{}
+
+	// passed are calls that are not looked at, but passed on to the program's supervisor, which decides over them:
+	// only one process can be told of announced calls. answerer is its end of the socket, nil without such calls.
+	passed   []uint32
+	answers  int
+	answerer *os.File
 }
 
 // Message is what a program sends to [Observer.Socket], along with the descriptor of its filter.
@@ -51,8 +57,16 @@ func Message() []byte { return []byte("L") }
 // Socket is where the program's descriptor goes.
 func (o *Observer) Socket() *os.File { return o.theirs }
 
-// HandedOver closes Socket in this process, when the program has it, or never will.
-func (o *Observer) HandedOver() { _ = o.theirs.Close() }
+// Answerer is where the program's supervisor gets the calls that it answers; nil if there are none.
+func (o *Observer) Answerer() *os.File { return o.answerer }
+
+// HandedOver closes Socket and Answerer in this process, when others have them, or never will.
+func (o *Observer) HandedOver() {
+	_ = o.theirs.Close()
+	if o.answerer != nil {
+		_ = o.answerer.Close()
+	}
+}
 
 // End returns what was refused. All processes of the call should be gone: calls of those that are not are refused
 // from here on.
@@ -160,10 +174,15 @@ func (s *Seen) note(x Refusal) {
 // Unseen says in words what a plan has the boundary filter refuse without anybody being told.
 func Unseen(plan *fit.Plan) []string {
 	list := []string{}
-	if plan.Net.Open {
+	const needs = "; if the program needs one: --net of sandbox exec, or access.net of the tool"
+	switch {
+	case plan.Net.Open:
 		list = append(list, "sockets other than TCP and UDP, and listening for connections: always refused")
-	} else {
-		list = append(list, "sockets: none can be made, as nothing allows a network; if the program needs one: --net of sandbox exec, or access.net of the tool")
+	case plan.Net.Own:
+		list = append(list, "connections to the outside: there is a loopback and no other network"+needs,
+			"connections to local sockets that were bound outside of the call, and local datagram sockets: always refused")
+	default:
+		list = append(list, "sockets: none can be made, as nothing allows a network"+needs)
 	}
 	if plan.Frozen {
 		list = append(list, "changes of mode, owner, times and attributes: refused, as nothing may be written")

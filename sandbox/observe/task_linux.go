@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/sandbox/fit"
+	"github.com/jptools/jptools/sandbox/internal/notify"
 	"golang.org/x/sys/unix"
 )
 
@@ -24,6 +25,8 @@ type task struct {
 	// stop are directories that are not looked into: everything may be done there, or the
 	// program sees others than we do.
 	stop []string
+	// private tells of such places; nil if there are no others.
+	private func(path string) bool
 }
 
 // errUnread: what the call is about cannot be found out.
@@ -31,14 +34,11 @@ var errUnread = errors.New("not readable")
 
 // read reads n bytes of the task's memory, or what there is of them.
 func (t *task) read(at uint64, n int) ([]byte, error) {
-	b := make([]byte, n)
-	local := []unix.Iovec{{Base: &b[0]}}
-	local[0].SetLen(n)
-	got, err := unix.ProcessVMReadv(t.pid, local, []unix.RemoteIovec{{Base: uintptr(at), Len: n}}, 0)
-	if err != nil || got <= 0 {
+	b, err := notify.Read(t.pid, at, n)
+	if err != nil || len(b) == 0 {
 		return nil, errUnread
 	}
-	return b[:got], nil
+	return b, nil
 }
 
 // text reads a string, page by page, as the next page may not be there.
@@ -114,7 +114,7 @@ func (t *task) resolve(dir, name string, follow bool) (found, error) {
 			continue
 		}
 		here := path.Join(f.path, next)
-		if slices.Contains(t.stop, here) {
+		if slices.Contains(t.stop, here) || t.private != nil && t.private(here) {
 			return found{path: here, exists: true, beyond: true}, nil
 		}
 		last := strings.Join(todo, "") == ""
@@ -151,7 +151,7 @@ func stops(p *fit.Plan) []string {
 		list = append(list, p.Temp)
 	}
 	if p.Tier == fit.TierNamespace {
-		list = append(list, "/proc", "/dev/shm")
+		list = append(list, "/proc", "/dev/shm", "/dev/pts", "/dev/ptmx", "/dev/tty", "/etc/hosts")
 	}
 	return list
 }
@@ -194,15 +194,7 @@ func endpoint(ip []byte, port uint16) string {
 
 // tcp reports whether a descriptor of the task is a TCP socket.
 func (t *task) tcp(fd int) (bool, error) {
-	pidfd, err := unix.PidfdOpen(t.pid, unix.PIDFD_THREAD)
-	if err == unix.EINVAL { // before Linux 6.9 of processes only
-		pidfd, err = unix.PidfdOpen(t.pid, 0)
-	}
-	if err != nil {
-		return false, errUnread
-	}
-	defer func() { _ = unix.Close(pidfd) }()
-	own, err := unix.PidfdGetfd(pidfd, fd, 0)
+	own, err := notify.File(t.pid, fd)
 	if err != nil {
 		return false, errUnread
 	}

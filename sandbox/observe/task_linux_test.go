@@ -33,7 +33,7 @@ func TestResolve(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	task := task{os.Getpid(), []string{base + "/stop"}}
+	task := task{pid: os.Getpid(), stop: []string{base + "/stop"}}
 	for _, tt := range []struct {
 		dir, name string
 		follow    bool

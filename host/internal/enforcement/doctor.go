@@ -88,7 +88,7 @@ func Diagnose(m fit.Machine, details machine.Details, tried *machine.Attempt, su
 		}
 	}
 	d.enforced(m, survives)
-	for _, key := range []string{machine.Landlock, machine.Seccomp, machine.Namespaces} {
+	for _, key := range []string{machine.Landlock, machine.Seccomp, machine.Namespaces, machine.Notify} {
 		lines := strings.Split(m.Why[key], "\n")
 		n := len(d.Changes)
 		switch why := lines[0]; {
@@ -167,6 +167,9 @@ func (d *Diagnosis) enforced(m fit.Machine, survives error) {
 	thing("metadata elsewhere, where something may be written", when(!private, "needs namespaces"))
 	thing("no network", "needs Landlock, and seccomp or namespaces",
 		when(filter, "seccomp"), when(private, "a network of its own"))
+	thing("a loopback and local sockets of the call's own, and no others",
+		"needs namespaces and announced calls; without, no sockets can be made",
+		when(private && filter && m.Notify, "namespaces and announced calls, where the network is closed"))
 	thing("TCP ports", "needs Landlock 4 (Linux 6.7)", when(m.Landlock >= fit.NetABI, "landlock"))
 	thing("hosts and paths of access.net", "the kernel sees addresses only; tools check them")
 	thing("memory and variables of other processes", "needs Landlock",
@@ -205,7 +208,7 @@ func (d *Diagnosis) Print(out *term.Output) {
 	out.Heading("What there is")
 	out.Table("  ", [][]string{
 		{"landlock", landlock},
-		{"seccomp", cmp.Or(when(d.Machine.Seccomp, "yes"), "no")},
+		{"seccomp", cmp.Or(when(d.Machine.Notify, "yes, with announced calls"), when(d.Machine.Seccomp, "yes"), "no")},
 		{"namespaces", cmp.Or(when(d.Machine.Namespaces, "yes (tried)"), "no")},
 	})
 	out.Heading("What enforces the rules of a call")

@@ -16,7 +16,7 @@ func lesser(m fit.Machine, abi int, namespaces, seccomp bool) fit.Machine {
 }
 
 func TestDiagnose(t *testing.T) {
-	full := fit.Machine{Landlock: 7, Namespaces: true, Seccomp: true}
+	full := fit.Machine{Landlock: 7, Namespaces: true, Seccomp: true, Notify: true}
 	const (
 		none, landlock, namespace = fit.TierNone, fit.TierLandlock, fit.TierNamespace
 	)

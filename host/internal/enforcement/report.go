@@ -164,9 +164,25 @@ func (p *Profile) Print(out *term.Output) {
 	section("compared after the call", rows(p.After, func(c fit.Check) []string {
 		return []string{show.Visible(c.Path), fmt.Sprint(c.Want)}
 	}))
+	section("not available", rows(p.Unavailable, func(u fit.Unavailable) []string {
+		return indented(words("", strings.Join(u.What, ", "), u.Why, u.Remedy))
+	}))
+	out.Printf("\nnetwork            %s\n", network(p.Plan))
 	if p.Plan.Temp != "" {
-		out.Printf("\nprivate directory  %s\n", show.Visible(p.Plan.Temp))
+		out.Printf("private directory  %s\n", join(", ", show.Visible(p.Plan.Temp), when(p.Plan.Scratch != "", show.Visible(p.Plan.Scratch))))
 	}
+}
+
+// network says in words what of a network the call has.
+func network(p *fit.Plan) string {
+	text := "none"
+	switch {
+	case p.Net.Open:
+		text = "that of the host"
+	case p.Net.Own:
+		text = "its own, with a loopback"
+	}
+	return text + when(p.Local, ", and local sockets of its own")
 }
 
 // rows makes a row of a table from each of a list.

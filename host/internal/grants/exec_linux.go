@@ -170,8 +170,12 @@ func (c *Exec) hints(p *Process, cmd *sandbox.Cmd, program, swallowed string) {
 	if name := preset.For(program); name != "" && len(c.Preset) == 0 {
 		p.Out.Note(fmt.Sprintf("for what %s needs outside of the workspace there is a preset: --preset %s", show.Visible(program), name))
 	}
-	if !cmd.Attempt.Plan.Net.Open {
-		p.Out.Note("the program had no network; if it needs one: --net")
+	switch net := cmd.Attempt.Plan.Net; {
+	case net.Open:
+	case net.Own:
+		p.Out.Note("the program had a loopback and no other network; if it needs one: --net")
+	default:
+		p.Out.Note("the program had no network; if it needs one: --net, or only a loopback: --tier namespace")
 	}
 	if cmd.State.Signal == 0 && !c.ExplainDenials && cmd.Attempt.Explainable() == "" {
 		p.Out.Note(enforcement.DenialHint + "\nto find out which grants it needs: jphost sandbox learn")

@@ -180,6 +180,12 @@ env:
   { name = "LANG", read = true }   (built-in default)
   { name = "LC_*", read = true }   (built-in default)
   { name = "TMPDIR", read = true }   (built-in default)
+  { name = "TERM", read = true }   (built-in default)
+  { name = "COLORTERM", read = true }   (built-in default)
+  { name = "NO_COLOR", read = true }   (built-in default)
+  { name = "COLUMNS", read = true }   (built-in default)
+  { name = "LINES", read = true }   (built-in default)
+  { name = "TZ", read = true }   (built-in default)
 
 commands:
   git = { args = [[]], envs = ["HOME"] }   (USER:3:49, user)

@@ -35,6 +35,7 @@ var update = flag.Bool("update", false, "write what came out to testdata/fit; re
 //	         argument TEXT
 //	want     the effective policy, the plan, and what is said about it
 func TestTable(t *testing.T) {
+	t.Setenv("TMPDIR", "/var/tmp") // around a workspace below /tmp there is a private /tmp, which takes further mounts
 	files, err := filepath.Glob("testdata/fit/*.txtar")
 	if err != nil || len(files) < 20 {
 		t.Fatalf("%d cases, %v", len(files), err)
@@ -73,7 +74,7 @@ func table(t *testing.T, dir string, section map[string]string) string {
 	jptooltest.Tree(t, dir, "dir ws", "dir home")
 	jptooltest.Tree(t, dir, lines(section["tree"])...)
 	d := compile(t, dir, strings.TrimSpace(section["tool"]), strings.ReplaceAll(section["user"], "$DIR", dir))
-	m := fit.Machine{Landlock: 7, Namespaces: true, Seccomp: true, Why: map[string]string{"namespaces": "user namespaces are switched off"}}
+	m := fit.Machine{Landlock: 7, Namespaces: true, Seccomp: true, Notify: true, Why: map[string]string{"namespaces": "user namespaces are switched off"}}
 	var o fit.Options
 	for _, line := range lines(strings.ReplaceAll(section["options"], "$DIR", dir)) {
 		f := strings.Fields(line)
@@ -119,6 +120,8 @@ func table(t *testing.T, dir string, section map[string]string) string {
 	text := fittest.Show(p.Fitted)
 	if n := p.Plan.Net; n.Open {
 		text += fmt.Sprintf("NET %v\n", n.Ports)
+	} else if n.Own {
+		text += "NET own\n"
 	}
 	if refused != nil {
 		text += "REFUSED " + refused.Error() + "\n"

@@ -260,17 +260,25 @@ func (j *judge) behindMask(wire string) bool {
 	return false
 }
 
-// skeleton are the names that a mask on a directory shows: the way to what lies below it and
-// is there.
+// skeleton are the names that a mask on a directory shows, or a directory on the way to a tree in the private /tmp: those
+// of what lies below it and is there.
 func (j *judge) skeleton(wire string) []string {
 	at, err := filepath.EvalSymlinks(path.Join(j.root, wire))
 	if err != nil {
 		return nil
 	}
-	if c, _ := j.cover(at); !c.Hide {
-		return nil
-	}
 	var list []string
+	if c, on := j.cover(at); !c.Hide {
+		if on == "" && j.plan.Scratch != "" && fit.Holds(j.plan.Scratch, at) {
+			for _, n := range slices.Concat(j.plan.Trees, grantNodes(j.plan.Runtime)) {
+				if below, ok := strings.CutPrefix(n.Path, at+"/"); ok {
+					name, _, _ := strings.Cut(below, "/")
+					list = append(list, name)
+				}
+			}
+		}
+		return list
+	}
 	for _, c := range j.plan.Covers {
 		if below, ok := strings.CutPrefix(c.Path, at+"/"); ok && c.Again {
 			name, _, _ := strings.Cut(below, "/")
@@ -278,6 +286,13 @@ func (j *judge) skeleton(wire string) []string {
 		}
 	}
 	return list
+}
+
+func grantNodes(list []fit.Grant) (nodes []fit.Node) {
+	for _, g := range list {
+		nodes = append(nodes, g.Node)
+	}
+	return nodes
 }
 
 // across reports whether the kernel may refuse to move or link what the check allows: from one

@@ -25,6 +25,8 @@ type call struct {
 	number  int
 	pid     int
 	watcher *linux.Watcher // nil where no mount must stay
+	// answerer is where an observer passes on the calls that the broker answers; -1 without an observer.
+	answerer int
 
 	exits    chan exited
 	counting <-chan time.Time // processes, and mounts

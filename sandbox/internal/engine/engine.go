@@ -133,6 +133,8 @@ type Observer struct {
 	// Socket is where the filter's descriptor is sent, along with Message.
 	Socket  *os.File
 	Message []byte
+	// Answerer is where the process passes on the calls that the supervisor answers; nil if the plan has none.
+	Answerer *os.File
 	// Calls are the numbers of the system calls to announce.
 	Calls []uint32
 }

@@ -232,6 +232,13 @@ func (e *engine) order(c *Command) (o *order, files []*os.File, null *os.File, e
 		}
 		o.Observe = &observation{c.Observer.Message, c.Observer.Calls}
 		files = append(files, c.Observer.Socket)
+		if c.Plan.Net.Own {
+			if c.Observer.Answerer == nil {
+				step := "the observer does not pass on what it does not answer"
+				return nil, nil, null, &failure.Error{Kind: failure.Failed, Step: step}
+			}
+			files = append(files, c.Observer.Answerer)
+		}
 	}
 	if o.Keep = c.Keep != nil && e.options.Once; o.Keep {
 		files = append(files, c.Keep)

@@ -36,7 +36,8 @@ type request struct {
 }
 
 // order is one program to start. The descriptors of the program come along, in the order of Targets; then the
-// observer's socket, if there is one; then, to the supervisor alone, the one that it keeps.
+// observer's socket, if there is one; then, to the supervisor alone, where the observer passes on calls, if there are
+// such, and the one that it keeps.
 type order struct {
 	Plan *fit.Plan `json:",omitempty"` // its paths are written as in a URL
 
@@ -63,6 +64,8 @@ type reply struct {
 	Pid     int            `json:",omitempty"` // the program was executed
 	Failure *failure.Error `json:",omitempty"` // its path is written as in a URL
 	Exit    *exitReport    `json:",omitempty"`
+	// Listener is from a starter: the descriptor that comes along announces calls, which the supervisor answers.
+	Listener bool `json:",omitempty"`
 }
 
 type exitReport struct {
@@ -112,7 +115,7 @@ func mapPaths(p *fit.Plan, f func(string) string) *fit.Plan {
 	c.Covers = mapped(p.Covers, func(c *fit.Cover) { node(&c.Node) })
 	c.Staged = mapped(p.Staged, func(s *fit.Staged) { node(&s.Node) })
 	c.Devices = mapped(p.Devices, func(path *string) { *path = f(*path) })
-	c.Temp = f(c.Temp)
+	c.Temp, c.Scratch = f(c.Temp), f(c.Scratch)
 	return &c
 }
 

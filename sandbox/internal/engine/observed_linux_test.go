@@ -47,7 +47,7 @@ func observeRun(t *testing.T, p *fit.Plan, path string, args ...string) (out str
 	}()
 	c := command(&q, sh(&q, ""))
 	c.Path, c.Args, c.Stdout, c.Stderr = path, args, pw, pw
-	c.Observer = &Observer{o.Socket(), observe.Message(), observe.Calls(&q)}
+	c.Observer = &Observer{Socket: o.Socket(), Message: observe.Message(), Answerer: o.Answerer(), Calls: observe.Calls(&q)}
 	e := New(Options{})
 	child, err := e.Start(c)
 	_ = pw.Close()
@@ -234,7 +234,7 @@ func TestObserverGone(t *testing.T) {
 		defer sock.Close()
 		began := time.Now()
 		c := command(p, &exec.Cmd{Path: self(t), Args: []string{probeName}})
-		c.Observer = &Observer{sock, observe.Message(), observe.Calls(p)}
+		c.Observer = &Observer{Socket: sock, Message: observe.Message(), Calls: observe.Calls(p)}
 		e := New(Options{})
 		child, err := e.Start(c)
 		if !errors.Is(err, unix.ENOSYS) && (err == nil || !strings.Contains(err.Error(), "observer")) {

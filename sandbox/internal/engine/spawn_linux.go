@@ -88,8 +88,11 @@ func (h *helper) spawn(theirs *conn) (*os.Process, error) {
 		}
 		// A process that is not root would lose its capabilities in the new namespace by execve; ambient ones stay. They
 		// mean nothing outside of the namespace. SYS_ADMIN is for mounts, SETPCAP for the bounding set, and DAC_OVERRIDE
-		// for making masks that nobody may write to. The starter gives up all before the tool runs.
-		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE}
+		// for making masks that nobody may write to; NET_ADMIN is for the loopback, and with SYS_PTRACE for what
+		// connects sockets. The starter gives up all before the tool runs.
+		attr.AmbientCaps = []uintptr{
+			unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE, unix.CAP_NET_ADMIN, unix.CAP_SYS_PTRACE,
+		}
 	case unix.Access(os.DevNull, unix.F_OK) != nil:
 		return nil, failure.NoDevice(os.DevNull)
 	}

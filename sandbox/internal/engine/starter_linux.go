@@ -139,16 +139,8 @@ func (s *starter) run(files []int) error {
 	if err := restrict(linux.Adopt(s.ruleset, s.plan), program, o.Faults); err != nil {
 		return err
 	}
-	// An observer sees from here on what this thread does, execve first of all.
-	if o.Observe != nil {
-		listener, err := linux.Announce(o.Observe.Calls)
-		if err != nil {
-			return err
-		}
-		err = unix.Sendmsg(s.observer, o.Observe.Message, unix.UnixRights(listener), nil, unix.MSG_NOSIGNAL)
-		if err != nil {
-			return failure.At(failure.Failed, "reaching the observer", "", err)
-		}
+	if err := s.announce(); err != nil {
+		return err
 	}
 	// Last of all, since little works in a process that gets no more memory.
 	size := 0

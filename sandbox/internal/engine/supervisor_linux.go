@@ -205,6 +205,7 @@ func (s *supervisor) call(m *received) bool {
 	if last := len(m.files) - 1; c.order.Keep && last >= 0 {
 		m.files = m.files[:last] // what is kept is closed by the end of this process
 	}
+	c.takeAnswerer(m)
 	start := c.start
 	// Limits belong to a process, and would be those of this one. An observer would be told what this process does, too.
 	if p := c.order.Plan; s.tier == fit.TierNamespace && p != nil && p.Limits == (fit.Limits{}) && !p.Observe {
@@ -285,7 +286,15 @@ func (c *call) start(m *received) (pid int, err error) {
 	}
 	// The socket is closed by execve. An answer says why there was none.
 	var answer reply
-	if _, _, err := tool.conn.receive(&answer); err == nil {
+	_, files, err := tool.conn.receive(&answer)
+	if err == nil && answer.Listener && len(files) == 1 {
+		if err := c.broker(files[0]); err != nil {
+			return 0, err
+		}
+		_, files, err = tool.conn.receive(&answer)
+	}
+	if err == nil {
+		closeFDs(files)
 		if err := answer.failure(); err != nil {
 			return 0, err
 		}
@@ -331,18 +340,17 @@ func (c *call) ruleset() (*linux.Ruleset, error) {
 	return linux.NewRuleset(plan, mapping)
 }
 
-// surround makes the private tree, and rules on what is in there and nowhere else: a /proc and a temporary directory
-// with nothing but what belongs to the call.
+// surround makes the private tree and network, and rules on what is in there and nowhere else.
 func (c *call) surround(ruleset *linux.Ruleset) error {
 	entries, err := linux.BuildTree(c.order.Plan)
 	if err == nil {
 		c.watcher, err = linux.Watch(entries)
 	}
-	if err == nil {
-		err = ruleset.AllowProc("/proc")
+	if err == nil && c.order.Plan.Net.Own {
+		err = linux.LoopbackUp()
 	}
-	if temp := c.order.Plan.Temp; err == nil && temp != "" {
-		err = ruleset.AllowTemp(temp)
+	if err == nil {
+		err = ruleset.AllowTree(c.order.Plan)
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jptools/jptools/sandbox/internal/failure"
 	"github.com/jptools/jptools/sandbox/internal/linux"
+	"github.com/jptools/jptools/sandbox/internal/sockets"
 	"golang.org/x/sys/unix"
 )
 
@@ -66,6 +67,15 @@ func (c *call) forkRestricted(ruleset *linux.Ruleset, files []int) (pid int, err
 	}
 	if err := restrict(ruleset, program, o.Faults); err != nil {
 		return 0, err
+	}
+	if o.Plan.Net.Own {
+		listener, err := linux.Announce(sockets.Announced)
+		if err == nil {
+			err = c.broker(listener)
+		}
+		if err != nil {
+			return 0, err
+		}
 	}
 	if err := unblockSignals(); err != nil {
 		return 0, err

@@ -15,6 +15,8 @@ const (
 	Changed Kind = "changed"
 	// Namespaces: the private tree cannot be made on this machine. Fit again without namespaces.
 	Namespaces Kind = "namespaces"
+	// Listener: no calls can be announced to another process on this machine. Fit again without.
+	Listener Kind = "listener"
 	// Directory: the working directory, Path, cannot be entered where the program runs.
 	Directory Kind = "directory"
 	// Program: execve refused the program, Path, with Errno; perhaps because the plan does not grant it.
@@ -70,6 +72,10 @@ func (e *Error) remedy() string {
 	switch {
 	case e.Errno == syscall.EMFILE:
 		return "\nraise the limit of open files (ulimit -n 256)"
+	case e.Kind == Listener && e.Errno == syscall.EBUSY:
+		return "\nsomething around jphost is told of its calls already, and only one can be: start jphost outside of it"
+	case e.Kind == Listener:
+		return "\nuse Linux 5.14 or newer"
 	case e.Step == StepDomain && e.Errno == syscall.E2BIG:
 		return "\nthis process is inside as many Landlock sandboxes as the kernel allows (16): start it with fewer around it"
 	case (e.Step == StepProc || e.Step == StepHelper) && e.Errno == syscall.ENOENT:

@@ -10,8 +10,9 @@
 // other processes, shared System V objects, the clock and names of the machine, pushing input into a terminal and
 // changing its line discipline, leases on files, set-user-id files, commands by
 // which file systems make snapshots and the like past Landlock, and sockets: without a network
-// all but connected pairs, with one all but TCP and UDP. Local sockets with a name are always
-// refused, because services that answer there (container engines, agents) act with their own rights.
+// all but connected pairs, with one all but TCP and UDP. Local sockets with a name are
+// refused unless something else judges their connections, because services that answer there (container engines,
+// agents) act with their own rights. Local datagram sockets are always refused: each message can go elsewhere.
 //
 // # What it does not stop
 //
@@ -25,8 +26,11 @@ import "errors"
 
 // Options are the choices that a plan makes.
 type Options struct {
-	// Net allows TCP and UDP sockets.
-	Net bool
+	// Net allows TCP and UDP sockets in the network of the host. Own allows them in a network of the program's
+	// own, and to ask about that network (netlink): there is nobody else in it.
+	Net, Own bool
+	// Local allows local stream and sequenced sockets. Something else has to judge what they connect to.
+	Local bool
 	// Frozen refuses changes of metadata: mode, owner, times, attributes.
 	Frozen bool
 	// Namespaces: the program is in namespaces of its own. Without them, System V objects and

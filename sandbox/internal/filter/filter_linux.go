@@ -154,18 +154,11 @@ func judgements(o Options) map[uint32][]unix.SockFilter {
 			refuse(unix.EPERM),
 			allow(),
 		},
-		// Stream and sequenced pairs are connected for good. Datagrams can be sent elsewhere.
-		unix.SYS_SOCKETPAIR: {
+		unix.SYS_SOCKETPAIR: append([]unix.SockFilter{
 			load(wordArg(0)),
 			equal(unix.AF_UNIX, 1, 0),
 			refuse(unix.EAFNOSUPPORT),
-			load(wordArg(1)),
-			and(sockTypeMask),
-			equal(unix.SOCK_STREAM, 2, 0),
-			equal(unix.SOCK_SEQPACKET, 1, 0),
-			refuse(unix.EPROTONOSUPPORT),
-			allow(),
-		},
+		}, connected()...),
 	}
 	if !o.Frozen {
 		// A program with the user's identity on it, for whoever finds it. Without capabilities, to write to
@@ -182,33 +175,63 @@ func judgements(o Options) map[uint32][]unix.SockFilter {
 		judged[unix.SYS_MKNODAT] = notWith(2, marks, unix.EPERM)
 		maps.Copy(judged, makingHere())
 	}
-	if !o.Net {
-		judged[unix.SYS_SOCKET] = []unix.SockFilter{refuse(unix.EAFNOSUPPORT)}
-		return judged
+	if o.Net {
+		// Landlock refuses to bind a port, but not to let the kernel choose one.
+		judged[unix.SYS_LISTEN] = []unix.SockFilter{refuse(unix.EACCES)}
 	}
-	// Landlock refuses to bind a port, but not to let the kernel choose one.
-	judged[unix.SYS_LISTEN] = []unix.SockFilter{refuse(unix.EACCES)}
-	judged[unix.SYS_SOCKET] = []unix.SockFilter{
-		load(wordArg(0)),
-		equal(unix.AF_INET, 2, 0),
-		equal(unix.AF_INET6, 1, 0),
-		refuse(unix.EAFNOSUPPORT), // what programs expect where a family is missing
+	judged[unix.SYS_SOCKET] = families(o)
+	return judged
+}
+
+// families judges socket(2). What is refused is what programs expect where a family, type or protocol is missing.
+func families(o Options) []unix.SockFilter {
+	list := []unix.SockFilter{load(wordArg(0))}
+	family := func(number uint32, rest ...unix.SockFilter) { // the register holds the family at the end as well
+		list = append(list, equal(number, 0, uint8(len(rest))))
+		list = append(list, rest...)
+	}
+	if o.Net || o.Own {
+		internet := []unix.SockFilter{
+			load(wordArg(1)),
+			and(sockTypeMask),
+			equal(unix.SOCK_STREAM, 2, 0),
+			equal(unix.SOCK_DGRAM, 5, 0),
+			refuse(unix.EPROTONOSUPPORT),
+			load(wordArg(2)),
+			equal(0, 5, 0),
+			equal(unix.IPPROTO_TCP, 4, 0),
+			refuse(unix.EPROTONOSUPPORT), // so that libraries go on with TCP after MPTCP
+			load(wordArg(2)),
+			equal(0, 1, 0),
+			equal(unix.IPPROTO_UDP, 0, 1),
+			allow(),
+			refuse(unix.EPROTONOSUPPORT),
+		}
+		family(unix.AF_INET, internet...)
+		family(unix.AF_INET6, internet...)
+	}
+	if o.Own {
+		// To change anything the kernel demands a capability.
+		route := []unix.SockFilter{load(wordArg(2)), equal(unix.NETLINK_ROUTE, 0, 1), allow(), refuse(unix.EPROTONOSUPPORT)}
+		family(unix.AF_NETLINK, route...)
+	}
+	if o.Local {
+		family(unix.AF_UNIX, connected()...)
+	}
+	return append(list, refuse(unix.EAFNOSUPPORT))
+}
+
+// connected judges the type of a local socket. Stream and sequenced sockets are connected for good; datagrams can be
+// sent elsewhere.
+func connected() []unix.SockFilter {
+	return []unix.SockFilter{
 		load(wordArg(1)),
 		and(sockTypeMask),
 		equal(unix.SOCK_STREAM, 2, 0),
-		equal(unix.SOCK_DGRAM, 5, 0),
+		equal(unix.SOCK_SEQPACKET, 1, 0),
 		refuse(unix.EPROTONOSUPPORT),
-		load(wordArg(2)),
-		equal(0, 5, 0),
-		equal(unix.IPPROTO_TCP, 4, 0),
-		refuse(unix.EPROTONOSUPPORT), // so that libraries go on with TCP after MPTCP
-		load(wordArg(2)),
-		equal(0, 1, 0),
-		equal(unix.IPPROTO_UDP, 0, 1),
 		allow(),
-		refuse(unix.EPROTONOSUPPORT),
 	}
-	return judged
 }
 
 // marks are the bits of a mode that have a program run as its owner or group.

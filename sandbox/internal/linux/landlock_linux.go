@@ -16,6 +16,9 @@ import (
 // Mapping is what Landlock rights each capability becomes: read, create, update, delete, execute.
 type Mapping [5]uint64
 
+// create is the place of that capability.
+const create = 1
+
 // DefaultMapping is what the capabilities mean to Landlock: each is all that it needs, and nothing more than it
 // says. Create and delete both have REFER, since moving between directories takes an entry from one and makes it
 // in the other.
@@ -93,11 +96,14 @@ func Adopt(fd int, plan *fit.Plan) *Ruleset { return &Ruleset{fd, handledFS(plan
 // on the tool's own /proc and on the private tree. Each path is opened once for it, without following links, and
 // must be the object that the plan was made for.
 func NewRuleset(plan *fit.Plan, mapping Mapping) (*Ruleset, error) {
+	if plan.Local {
+		mapping[create] |= ll.AccessFSMakeSock // as everybody who may create files may
+	}
 	r := &Ruleset{-1, handledFS(plan.ABI), mapping}
 	attr := ll.RulesetAttr{HandledAccessFS: r.handled}
-	if plan.ABI >= fit.NetABI {
-		// A server is never allowed: the plan has no way to say so. Rules for ports are about TCP alone. Other protocols
-		// are the business of the system call filter, which allows UDP if the network is open.
+	if plan.ABI >= fit.NetABI && !plan.Net.Own {
+		// In the network of the host a server is never allowed: the plan has no way to say so. Rules for ports are about
+		// TCP alone. Other protocols are the business of the system call filter, which allows UDP if the network is open.
 		attr.HandledAccessNet = ll.AccessNetBindTCP
 		if !plan.Net.Open || plan.Net.Ports != nil {
 			attr.HandledAccessNet |= ll.AccessNetConnectTCP
@@ -165,6 +171,19 @@ func (r *Ruleset) AllowTemp(path string) error {
 		return err
 	}
 	return r.allowAndClose(fd, path, r.mapping.temp(), true)
+}
+
+// AllowTree allows what is in the private tree and nowhere else: a /proc and temporary directories with nothing but
+// what belongs to the call, and its terminals.
+func (r *Ruleset) AllowTree(plan *fit.Plan) error {
+	err := r.AllowProc("/proc")
+	if err == nil && plan.Temp != "" {
+		err = r.AllowTemp(plan.Temp)
+	}
+	if err == nil {
+		err = r.allowWorld(plan)
+	}
+	return err
 }
 
 // AllowProc allows reading in /proc or in the process's own part of it. Here a link (/proc/self) is followed: it is

@@ -18,7 +18,9 @@ func Filter(plan *fit.Plan) ([]unix.SockFilter, error) {
 	if plan.NoFilter {
 		return nil, nil
 	}
-	o := filter.Options{Net: plan.Net.Open, Frozen: plan.Frozen, Namespaces: plan.Tier == fit.TierNamespace}
+	o := filter.Options{
+		Net: plan.Net.Open, Own: plan.Net.Own, Local: plan.Local, Frozen: plan.Frozen, Namespaces: plan.Tier == fit.TierNamespace,
+	}
 	program, err := filter.For(o)
 	if err != nil {
 		return nil, &failure.Error{Kind: failure.Unsupported, Step: err.Error()}
@@ -101,7 +103,8 @@ func Announce(calls []uint32) (listener int, err error) {
 			listener, err = seccomp(program, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
 		}
 	}
-	return listener, failure.At(failure.Failed, "letting the calls be observed", "", err)
+	// EBUSY: a filter around this process has a listener already, and only one can be.
+	return listener, failure.At(failure.Listener, "letting calls be announced", "", err)
 }
 
 func seccomp(program []unix.SockFilter, flags uintptr) (int, error) {

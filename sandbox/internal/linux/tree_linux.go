@@ -22,6 +22,7 @@
 package linux
 
 import (
+	"errors"
 	"os"
 	"path"
 	"slices"
@@ -67,6 +68,7 @@ type tree struct {
 
 	root  int             // the private root
 	masks int             // a tmpfs for what hides, or -1
+	shut  []int           // mounts of ours that become read-only in the end
 	made  map[string]bool // entries of the private root
 	dirs  []string        // mounts of the host's directories, in which nothing is made
 }
@@ -137,6 +139,9 @@ func (t *tree) close() {
 	}
 	closeFD(&t.root)
 	closeFD(&t.masks)
+	for i := range t.shut {
+		closeFD(&t.shut[i])
+	}
 }
 
 func closeFD(fd *int) {
@@ -177,7 +182,12 @@ func (t *tree) choose() error {
 		inside := func(q *place) bool { return fit.Holds(q.Path, p.Path) && q.Path != p.Path }
 		return p.attr&unix.MOUNT_ATTR_RDONLY != 0 && slices.ContainsFunc(list, inside)
 	})
-	for _, p := range t.plan.Devices {
+	devices := t.plan.Devices
+	if free(t.plan, controlling) && unix.Access(controlling, unix.F_OK) == nil {
+		// It is the terminal of whoever opens it, and nobody here has one but of those made here.
+		devices = append(slices.Clone(devices), controlling)
+	}
+	for _, p := range devices {
 		// Read-only does not keep a device from being written to, only from being chmodded: without it, root in a call
 		// could close the host's /dev/null to everybody else.
 		attr := uint64(unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC | unix.MOUNT_ATTR_RDONLY)
@@ -280,17 +290,21 @@ func (t *tree) makeRoot() error {
 	if err != nil {
 		return spaces("mounting a private root", err)
 	}
-	if temp := t.plan.Temp; temp != "" {
-		options := "mode=1777"
-		if t.plan.Limits.Memory > 0 {
-			options += ",size=" + strconv.FormatInt(t.plan.Limits.Memory, 10)
+	for _, temp := range []string{t.plan.Temp, t.plan.Scratch} {
+		if temp == "" {
+			continue
 		}
-		if err := t.parents(temp + "/"); err != nil {
+		if err := t.temporary(temp); err != nil {
 			return err
 		}
-		if err := tmpfs("temporary", base+temp, options); err != nil {
-			return spaces("mounting a private temporary directory", err)
+	}
+	if t.plan.Scratch != "" {
+		if err := t.ways(); err != nil {
+			return err
 		}
+	}
+	if err := errors.Join(t.terminals(), t.hosts()); err != nil {
+		return err
 	}
 	if err := t.parents("/proc/"); err != nil {
 		return err
@@ -521,8 +535,10 @@ func (t *tree) enter() error {
 	if err == nil {
 		err = unix.Chdir("/")
 	}
-	if err == nil {
-		err = setAttributes(t.root, unix.MOUNT_ATTR_RDONLY, 0)
+	for _, fd := range append(t.shut, t.root) {
+		if err == nil {
+			err = setAttributes(fd, unix.MOUNT_ATTR_RDONLY, 0)
+		}
 	}
 	return failure.At(failure.Namespaces, "entering the private root", "", err)
 }
