@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/jptool/wspath"
-	"github.com/jptools/jptools/tools/fskit/ignore"
+	"github.com/jptools/jptools/jptool/ignore"
 )
 
 // workMatches compares what is in the work tree with an index entry: kind, executable bit and content.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
-	"github.com/jptools/jptools/tools/fskit/ignore"
+	"github.com/jptools/jptools/jptool/ignore"
 )
 
 // reader reads directories, one after the other.

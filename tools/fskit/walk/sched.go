@@ -12,7 +12,7 @@ import (
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
-	"github.com/jptools/jptools/tools/fskit/ignore"
+	"github.com/jptools/jptools/jptool/ignore"
 )
 
 // The bounds of reading ahead; variables for tests.

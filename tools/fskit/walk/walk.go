@@ -24,7 +24,7 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/tools/fskit/ignore"
+	"github.com/jptools/jptools/jptool/ignore"
 )
 
 // Options say what to visit.
