@@ -18,10 +18,10 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/ignore"
 	"github.com/jptools/jptools/jptool/nearest"
 	"github.com/jptools/jptools/jptool/toolmain"
 	"github.com/jptools/jptools/jptool/wspath"
-	"github.com/jptools/jptools/jptool/ignore"
 )
 
 // digestPrefix names the algorithm, so that another one can follow without a guess.

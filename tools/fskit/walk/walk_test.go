@@ -11,6 +11,7 @@ import (
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/ignore"
+	"github.com/jptools/jptools/jptool/ignore"
 	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
