@@ -125,8 +125,8 @@ func (c *Compiler) FS(list []FsRule) (*Rules, error) {
 	}
 	for i := range r.Placed {
 		p := &r.Placed[i]
-		if c := r.At(p.Place); c.held.deny != 0 {
-			p.Caps, p.Denied = 0, r.withheldOf(c.held).Pattern
+		if w, denied := r.denied(p); denied {
+			p.Caps, p.Denied = 0, &w
 		}
 		p.Gone = p.Lost != "" && p.leads != nil && p.leads.Outside && r.Known(*p.leads) && (p.below || !p.leads.Same(p.Place))
 	}
@@ -171,6 +171,7 @@ func (k *compilation) parse(p *Placed) bool {
 func (k *compilation) resolve(p *Placed) (Resolved, error) {
 	to, err := k.Resolve(p.rel, false)
 	k.hops = append(k.hops, to.Hops...)
+	p.hops = to.Hops
 	if err == nil {
 		p.leads, p.Missing = &to.Place, to.Missing()
 	}

@@ -30,15 +30,17 @@ type Placed struct {
 	// Lost says in a phrase why the rule grants nothing of what it says, "" for one that is in force; Help is what
 	// a person can do, if anything is known.
 	Lost, Help string
-	// Denied is the pattern of `deny` that the place is covered by: then the rule grants nothing.
-	Denied string
+	// Denied is the pattern of `deny` that covers the path of the rule, or a directory on the way to its place; nil if
+	// none does. The rule grants nothing then.
+	Denied *Withheld
 	// Ahead marks the second place of a rule whose path cannot be resolved: where the resolution was heading.
 	Ahead bool
 	// Gone marks a lost rule that no path of the wire can express: what its path leads to is another rule's now.
 	// Its own entry denies, and is pinned.
 	Gone bool
 
-	rel wspath.Rel // the path as written
+	rel  wspath.Rel // the path as written
+	hops []wspath.Hop
 	// broken is what the rule would grant if the link that it is on or below led anywhere.
 	broken Caps
 	// leads is what the path resolves to, if it does; below says that the rule was lost because it lies below a

@@ -203,11 +203,48 @@ func (r *Rules) withheldOf(h withholding) Withheld {
 // Lift takes a place, and what lies in it, out of the places of secrets: somebody named it by other means than a rule.
 func (r *Rules) Lift(p Place) { r.node(p).named = true }
 
+// Named reports whether a rule is exactly at a place, or somebody named that by other means.
+func (r *Rules) Named(p Place) bool {
+	_, n := r.trie(p).find(p.Path)
+	return n != nil && (n.rule >= 0 || n.named)
+}
+
+// Denied returns the places that a pattern of `deny` covers alone, whether or not something is there.
+func (r *Rules) Denied() (list []Place) {
+	if r.globs == nil {
+		return nil
+	}
+	for i := range r.globs.all {
+		g := &r.globs.all[i]
+		switch literal := g.Literal(); {
+		case g.Secret || g.OnName() || literal == "":
+		case g.abs:
+			list = append(list, r.PlaceOf(fromRoot(literal)))
+		default:
+			list = append(list, r.Lexical(literal))
+		}
+	}
+	return list
+}
+
 // Withholds reports whether the rules have patterns at all.
 func (r *Rules) Withholds() bool { return r.globs != nil }
 
 // Withheld says which pattern withholds everything at c. Then Caps are none.
 func (c Cursor) Withheld() Withheld { return c.r.withheldOf(c.held) }
+
+// Untouched reports that no pattern covers an entry of this name in the directory at c, and no rule is on it or below it.
+// False may mean either.
+func (c Cursor) Untouched(name []byte) bool {
+	s := c.r.globs
+	return s == nil || (c.n == nil || len(c.n.children) == 0) && len(s.paths) == 0 && !s.first[Fold(string(name[:1]))[0]]
+}
+
+// Named is c as if a rule named the place: then it is no place of secrets.
+func (c Cursor) Named() Cursor {
+	c.held.secret = 0
+	return c
+}
 
 // Covered returns what the rules grant at c, whatever the patterns say.
 func (c Cursor) Covered() Caps { return c.r.capsOf(c.rule, c.n, withholding{}) }
@@ -223,7 +260,7 @@ func (w *Workspace) viaWithheld(rel wspath.Rel, r *Resolved) (Place, bool) {
 	}
 	way := []Place{w.rules.Lexical(rel.Slash())}
 	for _, hop := range r.Hops {
-		way = append(way, w.rules.PlaceOf(hop.Entry), w.rules.PlaceOf(hop.Path))
+		way = append(way, w.rules.PlaceOf(hop.Path))
 	}
 	for _, p := range way {
 		if w.rules.Known(p) && w.rules.At(p).held.any() {
@@ -231,6 +268,23 @@ func (w *Workspace) viaWithheld(rel wspath.Rel, r *Resolved) (Place, bool) {
 		}
 	}
 	return Place{}, false
+}
+
+// denied returns the pattern of `deny` that covers the path of a rule in any form, as the path of a target is judged.
+func (r *Rules) denied(p *Placed) (Withheld, bool) {
+	if r.globs == nil {
+		return Withheld{}, false
+	}
+	way := []Place{r.Lexical(p.rel.Slash()), p.Place}
+	for _, hop := range p.hops {
+		way = append(way, r.PlaceOf(hop.Path))
+	}
+	for _, at := range way {
+		if c := r.At(at); c.held.deny != 0 {
+			return r.withheldOf(c.held), true
+		}
+	}
+	return Withheld{}, false
 }
 
 // shown is the pattern for a model, "" for one of an absolute path, which a model is not told.

@@ -83,7 +83,7 @@ func (p *Prepared) attempt(ctx context.Context, c *Cmd, m fit.Machine, dry bool)
 		granted = append(granted, fit.Grant{Node: n, Caps: jptool.AllCaps &^ jptool.Execute})
 	}
 	a.prepared, err = fit.Prepare(ctx, p.policy, m, fit.Options{
-		Required: p.options.Required, Tier: p.options.Tier, Runtime: granted, Devices: needs.Devices,
+		Required: p.options.Required, Tier: p.options.Tier, Runtime: granted, Given: needs.Given, Devices: needs.Devices,
 		Temp: filepath.ToSlash(shelf.Path(name)), Limits: p.options.Limits, Arguments: p.options.Arguments, Dry: dry,
 		FirstFD: 3 + len(c.ExtraFiles),
 	})

@@ -342,3 +342,34 @@ func (j *judge) mountedOn(p string) bool {
 }
 
 var refusals = []string{unix.ErrnoName(unix.EXDEV), unix.ErrnoName(unix.EACCES)}
+
+// unfound reports whether an operation is refused only because of a pattern, and nothing that was there when the call
+// began is the reason: the patterns are enforced for what was found then. A link that leads to a directory above itself
+// was found, and nothing could be withheld for it.
+func (j *judge) unfound(loose *judge, found []fit.Withheld, o op) bool {
+	if j.allows(o) {
+		return false
+	}
+	// Where a pattern refuses to create anything, a staged file of another rule was tried.
+	if !loose.allows(o) && !(o.Do == "stage" && loose.entry(o.A, jptool.Create) != nil) {
+		return false
+	}
+	for _, wire := range []string{o.A, o.B} {
+		if wire == "" {
+			continue
+		}
+		entry := j.abs(wire)
+		real, err := filepath.EvalSymlinks(path.Join(j.root, wire))
+		for _, w := range found {
+			link := w.Kind() == fit.Link
+			switch {
+			case w.Abs() == entry,
+				!link && fit.Holds(w.Abs(), entry),
+				!link && err == nil && fit.Holds(w.Abs(), real),
+				wire == o.A && o.B != "" && fit.Holds(entry, w.Abs()):
+				return false
+			}
+		}
+	}
+	return true
+}
