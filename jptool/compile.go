@@ -105,7 +105,7 @@ func (c *Compiler) FS(list []FsRule) (*Rules, error) {
 	if len(k.problems) > 0 {
 		return nil, k.problems
 	}
-	if err := r.withhold(k.Deny, k.Secrets); err != nil {
+	if err := r.Withhold(k.Deny, k.Secrets); err != nil {
 		return nil, err
 	}
 	if err := k.enterRules(); err != nil {

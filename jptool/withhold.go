@@ -64,8 +64,9 @@ func newGlob(pattern string) (glob, error) {
 	return glob{Glob: g, abs: abs}, err
 }
 
-// withhold compiles the patterns of a policy into its rules, whose mounts are known.
-func (r *Rules) withhold(deny, secrets []string) error {
+// Withhold adds the patterns of a policy to its rules, whose mounts are known, once. The error carries CodeInvalidPolicy
+// and names the pattern.
+func (r *Rules) Withhold(deny, secrets []string) error {
 	if len(deny)+len(secrets) == 0 {
 		return nil
 	}
@@ -200,6 +201,43 @@ func (r *Rules) withheldOf(h withholding) Withheld {
 	return Withheld{}
 }
 
+// SecretAt returns the innermost pattern of `secrets` that covers a place or a directory above it, and what it covers,
+// even if a rule names that.
+func (r *Rules) SecretAt(p Place) (w Withheld, at Place, ok bool) {
+	if r.globs == nil {
+		return w, at, false
+	}
+	at = Place{Outside: p.Outside}
+	n := r.trie(p)
+	for name := range strings.SplitSeq(p.Path, "/") {
+		if name == "" {
+			if p.Outside && at.Path == "" {
+				at.Path = "/"
+			}
+			continue
+		}
+		if n != nil {
+			n = n.children[Fold(name)]
+		}
+		at = at.Join(name)
+		var h withholding
+		r.note(&h, nil, Fold(name), at)
+		if n != nil && n.secret != 0 {
+			h.secret = n.secret
+		}
+		if h.secret != 0 {
+			w, p, ok = r.globs.all[h.secret-1].Withheld, at, true
+		}
+	}
+	return w, p, ok
+}
+
+// Secret is [Rules.SecretAt] for the target, with the path of the covered place.
+func (t *Target) Secret() (w Withheld, path string, ok bool) {
+	w, at, ok := t.w.rules.SecretAt(t.place)
+	return w, t.w.rules.display(at), ok
+}
+
 // Lift takes a place, and what lies in it, out of the places of secrets: somebody named it by other means than a rule.
 func (r *Rules) Lift(p Place) { r.node(p).named = true }
 
@@ -260,10 +298,13 @@ func (w *Workspace) viaWithheld(rel wspath.Rel, r *Resolved) (Place, bool) {
 	}
 	way := []Place{w.rules.Lexical(rel.Slash())}
 	for _, hop := range r.Hops {
-		way = append(way, w.rules.PlaceOf(hop.Path))
+		// Below the link of a mount, what counts is the place in the mount.
+		if p := w.rules.PlaceOf(hop.Path); w.rules.Known(p) {
+			way = append(way, w.rules.Lexical(w.rules.Name(p)))
+		}
 	}
 	for _, p := range way {
-		if w.rules.Known(p) && w.rules.At(p).held.any() {
+		if w.rules.At(p).held.any() {
 			return p, true
 		}
 	}

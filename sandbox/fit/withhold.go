@@ -166,8 +166,13 @@ func (s *scan) follow(e *Policy, w Withheld) error {
 	}
 	if w.secret {
 		e.Access.Secrets = append(slices.Clone(e.Access.Secrets), pattern)
-	} else {
-		e.Access.Deny = append(slices.Clone(e.Access.Deny), pattern)
+		return nil
+	}
+	e.Access.Deny = append(slices.Clone(e.Access.Deny), pattern)
+	for i := range e.Places { // rules there were not known to be denied
+		if p := &e.Places[i]; Holds(to.Abs, p.Abs) {
+			p.Caps = 0
+		}
 	}
 	return nil
 }
@@ -210,7 +215,10 @@ type job struct {
 // entry decides about one entry of a directory: whether it is found to be withheld, and whether it is to be looked
 // through, if it is a directory.
 func (s *scan) entry(dir job, name string, kind Kind) (j job, found *Withheld, through bool) {
-	j = job{path: path.Join(dir.path, name), at: dir.at.Child(name)}
+	if j.path = path.Join(dir.path, name); j.path == s.d.Site.Root {
+		return j, nil, false // in the target of a mount, or the like; it has rules of its own and is looked through by itself
+	}
+	j.at = dir.at.Child(name)
 	w := j.at.Withheld()
 	if w.Pattern != "" && w.Secret && slices.Contains(s.o.Given, j.path) { // named by other means than a rule
 		j.at, w = j.at.Named(), jptool.Withheld{}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -15,7 +16,11 @@ import (
 func (s *scan) walk(ctx context.Context) error {
 	w := &walker{scan: s, ctx: ctx}
 	w.more = sync.NewCond(&w.mu)
-	for _, top := range s.tops {
+	tops := s.tops
+	if !slices.Contains(tops, s.d.Site.Root) {
+		tops = append(slices.Clone(tops), s.d.Site.Root)
+	}
+	for _, top := range tops {
 		c := s.at(top)
 		if held := c.Withheld(); held.Pattern != "" && !held.Secret {
 			continue // its rule grants nothing, and what is granted besides was dropped

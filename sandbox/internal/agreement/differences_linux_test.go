@@ -179,7 +179,7 @@ func TestDifferences(t *testing.T) {
 			}
 			ws := must(open2(root, p.Access))
 			defer ws.Close()
-			check := &judge{ws, root, p.Plan, nil}
+			check := &judge{ws: ws, root: root, plan: p.Plan}
 			before := must(fit.Snapshot(context.Background(), p.After))
 			probe := must(start(engine.Faults{}, p.Plan, r.binary))
 			for _, line := range c.does {

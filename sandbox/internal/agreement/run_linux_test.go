@@ -24,7 +24,8 @@ const (
 	exdev     = "rename or link across grants or mounts"
 	emptyFile = "create without update leaves an empty file"
 	missing   = "a rule on a missing path"
-	later     = "a pattern covers what was not there, or through a link that leads above itself"
+	later     = "a pattern covers what was not there"
+	onTheWay  = "a pattern covers a link to what it does not cover, or what holds the link"
 	reported  = "reported as not enforced, and found after the call"
 )
 
@@ -159,7 +160,7 @@ func (r *runner) run(s *scene) (list []result, usable bool, bad *wrong) {
 	bare.Deny, bare.Secrets = nil, nil
 	without := must(open2(root, &bare))
 	defer without.Close()
-	check, wide, loose := &judge{effective, root, p.Plan, nil}, &judge{asDeclared, root, p.Plan, nil}, &judge{without, root, p.Plan, nil}
+	check, wide, loose := &judge{ws: effective, root: root, plan: p.Plan, mounts: declared.Mounts}, &judge{ws: asDeclared, root: root, plan: p.Plan}, &judge{ws: without, root: root, plan: p.Plan}
 	for _, place := range declared.Places {
 		check.rules = append(check.rules, place.Abs)
 	}
@@ -223,6 +224,7 @@ func (r *runner) run(s *scene) (list []result, usable bool, bad *wrong) {
 		// All that a path says is asked before the operation, which may take away what it leads through.
 		copies := o.Do == "rename" && check.copies(o.A, o.B) && !check.holdsMount(o.A)
 		skeleton, above, over := check.skeleton(o.A), check.aboveMissing(o), check.entryGrant(o)
+		detour := !res.allowed && check.byOwnName(o)
 		unfound := check.unfound(loose, p.Withheld, o)
 		empty := loose.emptyFile(o, s, dir)
 		got, err := c.attempt(o.in(dir))
@@ -262,6 +264,8 @@ func (r *runner) run(s *scene) (list []result, usable bool, bad *wrong) {
 			res.difference = emptyFile
 		case unfound && (same || o.Do == "write" && got.Result != "ok" && became == empty):
 			res.difference = later
+		case detour && same:
+			res.difference = onTheWay
 		case o.Do == "list" && became == "" && subset(strings.Fields(got.Seen), skeleton):
 			res.difference = masked
 		default:
