@@ -126,13 +126,13 @@ func (p *Prepared) unenforced(ctx context.Context, m fit.Machine, dry bool) (*At
 		Rules: []fit.Enforced{}, Narrowed: []fit.Narrowing{}, NotEnforced: []fit.NotEnforced{{What: fit.Nothing, Why: why, Remedy: remedy}},
 	}
 	if p.policy.Unsent {
-		a.Access = nil
+		a.Access = p.policy.Sent
 	}
 	if !p.options.Off && p.options.Required {
 		a.mode = "required"
 		return a, &fit.RefusedError{Tier: fit.TierNone, Reasons: a.NotEnforced}
 	}
-	if a.Access != nil {
+	if p.policy.Access != nil && !p.policy.Unsent {
 		made, err := fit.Prepare(ctx, p.policy, fit.Machine{}, fit.Options{Arguments: p.options.Arguments, Dry: dry})
 		if a.NotMade = err; err == nil {
 			a.prepared, a.Made = made, made.Made
@@ -208,7 +208,7 @@ func (a *Attempt) watch(ctx context.Context) error {
 
 // unsend leaves of the policy what is enforced although the tool is sent none.
 func (a *Attempt) unsend() {
-	a.Access = nil
+	a.Access = a.policy.Sent
 	rules := []fit.Enforced{}
 	for _, r := range a.Rules {
 		r.EnforcedBy = strings.TrimPrefix(strings.TrimPrefix(r.EnforcedBy, fit.OwnCheck), " + ")
@@ -339,6 +339,9 @@ type Report struct {
 	// Made are directories that were missing and were made for the call, as rules write them. Those that were still
 	// empty when it ended are gone again.
 	Made []string `json:"made,omitempty"`
+	// Withheld are the places that patterns were found to withhold, and Scanned is what was looked at to find them.
+	Withheld []fit.Withheld `json:"withheld,omitempty"`
+	Scanned  fit.Scanned    `json:"scanned,omitzero"`
 }
 
 // NewReport returns the report of a call that started nothing.
@@ -354,6 +357,7 @@ func (a *Attempt) Report() *Report {
 	return &Report{
 		Mode: a.mode, Tier: a.Plan.Tier, ABI: a.Plan.ABI,
 		Rules: a.Rules, Narrowed: a.Narrowed, NotEnforced: slices.Clone(a.NotEnforced), Made: a.MadeNames(),
+		Withheld: a.Withheld, Scanned: a.Scanned,
 	}
 }
 

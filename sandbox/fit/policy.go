@@ -21,8 +21,10 @@ type Policy struct {
 	Evaluator *jptool.Rules
 	// Access is the declared policy; nil, which cannot be fitted, if there is none.
 	Access *jptool.AccessPolicy
-	// Unsent says that the tool is sent no policy although Access, which protects the workspace, is enforced.
+	// Unsent says that the tool is sent another policy, Sent, or none, although Access, which protects the workspace, is
+	// enforced.
 	Unsent bool
+	Sent   *jptool.AccessPolicy
 	// Needs is the most that the tool says it uses, nil if it does not say.
 	Needs *jptool.Caps
 	// Rules describe the rules of Access in its order: fs, net, env, then commands by name.

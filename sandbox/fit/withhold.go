@@ -182,7 +182,7 @@ func (s *scan) place(e *Policy, abs string) {
 	if topOf(s.tops, abs) == "" || slices.ContainsFunc(e.Places, func(p Place) bool { return p.Abs == abs }) {
 		return
 	}
-	_, known := s.d.WirePath(abs)
+	_, known := s.d.Site.WirePath(abs)
 	e.Places = append(e.Places, Place{Abs: abs, Outside: s.d.Site.PlaceOf(abs).Outside, Index: -1, Withheld: true, Unnamed: !known})
 }
 
@@ -197,7 +197,7 @@ func tooMuch(what string) error {
 
 // name is a path as rules write it, or absolute where none can.
 func (s *scan) name(abs string) string {
-	name, known := s.d.WirePath(abs)
+	name, known := s.d.Site.WirePath(abs)
 	if !known {
 		name = filepath.FromSlash(abs)
 	}

@@ -90,6 +90,9 @@ type call struct {
 	// of the preview that they saw: the tool does what was shown, or asks again.
 	allowed      []jptool.Question
 	previewToken string
+	// places are the places of secrets that a person allowed, and secrets says that none is withheld.
+	places  map[string]jptool.Caps
+	secrets bool
 }
 
 // Run makes one call. The report is never nil; the error, an *exit.Error or one that
@@ -213,8 +216,14 @@ func (k *call) plan(ctx context.Context, widening []consent.Setting) error {
 	if err := k.onHold(ctx); err != nil {
 		p.Needs = append(p.Needs, err.Error())
 	}
-	if list := k.places(); len(list) > 0 && !k.AllowSensitive && !k.unattendedByUser() {
-		p.Needs = append(p.Needs, "consent, once per session (or --allow-sensitive): "+k.secrets(list))
+	places, err := k.secretPlaces()
+	if err != nil {
+		return err
+	}
+	for _, s := range places {
+		if !k.AllowSensitive && !(s.Named && k.unattendedByUser()) {
+			p.Needs = append(p.Needs, "consent, once per session (or --allow-sensitive): "+k.reaches(s))
+		}
 	}
 	if mode := k.Tool.Run; mode != "unattended" {
 		p.Needs = append(p.Needs, fmt.Sprintf("a person: run = %q", mode))
@@ -264,7 +273,7 @@ func (k *call) trusted(ctx context.Context, widening []consent.Setting) error {
 
 // compile makes the policy of the call, asking p about external paths that are not approved.
 func (k *call) compile(ctx context.Context, p term.Prompter) (err error) {
-	k.policy, err = k.Compile(ctx, k.Tool, p)
+	k.policy, err = k.compiled(ctx, k.Tool, p, k.secrets, k.places)
 	if errors.Is(err, term.ErrCancelled) {
 		return k.notRun(ReasonDeclined, err)
 	} else if err != nil {
@@ -282,6 +291,11 @@ func (k *call) compile(ctx context.Context, p term.Prompter) (err error) {
 
 // Compile makes the policy of a tool, asking p about external paths that are not approved.
 func (h *Host) Compile(ctx context.Context, t *config.Tool, p term.Prompter) (*policy.Declared, error) {
+	return h.compiled(ctx, t, p, false, nil)
+}
+
+// compiled is Compile with places of secrets that are not withheld: all of them, or those in places.
+func (h *Host) compiled(ctx context.Context, t *config.Tool, p term.Prompter, secrets bool, places map[string]jptool.Caps) (*policy.Declared, error) {
 	m, err := h.machine(ctx)
 	if err != nil {
 		return nil, err
@@ -298,7 +312,7 @@ func (h *Host) Compile(ctx context.Context, t *config.Tool, p term.Prompter) (*p
 		},
 		Home: home, StateDir: h.State.Base(), ConfigFile: config.UserGlobalPath(h.Environ),
 		Programs: OwnPrograms(), Reach: policy.ReachOf(paths),
-		OSSandbox: m.Landlock > 0,
+		OSSandbox: m.Landlock > 0, AllowSecrets: secrets, Allowed: places,
 	})
 	if errs := settings.Errors(nil); errors.As(err, &errs) {
 		return nil, exit.With(exit.Usage, err)

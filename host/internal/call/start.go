@@ -214,6 +214,9 @@ func (c *command) enforced(ctx context.Context) (*result, error) {
 	res, err := within(ctx, cancel, c.Tool.Limits, cmd)
 	if refused := (*fit.RefusedError)(nil); errors.As(err, &refused) {
 		c.report.Sandbox = &enforcement.Report{Report: cmd.Report()}
+		if refused.Always {
+			return nil, refuse(ReasonSandbox, "%s was not run: %w", c.Tool.Name, refused)
+		}
 		return nil, refuse(ReasonSandbox, "%s was not run: %w\nset sandbox.mode = \"auto\" to run it with what can be enforced", c.Tool.Name, refused)
 	}
 	if res == nil {
