@@ -85,7 +85,7 @@ func (p *Prepared) attempt(ctx context.Context, c *Cmd, m fit.Machine, dry bool)
 	a.prepared, err = fit.Prepare(ctx, p.policy, m, fit.Options{
 		Required: p.options.Required, Tier: p.options.Tier, Runtime: granted, Given: needs.Given, Devices: needs.Devices,
 		Temp: filepath.ToSlash(shelf.Path(name)), Limits: p.options.Limits, Arguments: p.options.Arguments, Dry: dry,
-		FirstFD: 3 + len(c.ExtraFiles),
+		Checks: p.options.Checks, FirstFD: 3 + len(c.ExtraFiles),
 	})
 	if a.prepared == nil {
 		return nil, err

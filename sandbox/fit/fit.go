@@ -34,6 +34,9 @@ type Options struct {
 	// absolute: Named, which is what Fit goes by.
 	Arguments []string
 	Named     []string
+	// Checks: the program checks the policy itself. It is started even if there is too much to look through for what
+	// patterns withhold.
+	Checks bool
 	// Dry: nothing is made. What would be made is taken to be there.
 	Dry bool
 	// NoMake are directories that are left missing, with the error of making them.

@@ -52,7 +52,10 @@ func Prepare(ctx context.Context, d *Policy, m Machine, o Options) (*Prepared, e
 			p.Withheld, p.Scanned = found.found, found.Scanned
 		}
 		if unheld != nil && p.Fitted != nil {
-			return p, errors.Join(unheld, p.Undo())
+			why := unheld.(*RefusedError).Reasons
+			if p.NotEnforced = append(p.NotEnforced, why...); !o.Checks || o.Required {
+				return p, errors.Join(unheld, p.Undo())
+			}
 		}
 		var refused *RefusedError
 		switch {

@@ -138,8 +138,18 @@ func TestTooMuchToWithhold(t *testing.T) {
 			t.Errorf("%+v: %v", tt, err)
 		}
 	}
-	restore := fit.SetBounds(60, 20)
-	_, err := withheld(t, dir+"/ws", full, access, fit.Options{})
+	// A program that checks by itself is started all the same, and the report says so.
+	restore := fit.SetBounds(59, 100)
+	p, err := withheld(t, dir+"/ws", full, access, fit.Options{Checks: true})
+	if err != nil || len(p.NotEnforced) != 1 || p.Exact() {
+		t.Errorf("%v %+v", err, p)
+	}
+	if _, err = withheld(t, dir+"/ws", full, access, fit.Options{Checks: true, Required: true}); err == nil {
+		t.Error("it is required and was not refused")
+	}
+	restore()
+	restore = fit.SetBounds(60, 20)
+	_, err = withheld(t, dir+"/ws", full, access, fit.Options{})
 	restore()
 	do(t, err)
 	// A withheld directory is not looked into, so that denying a large one helps.
