@@ -52,6 +52,9 @@ func CheckGlob(pattern string) error {
 	return err
 }
 
+// EscapeGlob returns a pattern, without a slash at its beginning, that covers this path only.
+func EscapeGlob(path string) string { return ignore.Escape(path) }
+
 func newGlob(pattern string) (glob, error) {
 	text, abs := strings.CutPrefix(pattern, "//")
 	if abs {

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/jptool/ignore"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -92,7 +91,11 @@ func withhold(ctx context.Context, d *Policy, o *Options) (*Policy, *scan, error
 		}
 	}
 	for i := range s.found {
-		s.place(&e, s.found[i].abs)
+		if w := &s.found[i]; w.kind == Link {
+			e.Pins = append(slices.Clone(e.Pins), w.abs)
+		} else {
+			s.place(&e, w.abs)
+		}
 	}
 	for _, p := range d.Evaluator.Denied() { // also what is missing: that is watched for
 		s.place(&e, d.Site.Abs(p))
@@ -159,10 +162,13 @@ func (s *scan) follow(e *Policy, w Withheld) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", to.Abs, err)
 	}
+	for _, hop := range to.Hops { // what it withholds depends on them
+		e.Ways = append(slices.Clone(e.Ways), Way{Hop: hop})
+	}
 	s.found = append(s.found, s.withheld(to.Abs, n.Kind, jptool.Withheld{Pattern: w.Pattern, Secret: w.secret}))
-	pattern := "//" + ignore.Escape(strings.TrimPrefix(to.Abs, "/"))
+	pattern := "//" + jptool.EscapeGlob(strings.TrimPrefix(to.Abs, "/"))
 	if !place.Outside {
-		pattern = "/" + ignore.Escape(place.Path)
+		pattern = "/" + jptool.EscapeGlob(place.Path)
 	}
 	if w.secret {
 		e.Access.Secrets = append(slices.Clone(e.Access.Secrets), pattern)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/ignore"
-	"github.com/jptools/jptools/jptool/ignore"
 	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
