@@ -30,6 +30,7 @@ func (d *Declared) Remarks(cfg *config.Config, t *config.Tool) []Warning {
 		}
 	}
 	list = append(list, replaced(cfg, t)...)
+	list = append(list, d.idle(t)...)
 	if t.Access == nil {
 		return list
 	}

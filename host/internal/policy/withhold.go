@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -191,6 +192,49 @@ func (d *Declared) Touches(paths []string, need jptool.Caps) ([]Touch, error) {
 func (d *Declared) there(path string) bool {
 	_, err := os.Lstat(filepath.Join(d.Root, filepath.FromSlash(path)))
 	return err == nil
+}
+
+// maxIdle bounds how many files are looked at for what patterns cover.
+const maxIdle = 100_000
+
+// idle tells of patterns of `deny` for what lies in the workspace that cover nothing which is there: a slip withholds
+// nothing. Those of the list for all tools are told with each of them.
+func (d *Declared) idle(t *config.Tool) (list []Warning) {
+	globs := map[string]*ignore.Glob{}
+	for _, p := range t.Deny {
+		if g, err := ignore.NewGlob(p.Text); err == nil && !strings.HasPrefix(p.Text, "~") && !strings.HasPrefix(p.Text, "//") {
+			globs[p.Text] = g
+		}
+	}
+	seen := 0
+	_ = filepath.WalkDir(d.Root, func(name string, _ fs.DirEntry, err error) error {
+		if seen++; len(globs) == 0 || seen > maxIdle {
+			return fs.SkipAll
+		}
+		rel, relErr := filepath.Rel(d.Root, name)
+		if err != nil || relErr != nil || rel == "." {
+			return nil // what cannot be read is passed over
+		}
+		for text, g := range globs {
+			if g.MatchPath(jptool.Fold(filepath.ToSlash(rel))) {
+				delete(globs, text)
+			}
+		}
+		return nil
+	})
+	if seen > maxIdle {
+		return nil // nobody knows
+	}
+	for _, p := range t.Deny {
+		if globs[p.Text] != nil {
+			list = append(list, Warning{
+				Origin:  p.At.String(),
+				Message: fmt.Sprintf("deny = [%q] covers nothing that is in the workspace", p.Text),
+				Help:    "look whether it is as meant; it will cover what comes to be",
+			})
+		}
+	}
+	return list
 }
 
 // findSensitive lists the places of secrets that the policy lets the tool reach because a rule of a person names them, or
