@@ -91,6 +91,7 @@ func withhold(ctx context.Context, d *Policy, o *Options) (*Policy, *scan, error
 		}
 	}
 	for i := range s.found {
+		s.empty(&e, &s.found[i])
 		if w := &s.found[i]; w.kind == Link {
 			e.Pins = append(slices.Clone(e.Pins), w.abs)
 		} else {
@@ -175,12 +176,17 @@ func (s *scan) follow(e *Policy, w Withheld) error {
 		return nil
 	}
 	e.Access.Deny = append(slices.Clone(e.Access.Deny), pattern)
-	for i := range e.Places { // rules there were not known to be denied
-		if p := &e.Places[i]; Holds(to.Abs, p.Abs) {
+	return nil
+}
+
+// empty takes away what places in a withheld one grant: rules there that were not known to be denied, because only a link
+// leads to them, and what protects the host's own, which is no rule that names anything.
+func (s *scan) empty(e *Policy, w *Withheld) {
+	for i := range e.Places {
+		if p := &e.Places[i]; w.kind != Link && Holds(w.abs, p.Abs) && (!w.secret || p.Index < 0) {
 			p.Caps = 0
 		}
 	}
-	return nil
 }
 
 // place adds a place that is withheld, unless a rule is there: that grants nothing by now.

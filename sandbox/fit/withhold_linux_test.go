@@ -122,6 +122,29 @@ func TestWithheldOutside(t *testing.T) {
 	}
 }
 
+// What protects the host's own outside gives nothing back that a pattern withholds.
+func TestWithheldBeatsProtection(t *testing.T) {
+	dir := jptooltest.TempRoot(t)
+	jptooltest.Tree(t, dir, "dir ws", "file rw/.git/config x", "file rw/.git/hooks/post x")
+	d, err := fit.Compile(&jptool.AccessPolicy{FS: []jptool.FsRule{rule("", "read")}, Deny: []string{".git/"}}, dir+"/ws")
+	do(t, err)
+	for _, name := range []string{"config", "hooks"} {
+		d.Places = append(d.Places, fit.Place{
+			Abs: dir + "/rw/.git/" + name, Outside: true, Caps: jptool.Read | jptool.Execute, Index: -1, SelfProtection: true, Unnamed: true,
+		})
+	}
+	n, err := fit.Look(dir + "/rw")
+	do(t, err)
+	o := fit.Options{Runtime: []fit.Grant{{Node: n, Caps: jptool.AllCaps}}, Given: []string{n.Path}}
+	p, err := fit.Prepare(context.Background(), d, full, o)
+	do(t, err)
+	t.Cleanup(func() { p.Undo() })
+	text := strings.ReplaceAll(fittest.Show(p.Fitted), dir, "")
+	if !strings.Contains(text, "cover /rw/.git: hide\n") || strings.Contains(text, "/rw/.git/config: again") || strings.Contains(text, "grant /rw/.git") {
+		t.Error(text)
+	}
+}
+
 // Where too much would have to be looked at, nothing is started, and the error says what to do.
 func TestTooMuchToWithhold(t *testing.T) {
 	dir := jptooltest.TempRoot(t)
