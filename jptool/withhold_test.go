@@ -212,13 +212,17 @@ func TestMoveWithheld(t *testing.T) {
 	if _, err := ws.CheckCreate("keys/n.key"); jptool.CodeOf(err) != jptool.CodeAccessDenied {
 		t.Error(err)
 	}
-	if target, _ := ws.CheckCreate("k"); target != nil { // f becomes keys
-		source, _ := ws.CheckDelete("f")
-		other := withholding(t, root, jptool.AccessPolicy{Deny: []string{"k/*.key"}})
-		source, _ = other.CheckDelete("f")
-		target, _ = other.CheckCreate("k")
-		if err := other.CheckMove(source, target, true); err == nil {
-			t.Error("a directory was moved to where something in it is withheld")
-		}
+	// A directory does not become one in which something in it would be withheld.
+	other := withholding(t, root, jptool.AccessPolicy{Deny: []string{"k/*.key"}})
+	source, err := other.CheckDelete("f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := other.CheckCreate("k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.CheckMove(source, target, true); err == nil {
+		t.Error("a directory was moved to where something in it is withheld")
 	}
 }
