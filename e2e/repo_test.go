@@ -41,8 +41,9 @@ var layers = []struct {
 }{
 	{"jptool/wspath", `^jptool/wspath$|^jptool/internal/testhook$`, "paths know nothing of policy"},
 	{"jptool/toolmain", `^jptool$|^jptool/`, "the frame serves any tool"},
+	{"jptool/ignore", `^jptool/wspath$`, "patterns know nothing of policy"},
 	{"jptool/netrule", `^jptool/netrule`, "net rules know nothing of files or of the wire"},
-	{"jptool", `^jptool/(wspath|netrule|strictjson|nearest)(/|$)|^jptool/internal/`, "the library must not depend on the frame, whose dependencies are for binaries"},
+	{"jptool", `^jptool/(wspath|netrule|ignore|strictjson|nearest)(/|$)|^jptool/internal/`, "the library must not depend on the frame, whose dependencies are for binaries"},
 	{"tools/fskit", `^jptool|^tools/fskit`, "what tools share knows no tool"},
 	{"tools/", `^jptool|^tools/fskit|^SELF`, "no tool imports a tool: each is installed alone"},
 	{"sandbox", `^jptool$|^jptool/wspath$|^sandbox/`, "other programs confine programs with it, without the host"},

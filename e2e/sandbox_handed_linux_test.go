@@ -525,7 +525,7 @@ func TestSandboxMarks(t *testing.T) {
 func TestSandboxInputThatMayBeRead(t *testing.T) {
 	eachUser(t, func(t *testing.T, user string) {
 		eachTier(t, user, func(t *testing.T, tier string) {
-			for _, grants := range []string{"--ro . --rw good/ --grant path=src/private", "--ro ."} {
+			for _, grants := range []string{"--ro . --rw good/ --deny src/private", "--ro ."} {
 				w := newWorld(t, user)
 				f, err := os.Open(w.root + "/docs/guide")
 				if err != nil {

@@ -202,7 +202,7 @@ func TestSandboxWithholdingFollowsLinks(t *testing.T) {
 		eachTier(t, user, func(t *testing.T, tier string) {
 			w := repository(t, user)
 			w.plant(tier, false, [][2]string{{"vault", "src/private"}})
-			r := w.exec(tier, []string{"--rw", ".", "--grant", "path=vault"}, "sh", "-c", "cat src/private/secret vault/secret")
+			r := w.exec(tier, []string{"--rw", ".", "--deny", "vault"}, "sh", "-c", "cat src/private/secret vault/secret")
 			if r.code == 0 || strings.Contains(r.stdout, w.secret) {
 				t.Errorf("%s", r)
 			}

@@ -91,8 +91,9 @@ func TestSandboxWithheldAppearsForAMoment(t *testing.T) {
 	eachUser(t, func(t *testing.T, user string) {
 		needTier(t, user, namespaces)
 		for _, grants := range [][]string{
-			{"--rw", ".", "--grant", "path=build/out/key"},
-			{"--required", "--rw", ".", "--grant", "path=build/out/key"},
+			{"--policy", "../policy.json"},
+			{"--required", "--policy", "../policy.json"},
+			{"--policy", "../deny.json"}, // on a command line it would be a slip
 		} {
 			for does, ended := range map[string]bool{
 				"mkdir build; sleep 0.1; mkdir build/out; sleep 0.1; : > build/out/key; rm -r build": true,
@@ -101,6 +102,10 @@ func TestSandboxWithheldAppearsForAMoment(t *testing.T) {
 				"mkdir build; sleep 0.3; mkdir build/out; sleep 0.3; : > build/out/other; rm -r build": false,
 			} {
 				w := newWorld(t, user)
+				w.files(map[string]string{
+					"policy.json": `{"fs": [{"path": "", "read": true, "write": true, "execute": true}, {"path": "build/out/key"}]}`,
+					"deny.json":   `{"fs": [{"path": "", "read": true, "write": true, "execute": true}], "deny": ["build/out/key"]}`,
+				})
 				r := w.exec(namespaces, grants, "/bin/sh", "-c", does+"; sleep 0.2; echo > survived")
 				_, err := os.Lstat(w.root + "/survived")
 				if survived := err == nil; survived == ended || ended != (r.code == 1 && strings.Contains(r.stderr, "build/out/key appeared")) || !ended && r.code != 0 {

@@ -125,7 +125,12 @@ func (w *Workspace) check(unsafePath string, entry bool, need Caps) (*Target, er
 	}
 	t := &Target{w: w, rel: rel, place: r.Place, kind: r.Kind, entry: entry}
 	if err == nil && t.enough(t.Granted(), need) {
-		return t, nil
+		p, withheld := w.viaWithheld(rel, &r)
+		if !withheld || need == 0 {
+			return t, nil
+		}
+		step := &Target{w: w, rel: rel, place: p, entry: entry}
+		return nil, step.denied(need, entry)
 	}
 	return nil, w.refuse(t, r, err, need)
 }
@@ -266,7 +271,7 @@ func compilePolicy(access *AccessPolicy, dir *wspath.Dir, root, writtenRoot stri
 	if access == nil {
 		access = &AccessPolicy{}
 	}
-	c := Compiler{Site: Site{Root: root, dir: dir}, Written: writtenRoot}
+	c := Compiler{Site: Site{Root: root, dir: dir}, Written: writtenRoot, Deny: access.Deny, Secrets: access.Secrets}
 	rules, err := c.FS(access.FS)
 	if err != nil {
 		return nil, Errorf(CodeInvalidPolicy, "%w", err)

@@ -31,6 +31,8 @@ type Compiler struct {
 	// compilation. If Follow is nil, no rule is narrowed: the author of the rules vouches for the links. What a rule
 	// takes away, it takes away at the link's target in any case.
 	Follow func(p *Placed, have Caps) (ok bool, err error)
+	// Deny and Secrets are patterns of what is withheld, as in [AccessPolicy].
+	Deny, Secrets []string
 }
 
 // Problem is a rule that cannot be used.
@@ -103,6 +105,9 @@ func (c *Compiler) FS(list []FsRule) (*Rules, error) {
 	if len(k.problems) > 0 {
 		return nil, k.problems
 	}
+	if err := r.Withhold(k.Deny, k.Secrets); err != nil {
+		return nil, err
+	}
 	if err := k.enterRules(); err != nil {
 		return nil, err
 	}
@@ -110,6 +115,7 @@ func (c *Compiler) FS(list []FsRule) (*Rules, error) {
 	for _, p := range k.ahead {
 		r.Add(p)
 	}
+	k.nameWritten()
 	for i, m := range r.Mounts {
 		n := r.node(m.Link)
 		n.pinned, n.mount = true, int32(i)
@@ -119,6 +125,9 @@ func (c *Compiler) FS(list []FsRule) (*Rules, error) {
 	}
 	for i := range r.Placed {
 		p := &r.Placed[i]
+		if w, denied := r.denied(p); denied {
+			p.Caps, p.Denied = 0, &w
+		}
 		p.Gone = p.Lost != "" && p.leads != nil && p.leads.Outside && r.Known(*p.leads) && (p.below || !p.leads.Same(p.Place))
 	}
 	return r, nil
@@ -162,6 +171,7 @@ func (k *compilation) parse(p *Placed) bool {
 func (k *compilation) resolve(p *Placed) (Resolved, error) {
 	to, err := k.Resolve(p.rel, false)
 	k.hops = append(k.hops, to.Hops...)
+	p.hops = to.Hops
 	if err == nil {
 		p.leads, p.Missing = &to.Place, to.Missing()
 	}
@@ -377,8 +387,8 @@ func (k *compilation) enterRules() error {
 	for _, i := range linked {
 		p := &k.Placed[i]
 		have := Caps(0)
-		if rule := k.At(p.Place).placed(); rule != nil {
-			have = rule.Caps
+		if c := k.At(p.Place); c.placed() != nil && !c.held.any() {
+			have = c.placed().Caps
 		}
 		if p.Caps&^have != 0 {
 			ok, err := k.Follow(p, have)
@@ -392,4 +402,18 @@ func (k *compilation) enterRules() error {
 		k.key(i)
 	}
 	return nil
+}
+
+// nameWritten lets a rule that a link leads to its place name the path as it is written, too: it is judged as well. No
+// rule names anything through a link that nobody vouched for, since that is narrowed to what is granted there anyway.
+func (k *compilation) nameWritten() {
+	if k.globs == nil {
+		return
+	}
+	for i := range k.Placed {
+		p := &k.Placed[i]
+		if at := k.Lexical(p.rel.Slash()); p.Lost == "" && !at.Same(p.Place) {
+			k.Lift(at)
+		}
+	}
 }

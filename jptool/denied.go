@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/jptools/jptools/jptool/wspath"
 )
 
 // DeniedError says that no rule grants a capability on a path. It is never transient.
@@ -24,6 +26,11 @@ type DeniedError struct {
 	Link bool
 	// Root says that the path is the workspace root or the target of a mount.
 	Root bool
+	// Withheld is the pattern that withholds the path, if one does. At is then the outermost place that it withholds on the
+	// way, as the model writes it, and Covered what the rules grant at the path otherwise.
+	Withheld Withheld
+	At       string
+	Covered  Caps
 
 	rule   *Placed // the rule that decided, or nil
 	grants []grant
@@ -63,7 +70,21 @@ func (t *Target) denied(need Caps, any bool) *DeniedError {
 		e.pinnedFor, e.pinnedOnly = r.dependsOn(c.n), t.GrantedInside().Has(need)
 	}
 	e.Root = entry && t.IsRoot()
+	if e.Withheld = c.Withheld(); e.Withheld.Pattern != "" {
+		e.Covered, e.At = c.Covered(), r.display(r.outermost(t.place))
+	}
 	return e
+}
+
+// outermost returns the outermost place above p, or p, from which on everything down to p is withheld.
+func (r *Rules) outermost(p Place) Place {
+	for {
+		parent := Place{p.Outside, wspath.ParentOf(p.Path)}
+		if p.Path == "" || !r.Known(parent) || !r.At(parent).held.any() {
+			return p
+		}
+		p = parent
+	}
 }
 
 // dependsOn says why an entry is pinned, as far as the rules show it.
@@ -100,6 +121,12 @@ func (e *DeniedError) Error() string {
 		return b.String()
 	case e.Root:
 		b.WriteString("it is the root of the workspace or of a mount, which stays.")
+		return b.String()
+	case e.Withheld.Secret:
+		fmt.Fprintf(&b, "%s. If this is needed, ask the user to allow it: a rule that names %s does.", e.Withheld, Quote(e.At))
+		return b.String()
+	case e.Withheld.Pattern != "":
+		fmt.Fprintf(&b, "%s.", e.Withheld)
 		return b.String()
 	case e.rule == nil && e.pinnedOnly: // there are no rules at all
 		b.WriteString("all is granted here.")
@@ -149,10 +176,28 @@ func (e *DeniedError) ErrorData() any {
 		Pinned       bool     `json:"pinned,omitempty"`
 		Grants       []grant  `json:"grants"`
 		MoreGrants   int      `json:"more_grants,omitempty"`
+		Withheld     any      `json:"withheld,omitempty"`
 	}{
 		e.Need.Names(), e.Path, rule, e.Pinned,
 		append([]grant{}, e.grants[:min(len(e.grants), maxGrants)]...), max(0, len(e.grants)-maxGrants),
+		e.withheld(),
 	}
+}
+
+// withheld describes the pattern that withholds the path, for machines; nil if none does.
+func (e *DeniedError) withheld() any {
+	if e.Withheld.Pattern == "" {
+		return nil
+	}
+	by := "deny"
+	if e.Withheld.Secret {
+		by = "secrets"
+	}
+	return struct {
+		By      string `json:"by"`
+		Pattern string `json:"pattern,omitempty"`
+		Path    string `json:"path"`
+	}{by, e.Withheld.shown(), e.At}
 }
 
 // Explanation says how a path is decided (docs/wire.md, "Steps of evaluation (fs)").
@@ -165,6 +210,9 @@ type Explanation struct {
 	Matched bool
 	Index   int
 	Pinned  bool
+	// Withheld is the pattern that withholds the path, if one does; Covered is what the rules grant otherwise.
+	Withheld Withheld
+	Covered  Caps
 	// Shadowed are the less specific rules on the way that would have granted Need.
 	Shadowed []string
 	// Elsewhere are the other paths whose rules grant Need.
@@ -174,7 +222,7 @@ type Explanation struct {
 // Explain says which rule decides need on the target, and which other rules grant it.
 func (t *Target) Explain(need Caps) Explanation {
 	r, c := t.w.rules, t.Cursor()
-	e := Explanation{Path: t.Path(), Need: need, Granted: c.Caps(), Pinned: c.Pinned(), Index: -1}
+	e := Explanation{Path: t.Path(), Need: need, Granted: c.Caps(), Pinned: c.Pinned(), Index: -1, Withheld: c.Withheld(), Covered: c.Covered()}
 	e.Allowed = e.Granted.Has(need)
 	if rule := c.placed(); rule != nil {
 		e.Matched, e.Index = true, rule.Index

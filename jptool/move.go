@@ -43,7 +43,7 @@ func (w *Workspace) CheckMove(source, target *Target, dir bool) error {
 			entry := side.Child(path)
 			// Pinned entries lack both capabilities: the moved tree may neither contain
 			// nor replace one.
-			if n.rule >= 0 || n.pinned || n.mount >= 0 {
+			if n.rule >= 0 || n.pinned || n.mount >= 0 || n.deny > 0 || n.secret > 0 {
 				keep(entry.Require(need))
 			}
 		})
@@ -59,6 +59,11 @@ func (w *Workspace) CheckMove(source, target *Target, dir bool) error {
 	if err != nil {
 		return err
 	}
+	if w.rules.globs != nil {
+		if err := source.movable(target); err != nil {
+			return err
+		}
+	}
 	for path := range suffixes {
 		entry := source.Child(path)
 		if have, would := entry.Granted(), target.Child(path).Granted(); would&^have != 0 && !have.Has(Read) {
@@ -66,6 +71,34 @@ func (w *Workspace) CheckMove(source, target *Target, dir bool) error {
 		}
 	}
 	return err
+}
+
+// movable returns an error if something in the directory t is withheld by a pattern, or would be below target. Under
+// another name it could be read. It needs to look at everything in the directory.
+func (t *Target) movable(target *Target) error {
+	d, err := t.OpenDir()
+	if err != nil {
+		return err
+	}
+	list, err := d.ReadDir(-1)
+	d.Close() // no more than one is open, however deep they lie
+	if err != nil {
+		return t.Fail(err)
+	}
+	for _, e := range list {
+		from, to := t.Child(e.Name()), target.Child(e.Name())
+		switch {
+		case from.Cursor().held.any():
+			return from.Require(Delete)
+		case to.Cursor().held.any():
+			return to.Require(Create)
+		case e.IsDir():
+			if err := from.movable(to); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // mayStandAt returns an error if t is a symlink and target is a path that a rule names or

@@ -30,13 +30,17 @@ type Placed struct {
 	// Lost says in a phrase why the rule grants nothing of what it says, "" for one that is in force; Help is what
 	// a person can do, if anything is known.
 	Lost, Help string
+	// Denied is the pattern of `deny` that covers the path of the rule, or a directory on the way to its place; nil if
+	// none does. The rule grants nothing then.
+	Denied *Withheld
 	// Ahead marks the second place of a rule whose path cannot be resolved: where the resolution was heading.
 	Ahead bool
 	// Gone marks a lost rule that no path of the wire can express: what its path leads to is another rule's now.
 	// Its own entry denies, and is pinned.
 	Gone bool
 
-	rel wspath.Rel // the path as written
+	rel  wspath.Rel // the path as written
+	hops []wspath.Hop
 	// broken is what the rule would grant if the link that it is on or below led anywhere.
 	broken Caps
 	// leads is what the path resolves to, if it does; below says that the rule was lost because it lies below a
@@ -66,6 +70,7 @@ type Rules struct {
 	Pins []Place
 
 	inside, outside *node
+	globs           *globs
 }
 
 // NewRules returns rules that deny everything, to be added to.
@@ -122,11 +127,29 @@ func (r *Rules) display(p Place) string { return cmp.Or(r.Name(p), ".") }
 
 // At returns the position of a place among the rules: what decides there, and what is granted.
 func (r *Rules) At(p Place) Cursor {
-	rule, n := r.trie(p).find(p.Path)
-	return Cursor{r, n, rule}
+	if r.globs == nil {
+		rule, n := r.trie(p).find(p.Path)
+		return Cursor{r: r, n: n, rule: rule}
+	}
+	c := Cursor{r: r, n: r.trie(p), at: Place{Outside: p.Outside}}
+	c.rule = c.n.rule
+	if p.Outside {
+		c.at.Path = "/"
+	} else {
+		c.held.deny = r.globs.root
+	}
+	for name := range strings.SplitSeq(p.Path, "/") {
+		if name != "" {
+			c = c.Child(name)
+		}
+	}
+	return c
 }
 
-func (r *Rules) capsOf(rule int32, n *node) Caps {
+func (r *Rules) capsOf(rule int32, n *node, h withholding) Caps {
+	if h.any() {
+		return 0
+	}
 	caps := AllCaps
 	if r.Restricted {
 		caps = 0
@@ -157,6 +180,10 @@ type node struct {
 	rule     int32 // index into Rules.Placed, -1 for none
 	mount    int32 // index into Site.Mounts, -1 for none
 	pinned   bool
+	// deny and secret are patterns that cover just this place, as in withholding. named: it is no place of secrets,
+	// because somebody named it.
+	deny, secret int32
+	named        bool
 }
 
 func newNode() *node { return &node{rule: -1, mount: -1} }
@@ -215,13 +242,15 @@ type Cursor struct {
 	r    *Rules
 	n    *node // nil: no rule, pin or mount is there or below
 	rule int32
+	held withholding
+	at   Place // followed only if there are patterns on paths
 }
 
 // Rule returns the index in Rules.Placed of the rule that decides at c, -1 for none.
 func (c Cursor) Rule() int { return int(c.rule) }
 
 // Caps returns what is granted at c. A pinned entry has neither create nor delete.
-func (c Cursor) Caps() Caps { return c.r.capsOf(c.rule, c.n) }
+func (c Cursor) Caps() Caps { return c.r.capsOf(c.rule, c.n, c.held) }
 
 // Pinned reports whether the entry at c has to stay where it is.
 func (c Cursor) Pinned() bool { return c.n != nil && c.n.pinned }
@@ -234,21 +263,29 @@ func (c Cursor) placed() *Placed {
 	return &c.r.Placed[c.rule]
 }
 
-// Child is the position of an entry of the directory at c. It allocates nothing.
+// Child is the position of an entry of the directory at c. It allocates nothing, unless there are patterns on paths.
 func (c Cursor) Child(name string) Cursor {
-	if c.n == nil {
+	if c.n == nil && c.r.globs == nil {
 		return c
 	}
-	c.n = c.n.children[Fold(name)]
-	if c.n != nil && c.n.rule >= 0 {
-		c.rule = c.n.rule
+	if c.n != nil {
+		c.n = c.n.children[Fold(name)]
+		if c.n != nil && c.n.rule >= 0 {
+			c.rule = c.n.rule
+		}
+	}
+	if c.r.globs != nil {
+		if len(c.r.globs.paths) > 0 {
+			c.at = c.at.Join(name)
+		}
+		c.r.note(&c.held, c.n, Fold(name), c.at)
 	}
 	return c
 }
 
 // Leads reports whether a rule or mount below c may grant something, so that a walk
 // has to go on although c itself may not be read.
-func (c Cursor) Leads() bool { return c.n != nil && len(c.n.children) > 0 }
+func (c Cursor) Leads() bool { return c.n != nil && len(c.n.children) > 0 && c.held.deny == 0 }
 
 // Names yields, in order, the names below c that rules or mounts lie on: the only
 // ones to try where the directory may not be listed. On systems that ignore case they

@@ -74,7 +74,8 @@ func (t *Target) Granted() Caps { return t.Cursor().Caps() }
 // GrantedInside returns what the policy grants on new entries of the directory at the
 // target. If the directory itself is pinned, its entries are not.
 func (t *Target) GrantedInside() Caps {
-	return t.w.rules.capsOf(t.Cursor().rule, nil)
+	c := t.Cursor()
+	return c.r.capsOf(c.rule, nil, c.held)
 }
 
 // Pinned reports whether the entry has to stay where it is.

@@ -129,6 +129,12 @@ type AccessPolicy struct {
 	Net      []NetRule              `json:"net"`
 	Env      []EnvRule              `json:"env"`
 	Commands map[string]CommandRule `json:"commands"`
+	// Deny are patterns of paths that nothing is granted on, whatever the rules say; docs/wire.md has the syntax, that
+	// of git's ignore files.
+	Deny []string `json:"deny,omitempty"`
+	// Secrets are patterns of places of secrets: nothing is granted on what they cover either, but for what a rule on
+	// the place itself, or on something in it, grants.
+	Secrets []string `json:"secrets,omitempty"`
 	// Pinned entries keep their place: creating, removing, renaming or replacing
 	// them is refused. Workspace-relative, as the model writes them.
 	Pinned []string `json:"pinned,omitempty"`

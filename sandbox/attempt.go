@@ -84,9 +84,9 @@ func (p *Prepared) attempt(ctx context.Context, c *Cmd, m fit.Machine, dry bool)
 		granted = append(granted, fit.Grant{Node: n, Caps: jptool.AllCaps &^ jptool.Execute})
 	}
 	a.prepared, err = fit.Prepare(ctx, p.policy, m, fit.Options{
-		Required: p.options.Required, Tier: p.options.Tier, Runtime: granted, Devices: needs.Devices,
+		Required: p.options.Required, Tier: p.options.Tier, Runtime: granted, Given: needs.Given, Devices: needs.Devices,
 		Temp: filepath.ToSlash(shelf.Path(name)), Limits: p.options.Limits, Arguments: p.options.Arguments, Dry: dry,
-		FirstFD: 3 + len(c.ExtraFiles),
+		Checks: p.options.Checks, FirstFD: 3 + len(c.ExtraFiles),
 	})
 	if a.prepared == nil {
 		return nil, err
@@ -128,13 +128,13 @@ func (p *Prepared) unenforced(ctx context.Context, m fit.Machine, dry bool) (*At
 		Unavailable: []fit.Unavailable{},
 	}
 	if p.policy.Unsent {
-		a.Access = nil
+		a.Access = p.policy.Sent
 	}
 	if !p.options.Off && p.options.Required {
 		a.mode = "required"
 		return a, &fit.RefusedError{Tier: fit.TierNone, Reasons: a.NotEnforced}
 	}
-	if a.Access != nil {
+	if p.policy.Access != nil && !p.policy.Unsent {
 		made, err := fit.Prepare(ctx, p.policy, fit.Machine{}, fit.Options{Arguments: p.options.Arguments, Dry: dry})
 		if a.NotMade = err; err == nil {
 			a.prepared, a.Made = made, made.Made
@@ -210,7 +210,7 @@ func (a *Attempt) watch(ctx context.Context) error {
 
 // unsend leaves of the policy what is enforced although the tool is sent none.
 func (a *Attempt) unsend() {
-	a.Access = nil
+	a.Access = a.policy.Sent
 	rules := []fit.Enforced{}
 	for _, r := range a.Rules {
 		r.EnforcedBy = strings.TrimPrefix(strings.TrimPrefix(r.EnforcedBy, fit.OwnCheck), " + ")
@@ -343,6 +343,9 @@ type Report struct {
 	// Made are directories that were missing and were made for the call, as rules write them. Those that were still
 	// empty when it ended are gone again.
 	Made []string `json:"made,omitempty"`
+	// Withheld are the places that patterns were found to withhold, and Scanned is what was looked at to find them.
+	Withheld []fit.Withheld `json:"withheld,omitempty"`
+	Scanned  fit.Scanned    `json:"scanned,omitzero"`
 }
 
 // NewReport returns the report of a call that started nothing.
@@ -358,6 +361,7 @@ func (a *Attempt) Report() *Report {
 	return &Report{
 		Mode: a.mode, Tier: a.Plan.Tier, ABI: a.Plan.ABI,
 		Rules: a.Rules, Narrowed: a.Narrowed, NotEnforced: slices.Clone(a.NotEnforced), Unavailable: a.Unavailable, Made: a.MadeNames(),
+		Withheld: a.Withheld, Scanned: a.Scanned,
 	}
 }
 

@@ -72,6 +72,9 @@ type Options struct {
 	System bool
 	// Paths are granted besides the policy. They lie outside of the workspace.
 	Paths []baseline.Extra
+	// Checks says that the program checks the policy itself, as a second layer: patterns of the policy that cannot be enforced
+	// because there is too much to look through are left to it, and the report says so.
+	Checks bool
 	// Names are paths by which people name what is granted; a private tree has the links on the way to them, too.
 	Names []string
 	// Limits bound what a call may use.

@@ -117,6 +117,8 @@ type Baseline struct {
 	// and that were not granted, since they lie neither in the system's directories nor in the workspace.
 	// Something else may grant them.
 	Outside []string `json:"outside,omitempty"`
+	// Given are the canonical paths of those of Options.Extra that do exist.
+	Given []string `json:"given,omitempty"`
 	// Missing are those of Options.Extra that do not exist.
 	Missing []Extra `json:"missing,omitempty"`
 }

@@ -75,6 +75,7 @@ func (t tree) find(program string, argv []string, o *Options) (*Baseline, error)
 			return nil, &ExtraError{err}
 		}
 		g.add(p, e.Caps)
+		b.Given = append(b.Given, p.Path)
 	}
 	t.addLinks(&g, o.Names, "/")
 	b.Grants = g.grants()

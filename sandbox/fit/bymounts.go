@@ -68,7 +68,11 @@ func (h *fitting) notDenied(s *zone, left jptool.Caps, remedy string) {
 	}
 	// To execute a file that the program was started with is a documented difference.
 	known := left == jptool.Execute && s.extra.Has(left) && !s.dir()
-	h.lacking(s, fmt.Sprintf("that %s is denied on %q", left, h.name(s.Abs)), why, remedy, known)
+	what := fmt.Sprintf("that %s is denied on %q", left, h.name(s.Abs))
+	if s.Withheld {
+		h.leaks = append(h.leaks, NotEnforced{What: what, Why: why, Remedy: remedy})
+	}
+	h.lacking(s, what, why, remedy, known)
 }
 
 // reveal shows the links that rules and mounts lead through even below a mask: people use their names.
@@ -80,6 +84,9 @@ func (h *fitting) reveal() {
 		}
 	}
 	for _, p := range links {
+		if h.d.denied(p) {
+			continue
+		}
 		if n := h.facts.node(p); n.Kind == Link && h.covers[p] == nil && topOf(h.tops, p) != "" && h.mounted(p).Hide {
 			h.covers[p] = &Cover{Node: n, Again: true}
 		}

@@ -172,15 +172,15 @@ func (f *Facts) node(p string) Node {
 	return Node{Path: p}
 }
 
-// roots are the trees of a policy: the workspace, the targets of its mounts and what else
-// programs may write, without those that lie in another.
+// roots are the trees of a policy: the workspace, the targets of its mounts, what else
+// programs may write, and what is given and holds something that is withheld, without those that lie in another.
 func roots(d *Policy, o Options) []string {
 	all := []string{d.Site.Root}
 	for _, m := range d.Mounts {
 		all = append(all, m.Target)
 	}
 	for _, g := range o.Runtime {
-		if g.Caps&jptool.Write != 0 {
+		if g.Caps&jptool.Write != 0 || slices.Contains(o.holding, g.Path) {
 			all = append(all, g.Path)
 		}
 	}

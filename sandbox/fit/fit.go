@@ -20,6 +20,8 @@ type Options struct {
 	// below /dev.
 	Runtime []Grant
 	Devices []string
+	// Given are the paths of those of Runtime that people grant besides the rules.
+	Given []string
 	// Temp is the private directory of the call as the caller would make it; the
 	// namespace tier has one of its own.
 	Temp   string
@@ -32,12 +34,17 @@ type Options struct {
 	// absolute: Named, which is what Fit goes by.
 	Arguments []string
 	Named     []string
+	// Checks: the program checks the policy itself. It is started even if there is too much to look through for what
+	// patterns withhold.
+	Checks bool
 	// Dry: nothing is made. What would be made is taken to be there.
 	Dry bool
 	// NoMake are directories that are left missing, with the error of making them.
 	NoMake map[string]error
 	// supposed are directories that a dry run takes to be there.
 	supposed []Node
+	// holding are those of Given in which patterns withhold something.
+	holding []string
 }
 
 // Fitted is what becomes of a declared policy on one machine. Access grants
@@ -57,6 +64,9 @@ type Fitted struct {
 	// Make are directories to make before the call, outer before inner (see [Prepare]).
 	// Until they are there, Access and Plan take them for missing.
 	Make []string `json:"make,omitempty"`
+	// Withheld are the places that the patterns of the policy withhold, and Scanned is what was looked at to find them.
+	Withheld []Withheld `json:"withheld,omitempty"`
+	Scanned  Scanned    `json:"scanned,omitzero"`
 	// Want are directories whose listing would allow more ([Facts.List]).
 	Want []string `json:"-"`
 }
@@ -114,11 +124,16 @@ func (f *Fitted) inexact() []NotEnforced {
 type RefusedError struct {
 	Tier    Tier
 	Reasons []NotEnforced
+	// Always: it does not matter whether the sandbox is required, since what is withheld must be.
+	Always bool
 }
 
 // Error lists what is not held, and what to change on the machine or in the policy.
 func (e *RefusedError) Error() string {
 	text := "the sandbox is required and cannot hold this call exactly"
+	if e.Always {
+		text = "what has to be withheld from this call cannot be withheld"
+	}
 	for _, r := range e.Reasons {
 		if text += "\n  "; r.Rule != "" {
 			text += r.Rule + ": "
@@ -171,6 +186,9 @@ func Fit(d *Policy, facts *Facts, m Machine, o Options) (*Fitted, error) {
 	}
 	h, tier := newInput(d, facts, m, o).choose()
 	f := h.fitted(tier)
+	if len(h.leaks) > 0 {
+		return f, &RefusedError{Tier: tier, Reasons: h.leaks, Always: true}
+	}
 	if reasons := f.inexact(); o.Required && len(reasons) > 0 {
 		return f, &RefusedError{Tier: tier, Reasons: reasons}
 	}

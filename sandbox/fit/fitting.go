@@ -103,6 +103,8 @@ type fitting struct {
 
 	after []Check
 	not   []NotEnforced
+	// leaks are what of a withheld place would be granted.
+	leaks []NotEnforced
 	make  []string
 	want  []string
 

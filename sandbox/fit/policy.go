@@ -17,10 +17,14 @@ import (
 type Policy struct {
 	// Site is the workspace, with its approved external rules, also those that grant nothing now.
 	Site jptool.Site
+	// Evaluator has the rules of Access at their places, to find what its patterns withhold; nil if it has none.
+	Evaluator *jptool.Rules
 	// Access is the declared policy; nil, which cannot be fitted, if there is none.
 	Access *jptool.AccessPolicy
-	// Unsent says that the tool is sent no policy although Access, which protects the workspace, is enforced.
+	// Unsent says that the tool is sent another policy, Sent, or none, although Access, which protects the workspace, is
+	// enforced.
 	Unsent bool
+	Sent   *jptool.AccessPolicy
 	// Needs is the most that the tool says it uses, nil if it does not say.
 	Needs *jptool.Caps
 	// Rules describe the rules of Access in its order: fs, net, env, then commands by name.
@@ -76,6 +80,8 @@ type Place struct {
 	// Unnamed: no path of the wire names the place. It is protected against what is granted outside of
 	// the workspace besides the rules. Index is -1.
 	Unnamed bool
+	// Withheld: a pattern of the policy covers it. Index is -1.
+	Withheld bool
 	// Guarded: the place is protected, or lies below one that is.
 	Guarded bool
 }
@@ -156,6 +162,7 @@ func Compile(access *jptool.AccessPolicy, root string) (*Policy, error) {
 	if access == nil {
 		return &Policy{Site: c.Site}, nil
 	}
+	c.Deny, c.Secrets = access.Deny, access.Secrets
 	rules, err := c.FS(access.FS)
 	if err != nil {
 		return nil, jptool.Errorf(jptool.CodeInvalidPolicy, "%w", err)
@@ -163,8 +170,10 @@ func Compile(access *jptool.AccessPolicy, root string) (*Policy, error) {
 	if err := rules.PinPaths(access.Pinned, root); err != nil {
 		return nil, err
 	}
-	p := &Policy{Site: rules.Site, Ways: Ways(rules)}
-	p.Access = &jptool.AccessPolicy{Net: access.Net, Env: access.Env, Commands: access.Commands, Staged: access.Staged}
+	p := &Policy{Site: rules.Site, Ways: Ways(rules), Evaluator: rules}
+	p.Access = &jptool.AccessPolicy{
+		Net: access.Net, Env: access.Env, Commands: access.Commands, Staged: access.Staged, Deny: access.Deny, Secrets: access.Secrets,
+	}
 	if rules.Restricted && !slices.ContainsFunc(rules.Placed, func(r jptool.Placed) bool { return !r.Gone }) {
 		rules.Add(jptool.Placed{Index: -1}) // an empty list would open everything
 	}

@@ -40,9 +40,23 @@ func Prepare(ctx context.Context, d *Policy, m Machine, o Options) (*Prepared, e
 	maps.Copy(noMake, o.NoMake)
 	o.NoMake = noMake
 	o.Named = d.named(o.Arguments)
+	found, unheld := &scan{}, error(nil)
+	if m.Landlock > 0 {
+		if d, found, unheld = withhold(ctx, d, &o); unheld != nil && !errors.As(unheld, new(*RefusedError)) {
+			return nil, unheld
+		}
+	}
 	facts, err := Survey(ctx, d, o)
 	for round := 0; err == nil; round++ {
-		p.Fitted, err = Fit(d, facts, m, o)
+		if p.Fitted, err = Fit(d, facts, m, o); p.Fitted != nil {
+			p.Withheld, p.Scanned = found.found, found.Scanned
+		}
+		if unheld != nil && p.Fitted != nil {
+			why := unheld.(*RefusedError).Reasons
+			if p.NotEnforced = append(p.NotEnforced, why...); !o.Checks || o.Required {
+				return p, errors.Join(unheld, p.Undo())
+			}
+		}
 		var refused *RefusedError
 		switch {
 		case err != nil && !errors.As(err, &refused):

@@ -18,10 +18,10 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/ignore"
 	"github.com/jptools/jptools/jptool/nearest"
 	"github.com/jptools/jptools/jptool/toolmain"
 	"github.com/jptools/jptools/jptool/wspath"
-	"github.com/jptools/jptools/tools/fskit/ignore"
 )
 
 // digestPrefix names the algorithm, so that another one can follow without a guess.
@@ -276,7 +276,7 @@ func followPattern(ws *jptool.Workspace, p string) (string, bool) {
 	if err != nil || t.Path() == "." || t.Path() == name {
 		return "", false
 	}
-	return "/" + globEscapes.Replace(t.Path()), true
+	return "/" + ignore.Escape(t.Path()), true
 }
 
 // plainPattern returns the path that a pattern without wildcards names.
@@ -287,11 +287,6 @@ func plainPattern(p string) (name string, plain bool) {
 	name = strings.Trim(strings.TrimRight(p, " "), "/")
 	return name, name != ""
 }
-
-// globEscapes makes a pattern of a path that matches nothing else. A line break, which a
-// pattern cannot hold, becomes a wildcard for one byte.
-var globEscapes = strings.NewReplacer("\n", "?", "\r", "?", `\`, `\\`, "*", `\*`, "?", `\?`,
-	"[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`, " ", `\ `)
 
 // suppressed reports whether g covers the target, by its canonical path or by the
 // caller's spelling of it.

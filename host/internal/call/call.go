@@ -102,6 +102,9 @@ type call struct {
 	previewToken string
 	// given are the answers that the tool got, by question, for the log.
 	given map[string]any
+	// places are the places of secrets that a person allowed, and secrets says that none is withheld.
+	places  map[string]jptool.Caps
+	secrets bool
 }
 
 // Run makes one call. The report is never nil; the error, an *exit.Error or one that
@@ -226,8 +229,14 @@ func (k *call) plan(ctx context.Context, widening []consent.Setting) error {
 	if err := k.onHold(ctx); err != nil {
 		p.Needs = append(p.Needs, err.Error())
 	}
-	if list := k.places(); len(list) > 0 && !k.AllowSensitive && !k.unattendedByUser() {
-		p.Needs = append(p.Needs, "consent, once per session (or --allow-sensitive): "+k.secrets(list))
+	places, err := k.secretPlaces()
+	if err != nil {
+		return err
+	}
+	for _, s := range places {
+		if !k.AllowSensitive && !(s.Named && k.unattendedByUser()) {
+			p.Needs = append(p.Needs, "consent, once per session (or --allow-sensitive): "+k.reaches(s))
+		}
 	}
 	if mode := k.Tool.Run; mode != "unattended" {
 		p.Needs = append(p.Needs, fmt.Sprintf("a person: run = %q", mode))
@@ -277,7 +286,7 @@ func (k *call) trusted(ctx context.Context, widening []consent.Setting) error {
 
 // compile makes the policy of the call, asking p about external paths that are not approved.
 func (k *call) compile(ctx context.Context, p term.Prompter) (err error) {
-	k.policy, err = k.Compile(ctx, k.Tool, p)
+	k.policy, err = k.compiled(ctx, k.Tool, p, k.secrets, k.places)
 	if errors.Is(err, term.ErrCancelled) {
 		return k.notRun(ReasonDeclined, err)
 	} else if err != nil {
@@ -295,6 +304,11 @@ func (k *call) compile(ctx context.Context, p term.Prompter) (err error) {
 
 // Compile makes the policy of a tool, asking p about external paths that are not approved.
 func (h *Host) Compile(ctx context.Context, t *config.Tool, p term.Prompter) (*policy.Declared, error) {
+	return h.compiled(ctx, t, p, false, nil)
+}
+
+// compiled is Compile with places of secrets that are not withheld: all of them, or those in places.
+func (h *Host) compiled(ctx context.Context, t *config.Tool, p term.Prompter, secrets bool, places map[string]jptool.Caps) (*policy.Declared, error) {
 	m, err := h.machine(ctx)
 	if err != nil {
 		return nil, err
@@ -316,7 +330,7 @@ func (h *Host) Compile(ctx context.Context, t *config.Tool, p term.Prompter) (*p
 		},
 		Home: home, StateDir: h.State.Base(), ConfigFile: config.UserGlobalPath(h.Environ),
 		Programs: OwnPrograms(), Reach: policy.ReachOf(paths), PresetEnv: presets.Env(), PresetNet: presets.Net(),
-		OSSandbox: m.Landlock > 0,
+		OSSandbox: m.Landlock > 0, AllowSecrets: secrets, Allowed: places,
 	})
 	if errs := settings.Errors(nil); errors.As(err, &errs) {
 		return nil, exit.With(exit.Usage, err)

@@ -271,7 +271,7 @@ func TestMemoryAges(t *testing.T) {
 }
 
 func TestNothingIsRememberedWithoutASession(t *testing.T) {
-	w := newWorld(t, one("ask", nil, `access.fs = [{ path = ".", read = true }]`))
+	w := newWorld(t, one("ask", nil, `access.fs = [{ path = ".", read = true }, { path = ".env", read = true }]`))
 	w.write(".env", "")
 	w.session = ""
 	for range 2 {
@@ -476,14 +476,21 @@ func TestArgumentsTooLongToShow(t *testing.T) {
 	}
 }
 
-// RFD 075, "Sensitive path protection".
+// RFD 075, "Sensitive path protection". A program of which nobody knows what it will do is asked for before the call where
+// a rule names a place of secrets. What a rule merely covers is withheld, and nobody is asked about it.
 func TestSensitive(t *testing.T) {
-	reach := `access.fs = [{ path = ".", read = true }]`
-	w := newWorld(t, one("echo", nil, unattended, reach))
+	covers := `access.fs = [{ path = ".", read = true }]`
+	reach := `access.fs = [{ path = ".", read = true }, { path = ".env", read = true }]`
+	w := newWorld(t, one("echo", nil, unattended, covers))
 	w.write(".env", "")
-	// The user's own unattended: a warning, once a session.
+	if r := w.run(""); content(r) != "run" || len(r.Warnings) > 0 {
+		t.Errorf("%s %v", content(r), r.Warnings)
+	}
+	// The user's own rule and unattended: a warning, once a session.
+	w = newWorld(t, one("echo", nil, unattended, reach))
+	w.write(".env", "")
 	r := w.run("")
-	if content(r) != "run" || !strings.Contains(strings.Join(r.Warnings, "\n"), ".env: read") {
+	if content(r) != "run" || !strings.Contains(strings.Join(r.Warnings, "\n"), ".env is a place of secrets") {
 		t.Errorf("%s %v", content(r), r.Warnings)
 	}
 	if r := w.run(""); len(r.Warnings) > 0 {
@@ -496,16 +503,12 @@ func TestSensitive(t *testing.T) {
 		t.Error(got)
 	}
 	text := w.lastErr.Error()
-	for _, want := range []string{".env: read", "--allow-sensitive", `run = "unattended"`, "--cfg conversation.tools.t.access.fs+=.env"} {
+	for _, want := range []string{".env is a place of secrets (**/.env)", "--allow-sensitive", `run = "unattended"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in %s", want, text)
 		}
 	}
 	// What the message names works.
-	w.cfg = []string{"conversation.tools.t.access.fs+=.env"}
-	if got := content(w.run("")); got != "refused run_mode" {
-		t.Errorf("withheld: %s", got)
-	}
 	w.cfg = []string{"conversation.tools.t.run=unattended"}
 	if got := content(w.run("")); got != "run" {
 		t.Error(got)
@@ -514,6 +517,12 @@ func TestSensitive(t *testing.T) {
 	if got := content(w.run("", func(c *Request) { c.AllowSensitive = true })); got != "refused run_mode" {
 		t.Error(got)
 	}
+	// So does withholding it again.
+	w.cfg = []string{"conversation.tools.t.access.deny=.env"}
+	if got := content(w.run("")); got != "refused run_mode" {
+		t.Errorf("withheld: %s", got)
+	}
+	w.cfg = nil
 	// A person's answer holds for the session, whichever it is.
 	w.says("y", "y")
 	if got := content(w.run("")); got != "run" {
@@ -532,38 +541,26 @@ func TestSensitive(t *testing.T) {
 	if got := content(w.run("")); got != "refused sensitive" || !strings.Contains(w.lastErr.Error(), "jphost session forget t") {
 		t.Errorf("%s %v", got, w.lastErr)
 	}
-	// More places: asked again.
+	// Another place: only that is asked about.
 	w.session = "test"
 	w.write(".env.local", "")
-	w.says("n")
-	if got := content(w.run("")); got != "refused sensitive" {
-		t.Error(got)
-	}
-	if text := w.lastErr.Error(); !strings.Contains(text, "--cfg conversation.tools.t.access.fs+=.env --cfg conversation.tools.t.access.fs+=.env.local") {
-		t.Errorf("not all are withheld: %s", text)
+	w.userConfig = strings.Replace(w.userConfig, `{ path = ".env", read = true }`, `{ path = ".env", read = true }, { path = ".env.local", read = true }`, 1)
+	p := w.says("n")
+	if got := content(w.run("")); got != "refused sensitive" || len(p.asked) != 1 || !strings.Contains(p.asked[0], ".env.local") {
+		t.Errorf("%s %q", got, p.asked)
 	}
 	// A preview reaches them as well as a run.
+	w.session = "third"
 	w.nobody()
 	if got := content(w.run("", preview)); got != "refused sensitive" {
 		t.Error(got)
 	}
-	// With --cfg the rules of the repository would have to be accepted first.
+	// A repository that names a place of secrets names it for nobody: a person is asked all the same.
 	w = newWorld(t, one("echo", nil))
 	w.write(".env", "")
 	w.write(".jp/config.toml", "[conversation.tools.t]\n"+reach+"\n")
-	if got := content(w.run("")); got != "refused sensitive" || !strings.Contains(w.lastErr.Error(), `withhold them: add { path = ".env" } to conversation.tools.t.access.fs`) {
-		t.Errorf("%s %v", got, w.lastErr)
-	}
-	// The row with which a mount keeps a tool's default is nobody's wish.
-	w = newWorld(t, one("echo", nil))
-	w.write(".env", "")
-	w.conversation = "[conversation.tools.t]\naccess.fs = [{ path = '.', read = true, write = true, execute = true }]\n"
-	if got := content(w.run("")); got != "refused run_mode" {
-		t.Error(got)
-	}
-	w.conversation = strings.Replace(w.conversation, ", execute = true", "", 1)
 	if got := content(w.run("")); got != "refused sensitive" {
-		t.Error(got)
+		t.Errorf("%s %v", got, w.lastErr)
 	}
 	// What the repository lets run unattended is not the user's own word, nor is what is built in.
 	w = newWorld(t, strings.Replace(one("echo", nil, reach), "tools.t]", "tools.u]", 1))
@@ -572,12 +569,6 @@ func TestSensitive(t *testing.T) {
 	w.repo = strings.ReplaceAll(w.repo, "TOOL", "echo")
 	w.says("y", "n")
 	if got := content(w.run("")); got != "refused sensitive" {
-		t.Error(got)
-	}
-	w = newWorld(t, strings.Replace(one("echo", nil, reach), "tools.t]", "tools.fs_read_file]", 1))
-	w.write(".env", "")
-	w.tool = "fs_read_file"
-	if got := content(w.run(`{"path":"x"}`)); got != "refused sensitive" {
 		t.Error(got)
 	}
 }

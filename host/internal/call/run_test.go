@@ -185,7 +185,7 @@ func TestHoldsOutsideEndWhenPutRight(t *testing.T) {
 }
 
 func TestDryRun(t *testing.T) {
-	w := newWorld(t, one("echo", nil, `parameters.x.type = "string"`, `access.fs = [{ path = ".", read = true }]`))
+	w := newWorld(t, one("echo", nil, `parameters.x.type = "string"`, `access.fs = [{ path = ".", read = true }, { path = ".env", read = true }]`))
 	w.write(".env", "")
 	w.repo = "[conversation.tools.t]\nquestions.go.answer = true\n"
 	r := w.run(`{"x":"1"}`, dry)
@@ -193,7 +193,7 @@ func TestDryRun(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	needs := strings.Join(r.Plan.Needs, "\n")
-	for _, want := range []string{"questions.go.answer", `run = "ask"`, ".env: read", "--allow-sensitive"} {
+	for _, want := range []string{"questions.go.answer", `run = "ask"`, ".env is a place of secrets", "--allow-sensitive"} {
 		if !strings.Contains(needs, want) {
 			t.Errorf("%q is not among:\n%s", want, needs)
 		}
@@ -280,9 +280,16 @@ func TestMentioned(t *testing.T) {
 		{"../.env", "", false},
 		{"/etc/.env", "", false},
 		{"keys/a.pem", `access.sensitive_paths = ["**/*.pem"]`, true},
-		{".env", `access.fs = [{ path = ".", execute = true }]`, false},
+		{".env", `access.fs = [{ path = "src", read = true }]`, false},
+		{".env.gone", "", false},
 	} {
 		w := newWorld(t, "")
+		for _, name := range []string{".env", "app/.env.local", "keys/a.pem"} {
+			if err := os.MkdirAll(filepath.Join(w.root, filepath.Dir(name)), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			w.write(name, "")
+		}
 		w.userConfig = one("text", []string{"0", strings.ReplaceAll(c.said, "ROOT", filepath.ToSlash(w.root))}, unattended, c.more)
 		found := func() bool { return strings.Contains(strings.Join(w.run("").Warnings, "\n"), "a place of secrets") }
 		if found() != c.want {

@@ -145,7 +145,8 @@ func (h *Host) Sandbox(ctx context.Context, t *config.Tool) (sandbox.Options, er
 	// What a tool of ours leaves when it is killed while it writes a file in place is kept.
 	keep := t.Origin("command").Layer == settings.LayerDefault && t.Needs != nil && t.Needs.Has(jptool.Update)
 	o := sandbox.Options{
-		Off: c.Mode == "off", Required: c.Mode == "required", Tier: fit.ForcedTier(c.Tier),
+		Checks: t.Command.Origin.Layer == settings.LayerDefault,
+		Off:    c.Mode == "off", Required: c.Mode == "required", Tier: fit.ForcedTier(c.Tier),
 		Environ: h.Environ, TempDir: h.TempBase, Keep: keep, Helpers: h.Helpers,
 		Limits: fit.Limits{
 			Memory: t.Limits.Memory, Processes: t.Limits.Processes, FileSize: t.Limits.FileSize,
@@ -231,6 +232,9 @@ func (c *command) enforced(ctx context.Context) (*result, error) {
 	k.finish(ctx, res)
 	if refused := (*fit.RefusedError)(nil); errors.As(err, &refused) {
 		c.report.Sandbox = &enforcement.Report{Report: cmd.Report()}
+		if refused.Always {
+			return nil, refuse(ReasonSandbox, "%s was not run: %w", c.Tool.Name, refused)
+		}
 		return nil, refuse(ReasonSandbox, "%s was not run: %w\nset sandbox.mode = \"auto\" to run it with what can be enforced", c.Tool.Name, refused)
 	}
 	if res == nil {

@@ -1,7 +1,6 @@
 package call
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,9 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
-	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
@@ -70,40 +66,6 @@ func (k *call) elsewhere() {
 			k.warn(fmt.Sprintf("paths are relative to the root of the workspace, not to the working directory\ndid you mean %s?", show.Word(name+"="+filepath.ToSlash(meant))))
 			return
 		}
-	}
-}
-
-// mentioned warns, once per session and place, when the tool named a place of
-// secrets inside the workspace on standard error. RFD 075 asks for it for tools
-// without declared access, whose default includes such files. It is a hint, and misses
-// what a tool does silently.
-func (k *call) mentioned(ctx context.Context, stderr string) {
-	if k.Tool.Access != nil && k.Tool.Access.FS != nil || stderr == "" {
-		return
-	}
-	patterns := policy.SensitiveNames()
-	for _, written := range k.Tool.SensitivePaths {
-		if !strings.HasPrefix(written, "~") && !filepath.IsAbs(written) {
-			patterns = append(patterns, filepath.ToSlash(written))
-		}
-	}
-	seen := map[string]bool{}
-	for word := range strings.FieldsFuncSeq(stderr, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'`,:;()[]{}<>=|", r) }) {
-		name := filepath.ToSlash(word)
-		if rest, ok := strings.CutPrefix(name, filepath.ToSlash(k.Root)+"/"); ok {
-			name = rest
-		}
-		name = path.Clean(name)
-		sensitive := slices.ContainsFunc(patterns, func(p string) bool { return doublestar.MatchUnvalidated(p, name) })
-		if seen[name] || path.IsAbs(name) || strings.HasPrefix(name, "../") || !sensitive {
-			continue
-		}
-		seen[name] = true
-		if k.holdsBack() { // the name is the tool's own word
-			k.warn(show.Visible(k.Tool.Name) + " spoke of a place of secrets that it may reach")
-			return
-		}
-		k.warnOnce(ctx, fmt.Sprintf("%s spoke of %s, a place of secrets that it may reach\nto withhold it: %s", show.Visible(k.Tool.Name), show.Visible(name), k.withholding(name)))
 	}
 }
 

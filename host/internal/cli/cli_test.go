@@ -304,7 +304,7 @@ func TestComplete(t *testing.T) {
 		if err != nil || kind != wantKind || !strings.Contains("\n"+list, "\n"+word) {
 			t.Errorf("%q: %v %s\nwant %s, got %s", line, err, stderr, want, stdout)
 		}
-		if strings.Contains(list, "$(") || strings.Contains(list, "--deny") || strings.Contains(list, "complete\t") {
+		if strings.Contains(list, "$(") || strings.Contains(list, "--hide") || strings.Contains(list, "complete\t") {
 			t.Errorf("%q offers: %s", line, list)
 		}
 	}

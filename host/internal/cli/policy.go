@@ -241,7 +241,7 @@ func (f *effective) preview(texts ...string) (c *sandbox.Attempt, refused *fit.R
 
 // fitted is what remains of the policy for a call with these texts among its arguments, and the means that enforces it.
 func (f *effective) fitted(texts ...string) (*policy.Held, fit.Tier, error) {
-	if f.declared.Access == nil {
+	if f.declared.Unrestricted() {
 		return &policy.Held{}, fit.TierNone, nil
 	}
 	c, refused, err := f.preview(texts...)
@@ -264,7 +264,11 @@ func (f *effective) fitted(texts ...string) (*policy.Held, fit.Tier, error) {
 	}
 	if refused != nil {
 		first := refused.Reasons[0]
-		h.Refused = fmt.Sprintf("no call is made: sandbox.mode is \"required\", and %s cannot be enforced (%s)", strings.TrimPrefix(first.Rule+": "+first.What, ": "), first.Why)
+		why := "sandbox.mode is \"required\", and "
+		if refused.Always {
+			why = ""
+		}
+		h.Refused = fmt.Sprintf("no call is made: "+why+"%s cannot be enforced (%s)", strings.TrimPrefix(first.Rule+": "+first.What, ": "), first.Why)
 		h.Remedy = first.Remedy
 	}
 	return h, c.Plan.Tier, nil
@@ -276,7 +280,7 @@ func (f *effective) builtin() bool { return f.tool.Command.Origin.Layer == setti
 // narrowed warns of declared rules that grant less than they say. It leaves out what is in known already, and a
 // missing directory where the seven tools may create: their calls name what they create, and so it is made.
 func (f *effective) narrowed(known []policy.Warning) (list []policy.Warning, err error) {
-	if f.off != "" || f.declared.Access == nil {
+	if f.off != "" || f.declared.Unrestricted() {
 		return nil, nil
 	}
 	c, _, err := f.preview()

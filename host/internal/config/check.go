@@ -41,6 +41,9 @@ func (c *checker) value(n *node, v *settings.Value) {
 		return
 	}
 	if v.Kind == settings.Null { // takes the key away; items of lists never get here
+		if n.kind == nodeAdded {
+			c.Add(v.Origin, "cannot be taken away", "layers only add to this list: take the item out of the layer that has it")
+		}
 		return
 	}
 	alt := n.alternative(v.Kind)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/ignore"
 	"github.com/jptools/jptools/jptool/nearest"
 	"github.com/jptools/jptools/jptool/wspath"
 )
@@ -100,11 +101,19 @@ type decoder struct {
 	roots    []string        // where absolute paths of rules may lie
 	names    []string        // of all tools
 	defaults *settings.Value // the table '*', or nil
+	layers   []*settings.Value
+	all      Access // the rules of '*'
 }
 
 func (c *Config) decode(o Options) error {
 	tools := c.merged.At("conversation", "tools")
 	d := &decoder{roots: []string{o.Root, o.GivenRoot}}
+	for _, l := range c.layers {
+		if l.tree != nil {
+			d.layers = append(d.layers, l.tree)
+		}
+	}
+	d.all = d.forAll()
 	if tools != nil {
 		d.names = slices.DeleteFunc(slices.Sorted(maps.Keys(tools.Fields)), func(k string) bool { return k == defaultsName })
 		d.defaults = tools.Fields[defaultsName]
@@ -128,7 +137,8 @@ func (d *decoder) tool(name string, v *settings.Value) *Tool {
 			t.Format = "unattended"
 		}
 	}
-	t.SensitivePaths = append(d.defaults.At("access", "sensitive_paths").Strings(), v.At("access", "sensitive_paths").Strings()...)
+	t.SensitivePaths, t.Deny = d.patterns(name, "sensitive_paths"), d.patterns(name, "deny")
+	d.shared(t)
 	for id, q := range t.Questions {
 		if target := v.At("questions", id, "target"); target != nil && target.Kind == settings.Table {
 			q.Assistant = target.Any().(map[string]any)
@@ -137,6 +147,68 @@ func (d *decoder) tool(name string, v *settings.Value) *Tool {
 	}
 	d.judge(t)
 	return t
+}
+
+// patterns are the patterns of a list, for all tools and for this one. They are taken from the layers and not from
+// what these were merged to, so that a table that a layer replaces or takes away keeps them.
+func (d *decoder) patterns(tool, key string) (list []Pattern) {
+	seen := map[string]bool{}
+	for _, tree := range d.layers {
+		for _, name := range []string{defaultsName, tool} {
+			v := tree.At("conversation", "tools", name, "access", key)
+			if v == nil || v.Kind != settings.List {
+				continue
+			}
+			for _, item := range v.Items {
+				if text := item.Text(); !seen[text] {
+					seen[text] = true
+					list = append(list, Pattern{text, item.Origin})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// shared adds the rules for all tools, which only take away, to those of a tool. One on a path becomes a pattern, since
+// any rule on paths would put the default for the workspace out of force.
+func (d *decoder) shared(t *Tool) {
+	all := d.all
+	for _, r := range all.FS {
+		p := Pattern{"/" + ignore.Escape(r.Path), r.At}
+		if r.Path == "" {
+			p.Text = "*"
+		}
+		t.Deny = append(t.Deny, p)
+	}
+	if len(all.Net)+len(all.Env) > 0 && t.Access == nil {
+		t.Access = &Access{}
+	}
+	// Last, so that they decide over rules of the tool that are as specific.
+	if len(all.Net) > 0 && t.Access.Net != nil { // else none is allowed anyway
+		t.Access.Net = append(slices.Clone(t.Access.Net), all.Net...)
+	}
+	if len(all.Env) > 0 {
+		t.Access.Env = append(slices.Clone(t.Access.Env), all.Env...)
+	}
+}
+
+// forAll returns the rules of the table '*', of all layers.
+func (d *decoder) forAll() (all Access) {
+	for _, tree := range d.layers {
+		access := tree.At("conversation", "tools", defaultsName, "access")
+		for _, key := range []string{"fs", "net", "env"} {
+			if v := access.Get(key); v != nil && v.Kind == settings.List {
+				one := settings.NewTable(access.Origin)
+				one.Set(key, v)
+				var a Access
+				fill(reflect.ValueOf(&a).Elem(), one)
+				d.judgeAccess(&a, one)
+				all.FS, all.Net, all.Env = append(all.FS, a.FS...), append(all.Net, a.Net...), append(all.Env, a.Env...)
+			}
+		}
+	}
+	return all
 }
 
 // withDefaults fills up the table of a tool from '*', key by key; but only its own access

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"github.com/jptools/jptools/host/internal/preset"
 	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/jptool"
@@ -232,7 +230,7 @@ type checkFunc func(v *settings.Value) (message, help string)
 // checks are those that tags name.
 var checks = map[string]checkFunc{
 	"program":      notEmpty("program"),
-	"pattern":      checkSensitivePath,
+	"pattern":      checkPattern,
 	"port":         checkPort,
 	"processes":    positive("processes"),
 	"days":         positive("days"),
@@ -298,11 +296,26 @@ func notEmpty(what string) checkFunc {
 	}
 }
 
-func checkSensitivePath(v *settings.Value) (string, string) {
-	if !doublestar.ValidatePattern(filepath.ToSlash(v.Text())) {
-		return settings.Show(v.Text()) + " is not a pattern", `close the bracket or brace, or write \ before it`
+// checkPattern checks a pattern of paths. What is below the home directory is absolute by the time it is used.
+func checkPattern(v *settings.Value) (string, string) {
+	text := v.Text()
+	if rest, ok := strings.CutPrefix(text, "~/"); ok {
+		text = "//home/" + rest
 	}
-	return notEmpty("path")(v)
+	if err := jptool.CheckGlob(text); err != nil {
+		return settings.Show(v.Text()) + " cannot be a pattern: " + err.Error(), `patterns are those of .gitignore without "!", such as ".env", "**/*.pem", "secrets/", "/build/keys" or "~/.netrc"`
+	}
+	return "", ""
+}
+
+// checkTakesAway checks a rule of the table '*'.
+func checkTakesAway(v *settings.Value) (string, string) {
+	for _, k := range []string{"read", "write", "create", "update", "delete", "execute", "allow"} {
+		if v.Get(k).Any() == true {
+			return "grants something to all tools at once, and rules of '*' only take away", "write it below conversation.tools.NAME of each tool that needs it"
+		}
+	}
+	return "", ""
 }
 
 func positive(what string) checkFunc {

@@ -80,10 +80,17 @@ type Tool struct {
 	Needs  *jptool.Caps `toml:"needs" as:"needs" repo:"judged" doc:"The most that the tool ever uses."`
 	Limits Limits       `toml:"limits" all:"yes" repo:"judged" doc:"What one call may use."`
 
-	// SensitivePaths are those of '*' and of the tool; the built-in list is not here.
-	SensitivePaths []string
+	// Deny and SensitivePaths are those of '*' and of the tool, of all layers: no layer takes away what another added. The
+	// built-in list of places of secrets is not here. Rules of '*' on paths are among Deny.
+	Deny, SensitivePaths []Pattern
 
 	tree, defaults *settings.Value
+}
+
+// Pattern is a pattern of paths, in the syntax of git's ignore files; "~/" begins one below the home directory.
+type Pattern struct {
+	Text string
+	At   settings.Origin
 }
 
 // SourceKind says who runs a tool.
@@ -194,12 +201,13 @@ type needs struct {
 // list is nil where the type is not declared, which leaves it its default; a list that
 // is declared but has no rules grants nothing.
 type Access struct {
-	FS       []FsRule               `toml:"fs" merge:"rules" doc:"Rules on paths; the one with the most components wins, of equals the last."`
-	Net      []NetRule              `toml:"net" merge:"rules" doc:"Rules on network targets."`
-	Env      []EnvRule              `toml:"env" merge:"rules" doc:"Rules on environment variables."`
+	FS       []FsRule               `toml:"fs" merge:"rules" all:"taking" doc:"Rules on paths; the one with the most components wins, of equals the last."`
+	Net      []NetRule              `toml:"net" merge:"rules" all:"taking" doc:"Rules on network targets."`
+	Env      []EnvRule              `toml:"env" merge:"rules" all:"taking" doc:"Rules on environment variables."`
 	Commands map[string]CommandRule `toml:"commands" doc:"The programs that may be started, by name; an empty table allows none."`
-	// SensitivePaths are those of the tool itself.
-	SensitivePaths []string `toml:"sensitive_paths" merge:"added" check:"pattern" all:"yes" repo:"free" doc:"Paths that are warned of; only ever added to."`
+	// Deny and SensitivePaths are here for their keys only; see those of Tool.
+	Deny           []string `toml:"deny" merge:"added" check:"pattern" all:"yes" repo:"free" doc:"Patterns of paths that are withheld whatever the rules grant, as in '.gitignore' or below '~/'; only ever added to."`
+	SensitivePaths []string `toml:"sensitive_paths" merge:"added" check:"pattern" all:"yes" repo:"free" doc:"Further places of secrets, as 'deny': withheld unless a rule names them or a person allows them; only ever added to."`
 	Origin         settings.Origin
 }
 

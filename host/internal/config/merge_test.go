@@ -237,7 +237,7 @@ options = { deep = { b = 2, l = [2] }, l = { value = [2], strategy = "append" } 
 	if y := mustTool(t, c, "fs_modify_file"); y.Limits.Time.Seconds() != 60 || len(y.SensitivePaths) != 1 {
 		t.Errorf("defaults of all tools: %+v", y)
 	}
-	if strings.Join(x.SensitivePaths, " ") != "~/.a b c" {
+	if texts(x.SensitivePaths) != "~/.a b c" {
 		t.Errorf("sensitive paths %q", x.SensitivePaths)
 	}
 	if len(x.Access.Commands) != 2 || len(x.Access.Commands["git"].Args) != 1 || len(x.Access.Commands["git"].Envs) != 1 {

@@ -51,12 +51,12 @@ func reference() string {
 	referenceRows(&b, "", tools.elem, Asked, map[*node]bool{})
 	var shared []string
 	for _, f := range tools.elem.fields {
-		if f.shared {
+		if f.shared != "" {
 			shared = append(shared, f.key)
 		}
 	}
 	b.WriteString("\nThe table `[conversation.tools.'*']` has the defaults of all tools: `" +
-		strings.Join(slices.Sorted(slices.Values(shared)), "`, `") + "`; of `access` only `sensitive_paths`.\n")
+		strings.Join(slices.Sorted(slices.Values(shared)), "`, `") + "`; of `access` `deny` and `sensitive_paths`, and rules that only take away.\n")
 	b.WriteString("\n### Elsewhere\n\n" + head)
 	for _, f := range schema().fields {
 		if f.key == "conversation" {
@@ -179,7 +179,8 @@ func TestRepositoryMay(t *testing.T) {
 		"conversation.tools.x.summary": Own, "conversation.tools.x.cancellation_response": Own,
 		"conversation.tools.x.style.inline_results": Free, "conversation.tools.x.style.error": Free,
 		"conversation.tools.x.access.sensitive_paths": Free,
-		"sandbox.paths": Never, "sandbox.paths.read": Never,
+		"conversation.tools.x.access.deny":            Free,
+		"sandbox.paths":                               Never, "sandbox.paths.read": Never,
 	} {
 		parts, err := settings.SplitKey(key)
 		if err != nil {
@@ -299,6 +300,7 @@ func TestJSONSchema(t *testing.T) {
 		"conversation.tools.x.access.commands = { strategy = \"replace\", value = { git = {} } }",
 		"conversation.tools.x.parameters.p = { type = [\"array\"], items = { type = \"object\", properties.q.type = \"string\" } }",
 		"[conversation.tools.'*']\nrun = \"ask\"\naccess.sensitive_paths = [\"a\"]",
+		"[conversation.tools.'*'.access]\ndeny = [\"**/.env*\", \"secrets/\", \"~/.netrc\"]\nfs = [{ path = \"a\" }]\nenv = [{ name = \"AWS_*\" }]",
 		"conversation.tools.x = { enable = { state = false }, command = { program = \"a\" }, limits.time = \"2m\" }",
 	} {
 		if err := check(good); err != nil {
@@ -313,7 +315,7 @@ func TestJSONSchema(t *testing.T) {
 		"conversation.tools.x.access.fs = [{ path = \"a\", reed = true }]",
 		"conversation.tools.x.command = { args = [] }",
 		"conversation.tools.'*'.source = \"local\"",
-		"conversation.tools.'*'.access.fs = []",
+		"conversation.tools.'*'.access.commands.git = {}",
 		"conversation.tools.x.parameters.p.items.frob = 1",
 		"sandbox.paths = [{ read = true }]",
 		"extends = []",

@@ -105,7 +105,7 @@ type field struct {
 	key      string
 	node     *node
 	required bool
-	shared   bool // the key may stand in the table '*' too
+	shared   string // not "": the key may stand in the table '*' too; "taking": rules that take away may
 	repo     Repository
 	initial  *settings.Value // what counts when nobody sets it, nil for the zero value
 	def      string          // the same in words, for docs
@@ -263,7 +263,7 @@ func (r tagReader) table(t reflect.Type) *node {
 		}
 		f := field{
 			key: key, node: r.node(sf.Type, sf.Tag), doc: markdown(sf.Tag.Get("doc")),
-			required: sf.Tag.Get("required") != "", shared: sf.Tag.Get("all") != "",
+			required: sf.Tag.Get("required") != "", shared: sf.Tag.Get("all"),
 			repo: Repository(sf.Tag.Get("repo")),
 		}
 		def, counts := sf.Tag.Lookup("default")
@@ -337,13 +337,17 @@ func listNode(item *node, elem reflect.Type, merge string, check checkFunc) *nod
 	return &node{kind: nodeList, elem: item, check: check}
 }
 
-// sharedKeys is the schema of the table '*', made from that of a tool; other keys are refused. It has no rules: a
+// sharedKeys is the schema of the table '*', made from that of a tool; other keys are refused. Its rules only take away: a
 // grant there would reach tools that nobody thought of.
 func sharedKeys(tool *node, refusal, remedy string) *node {
 	kept := &node{kind: nodeTable}
 	for _, f := range tool.fields {
-		if !f.shared {
+		if f.shared == "" {
 			f.node = &node{kind: nodeNever, refusal: refusal, remedy: remedy}
+		} else if f.shared == "taking" {
+			rule := *f.node.elem
+			rule.check = checkTakesAway
+			f.node = &node{kind: nodeRules, elem: &rule}
 		} else if f.key == "access" {
 			f.node = sharedKeys(f.node, "cannot be given for all tools at once",
 				"write it below conversation.tools.NAME of each tool that needs it")

@@ -41,6 +41,24 @@ func Touched(names []string) string {
 		"\ntheir content is as it was; with namespaces they would be mounted read-only (jphost doctor)"
 }
 
+// Withheld says which places of secrets were there and are withheld; "" for none.
+func Withheld(list []fit.Withheld) string {
+	var names []string
+	for _, w := range list {
+		if w.By == "secrets" {
+			names = append(names, show.Visible(w.Path))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	first := names[0]
+	if more := len(names) - few; more > 0 {
+		names = append(names[:few], fmt.Sprintf("%d more", more))
+	}
+	return "withheld, since they are places of secrets: " + strings.Join(names, ", ") + "\nif the program needs one, name it: --ro " + show.Word(first)
+}
+
 // few is up to how many rules that became narrower for one reason are shown; of more, the first stands for all.
 const few = 3
 
@@ -145,6 +163,9 @@ func (p *Profile) Print(out *term.Output) {
 	section("narrowed", rows(p.Narrowed, func(n fit.Narrowing) []string { return indented(became(n)) }))
 	section("not enforced by the operating system", rows(p.NotEnforced, func(n fit.NotEnforced) []string {
 		return indented(words(n.Rule, n.What, n.Why, n.Remedy))
+	}))
+	section("withheld", rows(p.Withheld, func(w fit.Withheld) []string {
+		return []string{show.Visible(w.Path), w.By + ": " + show.Line(w.Pattern)}
 	}))
 	section("directories made for the call", rows(p.Made, func(name string) []string {
 		return []string{show.Visible(name)}

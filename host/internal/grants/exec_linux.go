@@ -56,6 +56,9 @@ func (c *Exec) Start(p *Process, argv []string, swallowed func() string) error {
 	workspace := FindRoot(m.root, p.housed().Home()) // before the program can make another one
 	signals := receiveSignals()
 	cmd.BeforeStart = func(at *sandbox.Attempt) error {
+		if err := c.unmatched(p.Ctx, m, at); err != nil {
+			return err
+		}
 		if at.Plan.Tier == fit.TierNone {
 			why := at.NotEnforced[0]
 			return exit.Errorf(exit.Refused, "%s was not run: nothing can be held here: %s\n%s\nor start it without jphost", show.Visible(argv[0]), why.Why, why.Remedy)
@@ -67,6 +70,9 @@ func (c *Exec) Start(p *Process, argv []string, swallowed func() string) error {
 			for _, text := range enforcement.Warnings(at.Report(), "jphost sandbox plan with the same flags and program, or --report FILE") {
 				p.Out.Warn(text)
 			}
+		}
+		if text := enforcement.Withheld(at.Withheld); text != "" && !c.Quiet && p.Out.OnTerminal {
+			p.Out.Note(text)
 		}
 		if why := at.Explainable(); why != "" && c.ExplainDenials {
 			p.Out.Warn(enforcement.ExplainDenials + ": " + why)
@@ -116,6 +122,8 @@ func (c *Exec) startError(m *merged, err error) error {
 	var program *baseline.ProgramError
 	var extra *baseline.ExtraError
 	switch {
+	case errors.As(err, &refused) && refused.Always:
+		return exit.With(exit.Refused, err)
 	case errors.As(err, &refused):
 		return exit.Errorf(exit.Refused, "%w\nleave out --required to run with what can be held", err)
 	case errors.As(err, &program):

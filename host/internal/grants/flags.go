@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -34,7 +33,8 @@ type Flags struct {
 
 	RO    []string `placeholder:"PATH" help:"Read and execute PATH and everything below it."`
 	RW    []string `placeholder:"PATH" help:"Read, write and execute PATH and everything below it. Creating or deleting a file takes a grant on its directory."`
-	Grant []string `placeholder:"path=PATH[,CAPABILITY]..." help:"Exactly these capabilities: path=PATH,read,create,update,delete,execute (or write). Without any, PATH is withheld; if nothing else is granted, everything else stays as without grants."`
+	Grant []string `placeholder:"path=PATH,CAPABILITY..." help:"Exactly these capabilities: path=PATH,read,create,update,delete,execute (or write)."`
+	Deny  []string `placeholder:"PATH" help:"Withhold PATH, whatever else is granted. It may be a pattern as in .gitignore: .env is withheld at any depth, keys/*.pem below the workspace."`
 	Env   []string `placeholder:"NAME" help:"Hand down the variable NAME, or with NAME* all that begin with NAME."`
 	Net   bool     `help:"Allow connections to any host at the ports of HTTP, HTTPS and FTP (80, 443, 21). Other ports need --policy."`
 	Limit []string `placeholder:"KEY=VALUE" help:"time=10m (from start to end), memory=512MiB, processes=100, cpu_seconds=10, file_size=1GiB."`
@@ -48,8 +48,8 @@ type Flags struct {
 // Instead says what to write in place of a flag that people expect here and that does not exist.
 func (*Flags) Instead(flag string) string {
 	switch flag {
-	case "--deny", "--hide", "--no-grant":
-		return "to withhold a path, name it without capabilities: --grant path=PATH"
+	case "--hide", "--no-grant", "--exclude", "--withhold":
+		return "to withhold a path: --deny PATH"
 	case "--readonly", "--read-only":
 		return "to grant reading only, name what may be read: --ro PATH"
 	case "--network":
@@ -60,7 +60,7 @@ func (*Flags) Instead(flag string) string {
 
 // Stated reports whether any flag says what a program may do.
 func (g *Flags) Stated() bool {
-	return len(g.Preset)+len(g.RO)+len(g.RW)+len(g.Grant)+len(g.Env)+len(g.Limit) > 0 || g.Net || g.Policy != ""
+	return len(g.Preset)+len(g.RO)+len(g.RW)+len(g.Grant)+len(g.Deny)+len(g.Env)+len(g.Limit) > 0 || g.Net || g.Policy != ""
 }
 
 // merged is what the flags together say.
@@ -72,6 +72,7 @@ type merged struct {
 	presets  *preset.Found
 	root     string
 	cwd      string // the working directory without links, which a private tree does not have
+	deny     []config.Pattern
 }
 
 // compile compiles the flags. It reads no configuration: the command line alone says what the program may do.
@@ -112,18 +113,14 @@ func (g *Flags) compile(p *Process) (*merged, error) {
 		if err != nil {
 			return nil, err
 		}
-		// A path that grants must not lead through a symlink that a repository or a program may have made. A path
-		// that withholds follows every link.
+		// A path must not lead through a symlink that a repository or a program may have made.
 		dirs := writable(m.root, list)
 		for _, f := range list {
-			if !f.grants() {
-				continue
-			}
 			if err := p.refuseLinks(f.flag, f.path, f.to, dirs); err != nil {
 				return nil, err
 			}
 		}
-		granting = slices.ContainsFunc(list, granted.grants)
+		granting = len(list) > 0
 		if access, err = g.access(m, list); err != nil {
 			return nil, err
 		}
@@ -138,8 +135,11 @@ func (g *Flags) compile(p *Process) (*merged, error) {
 	if m.limits, err = parseLimits(g.Limit); err != nil {
 		return nil, err
 	}
+	if m.deny, err = g.denied(p, m); err != nil {
+		return nil, err
+	}
 	r := policy.Request{
-		RefuseLinks: true, Home: housed.Getenv("HOME"), ConfigFile: config.UserGlobalPath(housed.Environ),
+		RefuseLinks: true, Deny: m.deny, Home: housed.Getenv("HOME"), ConfigFile: config.UserGlobalPath(housed.Environ),
 		Programs: append(call.OwnPrograms(), g.policyFile()...), Reach: policy.ReachOf(m.extra),
 	}
 	if base, err := state.OS(housed.Getenv).Base(); err == nil {
@@ -277,8 +277,6 @@ type granted struct {
 	missing    error
 }
 
-func (f granted) grants() bool { return f.caps != 0 }
-
 // paths resolves the paths of --ro, --rw and --grant.
 func (g *Flags) paths(p *Process) (list []granted, err error) {
 	for _, path := range g.RO {
@@ -339,9 +337,6 @@ func (g *Flags) access(m *merged, list []granted) (*jptool.AccessPolicy, error) 
 		}
 		rules = append(rules, fit.FsRule(rel, f.caps))
 	}
-	if !whole && len(list) > 0 && !slices.ContainsFunc(list, granted.grants) {
-		rules, whole = append(rules, fit.FsRule("", jptool.AllCaps)), true // the flags only withhold parts of the default
-	}
 	if caps := around(m.root, m.extra); !whole && (caps != 0 || len(m.extra) > 0 && len(rules) == 0) {
 		rules = append(rules, fit.FsRule("", caps))
 	}
@@ -373,16 +368,12 @@ func (m *merged) place(f granted) (rel string, inside bool, err error) {
 	const nothing = "%s %s: nothing can be granted there: %w\n"
 	rel, inside = wspath.WithinAbs(filepath.ToSlash(m.root), f.to.Abs)
 	switch {
-	case inside && f.missing != nil && f.grants() && !(dir && isDir(filepath.Dir(abs))):
+	case inside && f.missing != nil && !(dir && isDir(filepath.Dir(abs))):
 		err = wrong(nothing+"name an existing path; a directory that has a slash at its end is made, in one that exists", f.flag, path, wspath.Bare(f.missing))
-	case inside && f.missing != nil && strings.ContainsAny(f.path, "*?["):
-		err = wrong("%s %s: there is no such path, and a glob is not a path: it would withhold nothing\nname each path, or the directory that they are in", f.flag, path)
 	case inside:
-		if rel, err = m.written(f, rel); dir && rel != "" {
+		if dir && rel != "" {
 			rel += "/"
 		}
-	case !f.grants():
-		err = wrong("%s lies outside of %s, where grants only add: nothing can be withheld\nleave the rule out, and grant narrower paths there", path, show.Visible(m.root))
 	case f.missing != nil && dir:
 		err = wrong(nothing+"name an existing path; directories are made in the workspace only, so make it before: mkdir -p %s", f.flag, path, wspath.Bare(f.missing), show.Word(abs))
 	case f.missing != nil:
@@ -393,23 +384,6 @@ func (m *merged) place(f granted) (rel string, inside bool, err error) {
 		err = wrong("%s shows other processes, and a program has a /proc of its own\nleave it out", path)
 	}
 	return rel, inside, err
-}
-
-// written returns the path in the workspace that leads to what a flag withholds, with its links: the rule depends on
-// them. rel is that without links.
-func (m *merged) written(f granted, rel string) (string, error) {
-	root := filepath.ToSlash(m.root)
-	for _, hop := range f.to.Hops {
-		if _, inside := wspath.WithinAbs(root, hop.Entry); inside && !f.grants() {
-			rel, _ = wspath.WithinAbs(root, hop.Path)
-			if again, _ := resolve(filepath.Join(m.root, rel)); again.Abs != f.to.Abs {
-				return "", exit.Errorf(exit.Usage, "%s %s: %s leads elsewhere now\ntry again, or name the target of the link",
-					f.flag, show.Visible(f.path), show.Visible(hop.Entry))
-			}
-			break
-		}
-	}
-	return rel, nil
 }
 
 // fileCaps is what --rw grants on a file. Creating and deleting it are rights on its directory, so it gets them only if
@@ -460,6 +434,9 @@ func parseGrant(spec string) (path string, caps jptool.Caps, err error) {
 			return "", 0, usage(fmt.Sprintf("%q is no capability (read, create, update, delete, execute, write)", word))
 		}
 		caps |= c
+	}
+	if caps == 0 {
+		return "", 0, exit.Errorf(exit.Usage, "--grant %s: it grants nothing\nname capabilities: --grant %s,read; to withhold the path: --deny %s", show.Visible(spec), show.Visible(spec), show.Word(words[0][len("path="):]))
 	}
 	return strings.ReplaceAll(path, "\x00", ","), caps, nil
 }

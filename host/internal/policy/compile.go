@@ -13,6 +13,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/mount"
 	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
@@ -20,6 +21,7 @@ import (
 	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/sandbox"
 	"github.com/jptools/jptools/sandbox/baseline"
+	"github.com/jptools/jptools/sandbox/fit"
 )
 
 // Compile makes the policy of a tool. Errors in rules are a [settings.Errors] with every
@@ -37,17 +39,18 @@ func Compile(ctx context.Context, r Request) (*Declared, error) {
 	if a != nil && a.FS == nil && a.Net == nil && a.Env == nil && a.Commands == nil {
 		a = nil
 	}
-	if a == nil && !r.OSSandbox {
-		r.OSSandbox = true
-		without, err := Compile(ctx, r)
-		d.without, d.rules.Restricted = without, false
-		return d, err
+	deny, secrets, err := r.patterns(nil, true)
+	if err != nil {
+		return nil, exit.With(exit.Usage, err)
 	}
+	if a == nil && !r.OSSandbox {
+		return d, d.unsandboxed(ctx, r, deny, secrets)
+	}
+	p := &placer{d: d, lookup: r.lookup(ctx), narrowed: map[int]string{}, deny: deny, secrets: secrets}
 	if a == nil || a.FS == nil {
-		d.addDefault()
+		p.add(fit.FsRule("", defaultCaps), source{Rule: Rule{Origin: BuiltIn}})
 	} else {
 		d.listOrigin = a.Origin.String()
-		p := &placer{d: d, lookup: r.lookup(ctx), narrowed: map[int]string{}}
 		for _, rule := range effectiveRules(r.Config, r.Tool) {
 			rule.FsRule.Origin = rule.At.String()
 			p.add(rule.FsRule, source{
@@ -55,18 +58,41 @@ func Compile(ctx context.Context, r Request) (*Declared, error) {
 				at:   rule.At, people: true,
 			})
 		}
-		if err := p.place(d.Root); err != nil {
-			return nil, err
-		}
 	}
-	d.Access = &jptool.AccessPolicy{}
+	p.allowed(r.Allowed)
+	if err := p.place(d.Root); err != nil {
+		return nil, err
+	}
+	d.Access = &jptool.AccessPolicy{Deny: texts(deny), Secrets: texts(secrets)}
 	d.materialize(a, r.PresetEnv, r.PresetNet)
 	look := d.rules.Frozen()
 	if err := d.finish(r, &look); err != nil {
 		return nil, err
 	}
-	d.Sensitive = d.findSensitive(r, &look)
+	d.Sensitive = d.findSensitive()
 	return d, nil
+}
+
+// unsandboxed makes the policy of a tool that declares nothing where there is no sandbox: it is not restricted
+// (RFD 075), but for what the patterns withhold.
+func (d *Declared) unsandboxed(ctx context.Context, r Request, deny, secrets []Pattern) error {
+	r.OSSandbox = true
+	without, err := Compile(ctx, r)
+	if err != nil {
+		return err
+	}
+	p := &placer{d: d, deny: deny, secrets: secrets}
+	d.Access = &jptool.AccessPolicy{Deny: texts(deny), Secrets: texts(secrets)}
+	if len(r.Allowed) > 0 { // only a rule can name a place
+		p.add(fit.FsRule("", jptool.AllCaps), source{Rule: Rule{Origin: BuiltIn}})
+		p.allowed(r.Allowed)
+	}
+	if err := p.place(d.Root); err != nil {
+		return err
+	}
+	d.without, d.rules.Restricted = without, len(r.Allowed) > 0
+	d.writeRules()
+	return d.check()
 }
 
 // finish protects what is the host's own and writes the policy down. What is protected lies close together, and is
@@ -212,7 +238,7 @@ func FromWire(access []byte, root string) (*Declared, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := fromAccess(a, root, false)
+	d, err := fromAccess(a, root, Request{}, false)
 	if err != nil || a == nil {
 		return d, err
 	}
@@ -233,27 +259,26 @@ func Decode(access []byte) (*jptool.AccessPolicy, error) {
 // their defaults, and the same places are protected as in Compile. The rules count as the user's own. Of r it uses
 // Config, Home, StateDir, ConfigFile, Programs, Reach and RefuseLinks.
 func Given(a *jptool.AccessPolicy, root string, r Request) (*Declared, error) {
-	d, err := fromAccess(a, root, r.RefuseLinks)
+	if a == nil {
+		a = &jptool.AccessPolicy{}
+	}
+	d, err := fromAccess(a, root, r, true)
 	if err != nil {
 		return nil, err
 	}
-	if a == nil {
-		d.Access = &jptool.AccessPolicy{}
-	}
 	for i := range d.sources {
-		d.sources[i].people, d.sources[i].at.Layer = true, settings.LayerFlag
-	}
-	if !d.rules.Restricted {
-		d.rules.Restricted = true
-		d.addDefault()
+		if d.sources[i].Origin != BuiltIn {
+			d.sources[i].people, d.sources[i].at.Layer = true, settings.LayerFlag
+		}
 	}
 	d.materialize(nil, nil, nil)
 	look := d.rules.Frozen()
 	return d, d.finish(r, &look)
 }
 
-// fromAccess places the rules of a policy on the wire; nil is null.
-func fromAccess(a *jptool.AccessPolicy, root string, refuseLinks bool) (*Declared, error) {
+// fromAccess places the rules of a policy on the wire; nil is null. With defaults it adds what the policy does not say: a
+// rule for the workspace, and the patterns of r and the built-in ones.
+func fromAccess(a *jptool.AccessPolicy, root string, r Request, defaults bool) (*Declared, error) {
 	canonical, err := wspath.CanonicalRoot(root)
 	if err != nil {
 		return nil, fmt.Errorf("the workspace %q cannot be opened: %w\nname an existing directory", root, wspath.Bare(err))
@@ -263,9 +288,18 @@ func fromAccess(a *jptool.AccessPolicy, root string, refuseLinks bool) (*Declare
 	if a == nil {
 		return d, nil
 	}
-	d.Access = &jptool.AccessPolicy{Net: a.Net, Env: a.Env, Commands: a.Commands, Staged: a.Staged}
-	if len(a.FS) > 0 {
-		p := &placer{d: d, refuseLinks: refuseLinks}
+	deny, secrets, err := r.patterns(a, defaults)
+	if err != nil {
+		return nil, exit.With(exit.Usage, err)
+	}
+	d.Access = &jptool.AccessPolicy{
+		Net: a.Net, Env: a.Env, Commands: a.Commands, Staged: a.Staged, Deny: texts(deny), Secrets: texts(secrets),
+	}
+	p := &placer{d: d, refuseLinks: r.RefuseLinks, deny: deny, secrets: secrets}
+	if len(a.FS) == 0 && defaults {
+		p.add(fit.FsRule("", defaultCaps), source{Rule: Rule{Origin: BuiltIn}})
+	}
+	if len(a.FS)+len(p.list)+len(deny)+len(secrets) > 0 {
 		for i, r := range a.FS {
 			key := fmt.Sprintf("access.fs[%d]", i)
 			dir := len(r.Path) > 1 && strings.HasSuffix(r.Path, "/")
@@ -274,6 +308,7 @@ func fromAccess(a *jptool.AccessPolicy, root string, refuseLinks bool) (*Declare
 		if err := p.place(root); err != nil {
 			return nil, err
 		}
+		d.rules.Restricted = len(p.list) > 0
 	}
 	for i, s := range a.Staged {
 		rel, err := jptool.RulePath(s.Path, canonical, root)
@@ -290,10 +325,6 @@ func fromAccess(a *jptool.AccessPolicy, root string, refuseLinks bool) (*Declare
 // defaultCaps are the default of access.fs: all of the workspace, with execute, because scripts
 // and built programs must keep working.
 const defaultCaps = jptool.Read | jptool.Write | jptool.Execute
-
-func (d *Declared) addDefault() {
-	d.add(jptool.Placed{Caps: defaultCaps}, source{Rule: Rule{Origin: BuiltIn}})
-}
 
 // materialize writes the rules of the other types: the declared ones, those of presets where nothing is declared, or the
 // default. An empty list would open the type when a rule of another type is added.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,19 +103,26 @@ func TestRestrictedToNothing(t *testing.T) {
 	}
 }
 
-// A tool that declares nothing has no policy only where there is no sandbox (RFD 075).
+// A tool that declares nothing is not restricted only where there is no sandbox (RFD 075). Places of secrets are withheld
+// even there, by the tool's own check.
 func TestNoSandbox(t *testing.T) {
 	w := newWorld(t)
 	w.sandbox = false
-	if d := w.compile("t"); d.Access != nil {
+	only := func(d *Declared) bool {
+		a := d.Access
+		return a != nil && len(a.FS)+len(a.Net)+len(a.Env)+len(a.Pinned) == 0 && a.Commands == nil && slices.Contains(a.Secrets, "**/.env")
+	}
+	if d := w.compile("t"); !only(d) {
 		t.Errorf("%+v", d.Access)
+	} else if e, err := d.ExplainFS("read", "a/.env"); err != nil || e.Allowed {
+		t.Error(e, err)
 	} else if e, err := d.ExplainFS("write", "x"); err != nil || !e.Allowed {
 		t.Error(e, err)
 	} else if e, err := d.ExplainFS("read", "../x"); err != nil || e.Allowed {
 		t.Error("an escape is allowed", e, err)
 	}
 	w.mine(`conversation.tools.'*'.access.sensitive_paths = ["x"]`)
-	if d := w.compile("t"); d.Access != nil {
+	if d := w.compile("t"); !only(d) || !slices.Contains(d.Access.Secrets, "x") {
 		t.Errorf("%+v", d.Access)
 	}
 	w.mine(`conversation.tools.t.access.net = []`)

@@ -32,6 +32,8 @@ type Explanation struct {
 	Origin string `json:"origin"`
 	// Reason says in a sentence what decided; Remedy what would have to change, "" for
 	// what is allowed.
+	// Withheld is the pattern that withholds the path.
+	Withheld   *Pattern   `json:"withheld,omitempty"`
 	Reason     string     `json:"reason"`
 	Remedy     string     `json:"remedy"`
 	NearMisses []NearMiss `json:"near_misses,omitempty"`
@@ -165,6 +167,9 @@ func (e Explanation) String() string {
 		line("rule", e.Rule.Text)
 		line("origin", origin)
 		line("note", e.Rule.Note)
+	}
+	if e.Withheld != nil {
+		line("origin", e.Origin)
 	}
 	if e.Declared != nil {
 		line("holds", cmp.Or(strings.Join(e.Granted, ", "), "nothing"))

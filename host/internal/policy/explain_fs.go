@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -196,6 +197,10 @@ func (d *Declared) decide(e *Explanation, t *jptool.Target, need, asked jptool.C
 		return
 	}
 	e.Code = jptool.CodeAccessDenied
+	if x.Withheld.Pattern != "" {
+		d.withheld(e, x)
+		return
+	}
 	d.misses(e, x)
 	lacking := need &^ x.Granted
 	// The remedy is for all that was asked, and changing a file needs reading it too.
@@ -227,6 +232,20 @@ func (d *Declared) decide(e *Explanation, t *jptool.Target, need, asked jptool.C
 			e.Remedy += "; and " + add
 		}
 	}
+}
+
+// withheld explains a denial by a pattern, and names the line that has it.
+func (d *Declared) withheld(e *Explanation, x jptool.Explanation) {
+	p := d.pattern(x.Withheld)
+	e.Rule, e.Origin, e.Withheld = nil, p.Origin, &p
+	written := cmp.Or(p.Written, p.Pattern)
+	if !x.Withheld.Secret {
+		e.Reason = fmt.Sprintf("deny = [%q] withholds it, whatever the rules grant", written)
+		e.Remedy = "take the pattern out there, or write one that covers less"
+		return
+	}
+	e.Reason = fmt.Sprintf("it is a place of secrets (%q), and no rule names it", written)
+	e.Remedy = fmt.Sprintf("to allow it for good, add %s to %s; the file tools ask when a call names it", Suggestion(x.Path, cmp.Or(x.Covered, x.Need)), d.list("fs"))
 }
 
 // remedy says what would have to change in or beside the rule that decided.

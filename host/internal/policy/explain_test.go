@@ -190,6 +190,9 @@ env:
 commands:
   git = { args = [[]], envs = ["HOME"] }   (USER:3:49, user)
 
+places of secrets, withheld unless a rule names them:
+  ~/.ssh, ~/.gnupg, ~/.gpg, ~/.aws/credentials, ~/.config/gcloud, ~/.kube/config, ~/.docker/config.json, **/.env, **/.env.*   (built-in default)
+
 kept in place:
   alias
   fork

@@ -55,6 +55,12 @@ type Request struct {
 	// OSSandbox says that this machine can sandbox a tool, even if the sandbox is switched off. Without it, a tool
 	// that declares nothing gets no policy (RFD 075), but see [Declared.ForFit].
 	OSSandbox bool
+	// Deny are patterns besides those of Tool.
+	Deny []config.Pattern
+	// AllowSecrets withholds no place of secrets; Allowed are those that a person allowed, with the capabilities that other
+	// rules grant around them.
+	AllowSecrets bool
+	Allowed      map[string]jptool.Caps
 	// RefuseLinks makes it an error if a rule of [Given] grants, through a symlink of the workspace, something
 	// that is not granted at the link's target without that rule.
 	RefuseLinks bool
@@ -77,11 +83,14 @@ type Report struct {
 	Access *jptool.AccessPolicy `json:"access"`
 	// Needs are the names of all capabilities that the tool says it uses. Access grants no other.
 	Needs []string `json:"needs,omitempty"`
+	// Deny and Secrets are the patterns of Access, in its order.
+	Deny    []Pattern `json:"deny,omitempty"`
+	Secrets []Pattern `json:"secrets,omitempty"`
 	// Rules are all rules of Access in its order, fs, net, env, then commands by name.
 	Rules []Rule `json:"rules"`
 	// Dropped are the rules that grant nothing, or less, until a target is approved.
 	Dropped []Dropped `json:"dropped"`
-	// Sensitive are the places of RFD 075 that the tool may reach: the caller asks about
+	// Sensitive are the places of secrets that the tool may reach because rules name them: the caller asks about
 	// them once per session.
 	Sensitive []Sensitive `json:"sensitive"`
 	// Warnings are for people.
@@ -164,6 +173,8 @@ const (
 	Private = "what jphost keeps of other calls"
 	// Wire: the policy was read by FromWire.
 	Wire = "the given policy"
+	// Allowed: a person allowed it for this session.
+	Allowed = "allowed for this session"
 )
 
 // Dropped is an external rule that would grant something and grants nothing now (RFD D43).
@@ -230,11 +241,14 @@ type Place = fit.Place
 // ForFit returns the policy in the form that package fit needs. If nothing is declared and the machine has no sandbox,
 // the tool is sent no policy, but that is the default one: its protected files are still compared after the call.
 func (d *Declared) ForFit() *fit.Policy {
-	unsent := d.Access == nil
+	unsent, sent := d.without != nil, d.Access
 	if d.without != nil {
 		d = d.without
 	}
-	p := &fit.Policy{Access: d.Access, Needs: d.needs, Unsent: unsent, Places: d.Places(), Mounts: d.Mounts(), Site: d.rules.Site}
+	p := &fit.Policy{Access: d.Access, Needs: d.needs, Unsent: unsent, Places: d.Places(), Mounts: d.Mounts(), Site: d.rules.Site, Evaluator: d.rules}
+	if unsent {
+		p.Sent = sent
+	}
 	for i := range d.Rules {
 		r := &d.Rules[i]
 		p.Rules = append(p.Rules, fit.Rule{Type: r.Type, Index: r.Index, Text: r.Text, Origin: r.Origin})
@@ -312,12 +326,13 @@ func (d *Declared) WriteText(w io.Writer) error {
 	} else {
 		fmt.Fprintf(b, "policy in %s\n", show.Visible(d.Root))
 	}
-	if d.Access == nil {
+	if d.Unrestricted() {
 		why := "nothing is declared"
 		if d.Tool != "" { // else it would have the defaults
 			why += ", and there is no sandbox on this machine"
 		}
 		fmt.Fprintln(b, "unrestricted inside the workspace: "+why)
+		d.writePatterns(b)
 		return b.Flush()
 	}
 	if d.needs != nil {
@@ -342,6 +357,7 @@ func (d *Declared) WriteText(w io.Writer) error {
 			fmt.Fprintln(b, "  unrestricted")
 		}
 	}
+	d.writePatterns(b)
 	if len(d.Access.Pinned) > 0 {
 		fmt.Fprintln(b, "\nkept in place:")
 		for _, path := range d.Access.Pinned {
@@ -358,12 +374,37 @@ func (d *Declared) WriteText(w io.Writer) error {
 		}
 	}
 	if len(d.Sensitive) > 0 {
-		fmt.Fprintln(b, "\nsensitive places within reach:")
+		fmt.Fprintln(b, "\nplaces of secrets within reach:")
 	}
 	for _, x := range d.Sensitive {
 		fmt.Fprintf(b, "  %s (%s), by the rule on %s   (%s)\n", show.Visible(x.Path), show.Line(x.Pattern), show.Visible(x.Rule), show.Line(x.Origin))
 	}
 	return b.Flush()
+}
+
+// Unrestricted reports whether the rules restrict nothing: only patterns withhold something.
+func (d *Declared) Unrestricted() bool { return d.Access == nil || d.without != nil }
+
+// writePatterns lists what is withheld whatever the rules grant, and what is unless a rule names it.
+func (d *Declared) writePatterns(w io.Writer) {
+	for _, list := range []struct {
+		title    string
+		patterns []Pattern
+	}{{"deny", d.Deny}, {"places of secrets, withheld unless a rule names them", d.Secrets}} {
+		if len(list.patterns) > 0 {
+			fmt.Fprintf(w, "\n%s:\n", list.title)
+		}
+		for i := 0; i < len(list.patterns); { // those of one origin on one line
+			origin, names := list.patterns[i].Origin, []string{}
+			for ; i < len(list.patterns) && list.patterns[i].Origin == origin; i++ {
+				p := list.patterns[i]
+				if name := show.Visible(cmp.Or(p.Written, p.Pattern)); !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+			fmt.Fprintf(w, "  %s   (%s)\n", strings.Join(names, ", "), show.Line(origin))
+		}
+	}
 }
 
 func (r *Rule) print(w io.Writer) {

@@ -332,8 +332,10 @@ func (d *Declared) protect() {
 				d.sources[i].note("narrowed by self-protection")
 			}
 		}
-		i := d.rules.At(g.place).Rule()
-		if i < 0 || d.rules.Placed[i].Caps&^g.most() == 0 || !d.rules.Known(g.place) {
+		at := d.rules.At(g.place)
+		i := at.Rule()
+		// Where a pattern withholds everything, a rule would only give something back.
+		if i < 0 || at.Withheld().Pattern != "" || d.rules.Placed[i].Caps&^g.most() == 0 || !d.rules.Known(g.place) {
 			continue
 		}
 		above := &d.rules.Placed[i]

@@ -1,16 +1,11 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"os"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/settings"
@@ -35,6 +30,7 @@ func (d *Declared) Remarks(cfg *config.Config, t *config.Tool) []Warning {
 		}
 	}
 	list = append(list, replaced(cfg, t)...)
+	list = append(list, d.idle(t)...)
 	if t.Access == nil {
 		return list
 	}
@@ -185,94 +181,8 @@ func (d *Declared) absent(r config.FsRule) string {
 	return ""
 }
 
-// The built-in list of RFD 075, "Sensitive path protection": what is asked for before a call that
-// may reach it. Mounts are asked for by a longer list (mount/confirm.go), which has all of
-// sensitivePlaces.
-var (
-	sensitivePlaces = []string{
-		"~/.ssh", "~/.gnupg", "~/.gpg", "~/.aws/credentials", "~/.config/gcloud", "~/.kube/config", "~/.docker/config.json",
-	}
-	sensitiveNames = []string{"**/.env", "**/.env.*"}
-)
-
-// SensitiveNames are the built-in patterns of places of secrets that can lie in a workspace.
-func SensitiveNames() []string { return slices.Clone(sensitiveNames) }
-
 // maxNames bounds how many names of a directory are looked at.
 const maxNames = 4096
-
-// findSensitive lists the sensitive places that the policy lets the tool reach. A path of the list is found
-// wherever it is. A file that matches a pattern is found if a rule names it or its directory; deeper files are not
-// searched, because that would walk the tree before each call. The list warns; it does not protect.
-func (d *Declared) findSensitive(r Request, look *jptool.Site) []Sensitive {
-	home := ""
-	if filepath.IsAbs(r.Home) {
-		if to, err := look.ResolveAbs(r.Home); err == nil {
-			home = strings.TrimSuffix(look.Abs(to.Place), "/")
-		}
-	}
-	// The places of the rules that people wrote, and the entries of these directories.
-	var candidates []jptool.Place
-	for i := range d.rules.Placed {
-		if r := &d.rules.Placed[i]; d.sources[i].people && !r.Gone && r.Caps != 0 && d.rules.Known(r.Place) {
-			candidates = append(candidates, r.Place)
-			for _, name := range names(d.rules.Abs(r.Place)) {
-				candidates = append(candidates, r.Place.Join(name))
-			}
-		}
-	}
-	found := []Sensitive{}
-	for _, written := range slices.Concat(sensitivePlaces, sensitiveNames, r.Tool.SensitivePaths) {
-		pattern := filepath.ToSlash(written)
-		if rest, ok := strings.CutPrefix(pattern, "~/"); ok || pattern == "~" {
-			if home == "" {
-				continue
-			}
-			pattern = path.Join(home, rest)
-		}
-		absolute, glob := filepath.IsAbs(filepath.FromSlash(pattern)), strings.ContainsAny(pattern, "*?[{")
-		var places []jptool.Place
-		if glob {
-			places = slices.DeleteFunc(slices.Clone(candidates), func(p jptool.Place) bool {
-				name := d.rules.Name(p)
-				if absolute {
-					name = d.rules.Abs(p)
-				}
-				ok, err := doublestar.Match(jptool.Fold(pattern), jptool.Fold(name))
-				return !ok || err != nil
-			})
-		} else {
-			if !absolute {
-				pattern = path.Join(d.Root, pattern)
-			}
-			// A place without a pattern is reported once: by what is granted on it, or else in it.
-			if to, err := look.ResolveAbs(pattern); err == nil && !to.Missing() {
-				places = append(places, to.Place)
-				for i := range d.rules.Placed {
-					if r := &d.rules.Placed[i]; !r.Gone && to.Place.Contains(r.Place) {
-						places = append(places, r.Place)
-					}
-				}
-			}
-		}
-		for _, place := range places {
-			i := d.rules.At(place).Rule()
-			if !d.rules.Known(place) || i < 0 || d.rules.Placed[i].Caps&(jptool.Read|jptool.Write) == 0 {
-				continue
-			}
-			r := &d.rules.Placed[i]
-			found = append(found, Sensitive{
-				Path: cmp.Or(d.rules.Name(place), "."), Pattern: written, Rule: cmp.Or(r.Name, "."), Origin: d.sources[i].Origin,
-				Capabilities: r.Caps.Names(),
-			})
-			if !glob {
-				break
-			}
-		}
-	}
-	slices.SortStableFunc(found, func(a, b Sensitive) int { return strings.Compare(a.Path, b.Path) })
-	return slices.CompactFunc(found, func(a, b Sensitive) bool { return a.Path == b.Path })
-}
 
 // names lists a directory at a canonical path, up to a limit.
 func names(abs string) []string {

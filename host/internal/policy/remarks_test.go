@@ -38,6 +38,12 @@ func TestRemarks(t *testing.T) {
 			`USER:1:46: the rules of fs_read_file only withhold, so they grant nothing at all: writing any rule drops the default for "."
   add { path = ".", read = true } to conversation.tools.fs_read_file.access.fs`,
 		},
+		{
+			"a pattern that covers nothing", "conversation.tools.'*'.access.deny = [\"**/.env*\", \"secrts/\", \"/keys/*.pem\", \"~/.netrc\"]", "",
+			[]string{"file a/.env x", "file secrets/x", "file keys/a.pem"},
+			`USER:1:51: deny = ["secrts/"] covers nothing that is in the workspace
+  look whether it is as meant; it will cover what comes to be`,
+		},
 		{"withheld on purpose", `conversation.tools.t.access.fs = [{ path = "./" }]`, "", nil, ""},
 		{
 			"a slip", `conversation.tools.t.access.fs = [{ path = ".", read = true }, { path = "confg/Secrt" }, { path = "config/secrt/x" }, { path = "./readme.md", read = true, write = true }]`, "",

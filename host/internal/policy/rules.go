@@ -52,6 +52,8 @@ type placer struct {
 	lookup func(consent.Binding) (consent.Result, error)
 	// refuseLinks makes it an error if a rule grants more through a link; it is used only without lookup.
 	refuseLinks bool
+	// deny and secrets are the patterns.
+	deny, secrets []Pattern
 
 	problems settings.Errors
 	// narrowed says why rules, by their index, are narrowed at the target of a link.
@@ -66,7 +68,8 @@ func (p *placer) add(r jptool.FsRule, s source) {
 // place finds the places of all rules and reports everything that is wrong with any of them.
 func (p *placer) place(written string) error {
 	d := p.d
-	c := jptool.Compiler{Site: jptool.Site{Root: d.Root}, Written: written}
+	c := jptool.Compiler{Site: jptool.Site{Root: d.Root}, Written: written, Deny: texts(p.deny), Secrets: texts(p.secrets)}
+	d.Deny, d.Secrets = p.deny, p.secrets
 	switch {
 	case p.lookup != nil:
 		c.Approve, c.Follow = p.approve, p.follow
@@ -109,6 +112,12 @@ func (p *placer) source(r *jptool.Placed) source {
 	command := "jphost approvals approve "
 	narrowed := p.narrowed[r.Index]
 	switch {
+	case r.Denied != nil:
+		s.Dir = false // nothing is made there
+		s.note("withheld by deny = " + d.pattern(*r.Denied).String())
+		if s.Stated != 0 && s.people {
+			warn("grants nothing: deny = "+d.pattern(*r.Denied).String()+" withholds it", "take out one of the two")
+		}
 	case r.Lost != "":
 		s.note("dropped: " + r.Lost)
 		help := r.Help

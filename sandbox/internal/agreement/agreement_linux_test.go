@@ -22,6 +22,7 @@ import (
 type counts struct {
 	cases, useless, scenes, unusable int
 	linked                           int // scenes with a rule that a symlink leads to its place
+	withheld                         int // scenes in which a pattern withholds something that is there
 	staged                           int // files that were handed down and are allowed to get a name
 	allowed, denied, differences     map[string]int
 }
@@ -52,7 +53,7 @@ func (c *counts) String() string {
 	for _, name := range []string{"read", "create", "update", "delete", "execute", "move"} {
 		fmt.Fprintf(&b, " %s %d/%d", name, c.allowed[name], c.denied[name])
 	}
-	fmt.Fprintf(&b, "; staged %d; scenes with rules through links %d", c.staged, c.linked)
+	fmt.Fprintf(&b, "; staged %d; scenes with rules through links %d, with something that a pattern withholds %d", c.staged, c.linked, c.withheld)
 	for _, d := range slices.Sorted(maps.Keys(c.differences)) {
 		fmt.Fprintf(&b, "; %s: %d", d, c.differences[d])
 	}
@@ -70,6 +71,9 @@ func (c *counts) enough(t *testing.T, want int) {
 	}
 	if c.linked < c.scenes/50 {
 		t.Errorf("only %d of %d scenes have a rule that leads through a link", c.linked, c.scenes)
+	}
+	if c.withheld < c.scenes/50 {
+		t.Errorf("only %d of %d scenes have something that a pattern withholds", c.withheld, c.scenes)
 	}
 	for _, name := range []string{"read", "create", "update", "delete", "execute", "move"} {
 		if least := want / 200; c.allowed[name] < least || c.denied[name] < least {

@@ -34,6 +34,7 @@ func TestDifferences(t *testing.T) {
 	for _, c := range []struct {
 		name, way string
 		rules     []jptool.FsRule
+		deny      []string
 		before    func(root string)
 		does      []string
 		// after is what is found after the call, below the workspace.
@@ -145,6 +146,30 @@ func TestDifferences(t *testing.T) {
 			name: "9 a whiteout, between mounts", way: "namespace", rules: []jptool.FsRule{rule("", "read"), rule("ro", "read delete"), rule("pub", "read create")},
 			does: []string{"whiteout ro/f pub/g = EXDEV", "read ro/f = ok"},
 		},
+		{
+			name: "12 what comes to be, by Landlock", way: "landlock", rules: []jptool.FsRule{rule("", "read"), rule("pub", "read create update")}, deny: []string{"new*"},
+			does: []string{"! create pub/new = ok", "! read pub/new = ok", "create pub/other = ok", "append pub/f = ok"},
+		},
+		{
+			name: "12 what comes to be, in a private tree", way: "namespace", rules: []jptool.FsRule{rule("", "read write")}, deny: []string{"f", "new*"},
+			does: []string{"! create pub/new = ok", "! read pub/new = ok", "read pub/f = EACCES", "delete pub/f = EBUSY", "rename secret secret2 = EBUSY", "create pub/other = ok"},
+		},
+		{
+			name: "13 links, by Landlock", way: "replacement", rules: []jptool.FsRule{rule("", "read")}, deny: []string{"secret", "up*"},
+			before: func(root string) { jptooltest.Tree(t, root, "symlink pub/up ..", "symlink pub/up2 ../ro") },
+			does: []string{
+				"! read secret/l/f = ok", "read pub/f = ok", "read secret/f = EACCES", "! read pub/up/pub/f = ok",
+				"read ro/f = EACCES", "read pub/up2/f = EACCES",
+			},
+		},
+		{
+			name: "13 links, in a private tree", way: "namespace", rules: []jptool.FsRule{rule("", "read")}, deny: []string{"secret", "up*"},
+			before: func(root string) { jptooltest.Tree(t, root, "symlink pub/up ..", "symlink pub/up2 ../ro") },
+			does: []string{
+				"read secret/l/f = ENOENT", "read pub/f = ok", "read secret/f = ENOENT", "! read pub/up/pub/f = ok",
+				"read ro/f = ENOENT", "read pub/up2/f = ENOENT",
+			},
+		},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
@@ -169,7 +194,7 @@ func TestDifferences(t *testing.T) {
 			if c.before != nil {
 				c.before(root)
 			}
-			s := &scene{Way: c.way, Access: jptool.AccessPolicy{FS: c.rules}}
+			s := &scene{Way: c.way, Access: jptool.AccessPolicy{FS: c.rules, Deny: c.deny}}
 			d := must(s.declared(dir))
 			w := r.ways[c.way]
 			w.options.Runtime = runtimeOf(r.binary)
@@ -179,7 +204,7 @@ func TestDifferences(t *testing.T) {
 			}
 			ws := must(open2(root, p.Access))
 			defer ws.Close()
-			check := &judge{ws, root, p.Plan, nil}
+			check := &judge{ws: ws, root: root, plan: p.Plan}
 			before := must(fit.Snapshot(context.Background(), p.After))
 			probe := must(start(engine.Faults{}, p.Plan, r.binary))
 			for _, line := range c.does {

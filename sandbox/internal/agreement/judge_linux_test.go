@@ -1,6 +1,7 @@
 package agreement
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"path"
@@ -20,9 +21,10 @@ const (
 
 // judge says what the tool's own check allows.
 type judge struct {
-	ws   *jptool.Workspace
-	root string
-	plan *fit.Plan
+	ws     *jptool.Workspace
+	root   string
+	plan   *fit.Plan
+	mounts []fit.Mount
 	// rules are the absolute paths of rules.
 	rules []string
 }
@@ -357,3 +359,65 @@ func (j *judge) mountedOn(p string) bool {
 }
 
 var refusals = []string{unix.ErrnoName(unix.EXDEV), unix.ErrnoName(unix.EACCES)}
+
+// byOwnName reports whether an operation is refused only because of a pattern on the way: the same one by the names that
+// no symlink leads to is allowed. A link that a pattern covers, or in a directory that one covers, does no more.
+func (j *judge) byOwnName(o op) bool {
+	own := func(wire string, entry bool) string {
+		at, err := j.abs(wire), error(nil)
+		if !entry {
+			at, err = filepath.EvalSymlinks(path.Join(j.root, wire))
+		}
+		if err != nil || at == "" {
+			return ""
+		}
+		for _, m := range j.mounts {
+			if below, ok := strings.CutPrefix(at+"/", m.Target+"/"); ok {
+				link, _ := strings.CutPrefix(m.Link, j.root+"/")
+				return path.Join(link, below)
+			}
+		}
+		below, ok := strings.CutPrefix(at+"/", j.root+"/")
+		if !ok {
+			return ""
+		}
+		return cmp.Or(path.Clean(below), ".")
+	}
+	entry := !slices.Contains([]string{"read", "update", "execute"}, capability(o))
+	p := o
+	if p.A = own(o.A, entry); o.B != "" {
+		p.B = own(o.B, true)
+	}
+	return p != o && p.A != "" && (p.B != "") == (o.B != "") && j.allows(p)
+}
+
+// unfound reports whether an operation is refused only because of a pattern, and nothing that was there when the call
+// began is the reason: the patterns are enforced for what was found then.
+func (j *judge) unfound(loose *judge, found []fit.Withheld, o op) bool {
+	if j.allows(o) {
+		return false
+	}
+	// Where a pattern refuses to create anything, a staged file of another rule was tried, or an empty one is left.
+	makes := (o.Do == "stage" || o.Do == "write") && loose.entry(o.A, jptool.Create) != nil
+	if !loose.allows(o) && !makes {
+		return false
+	}
+	for _, wire := range []string{o.A, o.B} {
+		if wire == "" {
+			continue
+		}
+		entry := j.abs(wire)
+		real, err := filepath.EvalSymlinks(path.Join(j.root, wire))
+		for _, w := range found {
+			link := w.Kind() == fit.Link
+			switch {
+			case w.Abs() == entry,
+				!link && fit.Holds(w.Abs(), entry),
+				!link && err == nil && fit.Holds(w.Abs(), real),
+				wire == o.A && o.B != "" && fit.Holds(entry, w.Abs()):
+				return false
+			}
+		}
+	}
+	return true
+}

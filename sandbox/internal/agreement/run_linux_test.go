@@ -24,6 +24,8 @@ const (
 	exdev     = "rename or link across grants or mounts"
 	emptyFile = "create without update leaves an empty file"
 	missing   = "a rule on a missing path"
+	later     = "a pattern covers what was not there"
+	onTheWay  = "a pattern covers a link to what it does not cover, or what holds the link"
 	reported  = "reported as not enforced, and found after the call"
 )
 
@@ -94,7 +96,7 @@ func (w *wrong) String() string {
 		one.Ops = one.Ops[i : i+1]
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "DISAGREEMENT on %s: %s\ntree:\n  %s\ndeclared:\n", w.op, w.what, strings.Join(one.Tree, "\n  "))
+	fmt.Fprintf(&b, "DISAGREEMENT on %s: %s\ntree:\n  %s\ndeny %q, secrets %q, declared:\n", w.op, w.what, strings.Join(one.Tree, "\n  "), one.Access.Deny, one.Access.Secrets)
 	for i := range one.Access.FS {
 		fmt.Fprintf(&b, "  %s\n", fit.FsText(&one.Access.FS[i]))
 	}
@@ -103,7 +105,8 @@ func (w *wrong) String() string {
 		for i := range w.fitted.Access.FS {
 			fmt.Fprintf(&b, "  %s\n", fit.FsText(&w.fitted.Access.FS[i]))
 		}
-		fmt.Fprintf(&b, "  pinned %q\n", w.fitted.Access.Pinned)
+		fmt.Fprintf(&b, "  pinned %q, deny %q, secrets %q\n", w.fitted.Access.Pinned, w.fitted.Access.Deny, w.fitted.Access.Secrets)
+		fmt.Fprintf(&b, "withheld: %+v\n", w.fitted.Withheld)
 		fmt.Fprintf(&b, "plan: %s\nnot enforced: %+v\nafter: %+v\n", must(json.Marshal(w.fitted.Plan)), w.fitted.NotEnforced, w.fitted.After)
 	}
 	fmt.Fprintf(&b, "alone: go test ./internal/agreement -run TestScene -agreement.scene='%s'", one.String())
@@ -153,9 +156,19 @@ func (r *runner) run(s *scene) (list []result, usable bool, bad *wrong) {
 	defer effective.Close()
 	asDeclared := must(open2(root, declared.Access))
 	defer asDeclared.Close()
-	check, wide := &judge{effective, root, p.Plan, nil}, &judge{asDeclared, root, p.Plan, nil}
+	bare := *p.Access
+	bare.Deny, bare.Secrets = nil, nil
+	without := must(open2(root, &bare))
+	defer without.Close()
+	check, wide, loose := &judge{ws: effective, root: root, plan: p.Plan, mounts: declared.Mounts}, &judge{ws: asDeclared, root: root, plan: p.Plan}, &judge{ws: without, root: root, plan: p.Plan}
 	for _, place := range declared.Places {
 		check.rules = append(check.rules, place.Abs)
+	}
+	for _, place := range declared.Evaluator.Denied() {
+		check.rules = append(check.rules, declared.Site.Abs(place))
+	}
+	if len(p.Withheld) > 0 {
+		r.counts.withheld++
 	}
 	before := must(fit.Snapshot(ctx, p.After))
 
@@ -211,6 +224,9 @@ func (r *runner) run(s *scene) (list []result, usable bool, bad *wrong) {
 		// All that a path says is asked before the operation, which may take away what it leads through.
 		copies := o.Do == "rename" && check.copies(o.A, o.B) && !check.holdsMount(o.A)
 		skeleton, above, over := check.skeleton(o.A), check.aboveMissing(o), check.entryGrant(o)
+		detour := !res.allowed && check.byOwnName(o)
+		unfound := check.unfound(loose, p.Withheld, o)
+		empty := loose.emptyFile(o, s, dir)
 		got, err := c.attempt(o.in(dir))
 		if err != nil {
 			return list, true, fail(o, "the probe died: %v", err)
@@ -246,6 +262,10 @@ func (r *runner) run(s *scene) (list []result, usable bool, bad *wrong) {
 		case nothing:
 		case o.Do == "write" && got.Result != "ok" && check.entry(o.A, 0) != nil && became == check.emptyFile(o, s, dir):
 			res.difference = emptyFile
+		case unfound && (same || o.Do == "write" && got.Result != "ok" && became == empty):
+			res.difference = later
+		case detour && same:
+			res.difference = onTheWay
 		case o.Do == "list" && became == "" && subset(strings.Fields(got.Seen), skeleton):
 			res.difference = masked
 		default:

@@ -145,6 +145,15 @@ var (
 	)
 )
 
+// anyGlob are patterns on names, on paths, and on absolute paths.
+var anyGlob = rapid.OneOf(
+	rapid.SampledFrom([]string{
+		"a", "b", "c", "d", "**/a", "a/", "/b", "b/c", "[ab]", "?", "c*", "**/b/c", "a/*", "*/c", "b/**", "a/**/c", "new", "/a/b", "m/b",
+		"/$ROOT/ws/a", "/$ROOT/out/b", "/$ROOT/*/c", "/$ROOT/ws/b/*",
+	}),
+	anyPath,
+)
+
 // drawScene draws a scene; what it draws need not make sense.
 func drawScene(t *rapid.T, way string) *scene {
 	s := &scene{Way: way, Guarded: rapid.IntRange(0, 5).Draw(t, "guarded") == 5, Chain: rapid.IntRange(0, 3).Draw(t, "chain") == 3}
@@ -240,6 +249,10 @@ func drawScene(t *rapid.T, way string) *scene {
 		if rapid.IntRange(0, 3).Draw(t, "named") == 3 {
 			s.Named = append(s.Named, path.Join(p, rapid.SampledFrom([]string{"", "new", "new"}).Draw(t, "in it")))
 		}
+	}
+	if rapid.IntRange(0, 2).Draw(t, "patterns") == 2 && !(way == "landlock" && root.Has(jptool.Delete)) {
+		s.Access.Deny = rapid.SliceOfN(anyGlob, 0, 2).Draw(t, "deny")
+		s.Access.Secrets = rapid.SliceOfN(anyGlob, 0, 2).Draw(t, "secrets")
 	}
 	s.Tree = k.lines
 	s.drawOps(t, k, mount)

@@ -10,8 +10,8 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/jptools/jptools/jptool/ignore"
 	"github.com/jptools/jptools/jptool/wspath"
-	"github.com/jptools/jptools/tools/fskit/ignore"
 )
 
 // workMatches compares what is in the work tree with an index entry: kind, executable bit and content.

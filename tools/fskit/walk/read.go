@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/ignore"
 	"github.com/jptools/jptools/jptool/wspath"
-	"github.com/jptools/jptools/tools/fskit/ignore"
 )
 
 // reader reads directories, one after the other.
@@ -23,6 +23,8 @@ type reader struct {
 
 	// plain says that no rule lies below n, so that readable holds for every entry.
 	plain, readable bool
+	// judged: patterns may withhold entries that no rule names.
+	judged bool
 	// counts: what is withheld in n is counted.
 	counts bool
 }
@@ -100,8 +102,8 @@ func (r *reader) probe() {
 func (r *reader) decide() {
 	n := r.n
 	r.counts = n.all && r.w.o.After == ""
-	r.plain = !n.cursor.Leads()
-	if r.plain {
+	r.plain, r.judged = !n.cursor.Leads(), n.cursor.Judges()
+	if r.plain && !r.judged {
 		r.readable = n.cursor.Child("x").Caps().Has(jptool.Read)
 	}
 	r.denied()
@@ -143,8 +145,13 @@ func (r *reader) entry(it item) {
 		}
 	}
 	e := entry{item: it, cursor: n.cursor, sel: c, all: all, named: c != nil && c.start}
-	if !r.plain {
+	if !r.plain || r.judged {
 		e.cursor = n.cursor.Child(name)
+	}
+	if r.judged && r.secret(&e, k) {
+		return
+	}
+	if !r.plain {
 		if mount, ok := e.cursor.Mount(); ok {
 			r.mount(&e, mount)
 			return
@@ -163,6 +170,23 @@ func (r *reader) entry(it item) {
 	}
 }
 
+// secret reports whether a pattern withholds the entry and all that is in it, and counts it if it would be shown
+// otherwise. The number says how many there are in a directory, as that of what is suppressed.
+func (r *reader) secret(e *entry, k kind) bool {
+	w := e.cursor.Withheld()
+	if w.Pattern == "" {
+		return false
+	}
+	if (k == kindFile || k == kindDir) && e.cursor.Covered().Has(jptool.Read) {
+		number := &r.n.skipped.Denied
+		if w.Secret {
+			number = &r.n.skipped.Secrets
+		}
+		r.withheld(number, e)
+	}
+	return !e.cursor.Leads()
+}
+
 // entry is an entry of the directory being read, with what is wanted of it.
 type entry struct {
 	item
@@ -172,7 +196,7 @@ type entry struct {
 }
 
 func (r *reader) mayRead(e *entry) bool {
-	if r.plain {
+	if r.plain && !r.judged {
 		return r.readable
 	}
 	return e.cursor.Caps().Has(jptool.Read)
@@ -205,7 +229,7 @@ func (r *reader) denied() {
 	}
 	for name := range n.cursor.Names() {
 		c := n.cursor.Child(name)
-		if _, mount := c.Mount(); !mount && !c.Caps().Has(jptool.Read) && name != ".git" {
+		if _, mount := c.Mount(); !mount && !c.Covered().Has(jptool.Read) && name != ".git" {
 			n.skipped.Denied++
 		}
 	}
@@ -250,7 +274,7 @@ func (r *reader) file(e *entry) {
 func (r *reader) dir(e *entry) {
 	n, w := r.n, r.w
 	leads := !r.plain && e.cursor.Leads()
-	if r.plain {
+	if r.plain && !r.judged {
 		e.cursor = n.cursor.Child(e.name)
 	}
 	readable := r.mayRead(e)

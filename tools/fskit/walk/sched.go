@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/ignore"
 	"github.com/jptools/jptools/jptool/wspath"
-	"github.com/jptools/jptools/tools/fskit/ignore"
 )
 
 // The bounds of reading ahead; variables for tests.

@@ -24,7 +24,7 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
-	"github.com/jptools/jptools/tools/fskit/ignore"
+	"github.com/jptools/jptools/jptool/ignore"
 )
 
 // Options say what to visit.
@@ -89,6 +89,8 @@ type Skipped struct {
 	// there. Places below a directory that is withheld may be granted; a start of this
 	// kind is counted by itself.
 	Denied int64 `json:"denied"`
+	// Secrets counts places of secrets that no rule names.
+	Secrets int64 `json:"secrets"`
 	// Unreadable counts directories and mounts that could not be opened or read.
 	Unreadable int64 `json:"unreadable"`
 	// NotAddressable counts names that are not UTF-8.
@@ -102,6 +104,7 @@ func (s *Skipped) add(o *Skipped) {
 	s.IgnoredDirs += o.IgnoredDirs
 	s.Suppressed += o.Suppressed
 	s.Denied += o.Denied
+	s.Secrets += o.Secrets
 	s.Unreadable += o.Unreadable
 	s.NotAddressable += o.NotAddressable
 	s.Deeper += o.Deeper
@@ -240,6 +243,7 @@ func (s *Skipped) String() string {
 	}
 	add(s.Suppressed, "path", "paths", "suppressed by this tool's configuration")
 	add(s.Denied, "path", "paths", "without `read` in the access rules")
+	add(s.Secrets, "place", "places", "of secrets (name one to ask the user for it)")
 	add(s.Unreadable, "path", "paths", "that could not be read")
 	add(s.NotAddressable, "name", "names", "not valid UTF-8")
 	add(s.Deeper, "directory", "directories", "deeper than `max_depth`")

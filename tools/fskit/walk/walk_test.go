@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/ignore"
 	"github.com/jptools/jptools/jptool/testdata/jptooltest"
-	"github.com/jptools/jptools/tools/fskit/ignore"
 )
 
 func TestWhatIsListed(t *testing.T) {

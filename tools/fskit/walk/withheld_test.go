@@ -34,6 +34,8 @@ func TestNamesThatAreWithheldCannotBeGuessed(t *testing.T) {
 		tree     string // %s is the name
 		suppress string
 		rules    []jptool.FsRule
+		deny     string
+		secrets  string
 	}{
 		{name: "a suppressed file", tree: "file src/%s x", suppress: "amber *.pem"},
 		{name: "a suppressed directory", tree: "file src/%s/in/file.go x", suppress: "amber/ /src/*.pem/"},
@@ -42,6 +44,11 @@ func TestNamesThatAreWithheldCannotBeGuessed(t *testing.T) {
 		{name: "a directory that may be passed through, to nothing", tree: "file src/%s/other.go x", rules: both("", "pub")},
 		{name: "the same, ignored", tree: "file src/%s/other.go x; file .gitignore *.pem/", rules: both("", "pub")},
 		{name: "a link to nothing, suppressed", tree: "symlink src/%s gone", suppress: "amber *.pem"},
+		{name: "a denied file", tree: "file src/%s x", deny: "amber *.pem"},
+		{name: "a denied directory", tree: "file src/%s/in/file.go x", deny: "amber/ /src/*.pem/"},
+		{name: "a place of secrets", tree: "file src/%s/in/file.go x", secrets: "amber **/*.pem"},
+		{name: "a place of secrets, ignored", tree: "file src/%s/in/file.go x; file .gitignore *.pem/", secrets: "amber **/*.pem"},
+		{name: "a denied link to nothing", tree: "symlink src/%s gone", deny: "amber *.pem"},
 		{name: "suppressed and ignored", tree: "file src/%s x; file src/.gitignore *", suppress: "amber *.pem"},
 		{name: "suppressed and too deep", tree: "file src/%s/a/b/c x", suppress: "amber *.pem"},
 	} {
@@ -50,7 +57,7 @@ func TestNamesThatAreWithheldCannotBeGuessed(t *testing.T) {
 			const always = "file src/list.go x; file src/sub/a.go x; file top.go x"
 			for _, name := range names {
 				root := tree(t, always+"; "+strings.ReplaceAll(c.tree, "%s", name))
-				ws = append(ws, jptooltest.Open(t, root, c.rules...))
+				ws = append(ws, withholding(t, root, c.deny, c.secrets, c.rules...))
 			}
 			if c.rules != nil {
 				_, ignored, _ := strings.Cut(c.tree, ";")
@@ -109,14 +116,21 @@ func TestNamesThatAreWithheldCannotBeGuessed(t *testing.T) {
 			}
 			// It is counted where nothing is asked by its name.
 			_, r := listed(t, ws[0], Options{Suppress: globs(c.suppress)})
-			if strings.HasPrefix(c.name, "a link") {
+			if strings.Contains(c.tree, "symlink") {
 				return
 			}
-			suppressed, denied := int64(1), int64(0)
-			if c.rules != nil {
-				suppressed, denied = 0, int64(len(names)) // the rules, whatever is there
+			suppressed, denied, secrets := int64(0), int64(0), int64(0)
+			switch {
+			case c.rules != nil:
+				denied = int64(len(names)) // the rules, whatever is there
+			case c.deny != "":
+				denied = 1
+			case c.secrets != "":
+				secrets = 1
+			default:
+				suppressed = 1
 			}
-			if r.Skipped.Suppressed != suppressed || r.Skipped.Denied != denied {
+			if r.Skipped.Suppressed != suppressed || r.Skipped.Denied != denied || r.Skipped.Secrets != secrets {
 				t.Errorf("of all: %+v", r.Skipped)
 			}
 		})
@@ -277,5 +291,54 @@ func TestGlobsLeadNowhereElse(t *testing.T) {
 		if paths, _ := listed(t, ws, Options{Filter: f}); len(paths) > 0 {
 			t.Errorf("%q: %q", g, paths)
 		}
+	}
+}
+
+// withholding opens a workspace whose policy has patterns, separated by blanks.
+func withholding(t *testing.T, root, deny, secrets string, rules ...jptool.FsRule) *jptool.Workspace {
+	t.Helper()
+	c := jptool.Context{Root: root, Action: jptool.Run, Access: &jptool.AccessPolicy{
+		FS: rules, Deny: strings.Fields(deny), Secrets: strings.Fields(secrets),
+	}}
+	ws, err := c.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ws.Close() })
+	return ws
+}
+
+// What patterns withhold is not listed, at any depth, and is counted.
+func TestPatternsWithhold(t *testing.T) {
+	root := tree(t, "file .env x; file a/.env.local x; file a/b/c x; file a/b/.env/in x; file keys/k x; file a/keys/k x; file a/x.key x; file z x; "+
+		"file .ssh/id x; file .ssh/config x; symlink a/.env.l ../z; file named/.env x; file shut/.env x")
+	for _, tt := range []struct {
+		name, deny, secrets string
+		rules               []jptool.FsRule
+		want                string
+		denied, places      int64
+	}{
+		{"none", "", "", nil, ".env .ssh/config .ssh/id a/.env.local a/b/.env/in a/b/c a/keys/k a/x.key keys/k named/.env shut/.env z", 0, 0},
+		{"names", "**/.env .env.*", "", nil, ".ssh/config .ssh/id a/b/c a/keys/k a/x.key keys/k z", 5, 0},
+		{"secrets", "", "**/.env **/.env.*", nil, ".ssh/config .ssh/id a/b/c a/keys/k a/x.key keys/k z", 0, 5},
+		{"paths", "/keys a/*.key", "", nil, ".env .ssh/config .ssh/id a/.env.local a/b/.env/in a/b/c a/keys/k named/.env shut/.env z", 2, 0},
+		{
+			"named", "keys/", "**/.env .ssh",
+			[]jptool.FsRule{
+				jptooltest.Rule("", "read"), jptooltest.Rule("named/.env", "read"), jptooltest.Rule(".ssh/config", "read"), jptooltest.Rule("shut", ""),
+			},
+			".ssh/config a/.env.local a/b/c a/x.key named/.env z", 3, 3,
+		},
+		{"everything", "*", "", nil, "", 7, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, r := listed(t, withholding(t, root, tt.deny, tt.secrets, tt.rules...), Options{NoIgnore: true})
+			if text := strings.Join(got, " "); text != tt.want {
+				t.Errorf("listed %s", text)
+			}
+			if r.Skipped.Denied != tt.denied || r.Skipped.Secrets != tt.places {
+				t.Errorf("%+v", r.Skipped)
+			}
+		})
 	}
 }

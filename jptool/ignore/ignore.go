@@ -1,4 +1,5 @@
-// Package ignore decides which paths ignore files such as .gitignore exclude.
+// Package ignore has the patterns of git: which paths ignore files such as .gitignore exclude, and
+// which paths a [Glob] of an access policy withholds.
 //
 // It does no I/O: the caller reads the files and walks the tree. Its rules are
 // those of git itself, including the odd ones, because a listing that differs
@@ -13,7 +14,8 @@
 // on systems whose file names are not.
 //
 // What it does not do: an ignore file is a convenience, not a boundary. It says
-// what is noise, never what may be read.
+// what is noise, never what may be read. A Glob only matches; package jptool and
+// the sandbox keep what it covers from being read.
 package ignore
 
 import (

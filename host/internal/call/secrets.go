@@ -1,0 +1,201 @@
+package call
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/policy"
+	"github.com/jptools/jptools/host/internal/settings"
+	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/sandbox/fit"
+)
+
+// sensitive asks about the places of secrets that the call concerns (RFD 075, "Sensitive path protection"), each once per
+// session: for the seven tools those that their arguments lead to, for any other program those that a rule names, since
+// nobody knows what it will do. All others stay withheld. Without a terminal the call is refused. A user whose own
+// configuration names a place and says `run = "unattended"` has allowed it for good, and is warned once per session.
+func (k *call) sensitive(ctx context.Context) error {
+	list, err := k.secretPlaces()
+	if err != nil {
+		return err
+	}
+	if k.AllowSensitive {
+		if len(list) > 0 {
+			k.answered(OnSensitive, "", ByCall)
+		}
+		k.secrets = true
+		return k.compile(ctx, k.Prompter)
+	}
+	for _, s := range list {
+		if err := k.allowPlace(ctx, s); err != nil {
+			return err
+		}
+		if !s.Named {
+			if k.places == nil {
+				k.places = map[string]jptool.Caps{}
+			}
+			k.places[s.Path] = s.Covered
+		}
+	}
+	if k.places != nil {
+		return k.compile(ctx, k.Prompter)
+	}
+	return nil
+}
+
+// secretPlaces are the places of secrets that somebody is asked about.
+func (k *call) secretPlaces() ([]policy.Touch, error) {
+	if k.builtIn() {
+		need := jptool.AllCaps
+		if k.Tool.Needs != nil {
+			need = *k.Tool.Needs
+		}
+		return k.policy.Touches(k.pathArguments(), need)
+	}
+	var list []policy.Touch
+	for _, s := range k.policy.Sensitive {
+		list = append(list, policy.Touch{Path: s.Path, Pattern: policy.Pattern{Pattern: s.Pattern, Origin: s.Origin}, Named: true})
+	}
+	return list, nil
+}
+
+// builtIn reports whether the tool is one of the seven.
+func (k *call) builtIn() bool { return k.Tool.Command.Origin.Layer == settings.LayerDefault }
+
+// pathArguments are the arguments of the seven tools that are paths.
+func (k *call) pathArguments() []string {
+	args := map[string]any{}
+	for _, key := range []string{"path", "paths", "prefixes", "source", "target"} {
+		args[key] = k.args[key]
+	}
+	list := texts(args)
+	patterns, _ := k.args["patterns"].([]any)
+	for _, p := range patterns {
+		if m, ok := p.(map[string]any); ok {
+			list = append(list, texts(map[string]any{"paths": m["paths"]})...)
+		}
+	}
+	return list
+}
+
+// reaches says what is asked about.
+func (k *call) reaches(s policy.Touch) string {
+	return fmt.Sprintf("%s is a place of secrets (%s)", show.Visible(s.Path), show.Line(cmp.Or(s.Pattern.Written, s.Pattern.Pattern)))
+}
+
+// allowPlace asks a person, unless that is answered already.
+func (k *call) allowPlace(ctx context.Context, s policy.Touch) error {
+	text := k.reaches(s)
+	if s.Named && k.unattendedByUser() {
+		k.answered(OnSensitive, s.Path, ByConfig)
+		k.warnOnce(ctx, text+", and "+show.Visible(k.Tool.Name)+" may reach it, because a rule names it")
+		return nil
+	}
+	where := consent.Remembered{Tool: k.Tool.Name, On: OnSensitive, Question: s.Path, Scope: scope(s.Path)}
+	for _, r := range k.likewise(where) {
+		if old, known := k.Memory.Recall(r); known && (old.Yes || r.Tool == where.Tool) {
+			k.answered(OnSensitive, s.Path, BySession)
+			if old.Yes {
+				return nil
+			}
+			return k.notRun(ReasonSensitive, fmt.Errorf("%s, and that was declined for this session\nto be asked again: jphost session forget %s", text, show.Word(k.Tool.Name)))
+		}
+	}
+	verb := cmp.Or(verbs[k.Tool.Name], "reach")
+	if !k.builtIn() {
+		verb = "reach"
+	}
+	prompt := "Let " + show.Name(k.Tool.Name) + " " + verb + " " + show.Name(s.Path)
+	if k.Memory.Remembers() {
+		prompt += ", for the rest of this session"
+	}
+	answer, err := k.Prompter.Bool(ctx, term.BoolQuestion{Message: term.Message{Body: text + ".\n"}, Prompt: prompt + "?", Default: term.No()})
+	switch {
+	case errors.Is(err, term.ErrNoTerminal):
+		return refuse(ReasonSensitive, "%s was not run: %s. That is asked for once per session, and %w\nto allow it for this call: --allow-sensitive\nfor good: %s", k.Tool.Name, text, err, k.naming(s))
+	case err != nil:
+		return k.notRun(ReasonSensitive, err)
+	}
+	k.answered(OnSensitive, s.Path, ByPerson)
+	k.remember(ctx, where, answer.Yes)
+	if !answer.Yes {
+		return k.notRun(ReasonSensitive, fmt.Errorf("%s", text))
+	}
+	return nil
+}
+
+// likewise are the places where an answer is looked for: a yes to a tool that may do more, as somebody who lets a tool
+// change a file need not be asked whether another one may read it.
+func (k *call) likewise(where consent.Remembered) []consent.Remembered {
+	list := []consent.Remembered{where}
+	for _, t := range k.Config.Tools() {
+		if k.builtIn() && t.Name != k.Tool.Name && t.Command != nil && t.Command.Origin.Layer == settings.LayerDefault &&
+			t.Needs != nil && k.Tool.Needs != nil && t.Needs.Has(*k.Tool.Needs) {
+			other := where
+			other.Tool = t.Name
+			list = append(list, other)
+		}
+	}
+	return list
+}
+
+// naming says how to allow a place for good.
+func (k *call) naming(s policy.Touch) string {
+	if s.Named {
+		return "set run = \"unattended\" for the tool in your own config"
+	}
+	rule := fit.FsRule(s.Path, s.Covered)
+	list := settings.JoinKey("conversation", "tools", k.Tool.Name, "access", "fs")
+	text := "add " + show.Line(fit.FsText(&rule)) + " to " + list + " and set run = \"unattended\" for the tool, in your own config"
+	if k.Tool.Access == nil || k.Tool.Access.FS == nil {
+		text += ", beside what else is to be granted, such as " + fit.FsText(new(fit.FsRule("", s.Covered)))
+	}
+	return text
+}
+
+// mentioned tells, once per session and place, that the tool named a place of secrets on standard error that is withheld
+// from it: it may have failed because of that. It is a hint, and misses what a tool does silently.
+func (k *call) mentioned(ctx context.Context, stderr string) {
+	if stderr == "" || k.policy.Access == nil {
+		return
+	}
+	words := map[string]bool{}
+	for word := range strings.FieldsFuncSeq(stderr, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'`,:;()[]{}<>=|", r) }) {
+		name := filepath.ToSlash(word)
+		if rest, ok := strings.CutPrefix(name, filepath.ToSlash(k.Root)+"/"); ok {
+			name = rest
+		}
+		if name = path.Clean(name); !path.IsAbs(name) && !strings.HasPrefix(name, "../") && len(words) < maxTexts && len(name) < maxText {
+			words[name] = true
+		}
+	}
+	names := make([]string, 0, len(words))
+	for name := range maps.Keys(words) {
+		names = append(names, name)
+	}
+	list, err := k.policy.Touches(names, jptool.AllCaps)
+	if err != nil {
+		return // it was only a hint
+	}
+	for _, s := range list {
+		_, missing := os.Lstat(filepath.Join(k.Root, s.Path))
+		switch {
+		case s.Named, missing != nil:
+		case k.holdsBack(): // the name is the tool's own word
+			k.warn(show.Visible(k.Tool.Name) + " spoke of a place of secrets, which is withheld from it")
+			return
+		default:
+			k.warnOnce(ctx, fmt.Sprintf("%s spoke of %s, which is withheld from it: %s\nto allow it: %s", show.Visible(k.Tool.Name), show.Visible(s.Path), k.reaches(s), k.naming(s)))
+		}
+	}
+}

@@ -1,0 +1,274 @@
+package policy
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/settings"
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/ignore"
+	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox/fit"
+)
+
+// The built-in list of RFD 075, "Sensitive path protection": places of secrets, which are withheld unless a rule names them
+// or a person allows them, whether or not anything is configured. Mounts are asked for by a longer list
+// (consent/places.txt), which has all of sensitivePlaces.
+var (
+	sensitivePlaces = []string{
+		"~/.ssh", "~/.gnupg", "~/.gpg", "~/.aws/credentials", "~/.config/gcloud", "~/.kube/config", "~/.docker/config.json",
+	}
+	sensitiveNames = []string{"**/.env", "**/.env.*"}
+)
+
+// Pattern is a pattern that withholds paths.
+type Pattern struct {
+	// Pattern is as the wire has it, Written as somebody wrote it if that differs.
+	Pattern string `json:"pattern"`
+	Written string `json:"written,omitempty"`
+	// Origin is the place `file:line:column`, a flag, BuiltIn or Wire.
+	Origin string `json:"origin"`
+}
+
+// String is the pattern as it was written, and where.
+func (p Pattern) String() string {
+	return fmt.Sprintf("%q (%s)", cmp.Or(p.Written, p.Pattern), p.Origin)
+}
+
+// texts are patterns as the wire has them.
+func texts(list []Pattern) []string {
+	var all []string
+	for _, p := range list {
+		all = append(all, p.Pattern)
+	}
+	return all
+}
+
+// patterns are those of a policy: of the request, of the tool, of a policy on the wire, and the built-in ones.
+func (r Request) patterns(a *jptool.AccessPolicy, builtIn bool) (deny, secrets []Pattern, err error) {
+	home := ""
+	if filepath.IsAbs(r.Home) {
+		home = filepath.ToSlash(filepath.Clean(r.Home))
+	}
+	add := func(list *[]Pattern, written, origin string, absolute bool) error {
+		p := Pattern{Pattern: written, Origin: origin}
+		if rest, ok := strings.CutPrefix(written, "~/"); ok {
+			if home == "" {
+				return fmt.Errorf("%s: the pattern %q needs a home directory, and HOME is %q\nset HOME, or write the path in full, with two slashes at its beginning", origin, written, r.Home)
+			}
+			p = Pattern{"//" + strings.TrimPrefix(ignore.Escape(home), "/") + "/" + rest, written, origin}
+		} else if absolute && strings.HasPrefix(written, "/") && !strings.HasPrefix(written, "//") {
+			p.Pattern, p.Written = "/"+written, written // as RFD 075 has it
+		}
+		*list = append(*list, p)
+		if real := resolved(p.Pattern); real != "" {
+			*list = append(*list, Pattern{real, written, origin})
+		}
+		return nil
+	}
+	denied := slices.Clone(r.Deny)
+	var places []config.Pattern
+	if r.Tool != nil {
+		denied, places = append(denied, r.Tool.Deny...), r.Tool.SensitivePaths
+	}
+	for _, p := range denied {
+		if err := add(&deny, p.Text, cmp.Or(p.At.String(), Flag), false); err != nil {
+			return nil, nil, err
+		}
+	}
+	if a != nil {
+		for _, text := range a.Deny {
+			deny = append(deny, Pattern{Pattern: text, Origin: Wire})
+		}
+		for _, text := range a.Secrets {
+			secrets = append(secrets, Pattern{Pattern: text, Origin: Wire})
+		}
+	}
+	if r.AllowSecrets {
+		return deny, nil, nil
+	}
+	if !builtIn {
+		return deny, secrets, nil
+	}
+	for _, text := range slices.Concat(sensitivePlaces, sensitiveNames) {
+		if home != "" || !strings.HasPrefix(text, "~") { // without a home directory there are no such places
+			_ = add(&secrets, text, BuiltIn, true)
+		}
+	}
+	for _, p := range places {
+		if err := add(&secrets, p.Text, p.At.String(), true); err != nil {
+			return nil, nil, err
+		}
+	}
+	return deny, secrets, nil
+}
+
+// Flag is the origin of what a flag says.
+const Flag = "the command line"
+
+// resolved returns the pattern of what an absolute one leads to that covers a single path, if symlinks are on the way;
+// else "". Paths are judged where they lead.
+func resolved(pattern string) string {
+	text, ok := strings.CutPrefix(pattern, "//")
+	if !ok {
+		return ""
+	}
+	g, err := ignore.NewGlob("/" + text)
+	if err != nil || g.Literal() == "" {
+		return ""
+	}
+	abs := "/" + g.Literal()
+	to, err := wspath.CanonicalizeAbs(abs, nil)
+	if err != nil || to.Abs == path.Clean(abs) {
+		return ""
+	}
+	return "//" + ignore.Escape(strings.TrimPrefix(to.Abs, "/"))
+}
+
+// pattern says where the pattern that withholds a place was written.
+func (d *Declared) pattern(w jptool.Withheld) Pattern {
+	list := d.Deny
+	if w.Secret {
+		list = d.Secrets
+	}
+	if w.Index < len(list) {
+		return list[w.Index]
+	}
+	return Pattern{Pattern: w.Pattern, Origin: "what a symlink leads to that a pattern covers"}
+}
+
+// Touch is a place of secrets that a path leads to.
+type Touch struct {
+	// Path is the place as the tool names it.
+	Path    string
+	Pattern Pattern
+	// Named says that a rule names it, so that it is not withheld; else Covered is what the rules would grant there.
+	Named   bool
+	Covered jptool.Caps
+}
+
+// Touches returns the places of secrets that these paths of a call lead to and that the tool could use: withheld ones, and
+// those that a rule names. A path that leads to nothing else, or nowhere, is left out.
+func (d *Declared) Touches(paths []string, need jptool.Caps) ([]Touch, error) {
+	ws, err := d.open(d.Access)
+	if err != nil {
+		return nil, err
+	}
+	defer ws.Close()
+	var list []Touch
+	add := func(t Touch) {
+		if i := slices.IndexFunc(list, func(o Touch) bool { return o.Path == t.Path }); i < 0 {
+			list = append(list, t)
+		} else {
+			list[i].Covered |= t.Covered
+		}
+	}
+	for _, p := range paths {
+		for _, check := range []func(string, jptool.Caps) (*jptool.Target, error){ws.CheckContent, ws.CheckEntry} {
+			at, err := check(p, need&jptool.Read)
+			if denied := (*jptool.DeniedError)(nil); errors.As(err, &denied) && denied.Withheld.Secret {
+				if denied.Covered&need != 0 && (need.Has(jptool.Create) || d.there(p)) {
+					add(Touch{Path: denied.At, Pattern: d.pattern(denied.Withheld), Covered: denied.Covered})
+				}
+			} else if err == nil {
+				if w, place, ok := at.Secret(); ok && at.Granted()&need != 0 {
+					add(Touch{Path: place, Pattern: d.pattern(w), Named: true})
+				}
+			}
+		}
+	}
+	return list, nil
+}
+
+// there reports whether something is at a path, so that a call that makes nothing could use it.
+func (d *Declared) there(path string) bool {
+	_, err := os.Lstat(filepath.Join(d.Root, filepath.FromSlash(path)))
+	return err == nil
+}
+
+// maxIdle bounds how many files are looked at for what patterns cover.
+const maxIdle = 100_000
+
+// idle tells of patterns of `deny` for what lies in the workspace that cover nothing which is there: a slip withholds
+// nothing. Those of the list for all tools are told with each of them.
+func (d *Declared) idle(t *config.Tool) (list []Warning) {
+	globs := map[string]*ignore.Glob{}
+	for _, p := range t.Deny {
+		if g, err := ignore.NewGlob(p.Text); err == nil && !strings.HasPrefix(p.Text, "~") && !strings.HasPrefix(p.Text, "//") {
+			globs[p.Text] = g
+		}
+	}
+	seen := 0
+	_ = filepath.WalkDir(d.Root, func(name string, _ fs.DirEntry, err error) error {
+		if seen++; len(globs) == 0 || seen > maxIdle {
+			return fs.SkipAll
+		}
+		rel, relErr := filepath.Rel(d.Root, name)
+		if err != nil || relErr != nil || rel == "." {
+			return nil // what cannot be read is passed over
+		}
+		for text, g := range globs {
+			if g.MatchPath(jptool.Fold(filepath.ToSlash(rel))) {
+				delete(globs, text)
+			}
+		}
+		return nil
+	})
+	if seen > maxIdle {
+		return nil // nobody knows
+	}
+	for _, p := range t.Deny {
+		if globs[p.Text] != nil {
+			list = append(list, Warning{
+				Origin:  p.At.String(),
+				Message: fmt.Sprintf("deny = [%q] covers nothing that is in the workspace", p.Text),
+				Help:    "look whether it is as meant; it will cover what comes to be",
+			})
+		}
+	}
+	return list
+}
+
+// findSensitive lists the places of secrets that the policy lets the tool reach because a rule of a person names them, or
+// something in them.
+func (d *Declared) findSensitive() []Sensitive {
+	found := []Sensitive{}
+	for i := range d.rules.Placed {
+		r, s := &d.rules.Placed[i], &d.sources[i]
+		if !s.people || r.Gone || r.Missing || !d.rules.Known(r.Place) || d.rules.At(r.Place).Rule() != i {
+			continue
+		}
+		caps := d.rules.At(r.Place).Caps()
+		w, _, ok := d.rules.SecretAt(r.Place)
+		if !ok || caps&(jptool.Read|jptool.Write) == 0 {
+			continue
+		}
+		p := d.pattern(w)
+		found = append(found, Sensitive{
+			Path: cmp.Or(r.Name, "."), Pattern: cmp.Or(p.Written, p.Pattern), Rule: cmp.Or(r.Name, "."), Origin: s.Origin,
+			Capabilities: caps.Names(),
+		})
+	}
+	slices.SortStableFunc(found, func(a, b Sensitive) int { return strings.Compare(a.Path, b.Path) })
+	return slices.CompactFunc(found, func(a, b Sensitive) bool { return a.Path == b.Path })
+}
+
+// allowed adds rules for the places of secrets that a person allowed.
+func (p *placer) allowed(list map[string]jptool.Caps) {
+	paths := make([]string, 0, len(list))
+	for path := range list {
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	for _, path := range paths {
+		p.add(fit.FsRule(path, list[path]), source{Rule: Rule{Origin: Allowed}, at: settings.Origin{Key: path}})
+	}
+}
