@@ -128,15 +128,16 @@ func (ch *change) wouldBe(ctx context.Context) (jptool.Outcome, error) {
 }
 
 func (ch *change) preview(ctx context.Context) (toolmain.Preview, error) {
-	var seen []string
+	var seen, paths []string
 	for _, f := range ch.files {
+		paths = append(paths, f.path())
 		seen = append(seen, f.t.Place())
 		if f.changed() {
 			seen = append(seen, f.identity()...)
 		}
 	}
 	out, err := ch.wouldBe(ctx)
-	return toolmain.Preview{Text: out.Content, Data: out.Data, Seen: seen}, err
+	return toolmain.Preview{Text: out.Content, Data: out.Data, Paths: paths, Seen: seen}, err
 }
 
 // change is one call: what to do in which files.
