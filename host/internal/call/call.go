@@ -54,6 +54,8 @@ type Host struct {
 	Session  *state.Session
 	Memory   *consent.Memory
 	Prompter term.Prompter
+	// OwnConfig is the name of the user's own configuration of this workspace in State; "" if nothing is to be written there.
+	OwnConfig string
 	// Helpers start the tools.
 	Helpers *sandbox.Helpers
 	// Explain finds out what the sandbox refuses.
@@ -90,6 +92,8 @@ type call struct {
 	// of the preview that they saw: the tool does what was shown, or asks again.
 	allowed      []jptool.Question
 	previewToken string
+	// declined is the reason that a person gave for a no to the tool's questions.
+	declined string
 }
 
 // Run makes one call. The report is never nil; the error, an *exit.Error or one that

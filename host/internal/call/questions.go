@@ -182,8 +182,8 @@ func (c *command) known(q *jptool.Question) (v any, where string, err error) {
 		c.answered(OnQuestion, q.ID, ByConfig)
 		return conf.Answer, where, nil
 	}
-	if q.AnswerType.Name == jptool.Boolean && !c.forAssistant(q) {
-		if old, ok := c.recall(c.slot(OnQuestion, q.ID)); ok {
+	if q.AnswerType.Name == jptool.Boolean && !c.forAssistant(q) && !c.builtIn() {
+		if old, ok := c.recall(c.questionSlot(q.ID)); ok {
 			return old.Yes, "your answer for this session (jphost session list)", nil
 		}
 	}
@@ -199,26 +199,21 @@ func (c *command) notAsked() {
 	}
 }
 
-// askPerson asks the person. The question on a preview that no longer fits comes with the others: a yes to what is
-// shown now answers them too.
+// askPerson asks the person: of a built-in tool once about the call with all that it asks, of any other tool one question
+// after the other.
 func (c *command) askPerson(ctx context.Context, open []jptool.Question) error {
-	var together []jptool.Question
+	if c.together(open) {
+		return c.permitQuestions(ctx, open)
+	}
 	before := ""
 	for i := range open {
 		q := open[i]
-		if slices.ContainsFunc(together, func(o jptool.Question) bool { return o.ID == q.ID }) {
-			continue
-		}
 		if q.Before() == before {
 			q.PreAmble = nil // it stands above
 		} else {
 			before = q.Before()
 		}
-		var also []jptool.Question
-		if q.ID == previewID {
-			also = c.coverable(open)
-		}
-		v, whole, err := c.prompt(ctx, &q, also)
+		v, err := c.prompt(ctx, &q)
 		if err != nil {
 			return err
 		}
@@ -226,11 +221,41 @@ func (c *command) askPerson(ctx context.Context, open []jptool.Question) error {
 		if v == false {
 			return nil
 		}
-		if whole {
-			together = also
-			c.allow(also)
+	}
+	return nil
+}
+
+// together reports whether one question can stand for all: those of the built-in tools confirm what a preview shows.
+func (c *command) together(open []jptool.Question) bool {
+	return c.builtIn() && c.context.Action == jptool.Run && c.Tool.Format == "unattended" &&
+		!slices.ContainsFunc(open, func(q jptool.Question) bool { return q.ID != previewID && len(c.coverable([]jptool.Question{q})) == 0 })
+}
+
+// permitQuestions asks about the call over a new preview. A preview that no longer fits is a person's to answer.
+func (c *command) permitQuestions(ctx context.Context, open []jptool.Question) error {
+	again := slices.ContainsFunc(open, func(q jptool.Question) bool { return q.ID == previewID })
+	if !again && len(c.Tool.Unattended) == 0 && !c.Memory.Remembers() {
+		if err := term.Absent(c.Prompter); err != nil {
+			return err
 		}
 	}
+	by, err := c.permit(ctx, "ask", OnRun, again)
+	if no := (*declinedError)(nil); errors.As(err, &no) {
+		c.answered(OnQuestion, open[0].ID, by)
+		c.give(&open[0], false)
+		c.declined = no.reason
+		return nil
+	} else if err != nil {
+		return err
+	}
+	for i := range c.allowed {
+		c.give(&c.allowed[i], true)
+		c.answered(OnQuestion, c.allowed[i].ID, by)
+	}
+	if again {
+		c.answered(OnQuestion, previewID, by)
+	}
+	c.give(&jptool.Question{ID: previewID, Token: c.previewToken}, true)
 	return nil
 }
 
@@ -257,16 +282,15 @@ func asWell(questions []jptool.Question) []term.Message {
 	return []term.Message{{Body: "A yes also answers what it asks:\n", Quoted: strings.Join(texts, "\n")}}
 }
 
-// prompt asks the person. A yes or no can be given for the rest of the session. A yes also answers the
-// questions in also, if the person was shown everything.
-func (c *command) prompt(ctx context.Context, q *jptool.Question, also []jptool.Question) (v any, whole bool, err error) {
+// prompt asks the person. A yes can be given for the rest of the session.
+func (c *command) prompt(ctx context.Context, q *jptool.Question) (v any, err error) {
 	quoted := q.Text
 	if q.PreAmble != nil {
 		quoted = strings.TrimRight(*q.PreAmble, "\n") + "\n\n" + q.Text
 	}
-	m := term.Message{Body: "The tool " + show.Visible(c.Tool.Name) + " asks:\n", Quoted: quoted, Then: asWell(also)}
+	m := term.Message{Body: "The tool " + show.Visible(c.Tool.Name) + " asks:\n", Quoted: quoted}
 	about := " to " + show.Name(c.Tool.Name)
-	if path := paths(nil, c.args); path != "" {
+	if path := paths(nil, c.args, show.Name); path != "" {
 		about += " about " + path
 	}
 	switch q.AnswerType.Name {
@@ -277,7 +301,7 @@ func (c *command) prompt(ctx context.Context, q *jptool.Question, also []jptool.
 		}
 		var b term.BoolAnswer
 		if b, err = c.Prompter.Bool(ctx, question); err == nil && b.Remember {
-			c.remember(ctx, c.slot(OnQuestion, q.ID), b.Yes)
+			c.remember(ctx, c.questionSlot(q.ID), b.Yes)
 		}
 		v = b.Yes
 	case jptool.Select:
@@ -297,10 +321,10 @@ func (c *command) prompt(ctx context.Context, q *jptool.Question, also []jptool.
 		v, err = c.Prompter.Text(ctx, question)
 	}
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	c.answered(OnQuestion, q.ID, ByPerson)
-	return v, m.Whole(), nil
+	return v, nil
 }
 
 func yesOrNo(raw string) (yes, ok bool) {

@@ -34,10 +34,9 @@ import (
 // given with the call, those of the configuration, those that hold for the session, and then a person's.
 type command struct {
 	*call
+	request
 	template *toolargs.Template
 	prepared *sandbox.Prepared
-	context  jptool.Context
-	tool     toolRequest
 
 	// ahead has, by question, who gave an answer that the tool got before it asked.
 	ahead map[string]string
@@ -47,12 +46,55 @@ type command struct {
 	used  map[string]bool
 }
 
+// request is what a tool is told.
+type request struct {
+	context jptool.Context
+	tool    toolRequest
+}
+
+// request is that of the call under its declared policy, without answers.
+func (k *call) request(preview bool) request {
+	t := k.Tool
+	r := request{
+		context: jptool.Context{
+			Root: k.Root, Action: jptool.Run, Access: k.policy.Access,
+			WorkspaceID: k.Workspace.ID(), ConversationID: k.Conversation,
+		},
+		tool: toolRequest{
+			Name: cmp.Or(t.Source.Name, t.Name), Arguments: k.args, Answers: map[string]any{}, Options: t.Options,
+		},
+	}
+	if preview {
+		r.context.Action = jptool.FormatArguments
+	}
+	if t.Options == nil {
+		r.tool.Options = map[string]any{} // the wire has an object here
+	}
+	if k.builtIn() {
+		if w, err := k.written(); err == nil {
+			r.tool.Written = w.List()
+		}
+	}
+	return r
+}
+
+// json is the request as it goes to the tool. The error is that of options which JSON cannot express.
+func (r *request) json() ([]byte, error) {
+	tool, err := json.Marshal(r.tool)
+	if err != nil {
+		return nil, exit.With(exit.Usage, err)
+	}
+	return fmt.Appendf(nil, "{\"context\":%s,\"tool\":%s}\n", r.context.JSON(), tool), nil
+}
+
 // toolRequest is the half of a request that is for the tool (docs/wire.md).
 type toolRequest struct {
 	Name      string         `json:"name"`
 	Arguments map[string]any `json:"arguments"`
 	Answers   map[string]any `json:"answers"`
 	Options   map[string]any `json:"options"`
+	// Written is for the built-in tools: what this conversation wrote.
+	Written map[string]string `json:"written,omitempty"`
 }
 
 // command makes the command of a call, or of its preview, under its declared policy.
@@ -62,24 +104,7 @@ func (k *call) command(ctx context.Context, preview bool) (*command, error) {
 	if err != nil {
 		return nil, k.badCommand(err)
 	}
-	c := &command{
-		call:     k,
-		template: template,
-		context: jptool.Context{
-			Root: k.Root, Action: jptool.Run, Access: k.policy.Access,
-			WorkspaceID: k.Workspace.ID(), ConversationID: k.Conversation,
-		},
-		tool: toolRequest{
-			Name: cmp.Or(t.Source.Name, t.Name), Arguments: k.args, Answers: map[string]any{}, Options: t.Options,
-		},
-		ahead: map[string]string{}, fixed: map[string]string{}, used: map[string]bool{},
-	}
-	if preview {
-		c.context.Action = jptool.FormatArguments
-	}
-	if t.Options == nil {
-		c.tool.Options = map[string]any{} // the wire has an object here
-	}
+	c := &command{call: k, template: template, request: k.request(preview), ahead: map[string]string{}, fixed: map[string]string{}, used: map[string]bool{}}
 	o, err := k.Sandbox(ctx, t)
 	if err != nil {
 		return nil, err
@@ -114,11 +139,10 @@ func (c *command) next(ctx context.Context) (*sandbox.Cmd, error) {
 // render writes the request into a command line and a standard input. A command with placeholders gets the request in
 // them, and nothing on standard input: such commands were written for hosts that do so.
 func (c *command) render() (argv []string, stdin io.Reader, err error) {
-	tool, err := json.Marshal(c.tool)
+	request, err := c.json()
 	if err != nil {
-		return nil, nil, exit.With(exit.Usage, err) // the options of the configuration, which JSON cannot express
+		return nil, nil, err
 	}
-	request := fmt.Appendf(nil, "{\"context\":%s,\"tool\":%s}\n", c.context.JSON(), tool)
 	if argv, err = c.template.Render(request); err != nil {
 		return nil, nil, c.badCommand(err)
 	}

@@ -139,7 +139,7 @@ func (a *app) host(cfg *config.Config) (*call.Host, error) {
 	return &call.Host{
 		Config: cfg, Workspace: p.workspace, Root: p.root, Cwd: p.cwd, Conversation: p.conversation, Environ: a.Environ, Beside: beside,
 		TempBase: a.TempBase(), State: p.dir, Approvals: p.approvals(a), Trust: p.trust(a), Holds: consent.OpenHolds(p.dir), Session: session, Memory: consent.OpenMemory(p.dir, id),
-		Prompter: a.ask(), Helpers: a.Helpers, Warn: a.Out.Warn,
+		Prompter: a.ask(), OwnConfig: userFile, Helpers: a.Helpers, Warn: a.Out.Warn,
 	}, nil
 }
 

@@ -207,6 +207,22 @@ func Name(s string) string {
 	return fmt.Sprintf("%s…(%d characters)…%s", string(cells[:head]), tail-head, string(cells[tail:]))
 }
 
+// endOfName is how many characters of the end of a long name stand in a short question.
+const endOfName = 24
+
+// NameEnd is Name of the end of a long name, which tells files apart better than the beginning of a path.
+func NameEnd(s string) string {
+	cells := []rune(s)
+	if len(cells) <= endOfName {
+		return Name(s)
+	}
+	at := len(cells) - endOfName
+	for at < len(cells) && unicode.Is(unicode.M, cells[at]) {
+		at++
+	}
+	return Name("…" + string(cells[at:]))
+}
+
 // JSON returns the same JSON with \uXXXX for every character that a terminal would act on or not show, except for line
 // ends and tabs. What is not UTF-8 becomes U+FFFD.
 func JSON(data []byte) []byte {

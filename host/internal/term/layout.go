@@ -23,6 +23,9 @@ func Whole(text string) bool {
 	return len(cut(text, MaxShown, MaxLines)) == len(text)
 }
 
+// Viewable reports whether all of a text can be looked at in the pager.
+func Viewable(text string) bool { return len(text) <= maxPaged }
+
 // maxLine bounds the bytes of a line of Message.Body that are shown: its beginning and its end. A longer line holds some
 // value whose end would stand far below its beginning.
 const maxLine = 1 << 10

@@ -47,7 +47,7 @@ func (t *Terminal) Permit(ctx context.Context, q PermitQuestion) (answer PermitA
 	if t.lost {
 		return answer, ErrCancelled
 	}
-	seen := q.Whole()
+	seen := q.Whole() && (q.Full == nil || q.Full.Whole())
 	full := q.Message
 	if q.Full != nil {
 		full = *q.Full

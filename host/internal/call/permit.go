@@ -1,0 +1,323 @@
+package call
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
+)
+
+// proposal is a call as a person is asked about it: one question for the call and for all that its tool would ask.
+type proposal struct {
+	shown, full term.Message
+	// data and token are those of the preview; the call is bound to the token.
+	data  json.RawMessage
+	token string
+	// paths are what the call would change, as a built-in tool found them. Nobody else's word on that counts.
+	paths []string
+	// questions are those that a yes answers too.
+	questions []jptool.Question
+}
+
+// ids are the ids of the questions.
+func (p *proposal) ids() []string {
+	ids := []string{}
+	for _, q := range p.questions {
+		ids = append(ids, q.ID)
+	}
+	return ids
+}
+
+// permitted lets a person allow the call by the run mode, or a preview by the mode of format.
+func (k *call) permitted(ctx context.Context) error {
+	mode, on := k.Tool.Run, OnRun
+	if k.Preview {
+		mode, on = k.Tool.Format, OnPreview
+	}
+	switch mode {
+	case "unattended":
+		return nil
+	case "edit":
+		// A closed editor is no consent: some return at once, and the person has not seen the arguments.
+		if err := k.edit(ctx); err != nil {
+			return err
+		}
+	}
+	by, err := k.permit(ctx, mode, on, false)
+	if by != "" {
+		k.answered(on, "", by)
+	}
+	if no := (*absentError)(nil); errors.As(err, &no) {
+		return k.nobody(mode, no)
+	}
+	return err
+}
+
+// declinedError is the answer no.
+type declinedError struct{ reason string }
+
+func (e *declinedError) Error() string {
+	if e.reason == "" {
+		return "declined"
+	}
+	return "declined: " + e.reason
+}
+
+// absentError: there is nobody to ask. call is what the question would have been about, as far as that is known.
+type absentError struct {
+	error
+	call *proposal
+}
+
+func (e *absentError) Unwrap() error { return e.error }
+
+// permit asks about the call until it is allowed, as it then is, or declined, and says who answered. What was answered for
+// the session and what the configuration allows is not asked, unless again says that only a person can answer.
+func (k *call) permit(ctx context.Context, mode, on string, again bool) (by string, err error) {
+	absent := term.Absent(k.Prompter)
+	for strict := again || mode == "edit"; ; strict = true {
+		if absent != nil && (strict || !k.builtIn() && k.allowedBefore(&proposal{}, on) == "") {
+			return "", &absentError{absent, nil}
+		}
+		p, err := k.proposal(ctx, mode)
+		if err != nil {
+			return "", err
+		}
+		if by := k.allowedBefore(p, on); by != "" && !strict {
+			k.take(p)
+			return by, nil
+		}
+		if absent != nil {
+			return "", &absentError{absent, p}
+		}
+		if again {
+			p.shown.Body = "What " + show.Visible(k.Tool.Name) + " found has changed since it was shown. Now it is:\n"
+		}
+		answer, err := k.Prompter.Permit(ctx, term.PermitQuestion{
+			Message: p.shown, Full: &p.full, Prompt: "Let " + k.doing(p), Short: "Let " + k.briefly(p),
+			Session: k.Memory.Remembers(), Always: k.OwnConfig != "" && k.entries(p) != "" && on == OnRun, Edit: !again && on != OnQuestion,
+		})
+		if errors.Is(err, term.ErrNoTerminal) {
+			return "", &absentError{err, p}
+		} else if err != nil {
+			return "", k.notRun(ReasonDeclined, err)
+		}
+		switch answer.Choice {
+		case term.Refuse:
+			return ByPerson, k.notRun(ReasonDeclined, &declinedError{answer.Reason})
+		case term.Change:
+			if err := k.edit(ctx); err != nil {
+				return "", err
+			}
+			k.warn("a person edited the arguments of this call: " + show.Short(show.Value(k.args), maxEdited))
+			continue
+		case term.Always:
+			if written, err := k.always(ctx, p); err != nil {
+				return "", k.notRun(ReasonDeclined, err)
+			} else if !written {
+				continue
+			}
+		case term.Session:
+			k.keepAllowed(ctx, p, on)
+		}
+		k.take(p)
+		return ByPerson, nil
+	}
+}
+
+// maxEdited bounds the bytes of edited arguments in a warning, which a model reads.
+const maxEdited = 2 << 10
+
+// take binds the call to what was allowed.
+func (k *call) take(p *proposal) { k.allowed, k.previewToken = p.questions, p.token }
+
+// proposal makes the preview, if previews are made without asking, and what a person is shown. A preview goes by the same
+// policy, answers and options as the call. One that fails ends the call, since the call would fail too.
+func (k *call) proposal(ctx context.Context, mode string) (*proposal, error) {
+	k.take(&proposal{}) // what was allowed before an edit is for something else
+	args, err := indented(k.args)
+	if err != nil {
+		return nil, err
+	}
+	if !term.Viewable(args) && mode != "edit" {
+		return nil, k.notRun(ReasonRunMode, fmt.Errorf("its arguments are too long to be shown, %d bytes\nto look at them in your editor: %s", len(args), k.cfg("run", "=edit")))
+	}
+	p := &proposal{}
+	preview := ""
+	if !k.Preview && k.Tool.Format == "unattended" {
+		out, err := k.ask(ctx, true)
+		if err == nil && !out.success() {
+			err = k.settle(ctx, out)
+		}
+		if err != nil {
+			return nil, err
+		}
+		p.read(k, rawData(out.Data))
+		preview = out.Content
+	}
+	return p, k.present(p, args, preview)
+}
+
+// read takes the data of a preview: the token that the call is bound to, and the questions that the call would ask.
+func (p *proposal) read(k *call, data json.RawMessage) {
+	var preview struct {
+		Token     string          `json:"token"`
+		Paths     []string        `json:"paths"`
+		Questions json.RawMessage `json:"questions"`
+	}
+	p.data = data
+	if json.Unmarshal(data, &preview) != nil {
+		return
+	}
+	p.token = preview.Token
+	if k.builtIn() && p.token != "" {
+		p.paths = preview.Paths
+	}
+	questions, _ := jptool.DecodeQuestions(preview.Questions) // a tool may mean something else by that key
+	p.questions = k.coverable(questions)
+}
+
+// allowedBefore says who allowed such a call before: BySession, ByConfig, or nobody, "". A yes counts for the same paths, or if
+// they are not known the same arguments, and for the questions that it was given to.
+func (k *call) allowedBefore(p *proposal, on string) string {
+	if on == OnRun && len(k.Tool.Unattended) > 0 && k.unattended(p) {
+		return ByConfig
+	}
+	if !k.Memory.Remembers() {
+		return ""
+	}
+	for _, r := range k.slots(p, on) {
+		old, ok := k.Memory.Recall(r)
+		if !ok || !old.Yes || slices.ContainsFunc(p.ids(), func(id string) bool { return !slices.Contains(old.Covers, id) }) {
+			return ""
+		}
+	}
+	return BySession
+}
+
+// unattended reports whether the configuration needs nobody for the call.
+func (k *call) unattended(p *proposal) bool {
+	covered := func(path string) bool {
+		var yes []string
+		found := false
+		for _, u := range k.Tool.Unattended {
+			_, within := wspath.Within(u.Path, path)
+			if path == "" && !u.HasPath && sameJSON(u.Arguments, k.args) || path != "" && u.HasPath && within {
+				found, yes = true, append(yes, u.YesTo...)
+			}
+		}
+		return found && !slices.ContainsFunc(p.ids(), func(id string) bool { return !slices.Contains(yes, id) })
+	}
+	if k.builtIn() && len(p.paths) > 0 {
+		return !slices.ContainsFunc(p.paths, func(path string) bool { return !covered(path) })
+	}
+	return !k.builtIn() && covered("")
+}
+
+// slots are where an answer for the call is remembered for the session: one for each path that it changes, so that each can
+// be allowed by itself; one for both of a move; and for a tool that is not built in one for exactly these arguments.
+func (k *call) slots(p *proposal, on string) (list []consent.Remembered) {
+	add := func(what, subject string) {
+		r := k.slot(on, subject)
+		r.Scope = scope(r.Scope, what, subject)
+		r.Question = show.Short(subject, maxSubject)
+		list = append(list, r)
+	}
+	switch {
+	case len(p.paths) == 0:
+		add("arguments", canonical(k.args))
+	case k.Tool.Name == "fs_move_file":
+		add("move", strings.Join(p.paths, " to "))
+	default:
+		for _, path := range p.paths {
+			add("path", path)
+		}
+	}
+	return list
+}
+
+// maxSubject bounds what `jphost session list` shows of arguments.
+const maxSubject = 200
+
+// keepAllowed remembers a yes for the session.
+func (k *call) keepAllowed(ctx context.Context, p *proposal, on string) {
+	for _, r := range k.slots(p, on) {
+		old, _ := k.Memory.Recall(r)
+		r.Covers = slices.Compact(slices.Sorted(slices.Values(append(p.ids(), old.Covers...))))
+		k.remember(ctx, r, true)
+	}
+}
+
+// questionSlot is where an answer to a question of a tool that is not built in is remembered: for exactly these arguments.
+func (k *call) questionSlot(id string) consent.Remembered {
+	r := k.slot(OnQuestion, id)
+	r.Scope = scope(r.Scope, "arguments", canonical(k.args))
+	return r
+}
+
+// canonical is a JSON object with its keys in order.
+func canonical(args map[string]any) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(args) != nil {
+		return ""
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func sameJSON(text string, args map[string]any) bool {
+	var other map[string]any
+	return json.Unmarshal([]byte(text), &other) == nil && canonical(other) == canonical(args)
+}
+
+// nobody is the refusal when there is no person to ask. If the call is known, the message names the one setting that allows
+// it with all its questions.
+func (k *call) nobody(mode string, no *absentError) error {
+	key := "run"
+	if k.Preview {
+		key = "format"
+	}
+	at := "the default"
+	if o := k.Tool.Origin(key); !o.IsZero() {
+		at = o.String()
+	}
+	if all, _ := k.Tool.Overridden(key); all != nil {
+		at += fmt.Sprintf("; that for all tools at %s is for those without their own", all.Origin)
+	}
+	return refuse(ReasonRunMode, "%s is asked for before it runs, and %w (%s = %q at %s)\nto allow it without asking: %s",
+		k.Tool.Name, no, key, mode, at, k.allowing(key, mode, no.call))
+}
+
+// allowing says what allows the call.
+func (k *call) allowing(key, mode string, p *proposal) string {
+	const own = ", or set that in your own config"
+	flags := k.cfg(key, "=unattended")
+	switch {
+	case p == nil || len(p.paths) == 0 || mode != "ask":
+		return flags + own
+	case k.entries(p) == "":
+		for _, id := range p.ids() {
+			flags += " --answer " + show.Word(id+"=true")
+		}
+		return flags
+	}
+	var list []map[string]any
+	for _, path := range p.paths {
+		list = append(list, map[string]any{"path": path, "yes_to": p.ids()})
+	}
+	value, err := json.Marshal(list)
+	if err != nil {
+		panic(err) // texts
+	}
+	return k.cfg("unattended", ":+="+string(value)) + own
+}
