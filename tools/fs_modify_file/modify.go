@@ -124,8 +124,10 @@ func (ch *change) wouldBe(ctx context.Context) (jptool.Outcome, error) {
 	if err := ch.limited(ctx, ch.digest); err != nil {
 		return jptool.Outcome{}, err
 	}
-	return ch.outcome("Would modify " + ch.names() + "; nothing was written.")
+	return ch.outcome("Would modify " + ch.names() + nothingWritten)
 }
+
+const nothingWritten = "; nothing was written."
 
 func (ch *change) preview(ctx context.Context) (toolmain.Preview, error) {
 	var seen, paths []string
@@ -137,6 +139,7 @@ func (ch *change) preview(ctx context.Context) (toolmain.Preview, error) {
 		}
 	}
 	out, err := ch.wouldBe(ctx)
+	out.Content = strings.Replace(out.Content, nothingWritten, ":", 1) // a preview never writes
 	return toolmain.Preview{Text: out.Content, Data: out.Data, Paths: paths, Seen: seen}, err
 }
 

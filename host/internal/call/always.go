@@ -22,6 +22,9 @@ const maxEntry = 1 << 10
 func (k *call) entries(p *proposal) string {
 	head := "[[" + settings.JoinKey("conversation", "tools", k.Tool.Name, "unattended") + "]]\n"
 	quoted := func(ids []string) string {
+		if len(ids) == 0 {
+			return ""
+		}
 		list := make([]string, len(ids))
 		for i, id := range ids {
 			list[i] = settings.Quote(id)

@@ -103,7 +103,7 @@ func (k *call) permit(ctx context.Context, mode, on string, again bool) (by stri
 			p.shown.Body = "What " + show.Visible(k.Tool.Name) + " found has changed since it was shown. Now it is:\n"
 		}
 		answer, err := k.Prompter.Permit(ctx, term.PermitQuestion{
-			Message: p.shown, Full: &p.full, Prompt: "Let " + k.doing(p), Short: "Let " + k.briefly(p),
+			Message: p.shown, Full: &p.full, Prompt: "Let " + k.doing(p), Shorter: k.shorter(p),
 			Session: k.Memory.Remembers(), Always: k.OwnConfig != "" && k.entries(p) != "" && on == OnRun, Edit: !again && on != OnQuestion,
 		})
 		if errors.Is(err, term.ErrNoTerminal) {
@@ -313,7 +313,11 @@ func (k *call) allowing(key, mode string, p *proposal) string {
 	}
 	var list []map[string]any
 	for _, path := range p.paths {
-		list = append(list, map[string]any{"path": path, "yes_to": p.ids()})
+		entry := map[string]any{"path": path}
+		if len(p.ids()) > 0 {
+			entry["yes_to"] = p.ids()
+		}
+		list = append(list, entry)
 	}
 	value, err := json.Marshal(list)
 	if err != nil {

@@ -151,8 +151,15 @@ func (k *call) let(p *proposal) string { return "let " + k.doing(p) }
 // doing says in a few words what the call does: the tool, and the path that it is about.
 func (k *call) doing(p *proposal) string { return k.says(p, show.Name) }
 
-// briefly is doing with the ends of long names only.
-func (k *call) briefly(p *proposal) string { return k.says(p, show.NameEnd) }
+// shorter is the question in fewer and fewer cells, with the ends of long names only.
+func (k *call) shorter(p *proposal) (list []string) {
+	for _, most := range []int{30, 20, 12, 8} {
+		list = append(list, "Let "+strings.Replace(k.says(p, func(s string) string { return show.NameEnd(s, most) }), asShown, "?", 1))
+	}
+	return list
+}
+
+const asShown = " as shown?"
 
 func (k *call) says(p *proposal, name func(string) string) string {
 	tool := show.Name(k.Tool.Name)
@@ -172,7 +179,7 @@ func (k *call) says(p *proposal, name func(string) string) string {
 	case slices.Contains(p.ids(), "overwrite_file") && k.Tool.Name == "fs_create_file":
 		verb = "overwrite"
 	case k.Tool.Name == "fs_modify_file" && p.token != "":
-		what += " as shown"
+		return tool + " " + verb + " " + what + asShown
 	}
 	return fmt.Sprintf("%s %s %s?", tool, verb, what)
 }

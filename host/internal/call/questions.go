@@ -227,14 +227,14 @@ func (c *command) askPerson(ctx context.Context, open []jptool.Question) error {
 
 // together reports whether one question can stand for all: those of the built-in tools confirm what a preview shows.
 func (c *command) together(open []jptool.Question) bool {
-	return c.builtIn() && c.context.Action == jptool.Run && c.Tool.Format == "unattended" &&
+	return len(open) > 0 && c.builtIn() && c.context.Action == jptool.Run && c.Tool.Format == "unattended" &&
 		!slices.ContainsFunc(open, func(q jptool.Question) bool { return q.ID != previewID && len(c.coverable([]jptool.Question{q})) == 0 })
 }
 
 // permitQuestions asks about the call over a new preview. A preview that no longer fits is a person's to answer.
 func (c *command) permitQuestions(ctx context.Context, open []jptool.Question) error {
 	again := slices.ContainsFunc(open, func(q jptool.Question) bool { return q.ID == previewID })
-	if !again && len(c.Tool.Unattended) == 0 && !c.Memory.Remembers() {
+	if !again && len(c.Tool.Unattended) == 0 && !c.Memory.Allows(c.Tool.Name) {
 		if err := term.Absent(c.Prompter); err != nil {
 			return err
 		}
@@ -279,7 +279,7 @@ func asWell(questions []jptool.Question) []term.Message {
 	if texts == nil {
 		return nil
 	}
-	return []term.Message{{Body: "A yes also answers what it asks:\n", Quoted: strings.Join(texts, "\n")}}
+	return []term.Message{{Body: "A yes also answers what it asks:\n", Quoted: strings.Join(texts, "\n"), Prose: true}}
 }
 
 // prompt asks the person. A yes can be given for the rest of the session.

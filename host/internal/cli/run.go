@@ -103,7 +103,7 @@ func (c *runCmd) call(a *app) (*call.Report, error) {
 	}
 	host.Explain = c.ExplainDenials
 	report, err := host.Run(a.Ctx, call.Request{Tool: tool, Arguments: args, Answers: answers, Preview: c.Preview, Dry: c.DryRun, AllowSensitive: c.AllowSensitive})
-	if err != nil && len(c.Mount) > 0 && report.Starts == 0 {
+	if err != nil && len(c.Mount) > 0 && (report.Starts == 0 || report.Outcome.Type == "refused") {
 		const stays = "what --mount mounted stays, although the call was not made\nto take it away: jphost unmount NAME"
 		report.Warnings = append(report.Warnings, stays)
 		a.Out.Warn(stays)

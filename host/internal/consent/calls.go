@@ -159,6 +159,12 @@ func (m *Memory) List() ([]Remembered, error) {
 	return slices.DeleteFunc(list, func(r Remembered) bool { return r.Session != m.session || m.old(r) }), err
 }
 
+// Allows reports whether a call of the tool may have been allowed in this session.
+func (m *Memory) Allows(tool string) bool {
+	list, err := m.List()
+	return err == nil && slices.ContainsFunc(list, func(r Remembered) bool { return r.Tool == tool && r.Yes })
+}
+
 // Recall finds the answer to the question of r in its scope.
 func (m *Memory) Recall(r Remembered) (Remembered, bool) {
 	list, err := m.List()

@@ -5,6 +5,7 @@ package show
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -207,16 +208,17 @@ func Name(s string) string {
 	return fmt.Sprintf("%s…(%d characters)…%s", string(cells[:head]), tail-head, string(cells[tail:]))
 }
 
-// endOfName is how many characters of the end of a long name stand in a short question.
-const endOfName = 24
-
-// NameEnd is Name of the end of a long name, which tells files apart better than the beginning of a path.
-func NameEnd(s string) string {
+// NameEnd is Name of the last characters of a long name, at most most, from the beginning of a component of a path on if
+// there is one. The end tells files apart better than the beginning.
+func NameEnd(s string, most int) string {
 	cells := []rune(s)
-	if len(cells) <= endOfName {
+	if len(cells) <= most {
 		return Name(s)
 	}
-	at := len(cells) - endOfName
+	at := len(cells) - most
+	if slash := slices.Index(cells[at:], '/'); slash >= 0 && at+slash+1 < len(cells) {
+		at += slash
+	}
 	for at < len(cells) && unicode.Is(unicode.M, cells[at]) {
 		at++
 	}

@@ -171,7 +171,7 @@ func (l *layout) message(m Message) {
 		if l.whole {
 			text = cut(m.Quoted, maxPaged, maxPaged)
 		}
-		l.barred(text)
+		l.barred(text, m.Prose)
 		if more := len(m.Quoted) - len(text); more > 0 {
 			l.line("", fmt.Sprintf("(%d more bytes are not shown)", more), true)
 		}
@@ -187,17 +187,17 @@ func Barred(text string, columns int) string {
 		columns = usualColumns
 	}
 	l := newLayout(columns)
-	l.barred(text)
+	l.barred(text, false)
 	return l.b.String()
 }
 
-func (l *layout) barred(text string) {
+func (l *layout) barred(text string, soft bool) {
 	lines := strings.Split(strings.TrimRight(show.Text(text), "\n"), "\n")
 	for i := range lines {
 		lines[i] = expand(lines[i])
 	}
 	for i, look := range paint(lines) {
-		l.inked(bar, lines[i], false, look)
+		l.inked(bar, lines[i], soft, look)
 	}
 }
 

@@ -12,9 +12,10 @@ import (
 // PermitQuestion asks whether a call may be made. No is the default.
 type PermitQuestion struct {
 	Message
-	// Prompt is the line that is answered, as that of BoolQuestion. Short says the same in fewer cells. It takes the place
-	// of a Prompt that needs a second row.
-	Prompt, Short string
+	// Prompt is the line that is answered, as that of BoolQuestion. Shorter says the same in fewer and fewer cells: the first
+	// that fits a row takes the place of a Prompt that does not.
+	Prompt  string
+	Shorter []string
 	// Session and Always offer a yes for the rest of the session, and one for good. Edit offers to edit what is asked about.
 	Session, Always, Edit bool
 	// Full is what v shows, if it is more than the message.
@@ -57,8 +58,11 @@ func (t *Terminal) Permit(ctx context.Context, q PermitQuestion) (answer PermitA
 	for tries := 0; tries < attempts; {
 		v := t.view()
 		above, question := v.screen(m, nil, q.keys(), q.Prompt, hint)
-		if strings.Contains(question, "\n") && q.Short != "" {
-			above, question = v.screen(m, nil, q.keys(), q.Short, hint)
+		for _, shorter := range q.Shorter {
+			if !strings.Contains(question, "\n") {
+				break
+			}
+			above, question = v.screen(m, nil, q.keys(), shorter, hint)
 		}
 		at := strings.LastIndexByte(question, '\n') + 1
 		if _, err := io.WriteString(t.out, above+t.bold(question[:at])); err != nil {

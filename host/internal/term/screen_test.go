@@ -87,7 +87,7 @@ func TestForeignTextNeverLeavesItsBar(t *testing.T) {
 		columns := rapid.IntRange(leastColumns+answerCells, 200).Draw(t, "columns")
 		rows := rapid.IntRange(5, 60).Draw(t, "rows")
 		name, path := foreign().Draw(t, "name"), foreign().Draw(t, "path")
-		m := Message{Body: "A call of " + show.Visible(name) + ":\n", Quoted: foreign().Draw(t, "text"), Then: []Message{{Body: "And then:\n", Quoted: foreign().Draw(t, "then")}}}
+		m := Message{Body: "A call of " + show.Visible(name) + ":\n", Quoted: foreign().Draw(t, "text"), Then: []Message{{Body: "And then:\n", Quoted: foreign().Draw(t, "then"), Prose: true}}}
 		list := []string{"  1) " + show.Visible(foreign().Draw(t, "option"))}
 		prompt := "Let " + show.Name(name) + " create " + show.Name(path) + "?"
 		keys := (&PermitQuestion{Session: true, Always: true, Edit: true}).keys()
@@ -161,6 +161,17 @@ func TestBarredTextNeverLeavesItsBar(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestEndsOfNames(t *testing.T) {
+	for in, want := range map[string]string{
+		"a.go": "a.go", "src/very/long/handler_test.go": "…/handler_test.go", "src/verylonghandler_test.go": "…onghandler_test.go",
+		"a? [y/n] y": `"a? [y/n] y"`, "some/where/very/far/off/x y": `"…/very/far/off/x y"`, "aaaaaaaaaaaaaaaaaaaaaaa/": "…aaaaaaaaaaaaaaaaa/",
+	} {
+		if got := show.NameEnd(in, 18); got != want {
+			t.Errorf("show.NameEnd(%q) = %s, want %s", in, got, want)
+		}
+	}
 }
 
 func TestNamesAreBoundedAndCannotBeReadAsWords(t *testing.T) {

@@ -72,6 +72,8 @@ type Message struct {
 	Body string
 	// Quoted is the text of somebody else. Each row of it is shown behind a bar.
 	Quoted string
+	// Prose: rows of Quoted end behind a word where they can.
+	Prose bool
 	// Then follows in the same way.
 	Then []Message
 }
