@@ -92,6 +92,8 @@ type call struct {
 	// of the preview that they saw: the tool does what was shown, or asks again.
 	allowed      []jptool.Question
 	previewToken string
+	// accepted is the digest of what widens access, as it was trusted.
+	accepted string
 	// declined is the reason that a person gave for a no to the tool's questions.
 	declined string
 }
@@ -143,6 +145,7 @@ func (k *call) run(ctx context.Context) error {
 	if err := k.trusted(ctx, widening); err != nil {
 		return err
 	}
+	k.accepted = consent.Digest(widening)
 	// The policy is compiled, and a person approves external paths that it needs.
 	if err := k.compile(ctx, k.Prompter); err != nil {
 		return err
@@ -264,6 +267,19 @@ func (k *call) trusted(ctx context.Context, widening []consent.Setting) error {
 		return refuse(ReasonUntrusted, "%w", err)
 	}
 	return exit.With(exit.Host, err)
+}
+
+// stillTrusted refuses a start if a script of the command is another one than when it was trusted: a person may have taken
+// their time over a question. What changes after the start is not seen.
+func (k *call) stillTrusted(ctx context.Context) error {
+	now, err := trust.Widening(ctx, k.Config, k.Root)
+	if err != nil {
+		return err
+	}
+	if consent.Digest(consent.Concerning(now, k.Tool.Name)) != k.accepted {
+		return k.notRun(ReasonUntrusted, errors.New("a script that its command runs was changed after it was accepted\nlook at it with: jphost trust show"))
+	}
+	return nil
 }
 
 // compile makes the policy of the call, asking p about external paths that are not approved.

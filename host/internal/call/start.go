@@ -228,6 +228,9 @@ func (c *command) enforced(ctx context.Context) (*result, error) {
 	}
 	cmd.Explain = c.Explain
 	cmd.BeforeStart = func(a *sandbox.Attempt) error {
+		if err := c.stillTrusted(ctx); err != nil {
+			return err
+		}
 		c.tellEnforced(ctx, a)
 		// The request carries the effective policy, which is known only now.
 		c.context.Access = a.Access
