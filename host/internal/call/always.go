@@ -53,7 +53,7 @@ func (k *call) entries(p *proposal) string {
 func (k *call) always(ctx context.Context, p *proposal) (bool, error) {
 	entries, file := k.entries(p), k.State.File(k.OwnConfig)
 	answer, err := k.Prompter.Bool(ctx, term.BoolQuestion{
-		Message: term.Message{Body: fmt.Sprintf("This goes into %s, which is yours and is for this workspace:\n", show.Visible(file)), Quoted: entries},
+		Message: term.Message{Body: "Your own configuration of this workspace gets these lines:\n(" + show.Visible(file) + ")\n", Quoted: entries},
 		Prompt:  "Write it, and " + k.let(p), Default: term.No(),
 	})
 	if err != nil || !answer.Yes {

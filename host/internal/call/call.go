@@ -92,7 +92,7 @@ type call struct {
 	// of the preview that they saw: the tool does what was shown, or asks again.
 	allowed      []jptool.Question
 	previewToken string
-	// accepted is the digest of what widens access, as it was trusted.
+	// accepted is the digest of what widens access, as it was trusted; "" if there is no script in it.
 	accepted string
 	// declined is the reason that a person gave for a no to the tool's questions.
 	declined string
@@ -145,7 +145,9 @@ func (k *call) run(ctx context.Context) error {
 	if err := k.trusted(ctx, widening); err != nil {
 		return err
 	}
-	k.accepted = consent.Digest(widening)
+	if slices.ContainsFunc(widening, func(s consent.Setting) bool { return s.Runs != "" }) {
+		k.accepted = consent.Digest(widening)
+	}
 	// The policy is compiled, and a person approves external paths that it needs.
 	if err := k.compile(ctx, k.Prompter); err != nil {
 		return err
@@ -272,6 +274,9 @@ func (k *call) trusted(ctx context.Context, widening []consent.Setting) error {
 // stillTrusted refuses a start if a script of the command is another one than when it was trusted: a person may have taken
 // their time over a question. What changes after the start is not seen.
 func (k *call) stillTrusted(ctx context.Context) error {
+	if k.accepted == "" {
+		return nil
+	}
 	now, err := trust.Widening(ctx, k.Config, k.Root)
 	if err != nil {
 		return err
