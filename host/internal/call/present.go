@@ -167,6 +167,9 @@ func (k *call) says(p *proposal, name func(string) string) string {
 		return "it say what it would do (" + tool + ")?"
 	}
 	what := paths(p.data, k.args, name)
+	if k.Tool.Name == "fs_move_file" && len(p.paths) == 2 {
+		what = name(p.paths[0]) + " to " + name(p.paths[1])
+	}
 	verb := verbs[k.Tool.Name]
 	switch {
 	case !k.builtIn():

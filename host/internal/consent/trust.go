@@ -301,6 +301,9 @@ func (d Difference) text(diffs bool) string {
 // Question asks a person to accept the difference. All of it is shown. At the end of a long one,
 // where it is still on the screen, stand the number of settings and every program in it.
 func (d Difference) Question() term.BoolQuestion {
+	if q, ok := d.scriptQuestion(); ok {
+		return q
+	}
 	now := slices.Clone(d.Added)
 	for _, c := range d.Changed {
 		now = append(now, c.Now)
@@ -309,7 +312,7 @@ func (d Difference) Question() term.BoolQuestion {
 	// Programs stand last, where they are still on the screen.
 	d.Added = append(slices.DeleteFunc(slices.Clone(d.Added), Setting.program), slices.DeleteFunc(slices.Clone(d.Added), func(s Setting) bool { return !s.program() })...)
 	text := d.text(true)
-	m := term.Message{Body: "This workspace's own config asks for more than the defaults:\n", Quoted: text}
+	m := term.Message{Body: "This workspace's own config asks for more than the defaults:\n", Quoted: text, Prose: true}
 	programs := slices.DeleteFunc(slices.Clone(now), func(s Setting) bool { return !s.program() })
 	if len(text) > shortList && n > 1 && len(programs) > 0 {
 		var b strings.Builder
@@ -335,6 +338,22 @@ func (d Difference) Question() term.BoolQuestion {
 		prompt += fmt.Sprintf(" and %d more files", more)
 	}
 	return term.BoolQuestion{Message: m, Prompt: prompt + "?", Default: term.No()}
+}
+
+// scriptQuestion is the question if nothing but one script changed, and how it did is known.
+func (d Difference) scriptQuestion() (q term.BoolQuestion, ok bool) {
+	if len(d.Added)+len(d.Removed) > 0 || len(d.Changed) != 1 || d.Changed[0].scriptDiff() == "" || d.Changed[0].Now.tool() == "" {
+		return q, false
+	}
+	c := d.Changed[0].Now
+	tool := c.tool()
+	return term.BoolQuestion{
+		Message: term.Message{
+			Body:   fmt.Sprintf("%s runs %s (%s), which changed since it was accepted:\n", show.Visible(tool), show.Visible(c.Runs), where(c)),
+			Quoted: d.Changed[0].scriptDiff(),
+		},
+		Prompt: fmt.Sprintf("Let %s run %s as it is now?", show.Name(tool), show.Name(c.Runs)), Default: term.No(),
+	}, true
 }
 
 const (

@@ -197,7 +197,7 @@ func (l *layout) barred(text string, soft bool) {
 		lines[i] = expand(lines[i])
 	}
 	for i, look := range paint(lines) {
-		l.inked(bar, lines[i], soft, look)
+		l.inked(bar, lines[i], soft || i == 0, look) // a text begins with a sentence
 	}
 }
 
