@@ -84,6 +84,11 @@ func (e *absentError) Unwrap() error { return e.error }
 // the session and what the configuration allows is not asked, unless again says that only a person can answer.
 func (k *call) permit(ctx context.Context, mode, on string, again bool) (by string, err error) {
 	absent := term.Absent(k.Prompter)
+	// A yes to the questions of a tool is a yes to the call. Its arguments can no longer be edited: it has started.
+	started := on == OnQuestion
+	if started {
+		on = OnRun
+	}
 	for strict := again || mode == "edit"; ; strict = true {
 		if absent != nil && (strict || !k.builtIn() && k.allowedBefore(&proposal{}, on) == "") {
 			return "", &absentError{absent, nil}
@@ -104,7 +109,7 @@ func (k *call) permit(ctx context.Context, mode, on string, again bool) (by stri
 		}
 		answer, err := k.Prompter.Permit(ctx, term.PermitQuestion{
 			Message: p.shown, Full: &p.full, Prompt: "Let " + k.doing(p), Shorter: k.shorter(p),
-			Session: k.Memory.Remembers(), Always: k.OwnConfig != "" && k.entries(p) != "" && on == OnRun, Edit: !again && on != OnQuestion,
+			Session: k.Memory.Remembers(), Always: k.OwnConfig != "" && k.entries(p) != "" && on == OnRun, Edit: !started,
 		})
 		if errors.Is(err, term.ErrNoTerminal) {
 			return "", &absentError{err, p}

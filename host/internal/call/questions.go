@@ -239,7 +239,7 @@ func (c *command) permitQuestions(ctx context.Context, open []jptool.Question) e
 			return err
 		}
 	}
-	by, err := c.permit(ctx, "ask", OnRun, again)
+	by, err := c.permit(ctx, "ask", OnQuestion, again)
 	if no := (*declinedError)(nil); errors.As(err, &no) {
 		c.answered(OnQuestion, open[0].ID, by)
 		c.give(&open[0], false)

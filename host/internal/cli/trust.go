@@ -25,7 +25,7 @@ type trustState struct {
 	Difference string            `json:"difference,omitempty"`
 	question   term.BoolQuestion
 	// full is Difference with the differences of scripts.
-	full string
+	full       string
 	Holds      []consent.Hold `json:"holds"`
 	HoldsError string         `json:"holds_error,omitempty"`
 	// Broken says why the settings cannot be read. Then only Holds are known.

@@ -23,11 +23,15 @@ func marked(text string) string {
 
 func TestDiffsAreColoured(t *testing.T) {
 	for name, c := range map[string]struct{ in, want string }{
-		"words": {"--- f\n+++ f\n@@ -1,3 +1,3 @@\n a\n-the quick fox\n+the slow fox\n b\nafter",
-			"N--- f\nN+++ f\nH@@ -1,3 +1,3 @@\n  a\nR-the [quick] fox\nA+the [slow] fox\n  b\n after\n"},
+		"words": {
+			"--- f\n+++ f\n@@ -1,3 +1,3 @@\n a\n-the quick fox\n+the slow fox\n b\nafter",
+			"N--- f\nN+++ f\nH@@ -1,3 +1,3 @@\n  a\nR-the [quick] fox\nA+the [slow] fox\n  b\n after\n",
+		},
 		"nothing in common": {"@@ -1 +1 @@\n-alpha\n+beta", "H@@ -1 +1 @@\nR-alpha\nA+beta\n"},
-		"pairs in order": {"@@ -1,2 +1,3 @@\n-a = one\n-b = two\n+a = ONE\n+b = TWO\n+c = 3",
-			"H@@ -1,2 +1,3 @@\nR-a = [one]\nR-b = [two]\nA+a = [ONE]\nA+b = [TWO]\nA+c = 3\n"},
+		"pairs in order": {
+			"@@ -1,2 +1,3 @@\n-a = one\n-b = two\n+a = ONE\n+b = TWO\n+c = 3",
+			"H@@ -1,2 +1,3 @@\nR-a = [one]\nR-b = [two]\nA+a = [ONE]\nA+b = [TWO]\nA+c = 3\n",
+		},
 		"added words":         {"@@ -1 +1 @@\n-f(a)\n+f(a, b)", "H@@ -1 +1 @@\nR-f(a)\nA+f(a[, b])\n"},
 		"a header is a line":  {"@@ -1,2 +1 @@\n--- f\n+++ f\n-x", "H@@ -1,2 +1 @@\nR-[--] f\nA+[++] f\nR-x\n"},
 		"no hunk, no colours": {"- a list\n+ of signs\n--- f\n+++ f\nplain", " - a list\n + of signs\n --- f\n +++ f\n plain\n"},
