@@ -89,6 +89,8 @@ func (k *call) permit(ctx context.Context, mode, on string, again bool) (by stri
 	if started {
 		on = OnRun
 	}
+	// Who edits every call looks at every call.
+	lasting := mode != "edit"
 	for strict := again || mode == "edit"; ; strict = true {
 		if absent != nil && (strict || !k.builtIn() && k.allowedBefore(&proposal{}, on) == "") {
 			return "", &absentError{absent, nil}
@@ -109,7 +111,7 @@ func (k *call) permit(ctx context.Context, mode, on string, again bool) (by stri
 		}
 		answer, err := k.Prompter.Permit(ctx, term.PermitQuestion{
 			Message: p.shown, Full: &p.full, Prompt: "Let " + k.doing(p), Shorter: k.shorter(p),
-			Session: k.Memory.Remembers(), Always: k.OwnConfig != "" && k.entries(p) != "" && on == OnRun, Edit: !started,
+			Session: lasting && k.Memory.Remembers(), Always: lasting && k.OwnConfig != "" && k.entries(p) != "" && on == OnRun, Edit: !started,
 		})
 		if errors.Is(err, term.ErrNoTerminal) {
 			return "", &absentError{err, p}

@@ -68,6 +68,9 @@ var wrappers = []string{
 	"flock", "unshare", "busybox", "uv", "uvx", "npx", "pnpm", "yarn", "npm", "poetry", "pipenv", "bundle", "hatch", "run", "direnv", "watch", "strace", "ltrace",
 }
 
+// extensions are those of scripts, for wrappers that know by them what to run.
+var extensions = []string{".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx", ".jsx", ".sh", ".bash", ".zsh", ".rb", ".pl", ".php", ".lua", ".r", ".R", ".jl"}
+
 // programName is the name of a program without its directory and version.
 func programName(word string) string {
 	name := strings.TrimSuffix(path.Base(strings.ReplaceAll(word, `\`, "/")), ".exe")
@@ -93,6 +96,10 @@ func ofWords(argv []string) (list []named, sure bool) {
 				return append(list, inner...), sure
 			}
 		}
+		for _, arg := range argv[1:] { // such as uv run tool.py
+			list = append(list, values(arg, slices.Contains(extensions, path.Ext(arg)))...)
+		}
+		return list, true
 	}
 	if in, ok := interpreters[name]; ok {
 		inner, sure := in.run(argv[1:])

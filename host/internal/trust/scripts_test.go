@@ -30,6 +30,8 @@ func TestScripts(t *testing.T) {
 		{"timeout 5 nice ./x.sh data", "./x.sh"},
 		{"xargs -n 1 sh x.sh", "x.sh"},
 		{"uv run x/y.py", "x/y.py"},
+		{"uv run tool.py data.txt", "tool.py"},
+		{"timeout 5 wc -l TODO.md", ""},
 		{"make -f build.mk all", "build.mk"},
 		{"make all", ""},
 		{"awk -f p.awk data", "p.awk"},
