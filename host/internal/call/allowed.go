@@ -12,8 +12,8 @@ import (
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// allowedBefore says who allowed such a call before: BySession, ByConfig, or nobody, "". A yes counts for the same paths, or if
-// they are not known the same arguments, and for the questions that it was given to.
+// allowedBefore says who allowed such a call before: BySession, ByConfig, or nobody, "". A yes counts for the same
+// paths, or if they are not known the same arguments, and for the questions that it was given to.
 func (k *call) allowedBefore(p *proposal, on string) string {
 	if on == OnRun && len(k.Tool.Unattended) > 0 && k.unattended(p) {
 		return ByConfig
@@ -49,8 +49,9 @@ func (k *call) unattended(p *proposal) bool {
 	return !k.builtIn() && covered("")
 }
 
-// slots are where an answer for the call is remembered for the session: one for each path that it changes, so that each can
-// be allowed by itself; one for both of a move; and for a tool that is not built in one for exactly these arguments.
+// slots are where an answer for the call is remembered for the session: one for each path that it changes, so that
+// each can be allowed by itself; one for both of a move; and for a tool that is not built in one for exactly these
+// arguments.
 func (k *call) slots(p *proposal, on string) (list []consent.Remembered) {
 	add := func(what, subject string) {
 		r := k.slot(on, subject)
@@ -83,7 +84,8 @@ func (k *call) keepAllowed(ctx context.Context, p *proposal, on string) {
 	}
 }
 
-// questionSlot is where an answer to a question of a tool that is not built in is remembered: for exactly these arguments.
+// questionSlot is where an answer to a question of a tool that is not built in is remembered: for exactly these
+// arguments.
 func (k *call) questionSlot(id string) consent.Remembered {
 	r := k.slot(OnQuestion, id)
 	r.Scope = scope(r.Scope, "arguments", canonical(k.args))

@@ -17,8 +17,8 @@ import (
 // maxEntry bounds the bytes of the arguments that `a` writes down.
 const maxEntry = 1 << 10
 
-// entries are the lines of configuration that allow the calls of p for good: for a built-in tool its paths, for any other
-// exactly these arguments. They are "" if there is no narrow setting: a move leaves its source behind.
+// entries are the lines of configuration that allow the calls of p for good: for a built-in tool its paths, for any
+// other exactly these arguments. They are "" if there is no narrow setting: a move leaves its source behind.
 func (k *call) entries(p *proposal) string {
 	head := "[[" + settings.JoinKey("conversation", "tools", k.Tool.Name, "unattended") + "]]\n"
 	quoted := func(ids []string) string {
@@ -48,13 +48,16 @@ func (k *call) entries(p *proposal) string {
 	return head + "arguments = " + settings.Quote(args) + "\n" + quoted(p.ids())
 }
 
-// always writes the entries to the user's own configuration of this workspace, after the person has seen them. No file of
-// the repository is ever written. It reports whether they are written.
+// always writes the entries to the user's own configuration of this workspace, after the person has seen them. No
+// file of the repository is ever written. It reports whether they are written.
 func (k *call) always(ctx context.Context, p *proposal) (bool, error) {
 	entries, file := k.entries(p), k.State.File(k.OwnConfig)
 	answer, err := k.Prompter.Bool(ctx, term.BoolQuestion{
-		Message: term.Message{Body: "Your own configuration of this workspace gets these lines:\n(" + show.Visible(file) + ")\n", Quoted: entries},
-		Prompt:  "Write it, and " + k.let(p), Default: term.No(),
+		Message: term.Message{
+			Body:   "Your own configuration of this workspace gets these lines:\n(" + show.Visible(file) + ")\n",
+			Quoted: entries,
+		},
+		Prompt: "Write it, and " + k.let(p), Default: term.No(),
 	})
 	if err != nil || !answer.Yes {
 		return false, err

@@ -75,8 +75,9 @@ type absentError struct {
 
 func (e *absentError) Unwrap() error { return e.error }
 
-// permit asks about the call until it is allowed, as it then is, or declined, and says who answered. What was answered for
-// the session and what the configuration allows is not asked, unless again says that only a person can answer.
+// permit asks about the call until it is allowed, as it then is, or declined, and says who answered. What was
+// answered for the session and what the configuration allows is not asked, unless again says that only a person can
+// answer.
 func (k *call) permit(ctx context.Context, mode, on string, again bool) (by string, err error) {
 	absent := term.Absent(k.Prompter)
 	// A yes to the questions of a tool is a yes to the call. Its arguments can no longer be edited: it has started.
@@ -106,7 +107,8 @@ func (k *call) permit(ctx context.Context, mode, on string, again bool) (by stri
 		}
 		answer, err := k.Prompter.Permit(ctx, term.PermitQuestion{
 			Message: p.shown, Full: &p.full, Prompt: "Let " + k.doing(p), Shorter: k.shorter(p),
-			Session: lasting && k.Memory.Remembers(), Always: lasting && k.OwnConfig != "" && k.entries(p) != "" && on == OnRun, Edit: !started,
+			Session: lasting && k.Memory.Remembers(), Edit: !started,
+			Always: lasting && k.OwnConfig != "" && k.entries(p) != "" && on == OnRun,
 		})
 		if errors.Is(err, term.ErrNoTerminal) {
 			return "", &absentError{err, p}
@@ -142,8 +144,8 @@ const maxEdited = 2 << 10
 // take binds the call to what was allowed.
 func (k *call) take(p *proposal) { k.allowed, k.previewToken = p.questions, p.token }
 
-// proposal makes the preview, if previews are made without asking, and what a person is shown. A preview goes by the same
-// policy, answers and options as the call. One that fails ends the call, since the call would fail too.
+// proposal makes the preview, if previews are made without asking, and what a person is shown. A preview goes by the
+// same policy, answers and options as the call. One that fails ends the call, since the call would fail too.
 func (k *call) proposal(ctx context.Context, mode string) (*proposal, error) {
 	k.take(&proposal{}) // what was allowed before an edit is for something else
 	args, err := indented(k.args)
@@ -151,7 +153,8 @@ func (k *call) proposal(ctx context.Context, mode string) (*proposal, error) {
 		return nil, err
 	}
 	if !term.Viewable(args) && mode != "edit" {
-		return nil, k.notRun(ReasonRunMode, fmt.Errorf("its arguments are too long to be shown, %d bytes\nto look at them in your editor: %s", len(args), k.cfg("run", "=edit")))
+		return nil, k.notRun(ReasonRunMode, fmt.Errorf("its arguments are too long to be shown, %d bytes\n"+
+			"to look at them in your editor: %s", len(args), k.cfg("run", "=edit")))
 	}
 	p := &proposal{}
 	preview := ""
@@ -188,8 +191,8 @@ func (p *proposal) read(k *call, data json.RawMessage) {
 	p.questions = k.coverable(questions)
 }
 
-// nobody is the refusal when there is no person to ask. If the call is known, the message names the one setting that allows
-// it with all its questions.
+// nobody is the refusal when there is no person to ask. If the call is known, the message names the one setting that
+// allows it with all its questions.
 func (k *call) nobody(mode string, no *absentError) error {
 	key := "run"
 	if k.Preview {

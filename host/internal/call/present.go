@@ -25,8 +25,8 @@ func indented(args map[string]any) (string, error) {
 	return b.String(), err
 }
 
-// present writes what a person is shown. Of a built-in tool that is what it would do. Of any other it is the command line,
-// the arguments that the command line does not show, and the preview, if it has one.
+// present writes what a person is shown. Of a built-in tool that is what it would do. Of any other it is the command
+// line, the arguments that the command line does not show, and the preview, if it has one.
 func (k *call) present(p *proposal, args, preview string) error {
 	name := show.Visible(k.Tool.Name)
 	p.full = term.Message{Body: "A call of " + name + ":\n", Quoted: args}
@@ -61,8 +61,8 @@ func (k *call) present(p *proposal, args, preview string) error {
 	return nil
 }
 
-// argumentsShown are the arguments below a heading. Those that are what the tool's parameters have for a default anyway are
-// only mentioned, unless they are long.
+// argumentsShown are the arguments below a heading. Those that are what the tool's parameters have for a default
+// anyway are only mentioned, unless they are long.
 func (k *call) argumentsShown(head string) term.Message {
 	shown, defaulted := maps.Clone(k.args), ""
 	for _, p := range k.Tool.Parameters {
@@ -79,8 +79,8 @@ func (k *call) argumentsShown(head string) term.Message {
 	return term.Message{Body: head + ":\n", Quoted: text}
 }
 
-// commandLine is what the call runs, as a shell would read it, and the names of the arguments that it does not show. Words
-// that hold the whole request stay placeholders, and so do those of a script: it gets their values beside it.
+// commandLine is what the call runs, as a shell would read it, and the names of the arguments that it does not show.
+// Words that hold the whole request stay placeholders, and so do those of a script: it gets their values beside it.
 func (k *call) commandLine() (line string, hidden []string, err error) {
 	names := slices.Sorted(maps.Keys(k.args))
 	c := k.Tool.Command
@@ -121,10 +121,11 @@ func (k *call) commandLine() (line string, hidden []string, err error) {
 // wholeRequest: a placeholder for more than one argument, answer or option.
 var wholeRequest = settings.Pattern(`\{\{\s*(context|tool|tool\.(arguments|answers|options))\s*(\||\}\})`)
 
-// alsoAnswered shows the questions that a yes answers too. Whether a built-in tool may apply its change is what is asked
-// anyway.
+// alsoAnswered shows the questions that a yes answers too. Whether a built-in tool may apply its change is what is
+// asked anyway.
 func (k *call) alsoAnswered(questions []jptool.Question) []term.Message {
-	return asWell(slices.DeleteFunc(slices.Clone(questions), func(q jptool.Question) bool { return k.builtIn() && q.ID == "apply_changes" }))
+	asked := func(q jptool.Question) bool { return k.builtIn() && q.ID == "apply_changes" }
+	return asWell(slices.DeleteFunc(slices.Clone(questions), asked))
 }
 
 // unfenced leaves out the lines that mark a diff as code for a model.
@@ -153,8 +154,9 @@ func (k *call) doing(p *proposal) string { return k.says(p, show.Name) }
 
 // shorter is the question in fewer and fewer cells, with the ends of long names only.
 func (k *call) shorter(p *proposal) (list []string) {
-	for _, most := range []int{30, 20, 12, 8} {
-		list = append(list, "Let "+strings.Replace(k.says(p, func(s string) string { return show.NameEnd(s, most) }), asShown, "?", 1))
+	for _, most := range []int{30, 24, 20, 15, 12, 8} {
+		text := k.says(p, func(s string) string { return show.NameEnd(s, most) })
+		list = append(list, "Let "+strings.Replace(text, asShown, "?", 1))
 	}
 	return list
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/jptools/jptools/host/internal/settings"
 )
 
-// builtIn reports whether the command of the tool is the one that comes with the host, so that what it says of its calls
-// can be believed: which paths they change, what its questions mean, what it wrote.
+// builtIn reports whether the command of the tool is the one that comes with the host, so that what it says of its
+// calls can be believed: which paths they change, what its questions mean, what it wrote.
 func (k *call) builtIn() bool { return k.Tool.Command.Origin.Layer == settings.LayerDefault }
 
 // written is what the calls of this conversation wrote.

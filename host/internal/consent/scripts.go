@@ -17,8 +17,8 @@ const (
 	maxScripts = 64
 )
 
-// scripts keeps what people accepted of the scripts of a workspace, to show how a new one differs. What is lost is shown as
-// two digests.
+// scripts keeps what people accepted of the scripts of a workspace, to show how a new one differs. What is lost is
+// shown as two digests.
 type scripts struct{ f records[script] }
 
 type script struct {
@@ -48,7 +48,9 @@ func (s scripts) texts() map[string]string {
 
 // keep adds the scripts among settings.
 func (s scripts) keep(ctx context.Context, list []Setting) error {
-	list = slices.DeleteFunc(slices.Clone(list), func(x Setting) bool { return x.Runs == "" || x.Text == "" || len(x.Text) > MaxScript })
+	list = slices.DeleteFunc(slices.Clone(list), func(x Setting) bool {
+		return x.Runs == "" || x.Text == "" || len(x.Text) > MaxScript
+	})
 	if len(list) == 0 {
 		return nil
 	}

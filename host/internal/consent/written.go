@@ -10,8 +10,8 @@ import (
 // maxWritten is how many files a conversation keeps, the latest ones.
 const maxWritten = 500
 
-// Written is what the calls of one conversation wrote: by canonical path, the digest of the content. While a file has it,
-// nobody else's uncommitted work is in it. If the list is lost, a person is asked more often.
+// Written is what the calls of one conversation wrote: by canonical path, the digest of the content. While a file has
+// it, nobody else's uncommitted work is in it. If the list is lost, a person is asked more often.
 type Written struct{ f records[WrittenFile] }
 
 // WrittenFile is one file.
@@ -41,8 +41,8 @@ func (w *Written) List() map[string]string {
 	return files
 }
 
-// Note changes the list after a call: files has the new digest of each path, "" where the call left something that is not
-// the conversation's own.
+// Note changes the list after a call: files has the new digest of each path, "" where the call left something that is
+// not the conversation's own.
 func (w *Written) Note(ctx context.Context, files map[string]string) error {
 	return w.f.update(ctx, func(list []WrittenFile) ([]WrittenFile, bool) {
 		was := len(list)

@@ -52,7 +52,8 @@ func paint(lines []string) []ink {
 			if at := hunkHeader().FindStringSubmatch(line); at != nil {
 				inks[i].code = inkHunk
 				old, new = count(at[1]), count(at[2])
-			} else if i+2 < len(lines) && strings.HasPrefix(line, "--- ") && strings.HasPrefix(lines[i+1], "+++ ") && hunkHeader().MatchString(lines[i+2]) {
+			} else if i+2 < len(lines) && strings.HasPrefix(line, "--- ") &&
+				strings.HasPrefix(lines[i+1], "+++ ") && hunkHeader().MatchString(lines[i+2]) {
 				inks[i].code = inkHeader
 			} else if i > 0 && i+1 < len(lines) && inks[i-1].code == inkHeader && strings.HasPrefix(line, "+++ ") {
 				inks[i].code = inkHeader
@@ -99,8 +100,8 @@ func run(inks []ink, i int, code string) (n int) {
 // maxWords bounds the words of a line that are compared: the work grows with the square.
 const maxWords = 256
 
-// differing returns what differs between two lines behind their signs; nothing if they have little in common, because then
-// all of it does.
+// differing returns what differs between two lines behind their signs; nothing if they have little in common, because
+// then all of it does.
 func differing(was, now string) (inWas, inNow []span) {
 	a, b := words(was[1:]), words(now[1:])
 	if len(a) > maxWords || len(b) > maxWords {

@@ -14,9 +14,10 @@ import (
 // maxPaged bounds the bytes of a quoted text that the pager shows.
 const maxPaged = 4 << 20
 
-// page shows all of a message: in $PAGER, or page by page. The pager gets what a screen would get, without colours: every
-// character of others that does something is written out, and every row of theirs stands behind a bar. Like the editor, the
-// variable is the person's own setting, so the shell reads it. all reports whether the person went through to the end.
+// page shows all of a message: in $PAGER, or page by page. The pager gets what a screen would get, without colours:
+// every character of others that does something is written out, and every row of theirs stands behind a bar. Like the
+// editor, the variable is the person's own setting, so the shell reads it. all reports whether the person went
+// through to the end.
 func (t *Terminal) page(ctx context.Context, m Message) (all bool, err error) {
 	v := t.view()
 	l := newLayout(v.columns)
@@ -55,7 +56,8 @@ func (t *Terminal) pages(ctx context.Context, rows []string, screen int) (all bo
 		if all {
 			return true, nil
 		}
-		line, err := t.line(ctx, t.bold(fmt.Sprintf("rows %d-%d of %d [Enter: more, b: back, q: to the question] ", at+1, next, len(rows))))
+		where := fmt.Sprintf("rows %d-%d of %d [Enter: more, b: back, q: to the question] ", at+1, next, len(rows))
+		line, err := t.line(ctx, t.bold(where))
 		if err != nil {
 			return false, err
 		}

@@ -12,11 +12,12 @@ import (
 // PermitQuestion asks whether a call may be made. No is the default.
 type PermitQuestion struct {
 	Message
-	// Prompt is the line that is answered, as that of BoolQuestion. Shorter says the same in fewer and fewer cells: the first
-	// that fits a row takes the place of a Prompt that does not.
+	// Prompt is the line that is answered, as that of BoolQuestion. Shorter says the same in fewer and fewer cells: the
+	// first that fits a row takes the place of a Prompt that does not.
 	Prompt  string
 	Shorter []string
-	// Session and Always offer a yes for the rest of the session, and one for good. Edit offers to edit what is asked about.
+	// Session and Always offer a yes for the rest of the session, and one for good. Edit offers to edit what is asked
+	// about.
 	Session, Always, Edit bool
 	// Full is what v shows, if it is more than the message.
 	Full *Message
@@ -40,8 +41,8 @@ type PermitAnswer struct {
 	Reason string
 }
 
-// Permit shows what is asked about and reads the answer. A yes counts only if everything was shown: a long text must first
-// be looked at with v.
+// Permit shows what is asked about and reads the answer. A yes counts only if everything was shown: a long text must
+// first be looked at with v.
 func (t *Terminal) Permit(ctx context.Context, q PermitQuestion) (answer PermitAnswer, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 // given, and the same of every command in a shell script. Everything else that a command names is data, unless
 // it is executable or begins with `#!`: then a program that is not known here may run it.
 
-// named is a word of a command that may name a file of the workspace. A word that is not a script counts if the file can
-// be executed.
+// named is a word of a command that may name a file of the workspace. A word that is not a script counts if the file
+// can be executed.
 type named struct {
 	word   string
 	script bool
@@ -48,28 +48,38 @@ type interpreter struct {
 	sub []string
 }
 
-var shell = interpreter{code: "c", shell: true}
+var (
+	shell    = interpreter{code: "c", shell: true}
+	program  = interpreter{files: []string{"-f", "--file"}}
+	makefile = interpreter{files: []string{"-f", "--file", "--makefile"}}
+)
 
 var interpreters = map[string]interpreter{
-	"sh": shell, "bash": shell, "dash": shell, "zsh": shell, "ksh": shell, "mksh": shell, "ash": shell, "fish": shell,
-	"python": {code: "cm"}, "pypy": {code: "cm"}, "node": {code: "ep"}, "nodejs": {code: "ep"}, "ruby": {code: "e"}, "perl": {code: "eE"},
-	"php": {code: "rBE"}, "lua": {code: "e"}, "luajit": {code: "e"}, "tclsh": {}, "wish": {}, "expect": {code: "c"}, "guile": {code: "c"},
-	"deno": {sub: []string{"run", "test", "eval"}}, "bun": {code: "e", sub: []string{"run", "test"}}, "tsx": {}, "ts-node": {code: "e"},
-	"go": {sub: []string{"run"}}, "Rscript": {code: "e"}, "julia": {code: "eE"}, "java": {}, "groovy": {code: "e"}, "elixir": {code: "e"},
-	"pwsh": {code: "c"}, "powershell": {code: "c"}, "swift": {}, "ocaml": {}, "runghc": {}, "bats": {}, "racket": {code: "e"},
-	"make": {files: []string{"-f", "--file", "--makefile"}}, "gmake": {files: []string{"-f", "--file", "--makefile"}}, "just": {files: []string{"-f", "--justfile"}},
-	"awk": {files: []string{"-f", "--file"}}, "gawk": {files: []string{"-f", "--file"}}, "mawk": {files: []string{"-f"}}, "sed": {files: []string{"-f", "--file"}},
-	"jq": {files: []string{"-f", "--from-file"}}, ".": {}, "source": {},
+	"sh": shell, "bash": shell, "dash": shell, "zsh": shell, "ksh": shell, "mksh": shell, "ash": shell,
+	"fish": shell, "python": {code: "cm"}, "pypy": {code: "cm"}, "node": {code: "ep"}, "nodejs": {code: "ep"},
+	"ruby": {code: "e"}, "perl": {code: "eE"}, "php": {code: "rBE"}, "lua": {code: "e"}, "luajit": {code: "e"},
+	"tclsh": {}, "wish": {}, "expect": {code: "c"}, "guile": {code: "c"},
+	"deno": {sub: []string{"run", "test", "eval"}}, "bun": {code: "e", sub: []string{"run", "test"}}, "tsx": {},
+	"ts-node": {code: "e"}, "go": {sub: []string{"run"}}, "Rscript": {code: "e"}, "julia": {code: "eE"},
+	"java": {}, "groovy": {code: "e"}, "elixir": {code: "e"}, "pwsh": {code: "c"}, "powershell": {code: "c"},
+	"swift": {}, "ocaml": {}, "runghc": {}, "bats": {}, "racket": {code: "e"}, "make": makefile, "gmake": makefile,
+	"just": {files: []string{"-f", "--justfile"}}, "awk": program, "gawk": program,
+	"mawk": {files: []string{"-f"}}, "sed": program, "jq": {files: []string{"-f", "--from-file"}}, ".": {},
+	"source": {},
 }
 
 // wrappers run the command that follows their own options.
 var wrappers = []string{
-	"env", "timeout", "nice", "nohup", "xargs", "time", "exec", "command", "builtin", "stdbuf", "setsid", "ionice", "chrt", "taskset", "sudo", "doas",
-	"flock", "unshare", "busybox", "uv", "uvx", "npx", "pnpm", "yarn", "npm", "poetry", "pipenv", "bundle", "hatch", "run", "direnv", "watch", "strace", "ltrace",
+	"env", "timeout", "nice", "nohup", "xargs", "time", "exec", "command", "builtin", "stdbuf", "setsid",
+	"ionice", "chrt", "taskset", "sudo", "doas", "flock", "unshare", "busybox", "uv", "uvx", "npx", "pnpm",
+	"yarn", "npm", "poetry", "pipenv", "bundle", "hatch", "run", "direnv", "watch", "strace", "ltrace",
 }
 
 // extensions are those of scripts, for wrappers that know by them what to run.
-var extensions = []string{".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx", ".jsx", ".sh", ".bash", ".zsh", ".rb", ".pl", ".php", ".lua", ".r", ".R", ".jl"}
+var extensions = []string{
+	".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx", ".jsx", ".sh", ".bash", ".zsh", ".rb", ".pl", ".php",
+	".lua", ".r", ".R", ".jl",
+}
 
 // programName is the name of a program without its directory and version.
 func programName(word string) string {
@@ -91,7 +101,8 @@ func ofWords(argv []string) (list []named, sure bool) {
 		for i := 1; i < len(argv); i++ {
 			word := programName(argv[i])
 			_, runs := interpreters[word]
-			if runs || slices.Contains(wrappers, word) || strings.ContainsAny(argv[i], `/\`) && !strings.HasPrefix(argv[i], "-") && !strings.Contains(argv[i], "=") {
+			isPath := strings.ContainsAny(argv[i], `/\`) && !strings.HasPrefix(argv[i], "-") && !strings.Contains(argv[i], "=")
+			if runs || isPath || slices.Contains(wrappers, word) {
 				inner, sure := ofWords(argv[i:])
 				return append(list, inner...), sure
 			}
@@ -191,15 +202,18 @@ func literally(w *syntax.Word) (text string, ok bool) {
 // run are what an interpreter with these arguments runs.
 func (in interpreter) run(args []string) (list []named, sure bool) {
 	value := false // the word may be the value of the option before it
+	attached := func(word string) bool {
+		return slices.ContainsFunc(in.files, func(o string) bool { return len(o) == 2 && len(word) > 2 && strings.HasPrefix(word, o) })
+	}
 	for i := 0; i < len(args); i++ {
 		word := args[i]
 		switch {
 		case in.files != nil:
-			option, attached, has := strings.Cut(word, "=")
+			option, file, has := strings.Cut(word, "=")
 			switch {
 			case has && slices.Contains(in.files, option):
-				list = append(list, named{attached, true})
-			case value || slices.ContainsFunc(in.files, func(o string) bool { return len(o) == 2 && len(word) > 2 && strings.HasPrefix(word, o) }):
+				list = append(list, named{file, true})
+			case value || attached(word):
 				list = append(list, named{strings.TrimPrefix(word, in.files[0]), true})
 			default:
 				list = append(list, values(word, false)...)
