@@ -105,5 +105,7 @@ func canonical(args map[string]any) string {
 
 func sameJSON(text string, args map[string]any) bool {
 	var other map[string]any
-	return json.Unmarshal([]byte(text), &other) == nil && canonical(other) == canonical(args)
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber() // large numbers stay apart
+	return d.Decode(&other) == nil && canonical(other) == canonical(args)
 }
