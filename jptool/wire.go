@@ -109,6 +109,9 @@ type Call struct {
 	Arguments Object `json:"arguments"`
 	Answers   Object `json:"answers"`
 	Options   Object `json:"options"`
+	// Written has, by canonical workspace-relative path, the digest of what earlier calls of the same conversation wrote
+	// there. Such content is not counted as somebody's uncommitted work.
+	Written Object `json:"written"`
 }
 
 // Request is one decoded request.

@@ -75,6 +75,17 @@ func (c *Call) has(key string) bool {
 	return ok && string(raw) != "null"
 }
 
+// Wrote reports whether the file at the canonical path has exactly the content that an earlier call of the same
+// conversation wrote there. digest is called only if one wrote anything there; if it fails, the answer is no.
+func (c *Call) Wrote(path string, digest func() (string, error)) bool {
+	var wrote string
+	if raw, ok := c.written[path]; !ok || json.Unmarshal(raw, &wrote) != nil || wrote == "" {
+		return false
+	}
+	now, err := digest()
+	return err == nil && now == wrote
+}
+
 // tokenFits reports whether the answer was given for what q asks about. An answer without a token comes from
 // an older host, or from before the question was asked, and counts as it is.
 func (c *Call) tokenFits(q Question) bool {
@@ -94,6 +105,9 @@ type Preview struct {
 	Text string
 	// Data is an object for machines, or nil.
 	Data any
+	// Paths are the canonical paths, relative to the workspace, of what the call would change. A host takes a
+	// consent that was given for paths for these only.
+	Paths []string
 	// Seen is what the text cannot show whole: where the paths lead, the content found there, the
 	// content to be put there.
 	Seen []string
@@ -124,7 +138,7 @@ func (c *Call) Confirm(preview func() (Preview, error), ask func() ([]Question, 
 		if err != nil {
 			return err
 		}
-		data, err := previewData(p.Data, c.token(p), open)
+		data, err := previewData(p, c.token(p), open)
 		if err != nil {
 			return err
 		}
@@ -150,16 +164,17 @@ func (c *Call) Confirm(preview func() (Preview, error), ask func() ([]Question, 
 
 func (c *Call) token(p Preview) string { return Token(append([]string{c.tool, p.Text}, p.Seen...)...) }
 
-// previewData puts the token and the questions in front of the members of data, which is an object or nil.
-func previewData(data any, token string, open []jptool.Question) (json.RawMessage, error) {
+// previewData puts the token, the paths and the questions in front of the members of the data, which is an object or nil.
+func previewData(p Preview, token string, open []jptool.Question) (json.RawMessage, error) {
 	first, err := json.Marshal(struct {
 		Token     string            `json:"token"`
+		Paths     []string          `json:"paths,omitempty"`
 		Questions []jptool.Question `json:"questions,omitempty"`
-	}{token, open})
-	if err != nil || data == nil {
+	}{token, p.Paths, open})
+	if err != nil || p.Data == nil {
 		return first, err
 	}
-	rest, err := json.Marshal(data)
+	rest, err := json.Marshal(p.Data)
 	if err != nil || string(rest) == "{}" {
 		return first, err
 	}

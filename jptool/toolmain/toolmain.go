@@ -68,6 +68,7 @@ type Call struct {
 
 	tool    string
 	answers jptool.Object
+	written jptool.Object
 	// answered are the ids of the questions that the answers decided.
 	answered []string
 }
@@ -178,7 +179,7 @@ func answer[A, O any](ctx context.Context, t Tool[A, O], def *definition, s Stre
 	}
 	call = &Call{
 		Workspace: ws, Stderr: s.Stderr,
-		Preview: req.Context.Action == jptool.FormatArguments, answers: req.Tool.Answers, tool: t.Name,
+		Preview: req.Context.Action == jptool.FormatArguments, answers: req.Tool.Answers, written: req.Tool.Written, tool: t.Name,
 	}
 	if limit := reflect.ValueOf(options).Elem().FieldByName("Deadline"); limit.IsValid() && limit.Int() > 0 {
 		var cancel context.CancelFunc

@@ -1,15 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/toolmain"
 	"github.com/jptools/jptools/tools/fskit"
+	"github.com/jptools/jptools/tools/fskit/diff"
 	"github.com/jptools/jptools/tools/fskit/gitguard"
 	"github.com/jptools/jptools/tools/fskit/safewrite"
 )
@@ -116,7 +119,10 @@ func (c *creation) create() (jptool.Outcome, error) {
 	if err != nil {
 		return jptool.Outcome{}, err
 	}
-	if err := c.Confirm(func() (toolmain.Preview, error) { return c.preview("Would create", missing, "nothing"), nil }, nil); err != nil {
+	preview := func() (toolmain.Preview, error) {
+		return c.preview("Would create", missing, c.shown(), "nothing"), nil
+	}
+	if err := c.Confirm(preview, nil); err != nil {
 		return jptool.Outcome{}, err
 	}
 	made, err := safewrite.MakeParents(c.t)
@@ -159,7 +165,11 @@ func (c *creation) overwrite(ctx context.Context, there fs.FileInfo) (jptool.Out
 				return toolmain.Preview{}, err
 			}
 			version, err := f.Version()
-			return c.preview(fmt.Sprintf("Would overwrite (now %s)", fskit.Bytes(fi.Size())), nil, version), err
+			if err != nil {
+				return toolmain.Preview{}, err
+			}
+			shown, err := c.difference(f, fi)
+			return c.preview(fmt.Sprintf("Would overwrite (now %s)", fskit.Bytes(fi.Size())), nil, shown, version), err
 		},
 		func() ([]toolmain.Question, error) {
 			if same {
@@ -183,8 +193,8 @@ func (c *creation) overwrite(ctx context.Context, there fs.FileInfo) (jptool.Out
 	return c.done(string(method), []string{}), nil
 }
 
-// questions asks whether the old content may go. It shows sizes, not the old content: that
-// is for fs_modify_file, which needs `read`.
+// questions asks whether the old content may go. It shows sizes, not the old content, because a model may get a question
+// that nobody answered. A person sees the difference in the preview.
 func (c *creation) questions(ctx context.Context, f *safewrite.File) ([]toolmain.Question, error) {
 	fi, err := f.Stat()
 	if err != nil {
@@ -198,7 +208,7 @@ func (c *creation) questions(ctx context.Context, f *safewrite.File) ([]toolmain
 	text := fmt.Sprintf("File %s exists already. Overwrite it?", path)
 	git, cancel := gitguard.Bound(ctx)
 	defer cancel()
-	if dirty, reason := gitguard.State(git, c.Workspace, c.t); dirty {
+	if dirty, reason := gitguard.State(git, c.Workspace, c.t); dirty && !c.Wrote(c.t.Path(), f.Digest) {
 		text = fmt.Sprintf("File %s exists already, and git could not bring it back (%s). Overwrite it?", path, reason)
 	}
 	sizes := fmt.Sprintf("now: %s\nnew: %s", fskit.Bytes(fi.Size()), describe(c.args.Content))
@@ -231,26 +241,59 @@ func (c *creation) done(method string, made []string) jptool.Outcome {
 	}}
 }
 
-// maxPreview bounds the content in a preview, in bytes.
-const maxPreview = 64 << 10
+// maxPreview bounds the content in a preview, in bytes, and maxCompared the old content that a preview compares it with.
+const (
+	maxPreview  = 64 << 10
+	maxLine     = 500
+	maxCompared = 8 << 20
+)
 
-// preview says what would be done and shows the content, which is the caller's own. old is what was seen at
-// the path.
-func (c *creation) preview(what string, missing []*jptool.Target, old string) toolmain.Preview {
+// preview says what would be done. shown is the new content or how it differs, old what was seen at the path.
+func (c *creation) preview(what string, missing []*jptool.Target, shown, old string) toolmain.Preview {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s file %s: %s.", what, jptool.Quote(c.t.Path()), describe(c.args.Content))
 	if len(missing) > 0 {
 		fmt.Fprintf(&b, " Directories to make: %s.", fskit.Quoted(fskit.Paths(missing)))
 	}
-	if shown := c.args.Content; shown != "" {
-		note := ""
-		if len(shown) > maxPreview {
-			note = fmt.Sprintf("\n… (%s more)", fskit.Bytes(int64(len(shown)-maxPreview)))
-			shown = strings.ToValidUTF8(shown[:maxPreview], "")
-		}
-		b.WriteString("\n\n" + strings.TrimSuffix(fskit.Plain(shown), "\n") + note + "\n")
+	if shown != "" {
+		b.WriteString("\n\n" + strings.TrimSuffix(shown, "\n") + "\n")
 	}
-	return toolmain.Preview{Text: b.String(), Seen: []string{c.t.Place(), old, fskit.DigestBytes([]byte(c.args.Content))}}
+	return toolmain.Preview{
+		Text: b.String(), Paths: []string{c.t.Path()},
+		Seen: []string{c.t.Place(), old, fskit.DigestBytes([]byte(c.args.Content))},
+	}
+}
+
+// shown is the new content for a person.
+func (c *creation) shown() string {
+	shown, note := c.args.Content, ""
+	if len(shown) > maxPreview {
+		note = fmt.Sprintf("\n… (%s more)", fskit.Bytes(int64(len(shown)-maxPreview)))
+		shown = strings.ToValidUTF8(shown[:maxPreview], "")
+	}
+	return strings.TrimSuffix(fskit.Plain(shown), "\n") + note
+}
+
+// difference is a diff from the old to the new content, or the new content if the old one is not text, may not be read
+// or is too large.
+func (c *creation) difference(f *safewrite.File, there fs.FileInfo) (string, error) {
+	if !c.t.Granted().Has(jptool.Read) || there.Size() > maxCompared {
+		return c.shown(), nil
+	}
+	old, err := f.Content()
+	if err != nil {
+		return "", err
+	}
+	if bytes.IndexByte(old, 0) >= 0 || !utf8.Valid(old) {
+		return c.shown(), nil
+	}
+	edits := []diff.Edit{{End: len(old), Text: []byte(c.args.Content)}}
+	d := diff.Unified(jptool.Quote(c.t.Path()), old, edits, diff.Options{MaxBytes: maxPreview, MaxLine: maxLine, Visible: true})
+	text := string(d.Text)
+	if d.Omitted > 0 {
+		text += fmt.Sprintf("… %d more changed lines are not shown\n", d.Omitted)
+	}
+	return text, nil
 }
 
 // describe is the size of the new content: "12 bytes, 2 lines".

@@ -1,15 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"unicode/utf8"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/toolmain"
 	"github.com/jptools/jptools/tools/fskit"
+	"github.com/jptools/jptools/tools/fskit/diff"
 	"github.com/jptools/jptools/tools/fskit/gitguard"
 	"github.com/jptools/jptools/tools/fskit/safewrite"
 )
@@ -82,8 +85,11 @@ func run(ctx context.Context, c *toolmain.Call, a *arguments, o *options) (jptoo
 	git, cancel := gitguard.Bound(ctx)
 	defer cancel()
 	dirty, reason := gitguard.State(git, c.Workspace, t)
+	if d.held != nil && c.Wrote(t.Path(), d.held.Digest) {
+		dirty = false
+	}
 	err = c.Confirm(
-		func() (toolmain.Preview, error) { return d.preview(ctx, dirty, reason) },
+		func() (toolmain.Preview, error) { return d.preview(ctx) },
 		func() ([]toolmain.Question, error) { return d.questions(ctx, dirty, reason) })
 	if err != nil {
 		return jptool.Outcome{}, err
@@ -193,15 +199,44 @@ func (d *deletion) remove() (jptool.Outcome, error) {
 	return jptool.Outcome{Content: text, Data: res}, nil
 }
 
-func (d *deletion) preview(ctx context.Context, dirty bool, reason string) (toolmain.Preview, error) {
+// preview shows the beginning of what goes. That git could not bring it back is said by the question.
+func (d *deletion) preview(ctx context.Context) (toolmain.Preview, error) {
 	text := fmt.Sprintf("Would delete the %s %s", d.kind, jptool.Quote(d.t.Path()))
 	if d.kind == "file" {
 		text += " (" + fskit.Bytes(d.there.Size()) + ")"
 	}
-	text += "."
-	if dirty {
-		text += fmt.Sprintf(" Git could not bring it back (%s).", reason)
+	text += ".\n"
+	shown, err := d.shown()
+	if err != nil {
+		return toolmain.Preview{}, err
+	}
+	if shown != "" {
+		text += "\n" + shown
 	}
 	content, err := safewrite.Seen(ctx, d.t, d.there, d.held)
-	return toolmain.Preview{Text: text + "\n", Seen: []string{d.t.Place(), d.kind, content}}, err
+	return toolmain.Preview{Text: text, Paths: []string{d.t.Path()}, Seen: []string{d.t.Place(), d.kind, content}}, err
+}
+
+// Of a file up to maxSmall bytes a preview shows about maxShown bytes.
+const (
+	maxSmall = 1 << 20
+	maxShown = 2 << 10
+	maxLine  = 200
+)
+
+// shown is a diff that removes the content, as far as it is short; "" if it is not text, large, or may not be read.
+func (d *deletion) shown() (string, error) {
+	if d.held == nil || d.there.Size() > maxSmall {
+		return "", nil
+	}
+	old, err := d.held.Content()
+	if err != nil || bytes.IndexByte(old, 0) >= 0 || !utf8.Valid(old) || len(old) == 0 {
+		return "", err
+	}
+	gone := diff.Unified(jptool.Quote(d.t.Path()), old, []diff.Edit{{End: len(old)}}, diff.Options{MaxBytes: maxShown, MaxLine: maxLine, Visible: true})
+	text := string(gone.Text)
+	if gone.Omitted > 0 {
+		text += fmt.Sprintf("… %d more lines are not shown\n", gone.Omitted)
+	}
+	return text, nil
 }

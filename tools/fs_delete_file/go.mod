@@ -7,7 +7,10 @@ require (
 	github.com/jptools/jptools/tools/fskit v0.0.0
 )
 
-require github.com/alecthomas/kong v1.17.0 // indirect
+require (
+	github.com/alecthomas/kong v1.17.0 // indirect
+	github.com/aymanbagabas/go-udiff v0.4.1 // indirect
+)
 
 require (
 	github.com/rogpeppe/go-internal v1.16.0

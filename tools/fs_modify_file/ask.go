@@ -76,7 +76,7 @@ func (ch *change) askDirty(ctx context.Context) *toolmain.Question {
 	defer cancel()
 	var dirty []string
 	for _, f := range ch.changed() {
-		if is, reason := gitguard.State(ctx, ch.call.Workspace, f.t); is {
+		if is, reason := gitguard.State(ctx, ch.call.Workspace, f.t); is && !ch.call.Wrote(f.path(), f.lock.Digest) {
 			dirty = append(dirty, fmt.Sprintf("%s (%s)", jptool.Quote(f.path()), reason))
 		}
 	}

@@ -58,6 +58,7 @@ type rig struct {
 	args    object // of every call
 	options object
 	answers object
+	written object
 	preview bool
 	rules   []jptool.FsRule
 }
@@ -83,7 +84,7 @@ func (r *rig) call(args object) answer {
 		ctx["access"] = jptool.AccessPolicy{FS: r.rules}
 	}
 	request, err := json.Marshal(object{"context": ctx, "tool": object{
-		"name": "fs_modify_file", "arguments": all, "options": r.options, "answers": r.answers,
+		"name": "fs_modify_file", "arguments": all, "options": r.options, "answers": r.answers, "written": r.written,
 	}})
 	if err != nil {
 		r.Fatal(err)

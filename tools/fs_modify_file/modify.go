@@ -124,19 +124,23 @@ func (ch *change) wouldBe(ctx context.Context) (jptool.Outcome, error) {
 	if err := ch.limited(ctx, ch.digest); err != nil {
 		return jptool.Outcome{}, err
 	}
-	return ch.outcome("Would modify " + ch.names() + "; nothing was written.")
+	return ch.outcome("Would modify " + ch.names() + nothingWritten)
 }
 
+const nothingWritten = "; nothing was written."
+
 func (ch *change) preview(ctx context.Context) (toolmain.Preview, error) {
-	var seen []string
+	var seen, paths []string
 	for _, f := range ch.files {
+		paths = append(paths, f.path())
 		seen = append(seen, f.t.Place())
 		if f.changed() {
 			seen = append(seen, f.identity()...)
 		}
 	}
 	out, err := ch.wouldBe(ctx)
-	return toolmain.Preview{Text: out.Content, Data: out.Data, Seen: seen}, err
+	out.Content = strings.Replace(out.Content, nothingWritten, ":", 1) // a preview never writes
+	return toolmain.Preview{Text: out.Content, Data: out.Data, Paths: paths, Seen: seen}, err
 }
 
 // change is one call: what to do in which files.

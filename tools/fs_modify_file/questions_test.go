@@ -13,6 +13,7 @@ import (
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 	"github.com/jptools/jptools/jptool/toolmain"
+	"github.com/jptools/jptools/tools/fskit"
 )
 
 func TestApplyChanges(t *testing.T) {
@@ -195,6 +196,13 @@ func TestDirtyFile(t *testing.T) {
 	r.wantFile("f", "a\nmore\n")
 	r.answers["modify_dirty_file"] = true
 	r.wantOK(r.call(both), "Files modified: f, g")
+	// What the conversation wrote itself is nobody's uncommitted work, until somebody else changes it.
+	r.answers = object{"apply_changes": true}
+	r.written = object{"f": fskit.DigestBytes([]byte("b\nmore\n"))}
+	r.wantOK(r.call(object{"patterns": pairs("b", "c")}), "File modified: f")
+	r.wantQuestion(r.call(object{"patterns": pairs("c", "d")}), "modify_dirty_file")
+	r.written = object{"f": fskit.DigestBytes([]byte("c\nmore\n")), "g": 3}
+	r.wantQuestion(r.call(object{"patterns": []object{{"old": "m", "new": "n", "paths": []string{"f"}}, {"old": "b", "new": "c", "paths": []string{"g"}}}}), "modify_dirty_file")
 }
 
 func TestHeuristics(t *testing.T) {

@@ -247,7 +247,7 @@ func (m *move) preview(ctx context.Context, missing []*jptool.Target) (toolmain.
 	}
 	b.WriteByte('\n')
 	seen, err := m.seen(ctx)
-	return toolmain.Preview{Text: b.String(), Seen: append([]string{m.source.Place(), m.target.Place(), m.kind}, seen...)}, err
+	return toolmain.Preview{Text: b.String(), Paths: []string{m.source.Path(), m.target.Path()}, Seen: append([]string{m.source.Place(), m.target.Place(), m.kind}, seen...)}, err
 }
 
 // seen is what a token takes of what moves and of what it replaces: all that is in a directory, too. It is looked at once.
@@ -299,7 +299,8 @@ func (m *move) askOverwrite(ctx context.Context) ([]toolmain.Question, error) {
 	git, cancel := gitguard.Bound(ctx)
 	defer cancel()
 	lost := ""
-	if dirty, reason := gitguard.State(git, m.Workspace, m.target); dirty {
+	own := m.heldTarget != nil && m.Wrote(m.target.Path(), m.heldTarget.Digest)
+	if dirty, reason := gitguard.State(git, m.Workspace, m.target); dirty && !own {
 		lost = fmt.Sprintf(", and git could not bring it back (%s)", reason)
 	}
 	return []toolmain.Question{{
@@ -335,7 +336,7 @@ func (m *move) askDirty(ctx context.Context) ([]toolmain.Question, error) {
 		count = fmt.Sprint(c.Dirty, c.More, c.Unknown)
 	} else {
 		dirty, reason := gitguard.State(git, m.Workspace, m.source)
-		if !dirty {
+		if !dirty || m.heldSource != nil && m.Wrote(m.source.Path(), m.heldSource.Digest) {
 			return nil, nil
 		}
 		text = fmt.Sprintf("Git does not have the %s %s as it is (%s). Move it?", m.kind, path, reason)

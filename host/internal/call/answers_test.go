@@ -191,7 +191,7 @@ func TestAssistant(t *testing.T) {
 func TestRememberedQuestions(t *testing.T) {
 	w := newWorld(t, one("ask", nil, unattended))
 	w.write("state", "1")
-	w.says("Y")
+	w.says("s")
 	w.run("")
 	w.nobody()
 	w.write("state", "2")

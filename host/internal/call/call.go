@@ -57,6 +57,8 @@ type Host struct {
 	Session  *state.Session
 	Memory   *consent.Memory
 	Prompter term.Prompter
+	// OwnConfig is the name of the user's own configuration of this workspace in State; "" if nothing is to be written there.
+	OwnConfig string
 	// Helpers start the tools.
 	Helpers *sandbox.Helpers
 	// Undo keeps what the seven tools change; nil keeps nothing.
@@ -105,6 +107,10 @@ type call struct {
 	// places are the places of secrets that a person allowed, and secrets says that none is withheld.
 	places  map[string]jptool.Caps
 	secrets bool
+	// accepted is the digest of what widens access, as it was trusted; "" if there is no script in it.
+	accepted string
+	// declined is the reason that a person gave for a no to the tool's questions.
+	declined string
 }
 
 // Run makes one call. The report is never nil; the error, an *exit.Error or one that
@@ -154,6 +160,9 @@ func (k *call) run(ctx context.Context) error {
 	}
 	if err := k.trusted(ctx, widening); err != nil {
 		return err
+	}
+	if slices.ContainsFunc(widening, func(s consent.Setting) bool { return s.Runs != "" }) {
+		k.accepted = consent.Digest(widening)
 	}
 	// The policy is compiled, and a person approves external paths that it needs.
 	if err := k.compile(ctx, k.Prompter); err != nil {
@@ -282,6 +291,22 @@ func (k *call) trusted(ctx context.Context, widening []consent.Setting) error {
 		return refuse(ReasonUntrusted, "%w", err)
 	}
 	return exit.With(exit.Host, err)
+}
+
+// stillTrusted refuses a start if a script of the command is another one than when it was trusted: a person may have taken
+// their time over a question. What changes after the start is not seen.
+func (k *call) stillTrusted(ctx context.Context) error {
+	if k.accepted == "" {
+		return nil
+	}
+	now, err := trust.Widening(ctx, k.Config, k.Root)
+	if err != nil {
+		return err
+	}
+	if consent.Digest(consent.Concerning(now, k.Tool.Name)) != k.accepted {
+		return k.notRun(ReasonUntrusted, errors.New("a script that its command runs was changed after it was accepted\nlook at it with: jphost trust show"))
+	}
+	return nil
 }
 
 // compile makes the policy of the call, asking p about external paths that are not approved.

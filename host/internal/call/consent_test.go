@@ -75,8 +75,8 @@ func TestDefaultsAreShown(t *testing.T) {
 		`parameters.n = { type = "integer", default = 3 }`, `parameters.long = { type = "string", default = "`+long+`" }`))
 	p := w.says("y")
 	w.run(`{"n":4}`)
-	if want := "A call of t (by default: all = true):\n{\n  \"long\": \"" + long + "\",\n  \"n\": 4\n}\n"; len(p.asked) != 1 || !strings.HasPrefix(p.asked[0], want) {
-		t.Errorf("asked %q, want one that begins with %q", p.asked, want)
+	if want := "Its arguments (by default: all = true):\n{\n  \"long\": \"" + long + "\",\n  \"n\": 4\n}\n"; len(p.asked) != 1 || !strings.Contains(p.asked[0], want) {
+		t.Errorf("asked %q, want one that has %q", p.asked, want)
 	}
 }
 
@@ -178,13 +178,16 @@ func TestResultModesHoldEveryWord(t *testing.T) {
 	}
 }
 
-// Y and N hold for the session, for this tool under this policy, and can be forgotten.
+// s is yes for the rest of the session, for these arguments of this tool under this policy, and can be forgotten.
 func TestRemembered(t *testing.T) {
 	w := newWorld(t, one("echo", nil, `parameters.x.type = "string"`))
-	w.says("Y")
+	w.says("s")
 	w.run("")
 	w.nobody()
-	r := w.run(`{"x":"other"}`)
+	if got := content(w.run(`{"x":"other"}`)); got != "refused run_mode" {
+		t.Errorf("with other arguments: %s", got)
+	}
+	r := w.run("")
 	if content(r) != "run" || !slices.Contains(r.Answers, Answered{On: OnRun, By: BySession}) {
 		t.Errorf("%s %v", content(r), r.Answers)
 	}
@@ -218,19 +221,17 @@ func TestRemembered(t *testing.T) {
 	if n, err := m.Forget(t.Context(), "t"); n != 1 || err != nil {
 		t.Errorf("%d %v", n, err)
 	}
-	w.says("N")
-	if got := content(w.run("")); got != "refused declined" {
-		t.Error(got)
-	}
-	w.says()
-	if got := content(w.run("")); got != "refused declined" || !strings.Contains(w.lastErr.Error(), "jphost session forget t") {
+	// A no is for one call, and its reason is for the model.
+	w.says("n use tabs", "y")
+	if got := content(w.run("")); got != "refused declined" || !strings.Contains(w.lastErr.Error(), "declined: use tabs") {
 		t.Errorf("%s %v", got, w.lastErr)
 	}
-	// A small y is for one call; what cannot be read asks again.
+	w.run("")
+	// A y is for one call; what cannot be read asks again.
 	if _, err := m.Forget(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	w.says("y", "Y", "y")
+	w.says("y", "s", "y")
 	w.run("")
 	w.run("")
 	if err := w.host().State.Write("remembered.json", []byte("broken")); err != nil {
@@ -247,7 +248,7 @@ func TestRemembered(t *testing.T) {
 // Nothing is remembered for ever, and what is too old goes away by itself.
 func TestMemoryAges(t *testing.T) {
 	w := newWorld(t, one("echo", nil))
-	w.says("Y")
+	w.says("s")
 	w.run("")
 	dir := w.host().State
 	data, err := dir.Read("remembered.json")
@@ -357,12 +358,12 @@ func TestACallIsBoundToItsPreview(t *testing.T) {
 	if r := w.run(""); content(r) != "needs_input" || r.Outcome.Question.Target != "user" || strings.Contains(w.lastErr.Error(), "--answer preview=") {
 		t.Errorf("%+v %v", r.Outcome, w.lastErr)
 	}
-	// A yes for the session has seen no preview of the calls after it, and binds none.
+	// A yes for the session is bound to the preview as well.
 	w = newWorld(t, one("bound", nil, asks))
 	w.write("state", "one")
-	w.says("Y")
+	w.says("s", "n")
 	w.prompter = &meanwhile{person: w.prompter.(*person), then: func() { w.write("state", "two") }}
-	if r := w.run(""); content(r) != "did find two" {
+	if r := w.run(""); content(r) != "error declined" {
 		t.Errorf("%s %v", content(r), w.lastErr)
 	}
 }
@@ -374,13 +375,22 @@ type meanwhile struct {
 	remember bool // a later question could be remembered
 }
 
-func (m *meanwhile) Bool(ctx context.Context, q term.BoolQuestion) (term.BoolAnswer, error) {
-	m.remember = m.remember || m.then == nil && q.Remember
+func (m *meanwhile) happens(remember bool) {
+	m.remember = m.remember || m.then == nil && remember
 	if m.then != nil {
 		m.then()
 		m.then = nil
 	}
+}
+
+func (m *meanwhile) Bool(ctx context.Context, q term.BoolQuestion) (term.BoolAnswer, error) {
+	m.happens(q.Remember)
 	return m.person.Bool(ctx, q)
+}
+
+func (m *meanwhile) Permit(ctx context.Context, q term.PermitQuestion) (term.PermitAnswer, error) {
+	m.happens(q.Session)
+	return m.person.Permit(ctx, q)
 }
 
 // Whoever is shown with the question whether to run what the tool asks is not asked that again, as its token tells;
@@ -399,8 +409,9 @@ func TestOneConsent(t *testing.T) {
 		{"another change", would, "Apply?", "true", "t", "t0", "unattended", []string{"y", "n"}, "applied: false", 3},
 		{"not bound", would, "Apply?", "true", "", "", "unattended", []string{"y", "n"}, "applied: false", 3},
 		{"no preview", would, "Apply?", "true", "t", "t", "ask", []string{"y", "n"}, "applied: false", 2},
-		{"too long to be shown", "LONG", "Apply?", "true", "t", "t", "unattended", []string{"y", "n"}, "applied: false", 3},
-		{"a question too long to be shown", would, "LONG", "true", "t", "t", "unattended", []string{"y", "n"}, "applied: false", 3},
+		// The terminal takes a yes only after a person has looked at all of it.
+		{"too long to be shown", "LONG", "Apply?", "true", "t", "t", "unattended", []string{"y"}, "applied: true", 2},
+		{"a question too long to be shown", would, "LONG", "true", "t", "t", "unattended", []string{"y"}, "applied: true", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, one("edit", []string{c.preview, c.text, c.def, c.token, c.inPreview}, `format = "`+c.format+`"`))
@@ -427,7 +438,7 @@ func TestOneConsent(t *testing.T) {
 	} {
 		w := newWorld(t, one("edit", edit, same, config))
 		p := w.says("y")
-		if r := w.run(""); content(r) != want || strings.Contains(p.asked[0], "Apply?") {
+		if r := w.run(""); content(r) != want || strings.Contains(p.asked[0], "A yes also answers") {
 			t.Errorf("%s: %s, asked %q", config, content(r), p.asked)
 		}
 	}
@@ -440,12 +451,12 @@ func TestOneConsent(t *testing.T) {
 	if r := w.run(""); !slices.Contains(r.Answers, Answered{OnQuestion, "apply", ByPreview}) {
 		t.Errorf("%+v", r.Answers)
 	}
-	// A yes that was remembered has seen nothing: the tool asks.
+	// A yes that was remembered covers the questions that it was given to.
 	w = newWorld(t, one("edit", edit, same))
-	w.says("Y")
+	w.says("s")
 	w.run("")
-	w.says("n")
-	if r := w.run(""); content(r) != "applied: false" || r.Starts != 2 {
+	w.says()
+	if r := w.run(""); content(r) != "applied: true" || r.Starts != 2 {
 		t.Errorf("%+v", r)
 	}
 	// Without a terminal nothing is started for a preview.
@@ -464,7 +475,7 @@ func TestOneConsent(t *testing.T) {
 // What cannot be shown cannot be allowed unseen.
 func TestArgumentsTooLongToShow(t *testing.T) {
 	w := newWorld(t, one("echo", nil, `parameters.x.type = "string"`))
-	args := `{"x":"` + strings.Repeat("x", term.MaxShown) + `"}`
+	args := `{"x":"` + strings.Repeat("x", 4<<20) + `"}`
 	w.says()
 	if r := w.run(args); content(r) != "refused run_mode" || !strings.Contains(w.lastErr.Error(), "--cfg conversation.tools.t.run=edit") {
 		t.Errorf("%s %.200s", content(r), w.lastErr)

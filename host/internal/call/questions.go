@@ -182,8 +182,8 @@ func (c *command) known(q *jptool.Question) (v any, where string, err error) {
 		c.answered(OnQuestion, q.ID, ByConfig)
 		return conf.Answer, where, nil
 	}
-	if q.AnswerType.Name == jptool.Boolean && !c.forAssistant(q) {
-		if old, ok := c.recall(c.slot(OnQuestion, q.ID)); ok {
+	if q.AnswerType.Name == jptool.Boolean && !c.forAssistant(q) && !c.builtIn() {
+		if old, ok := c.recall(c.questionSlot(q.ID)); ok {
 			return old.Yes, "your answer for this session (jphost session list)", nil
 		}
 	}
@@ -199,26 +199,21 @@ func (c *command) notAsked() {
 	}
 }
 
-// askPerson asks the person. The question on a preview that no longer fits comes with the others: a yes to what is
-// shown now answers them too.
+// askPerson asks the person: of a built-in tool once about the call with all that it asks, of any other tool one question
+// after the other.
 func (c *command) askPerson(ctx context.Context, open []jptool.Question) error {
-	var together []jptool.Question
+	if c.together(open) {
+		return c.permitQuestions(ctx, open)
+	}
 	before := ""
 	for i := range open {
 		q := open[i]
-		if slices.ContainsFunc(together, func(o jptool.Question) bool { return o.ID == q.ID }) {
-			continue
-		}
 		if q.Before() == before {
 			q.PreAmble = nil // it stands above
 		} else {
 			before = q.Before()
 		}
-		var also []jptool.Question
-		if q.ID == previewID {
-			also = c.coverable(open)
-		}
-		v, whole, err := c.prompt(ctx, &q, also)
+		v, err := c.prompt(ctx, &q)
 		if err != nil {
 			return err
 		}
@@ -226,23 +221,8 @@ func (c *command) askPerson(ctx context.Context, open []jptool.Question) error {
 		if v == false {
 			return nil
 		}
-		if whole {
-			together = also
-			c.allow(also)
-		}
 	}
 	return nil
-}
-
-// coverable returns the questions that a person may answer together with the call: yes-or-no questions with a
-// token, so that the answer applies only to what was shown, that neither the call nor the configuration answers and
-// that are not for the assistant.
-func (k *call) coverable(questions []jptool.Question) []jptool.Question {
-	return slices.DeleteFunc(slices.Clone(questions), func(q jptool.Question) bool {
-		_, answered := k.Answers[q.ID]
-		return q.ID == previewID || q.AnswerType.Name != jptool.Boolean || q.Token == "" ||
-			answered || k.Tool.Questions[q.ID].HasAnswer || k.forAssistant(&q)
-	})
 }
 
 // asWell shows the questions that a yes answers too.
@@ -254,19 +234,18 @@ func asWell(questions []jptool.Question) []term.Message {
 	if texts == nil {
 		return nil
 	}
-	return []term.Message{{Body: "A yes also answers what it asks:\n", Quoted: strings.Join(texts, "\n")}}
+	return []term.Message{{Body: "A yes also answers what it asks:\n", Quoted: strings.Join(texts, "\n"), Prose: true}}
 }
 
-// prompt asks the person. A yes or no can be given for the rest of the session. A yes also answers the
-// questions in also, if the person was shown everything.
-func (c *command) prompt(ctx context.Context, q *jptool.Question, also []jptool.Question) (v any, whole bool, err error) {
+// prompt asks the person. A yes can be given for the rest of the session.
+func (c *command) prompt(ctx context.Context, q *jptool.Question) (v any, err error) {
 	quoted := q.Text
 	if q.PreAmble != nil {
 		quoted = strings.TrimRight(*q.PreAmble, "\n") + "\n\n" + q.Text
 	}
-	m := term.Message{Body: "The tool " + show.Visible(c.Tool.Name) + " asks:\n", Quoted: quoted, Then: asWell(also)}
+	m := term.Message{Body: "The tool " + show.Visible(c.Tool.Name) + " asks:\n", Quoted: quoted}
 	about := " to " + show.Name(c.Tool.Name)
-	if path := paths(nil, c.args); path != "" {
+	if path := paths(nil, c.args, show.Name); path != "" {
 		about += " about " + path
 	}
 	switch q.AnswerType.Name {
@@ -277,7 +256,7 @@ func (c *command) prompt(ctx context.Context, q *jptool.Question, also []jptool.
 		}
 		var b term.BoolAnswer
 		if b, err = c.Prompter.Bool(ctx, question); err == nil && b.Remember {
-			c.remember(ctx, c.slot(OnQuestion, q.ID), b.Yes)
+			c.remember(ctx, c.questionSlot(q.ID), b.Yes)
 		}
 		v = b.Yes
 	case jptool.Select:
@@ -297,10 +276,10 @@ func (c *command) prompt(ctx context.Context, q *jptool.Question, also []jptool.
 		v, err = c.Prompter.Text(ctx, question)
 	}
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	c.answered(OnQuestion, q.ID, ByPerson)
-	return v, m.Whole(), nil
+	return v, nil
 }
 
 func yesOrNo(raw string) (yes, ok bool) {

@@ -17,10 +17,14 @@ import (
 // settle takes over the final answer.
 func (k *call) settle(ctx context.Context, out output) error {
 	if out.success() {
+		k.wrote(ctx, out)
 		k.report.Outcome = Outcome{Type: "success", Content: &out.Content, Plain: out.Plain, Data: rawData(out.Data)}
 		return nil
 	}
 	failed := out.Err
+	if failed.Code == jptool.CodeDeclined && k.declined != "" {
+		failed.Message += "\nthe person's reason: " + k.declined
+	}
 	if out.Plain && len(k.report.Denials) > 0 {
 		failed.Message += "\nrefused by the sandbox:\n" + strings.TrimRight(enforcement.DenialText(k.report.Denials), "\n")
 	}
@@ -75,7 +79,7 @@ func (k *call) deliver(ctx context.Context, err error) error {
 		return k.withhold("it is too long to be shown\nto look at it in your editor: " + k.cfg("result", "=edit"))
 	}
 	prompt := "Hand on the result of " + show.Name(k.Tool.Name)
-	if path := paths(nil, k.args); path != "" {
+	if path := paths(nil, k.args, show.Name); path != "" {
 		prompt += " for " + path
 	}
 	// That the editor was closed is not a yes: some return at once.

@@ -69,9 +69,6 @@ func (k *call) secretPlaces() ([]policy.Touch, error) {
 	return list, nil
 }
 
-// builtIn reports whether the tool is one of the seven.
-func (k *call) builtIn() bool { return k.Tool.Command.Origin.Layer == settings.LayerDefault }
-
 // pathArguments are the arguments of the seven tools that are paths.
 func (k *call) pathArguments() []string {
 	args := map[string]any{}

@@ -34,10 +34,9 @@ import (
 // given with the call, those of the configuration, those that hold for the session, and then a person's.
 type command struct {
 	*call
+	request
 	template *toolargs.Template
 	prepared *sandbox.Prepared
-	context  jptool.Context
-	tool     toolRequest
 
 	// ahead has, by question, who gave an answer that the tool got before it asked.
 	ahead map[string]string
@@ -47,14 +46,6 @@ type command struct {
 	used  map[string]bool
 }
 
-// toolRequest is the half of a request that is for the tool (docs/wire.md).
-type toolRequest struct {
-	Name      string         `json:"name"`
-	Arguments map[string]any `json:"arguments"`
-	Answers   map[string]any `json:"answers"`
-	Options   map[string]any `json:"options"`
-}
-
 // command makes the command of a call, or of its preview, under its declared policy.
 func (k *call) command(ctx context.Context, preview bool) (*command, error) {
 	t := k.Tool
@@ -62,25 +53,8 @@ func (k *call) command(ctx context.Context, preview bool) (*command, error) {
 	if err != nil {
 		return nil, k.badCommand(err)
 	}
-	c := &command{
-		call:     k,
-		template: template,
-		context: jptool.Context{
-			Root: k.Root, Action: jptool.Run, Access: k.policy.Access,
-			WorkspaceID: k.Workspace.ID(), ConversationID: k.Conversation,
-		},
-		tool: toolRequest{
-			Name: cmp.Or(t.Source.Name, t.Name), Arguments: k.args, Answers: map[string]any{}, Options: t.Options,
-		},
-		ahead: map[string]string{}, fixed: map[string]string{}, used: map[string]bool{},
-	}
+	c := &command{call: k, template: template, request: k.request(preview), ahead: map[string]string{}, fixed: map[string]string{}, used: map[string]bool{}}
 	k.given = c.tool.Answers
-	if preview {
-		c.context.Action = jptool.FormatArguments
-	}
-	if t.Options == nil {
-		c.tool.Options = map[string]any{} // the wire has an object here
-	}
 	o, err := k.Sandbox(ctx, t)
 	if err != nil {
 		return nil, err
@@ -115,11 +89,10 @@ func (c *command) next(ctx context.Context) (*sandbox.Cmd, error) {
 // render writes the request into a command line and a standard input. A command with placeholders gets the request in
 // them, and nothing on standard input: such commands were written for hosts that do so.
 func (c *command) render() (argv []string, stdin io.Reader, err error) {
-	tool, err := json.Marshal(c.tool)
+	request, err := c.json()
 	if err != nil {
-		return nil, nil, exit.With(exit.Usage, err) // the options of the configuration, which JSON cannot express
+		return nil, nil, err
 	}
-	request := fmt.Appendf(nil, "{\"context\":%s,\"tool\":%s}\n", c.context.JSON(), tool)
 	if argv, err = c.template.Render(request); err != nil {
 		return nil, nil, c.badCommand(err)
 	}
@@ -220,6 +193,9 @@ func (c *command) enforced(ctx context.Context) (*result, error) {
 	cmd.Explain = c.Explain
 	k := &keeping{call: c.call}
 	cmd.BeforeStart = func(a *sandbox.Attempt) error {
+		if err := c.stillTrusted(ctx); err != nil {
+			return err
+		}
 		c.tellEnforced(ctx, a)
 		// The request carries the effective policy, which is known only now.
 		c.context.Access = a.Access

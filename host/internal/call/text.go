@@ -75,29 +75,15 @@ var verbs = map[string]string{
 	"fs_create_file": "create", "fs_modify_file": "change", "fs_delete_file": "delete", "fs_move_file": "move",
 }
 
-// doing says in a few words what the call does, for the question to a person: the tool, and the path that
-// it is about. data is the data of a preview, which names where a path leads. Without it, the path is
-// the one in the arguments.
-func (k *call) doing(data json.RawMessage) string {
-	verb := "run with"
-	if known := verbs[k.Tool.Name]; known != "" && k.Tool.Command.Origin.Layer == settings.LayerDefault {
-		verb = known
-	}
-	path := paths(data, k.args)
-	if path == "" {
-		verb = "run"
-	}
-	return strings.TrimSpace(show.Name(k.Tool.Name) + " " + verb + " " + path)
-}
-
-// paths names the paths of a call, or is "" if it has none.
-func paths(data json.RawMessage, args map[string]any) string {
+// paths names the paths of a call, or is "" if it has none. data is that of a preview, which names where a path leads; name
+// writes one of them for a question.
+func paths(data json.RawMessage, args map[string]any, name func(string) string) string {
 	var seen map[string]any
 	_ = json.Unmarshal(data, &seen) // a preview may have other data
 	for _, from := range []map[string]any{seen, args} {
 		source, target := pathOf(from["source"]), pathOf(from["target"])
 		if source != "" && target != "" {
-			return show.Name(source) + " to " + show.Name(target)
+			return name(source) + " to " + name(target)
 		}
 		for _, key := range []string{"path", "paths", "files", "file", "prefixes", "target", "source"} {
 			list, ok := from[key].([]any)
@@ -108,7 +94,7 @@ func paths(data json.RawMessage, args map[string]any) string {
 			for _, item := range list {
 				names = append(names, pathOf(item))
 			}
-			if text := firstOf(names); text != "" {
+			if text := firstOf(names, name); text != "" {
 				return text
 			}
 		}
@@ -116,14 +102,14 @@ func paths(data json.RawMessage, args map[string]any) string {
 	return ""
 }
 
-func firstOf(names []string) string {
+func firstOf(names []string, name func(string) string) string {
 	switch {
 	case len(names) == 0 || names[0] == "":
 		return ""
 	case len(names) == 1:
-		return show.Name(names[0])
+		return name(names[0])
 	}
-	return fmt.Sprintf("%s and %d more", show.Name(names[0]), len(names)-1)
+	return fmt.Sprintf("%s and %d more", name(names[0]), len(names)-1)
 }
 
 // pathOf returns the path in a value: the text itself, or the member "path" of an object.

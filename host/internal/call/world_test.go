@@ -198,11 +198,25 @@ func (p *person) next(m term.Message, prompt string) (string, error) {
 
 func (p *person) Bool(_ context.Context, q term.BoolQuestion) (term.BoolAnswer, error) {
 	a, err := p.next(q.Message, q.Prompt)
-	remember := strings.ToUpper(a) == a && err == nil
+	remember := a == "s" && err == nil
 	if remember && !q.Remember {
 		p.t.Errorf("%s: cannot be remembered", q.Prompt)
 	}
-	return term.BoolAnswer{Yes: strings.EqualFold(a, "y"), Remember: remember}, err
+	return term.BoolAnswer{Yes: a == "y" || a == "s", Remember: remember}, err
+}
+
+// Permit understands y, s, a, e, and n with a reason.
+func (p *person) Permit(_ context.Context, q term.PermitQuestion) (term.PermitAnswer, error) {
+	a, err := p.next(q.Message, q.Prompt)
+	if err != nil {
+		return term.PermitAnswer{}, err
+	}
+	word, reason, _ := strings.Cut(a, " ")
+	choice, ok := map[string]term.Choice{"y": term.Once, "s": term.Session, "a": term.Always, "n": term.Refuse, "e": term.Change}[word]
+	if !ok || choice == term.Session && !q.Session || choice == term.Always && !q.Always || choice == term.Change && !q.Edit {
+		p.t.Errorf("%s: %q is not offered", q.Prompt, a)
+	}
+	return term.PermitAnswer{Choice: choice, Reason: reason}, nil
 }
 
 func (p *person) Select(_ context.Context, q term.SelectQuestion) (int, error) {

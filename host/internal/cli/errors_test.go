@@ -80,7 +80,7 @@ func TestErrors(t *testing.T) {
 		{"run fs_read_file a", nil, exit.Usage, "did you mean path=a?", true},
 		{"run fs_read_file path=a --answer x", nil, exit.Usage, "--answer x is not ID=VALUE", true},
 		{"run fs_read_file path=a --answer x=1 --answer x=2", nil, exit.Usage, "--answer x was given twice", true},
-		{"run fs_create_file path=a", nil, exit.Refused, "there is no terminal to ask on", true},
+		{"run fs_read_file path=a --cfg conversation.tools.fs_read_file.run=ask", nil, exit.Refused, "there is no terminal to ask on", true},
 		{"run fs_read_file path=a", broken, exit.Usage, ".jp/config.toml:1:", true},
 		{"tools", broken, exit.Usage, ".jp/config.toml:1:", false},
 		{"tools", unknown, exit.Usage, ".jp/config.toml:2:1: conversation.tools.fs_read_file.rnu: unknown key\n  did you mean run?", false},

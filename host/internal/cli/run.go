@@ -105,7 +105,7 @@ func (c *runCmd) call(a *app) (*call.Report, error) {
 	}
 	host.Explain = c.ExplainDenials
 	report, err := host.Run(a.Ctx, call.Request{Tool: tool, Arguments: args, Answers: answers, Preview: c.Preview, Dry: c.DryRun, AllowSensitive: c.AllowSensitive})
-	if err != nil && len(c.Mount) > 0 && report.Starts == 0 {
+	if err != nil && len(c.Mount) > 0 && (report.Starts == 0 || report.Outcome.Type == "refused") {
 		const stays = "what --mount mounted stays, although the call was not made\nto take it away: jphost unmount NAME"
 		report.Warnings = append(report.Warnings, stays)
 		a.Out.Warn(stays)
@@ -151,7 +151,7 @@ func (a *app) host(cfg *config.Config) (*call.Host, error) {
 	return &call.Host{
 		Config: cfg, Workspace: p.workspace, Root: p.root, Cwd: p.cwd, Conversation: p.conversation, Environ: a.Environ, Beside: beside,
 		TempBase: a.TempBase(), State: p.dir, Approvals: p.approvals(a), Trust: p.trust(a), Holds: consent.OpenHolds(p.dir), Session: session, Memory: consent.OpenMemory(p.dir, id),
-		Prompter: a.ask(), Helpers: a.Helpers, Warn: a.Out.Warn, Undo: store, Log: log,
+		Prompter: a.ask(), OwnConfig: userFile, Helpers: a.Helpers, Warn: a.Out.Warn, Undo: store, Log: log,
 	}, nil
 }
 

@@ -24,6 +24,8 @@ type trustState struct {
 	Settings   []consent.Setting `json:"settings"`
 	Difference string            `json:"difference,omitempty"`
 	question   term.BoolQuestion
+	// full is Difference with the differences of scripts.
+	full       string
 	Holds      []consent.Hold `json:"holds"`
 	HoldsError string         `json:"holds_error,omitempty"`
 	// Broken says why the settings cannot be read. Then only Holds are known.
@@ -51,7 +53,7 @@ func (a *app) trustState() (*trustState, error) {
 	if err != nil {
 		return nil, exit.With(exit.Host, err)
 	}
-	s.Trusted, s.Difference, s.question = trusted, d.String(), d.Question()
+	s.Trusted, s.Difference, s.full, s.question = trusted, d.String(), d.Full(), d.Question()
 	held := consent.OpenHolds(p.dir)
 	if err := call.SettleHolds(a.Ctx, held, p.root); err != nil {
 		return nil, exit.With(exit.Host, err)
@@ -74,7 +76,7 @@ func (c *trustShowCmd) Run(a *app, s *trustState) error {
 	case s.Trusted:
 		a.Out.Printf("these settings of this workspace widen access, and were accepted:\n%s", consent.Diff(nil, s.Settings))
 	default:
-		a.Out.Printf("these settings of this workspace widen access, and were not accepted:\n%saccept them with: jphost trust accept\n", s.Difference)
+		a.Out.Printf("these settings of this workspace widen access, and were not accepted:\n%saccept them with: jphost trust accept\n", s.full)
 	}
 	a.Out.Printf("%s", s.heldChanges())
 	return s.broken

@@ -15,6 +15,7 @@ import (
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/ignore"
 	"github.com/jptools/jptools/jptool/nearest"
+	"github.com/jptools/jptools/jptool/strictjson"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -239,6 +240,7 @@ func (d *decoder) judge(t *Tool) {
 	if t.Access != nil {
 		d.judgeAccess(t.Access, t.tree.Get("access"))
 	}
+	d.judgeUnattended(t)
 	source := t.tree.Get("source")
 	if source == nil {
 		const maxGuesses = 10 // each costs a look at all names
@@ -266,6 +268,28 @@ func (d *decoder) judge(t *Tool) {
 	}
 	if t.Command == nil {
 		d.Add(source.Origin, "tool "+settings.Show(t.Name)+" is local and has no command", "add command = \"…\" to it")
+	}
+}
+
+// judgeUnattended checks the calls that need nobody, and brings paths into their normal form.
+func (d *decoder) judgeUnattended(t *Tool) {
+	for i := range t.Unattended {
+		u := &t.Unattended[i]
+		switch {
+		case u.HasPath == (u.Arguments != ""):
+			d.Add(u.At, "an entry of unattended has either path or arguments", `write { path = "src/a.go", yes_to = ["apply_changes"] }`)
+		case u.HasPath:
+			rel, err := wspath.Parse(u.Path)
+			if err != nil {
+				d.Add(u.At, "path of unattended: "+err.Error(), "write it relative to the workspace")
+				continue
+			}
+			u.Path = rel.Slash()
+		default:
+			if _, err := strictjson.ParseObject([]byte(u.Arguments)); err != nil {
+				d.Add(u.At, "arguments of unattended: "+err.Error(), "write one JSON object in a string")
+			}
+		}
 	}
 }
 

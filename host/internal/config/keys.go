@@ -66,6 +66,7 @@ type Tool struct {
 	Parameters           []*Parameter        `toml:"parameters" repo:"judged" doc:"The arguments, by name. Any other is refused."`
 	Run                  string              `toml:"run" enum:"ask unattended edit skip" default:"ask" all:"yes" repo:"judged" doc:"Whether a call is asked for, runs at once, may be edited first, or never runs."`
 	Format               string              `toml:"format" enum:"ask unattended" unset:"'unattended' if 'run' is, else 'ask'" all:"yes" repo:"judged" doc:"Whether a preview is made before or after the question."`
+	Unattended           []Unattended        `toml:"unattended" merge:"rules" doc:"Calls that need nobody although 'run' is 'ask'. What is answered with 'a' (always) is written here."`
 	Result               string              `toml:"result" enum:"unattended ask edit skip" default:"unattended" all:"yes" repo:"judged" doc:"What happens to a result before the model gets it."`
 	CancellationResponse string              `toml:"cancellation_response" all:"yes" repo:"own" doc:"What the model is told of a call that was cancelled."`
 	Style                Style               `toml:"style" all:"yes" repo:"free" doc:"How calls are shown. jphost checks the table and does nothing with it: it is for hosts that show calls in a conversation."`
@@ -156,6 +157,16 @@ type Question struct {
 	Answer    any `toml:"answer" doc:"A fixed answer; nobody is asked."`
 	HasAnswer bool
 	Origin    settings.Origin
+}
+
+// Unattended names calls that are made without asking. One of Path and Arguments is set.
+type Unattended struct {
+	// Path is in lexical normal form, "" for the root.
+	Path      string   `toml:"path" doc:"Calls of the built-in tool that change only this path, or what is below it; relative to the workspace."`
+	Arguments string   `toml:"arguments" doc:"Calls with exactly these arguments, one JSON object in a string."`
+	YesTo     []string `toml:"yes_to" doc:"The ids of the tool's yes-or-no questions that are answered with yes. If the call would ask another one, a person is asked."`
+	HasPath   bool
+	At        settings.Origin
 }
 
 // Style is how hosts that show calls in a conversation show them. Nothing here does: its keys

@@ -107,10 +107,12 @@ type Remembered struct {
 	Tool string `json:"tool"`
 	// On says what was asked: whether a call may be made, a question of the tool, and so on.
 	// Question is the id of a question, or a path.
-	On       string    `json:"on"`
-	Question string    `json:"question,omitempty"`
-	Yes      bool      `json:"yes"`
-	At       time.Time `json:"at"`
+	On       string `json:"on"`
+	Question string `json:"question,omitempty"`
+	Yes      bool   `json:"yes"`
+	// Covers are the ids of the questions that a yes to a call answers as well.
+	Covers []string  `json:"covers,omitempty"`
+	At     time.Time `json:"at"`
 	// Scope is a digest of what it was answered for, such as the command and the policy of
 	// the tool. For anything else the answer does not count.
 	Scope string `json:"scope"`
@@ -155,6 +157,12 @@ func (m *Memory) List() ([]Remembered, error) {
 	}
 	_, list, err := m.f.read()
 	return slices.DeleteFunc(list, func(r Remembered) bool { return r.Session != m.session || m.old(r) }), err
+}
+
+// Allows reports whether a call of the tool may have been allowed in this session.
+func (m *Memory) Allows(tool string) bool {
+	list, err := m.List()
+	return err == nil && slices.ContainsFunc(list, func(r Remembered) bool { return r.Tool == tool && r.Yes })
 }
 
 // Recall finds the answer to the question of r in its scope.

@@ -22,11 +22,14 @@ import (
 const maxAccepted = 64
 
 // Trust remembers which widening settings of a workspace's own config a person accepted.
-type Trust struct{ f records[Accepted] }
+type Trust struct {
+	f       records[Accepted]
+	scripts scripts
+}
 
 // OpenTrust returns the trust store in dir.
 func OpenTrust(dir *state.Dir, warn func(string)) *Trust {
-	t := &Trust{records[Accepted]{dir: dir, name: "trust.json", key: "accepted"}}
+	t := &Trust{f: records[Accepted]{dir: dir, name: "trust.json", key: "accepted"}, scripts: openScripts(dir)}
 	t.f.mend = t.f.setAside(warn)
 	t.f.take = (*Accepted).take
 	return t
@@ -85,7 +88,13 @@ func (t *Trust) Check(ctx context.Context, now []Setting) (trusted bool, d Diffe
 	if trusted {
 		return true, Difference{}, nil
 	}
-	if d = Diff(was, now); d.String() == "" { // each was accepted, but not beside what now is for all
+	if d = Diff(was, now); len(d.Changed) > 0 {
+		texts := t.scripts.texts()
+		for i := range d.Changed {
+			d.Changed[i].Was.Text = texts[d.Changed[i].Was.Value]
+		}
+	}
+	if d.String() == "" { // each was accepted, but not beside what now is for all
 		d = Diff(nil, now)
 	}
 	return false, d, nil
@@ -112,6 +121,9 @@ func (s Setting) tool() string {
 // hold by now.
 func (t *Trust) Accept(ctx context.Context, shown []Setting) error {
 	a := Accepted{Digest: Digest(shown), AcceptedAt: t.f.dir.Now().UTC().Truncate(time.Second), Settings: sorted(shown)}
+	if err := t.scripts.keep(ctx, shown); err != nil {
+		return err
+	}
 	return t.f.update(ctx, func(list []Accepted) ([]Accepted, bool) {
 		list = append(slices.DeleteFunc(list, func(o Accepted) bool { return o.Digest == a.Digest }), a)
 		return list[max(0, len(list)-maxAccepted):], true
@@ -122,6 +134,9 @@ func (t *Trust) Accept(ctx context.Context, shown []Setting) error {
 // was anything.
 func (t *Trust) Revoke(ctx context.Context) (bool, error) {
 	revoked, err := t.f.remove(ctx, func(Accepted) bool { return true })
+	if err == nil {
+		err = t.scripts.forget(ctx)
+	}
 	return len(revoked) > 0, err
 }
 
@@ -165,6 +180,8 @@ type Setting struct {
 	// Runs is the workspace-relative path of a file that the command at Key names. The
 	// setting is about its content then, and Value says which that is.
 	Runs string `json:"runs,omitempty"`
+	// Text is that content, if it is a short text; it is kept beside the list of what was accepted.
+	Text string `json:"-"`
 	// Line is where it stands now. Moving a setting within its file changes nothing.
 	Line int `json:"line,omitempty"`
 }
@@ -252,8 +269,14 @@ func (d *Difference) compare(was, now []Setting) {
 	d.Added = append(d.Added, now[n:]...)
 }
 
-// String renders the difference for a prompt; every value is made visible.
-func (d Difference) String() string {
+// String renders the difference; every value is made visible.
+func (d Difference) String() string { return d.text(false) }
+
+// Full is String with the differences of scripts.
+func (d Difference) Full() string { return d.text(true) }
+
+// text is String or Full.
+func (d Difference) text(diffs bool) string {
 	var b strings.Builder
 	for _, s := range d.Added {
 		fmt.Fprintf(&b, "  + %s   (%s)\n", s.text(), where(s))
@@ -262,6 +285,10 @@ func (d Difference) String() string {
 		name := show.Visible(c.Now.Key)
 		if c.Now.Runs != "" {
 			name += " runs " + show.Visible(c.Now.Runs) + ", changed since it was accepted"
+		}
+		if diff := c.scriptDiff(); diffs && diff != "" {
+			fmt.Fprintf(&b, "  ~ %s   (%s)\n%s", name, where(c.Now), diff)
+			continue
 		}
 		fmt.Fprintf(&b, "  ~ %s   (%s)\n      was: %s\n      now: %s\n", name, where(c.Now), show.Short(c.Was.Value, maxValue), show.Short(c.Now.Value, maxValue))
 	}
@@ -274,14 +301,19 @@ func (d Difference) String() string {
 // Question asks a person to accept the difference. All of it is shown. At the end of a long one,
 // where it is still on the screen, stand the number of settings and every program in it.
 func (d Difference) Question() term.BoolQuestion {
+	if q, ok := d.scriptQuestion(); ok {
+		return q
+	}
 	now := slices.Clone(d.Added)
 	for _, c := range d.Changed {
 		now = append(now, c.Now)
 	}
 	n := len(now) + len(d.Removed)
-	text := d.String()
-	m := term.Message{Body: "This workspace's own config asks for more than the defaults:\n", Quoted: text}
-	programs := slices.DeleteFunc(slices.Clone(now), func(s Setting) bool { return !strings.Contains(s.Key+".", ".command.") })
+	// Programs stand last, where they are still on the screen.
+	d.Added = append(slices.DeleteFunc(slices.Clone(d.Added), Setting.program), slices.DeleteFunc(slices.Clone(d.Added), func(s Setting) bool { return !s.program() })...)
+	text := d.text(true)
+	m := term.Message{Body: "This workspace's own config asks for more than the defaults:\n", Quoted: text, Prose: true}
+	programs := slices.DeleteFunc(slices.Clone(now), func(s Setting) bool { return !s.program() })
 	if len(text) > shortList && n > 1 && len(programs) > 0 {
 		var b strings.Builder
 		for _, s := range programs {
@@ -308,13 +340,32 @@ func (d Difference) Question() term.BoolQuestion {
 	return term.BoolQuestion{Message: m, Prompt: prompt + "?", Default: term.No()}
 }
 
+// scriptQuestion is the question if nothing but one script changed, and how it did is known.
+func (d Difference) scriptQuestion() (q term.BoolQuestion, ok bool) {
+	if len(d.Added)+len(d.Removed) > 0 || len(d.Changed) != 1 || d.Changed[0].scriptDiff() == "" || d.Changed[0].Now.tool() == "" {
+		return q, false
+	}
+	c := d.Changed[0].Now
+	tool := c.tool()
+	return term.BoolQuestion{
+		Message: term.Message{
+			Body:   fmt.Sprintf("%s runs %s (%s), which changed since it was accepted:\n", show.Visible(tool), show.Visible(c.Runs), where(c)),
+			Quoted: d.Changed[0].scriptDiff(),
+		},
+		Prompt: fmt.Sprintf("Let %s run %s as it is now?", show.Name(tool), show.Name(c.Runs)), Default: term.No(),
+	}, true
+}
+
 const (
 	// shortList is how many bytes of settings are seen at a glance.
-	shortList = 1200
+	shortList = 3 << 10
 	// maxValue is how many bytes of a value are shown, maxProgram how many of a program that is listed again.
 	maxValue   = 1 << 10
 	maxProgram = 160
 )
+
+// program reports whether the setting says what is run.
+func (s Setting) program() bool { return strings.Contains(s.Key+".", ".command.") }
 
 // text is the setting on one line, made visible.
 func (s Setting) text() string {

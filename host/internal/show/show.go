@@ -5,6 +5,7 @@ package show
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -205,6 +206,23 @@ func Name(s string) string {
 		tail++
 	}
 	return fmt.Sprintf("%s…(%d characters)…%s", string(cells[:head]), tail-head, string(cells[tail:]))
+}
+
+// NameEnd is Name of the last characters of a long name, at most most, from the beginning of a component of a path on if
+// there is one. The end tells files apart better than the beginning.
+func NameEnd(s string, most int) string {
+	cells := []rune(s)
+	if len(cells) <= most {
+		return Name(s)
+	}
+	at := len(cells) - most
+	if slash := slices.Index(cells[at:], '/'); slash >= 0 && at+slash+1 < len(cells) {
+		at += slash
+	}
+	for at < len(cells) && unicode.Is(unicode.M, cells[at]) {
+		at++
+	}
+	return Name("…" + string(cells[at:]))
 }
 
 // JSON returns the same JSON with \uXXXX for every character that a terminal would act on or not show, except for line

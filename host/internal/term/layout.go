@@ -20,8 +20,11 @@ const (
 
 // Whole reports whether all of a text would be shown as Message.Quoted.
 func Whole(text string) bool {
-	return len(text) <= MaxShown && strings.Count(text, "\n") <= MaxLines
+	return len(cut(text, MaxShown, MaxLines)) == len(text)
 }
+
+// Viewable reports whether all of a text can be looked at in the pager.
+func Viewable(text string) bool { return len(text) <= maxPaged }
 
 // maxLine bounds the bytes of a line of Message.Body that are shown: its beginning and its end. A longer line holds some
 // value whose end would stand far below its beginning.
@@ -42,15 +45,21 @@ const (
 // first column, where only the host's own words may stand.
 type layout struct {
 	columns int
-	b       strings.Builder
-	rows    int
+	colours bool
+	// whole: quoted texts are shown whole, as far as the pager goes.
+	whole bool
+	b     strings.Builder
+	rows  int
 }
 
 func newLayout(columns int) *layout { return &layout{columns: max(columns, leastColumns)} }
 
 // line writes one line of visible characters in as many rows as it takes: the first row behind first, the others behind
 // the bar. Rows end at the width or, if soft, behind a blank near it.
-func (l *layout) line(first, text string, soft bool) {
+func (l *layout) line(first, text string, soft bool) { l.inked(first, text, soft, ink{}) }
+
+// inked is line in colours.
+func (l *layout) inked(first, text string, soft bool, look ink) {
 	room := l.columns - 1 // some terminals break a row that just fits
 	prefix, used := first, len(first)
 	start, at := 0, 0
@@ -62,7 +71,7 @@ func (l *layout) line(first, text string, soft bool) {
 			if soft && blank > start && after > room/2 {
 				end, kept = blank, after
 			}
-			l.row(prefix, text[start:end])
+			l.row(prefix, text, span{start, end}, look)
 			prefix, used, start = bar, len(bar)+used-kept, end
 		}
 		at += n
@@ -71,12 +80,27 @@ func (l *layout) line(first, text string, soft bool) {
 			blank, after = at, used
 		}
 	}
-	l.row(prefix, text[start:])
+	l.row(prefix, text, span{start, len(text)}, look)
 }
 
-func (l *layout) row(prefix, text string) {
+// row writes a part of a line. No colour goes beyond the end of the row, nor touches the prefix.
+func (l *layout) row(prefix, text string, part span, look ink) {
 	l.b.WriteString(prefix)
-	l.b.WriteString(text)
+	if l.colours && look.code != "" && part.from < part.to {
+		l.b.WriteString("\x1b[" + look.code + "m")
+		at := part.from
+		for _, m := range look.marks {
+			from, to := min(max(m.from, at), part.to), min(m.to, part.to)
+			if from >= to {
+				continue
+			}
+			l.b.WriteString(text[at:from] + "\x1b[7m" + text[from:to] + "\x1b[27m")
+			at = to
+		}
+		l.b.WriteString(text[at:part.to] + "\x1b[0m")
+	} else {
+		l.b.WriteString(text[part.from:part.to])
+	}
 	l.b.WriteByte('\n')
 	l.rows++
 }
@@ -143,8 +167,11 @@ func (l *layout) message(m Message) {
 		}
 	}
 	if m.Quoted != "" {
-		text := cut(m.Quoted)
-		l.barred(text)
+		text := cut(m.Quoted, MaxShown, MaxLines)
+		if l.whole {
+			text = cut(m.Quoted, maxPaged, maxPaged)
+		}
+		l.barred(text, m.Prose)
 		if more := len(m.Quoted) - len(text); more > 0 {
 			l.line("", fmt.Sprintf("(%d more bytes are not shown)", more), true)
 		}
@@ -160,48 +187,63 @@ func Barred(text string, columns int) string {
 		columns = usualColumns
 	}
 	l := newLayout(columns)
-	l.barred(text)
+	l.barred(text, false)
 	return l.b.String()
 }
 
-func (l *layout) barred(text string) {
-	for line := range strings.SplitSeq(strings.TrimRight(show.Text(text), "\n"), "\n") {
-		l.line(bar, expand(line), false)
+func (l *layout) barred(text string, soft bool) {
+	lines := strings.Split(strings.TrimRight(show.Text(text), "\n"), "\n")
+	for i := range lines {
+		lines[i] = expand(lines[i])
+	}
+	for i, look := range paint(lines) {
+		l.inked(bar, lines[i], soft || i == 0, look) // a text begins with a sentence
 	}
 }
 
-// cut is the part of a quoted text that is shown.
-func cut(text string) string {
-	text = text[:min(len(text), MaxShown)]
-	lines := strings.SplitAfterN(text, "\n", MaxLines+1)
-	if len(lines) <= MaxLines || strings.Trim(lines[MaxLines], "\n") == "" {
+// cut is the part of a quoted text that is shown: so many bytes and lines at most.
+func cut(text string, size, count int) string {
+	text = text[:min(len(text), size)]
+	lines := strings.SplitAfterN(text, "\n", count+1)
+	if len(lines) <= count || strings.Trim(lines[count], "\n") == "" {
 		return text
 	}
-	return strings.Join(lines[:MaxLines], "")
+	return strings.Join(lines[:count], "")
 }
 
-// screen lays out a question for a terminal of this size: the text above, and the question, behind whose last row the
-// answer is typed. The hint, which says what can be answered, begins with a word of the host's; it has a row of its own
-// if both need more than one. If the terminal has fewer rows, the first line is repeated below, so that the question
-// and its subject are seen together.
-func screen(m Message, list []string, prompt, hint string, columns, rows int) (above, question string) {
-	l := newLayout(columns)
+// view is what a terminal can show.
+type view struct {
+	columns, rows int
+	colours       bool
+}
+
+// screen lays out a question for a terminal: the text above, and the question, behind whose last row the
+// answer is typed. keys says what can be answered, above the question; "" if the hint says it. The hint begins with a
+// word of the host's; it has a row of its own if both need more than one. If the terminal has fewer rows, the first line
+// is repeated below, so that the question and its subject are seen together.
+func (v view) screen(m Message, list []string, keys, prompt, hint string) (above, question string) {
+	l := newLayout(v.columns)
+	l.colours = v.colours
 	l.message(m)
 	for _, item := range list {
 		l.line("", item, true)
 	}
-	q := newLayout(columns - answerCells)
+	q, k := newLayout(v.columns-answerCells), newLayout(v.columns)
 	if q.line("", show.Line(prompt+" "+hint), true); q.rows > 1 && hint != "" {
-		q = newLayout(columns - answerCells)
+		q = newLayout(v.columns - answerCells)
 		q.line("", show.Line(prompt), true)
 		q.line("", show.Line(hint), true)
 	}
-	if n := l.rows; n+q.rows > rows {
-		l.line("", fmt.Sprintf("(%d rows in all; the screen has %d)", n, rows), true)
+	if keys != "" {
+		k.colours = v.colours
+		k.inked("", keys, true, ink{code: inkKeys})
+	}
+	if n := l.rows; n+k.rows+q.rows > v.rows {
+		l.line("", fmt.Sprintf("(%d rows in all; the screen has %d)", n, v.rows), true)
 		head, _, _ := strings.Cut(m.Body, "\n")
 		l.line("", show.Short(head, 120), true)
 	}
-	return l.b.String(), strings.TrimSuffix(q.b.String(), "\n")
+	return l.b.String() + k.b.String(), strings.TrimSuffix(q.b.String(), "\n")
 }
 
 // answerCells are the cells that an answer and the cursor need behind the question.

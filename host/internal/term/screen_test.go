@@ -2,6 +2,7 @@ package term
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode"
@@ -61,12 +62,15 @@ func (g *glass) write(s string) {
 	}
 }
 
+// sgr are the sequences that colours are made of.
+var sgr = regexp.MustCompile(`\x1b\[[0-9]+m`)
+
 // foreign is text that wants to be taken for something else.
 func foreign() *rapid.Generator[string] {
 	piece := rapid.OneOf(
 		rapid.SampledFrom([]string{
 			"\n", "\r\n", "\t", "\r", "\x1b[2J", "\x1b[1;1H", "\x07", "\u009b5A", "\u202e", "\u2066", "\u200b", "\u00a0", "\u3000", "  | ", "(9 rows in all)",
-			"Let tool create harmless? [y/n] ", "A call of tool:", "日本語", "ｆｕｌｌ", "한글", "e\u0301", "e\u0301\u0301\u0301\u0301\u0301\u0301", "\u0301", "क\u0942", "👍🏽", "🇩🇪", "👩\u200d👩\u200d👧",
+			"Let tool create harmless? [y/n] ", "\n--- a\n+++ a\n@@ -1,2 +1,2 @@\n-one word\n+two words\n", "\n-\t宽 word\n+\t宽 words\n", "\n@@ -1 +1 @@\n", "\n-", "\n+", "A call of tool:", "日本語", "ｆｕｌｌ", "한글", "e\u0301", "e\u0301\u0301\u0301\u0301\u0301\u0301", "\u0301", "क\u0942", "👍🏽", "🇩🇪", "👩\u200d👩\u200d👧",
 			"☃", "⸻", "±", "Привет", "→", "שלום", "العَرَبِيَّة", "\xff", "\x00", "\U000e0041", "\u2028", "ᄀ", "각", "﷽", "𒐫", "\ufe0f", "😀",
 		}),
 		rapid.Map(rapid.IntRange(0, 300), func(n int) string { return strings.Repeat(" ", n) }),
@@ -83,13 +87,24 @@ func TestForeignTextNeverLeavesItsBar(t *testing.T) {
 		columns := rapid.IntRange(leastColumns+answerCells, 200).Draw(t, "columns")
 		rows := rapid.IntRange(5, 60).Draw(t, "rows")
 		name, path := foreign().Draw(t, "name"), foreign().Draw(t, "path")
-		m := Message{Body: "A call of " + show.Visible(name) + ":\n", Quoted: foreign().Draw(t, "text"), Then: []Message{{Body: "And then:\n", Quoted: foreign().Draw(t, "then")}}}
+		m := Message{Body: "A call of " + show.Visible(name) + ":\n", Quoted: foreign().Draw(t, "text"), Then: []Message{{Body: "And then:\n", Quoted: foreign().Draw(t, "then"), Prose: true}}}
 		list := []string{"  1) " + show.Visible(foreign().Draw(t, "option"))}
 		prompt := "Let " + show.Name(name) + " create " + show.Name(path) + "?"
-		above, question := screen(m, list, prompt, "[y/n] ", columns, rows)
-		own := []string{"A call of ", "And then:", "  1) ", "Let "}
+		keys := (&PermitQuestion{Session: true, Always: true, Edit: true}).keys()
+		above, question := view{columns: columns, rows: rows}.screen(m, list, keys, prompt, "[y/n] ")
+		own := []string{"A call of ", "And then:", "  1) ", "y yes", "Let "}
 		if strings.Contains(above, "\n(") {
-			own = []string{"A call of ", "And then:", "  1) ", "(", "A call of ", "Let "}
+			own = []string{"A call of ", "And then:", "  1) ", "(", "A call of ", "y yes", "Let "}
+		}
+		// Colours change no character, and end with their row.
+		inked, _ := view{columns: columns, rows: rows, colours: true}.screen(m, list, keys, prompt, "[y/n] ")
+		for row := range strings.Lines(inked) {
+			if strings.Contains(row, "\x1b") && !strings.HasSuffix(row, "\x1b[0m\n") {
+				t.Fatalf("a colour goes beyond the row %q", row)
+			}
+		}
+		if sgr.ReplaceAllString(inked, "") != above {
+			t.Fatalf("with colours the screen says\n%q\nand without\n%q", inked, above)
 		}
 		asked := prompt + " [y/n] "
 		if strings.Contains(question, "\n") {
@@ -146,6 +161,17 @@ func TestBarredTextNeverLeavesItsBar(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestEndsOfNames(t *testing.T) {
+	for in, want := range map[string]string{
+		"a.go": "a.go", "src/very/long/handler_test.go": "…/handler_test.go", "src/verylonghandler_test.go": "…onghandler_test.go",
+		"a? [y/n] y": `"a? [y/n] y"`, "some/where/very/far/off/x y": `"…/very/far/off/x y"`, "aaaaaaaaaaaaaaaaaaaaaaa/": "…aaaaaaaaaaaaaaaaa/",
+	} {
+		if got := show.NameEnd(in, 18); got != want {
+			t.Errorf("show.NameEnd(%q) = %s, want %s", in, got, want)
+		}
+	}
 }
 
 func TestNamesAreBoundedAndCannotBeReadAsWords(t *testing.T) {

@@ -60,6 +60,8 @@ type Prompter interface {
 	Select(ctx context.Context, q SelectQuestion) (int, error)
 	// Text asks for a line.
 	Text(ctx context.Context, q TextQuestion) (string, error)
+	// Permit asks whether a call may be made.
+	Permit(ctx context.Context, q PermitQuestion) (PermitAnswer, error)
 	// Edit hands text to the person's editor and returns what became of it.
 	Edit(ctx context.Context, q EditQuestion) (string, error)
 }
@@ -70,13 +72,17 @@ type Message struct {
 	Body string
 	// Quoted is the text of somebody else. Each row of it is shown behind a bar.
 	Quoted string
+	// Prose: rows of Quoted end behind a word where they can.
+	Prose bool
 	// Then follows in the same way.
 	Then []Message
 }
 
 // Whole reports whether all of the message is shown.
-func (m Message) Whole() bool {
-	return Whole(m.Quoted) && !slices.ContainsFunc(m.Then, func(t Message) bool { return !t.Whole() })
+func (m Message) Whole() bool { return whole(m, MaxShown, MaxLines) }
+
+func whole(m Message, size, count int) bool {
+	return len(cut(m.Quoted, size, count)) == len(m.Quoted) && !slices.ContainsFunc(m.Then, func(t Message) bool { return !whole(t, size, count) })
 }
 
 // BoolQuestion is a yes-or-no question.
@@ -87,7 +93,7 @@ type BoolQuestion struct {
 	Prompt string
 	// Default is the answer to an empty line; nil means that there is none.
 	Default *bool
-	// Remember offers Y and N, which hold for the rest of the session.
+	// Remember offers s, a yes for the rest of the session.
 	Remember bool
 }
 
@@ -129,6 +135,10 @@ type None struct {
 func (n None) err() error { return cmp.Or(n.Why, ErrNoTerminal) }
 
 func (n None) Bool(context.Context, BoolQuestion) (BoolAnswer, error) { return BoolAnswer{}, n.err() }
+
+func (n None) Permit(context.Context, PermitQuestion) (PermitAnswer, error) {
+	return PermitAnswer{}, n.err()
+}
 
 func (n None) Select(context.Context, SelectQuestion) (int, error) { return -1, n.err() }
 
@@ -195,19 +205,14 @@ func Open(stdin, stderr *os.File, opts Options) (*Terminal, error) {
 const attempts = 3
 
 func (t *Terminal) Bool(ctx context.Context, q BoolQuestion) (BoolAnswer, error) {
-	hint := "[y/n]"
-	switch {
-	case q.Default != nil && *q.Default:
-		hint = "[Y/n]"
-	case q.Default != nil:
-		hint = "[y/N]"
+	letters := []string{"y", "n"}
+	if q.Default != nil {
+		at := map[bool]int{true: 0, false: 1}[*q.Default]
+		letters[at] = strings.ToUpper(letters[at])
 	}
+	hint := "[" + strings.Join(letters, "/") + "]"
 	if q.Remember {
-		// Capitals mean something else here, so the default is spelled out.
-		hint = "[y/n, Y/N: for this session too]"
-		if q.Default != nil {
-			hint += fmt.Sprintf(" (default %s)", map[bool]string{true: "y", false: "n"}[*q.Default])
-		}
+		hint = "[" + strings.Join(letters, "/") + ", s: yes for this session]"
 	}
 	var answer BoolAnswer
 	err := t.ask(ctx, q.Message, nil, q.Prompt, hint+" ", func(line string) string {
@@ -215,16 +220,14 @@ func (t *Terminal) Bool(ctx context.Context, q BoolQuestion) (BoolAnswer, error)
 		switch word := strings.TrimSpace(line); {
 		case word == "" && q.Default != nil:
 			answer.Yes = *q.Default
-		case q.Remember && word == "Y":
+		case q.Remember && strings.EqualFold(word, "s"):
 			answer = BoolAnswer{Yes: true, Remember: true}
-		case q.Remember && word == "N":
-			answer = BoolAnswer{Remember: true}
 		case strings.EqualFold(word, "y"), strings.EqualFold(word, "yes"):
 			answer.Yes = true
 		case strings.EqualFold(word, "n"), strings.EqualFold(word, "no"):
 		default:
 			if q.Remember {
-				return "please answer y or n; Y or N to be asked no more"
+				return "please answer y or n, or s for yes for the rest of this session"
 			}
 			return "please answer y or n"
 		}
@@ -295,8 +298,7 @@ func (t *Terminal) ask(ctx context.Context, m Message, list []string, prompt, hi
 	if t.lost {
 		return ErrCancelled
 	}
-	columns, rows := t.size()
-	above, question := screen(m, list, prompt, hint, columns, rows)
+	above, question := t.view().screen(m, list, "", prompt, hint)
 	at := strings.LastIndexByte(question, '\n') + 1
 	first, last := t.bold(question[:at]), t.bold(question[at:])
 	for range attempts {
@@ -329,12 +331,17 @@ func (t *Terminal) size() (columns, rows int) {
 	return columns, rows
 }
 
-func (t *Terminal) bold(s string) string {
+func (t *Terminal) view() view {
+	columns, rows := t.size()
 	kind := t.opts.Getenv("TERM")
-	if s == "" || t.opts.Getenv("NO_COLOR") != "" || kind == "" || kind == "dumb" {
+	return view{columns, rows, t.opts.Getenv("NO_COLOR") == "" && kind != "" && kind != "dumb"}
+}
+
+func (t *Terminal) bold(s string) string {
+	if s == "" || !t.view().colours {
 		return s
 	}
-	return "\x1b[1m" + s + "\x1b[0m"
+	return "\x1b[" + inkBold + "m" + s + "\x1b[0m"
 }
 
 // line reads one line in raw mode, where Ctrl-C is a key and not a signal, so that the terminal is always restored. It

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
@@ -23,29 +23,19 @@ const (
 	maxWords         = 4096
 )
 
-// namedFiles are the regular files of the workspace that commands of the repository's layers name
-// word for word: whoever accepts `sh lint.sh` means the lint.sh of the time. It does not
-// know what else a program reads, such as what those files name in turn.
+// namedFiles are the scripts of the workspace that commands of the repository's layers name word for word: whoever
+// accepts `sh lint.sh` means the lint.sh of the time. It does not know what else a program reads, such as what
+// those files name in turn.
 func namedFiles(root string, repository []config.Setting) []consent.Setting {
-	f := &fileNamer{site: jptool.Site{Root: root}, seen: map[string]bool{}, ids: map[string]string{}}
-	for _, s := range repository {
-		parts := splitKey(s.Key)
-		own := 4 // how many parts the key of a command itself has
-		if len(parts) > 4 && parts[3] == "style" && parts[4] == "parameters" {
-			own = 5
-		} else if len(parts) < 4 || parts[3] != "command" {
-			continue
+	f := &fileNamer{site: jptool.Site{Root: root}, seen: map[string]bool{}, ids: map[string]identity{}}
+	for _, c := range commands(repository) {
+		list, sure := scripts(c.Command)
+		for _, n := range list {
+			f.word(c, n)
 		}
-		key, words, last := s.Key, s.Value.Strings(), parts[len(parts)-1]
-		if len(parts) > own {
-			key = strings.TrimSuffix(key, "."+last)
-		} else if c := config.ParseCommand(s.Value); c != nil {
-			words = append([]string{c.Program}, c.Args...)
-		}
-		for i, text := range words {
-			// A program by a bare name is looked for on PATH.
-			if i > 0 || last == "args" || strings.ContainsAny(text, `/\ `) {
-				f.word(s, key, text)
+		if !sure {
+			for _, word := range strings.FieldsFunc(withoutOutputs(c.Program), func(r rune) bool { return strings.ContainsRune(" \t\r\n;|&()<>`\"'$=", r) }) {
+				f.word(c, named{word, true})
 			}
 		}
 	}
@@ -57,35 +47,33 @@ type fileNamer struct {
 	words int
 	seen  map[string]bool
 	// ids are what is known of files, by canonical path; digested counts those that were read.
-	ids      map[string]string
+	ids      map[string]identity
 	digested int
 	found    []consent.Setting
 }
 
-// word looks for files that a word names: as a whole, in the parts of a script, and after a =.
-func (f *fileNamer) word(s config.Setting, key, text string) {
-	list := append([]string{text}, strings.FieldsFunc(withoutOutputs(text), func(r rune) bool { return strings.ContainsRune(" \t\r\n;|&()<>`\"'$=", r) })...)
-	slices.Sort(list)
-	for _, name := range slices.Compact(list) {
-		if f.words++; f.words > maxWords {
-			return
-		}
-		rel, err := jptool.RulePath(name, f.site.Root)
-		if err != nil || rel.IsRoot() {
-			continue
-		}
-		to, err := f.site.Resolve(rel, false)
-		if err != nil || to.Missing() || to.Place.Outside {
-			continue
-		}
-		id := s.Origin.File + "\x00" + key + "\x00" + to.Place.Path
-		if f.seen[id] {
-			continue
-		}
+// word looks for the file that a word names.
+func (f *fileNamer) word(c *command, n named) {
+	if f.words++; f.words > maxWords {
+		return
+	}
+	rel, err := jptool.RulePath(n.word, f.site.Root)
+	if err != nil || rel.IsRoot() {
+		return
+	}
+	to, err := f.site.Resolve(rel, false)
+	if err != nil || to.Missing() || to.Place.Outside {
+		return
+	}
+	id := c.at.Origin.File + "\x00" + c.key + "\x00" + to.Place.Path
+	if f.seen[id] {
+		return
+	}
+	if is := f.identity(f.site.Abs(to.Place)); is.value != "" && (n.script || is.runs) {
 		f.seen[id] = true
-		if value := f.identity(f.site.Abs(to.Place)); value != "" {
-			f.found = append(f.found, consent.Setting{Key: key, Value: value, File: within(f.site.Root, s.Origin.File), Line: s.Origin.Line, Runs: to.Place.Path})
-		}
+		f.found = append(f.found, consent.Setting{
+			Key: c.key, Value: is.value, File: within(f.site.Root, c.at.Origin.File), Line: c.at.Origin.Line, Runs: to.Place.Path, Text: is.text,
+		})
 	}
 }
 
@@ -110,39 +98,57 @@ func withoutOutputs(script string) string {
 	}
 }
 
-// identity tells one content of a regular file from another; it is "" for anything else.
-func (f *fileNamer) identity(abs string) string {
+// identity tells one content of a regular file from another; its value is "" for anything else.
+type identity struct {
+	value string
+	// runs: the file is executable or begins with #!.
+	runs bool
+	// text is the content, if it is a short text.
+	text string
+}
+
+func (f *fileNamer) identity(abs string) identity {
 	if known, ok := f.ids[abs]; ok {
 		return known
 	}
-	f.ids[abs] = f.digest(abs)
+	f.ids[abs] = f.look(abs)
 	return f.ids[abs]
 }
 
-func (f *fileNamer) digest(abs string) string {
+func (f *fileNamer) look(abs string) (is identity) {
 	dir, err := wspath.OpenDir(wspath.ParentOf(abs))
 	if err != nil {
-		return ""
+		return is
 	}
 	defer dir.Close()
 	st, err := dir.Lstat(path.Base(abs))
 	if err != nil || !st.Mode().IsRegular() {
-		return ""
+		return is
 	}
+	is = identity{value: "it cannot be read", runs: st.Mode()&0o111 != 0}
 	file, err := dir.Open(path.Base(abs))
 	if err != nil {
-		return "it cannot be read"
+		return is
 	}
 	defer file.Close()
 	if st, err = file.Stat(); err != nil {
-		return "it cannot be read"
+		return is
+	}
+	head := make([]byte, 2)
+	if n, _ := file.ReadAt(head, 0); string(head[:n]) == "#!" {
+		is.runs = true
 	}
 	if st.Size() <= maxDigestedBytes && f.digested < maxDigested {
 		f.digested++
 		data, err := io.ReadAll(io.LimitReader(file, maxDigestedBytes+1))
 		if err == nil && len(data) <= maxDigestedBytes {
-			return fmt.Sprintf("sha256:%x", sha256.Sum256(data))
+			is.value = fmt.Sprintf("sha256:%x", sha256.Sum256(data))
+			if len(data) <= consent.MaxScript && utf8.Valid(data) {
+				is.text = string(data)
+			}
+			return is
 		}
 	}
-	return fmt.Sprintf("not read: %d bytes, of %s", st.Size(), st.ModTime().UTC().Format(time.RFC3339Nano))
+	is.value = fmt.Sprintf("not read: %d bytes, of %s", st.Size(), st.ModTime().UTC().Format(time.RFC3339Nano))
+	return is
 }

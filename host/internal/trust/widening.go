@@ -9,6 +9,7 @@ import (
 	"context"
 	"math"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/jptools/jptools/host/internal/preset"
 	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/jptool/wspath"
+	"github.com/jptools/jptools/sandbox"
 )
 
 // Widening lists the settings of the repository's own layers that could widen access
@@ -266,10 +268,11 @@ func toolKey(tool string, below ...string) string {
 	return settings.JoinKey(append([]string{"conversation", "tools", tool}, below...)...)
 }
 
-// parameters widen what the model may hand to a tool that is not the repository's own; those of
-// a program of the repository's are part of what it runs.
+// parameters widen what the model may hand to a tool that is not the repository's own. A program of the repository's gets
+// any value from the model, whatever their types and texts say; only a default is part of what it runs.
 func (w *widener) parameters(tool string, rest []string, s config.Setting) bool {
-	if !w.commands[tool] && !w.foreign(s, tool) {
+	foreign := w.foreign(s, tool)
+	if !w.commands[tool] && !foreign {
 		return false
 	}
 	for i := 1; i < len(rest); {
@@ -279,7 +282,7 @@ func (w *widener) parameters(tool string, rest []string, s config.Setting) bool 
 		case "properties":
 			i += 2
 		default:
-			return !slices.Contains([]string{"summary", "description", "examples"}, rest[i]) || w.foreign(s, tool)
+			return foreign || rest[i] == "default"
 		}
 	}
 	return true
@@ -331,14 +334,23 @@ func (w *widener) access(tool string, rest []string, s config.Setting) bool {
 	switch kind {
 	case "net":
 		return s.Value.Get("allow").Any() == true
-	case "env":
-		return s.Value.Get("read").Any() == true
+	case "env": // what every tool gets anyway widens nothing, unless the user's own rules say less
+		name, _ := s.Value.Get("name").Any().(string)
+		return s.Value.Get("read").Any() == true && (!minimal(name) || w.declares(s, tool, "access", "env"))
 	}
 	if w.mounts.widens(tool, s.Origin) {
 		return true
 	}
 	rule := config.ParseFsRule(s.Value)
 	return rule.Caps() != 0 && !rule.External && w.declares(s, tool, "access", "fs")
+}
+
+// minimal reports whether every tool gets the variables of a rule on this name.
+func minimal(name string) bool {
+	return slices.ContainsFunc(sandbox.MinimalEnvironment(runtime.GOOS == "windows"), func(own string) bool {
+		prefix, wide := strings.CutSuffix(own, "*")
+		return name == own || wide && strings.HasPrefix(name, prefix)
+	})
 }
 
 // limits widen where they are raised. What nobody set has the default of calls, not no limit;

@@ -20,17 +20,13 @@ conversation.tools.t.examples = "z"
 conversation.tools.t.cancellation_response = "c"`},
 		{"texts of what is built in", "", "conversation.tools.fs_read_file.summary = \"x\"\nconversation.tools.'*'.cancellation_response = \"c\"", `conversation.tools.fs_read_file.summary = "x"
 conversation.tools.'*'.cancellation_response = "c"`},
-		{"texts of a tool of its own", "", "conversation.tools.lint = { source = \"local\", command = \"x\", summary = \"x\", description = \"y\", examples = \"z\", cancellation_response = \"c\", parameters.a = { type = \"string\", summary = \"s\" } }", `conversation.tools.lint.command = "x"
-conversation.tools.lint.parameters.a.type = "string"`},
+		{"texts of a tool of its own", "", "conversation.tools.lint = { source = \"local\", command = \"x\", summary = \"x\", description = \"y\", examples = \"z\", cancellation_response = \"c\", parameters.a = { type = \"string\", summary = \"s\" } }", `conversation.tools.lint.command = "x"`},
 		{"a tool of its own", "", "conversation.tools.lint = { source = \"local\", command = \"./lint --x\", enable = true, options = { a = 1 }, parameters.x.type = \"string\" }", `conversation.tools.lint.command = "./lint --x"
 conversation.tools.lint.enable.state = "on"
-conversation.tools.lint.options.a = 1
-conversation.tools.lint.parameters.x.type = "string"`},
+conversation.tools.lint.options.a = 1`},
 		{"all that a program of its own is given", "", "conversation.tools.lint = { source = \"local\", command = \"./lint {{tool.options.script}}\", options.script = \"x\", parameters.x = { type = \"string\", default = \"y\", enum = [\"y\"], summary = \"s\" }, needs.fs = [\"read\"] }\nconversation.tools.fs_read_file = { command = \"./r\", options.suppress = [] }", `conversation.tools.lint.command = "./lint {{tool.options.script}}"
 conversation.tools.lint.options.script = "x"
-conversation.tools.lint.parameters.x.type = "string"
 conversation.tools.lint.parameters.x.default = "y"
-conversation.tools.lint.parameters.x.enum = ["y"]
 conversation.tools.lint.needs.fs = ["read"]
 conversation.tools.fs_read_file.command = "./r"
 conversation.tools.fs_read_file.options.suppress = []`},
@@ -87,6 +83,10 @@ sandbox.tier = "landlock"`},
 		{"sandbox stricter", "", "sandbox.mode = \"required\"", ""},
 		{"sandbox weaker than mine", "sandbox.mode = \"required\"", "sandbox.mode = \"auto\"", `sandbox.mode = "auto"`},
 		{"inherit", "", "inherit = false", "inherit = false"},
+		{"the minimal environment", "", "conversation.tools.t.access.env = [{ name = \"PATH\", read = true }, { name = \"LC_TIME\", read = true }, { name = \"LC_*\", read = true }, { name = \"L*\", read = true }, { name = \"PATHS\", read = true }]", `conversation.tools.t.access.env = {"name":"L*","read":true}
+conversation.tools.t.access.env = {"name":"PATHS","read":true}`},
+		{"the minimal environment, which I took away", "conversation.tools.t.access.env = [{ name = \"HOME\", read = false }]", "conversation.tools.t.access.env = [{ name = \"HOME\", read = true }]", `conversation.tools.t.access.env = {"name":"HOME","read":true}`},
+		{"calls that need nobody", "", "conversation.tools.t.unattended = [{ path = \"a\" }]", `conversation.tools.t.unattended = {"path":"a"}`},
 		{"sensitive paths", "", "conversation.tools.'*'.access.sensitive_paths = [\"x\"]", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
