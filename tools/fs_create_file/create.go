@@ -248,7 +248,7 @@ func (c *creation) preview(what string, missing []*jptool.Target, old string) to
 			note = fmt.Sprintf("\n… (%s more)", fskit.Bytes(int64(len(shown)-maxPreview)))
 			shown = strings.ToValidUTF8(shown[:maxPreview], "")
 		}
-		b.WriteString("\n\n" + strings.TrimSuffix(fskit.Plain(shown), "\n") + note + "\n")
+		b.WriteString("\n\n" + strings.TrimSuffix(toolmain.Plain(shown), "\n") + note + "\n")
 	}
 	return toolmain.Preview{Text: b.String(), Seen: []string{c.t.Place(), old, fskit.DigestBytes([]byte(c.args.Content))}}
 }

@@ -100,21 +100,6 @@ func Bytes(n int64) string {
 	return strconv.FormatInt(n, 10) + " bytes"
 }
 
-// Plain returns text that comes from a model for a person's terminal: control characters
-// other than line ends and tabs, which could paint over what it shows, are written out.
-func Plain(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if r == '\n' || r == '\t' || strconv.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		q := strconv.QuoteRuneToASCII(r)
-		b.WriteString(q[1 : len(q)-1])
-	}
-	return b.String()
-}
-
 // maxNear is how many names of a directory are looked through for one that may have been meant.
 const maxNear = 5000
 

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/tools/fskit/ignore"
@@ -43,6 +44,21 @@ type Options struct {
 	MaxDepth int
 	// After, if not "", is the path after which the walk continues.
 	After string
+	// OnDir, if not nil, is called for directories, in order with the files, and [Dir] has the number of files in each
+	// when the walk is over. With Tree they are those down to MaxDepth, without it those that MaxDepth cuts off. Then
+	// the walk also visits what is deeper, and counts the files without emitting them. It stops that after CountTime.
+	OnDir func(*Dir)
+	Tree  bool
+	// CountTime bounds how long files are only counted; 0 is no bound.
+	CountTime time.Duration
+}
+
+// Dir is a directory and the number of files in it, at any depth: those that would be emitted.
+type Dir struct {
+	Path  string
+	Files int64
+	// AtLeast says that there may be more files: something could not be read, or the time was over.
+	AtLeast bool
 }
 
 // Result says what a walk did besides emitting files.
@@ -51,6 +67,8 @@ type Result struct {
 	Starts []Start
 	// Skipped counts what was left out.
 	Skipped Skipped
+	// Counted is how many files were only counted, see Options.OnDir.
+	Counted int64
 	// Ended is the reason for which the walk is not complete, an error of the context,
 	// or nil.
 	Ended error
@@ -175,7 +193,7 @@ func (p *Planned) Walk(ctx context.Context, emit func(*Batch) error) (*Result, e
 	w := newWalker(ctx, p.ws, p.o, p.root)
 	err := w.run(emit)
 	p.result.Skipped.add(&w.skipped)
-	p.result.Ended = w.ended
+	p.result.Counted, p.result.Ended = w.counted, w.ended
 	for i := range p.result.Starts {
 		s := &p.result.Starts[i]
 		s.Nothing = s.partial != nil && !s.partial.found.Load() && w.ended == nil
