@@ -59,6 +59,8 @@ type Host struct {
 	// Explain finds out what the sandbox refuses.
 	Explain bool
 	Warn    func(string)
+	// Live shows a person what a tool does while it runs, see [term.Output.Live]; nil shows nothing.
+	Live func(tool string, quiet bool) *term.Live
 
 	looked  sync.Once
 	found   fit.Machine

@@ -139,7 +139,7 @@ func (a *app) host(cfg *config.Config) (*call.Host, error) {
 	return &call.Host{
 		Config: cfg, Workspace: p.workspace, Root: p.root, Cwd: p.cwd, Conversation: p.conversation, Environ: a.Environ, Beside: beside,
 		TempBase: a.TempBase(), State: p.dir, Approvals: p.approvals(a), Trust: p.trust(a), Holds: consent.OpenHolds(p.dir), Session: session, Memory: consent.OpenMemory(p.dir, id),
-		Prompter: a.ask(), Helpers: a.Helpers, Warn: a.Out.Warn,
+		Prompter: a.ask(), Helpers: a.Helpers, Warn: a.Out.Warn, Live: a.Out.Live,
 	}, nil
 }
 
@@ -161,6 +161,7 @@ func (c *runCmd) answers() (map[string]string, error) {
 // print prints the report for a person. The caller prints the error of the call.
 func (c *runCmd) print(a *app, r *call.Report) {
 	switch {
+	case r.Outcome.Content != nil && r.Outcome.Plain && r.OutShown && a.Out.StdoutTerminal(): // it is on the screen
 	case r.Outcome.Content != nil:
 		a.Out.Text(*r.Outcome.Content)
 	case r.Plan != nil:
@@ -170,8 +171,12 @@ func (c *runCmd) print(a *app, r *call.Report) {
 	}
 	failed := r.Outcome.Type == "error" && r.Outcome.Plain
 	if !failed { // else the error message has both
-		a.Out.Quote("the call printed, before it was ended:", r.Output)
-		a.Out.Quote("standard error of "+show.Visible(r.Tool)+":", r.Stderr)
+		if !r.OutShown {
+			a.Out.Quote("the call printed, before it was ended:", r.Output)
+		}
+		if !r.ErrShown {
+			a.Out.Quote("standard error of "+show.Visible(r.Tool)+":", r.Stderr)
+		}
 	}
 	switch held := r.Sandbox; {
 	case held == nil || held.Tier == fit.TierNone:

@@ -18,7 +18,8 @@ import (
 // Output is what a command prints:
 //
 //   - on standard output: results. With --format json that is one JSON value, even if the command fails;
-//   - on standard error: errors (`jphost: …`), warnings (`warning: …`), notes, and what a failed tool printed there.
+//   - on standard error: errors (`jphost: …`), warnings (`warning: …`), notes, and what a tool printed there;
+//   - on a terminal's standard error: what a tool prints while it runs, if that takes long, see [Live].
 //
 // Questions go to the terminal itself, see [Terminal].
 //
@@ -35,17 +36,21 @@ type Output struct {
 	// OnTerminal: standard error is a terminal; stdoutTerminal: standard output is one. styled: they get colours and
 	// bold text.
 	OnTerminal, stdoutTerminal, styled bool
-	warned                             map[string]bool
+	// dumb: the terminal cannot erase a line.
+	dumb   bool
+	warned map[string]bool
 	// After is a note to print after the error of the command.
 	After string
 }
 
 // NewOutput returns the output of a command with these streams.
 func NewOutput(environ []string, stdout, stderr io.Writer) *Output {
+	kind := jptool.LookupEnv(environ, "TERM")
 	return &Output{
 		Stdout: stdout, Stderr: stderr, OnTerminal: IsTerminal(stderr), stdoutTerminal: IsTerminal(stdout),
 		warned: map[string]bool{},
-		styled: jptool.LookupEnv(environ, "NO_COLOR") == "" && jptool.LookupEnv(environ, "TERM") != "dumb",
+		styled: jptool.LookupEnv(environ, "NO_COLOR") == "" && kind != "dumb",
+		dumb:   kind == "" || kind == "dumb",
 	}
 }
 
@@ -54,6 +59,9 @@ func IsTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && f != nil && term.IsTerminal(int(f.Fd()))
 }
+
+// StdoutTerminal reports whether standard output is a terminal.
+func (o *Output) StdoutTerminal() bool { return o.stdoutTerminal }
 
 // Flush writes what was printed on standard output. Its error is the first one of all calls.
 func (o *Output) Flush() error {
