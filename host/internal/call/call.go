@@ -113,7 +113,8 @@ func (h *Host) Run(ctx context.Context, c Request) (*Report, error) {
 		err = &exit.Error{Code: exit.Interrupted, Err: err}
 		*o = Outcome{Type: "failed", Reason: ReasonInterrupted, Message: cmp.Or(k.Tool.CancellationResponse, err.Error())}
 	}
-	if k.report.Starts == 0 || o.Reason != "" || o.Type != "error" && o.Type != "failed" {
+	builtIn := k.Tool.Command != nil && k.Tool.Command.Origin.Layer == settings.LayerDefault // reads no variables
+	if builtIn || k.report.Starts == 0 || o.Reason != "" || o.Type != "error" && o.Type != "failed" {
 		k.report.Withheld = nil // a variable that the tool did not get is not why
 	}
 	k.forModel()
@@ -216,7 +217,7 @@ func (k *call) plan(ctx context.Context, widening []consent.Setting) error {
 		p.Needs = append(p.Needs, err.Error())
 	}
 	if list := k.places(); len(list) > 0 && !k.AllowSensitive && !k.unattendedByUser() {
-		p.Needs = append(p.Needs, "consent, once per session (or --allow-sensitive): "+k.secrets(list))
+		p.Needs = append(p.Needs, "consent, once per session: "+k.secrets(list)+"or for this call: --allow-sensitive")
 	}
 	if mode := k.Tool.Run; mode != "unattended" {
 		p.Needs = append(p.Needs, fmt.Sprintf("a person: run = %q", mode))

@@ -38,6 +38,7 @@ type runCmd struct {
 	AllowSensitive bool     `help:"Let the tool reach places of secrets in this call, without asking."`
 	ExplainDenials bool     `help:"Say what the sandbox refused, and what would allow it. Slows the tool down."`
 	Preview        bool     `help:"Let the tool say what it would do (action format_arguments). A program that does not know previews would run."`
+	Verbose        bool     `help:"Say all about how the call was enforced, not only in a few words."`
 	DryRun         bool     `help:"Start nothing; show the call, its policy and what would be asked."`
 }
 
@@ -60,10 +61,35 @@ func (c *runCmd) Run(a *app) error {
 		}
 	}
 	if a.Out.JSON {
-		return errors.Join(a.Out.Value(report), err)
+		return errors.Join(a.Out.Value(c.forScripts(report)), err)
 	}
 	c.print(a, report)
+	if c.Verbose {
+		a.Out.Note(enforcement.Summarize(report.Sandbox).String())
+	}
 	return err
+}
+
+// forScripts is the report as JSON has it: in a few words how the call was enforced, or all of it.
+func (c *runCmd) forScripts(r *call.Report) any {
+	if r.Plan != nil {
+		for i, need := range r.Plan.Needs {
+			r.Plan.Needs[i] = call.WithoutRemedy(need)
+		}
+	}
+	type short struct {
+		*call.Report
+		Sandbox any `json:"sandbox"`
+	}
+	s := enforcement.Summarize(r.Sandbox)
+	if !c.Verbose {
+		return short{r, s}
+	}
+	return short{r, struct {
+		Level string   `json:"level"`
+		Notes []string `json:"notes"`
+		*enforcement.Report
+	}{s.Level, s.Notes, r.Sandbox}}
 }
 
 func (c *runCmd) call(a *app) (*call.Report, error) {
