@@ -39,6 +39,7 @@ func define[A, O any](t Tool[A, O]) *definition {
 func (d *definition) request(s Streams) (*jptool.Request, error) {
 	line := &commandLine{}
 	if len(s.Args) > 0 {
+		d.format = formatOf(s.Args) // for the error, if they cannot be read
 		var err error
 		if line, err = d.parseFlags(s.Args); err != nil {
 			return nil, err
@@ -90,6 +91,20 @@ func (d *definition) request(s Streams) (*jptool.Request, error) {
 	}
 	req.Tool = line.call
 	return req, nil
+}
+
+// formatOf finds --format among arguments that may be wrong otherwise.
+func formatOf(args []string) string {
+	for i, arg := range args {
+		value, ok := strings.CutPrefix(arg, "--format=")
+		if arg == "--format" && i+1 < len(args) {
+			value, ok = args[i+1], true
+		}
+		if ok && (value == "text" || value == "json") {
+			return value
+		}
+	}
+	return ""
 }
 
 func errArgumentsTwice(where string) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool/nearest"
 )
@@ -278,9 +279,17 @@ func (l *line) flag(written string) *kong.Flag {
 	return nil
 }
 
+// oneOf is what kong says of a value that is none of those that a flag or argument may have.
+var oneOf = settings.Pattern(`must be one of (".*") but got "([^"]*)"$`)
+
 // wrong says of a line that kong cannot read what is wrong with it.
 func (l *line) wrong(err error) error {
 	node := l.node()
+	if m := oneOf().FindStringSubmatch(err.Error()); m != nil {
+		if near := nearest.Word(m[2], strings.Split(strings.Trim(m[1], `"`), `","`)); near != "" {
+			return fmt.Errorf("%w, did you mean %s?", err, near)
+		}
+	}
 	if l.ctx.Error != nil {
 		rest := l.ctx.Path[len(l.ctx.Path)-1].Remainder()
 		if rest[0] != l.ctx.Args[len(l.ctx.Args)-len(rest)] {
@@ -330,10 +339,35 @@ func (l *line) unread(node *kong.Node, words []string, err error) error {
 		return errors.New("unexpected argument " + show.Name(word))
 	}
 	text := "there is no command " + strings.TrimPrefix(node.Path()+" "+show.Name(word), " ")
-	if near := nearest.Word(word, commandNames(node)); near != "" {
+	if near := l.nearCommand(node, word); near != "" {
 		text += ", did you mean " + near + "?"
 	}
 	return errors.New(text)
+}
+
+// elsewhere are commands that people look for under another name.
+var elsewhere = map[string]string{"sandbox run": "sandbox exec", "sandbox start": "sandbox exec", "ls": "tools", "list": "tools"}
+
+// nearCommand is the command that was probably meant by a word in a group: one of the group, else one of another, with
+// its group; "" if there is none.
+func (l *line) nearCommand(group *kong.Node, word string) string {
+	if instead := elsewhere[strings.TrimPrefix(group.Path()+" "+word, " ")]; instead != "" {
+		return instead
+	}
+	if near := nearest.Name(word, commandNames(group)); near != "" {
+		return near
+	}
+	var leaves, paths []string
+	for _, g := range l.ctx.Model.Children {
+		for _, name := range commandNames(g) {
+			leaves, paths = append(leaves, name), append(paths, g.Name+" "+name)
+		}
+	}
+	near := nearest.Word(word, leaves)
+	if near == "" || len(word) < 4 {
+		return ""
+	}
+	return paths[slices.Index(leaves, near)]
 }
 
 func (l *line) unknownFlag(node *kong.Node, written string, words []string) error {
@@ -344,6 +378,11 @@ func (l *line) unknownFlag(node *kong.Node, written string, words []string) erro
 	var known []string
 	for _, f := range l.ctx.Flags() {
 		known = append(known, "--"+f.Name)
+	}
+	for _, f := range l.ctx.Flags() { // the other case of a letter
+		if short := "-" + string(f.Short); f.Short != 0 && strings.EqualFold(written, short) {
+			return errors.New(text + ", did you mean " + short + "?")
+		}
 	}
 	near := nearest.Word(written, known)
 	if _, isRun := l.node().Target.Addr().Interface().(*runCmd); isRun && near == "" && strings.HasPrefix(written, "--") {

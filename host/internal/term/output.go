@@ -110,6 +110,40 @@ func (o *Output) Text(s string) {
 	}
 }
 
+// Paragraph prints one line of visible text behind an indent, broken between words if it goes to a terminal.
+func (o *Output) Paragraph(indent, text string) {
+	f, ok := o.Stdout.(*os.File)
+	if !ok || !o.stdoutTerminal {
+		o.Printf("%s%s\n", indent, text)
+		return
+	}
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || columns <= 0 {
+		columns = usualColumns
+	}
+	at := 0
+	for word := range strings.FieldsSeq(text) {
+		cells := wide(word)
+		switch {
+		case at == 0:
+			o.WriteString(indent)
+			at = len(indent)
+		case at+1+cells >= min(columns, mostColumns):
+			o.WriteString("\n" + indent)
+			at = len(indent)
+		default:
+			o.WriteByte(' ')
+			at++
+		}
+		o.WriteString(word)
+		at += cells
+	}
+	o.WriteByte('\n')
+}
+
+// mostColumns is how wide paragraphs get: longer lines are hard to read.
+const mostColumns = 100
+
 // Value prints one JSON value.
 func (o *Output) Value(v any) error {
 	o.Answered = true

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/tools/fskit"
 	"github.com/jptools/jptools/tools/fskit/ignore"
 )
 
@@ -83,10 +84,13 @@ type Start struct {
 	// Partial says that nothing has this path, so that it was taken as the beginning
 	// of names; Nothing, that no name begins so either, but for names that are withheld.
 	Partial, Nothing bool
+	// Near is the path that was probably meant, if Nothing.
+	Near string
 	// Place is where it leads, for tokens: never to be shown.
 	Place string
 
 	partial *partial
+	missing *jptool.Target
 }
 
 // Skipped counts what a walk left out. What lies in a directory that was left out is
@@ -197,6 +201,9 @@ func (p *Planned) Walk(ctx context.Context, emit func(*Batch) error) (*Result, e
 	for i := range p.result.Starts {
 		s := &p.result.Starts[i]
 		s.Nothing = s.partial != nil && !s.partial.found.Load() && w.ended == nil
+		if s.Nothing && s.missing != nil {
+			s.Near = fskit.Near(p.o.Suppress, s.missing)
+		}
 	}
 	return &p.result, err
 }
@@ -232,7 +239,11 @@ func StartNotes(starts []Start) []string {
 		case s.Err != nil && !slices.Contains(notes, s.Err.Error()):
 			notes = append(notes, s.Err.Error())
 		case s.Nothing:
-			notes = append(notes, fmt.Sprintf("no path is or begins with %s", jptool.Quote(s.Given)))
+			note := "no path is or begins with " + jptool.Quote(s.Given)
+			if s.Near != "" {
+				note += "; did you mean " + jptool.Quote(s.Near) + "?"
+			}
+			notes = append(notes, note)
 		}
 	}
 	return notes
