@@ -292,7 +292,8 @@ func TestComplete(t *testing.T) {
 		"sandbox exec sh -- x":               "program 3",
 		"sandbox plan -- ma":                 "program 4",
 		"sandbox plan ":                      "words fs_read_file",
-		"config show --frob ":                "files",
+		"mount --frob ":                      "files",
+		"config show ":                       "words conversation.tools.fs_read_file.run",
 	} {
 		words := strings.Split(line, " ")
 		for i, w := range words {

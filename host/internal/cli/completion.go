@@ -155,6 +155,14 @@ func (a *app) completeWord(g *grammar, node *kong.Node, cur string) (kind string
 			}
 		}
 		return "keys", list
+	case path == "config show":
+		if cfg, err := a.config(); err == nil {
+			for _, s := range cfg.Effective() {
+				if !strings.Contains(s.Key, "[") { // a rule, which is shown with its list
+					list = append(list, s.Key)
+				}
+			}
+		}
 	case path == "explain" && asked == 1:
 		list = questions
 	case path == "explain" && asked == 0, node.Positional[0].Name == "tool" && tool == "":

@@ -209,7 +209,7 @@ func (c *configCheckCmd) Run(a *app) error {
 	if a.Out.JSON {
 		return a.Out.Value(report)
 	}
-	a.Out.Printf("the configuration is in order: %d layers, %d tools\n", report.Layers, report.Tools)
+	a.Out.Printf("the configuration is in order: %d layer%s, %d tools\n", report.Layers, cond(report.Layers == 1, "", "s"), report.Tools)
 	a.Out.Printf("your own is read from %s,\n  and for this workspace from %s\n", show.Visible(cmp.Or(report.User, "nowhere, as HOME is not set")), show.Visible(report.Workspace))
 	if !report.Trusted {
 		a.Out.Note(waits)

@@ -483,5 +483,20 @@ func writeHelp(o kong.HelpOptions, ctx *kong.Context) error {
 	if _, err := fmt.Fprintln(ctx.Stdout, usage); err != nil {
 		return err
 	}
-	return kong.DefaultHelpPrinter(o, ctx)
+	if node.Parent == nil {
+		return kong.DefaultHelpPrinter(o, ctx)
+	}
+	// The flags of every command are described once.
+	var names []string
+	for _, f := range ctx.Model.Flags {
+		if !f.Hidden {
+			names = append(names, "--"+f.Name)
+		}
+		f.Hidden = true
+	}
+	if err := kong.DefaultHelpPrinter(o, ctx); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(ctx.Stdout, "\nFlags of every command (see jphost --help):\n  %s\n", strings.Join(names, " "))
+	return err
 }

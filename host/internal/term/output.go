@@ -95,11 +95,56 @@ func (o *Output) Heading(text string) {
 
 // Table prints rows of as many cells each, which went through a function of package show, behind an indent.
 func (o *Output) Table(indent string, rows [][]string) {
+	if o.stdoutTerminal && tableWidth(indent, rows) > o.columns() {
+		for _, r := range rows { // each cell on lines of its own, further in than the first
+			if r[0] != "" {
+				o.Paragraph(indent, r[0])
+			}
+			for _, cell := range r[1:] {
+				for line := range strings.SplitSeq(cell, "\n") {
+					if strings.TrimSpace(line) != "" {
+						o.Paragraph(indent+"    ", line)
+					}
+				}
+			}
+		}
+		return
+	}
 	t := tabwriter.NewWriter(o, 0, 0, 2, ' ', 0)
 	for _, r := range rows {
 		fmt.Fprintln(t, indent+strings.Join(r, "\t"))
 	}
 	_ = t.Flush() // to memory
+}
+
+// columns is the width of the terminal that standard output is.
+func (o *Output) columns() int {
+	if f, ok := o.Stdout.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
+			return columns
+		}
+	}
+	return usualColumns
+}
+
+// tableWidth is how wide a table gets.
+func tableWidth(indent string, rows [][]string) int {
+	var columns []int
+	for _, r := range rows {
+		for i, cell := range r {
+			if i == len(columns) {
+				columns = append(columns, 0)
+			}
+			for line := range strings.SplitSeq(cell, "\n") {
+				columns[i] = max(columns[i], wide(line)+2)
+			}
+		}
+	}
+	width := len(indent)
+	for _, n := range columns {
+		width += n
+	}
+	return width - 2
 }
 
 // Text prints a text of somebody else, ending in a line end.
@@ -112,16 +157,11 @@ func (o *Output) Text(s string) {
 
 // Paragraph prints one line of visible text behind an indent, broken between words if it goes to a terminal.
 func (o *Output) Paragraph(indent, text string) {
-	f, ok := o.Stdout.(*os.File)
-	if !ok || !o.stdoutTerminal {
+	if !o.stdoutTerminal {
 		o.Printf("%s%s\n", indent, text)
 		return
 	}
-	columns, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || columns <= 0 {
-		columns = usualColumns
-	}
-	at := 0
+	columns, at := o.columns(), 0
 	for word := range strings.FieldsSeq(text) {
 		cells := wide(word)
 		switch {
