@@ -65,6 +65,9 @@ func (d *definition) request(s Streams) (*jptool.Request, error) {
 		return req, err
 	}
 	if s.Dir != "" {
+		if s.Columns == 0 && d.format == "" {
+			return nil, d.usage("standard input is a terminal, so no Context will come, and standard output is none, so a host may have forgotten it; --format text or --format json says that the working directory is meant")
+		}
 		if len(s.Args) == 0 && slices.ContainsFunc(d.args, func(f strictjson.Field) bool { return f.Required }) {
 			return nil, d.usage("there are no arguments")
 		}

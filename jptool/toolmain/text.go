@@ -21,7 +21,8 @@ const usualColumns = 80
 // A terminal as standard input sends no Context, so the working directory is the root. The null device, which is
 // also what a closed standard input becomes, means the same only if standard output is a terminal. Hosts read
 // standard output: if one of them forgets the Context, the call fails instead of running without rules. So it does
-// if a pipe or a file brings nothing.
+// if a pipe or a file brings nothing. A host may hand down the terminal that it was started on; so with a terminal
+// on standard input alone, [definition.request] also wants --format.
 func ofProcess() Streams {
 	s := Streams{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Args: os.Args[1:],
