@@ -293,6 +293,7 @@ func TestComplete(t *testing.T) {
 		"sandbox plan -- ma":                 "program 4",
 		"sandbox plan ":                      "words fs_read_file",
 		"mount --frob ":                      "files",
+		"sandbox exec --limit ":              "keys processes=",
 		"config show ":                       "words conversation.tools.fs_read_file.run",
 	} {
 		words := strings.Split(line, " ")

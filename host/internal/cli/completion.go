@@ -91,6 +91,8 @@ func (a *app) complete(raw []string) (kind string, list []string) {
 			list = append(list, value+"\t"+flag.Help)
 		}
 		return "words", list
+	case flag != nil && valued && flag.Name == "limit":
+		return "keys", []string{"memory=", "processes=", "cpu_seconds=", "file_size="}
 	case flag != nil && valued:
 		return "files", nil
 	case strings.HasPrefix(cur, "-") || node.Leaf() && len(node.Positional) == 0:
