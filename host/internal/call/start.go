@@ -382,7 +382,9 @@ func (c *collector) Write(b []byte) (int, error) {
 // within runs c within limits, and returns what it printed. cancel ends the context of c with a cause. The error is a
 // *stopError if the host ended it, else that of Start or Wait; the result is nil if nothing was started. live shows
 // what the tool prints.
-func within(ctx context.Context, cancel context.CancelCauseFunc, l config.Limits, c *sandbox.Cmd, live *term.Live) (*result, error) {
+func within(
+	ctx context.Context, cancel context.CancelCauseFunc, l config.Limits, c *sandbox.Cmd, live *term.Live,
+) (*result, error) {
 	most := int(min(cmp.Or(l.Output, config.DefaultOutput), 1<<31-1))
 	limit := cmp.Or(l.Time, config.DefaultTime)
 	out := &collector{limit: most, shown: live.Stdout, flood: func() {

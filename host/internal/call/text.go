@@ -247,7 +247,9 @@ func WithoutRemedy(text string) string {
 }
 
 // howTo is what [call.how] says about answers. The questions of an assistant keep it.
-var howTo = settings.Pattern(`\n(?:answer (?:it|them) with: --answer|to answer only what was shown here, add: --answer) [^\n]*`)
+var howTo = settings.Pattern(
+	`\n(?:answer (?:it|them) with: --answer|to answer only what was shown here, add: --answer) [^\n]*`,
+)
 
 // forModel takes out of the report's messages what a model is not told: a model gets the report, a person the error.
 func (k *call) forModel() {

@@ -81,7 +81,9 @@ func (l *line) unread(node *kong.Node, words []string, err error) error {
 }
 
 // elsewhere are commands that people look for under another name.
-var elsewhere = map[string]string{"sandbox run": "sandbox exec", "sandbox start": "sandbox exec", "ls": "tools", "list": "tools"}
+var elsewhere = map[string]string{
+	"sandbox run": "sandbox exec", "sandbox start": "sandbox exec", "ls": "tools", "list": "tools",
+}
 
 // nearCommand is the command that was probably meant by a word in a group: one of the group, else one of another, with
 // its group; "" if there is none.
