@@ -34,7 +34,7 @@ func (d *definition) help(w io.Writer, parsed *kong.Context) error {
 	}
 	fmt.Fprintf(p, `
 Usage:
-  %[1]s [flags]                  at a terminal: in the working directory
+  %[1]s [flags]                  at a terminal, in its directory
   %[1]s [flags] < context.json   a Context on standard input
   %[1]s < request.json           {"context": …, "tool": …} there
   %[1]s CONTEXT TOOL             both as JSON on the command line
