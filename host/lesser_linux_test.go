@@ -202,7 +202,7 @@ func (l *lesserBench) try(t *testing.T, session, limit string, want held, call .
 	defer os.Remove(made)
 
 	// The first call of a session says what is not held, and works.
-	stdout, stderr, code := l.run(t, session, limit, append(call, "--json")...)
+	stdout, stderr, code := l.run(t, session, limit, append(call, "--json", "--verbose")...)
 	var r struct {
 		Warnings []string
 		Sandbox  *enforcement.Report

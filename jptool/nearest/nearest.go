@@ -9,6 +9,28 @@ func Word(word string, known []string) string {
 	return Within(word, known, max(1, len(word)/3))
 }
 
+// Name is Word for names that may be typed in part: if no word is near, it is the one whose beginning is. Of several
+// it is none of them.
+func Name(word string, known []string) string {
+	if near := Word(word, known); near != "" || len(word) < 4 {
+		return near
+	}
+	found := ""
+	for _, k := range known {
+		near := false
+		for n := len(word) - 1; n <= len(word)+1 && n < len(k); n++ {
+			near = near || Within(word, []string{k[:n]}, len(word)/4) != ""
+		}
+		if near && found != "" {
+			return ""
+		}
+		if near {
+			found = k
+		}
+	}
+	return found
+}
+
 // Within returns the known word that is at most edits insertions, deletions, replacements or swaps of
 // neighbours away from word, without regard to case; the nearest, of equals the first. Else it is "".
 func Within(word string, known []string, edits int) string {

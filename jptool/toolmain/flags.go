@@ -21,6 +21,7 @@ import (
 type commandLine struct {
 	call           jptool.Call
 	failOnQuestion bool
+	format         string
 	// words are the arguments without flags: none, or the Context and the tool object.
 	words []string
 }
@@ -34,7 +35,8 @@ func (l *commandLine) flags() bool {
 type commonFlags struct {
 	Answer         texts    `placeholder:"ID=VALUE" help:"Answer a question of the tool." group:"Common flags:"`
 	Option         texts    `placeholder:"NAME=VALUE" help:"Set an option." group:"Common flags:"`
-	FailOnQuestion bool     `help:"Exit with 3 when the tool asks something." group:"Common flags:"`
+	Format         string   `placeholder:"text|json" enum:",text,json" default:"" help:"Text for people, JSON for hosts. Default: text at a terminal, else JSON." group:"Common flags:"`
+	FailOnQuestion bool     `help:"Exit with 3 when the tool asks something, as with text." group:"Common flags:"`
 	Schema         bool     `help:"Print the JSON Schema of the arguments." group:"Common flags:"`
 	Version        bool     `help:"Print the version, and what it was built from." group:"Common flags:"`
 	Help           bool     `short:"h" help:"Print this help." group:"Common flags:"`
@@ -114,7 +116,7 @@ func (d *definition) parseFlags(args []string) (*commandLine, error) {
 	case common.Version:
 		return nil, printedText(version.Read().Line(d.name))
 	}
-	line := &commandLine{failOnQuestion: common.FailOnQuestion, words: common.JSON}
+	line := &commandLine{failOnQuestion: common.FailOnQuestion, format: common.Format, words: common.JSON}
 	line.call = jptool.Call{Name: d.name, Arguments: jptool.Object{}}
 	for i, a := range d.args {
 		raw, err := fromFlag(&a, into.Elem().Field(i).Interface())

@@ -21,7 +21,7 @@ const mostColumns = 100
 
 // help writes the text of --help as wide as the terminal; kong writes the part about the flags.
 func (d *definition) help(w io.Writer, parsed *kong.Context) error {
-	p := &page{columns: 80}
+	p := &page{columns: usualColumns}
 	if f, ok := w.(*os.File); ok {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
 			p.columns = min(columns, mostColumns)
@@ -34,11 +34,13 @@ func (d *definition) help(w io.Writer, parsed *kong.Context) error {
 	}
 	fmt.Fprintf(p, `
 Usage:
+  %[1]s [flags]                  at a terminal, in its directory
   %[1]s [flags] < context.json   a Context on standard input
   %[1]s < request.json           {"context": …, "tool": …} there
   %[1]s CONTEXT TOOL             both as JSON on the command line
 
-Example:
+Examples:
+  %[1]s %[2]s
   echo '{"root":"'"$PWD"'","action":"run"}' |
     %[1]s %[2]s
 `, d.name, d.example)
@@ -54,8 +56,9 @@ Example:
 	}
 	p.list("Options (--option NAME=VALUE, or `options` in the request):", "", d.options)
 	p.WriteByte('\n')
-	p.wrap("", "Standard output is one line of JSON: a success, an error with a code, or a question. Exit status: "+
-		"0 success or question (3 with --fail-on-question), 1 error, 2 a request that cannot be used.")
+	p.wrap("", "At a terminal, or with --format text, the result is text on standard output, and errors and questions are on "+
+		"standard error. Else standard output is one line of JSON: a success, an error with a code, or a question. Exit status: "+
+		"0 success or question (3 with --fail-on-question and with text), 1 error, 2 a request that cannot be used.")
 	_, err := p.WriteTo(w)
 	return err
 }

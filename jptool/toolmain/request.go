@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
@@ -20,6 +21,10 @@ type definition struct {
 
 	// failOnQuestion is the flag: in a script, `tool && next` must not go on if the tool only asked.
 	failOnQuestion bool
+	// format is the flag: text or json, "" for what standard output asks for.
+	format string
+	// noContext: the call came without one.
+	noContext bool
 }
 
 func define[A, O any](t Tool[A, O]) *definition {
@@ -34,11 +39,12 @@ func define[A, O any](t Tool[A, O]) *definition {
 func (d *definition) request(s Streams) (*jptool.Request, error) {
 	line := &commandLine{}
 	if len(s.Args) > 0 {
+		d.format = formatOf(s.Args) // for the error, if they cannot be read
 		var err error
 		if line, err = d.parseFlags(s.Args); err != nil {
 			return nil, err
 		}
-		d.failOnQuestion = line.failOnQuestion
+		d.failOnQuestion, d.format = line.failOnQuestion, line.format
 	}
 	switch {
 	case len(line.words) == 0:
@@ -58,8 +64,15 @@ func (d *definition) request(s Streams) (*jptool.Request, error) {
 		}
 		return req, err
 	}
-	if s.Terminal {
-		return nil, d.usage("standard input is a terminal, so no request will come")
+	if s.Dir != "" {
+		if s.Columns == 0 && d.format == "" {
+			return nil, d.usage("standard input is a terminal, so no Context will come, and standard output is none, so a host may have forgotten it; --format text or --format json says that the working directory is meant")
+		}
+		if len(s.Args) == 0 && slices.ContainsFunc(d.args, func(f strictjson.Field) bool { return f.Required }) {
+			return nil, d.usage("there are no arguments")
+		}
+		d.noContext = true
+		return &jptool.Request{Context: jptool.Context{Root: s.Dir, Action: jptool.Run}, Tool: line.call}, nil
 	}
 	body, err := io.ReadAll(io.LimitReader(s.Stdin, MaxRequest+1))
 	switch {
@@ -81,6 +94,20 @@ func (d *definition) request(s Streams) (*jptool.Request, error) {
 	}
 	req.Tool = line.call
 	return req, nil
+}
+
+// formatOf finds --format among arguments that may be wrong otherwise.
+func formatOf(args []string) string {
+	for i, arg := range args {
+		value, ok := strings.CutPrefix(arg, "--format=")
+		if arg == "--format" && i+1 < len(args) {
+			value, ok = args[i+1], true
+		}
+		if ok && (value == "text" || value == "json") {
+			return value
+		}
+	}
+	return ""
 }
 
 func errArgumentsTwice(where string) error {
@@ -134,7 +161,9 @@ func (d *definition) fill(what string, obj jptool.Object, into any, decoder stri
 
 // usage is the error for a call that carries no request.
 func (d *definition) usage(why string) error {
-	return jptool.Errorf(jptool.CodeInvalidRequest, `%s. Call it with a Context on standard input and flags:
-  echo '{"root":"'"$PWD"'","action":"run"}' | %s %s
-or with one JSON object {"context": …, "tool": {"name": …, "arguments": …}} on standard input. See %s --help.`, why, d.name, d.example, d.name)
+	return jptool.Errorf(jptool.CodeInvalidRequest, `%s. At a terminal, call it with flags, for the files in the working directory:
+  %[2]s %[3]s
+Elsewhere, call it with a Context on standard input and flags:
+  echo '{"root":"'"$PWD"'","action":"run"}' | %[2]s %[3]s
+or with one JSON object {"context": …, "tool": {"name": …, "arguments": …}} on standard input. See %[2]s --help.`, why, d.name, d.example)
 }

@@ -5,8 +5,8 @@
 //
 //	func main() { os.Exit(toolmain.Main(tool)) }
 //
-// Standard output gets one line of JSON and nothing else, but for --help, --schema and --version;
-// standard error gets remarks for people.
+// Standard output gets one line of JSON and nothing else, but for --help, --schema and --version; standard error gets
+// remarks for people. For a person, whose standard output is a terminal, the answer is text instead.
 package toolmain
 
 import (
@@ -14,13 +14,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"reflect"
 	"runtime/debug"
 	"slices"
 	"time"
-
-	"golang.org/x/term"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/strictjson"
@@ -65,6 +62,8 @@ type Call struct {
 	Preview bool
 	// Stderr takes remarks for people.
 	Stderr io.Writer
+	// Progress is what a person who waits is shown. It is never nil.
+	Progress *Progress
 
 	tool    string
 	answers jptool.Object
@@ -79,15 +78,18 @@ type Streams struct {
 	Stdout io.Writer
 	Stderr io.Writer
 	Args   []string // without the program name
-	// Terminal says that standard input is a terminal: nobody will send a request.
-	Terminal bool
+	// Dir is the root of a call without a Context. It is "" if the Context has to come over Stdin: then nothing stands
+	// in for a Context that is missing.
+	Dir string
+	// Columns is the width of the terminal that Stdout is, 0 if it is none. StderrTerminal: Stderr is one; Live: and it
+	// can erase a line, so that long work is shown there.
+	Columns              int
+	StderrTerminal, Live bool
 }
 
 // Main runs the tool with the process's own streams and returns its exit code.
 func Main[A, O any](t Tool[A, O]) int {
-	return Run(context.Background(), t, Streams{
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Args: os.Args[1:], Terminal: term.IsTerminal(int(os.Stdin.Fd())),
-	})
+	return Run(context.Background(), t, ofProcess())
 }
 
 // Run runs the tool once. It writes one Outcome line to s.Stdout and returns the exit code.
@@ -102,6 +104,9 @@ func Run[A, O any](ctx context.Context, t Tool[A, O], s Streams) (code int) {
 	}
 	if err != nil {
 		out = Failure(err)
+	}
+	if def.text(s) {
+		return def.writeText(s, out)
 	}
 	line, err := out.Line()
 	if err != nil {
@@ -152,6 +157,9 @@ func answer[A, O any](ctx context.Context, t Tool[A, O], def *definition, s Stre
 	for _, n := range notes {
 		fmt.Fprintf(s.Stderr, "%s: %s\n", t.Name, n)
 	}
+	if def.noContext {
+		notes = append(notes, "no Context was given: the root is the working directory, and no rules restrict the call")
+	}
 	var call *Call
 	defer func() {
 		var ended endedError
@@ -177,8 +185,12 @@ func answer[A, O any](ctx context.Context, t Tool[A, O], def *definition, s Stre
 	for _, w := range ws.Policy().Warnings() {
 		fmt.Fprintf(s.Stderr, "%s: warning: %s\n", t.Name, w)
 	}
+	progress := &Progress{tool: t.Name}
+	if s.Live {
+		defer progress.watch(s.Stderr)()
+	}
 	call = &Call{
-		Workspace: ws, Stderr: s.Stderr,
+		Workspace: ws, Stderr: s.Stderr, Progress: progress,
 		Preview: req.Context.Action == jptool.FormatArguments, answers: req.Tool.Answers, written: req.Tool.Written, tool: t.Name,
 	}
 	if limit := reflect.ValueOf(options).Elem().FieldByName("Deadline"); limit.IsValid() && limit.Int() > 0 {

@@ -120,7 +120,7 @@ func TestRequestErrors(t *testing.T) {
 		code  jptool.Code
 		says  string
 	}{
-		"empty stdin":          {"", nil, jptool.CodeInvalidRequest, "Call it with a Context"},
+		"empty stdin":          {"", nil, jptool.CodeInvalidRequest, "call it with a Context"},
 		"blank stdin":          {" \n", []string{"--path", "x"}, jptool.CodeInvalidRequest, "empty"},
 		"broken JSON":          {`{"context":`, nil, jptool.CodeInvalidRequest, "too early"},
 		"whole and flags":      {whole, []string{"--path", "x"}, jptool.CodeInvalidRequest, "flags go with a bare Context"},

@@ -271,7 +271,7 @@ func (c *creation) shown() string {
 		note = fmt.Sprintf("\n… (%s more)", fskit.Bytes(int64(len(shown)-maxPreview)))
 		shown = strings.ToValidUTF8(shown[:maxPreview], "")
 	}
-	return strings.TrimSuffix(fskit.Plain(shown), "\n") + note
+	return strings.TrimSuffix(toolmain.Plain(shown), "\n") + note
 }
 
 // difference is a diff from the old to the new content, or the new content if the old one is not text, may not be read

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"regexp/syntax"
 	"strings"
 	"sync/atomic"
@@ -66,14 +65,14 @@ type grep struct {
 	walk    walk.Options
 	max     int // results
 	context int // lines; 0 if no content is shown
-	stderr  io.Writer
+	call    *toolmain.Call
 	// budget is how many results may still be shown. It only falls, so that a worker that sees
 	// an old number finds too much, never too little.
 	budget atomic.Int64
 }
 
 func newGrep(c *toolmain.Call, args *arguments, opts *options) (*grep, error) {
-	g := &grep{args: args, max: min(args.MaxResults, mostResults), stderr: c.Stderr}
+	g := &grep{args: args, max: min(args.MaxResults, mostResults), call: c}
 	if args.Output == "content" {
 		g.context = min(args.Context, mostContext)
 	}

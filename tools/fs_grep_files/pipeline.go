@@ -44,6 +44,7 @@ type job struct {
 // and the results are put together in the same order. All three go on at once.
 func (g *grep) search(ctx context.Context, planned *walk.Planned) (jptool.Outcome, error) {
 	g.budget.Store(int64(g.max))
+	g.call.Progress.Of("files searched")
 	back := newBacklog()
 	jobs := make(chan *job, inFlight)
 	order := make(chan *job, inFlight)
@@ -127,13 +128,14 @@ func (w *worker) run(j *job) {
 		w.back.wait(j)
 		w.guarded(j, i)
 	}
+	w.g.call.Progress.Add(j.to - j.from)
 }
 
 // guarded keeps a fault in the search of one file from ending the whole call.
 func (w *worker) guarded(j *job, i int) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			fmt.Fprintf(w.g.stderr, "internal error searching %s: %v\n%s", jptool.Visible(j.batch.Paths[i]), fault, debug.Stack())
+			fmt.Fprintf(w.g.call.Stderr, "internal error searching %s: %v\n%s", jptool.Visible(j.batch.Paths[i]), fault, debug.Stack())
 			w.searcher = search.Searcher{}
 			j.tally.odd[unreadable].add(j.batch.Paths[i])
 		}

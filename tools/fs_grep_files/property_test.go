@@ -156,7 +156,7 @@ func obvious(files map[string][]string, around, most int) (string, int) {
 func TestDeadlineWhileSearching(t *testing.T) {
 	root := jptooltest.TempRoot(t)
 	jptooltest.Tree(t, root, "file a hit", "file b hit")
-	g := &grep{args: &arguments{Pattern: "hit", Output: "content"}, max: 100}
+	g := &grep{args: &arguments{Pattern: "hit", Output: "content"}, max: 100, call: &toolmain.Call{}}
 	g.matcher = mustCompile(t, "hit")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -182,7 +182,7 @@ func TestDeadline(t *testing.T) {
 	if got := call(t, root, map[string]any{"pattern": "hit"}, map[string]any{"deadline": 0}); got.Data.Partial || got.Data.TotalMatches != 200 {
 		t.Errorf("without a limit: %+v", got)
 	}
-	g := &grep{args: &arguments{Pattern: "hit", Output: "content"}, max: 100}
+	g := &grep{args: &arguments{Pattern: "hit", Output: "content"}, max: 100, call: &toolmain.Call{}}
 	ws := jptooltest.Open(t, root)
 	ctx, cancel := contextThatEnds(t)
 	defer cancel()

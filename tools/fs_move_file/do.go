@@ -232,6 +232,7 @@ func (m *move) copyAll(ctx context.Context, list []entry) error {
 		if err := m.copyEntry(ctx, e); err != nil {
 			return m.undo(list[:i], err)
 		}
+		m.copied()
 	}
 	// What is in a directory changes its times, and its mode may forbid making anything in it:
 	// attributes go last, innermost first.
@@ -248,6 +249,14 @@ func (m *move) copyAll(ctx context.Context, list []entry) error {
 		}
 	}
 	return nil
+}
+
+// copied counts an entry for whoever waits.
+func (m *move) copied() {
+	if m.Call != nil {
+		m.Progress.Of("entries copied")
+		m.Progress.Add(1)
+	}
 }
 
 func (m *move) copyEntry(ctx context.Context, e entry) error {

@@ -100,21 +100,6 @@ func Bytes(n int64) string {
 	return strconv.FormatInt(n, 10) + " bytes"
 }
 
-// Plain returns text that comes from a model for a person's terminal: control characters
-// other than line ends and tabs, which could paint over what it shows, are written out.
-func Plain(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if r == '\n' || r == '\t' || strconv.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		q := strconv.QuoteRuneToASCII(r)
-		b.WriteString(q[1 : len(q)-1])
-	}
-	return b.String()
-}
-
 // maxNear is how many names of a directory are looked through for one that may have been meant.
 const maxNear = 5000
 
@@ -125,19 +110,27 @@ func NotFound(g *ignore.Globs, t *jptool.Target, err error) error {
 	if jptool.CodeOf(err) != jptool.CodeNotFound || errors.Is(err, wspath.ErrDangling) {
 		return err
 	}
+	if near := Near(g, t); near != "" {
+		return jptool.Errorf(jptool.CodeNotFound, "%w; did you mean %s?", err, jptool.Quote(near))
+	}
+	return err
+}
+
+// Near returns the path that was probably meant by t, where nothing is, or "". See [NotFound] for what it names.
+func Near(g *ignore.Globs, t *jptool.Target) string {
 	for !t.IsRoot() {
 		dir := t.Parent()
-		names, listErr := nearNames(g, dir)
-		if errors.Is(listErr, fs.ErrNotExist) {
+		names, err := nearNames(g, dir)
+		if errors.Is(err, fs.ErrNotExist) {
 			t = dir // the directory is missing itself: what is it called?
 			continue
 		}
-		if near := nearest.Word(t.Name(), names); near != "" {
-			return jptool.Errorf(jptool.CodeNotFound, "%w; did you mean %s?", err, jptool.Quote(dir.Child(near).Path()))
+		if near := nearest.Name(t.Name(), names); near != "" {
+			return dir.Child(near).Path()
 		}
 		break
 	}
-	return err
+	return ""
 }
 
 // nearNames lists what may be named of a directory. An error says that it cannot be listed, for any reason but the policy.

@@ -68,6 +68,8 @@ type Host struct {
 	// Explain finds out what the sandbox refuses.
 	Explain bool
 	Warn    func(string)
+	// Live shows a person what a tool does while it runs, see [term.Output.Live]; nil shows nothing.
+	Live func(tool string, quiet bool) *term.Live
 
 	looked  sync.Once
 	found   fit.Machine
@@ -132,7 +134,8 @@ func (h *Host) Run(ctx context.Context, c Request) (*Report, error) {
 		err = &exit.Error{Code: exit.Interrupted, Err: err}
 		*o = Outcome{Type: "failed", Reason: ReasonInterrupted, Message: cmp.Or(k.Tool.CancellationResponse, err.Error())}
 	}
-	if k.report.Starts == 0 || o.Reason != "" || o.Type != "error" && o.Type != "failed" {
+	builtIn := k.Tool.Command != nil && k.Tool.Command.Origin.Layer == settings.LayerDefault // reads no variables
+	if builtIn || k.report.Starts == 0 || o.Reason != "" || o.Type != "error" && o.Type != "failed" {
 		k.report.Withheld = nil // a variable that the tool did not get is not why
 	}
 	k.forModel()
@@ -244,7 +247,7 @@ func (k *call) plan(ctx context.Context, widening []consent.Setting) error {
 	}
 	for _, s := range places {
 		if !k.AllowSensitive && !(s.Named && k.unattendedByUser()) {
-			p.Needs = append(p.Needs, "consent, once per session (or --allow-sensitive): "+k.reaches(s))
+			p.Needs = append(p.Needs, "consent, once per session: "+k.reaches(s)+"\nor for this call: --allow-sensitive")
 		}
 	}
 	if mode := k.Tool.Run; mode != "unattended" {

@@ -35,8 +35,11 @@ type Report struct {
 	// Stderr is what the tool said there, at most its ends.
 	Stderr string `json:"stderr,omitempty"`
 	// Output is what a call that was ended had printed so far, at most its ends.
-	Output string  `json:"output,omitempty"`
-	Policy *Policy `json:"policy,omitempty"`
+	Output string `json:"output,omitempty"`
+	// OutShown and ErrShown say that a person has seen both while the tool ran.
+	OutShown bool    `json:"-"`
+	ErrShown bool    `json:"-"`
+	Policy   *Policy `json:"policy,omitempty"`
 	// Sandbox is what held the last start, never nil; of a dry run what would hold it.
 	Sandbox *enforcement.Report `json:"sandbox"`
 	// Denials are what the sandbox refused in the workspace and its mounts during the last

@@ -25,8 +25,14 @@ func (k *call) settle(ctx context.Context, out output) error {
 	if failed.Code == jptool.CodeDeclined && k.declined != "" {
 		failed.Message += "\nthe person's reason: " + k.declined
 	}
+	told := failed.Message // to the person, who may have seen what the tool printed
+	if first, _, more := strings.Cut(told, "\n"); more && out.Plain && k.report.OutShown && k.report.ErrShown {
+		told = first
+	}
 	if out.Plain && len(k.report.Denials) > 0 {
-		failed.Message += "\nrefused by the sandbox:\n" + strings.TrimRight(enforcement.DenialText(k.report.Denials), "\n")
+		refused := "\nrefused by the sandbox:\n" + strings.TrimRight(enforcement.DenialText(k.report.Denials), "\n")
+		failed.Message += refused
+		told += refused
 	}
 	k.report.Outcome = Outcome{
 		Type: "error", Message: failed.Message, Trace: failed.Trace, Transient: failed.Transient,
@@ -43,7 +49,7 @@ func (k *call) settle(ctx context.Context, out output) error {
 		code = exit.Usage
 	}
 	// What comes after the first line is shown further in, also what is indented by itself (a traceback, code).
-	return exit.Errorf(code, "%s: %s", k.Tool.Name, strings.ReplaceAll(failed.Message, "\n", "\n  "))
+	return exit.Errorf(code, "%s: %s", k.Tool.Name, strings.ReplaceAll(told, "\n", "\n  "))
 }
 
 // holdsBack reports whether the tool's result needs a person's consent, or is never handed on.

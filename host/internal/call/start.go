@@ -23,6 +23,7 @@ import (
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/host/internal/toolargs"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -157,6 +158,7 @@ func (c *command) start(ctx context.Context) (output, error) {
 		c.report.Starts++
 		c.report.Exit = &res.ended
 		c.report.Stderr = bothEnds(res.stderr, 2*endsBytes)
+		c.report.OutShown, c.report.ErrShown = res.outShown, res.errShown
 		c.mentioned(ctx, string(res.stderr))
 	}
 	if err == nil {
@@ -173,6 +175,15 @@ func (c *command) start(ctx context.Context) (output, error) {
 		err = fmt.Errorf("%s: %w", c.Tool.Name, err)
 	}
 	return output{}, exit.With(code, err)
+}
+
+// live is what a person sees of the next start. What may not be handed on, and a preview that a question will show, is
+// not shown before.
+func (c *command) live() *term.Live {
+	if c.Live == nil {
+		return nil
+	}
+	return c.Live(c.Tool.Name, c.holdsBack() || c.context.Action != jptool.Run && !c.Preview)
 }
 
 // enforced starts the tool and reports how it was confined. The result is nil if nothing was started.
@@ -204,7 +215,7 @@ func (c *command) enforced(ctx context.Context) (*result, error) {
 		cmd.Args, cmd.Stdin, err = c.render()
 		return err
 	}
-	res, err := within(ctx, cancel, c.Tool.Limits, cmd)
+	res, err := within(ctx, cancel, c.Tool.Limits, cmd, c.live())
 	k.finish(ctx, res)
 	if refused := (*fit.RefusedError)(nil); errors.As(err, &refused) {
 		c.report.Sandbox = &enforcement.Report{Report: cmd.Report()}
@@ -334,6 +345,8 @@ func stopped(flood bool, format string, args ...any) error {
 type result struct {
 	stdout, stderr []byte
 	ended          Ended
+	// A person has seen the streams already.
+	outShown, errShown bool
 }
 
 const (
@@ -349,12 +362,14 @@ type collector struct {
 	limit int
 	kept  []byte
 	flood func()
+	shown func([]byte) // gets what is kept
 }
 
 // Write never fails.
 func (c *collector) Write(b []byte) (int, error) {
 	take := min(len(b), c.limit-len(c.kept))
 	c.kept = append(c.kept, b[:take]...)
+	c.shown(b[:take])
 	if take < len(b) {
 		c.flood()
 	}
@@ -362,14 +377,17 @@ func (c *collector) Write(b []byte) (int, error) {
 }
 
 // within runs c within limits, and returns what it printed. cancel ends the context of c with a cause. The error is a
-// *stopError if the host ended it, else that of Start or Wait; the result is nil if nothing was started.
-func within(ctx context.Context, cancel context.CancelCauseFunc, l config.Limits, c *sandbox.Cmd) (*result, error) {
+// *stopError if the host ended it, else that of Start or Wait; the result is nil if nothing was started. live shows
+// what the tool prints.
+func within(
+	ctx context.Context, cancel context.CancelCauseFunc, l config.Limits, c *sandbox.Cmd, live *term.Live,
+) (*result, error) {
 	most := int(min(cmp.Or(l.Output, config.DefaultOutput), 1<<31-1))
 	limit := cmp.Or(l.Time, config.DefaultTime)
-	out := &collector{limit: most, flood: func() {
+	out := &collector{limit: most, shown: live.Stdout, flood: func() {
 		cancel(stopped(true, "the tool printed more than %d bytes on standard output and was ended\nlet it print less, or raise limits.output of the tool", most))
 	}}
-	errOut := &collector{limit: mostStderr, flood: func() {
+	errOut := &collector{limit: mostStderr, shown: live.Stderr, flood: func() {
 		cancel(stopped(true, "the tool printed more than %d bytes on standard error and was ended\nlet it print less, or send what nobody reads to /dev/null", mostStderr))
 	}}
 	c.Stdout, c.Stderr, c.WaitDelay = out, errOut, grace
@@ -385,9 +403,14 @@ func within(ctx context.Context, cancel context.CancelCauseFunc, l config.Limits
 	defer time.AfterFunc(limit, func() {
 		cancel(stopped(false, "the tool was not done within %s and was ended\nraise limits.time of the tool if it needs longer", limit))
 	}).Stop()
+	live.Begin()
 	started := time.Now()
 	err := c.Wait()
-	res := &result{out.kept, errOut.kept, Ended{Code: c.State.Code, Signal: c.State.SignalName(), Leftover: c.State.Leftover}}
+	res := &result{
+		stdout: out.kept, stderr: errOut.kept,
+		ended: Ended{Code: c.State.Code, Signal: c.State.SignalName(), Leftover: c.State.Leftover},
+	}
+	res.outShown, res.errShown = live.End()
 	if key, did := res.ended.Limit(c.Attempt.Plan.Limits, time.Since(started)); key != "" {
 		res.ended.limit = fmt.Sprintf(": it %s (limits.%s)", did, key)
 	}

@@ -182,6 +182,23 @@ func ends(text string, i int) int {
 	return i + n - len(pathEnd().FindString(text[i:i+n]))
 }
 
+// WithoutRemedy leaves of a refusal what was refused and why: the first line, and what is indented below it. The other
+// lines say how a person can allow it. A model that reads them takes that way itself.
+func WithoutRemedy(text string) string {
+	first, rest, _ := strings.Cut(text, "\n")
+	for line := range strings.SplitSeq(rest, "\n") {
+		if strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t") {
+			first += "\n" + line
+		}
+	}
+	return first
+}
+
+// howTo is what [call.how] says about answers. The questions of an assistant keep it.
+var howTo = settings.Pattern(
+	`\n(?:answer (?:it|them) with: --answer|to answer only what was shown here, add: --answer) [^\n]*`,
+)
+
 // forModel takes out of the report's messages what a model is not told: a model gets the report, a person the error.
 func (k *call) forModel() {
 	known := []string{k.State.Base(), jptool.LookupEnv(k.Environ, "HOME")}
@@ -195,8 +212,15 @@ func (k *call) forModel() {
 			}
 		}
 	}
-	if o := &k.report.Outcome; o.Type == "refused" || o.Type == "failed" {
+	o := &k.report.Outcome
+	if o.Type == "refused" || o.Type == "failed" {
 		o.Message = ForModel(o.Message, k.Root, known...)
+	}
+	switch {
+	case o.Type == "refused":
+		o.Message = WithoutRemedy(o.Message)
+	case o.Question != nil && o.Question.Target == "user":
+		o.Message = howTo().ReplaceAllString(o.Message, "")
 	}
 	for i, w := range k.report.Warnings {
 		k.report.Warnings[i] = ForModel(w, k.Root, known...)

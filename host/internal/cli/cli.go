@@ -36,18 +36,19 @@ func (l *line) start(
 			fail(out, err)
 		}
 	}()
-	switch {
-	case errors.Is(wrong, errHelp):
-		l.ctx.Stdout = stdout
-		return exit.With(exit.Host, l.ctx.PrintUsage(false))
-	case wrong != nil:
-		return wrong
-	}
 	a := &app{global: l.globals, Process: &grants.Process{
 		Ctx: ctx, Environ: environ, Stdin: stdin, Out: out, Helpers: helpers, Workspace: l.Workspace,
 		Configured: len(l.Cfg) > 0 || l.Conversation != "",
 	}}
-	err = l.command(a)
+	switch {
+	case errors.Is(wrong, errHelp):
+		l.ctx.Stdout = stdout
+		err = l.help(a)
+	case wrong != nil:
+		return wrong
+	default:
+		err = l.command(a)
+	}
 	if lost := out.Flush(); lost != nil && !errors.Is(err, lost) {
 		err = errors.Join(err, lost)
 	}
@@ -58,6 +59,18 @@ func (l *line) start(
 		return &exit.Error{Code: exit.Interrupted, Err: err}
 	}
 	return err
+}
+
+// help prints the help of the command of the line, or of the tool that it would run.
+func (l *line) help(a *app) error {
+	if tool := l.helpOf(); tool != "" {
+		err := (&runCmd{}).help(a, tool)
+		if err == nil {
+			return nil
+		}
+		a.Out.Warn(err.Error())
+	}
+	return exit.With(exit.Host, l.ctx.PrintUsage(false))
 }
 
 // failed is the JSON value of a command that has no other to print.

@@ -121,6 +121,12 @@ func TestRead(t *testing.T) {
 		"run t --fromat json":            {Name: "jphost run", Err: "unknown flag --fromat, did you mean --format?"},
 		"sandbox exec -qx":               {Name: "jphost sandbox exec", Err: "unknown flag -x"},
 		"sandbox exec -qC":               {Name: "jphost sandbox exec", Err: "-C is without its value"},
+		"run t --format jsn":             {Name: "jphost run", Err: `--format must be one of "text","json" but got "jsn", did you mean json?`},
+		"sandbox run ls":                 {Name: "jphost sandbox", Err: "there is no command sandbox run, did you mean sandbox exec?"},
+		"exec ls":                        {Name: "jphost", Err: "there is no command exec, did you mean sandbox exec?"},
+		"init":                           {Name: "jphost", Err: "there is no command init, did you mean config init?"},
+		"config int":                     {Name: "jphost config", Err: "there is no command config int, did you mean init?"},
+		"-c x tools":                     {Name: "jphost", Err: "unknown flag -c, did you mean -C?"},
 		"run t --format x":               {Name: "jphost run", Err: `--format must be one of "text","json" but got "x"`},
 		"run t --cfg --json":             {Name: "jphost run", Err: `--cfg: expected string value but got "--json" (long flag); perhaps try --cfg="--json"?`},
 		"sandbox exec":                   {Name: "jphost sandbox exec", Err: "<command> ... is missing"},
@@ -132,7 +138,7 @@ func TestRead(t *testing.T) {
 		"trust --yes":                    {Name: "jphost trust", Err: "unknown flag --yes"},
 		"tools -- a b c d e f g h i j k": {Name: "jphost tools", Err: "unexpected argument b"},
 		"tools a b":                      {Name: "jphost tools", Err: "unexpected argument b"},
-		"completion csh":                 {Name: "jphost completion", Err: `<shell> must be one of "bash","zsh","fish" but got "csh"`},
+		"completion csh":                 {Name: "jphost completion", Err: `<shell> must be one of "bash","zsh","fish" but got "csh", did you mean zsh?`},
 		"--help":                         {Name: "jphost", Err: errHelp.Error()},
 		"--help frob":                    {Name: "jphost", Err: "there is no command frob"},
 		"-h run t":                       {Name: "jphost run", Err: errHelp.Error()},
@@ -287,7 +293,9 @@ func TestComplete(t *testing.T) {
 		"sandbox exec sh -- x":               "program 3",
 		"sandbox plan -- ma":                 "program 4",
 		"sandbox plan ":                      "words fs_read_file",
-		"config show --frob ":                "files",
+		"mount --frob ":                      "files",
+		"sandbox exec --limit ":              "keys processes=",
+		"config show ":                       "words conversation.tools.fs_read_file.run",
 	} {
 		words := strings.Split(line, " ")
 		for i, w := range words {

@@ -97,6 +97,8 @@ func (a *app) complete(raw []string) (kind string, list []string) {
 		return "words", list
 	case flag != nil && valued && node.Path() == "log" && flag.Name == "tool":
 		return "words", a.toolNames()
+	case flag != nil && valued && flag.Name == "limit":
+		return "keys", []string{"time=", "memory=", "processes=", "cpu_seconds=", "file_size="}
 	case flag != nil && valued:
 		return "files", nil
 	case strings.HasPrefix(cur, "-") || node.Leaf() && len(node.Positional) == 0:
@@ -172,6 +174,14 @@ func (a *app) completeWord(g *grammar, node *kong.Node, cur string) (kind string
 			}
 		}
 		return "keys", list
+	case path == "config show":
+		if cfg, err := a.config(); err == nil {
+			for _, s := range cfg.Effective() {
+				if !strings.Contains(s.Key, "[") { // a rule, which is shown with its list
+					list = append(list, s.Key)
+				}
+			}
+		}
 	case path == "explain" && asked == 1:
 		list = questions
 	case path == "explain" && asked == 0, node.Positional[0].Name == "tool" && tool == "":

@@ -31,6 +31,7 @@ import (
 
 type configShowCmd struct {
 	Key    string `arg:"" optional:"" help:"Only this key: every layer's setting of it, low to high."`
+	All    bool   `help:"Also what is as by default."`
 	Origin bool   `help:"Say where each value was written."`
 	Layers bool   `help:"List the layers instead."`
 }
@@ -57,7 +58,10 @@ func (c *configShowCmd) Run(a *app, cfg *config.Config) error {
 	case c.Key != "" && !c.Layers:
 		return c.history(a, cfg)
 	case !c.Layers:
-		data, err := cfg.Render(a.Out.JSON, c.Origin)
+		if !c.All && !cfg.Written() {
+			a.Out.Note("nothing differs from the defaults; they are shown by: jphost config show --all")
+		}
+		data, err := cfg.Render(config.Rendering{JSON: a.Out.JSON, Origins: c.Origin, All: c.All})
 		a.Out.Text(string(data))
 		return err
 	}
@@ -161,7 +165,15 @@ func (c *configInitCmd) Run(a *app) error {
 		// The next command would take half a file for the user's.
 		return exit.With(exit.Host, errors.Join(err, d.Remove(config.WorkspaceFile)))
 	}
-	return a.Out.Result(map[string]string{"written": name}, "wrote "+show.Visible(name))
+	schema := filepath.Join(filepath.Dir(name), "config.schema.json")
+	if cwd, err := grants.WorkingDirectory(); err == nil && cwd == root {
+		schema = filepath.Join(dir, "config.schema.json")
+	}
+	if err := a.Out.Result(map[string]string{"written": name}, "wrote "+show.Visible(name)); err != nil || a.Out.JSON {
+		return err
+	}
+	a.Out.Note("your editor checks and completes it after: jphost config schema > " + show.Word(filepath.ToSlash(schema)))
+	return nil
 }
 
 type configCheckCmd struct{}
@@ -197,7 +209,7 @@ func (c *configCheckCmd) Run(a *app) error {
 	if a.Out.JSON {
 		return a.Out.Value(report)
 	}
-	a.Out.Printf("the configuration is in order: %d layers, %d tools\n", report.Layers, report.Tools)
+	a.Out.Printf("the configuration is in order: %d layer%s, %d tools\n", report.Layers, cond(report.Layers == 1, "", "s"), report.Tools)
 	a.Out.Printf("your own is read from %s,\n  and for this workspace from %s\n", show.Visible(cmp.Or(report.User, "nowhere, as HOME is not set")), show.Visible(report.Workspace))
 	if !report.Trusted {
 		a.Out.Note(waits)

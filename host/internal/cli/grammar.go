@@ -13,8 +13,6 @@ import (
 
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/preset"
-	"github.com/jptools/jptools/host/internal/show"
-	"github.com/jptools/jptools/jptool/nearest"
 )
 
 // grammar is the whole command line, as kong reads it.
@@ -285,88 +283,6 @@ func (l *line) flag(written string) *kong.Flag {
 	return nil
 }
 
-// wrong says of a line that kong cannot read what is wrong with it.
-func (l *line) wrong(err error) error {
-	node := l.node()
-	if l.ctx.Error != nil {
-		rest := l.ctx.Path[len(l.ctx.Path)-1].Remainder()
-		if rest[0] != l.ctx.Args[len(l.ctx.Args)-len(rest)] {
-			rest[0] = "-" + rest[0][:1] // one of several letters after a dash
-		}
-		return l.unread(node, rest, err)
-	}
-	for _, p := range node.Positional {
-		if p.Required && !p.Set {
-			return fmt.Errorf("%s is missing", p.Summary())
-		}
-	}
-	switch {
-	case node.Leaf():
-		return err
-	case node.Parent == nil:
-		return errors.New("<command> is missing")
-	}
-	return errors.New("<command> is missing: " + strings.Join(commandNames(node), ", "))
-}
-
-func commandNames(group *kong.Node) (names []string) {
-	for _, c := range group.Children {
-		if !c.Hidden {
-			names = append(names, c.Name)
-		}
-	}
-	return names
-}
-
-// unread says what is wrong with the first of the words that kong did not read; its own word for it is err.
-func (l *line) unread(node *kong.Node, words []string, err error) error {
-	word := words[0]
-	if word == "--" && len(words) > 1 {
-		word = words[1]
-	}
-	written, _, valued := strings.Cut(word, "=")
-	isFlag := len(word) > 1 && word[0] == '-' && words[0] != "--"
-	switch {
-	case isFlag && l.flag(written) != nil && len(words) == 1 && !valued:
-		return fmt.Errorf("%s is without its value", written)
-	case isFlag && l.flag(written) != nil:
-		return err
-	case isFlag:
-		return l.unknownFlag(node, written, words)
-	case node.Leaf():
-		return errors.New("unexpected argument " + show.Name(word))
-	}
-	text := "there is no command " + strings.TrimPrefix(node.Path()+" "+show.Name(word), " ")
-	if near := nearest.Word(word, commandNames(node)); near != "" {
-		text += ", did you mean " + near + "?"
-	}
-	return errors.New(text)
-}
-
-func (l *line) unknownFlag(node *kong.Node, written string, words []string) error {
-	text := "unknown flag " + show.Name(written)
-	if c, ok := node.Target.Addr().Interface().(interface{ Instead(flag string) string }); ok && c.Instead(written) != "" {
-		return errors.New(text + "\n" + c.Instead(written))
-	}
-	var known []string
-	for _, f := range l.ctx.Flags() {
-		known = append(known, "--"+f.Name)
-	}
-	near := nearest.Word(written, known)
-	if _, isRun := l.node().Target.Addr().Interface().(*runCmd); isRun && near == "" && strings.HasPrefix(written, "--") {
-		value, ok := "VALUE", false
-		if _, value, ok = strings.Cut(words[0], "="); !ok && len(words) > 1 {
-			value = words[1]
-		}
-		argument := strings.ReplaceAll(written[2:], "-", "_") + "=" + cmp.Or(value, "VALUE")
-		return errors.New(text + "\narguments of the tool have no dashes: " + show.Word(argument))
-	}
-	if near == "" || !strings.HasPrefix(written, "--") || written == "--no-"+near[len("--"):] { // the opposite
-		return errors.New(text)
-	}
-	return errors.New(text + ", did you mean " + near + "?")
-}
-
 // dashed reports whether -- stands before the word from which n words and the rest of the line are left.
 func dashed(ctx *kong.Context, n int) bool { return ctx.Args[len(ctx.Args)-n-1] == "--" }
 
@@ -451,5 +367,20 @@ func writeHelp(o kong.HelpOptions, ctx *kong.Context) error {
 	if _, err := fmt.Fprintln(ctx.Stdout, usage); err != nil {
 		return err
 	}
-	return kong.DefaultHelpPrinter(o, ctx)
+	if node.Parent == nil {
+		return kong.DefaultHelpPrinter(o, ctx)
+	}
+	// The flags of every command are described once.
+	var names []string
+	for _, f := range ctx.Model.Flags {
+		if !f.Hidden {
+			names = append(names, "--"+f.Name)
+		}
+		f.Hidden = true
+	}
+	if err := kong.DefaultHelpPrinter(o, ctx); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(ctx.Stdout, "\nFlags of every command (see jphost --help):\n  %s\n", strings.Join(names, " "))
+	return err
 }

@@ -40,6 +40,7 @@ type runCmd struct {
 	AllowSensitive bool     `help:"Let the tool reach places of secrets in this call, without asking."`
 	ExplainDenials bool     `help:"Say what the sandbox refused, and what would allow it. Slows the tool down."`
 	Preview        bool     `help:"Let the tool say what it would do (action format_arguments). A program that does not know previews would run."`
+	Verbose        bool     `help:"Say all about how the call was enforced, not only in a few words."`
 	DryRun         bool     `help:"Start nothing; show the call, its policy and what would be asked."`
 }
 
@@ -62,10 +63,35 @@ func (c *runCmd) Run(a *app) error {
 		}
 	}
 	if a.Out.JSON {
-		return errors.Join(a.Out.Value(report), err)
+		return errors.Join(a.Out.Value(c.forScripts(report)), err)
 	}
 	c.print(a, report)
+	if c.Verbose {
+		a.Out.Note(enforcement.Summarize(report.Sandbox).String())
+	}
 	return err
+}
+
+// forScripts is the report as JSON has it: in a few words how the call was enforced, or all of it.
+func (c *runCmd) forScripts(r *call.Report) any {
+	if r.Plan != nil {
+		for i, need := range r.Plan.Needs {
+			r.Plan.Needs[i] = call.WithoutRemedy(need)
+		}
+	}
+	type short struct {
+		*call.Report
+		Sandbox any `json:"sandbox"`
+	}
+	s := enforcement.Summarize(r.Sandbox)
+	if !c.Verbose {
+		return short{r, s}
+	}
+	return short{r, struct {
+		Level string   `json:"level"`
+		Notes []string `json:"notes"`
+		*enforcement.Report
+	}{s.Level, s.Notes, r.Sandbox}}
 }
 
 func (c *runCmd) call(a *app) (*call.Report, error) {
@@ -151,7 +177,7 @@ func (a *app) host(cfg *config.Config) (*call.Host, error) {
 	return &call.Host{
 		Config: cfg, Workspace: p.workspace, Root: p.root, Cwd: p.cwd, Conversation: p.conversation, Environ: a.Environ, Beside: beside,
 		TempBase: a.TempBase(), State: p.dir, Approvals: p.approvals(a), Trust: p.trust(a), Holds: consent.OpenHolds(p.dir), Session: session, Memory: consent.OpenMemory(p.dir, id),
-		Prompter: a.ask(), OwnConfig: userFile, Helpers: a.Helpers, Warn: a.Out.Warn, Undo: store, Log: log,
+		Prompter: a.ask(), OwnConfig: userFile, Helpers: a.Helpers, Warn: a.Out.Warn, Live: a.Out.Live, Undo: store, Log: log,
 	}, nil
 }
 
@@ -173,6 +199,7 @@ func (c *runCmd) answers() (map[string]string, error) {
 // print prints the report for a person. The caller prints the error of the call.
 func (c *runCmd) print(a *app, r *call.Report) {
 	switch {
+	case r.Outcome.Content != nil && r.Outcome.Plain && r.OutShown && a.Out.StdoutTerminal(): // it is on the screen
 	case r.Outcome.Content != nil:
 		a.Out.Text(*r.Outcome.Content)
 	case r.Plan != nil:
@@ -182,8 +209,12 @@ func (c *runCmd) print(a *app, r *call.Report) {
 	}
 	failed := r.Outcome.Type == "error" && r.Outcome.Plain
 	if !failed { // else the error message has both
-		a.Out.Quote("the call printed, before it was ended:", r.Output)
-		a.Out.Quote("standard error of "+show.Visible(r.Tool)+":", r.Stderr)
+		if !r.OutShown {
+			a.Out.Quote("the call printed, before it was ended:", r.Output)
+		}
+		if !r.ErrShown {
+			a.Out.Quote("standard error of "+show.Visible(r.Tool)+":", r.Stderr)
+		}
 	}
 	switch held := r.Sandbox; {
 	case held == nil || held.Tier == fit.TierNone:

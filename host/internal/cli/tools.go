@@ -133,6 +133,11 @@ func (a *app) describe(t *config.Tool, d *described) {
 	if d.Access != nil {
 		d.Access.print(a)
 	}
+	a.arguments(t)
+}
+
+// arguments describes the arguments of a tool.
+func (a *app) arguments(t *config.Tool) {
 	if len(t.Parameters) > 0 {
 		a.Out.Printf("\narguments:\n")
 	}
@@ -154,7 +159,7 @@ func (a *app) describe(t *config.Tool, d *described) {
 			text = strings.TrimSpace(text + " One of " + strings.Join(list, ", ") + ".")
 		}
 		if text != "" {
-			a.Out.Printf("      %s\n", show.Line(text))
+			a.Out.Paragraph("      ", show.Line(text))
 		}
 	}
 }

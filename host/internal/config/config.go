@@ -53,7 +53,7 @@ func (c *Config) Nearest(name string) string {
 	for i, t := range c.tools {
 		names[i] = t.Name
 	}
-	return nearest.Word(name, names)
+	return nearest.Name(name, names)
 }
 
 // Sandbox returns the settings of the sandbox.

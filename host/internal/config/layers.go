@@ -119,15 +119,27 @@ func flatten(root *settings.Value, used map[*settings.Value]bool) []Setting {
 	return out
 }
 
-// Render is the effective configuration as TOML or JSON. With origins, TOML has a comment at
-// each value, and JSON is a list of {key, value, layer, origin}, one for each setting and
-// each rule. Lists are shown merged and without their strategies, so that what TOML
+// Rendering says how [Config.Render] shows a configuration.
+type Rendering struct {
+	JSON bool
+	// Origins says where each value is from: as a comment in TOML. JSON is a list of {key, value, layer, origin} then,
+	// one for each setting and each rule.
+	Origins bool
+	// All also shows what only the built-in layer says.
+	All bool
+}
+
+// Render is the effective configuration. Lists are shown merged and without their strategies, so that what TOML
 // shows can be read back as one layer.
-func (c *Config) Render(asJSON, origins bool) ([]byte, error) {
+func (c *Config) Render(r Rendering) ([]byte, error) {
+	shown := c.merged
+	if !r.All {
+		shown = written(shown)
+	}
 	switch {
-	case !asJSON:
-		return c.merged.TOML(origins), nil
-	case origins:
+	case !r.JSON:
+		return shown.TOML(r.Origins), nil
+	case r.Origins:
 		type setting struct {
 			Key    string `json:"key"`
 			Value  any    `json:"value"`
@@ -136,9 +148,35 @@ func (c *Config) Render(asJSON, origins bool) ([]byte, error) {
 		}
 		list := []setting{}
 		for _, s := range c.Effective() {
+			if !r.All && s.Origin.Layer == settings.LayerDefault {
+				continue
+			}
 			list = append(list, setting{s.Key, s.Value.Any(), s.Origin.Layer.String(), s.Origin.String()})
 		}
 		return strictjson.Marshal(list, "  ")
 	}
-	return strictjson.Marshal(c.merged.Any(), "  ")
+	return strictjson.Marshal(shown.Any(), "  ")
+}
+
+// Written reports whether any layer but the built-in one says anything.
+func (c *Config) Written() bool { return len(written(c.merged).Keys) > 0 }
+
+// written is what of a table is not from the built-in layer alone. A list is shown whole.
+func written(table *settings.Value) *settings.Value {
+	out := settings.NewTable(table.Origin)
+	for _, key := range table.Keys {
+		v := table.Fields[key]
+		own := v.Origin.Layer != settings.LayerDefault ||
+			slices.ContainsFunc(v.Items, func(item *settings.Value) bool { return item.Origin.Layer != settings.LayerDefault })
+		if v.Kind == settings.Table {
+			below := written(v)
+			if own = own && len(v.Keys) == 0 || len(below.Keys) > 0; own {
+				v = below
+			}
+		}
+		if own {
+			out.Set(key, v)
+		}
+	}
+	return out
 }

@@ -278,7 +278,7 @@ options = { "a b" = [1, { c = 2.0 }], d = 1979-05-27, e = "quote \" \u0007" }
 parameters.p = { type = ["string", "null"], enum = ["a"] }
 access.fs = { value = [{ path = "z", write = true }], strategy = "prepend", dedup = true }`})
 	for _, origins := range []bool{false, true} {
-		b, err := c.Render(false, origins)
+		b, err := c.Render(Rendering{Origins: origins, All: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -292,7 +292,7 @@ access.fs = { value = [{ path = "z", write = true }], strategy = "prepend", dedu
 		if has := strings.Contains(string(b), `run = "unattended"  # workspace /ws/.jp/config.toml:3:3`); has != origins {
 			t.Errorf("origins %t:\n%s", origins, string(b))
 		}
-		if b, err = c.Render(true, origins); err != nil {
+		if b, err = c.Render(Rendering{JSON: true, Origins: origins, All: true}); err != nil {
 			t.Fatal(err)
 		}
 		if !json.Valid(b) || strings.Contains(string(b), `"layer": "workspace"`) != origins {

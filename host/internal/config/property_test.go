@@ -100,7 +100,7 @@ func TestMergeProperties(t *testing.T) {
 			return got
 		}
 		render := func(c *Config) string {
-			text, err := c.Render(false, true)
+			text, err := c.Render(Rendering{Origins: true, All: true})
 			if err != nil {
 				rt.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/nearest"
 	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/sandbox/fit"
 )
@@ -27,7 +28,11 @@ func (d *Declared) ExplainHeld(h *Held, capability, path string, also jptool.Cap
 	e := Explanation{Type: "fs", Target: path, Capability: capability}
 	need, ok := jptool.ParseCapability(capability)
 	if !ok {
-		return e, jptool.Errorf(jptool.CodeInvalidArguments, "%q is not a capability\nwrite read, create, update, delete, execute, or write for create, update and delete", capability)
+		hint := ""
+		if near := nearest.Word(capability, append(jptool.AllCaps.Names(), "write")); near != "" {
+			hint = "did you mean " + near + "? "
+		}
+		return e, jptool.Errorf(jptool.CodeInvalidArguments, "%q is not a capability\n%swrite read, create, update, delete, execute, or write for create, update and delete", capability, hint)
 	}
 	need |= also
 	ws, err := d.open(d.Access)

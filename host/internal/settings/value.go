@@ -212,7 +212,11 @@ type tomlWriter struct {
 func (w *tomlWriter) line(s string, origin Origin) {
 	w.WriteString(s)
 	if w.origins && !origin.IsZero() {
-		fmt.Fprintf(w, "  # %s %s", origin.Layer, origin)
+		place := origin.String()
+		if origin.Layer != LayerDefault { // whose places begin with its name
+			place = origin.Layer.String() + " " + place
+		}
+		w.WriteString("  # " + place)
 	}
 	w.WriteByte('\n')
 }

@@ -120,6 +120,15 @@ func cluster(s string) (n, cells int) {
 	return n, cells
 }
 
+// wide is the most cells that a text takes.
+func wide(s string) (cells int) {
+	for s != "" {
+		n, c := cluster(s)
+		cells, s = cells+c, s[n:]
+	}
+	return cells
+}
+
 // mostCells is the most cells that any terminal takes for a character. Terminals differ about symbols and about what
 // Unicode calls ambiguous, and some give marks a cell of their own. A row that is too short does no harm; a row that is
 // too long leaves the bar.

@@ -18,7 +18,8 @@ import (
 // Output is what a command prints:
 //
 //   - on standard output: results. With --format json that is one JSON value, even if the command fails;
-//   - on standard error: errors (`jphost: …`), warnings (`warning: …`), notes, and what a failed tool printed there.
+//   - on standard error: errors (`jphost: …`), warnings (`warning: …`), notes, and what a tool printed there;
+//   - on a terminal's standard error: what a tool prints while it runs, if that takes long, see [Live].
 //
 // Questions go to the terminal itself, see [Terminal].
 //
@@ -35,17 +36,21 @@ type Output struct {
 	// OnTerminal: standard error is a terminal; stdoutTerminal: standard output is one. styled: they get colours and
 	// bold text.
 	OnTerminal, stdoutTerminal, styled bool
-	warned                             map[string]bool
+	// dumb: the terminal cannot erase a line.
+	dumb   bool
+	warned map[string]bool
 	// After is a note to print after the error of the command.
 	After string
 }
 
 // NewOutput returns the output of a command with these streams.
 func NewOutput(environ []string, stdout, stderr io.Writer) *Output {
+	kind := jptool.LookupEnv(environ, "TERM")
 	return &Output{
 		Stdout: stdout, Stderr: stderr, OnTerminal: IsTerminal(stderr), stdoutTerminal: IsTerminal(stdout),
 		warned: map[string]bool{},
-		styled: jptool.LookupEnv(environ, "NO_COLOR") == "" && jptool.LookupEnv(environ, "TERM") != "dumb",
+		styled: jptool.LookupEnv(environ, "NO_COLOR") == "" && kind != "dumb",
+		dumb:   kind == "" || kind == "dumb",
 	}
 }
 
@@ -54,6 +59,9 @@ func IsTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && f != nil && term.IsTerminal(int(f.Fd()))
 }
+
+// StdoutTerminal reports whether standard output is a terminal.
+func (o *Output) StdoutTerminal() bool { return o.stdoutTerminal }
 
 // Flush writes what was printed on standard output. Its error is the first one of all calls.
 func (o *Output) Flush() error {
@@ -87,11 +95,56 @@ func (o *Output) Heading(text string) {
 
 // Table prints rows of as many cells each, which went through a function of package show, behind an indent.
 func (o *Output) Table(indent string, rows [][]string) {
+	if o.stdoutTerminal && tableWidth(indent, rows) > o.columns() {
+		for _, r := range rows { // each cell on lines of its own, further in than the first
+			if r[0] != "" {
+				o.Paragraph(indent, r[0])
+			}
+			for _, cell := range r[1:] {
+				for line := range strings.SplitSeq(cell, "\n") {
+					if strings.TrimSpace(line) != "" {
+						o.Paragraph(indent+"    ", line)
+					}
+				}
+			}
+		}
+		return
+	}
 	t := tabwriter.NewWriter(o, 0, 0, 2, ' ', 0)
 	for _, r := range rows {
 		fmt.Fprintln(t, indent+strings.Join(r, "\t"))
 	}
 	_ = t.Flush() // to memory
+}
+
+// columns is the width of the terminal that standard output is.
+func (o *Output) columns() int {
+	if f, ok := o.Stdout.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
+			return columns
+		}
+	}
+	return usualColumns
+}
+
+// tableWidth is how wide a table gets.
+func tableWidth(indent string, rows [][]string) int {
+	var columns []int
+	for _, r := range rows {
+		for i, cell := range r {
+			if i == len(columns) {
+				columns = append(columns, 0)
+			}
+			for line := range strings.SplitSeq(cell, "\n") {
+				columns[i] = max(columns[i], wide(line)+2)
+			}
+		}
+	}
+	width := len(indent)
+	for _, n := range columns {
+		width += n
+	}
+	return width - 2
 }
 
 // Text prints a text of somebody else, ending in a line end.
@@ -101,6 +154,35 @@ func (o *Output) Text(s string) {
 		o.WriteByte('\n')
 	}
 }
+
+// Paragraph prints one line of visible text behind an indent, broken between words if it goes to a terminal.
+func (o *Output) Paragraph(indent, text string) {
+	if !o.stdoutTerminal {
+		o.Printf("%s%s\n", indent, text)
+		return
+	}
+	columns, at := o.columns(), 0
+	for word := range strings.FieldsSeq(text) {
+		cells := wide(word)
+		switch {
+		case at == 0:
+			o.WriteString(indent)
+			at = len(indent)
+		case at+1+cells >= min(columns, mostColumns):
+			o.WriteString("\n" + indent)
+			at = len(indent)
+		default:
+			o.WriteByte(' ')
+			at++
+		}
+		o.WriteString(word)
+		at += cells
+	}
+	o.WriteByte('\n')
+}
+
+// mostColumns is how wide paragraphs get: longer lines are hard to read.
+const mostColumns = 100
 
 // Value prints one JSON value.
 func (o *Output) Value(v any) error {

@@ -151,6 +151,7 @@ func (p *Planned) add(s *Start) error {
 	case errors.Is(err, fs.ErrNotExist) && (strings.HasSuffix(s.Given, "/") || t.IsRoot()):
 		return t.Fail(fs.ErrNotExist)
 	case errors.Is(err, fs.ErrNotExist):
+		s.missing = t
 		return p.addPartial(s, t.Parent(), t.Name())
 	case err != nil:
 		return err

@@ -35,6 +35,9 @@ func (r *reader) read(w *walker, n *node) {
 	if w.stop.Load() || w.ctx.Err() != nil {
 		return
 	}
+	if n.unread = n.counted && w.late.Load(); n.unread {
+		return
+	}
 	granted := n.cursor.Caps().Has(jptool.Read)
 	list := granted && (n.all || n.sel.partly())
 	h, err := openPath(n.base, n.rel, list)
@@ -319,8 +322,16 @@ func (r *reader) enter(m *node, e *entry, readable, ignored bool) {
 		}
 		m.ignored, m.all = true, false
 	}
-	if w.o.MaxDepth > 0 && m.depth >= w.o.MaxDepth {
-		if m.all && readable {
+	after := w.o.After
+	past := after != "" && Compare(m.path, after) <= 0 // an earlier page has shown it
+	deep := w.o.MaxDepth > 0 && m.depth >= w.o.MaxDepth
+	switch {
+	case w.o.OnDir != nil && m.all && (w.o.Tree || deep && !past):
+		m.counted = deep
+		m.shown = !past && (deep && !n.counted || !deep && w.o.Tree)
+		m.known = m.shown && readable && w.o.Filter == nil
+	case deep:
+		if m.all && readable && w.o.OnDir == nil {
 			n.skipped.Deeper++
 		}
 		if !e.sel.leads() {
@@ -328,7 +339,7 @@ func (r *reader) enter(m *node, e *entry, readable, ignored bool) {
 		}
 		m.all = false
 	}
-	if after := w.o.After; after != "" && Compare(m.path, after) < 0 && !strings.HasPrefix(after, m.path+"/") {
+	if past && m.path != after && !strings.HasPrefix(after, m.path+"/") {
 		return
 	}
 	n.subs = append(n.subs, sub{m, len(n.files)})
@@ -384,7 +395,7 @@ func (r *reader) mount(e *entry, path string) {
 		return
 	}
 	// A directory with this one file, which is read already.
-	m.state, m.files, m.realName = done, []string{path}, baseName(rel)
+	m.state, m.files, m.realName, m.counted = done, []string{path}, baseName(rel), n.counted
 	m.rel = strings.TrimSuffix(rel[:len(rel)-len(m.realName)], "/")
 	if e.named {
 		m.named = []int{0}

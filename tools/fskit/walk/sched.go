@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/ignore"
@@ -34,7 +35,10 @@ type walker struct {
 	ws      *jptool.Workspace
 	o       *Options
 	skipped Skipped
+	counted int64
 	ended   error
+	// late: the time to count files is over.
+	late atomic.Bool
 	// patterns counts what ignore files hold, see maxPatterns.
 	patterns atomic.Int64
 	// stop is set when the walk is over.
@@ -68,6 +72,8 @@ func (w *walker) pushRoot(root *sel) {
 		return
 	}
 	n := &node{base: base, rel: rel, cursor: t.Cursor(), sel: root, all: root.all}
+	n.shown = n.all && w.o.Tree && w.o.After == ""
+	n.known = n.shown && w.o.Filter == nil && n.cursor.Caps().Has(jptool.Read)
 	n.place = w.front.PushBack(n)
 }
 
@@ -81,8 +87,12 @@ func (w *walker) run(emit func(*Batch) error) error {
 	for range min(runtime.GOMAXPROCS(0)-1, maxHelpers) {
 		helpers.Go(w.help)
 	}
+	if w.o.CountTime > 0 {
+		defer time.AfterFunc(w.o.CountTime, func() { w.late.Store(true) }).Stop()
+	}
 	e := emitter{w: w, emit: emit}
 	err := e.visit(root)
+	e.atLeast() // of the directories that were not finished
 	w.mu.Lock()
 	w.stop.Store(true)
 	w.changed.Broadcast()
@@ -176,6 +186,38 @@ type emitter struct {
 	w      *walker
 	emit   func(*Batch) error
 	reader reader
+	// open are the shown directories that are being visited, the outermost first.
+	open []*openDir
+}
+
+// openDir is a Dir, and whether OnDir has it.
+type openDir struct {
+	Dir
+	told bool
+}
+
+// tell tells OnDir of the open directories.
+func (e *emitter) tell() {
+	for _, d := range e.open {
+		if !d.told {
+			d.told = true
+			e.w.o.OnDir(&d.Dir)
+		}
+	}
+}
+
+// count adds files to the open directories.
+func (e *emitter) count(files int) {
+	for _, d := range e.open {
+		d.Files += int64(files)
+	}
+	e.tell()
+}
+
+func (e *emitter) atLeast() {
+	for _, d := range e.open {
+		d.AtLeast = true
+	}
 }
 
 // errEnded: the context ended.
@@ -191,7 +233,18 @@ func (e *emitter) visit(n *node) error {
 	}
 	n.refs.Store(1)
 	defer n.unref()
-	e.w.skipped.add(&n.skipped)
+	if n.shown {
+		e.open = append(e.open, &openDir{Dir: Dir{Path: n.path}})
+		if n.known {
+			e.tell()
+		}
+	}
+	if n.unread || n.skipped.Unreadable > 0 {
+		e.atLeast()
+	}
+	if !n.counted {
+		e.w.skipped.add(&n.skipped)
+	}
 	from := 0
 	for i := range n.subs {
 		s := n.subs[i]
@@ -208,10 +261,13 @@ func (e *emitter) visit(n *node) error {
 		return err
 	}
 	n.files, n.subs = nil, nil
+	if n.shown {
+		e.open = e.open[:len(e.open)-1]
+	}
 	return nil
 }
 
-// files emits files[from:to], those that were named each for itself.
+// files emits or counts files[from:to], those that were named each for itself.
 func (e *emitter) files(n *node, from, to int) error {
 	for from < to {
 		end := to
@@ -221,7 +277,10 @@ func (e *emitter) files(n *node, from, to int) error {
 		} else if next < len(n.named) {
 			end = min(end, n.named[next])
 		}
-		if err := e.emit(&Batch{Paths: n.files[from:end], Named: named, dir: n}); err != nil {
+		e.count(end - from)
+		if (n.counted || e.w.o.Tree) && !named {
+			e.w.counted += int64(end - from)
+		} else if err := e.emit(&Batch{Paths: n.files[from:end], Named: named, dir: n}); err != nil {
 			return err
 		}
 		from = end
@@ -246,6 +305,8 @@ type node struct {
 	depth int // below the start
 	// outside: below a mount.
 	outside bool
+	// shown: OnDir gets it; known: also if no file is in it. counted: its files are only counted.
+	shown, known, counted bool
 
 	// git holds the patterns of .gitignore and exclude files, own those of .ignore
 	// files, which win. ignored: they exclude the directory, and the walk only passes
@@ -258,6 +319,7 @@ type node struct {
 	named   []int // files that the caller named himself
 	subs    []sub
 	skipped Skipped
+	unread  bool // there was no time
 
 	// listed: it was opened for listing, and can be again.
 	listed bool

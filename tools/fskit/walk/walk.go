@@ -22,9 +22,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/ignore"
+	"github.com/jptools/jptools/tools/fskit"
 )
 
 // Options say what to visit.
@@ -43,6 +45,21 @@ type Options struct {
 	MaxDepth int
 	// After, if not "", is the path after which the walk continues.
 	After string
+	// OnDir, if not nil, is called for directories, in order with the files, and [Dir] has the number of files in each
+	// when the walk is over. With Tree they are those down to MaxDepth, without it those that MaxDepth cuts off. Then
+	// the walk also visits what is deeper, and counts the files without emitting them. It stops that after CountTime.
+	OnDir func(*Dir)
+	Tree  bool
+	// CountTime bounds how long files are only counted; 0 is no bound.
+	CountTime time.Duration
+}
+
+// Dir is a directory and the number of files in it, at any depth: those that would be emitted.
+type Dir struct {
+	Path  string
+	Files int64
+	// AtLeast says that there may be more files: something could not be read, or the time was over.
+	AtLeast bool
 }
 
 // Result says what a walk did besides emitting files.
@@ -51,6 +68,8 @@ type Result struct {
 	Starts []Start
 	// Skipped counts what was left out.
 	Skipped Skipped
+	// Counted is how many files were only counted, see Options.OnDir.
+	Counted int64
 	// Ended is the reason for which the walk is not complete, an error of the context,
 	// or nil.
 	Ended error
@@ -65,10 +84,13 @@ type Start struct {
 	// Partial says that nothing has this path, so that it was taken as the beginning
 	// of names; Nothing, that no name begins so either, but for names that are withheld.
 	Partial, Nothing bool
+	// Near is the path that was probably meant, if Nothing.
+	Near string
 	// Place is where it leads, for tokens: never to be shown.
 	Place string
 
 	partial *partial
+	missing *jptool.Target
 }
 
 // Skipped counts what a walk left out. What lies in a directory that was left out is
@@ -178,10 +200,13 @@ func (p *Planned) Walk(ctx context.Context, emit func(*Batch) error) (*Result, e
 	w := newWalker(ctx, p.ws, p.o, p.root)
 	err := w.run(emit)
 	p.result.Skipped.add(&w.skipped)
-	p.result.Ended = w.ended
+	p.result.Counted, p.result.Ended = w.counted, w.ended
 	for i := range p.result.Starts {
 		s := &p.result.Starts[i]
 		s.Nothing = s.partial != nil && !s.partial.found.Load() && w.ended == nil
+		if s.Nothing && s.missing != nil {
+			s.Near = fskit.Near(p.o.Suppress, s.missing)
+		}
 	}
 	return &p.result, err
 }
@@ -217,7 +242,11 @@ func StartNotes(starts []Start) []string {
 		case s.Err != nil && !slices.Contains(notes, s.Err.Error()):
 			notes = append(notes, s.Err.Error())
 		case s.Nothing:
-			notes = append(notes, fmt.Sprintf("no path is or begins with %s", jptool.Quote(s.Given)))
+			note := "no path is or begins with " + jptool.Quote(s.Given)
+			if s.Near != "" {
+				note += "; did you mean " + jptool.Quote(s.Near) + "?"
+			}
+			notes = append(notes, note)
 		}
 	}
 	return notes

@@ -105,6 +105,12 @@ func TestNamesThatAreWithheldCannotBeGuessed(t *testing.T) {
 						}
 						paths, r, err := collect(ws[i], o.Options)
 						told[i] = fmt.Sprintf("%q %v %q %+v", paths, err, r.Notes(), r.Skipped)
+						for _, tree := range []bool{false, true} {
+							with := o.Options
+							with.Tree, with.MaxDepth = tree, max(with.MaxDepth, 1)
+							shown, r := lines(t, ws[i], with)
+							told[i] += fmt.Sprintf("%q %q %+v", shown, r.Notes(), r.Skipped)
+						}
 					}
 					for i := range told {
 						if told[i] != told[0] {
