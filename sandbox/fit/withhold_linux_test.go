@@ -105,7 +105,7 @@ func TestWithheldOutside(t *testing.T) {
 		t.Error(got)
 	}
 	text := strings.ReplaceAll(fittest.Show(p.Fitted), dir, "")
-	for _, want := range []string{"tree /ro\n", "tree /rw\n", "tree /named\n", "cover /ro: read-only\n", "cover /ro/a/.env: hide\n", "cover /rw/.env: hide\n", "grant /ro: read\n"} {
+	for _, want := range []string{"tree /ro\n", "tree /rw\n", "tree /named\n", "cover /ro: read-only", "cover /ro/a/.env: hide\n", "cover /rw/.env: hide\n", "grant /ro: read\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

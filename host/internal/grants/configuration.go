@@ -33,6 +33,13 @@ func (g *Flags) configuration(m *merged, argv []string) string {
 		}
 		line("limits = { %s }", strings.Join(limits, ", "))
 	}
+	if len(m.deny) > 0 {
+		var patterns []string
+		for _, p := range m.deny {
+			patterns = append(patterns, p.Text)
+		}
+		line("[conversation.tools.%s.access]\ndeny = %s", name, list(patterns))
+	}
 	for i := range m.declared.Rules {
 		// What the flags grant in the workspace; the default needs no words.
 		if r := &m.declared.Rules[i]; r.Type == "fs" && r.Origin != "self-protection" && (g.narrows() || r.Name != ".") {

@@ -58,11 +58,7 @@ func (g *Flags) with(p learn.Proposal, root string) Flags {
 	f := *g
 	f.Preset = slices.Concat(g.Preset, p.Presets)
 	f.RO, f.RW, f.Grant = slices.Clone(g.RO), slices.Clone(g.RW), slices.Clone(g.Grant)
-	granted := len(f.RO)+len(f.RW) > 0 || slices.ContainsFunc(f.Grant, func(spec string) bool {
-		_, caps, err := parseGrant(spec)
-		return err == nil && caps != 0
-	})
-	if len(p.Grants) > 0 && !granted {
+	if len(p.Grants) > 0 && !f.narrows() {
 		f.RW = append(f.RW, ".")
 	}
 	for _, n := range p.Grants {
@@ -98,6 +94,7 @@ func (g *Flags) words(workspace string) (words []string) {
 	add("--ro", g.RO...)
 	add("--rw", g.RW...)
 	add("--grant", g.Grant...)
+	add("--deny", g.Deny...)
 	add("--env", g.Env...)
 	if g.Net {
 		words = append(words, "--net")

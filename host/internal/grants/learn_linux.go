@@ -204,8 +204,8 @@ func world(p *Process, m *merged, argv []string) (*learn.World, error) {
 	}, nil
 }
 
-// guarded says why nobody should be told to grant a path: it is the host's own, it protects the workspace, or the flags
-// withhold it.
+// guarded says why nobody should be told to grant a path: it is the host's own, it protects the workspace, or a
+// pattern withholds it.
 func guarded(d *policy.Declared, own []string, r observe.Refusal) string {
 	for _, dir := range own {
 		if to, err := wspath.CanonicalizeAbs(dir, nil); err == nil {
@@ -215,6 +215,9 @@ func guarded(d *policy.Declared, own []string, r observe.Refusal) string {
 			}
 		}
 	}
+	if why := d.Withheld(r.Path); why != "" {
+		return show.Line(why)
+	}
 	nearest := -1
 	why := ""
 	for _, place := range d.Places() {
@@ -222,11 +225,8 @@ func guarded(d *policy.Declared, own []string, r observe.Refusal) string {
 			continue
 		}
 		nearest, why = len(place.Abs), ""
-		switch {
-		case place.SelfProtection && r.Lacking&jptool.Write != 0:
+		if place.SelfProtection && r.Lacking&jptool.Write != 0 {
 			why = "it is protected from programs, because git or jphost obeys it: name it yourself if that is right"
-		case place.Caps == 0 && place.Index >= 0:
-			why = "a flag withholds it"
 		}
 	}
 	return why

@@ -145,6 +145,18 @@ func (d *Declared) pattern(w jptool.Withheld) Pattern {
 	return Pattern{Pattern: w.Pattern, Origin: "what a symlink leads to that a pattern covers"}
 }
 
+// Withheld says why a pattern withholds an absolute path; "" if none does.
+func (d *Declared) Withheld(abs string) string {
+	switch w := d.rules.At(d.rules.PlaceOf(abs)).Withheld(); {
+	case w.Pattern == "":
+		return ""
+	case w.Secret:
+		return "a place of secrets"
+	default:
+		return "it is withheld: " + d.pattern(w).String()
+	}
+}
+
 // Touch is a place of secrets that a path leads to.
 type Touch struct {
 	// Path is the place as the tool names it.
