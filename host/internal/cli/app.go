@@ -18,9 +18,6 @@ import (
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// userFile is the user's own configuration file of one workspace, in its state directory.
-const userFile = "config.toml"
-
 // app is what commands work with. It opens the workspace and the terminal when a command first needs them.
 type app struct {
 	*grants.Process
@@ -144,7 +141,7 @@ func (a *app) leftBy(p *place, err error) error {
 func (a *app) layers(p *place) config.Options {
 	return config.Options{
 		Root: p.root, Cwd: p.cwd, GivenRoot: p.spelled,
-		UserGlobal: config.UserGlobalPath(a.Environ), UserWorkspace: p.dir.File(userFile),
+		UserGlobal: config.UserGlobalPath(a.Environ), UserWorkspace: p.dir.File(config.UserFile),
 		Conversation: p.talk.File(mount.DeltaFile), Environ: a.Environ, Args: a.global.Cfg,
 	}
 }

@@ -229,7 +229,7 @@ func (c *configCheckCmd) check(a *app) (*checked, error) {
 	}
 	report := &checked{
 		OK: true, Tools: len(cfg.Tools()), Warnings: []policy.Warning{},
-		User: config.UserGlobalPath(a.Environ), Workspace: a.place.dir.File(userFile),
+		User: config.UserGlobalPath(a.Environ), Workspace: a.place.dir.File(config.UserFile),
 	}
 	warn := func(list ...policy.Warning) {
 		for _, w := range list {

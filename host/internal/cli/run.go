@@ -177,7 +177,7 @@ func (a *app) host(cfg *config.Config) (*call.Host, error) {
 	return &call.Host{
 		Config: cfg, Workspace: p.workspace, Root: p.root, Cwd: p.cwd, Conversation: p.conversation, Environ: a.Environ, Beside: beside,
 		TempBase: a.TempBase(), State: p.dir, Approvals: p.approvals(a), Trust: p.trust(a), Holds: consent.OpenHolds(p.dir), Session: session, Memory: consent.OpenMemory(p.dir, id),
-		Prompter: a.ask(), OwnConfig: userFile, Helpers: a.Helpers, Warn: a.Out.Warn, Live: a.Out.Live, Undo: store, Log: log,
+		Prompter: a.ask(), OwnConfig: config.UserFile, Helpers: a.Helpers, Warn: a.Out.Warn, Live: a.Out.Live, Undo: store, Log: log,
 	}, nil
 }
 

@@ -109,12 +109,7 @@ type decoder struct {
 func (c *Config) decode(o Options) error {
 	tools := c.merged.At("conversation", "tools")
 	d := &decoder{roots: []string{o.Root, o.GivenRoot}}
-	for _, l := range c.layers {
-		if l.tree != nil {
-			d.layers = append(d.layers, l.tree)
-		}
-	}
-	d.all = d.forAll()
+	d.read(c.layers)
 	if tools != nil {
 		d.names = slices.DeleteFunc(slices.Sorted(maps.Keys(tools.Fields)), func(k string) bool { return k == defaultsName })
 		d.defaults = tools.Fields[defaultsName]
@@ -125,6 +120,16 @@ func (c *Config) decode(o Options) error {
 	fill(reflect.ValueOf(&c.sandbox).Elem(), c.merged.Get("sandbox"))
 	fill(reflect.ValueOf(&c.undo).Elem(), c.merged.At("conversation", "undo"))
 	return d.Err()
+}
+
+// read takes the trees of layers, and the rules of '*' in them.
+func (d *decoder) read(layers []LayerInfo) {
+	for _, l := range layers {
+		if l.tree != nil {
+			d.layers = append(d.layers, l.tree)
+		}
+	}
+	d.all = d.forAll()
 }
 
 func (d *decoder) tool(name string, v *settings.Value) *Tool {
@@ -175,13 +180,7 @@ func (d *decoder) patterns(tool, key string) (list []Pattern) {
 // any rule on paths would put the default for the workspace out of force.
 func (d *decoder) shared(t *Tool) {
 	all := d.all
-	for _, r := range all.FS {
-		p := Pattern{"/" + ignore.Escape(r.Path), r.At}
-		if r.Path == "" {
-			p.Text = "*"
-		}
-		t.Deny = append(t.Deny, p)
-	}
+	t.Deny = append(t.Deny, d.pathRules()...)
 	if len(all.Net)+len(all.Env) > 0 && t.Access == nil {
 		t.Access = &Access{}
 	}
@@ -192,6 +191,18 @@ func (d *decoder) shared(t *Tool) {
 	if len(all.Env) > 0 {
 		t.Access.Env = append(slices.Clone(t.Access.Env), all.Env...)
 	}
+}
+
+// pathRules are the rules of '*' on paths, as patterns.
+func (d *decoder) pathRules() (list []Pattern) {
+	for _, r := range d.all.FS {
+		p := Pattern{"/" + ignore.Escape(r.Path), r.At}
+		if r.Path == "" {
+			p.Text = "*"
+		}
+		list = append(list, p)
+	}
+	return list
 }
 
 // forAll returns the rules of the table '*', of all layers.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -47,6 +48,9 @@ const (
 	DirectoryFile = ".jp.toml"
 )
 
+// UserFile is the user's own file for one workspace, in the state of that workspace.
+const UserFile = "config.toml"
+
 // maxFile bounds a configuration file; nobody writes one of this size by hand.
 const maxFile = 4 << 20
 
@@ -71,17 +75,46 @@ func UserGlobalPath(environ []string) string {
 	return ""
 }
 
+// LoadShared returns what all layers but the built-in one withhold from every tool: the patterns of `deny` and
+// `sensitive_paths` in the table '*', and its rules on paths. The error is that of [Load].
+func LoadShared(o Options) (deny, places []Pattern, err error) {
+	l, err := readLayers(o, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	d := &decoder{roots: []string{o.Root, o.GivenRoot}}
+	d.read(l.layers)
+	return slices.Concat(d.patterns(defaultsName, "deny"), d.pathRules()), d.patterns(defaultsName, "sensitive_paths"), d.Err()
+}
+
 // Load reads and merges all layers. The error is an settings.Errors with every problem of the
 // first layer that has one, or of the merged whole; then there is no Config, because
 // part of a configuration may be a part without its restrictions. A file that does not
 // exist is no layer; one that exists and cannot be read is an error.
 func Load(o Options) (*Config, error) {
+	l, err := readLayers(o, true)
+	if err != nil {
+		return nil, err
+	}
+	c := &Config{merged: l.merged, layers: l.layers}
+	if err := c.decode(o); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// readLayers reads and checks all layers, the built-in one if it is wanted, and merges them.
+func readLayers(o Options, shipped bool) (*loader, error) {
 	if o.FS == nil {
 		o.FS = &afero.OsFs{}
 	}
 	l := &loader{Options: o, merged: settings.NewTable(settings.Origin{Layer: settings.LayerDefault, File: builtIn})}
 	conversation := func() error { return l.file(settings.LayerConversation, l.Conversation, true) }
-	for _, step := range []func() error{l.builtIn, l.files, l.environment, conversation} {
+	steps := []func() error{l.files, l.environment, conversation}
+	if shipped {
+		steps = slices.Insert(steps, 0, l.builtIn)
+	}
+	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -91,11 +124,7 @@ func Load(o Options) (*Config, error) {
 			return nil, err
 		}
 	}
-	c := &Config{merged: l.merged, layers: l.layers}
-	if err := c.decode(o); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return l, nil
 }
 
 type loader struct {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -75,10 +76,11 @@ type merged struct {
 	deny     []config.Pattern
 }
 
-// compile compiles the flags. It reads no configuration: the command line alone says what the program may do.
+// compile compiles the flags. The command line alone says what the program may do; of the configuration it takes only
+// what is withheld from everything.
 func (g *Flags) compile(p *Process) (*merged, error) {
 	if p.Configured {
-		return nil, exit.Errorf(exit.Usage, "--cfg and --conversation mean nothing here: no configuration is read\nsay what is granted with the flags of this command")
+		return nil, exit.Errorf(exit.Usage, "--cfg and --conversation mean nothing here: no configuration grants anything\nsay what is granted with the flags of this command")
 	}
 	if g.Root != "" && p.Workspace != "" {
 		return nil, exit.Errorf(exit.Usage, "-C and --root both name the workspace\nleave out --root to start the program there, or -C to start it here")
@@ -138,8 +140,12 @@ func (g *Flags) compile(p *Process) (*merged, error) {
 	if m.deny, err = g.denied(p, m); err != nil {
 		return nil, err
 	}
+	deny, places, err := p.shared(m.root)
+	if err != nil {
+		return nil, err
+	}
 	r := policy.Request{
-		RefuseLinks: true, Deny: m.deny, Home: housed.Getenv("HOME"), ConfigFile: config.UserGlobalPath(housed.Environ),
+		RefuseLinks: true, Deny: slices.Concat(m.deny, deny), Places: places, Home: housed.Getenv("HOME"), ConfigFile: config.UserGlobalPath(housed.Environ),
 		Programs: append(call.OwnPrograms(), g.policyFile()...), Reach: policy.ReachOf(m.extra),
 	}
 	if base, err := state.OS(housed.Getenv).Base(); err == nil {

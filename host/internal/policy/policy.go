@@ -55,8 +55,8 @@ type Request struct {
 	// OSSandbox says that this machine can sandbox a tool, even if the sandbox is switched off. Without it, a tool
 	// that declares nothing gets no policy (RFD 075), but see [Declared.ForFit].
 	OSSandbox bool
-	// Deny are patterns besides those of Tool.
-	Deny []config.Pattern
+	// Deny and Places are patterns besides those of Tool; Places are further places of secrets.
+	Deny, Places []config.Pattern
 	// AllowSecrets withholds no place of secrets; Allowed are those that a person allowed, with the capabilities that other
 	// rules grant around them.
 	AllowSecrets bool

@@ -75,9 +75,9 @@ func (r Request) patterns(a *jptool.AccessPolicy, builtIn bool) (deny, secrets [
 		return nil
 	}
 	denied := slices.Clone(r.Deny)
-	var places []config.Pattern
+	places := slices.Clone(r.Places)
 	if r.Tool != nil {
-		denied, places = append(denied, r.Tool.Deny...), r.Tool.SensitivePaths
+		denied, places = append(denied, r.Tool.Deny...), append(places, r.Tool.SensitivePaths...)
 	}
 	for _, p := range denied {
 		if err := add(&deny, p.Text, cmp.Or(p.At.String(), Flag), false); err != nil {
