@@ -201,11 +201,13 @@ func (p *Planned) Walk(ctx context.Context, emit func(*Batch) error) (*Result, e
 	err := w.run(emit)
 	p.result.Skipped.add(&w.skipped)
 	p.result.Counted, p.result.Ended = w.counted, w.ended
+	looked := 0
 	for i := range p.result.Starts {
 		s := &p.result.Starts[i]
 		s.Nothing = s.partial != nil && !s.partial.found.Load() && w.ended == nil
-		if s.Nothing && s.missing != nil {
+		if s.Nothing && s.missing != nil && looked < mostNear {
 			s.Near = fskit.Near(p.o.Suppress, s.missing)
+			looked++
 		}
 	}
 	return &p.result, err
@@ -230,6 +232,9 @@ func (r *Result) Notes() []string {
 
 // mostStarts bounds the starts that messages name.
 const mostStarts = 100
+
+// mostNear is for how many starts a near name is looked for, each of which lists a directory.
+const mostNear = 10
 
 // StartNotes says which starts could not be used or led to nothing, at most 100 of them.
 func StartNotes(starts []Start) []string {
