@@ -34,9 +34,12 @@ func TestSandboxGrantsAroundTheWorkspace(t *testing.T) {
 		w := repository(t, user)
 		w.define("true")
 		w.files(map[string]string{
-			"data/jphost/owned": "x\n", "beside/.git/config": "[core]\n", "beside/.git/hooks/pre-commit": "x\n", "beside/.git/HEAD": "ref: refs/heads/main\n", "plain/x": "x\n",
+			"data/jphost/owned": "x\n", "data/jphost/kept/x": "x\n", "beside/.git/config": "[core]\n", "beside/.git/hooks/pre-commit": "x\n", "beside/.git/HEAD": "ref: refs/heads/main\n", "plain/x": "x\n",
 			"bare/config": "[core]\n", "bare/hooks/pre-commit": "x\n", "bare/HEAD": "ref: refs/heads/main\n",
 		})
+		if err := os.Chmod(filepath.Join(w.base, "data/jphost"), 0o700); err != nil { // as jphost wants it
+			t.Fatal(err)
+		}
 		return w
 	}
 	// snapshot leaves out what the grant may change: the contents of base, but for what is protected there.

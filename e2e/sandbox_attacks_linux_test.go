@@ -42,7 +42,7 @@ type trial struct {
 // even look at, and another that it may only read; network one that may connect to others.
 const (
 	readOnly = "--ro ."
-	withheld = "--rw . --grant path=src/private --grant path=docs,read"
+	withheld = "--rw . --deny src/private --grant path=docs,read"
 	network  = "--rw . --net"
 )
 

@@ -43,7 +43,7 @@ func TestSandboxExecute(t *testing.T) {
 	const (
 		without = "--grant path=.,read,write"
 		within  = "--rw . --grant path=vendor,read,write"
-		secret  = "--rw . --grant path=vendor"
+		secret  = "--rw . --deny vendor"
 	)
 	eachUser(t, func(t *testing.T, user string) {
 		for _, c := range []struct {

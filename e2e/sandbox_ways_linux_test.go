@@ -102,7 +102,14 @@ func TestSandboxWayExchanged(t *testing.T) {
 					if name == "real" {
 						name += "/deep/.env"
 					}
-					argv := contain(tier, append(grants, "--grant", "path="+c.path), waiting(name)...)
+					w.files(map[string]string{
+						"reads":  `{"fs":[{"path":".","read":true,"execute":true},{"path":"` + c.path + `"}]}`,
+						"writes": `{"fs":[{"path":".","read":true,"write":true,"execute":true},{"path":"` + c.path + `"}]}`,
+					})
+					if !slices.Contains(grants, "--policy") {
+						grants = append(grants, "--deny", c.path)
+					}
+					argv := contain(tier, grants, waiting(name)...)
 					patience := 5 * time.Second
 					if tier == uncontained {
 						patience = 0
@@ -115,7 +122,11 @@ func TestSandboxWayExchanged(t *testing.T) {
 					t.Fatalf("the control did not work: %s", r)
 				}
 				eachTier(t, user, func(t *testing.T, tier string) {
-					for _, grants := range [][]string{{"--ro", "."}, {"--rw", "."}, {"--required", "--ro", "."}} {
+					all := [][]string{{"--policy", "../reads"}, {"--policy", "../writes"}, {"--required", "--policy", "../reads"}}
+					if !strings.HasSuffix(c.path, "/new") { // a flag withholds what is there
+						all = append(all, []string{"--ro", "."}, []string{"--rw", "."})
+					}
+					for _, grants := range all {
 						r := try(tier, grants...)
 						says := fmt.Sprintf("the call was ended: %s was replaced, moved or removed", c.lost)
 						// Of a directory that is moved, what is in it may be named.
@@ -144,7 +155,7 @@ func TestSandboxOtherWaysExchanged(t *testing.T) {
 			w.files(map[string]string{"policy": `{"fs":[{"path":".","read":true,"execute":true},{"path":"docs","read":true,"execute":true},
 				{"path":"fork","external":true,"approved_target":"` + w.outside + `","read":true},{"path":"fork/dir/f"},{"path":"src/private"}]}`})
 			w.own()
-			for _, grants := range [][]string{{"--policy", "../policy"}, {"--ro", ".", "--ro", "docs", "--grant", "path=src/private"}} {
+			for _, grants := range [][]string{{"--policy", "../policy"}, {"--ro", ".", "--ro", "docs", "--deny", "src/private"}} {
 				if r := w.meanwhile(contain(tier, slices.Concat(grants, []string{"-q"}), waiting("good/f")...), does, time.Second); r.code != 0 || r.stdout != "harmless\nover\n" {
 					t.Errorf("%q: %s", grants, r)
 				}
@@ -169,7 +180,8 @@ func TestSandboxWayUnreadable(t *testing.T) {
 	if err := errors.Join(os.Chown(w.root+"/a", 0, 0), os.Chmod(w.root+"/a", 0o711)); err != nil {
 		t.Fatal(err)
 	}
-	argv := contain(namespaces, []string{"--required", "--ro", ".", "--grant", "path=a/b/s", "--grant", "path=new"}, waiting("new")...)
+	w.files(map[string]string{"policy": `{"fs":[{"path":".","read":true,"execute":true},{"path":"a/b/s"},{"path":"new"}]}`})
+	argv := contain(namespaces, []string{"--required", "--policy", "../policy"}, waiting("new")...)
 	if r := w.meanwhile(argv, "echo "+w.secret+" > new", 5*time.Second); r.code != 1 || r.stdout != "" || !strings.Contains(r.stderr, "the call was ended: new appeared") {
 		t.Error(r)
 	}

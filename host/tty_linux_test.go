@@ -37,7 +37,7 @@ func tty(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	cmd := exec.Command(program, args[3:]...)
 	cmd.Args[0] = args[2]
-	for _, name := range []string{"PATH", "HOME", "WORK", "WS", "EXT", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "JPHOST_SESSION", "EDITOR", "TMPDIR", "GOCOVERDIR", "TERM", "NO_COLOR", "PAGER"} {
+	for _, name := range []string{"PATH", "HOME", "WORK", "WS", "EXT", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "JPHOST_SESSION", "JPHOST_SANDBOX_LIMIT", "EDITOR", "TMPDIR", "GOCOVERDIR", "TERM", "NO_COLOR", "PAGER"} {
 		if v := ts.Getenv(name); v != "" {
 			cmd.Env = append(cmd.Env, name+"="+v)
 		}

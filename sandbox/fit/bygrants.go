@@ -186,6 +186,9 @@ func (h *fitting) split(limit map[string]jptool.Caps) {
 		s.e &^= taken
 		s.why = fmt.Sprintf("%s, and Landlock alone cannot enforce that: %s", by, h.noTree)
 		s.remedy = h.treeRemedy + ", or grant the entries one by one"
+		if slices.ContainsFunc(h.whole, func(p *zone) bool { return p.Withheld && Holds(s.Abs, p.Abs) }) {
+			s.remedy += ", or name the places of secrets in rules of their own"
+		}
 		if tangled {
 			s.why += "; several mounts reach it, and a grant on one of its entries would hold under one name only"
 			s.remedy = h.treeRemedy + ", or keep one of the mounts"

@@ -99,7 +99,12 @@ func withhold(ctx context.Context, d *Policy, o *Options) (*Policy, *scan, error
 		}
 	}
 	for _, p := range d.Evaluator.Denied() { // also what is missing: that is watched for
-		s.place(&e, d.Site.Abs(p))
+		abs := d.Site.Abs(p)
+		// Behind a link nothing can be put over a path, and nothing has to be if a pattern covers where it leads.
+		if to, err := wspath.CanonicalizeAbs(wspath.ParentOf(abs), nil); err == nil && to.Abs != wspath.ParentOf(abs) && d.denied(path.Join(to.Abs, path.Base(abs))) {
+			continue
+		}
+		s.place(&e, abs)
 	}
 	slices.SortFunc(e.Places, func(a, b Place) int { return cmp.Compare(a.Abs, b.Abs) })
 	o.holding = slices.DeleteFunc(s.given(), func(p string) bool {

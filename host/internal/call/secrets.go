@@ -48,9 +48,11 @@ func (k *call) sensitive(ctx context.Context) error {
 		}
 	}
 	if k.places != nil {
-		return k.compile(ctx, k.Prompter)
+		if err := k.compile(ctx, k.Prompter); err != nil {
+			return err
+		}
 	}
-	return nil
+	return k.beforehand(ctx)
 }
 
 // secretPlaces are the places of secrets that somebody is asked about.

@@ -22,7 +22,11 @@ func (p *Process) shared(root string) (deny, places []config.Pattern, err error)
 	o := config.Options{
 		Root: at, Cwd: root, GivenRoot: at, UserGlobal: config.UserGlobalPath(housed.Environ), Environ: p.Environ,
 	}
-	if dir, err := state.OS(housed.Getenv).Workspace(ws); err == nil { // else this user has no state
+	if own := state.OS(housed.Getenv); hasBase(own) {
+		dir, err := own.Workspace(ws)
+		if err != nil {
+			return nil, nil, exit.With(exit.Host, err)
+		}
 		o.UserWorkspace = dir.File(config.UserFile)
 	}
 	if deny, places, err = config.LoadShared(o); err != nil {
@@ -40,6 +44,12 @@ func (p *Process) shared(root string) (deny, places []config.Pattern, err error)
 		}
 	}
 	return deny, places, nil
+}
+
+// hasBase reports whether this user has a place for state.
+func hasBase(s state.System) bool {
+	_, err := s.Base()
+	return err == nil
 }
 
 // below is a pattern of the configuration for a policy whose root lies below the workspace: one on a path of the

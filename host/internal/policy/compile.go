@@ -39,7 +39,7 @@ func Compile(ctx context.Context, r Request) (*Declared, error) {
 	if a != nil && a.FS == nil && a.Net == nil && a.Env == nil && a.Commands == nil {
 		a = nil
 	}
-	deny, secrets, err := r.patterns(nil, true)
+	deny, secrets, err := d.patterns(r, nil, true)
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}
@@ -288,7 +288,7 @@ func fromAccess(a *jptool.AccessPolicy, root string, r Request, defaults bool) (
 	if a == nil {
 		return d, nil
 	}
-	deny, secrets, err := r.patterns(a, defaults)
+	deny, secrets, err := d.patterns(r, a, defaults)
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}

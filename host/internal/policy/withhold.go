@@ -53,7 +53,7 @@ func texts(list []Pattern) []string {
 }
 
 // patterns are those of a policy: of the request, of the tool, of a policy on the wire, and the built-in ones.
-func (r Request) patterns(a *jptool.AccessPolicy, builtIn bool) (deny, secrets []Pattern, err error) {
+func (d *Declared) patterns(r Request, a *jptool.AccessPolicy, builtIn bool) (deny, secrets []Pattern, err error) {
 	home := ""
 	if filepath.IsAbs(r.Home) {
 		home = filepath.ToSlash(filepath.Clean(r.Home))
@@ -69,7 +69,7 @@ func (r Request) patterns(a *jptool.AccessPolicy, builtIn bool) (deny, secrets [
 			p.Pattern, p.Written = "/"+written, written // as RFD 075 has it
 		}
 		*list = append(*list, p)
-		if real := resolved(p.Pattern); real != "" {
+		if real := d.resolved(p.Pattern); real != "" {
 			*list = append(*list, Pattern{real, written, origin})
 		}
 		return nil
@@ -114,21 +114,33 @@ func (r Request) patterns(a *jptool.AccessPolicy, builtIn bool) (deny, secrets [
 // Flag is the origin of what a flag says.
 const Flag = "the command line"
 
-// resolved returns the pattern of what an absolute one leads to that covers a single path, if symlinks are on the way;
-// else "". Paths are judged where they lead.
-func resolved(pattern string) string {
-	text, ok := strings.CutPrefix(pattern, "//")
-	if !ok {
+// resolved returns the pattern of what one that covers a single path leads to, if symlinks are on the way, which the
+// policy then depends on; else "". Paths are judged where they lead.
+func (d *Declared) resolved(pattern string) string {
+	text, absolute := strings.CutPrefix(pattern, "//")
+	if absolute {
+		text = "/" + text
+	}
+	g, err := ignore.NewGlob(text)
+	if err != nil || g.Literal() == "" || g.OnName() {
 		return ""
 	}
-	g, err := ignore.NewGlob("/" + text)
-	if err != nil || g.Literal() == "" {
-		return ""
+	abs := path.Join("/", g.Literal())
+	if !absolute {
+		abs = path.Join(filepath.ToSlash(d.Root), g.Literal())
 	}
-	abs := "/" + g.Literal()
 	to, err := wspath.CanonicalizeAbs(abs, nil)
-	if err != nil || to.Abs == path.Clean(abs) {
+	if err != nil || to.Abs == abs {
 		return ""
+	}
+	for _, hop := range to.Hops {
+		d.ways = append(d.ways, fit.Way{Hop: hop})
+		if place := d.rules.PlaceOf(hop.Entry); d.rules.Known(place) {
+			d.protectedLinks = append(d.protectedLinks, place)
+		}
+	}
+	if rel, inside := wspath.WithinAbs(filepath.ToSlash(d.Root), to.Abs); inside && !absolute {
+		return "/" + ignore.Escape(rel)
 	}
 	return "//" + ignore.Escape(strings.TrimPrefix(to.Abs, "/"))
 }
