@@ -179,18 +179,25 @@ func (r *Rules) note(h *withholding, n *node, name string, at Place) {
 	}
 }
 
-// covers compares a pattern on paths with exactly one place.
+// covers compares a pattern on paths with exactly one place, by each name that mounts give it.
 func (r *Rules) covers(g *glob, at Place) bool {
 	path := Fold(at.Path)
 	switch {
 	case g.abs:
 		return g.MatchPath(strings.TrimPrefix(Fold(r.Abs(at)), "/"))
-	case !at.Outside:
-		return g.MatchPath(path)
-	case g.Deep() && path != "/":
+	case !at.Outside && g.MatchPath(path):
+		return true
+	case at.Outside && g.Deep() && path != "/":
 		return g.MatchPath(path[1:])
 	}
-	return r.Known(at) && g.MatchPath(Fold(r.Name(at)))
+	abs := r.Abs(at)
+	for i := range r.Mounts {
+		m := &r.Mounts[i]
+		if rest, in := wspath.WithinAbs(m.Target, abs); in && g.MatchPath(Fold(wspath.JoinSlash(m.Path, rest))) {
+			return true
+		}
+	}
+	return false
 }
 
 // withheldOf is what withholds, `deny` first: nothing lifts that.

@@ -29,7 +29,7 @@ func TestWithheld(t *testing.T) {
 		t, base, "file ws/.env x", "file ws/a/b/.env.local x", "file ws/a/x.key x", "file ws/a/b/y.key x", "file ws/secrets/in/z x",
 		"file ws/deep/secrets/z x", "file ws/README.md x", "file ws/conf/real x", "symlink ws/link conf/real", "symlink ws/a/.env ../conf/real",
 		"symlink ws/pub secrets/in", "symlink ws/secrets/out ../README.md", "symlink ws/l1 a/.env", "file ext/.env x", "file ext/secrets/k x",
-		"file ext/f x", "symlink ws/fork $ROOT/ext", "file ws/.ssh/id x", "file ws/.ssh/config x", "symlink ws/.env.d ../ext",
+		"file ext/f x", "symlink ws/fork $ROOT/ext", "symlink ws/in $ROOT/ext/secrets", "file ws/.ssh/id x", "file ws/.ssh/config x", "symlink ws/.env.d ../ext",
 	)
 	root := base + "/ws"
 	all := rule(".", "read write execute")
@@ -83,6 +83,13 @@ func TestWithheld(t *testing.T) {
 		"a mount by its link": {
 			jptool.AccessPolicy{FS: []jptool.FsRule{all, mount("fork", base+"/ext", "read write")}, Deny: []string{"fork"}},
 			checks{"read fork/f access_denied", "read fork access_denied"},
+		},
+		"two mounts of one place": {
+			jptool.AccessPolicy{FS: []jptool.FsRule{all, mount("fork", base+"/ext", "read"), mount(".env.d", base+"/ext", "read"), mount("in", base+"/ext/secrets", "read")}, Deny: []string{"fork/f*", "fork/secrets/k*"}},
+			checks{
+				"read fork/f access_denied", "read .env.d/f access_denied", "read fork/secrets/k access_denied", "read .env.d/secrets/k access_denied",
+				"read in/k access_denied", "read fork/.env allow",
+			},
 		},
 		"a mount by its place": {
 			jptool.AccessPolicy{FS: []jptool.FsRule{all, mount("fork", base+"/ext", "read write")}, Deny: []string{"ext/"}},

@@ -120,9 +120,12 @@ func (r *read) dir(s *scan, j job, buf []byte) error {
 	case unix.EACCES:
 		return r.unreadable(s, j)
 	default:
-		return tooMuch(fmt.Sprintf("the directory %q cannot be looked through: %v", s.name(j.path), err))
+		return cannotLook(s.name(j.path), err)
 	}
 	defer unix.Close(fd)
+	if unix.Faccessat(fd, ".", unix.X_OK, unix.AT_EACCESS) == unix.EACCES {
+		return r.unreadable(s, j) // its names can be listed, and what they stand for cannot be looked at
+	}
 	for {
 		n, err := unix.ReadDirent(fd, buf)
 		switch {
@@ -131,7 +134,7 @@ func (r *read) dir(s *scan, j job, buf []byte) error {
 		case err == unix.ENOENT:
 			return nil // removed meanwhile
 		case err != nil:
-			return tooMuch(fmt.Sprintf("the directory %q cannot be looked through: %v", s.name(j.path), err))
+			return cannotLook(s.name(j.path), err)
 		case n <= 0:
 			return nil
 		}
@@ -139,10 +142,24 @@ func (r *read) dir(s *scan, j job, buf []byte) error {
 	}
 }
 
-// unreadable withholds a directory in which names can be used although they cannot be listed. One in which they cannot
-// be used by this user either is no use to the program, which has no more rights.
+func cannotLook(name string, err error) error {
+	const most = 200
+	if len(name) > most {
+		name = name[:most] + "…"
+	}
+	return tooMuch(fmt.Sprintf("the directory %q cannot be looked through: %v", name, err))
+}
+
+// unreadable withholds a directory that cannot be looked through and that the program may use all the same: names in it
+// can be used, or its owner can change the mode, and that is the program too.
 func (r *read) unreadable(s *scan, j job) error {
-	if unix.Faccessat(unix.AT_FDCWD, j.path, unix.X_OK, unix.AT_EACCESS) != nil {
+	var st unix.Stat_t
+	switch err := unix.Lstat(j.path, &st); {
+	case err == unix.ENOENT:
+		return nil
+	case err != nil:
+		return cannotLook(s.name(j.path), err)
+	case int(st.Uid) != unix.Geteuid() && unix.Faccessat(unix.AT_FDCWD, j.path, unix.X_OK, unix.AT_EACCESS) != nil:
 		return nil
 	}
 	r.found = append(r.found, Withheld{Path: s.name(j.path), By: "deny", Pattern: "it cannot be listed", abs: j.path, kind: Dir})

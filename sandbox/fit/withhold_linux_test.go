@@ -183,20 +183,22 @@ func TestTooMuchToWithhold(t *testing.T) {
 	do(t, err)
 }
 
-// A directory whose names can be used but not listed is withheld whole. As root it can be listed.
+// A directory whose names can be used but not listed is withheld whole, and so is one that the program could open with
+// chmod: its owner's. As root they can be looked through.
 func TestUnlistable(t *testing.T) {
 	if os.Getuid() == 0 {
 		jptooltest.Passed(t, jptooltest.Ordinary(t, "-test.run=^TestUnlistable$"))
 		return
 	}
 	dir := jptooltest.TempRoot(t)
-	jptooltest.Tree(t, dir, "file ws/x/.env x", "file ws/shut/.env x")
+	jptooltest.Tree(t, dir, "file ws/x/.env x", "file ws/shut/.env x", "file ws/names/in/.env x")
+	do(t, os.Chmod(dir+"/ws/names", 0o600))
 	do(t, os.Chmod(dir+"/ws/x", 0o311))
 	do(t, os.Chmod(dir+"/ws/shut", 0))
-	t.Cleanup(func() { os.Chmod(dir+"/ws/x", 0o755); os.Chmod(dir+"/ws/shut", 0o755) })
+	t.Cleanup(func() { os.Chmod(dir+"/ws/x", 0o755); os.Chmod(dir+"/ws/shut", 0o755); os.Chmod(dir+"/ws/names", 0o755) })
 	p, err := withheld(t, dir+"/ws", full, &jptool.AccessPolicy{FS: []jptool.FsRule{rule("", "read")}, Secrets: []string{".env"}}, fit.Options{})
 	do(t, err)
-	if foundPlaces(p) != "deny x" {
+	if foundPlaces(p) != "deny names, deny shut, deny x" {
 		t.Error(foundPlaces(p))
 	}
 }

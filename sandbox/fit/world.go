@@ -58,7 +58,7 @@ func (h *fitting) world(f *Fitted) {
 	}
 	if p.Tier == TierNamespace && p.Temp != tmp && p.Scratch == "" {
 		lacks("rules on /tmp, or below it, could not be enforced beside it",
-			"use a workspace and grants that do not lie below /tmp", hardTmp)
+			"use a workspace that does not lie below /tmp, or grant read and execute together there", hardTmp)
 	}
 }
 
@@ -71,7 +71,11 @@ const tmp = "/tmp"
 func (in *input) besideTmp(h *fitting) {
 	below := slices.ContainsFunc(in.tops, func(t string) bool { return t != tmp && Holds(tmp, t) })
 	taken := slices.ContainsFunc(in.tops, func(t string) bool { return Holds(t, tmp) }) || in.runtime[tmp] != 0
-	if !below || taken {
+	// What is granted besides the rules and no tree has mounts of its own, which take writing away and nothing else.
+	more := slices.ContainsFunc(in.options.Runtime, func(g Grant) bool {
+		return Holds(tmp, g.Path) && topOf(in.tops, g.Path) == "" && !in.runtime[g.Path].Has(jptool.Read|jptool.Execute)
+	})
+	if !below || taken || more {
 		return
 	}
 	beside := in.fitting()

@@ -39,7 +39,7 @@ func (g *Flags) denied(p *Process, m *merged) (list []config.Pattern, err error)
 		if !filepath.IsAbs(at) {
 			at = filepath.Join(base, text)
 		}
-		if _, err := os.Lstat(at); err == nil && strings.ContainsAny(text, `*?[]{}!\`) {
+		if _, err := os.Lstat(at); err == nil && ignore.Escape(pattern) != pattern {
 			pattern = ignore.Escape(pattern) // a name, however it looks
 		}
 		switch {

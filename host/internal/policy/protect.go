@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -134,7 +135,27 @@ func (f *protectedFinder) abs(file string, own bool) error {
 	if !errors.Is(err, wspath.ErrInvalid) {
 		f.add(protectedPlace{place: to.Place, own: own})
 	}
+	if errors.Is(err, fs.ErrPermission) {
+		f.closed(file)
+	}
 	return err
+}
+
+// closed refuses the call if a directory on the way to what is to be protected cannot be entered, and belongs to this
+// user: nobody knows what is in it, and the tool can change its mode.
+func (f *protectedFinder) closed(file string) {
+	for dir := path.Dir(file); dir != path.Dir(dir); dir = path.Dir(dir) {
+		fi, err := os.Lstat(filepath.FromSlash(dir))
+		if err != nil {
+			continue
+		}
+		_, err = os.Lstat(filepath.FromSlash(dir) + "/.")
+		if errors.Is(err, fs.ErrPermission) && !state.Foreign(fi) && f.refused == nil {
+			f.refused = exit.Errorf(exit.Refused, "%s cannot be looked into, so that %s in it cannot be protected\nlet yourself enter it: chmod u+rwx %s",
+				show.Visible(dir), show.Visible(path.Base(file)), show.Word(dir))
+		}
+		return
+	}
 }
 
 // pinLinks pins the links that lead to what is protected.
