@@ -268,18 +268,28 @@ func TestScratch(t *testing.T) {
 	if !strings.HasPrefix(dir, "/tmp/") {
 		t.Skipf("temporary directories are not below /tmp but in %s", dir)
 	}
-	jptooltest.Tree(t, dir, "dir ws/in", "dir ws/out")
+	jptooltest.Tree(t, dir, "dir ws/in", "dir ws/out", "dir beside")
+	beside, err := fit.Look(dir + "/beside")
+	do(t, err)
 	for _, c := range []struct {
 		rules []jptool.FsRule
+		more  jptool.Caps // on a directory beside
 		want  string
 	}{
-		{[]jptool.FsRule{rule("", "read write execute")}, "/tmp"},
-		{[]jptool.FsRule{rule("", "read"), rule("in", "read write")}, "/tmp"},
-		{[]jptool.FsRule{rule("", "read write"), rule("in", "")}, "/tmp"},
-		{[]jptool.FsRule{rule("", "read create delete")}, ""}, // update could not be taken away again
-		{[]jptool.FsRule{rule("in", "read write")}, ""},       // the names beside it would be hidden
+		{[]jptool.FsRule{rule("", "read write execute")}, 0, "/tmp"},
+		{[]jptool.FsRule{rule("", "read"), rule("in", "read write")}, 0, "/tmp"},
+		{[]jptool.FsRule{rule("", "read write"), rule("in", "")}, 0, "/tmp"},
+		{[]jptool.FsRule{rule("", "read create delete")}, 0, ""}, // update could not be taken away again
+		{[]jptool.FsRule{rule("in", "read write")}, 0, ""},       // the names beside it would be hidden
+		{[]jptool.FsRule{rule("", "read write")}, jptool.Read | jptool.Execute, "/tmp"},
+		{[]jptool.FsRule{rule("", "read write")}, jptool.Read, ""}, // it could be executed
+		{[]jptool.FsRule{rule("", "read write")}, jptool.Execute, ""},
 	} {
-		f, err := fit.Prepare(context.Background(), declared(t, dir+"/ws", c.rules...), full, fit.Options{Tier: fit.TierNamespace})
+		o := fit.Options{Tier: fit.TierNamespace}
+		if c.more != 0 {
+			o.Runtime = []fit.Grant{{Node: beside, Caps: c.more}}
+		}
+		f, err := fit.Prepare(context.Background(), declared(t, dir+"/ws", c.rules...), full, o)
 		do(t, err)
 		said := slices.ContainsFunc(f.Unavailable, func(u fit.Unavailable) bool { return slices.Contains(u.What, "private /tmp") })
 		if f.Plan.Scratch != c.want || said != (c.want == "") {

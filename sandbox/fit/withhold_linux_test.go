@@ -195,7 +195,11 @@ func TestUnlistable(t *testing.T) {
 	do(t, os.Chmod(dir+"/ws/names", 0o600))
 	do(t, os.Chmod(dir+"/ws/x", 0o311))
 	do(t, os.Chmod(dir+"/ws/shut", 0))
-	t.Cleanup(func() { os.Chmod(dir+"/ws/x", 0o755); os.Chmod(dir+"/ws/shut", 0o755); os.Chmod(dir+"/ws/names", 0o755) })
+	t.Cleanup(func() {
+		os.Chmod(dir+"/ws/x", 0o755)
+		os.Chmod(dir+"/ws/shut", 0o755)
+		os.Chmod(dir+"/ws/names", 0o755)
+	})
 	p, err := withheld(t, dir+"/ws", full, &jptool.AccessPolicy{FS: []jptool.FsRule{rule("", "read")}, Secrets: []string{".env"}}, fit.Options{})
 	do(t, err)
 	if foundPlaces(p) != "deny names, deny shut, deny x" {
