@@ -5,6 +5,7 @@ package show
 import (
 	"crypto/sha256"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -169,6 +170,15 @@ func Word(s string) string {
 		}
 	}
 	return `"$(printf -- '` + b.String() + `')"`
+}
+
+// Home returns a path with ~ for the home directory.
+func Home(path, home string) string {
+	path, home = filepath.ToSlash(path), filepath.ToSlash(home)
+	if rest, below := strings.CutPrefix(path, home+"/"); below && filepath.IsAbs(home) {
+		return "~/" + rest
+	}
+	return path
 }
 
 // Short returns a value on one line of about most bytes. It replaces the middle of a longer value by its length and the

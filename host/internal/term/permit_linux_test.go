@@ -13,7 +13,7 @@ import (
 
 var permitQuestion = PermitQuestion{
 	Message: Message{Body: "t:\n", Quoted: "--- f\n+++ f\n@@ -1 +1 @@\n-one word\n+two words\n"},
-	Prompt:  "Let t change f?", Session: true, Always: true, Edit: true,
+	Prompt:  "Let t change f?", Session: true, Always: true, Lasting: "this file", Edit: true,
 }
 
 func TestPermitOnATerminal(t *testing.T) {
@@ -26,15 +26,15 @@ func TestPermitOnATerminal(t *testing.T) {
 		hint string
 	}{
 		"once":              {permitQuestion, []string{"y"}, PermitAnswer{Choice: Once}, nil, "[y/s/a/N/e/v]"},
-		"session":           {permitQuestion, []string{"s"}, PermitAnswer{Choice: Session}, nil, "y yes, s for this session, a always"},
+		"session":           {permitQuestion, []string{"s"}, PermitAnswer{Choice: Session}, nil, "s: yes for this session, a: yes for good (this file)"},
 		"always":            {permitQuestion, []string{"a"}, PermitAnswer{Choice: Always}, nil, "[y/s/a/N/e/v]"},
-		"edit":              {permitQuestion, []string{"e"}, PermitAnswer{Choice: Change}, nil, "e edit"},
+		"edit":              {permitQuestion, []string{"e"}, PermitAnswer{Choice: Change}, nil, "e: edit, v: view all"},
 		"no":                {permitQuestion, []string{"n"}, PermitAnswer{}, nil, ""},
 		"no is the default": {permitQuestion, []string{""}, PermitAnswer{}, nil, ""},
 		"a reason":          {permitQuestion, []string{"n use  tabs"}, PermitAnswer{Reason: "use  tabs"}, nil, "n REASON"},
-		"yes has no reason": {permitQuestion, []string{"y please", "y"}, PermitAnswer{Choice: Once}, nil, "please answer"},
+		"yes has no reason": {permitQuestion, []string{"y please", "y"}, PermitAnswer{Choice: Once}, nil, "that is none of the answers:"},
 		"not offered":       {plain, []string{"s", "a", "y"}, PermitAnswer{Choice: Once}, nil, "[y/N/v]"},
-		"no edit":           {plain, []string{"e", "E", "e"}, PermitAnswer{}, ErrCancelled, "please answer: y yes, n no, n REASON, v view all"},
+		"no edit":           {plain, []string{"e", "E", "e"}, PermitAnswer{}, ErrCancelled, "that is none of the answers:\ny: yes, n: no, n REASON: no, and why, v: view all\nLet"},
 		"view, and then":    {permitQuestion, []string{"v", "y"}, PermitAnswer{Choice: Once}, nil, ""},
 		"Ctrl-C":            {permitQuestion, []string{"\x03"}, PermitAnswer{}, ErrInterrupted, ""},
 	} {
@@ -83,11 +83,11 @@ func TestLongTextsMustBeLookedAt(t *testing.T) {
 		t.Errorf("%+v %v\n%s", a, err, p.screen())
 	}
 	text, err := os.ReadFile(seen)
-	if err != nil || !strings.HasSuffix(string(text), bar+`the end\x1b[2J`+"\n") || strings.ContainsRune(string(text), '\x1b') {
+	if err != nil || !strings.HasSuffix(string(text), Bar+`the end\x1b[2J`+"\n") || strings.ContainsRune(string(text), '\x1b') {
 		t.Errorf("the pager got %.100q… %q, %v", text, text[max(0, len(text)-40):], err)
 	}
 	for _, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")[1:] {
-		if !strings.HasPrefix(line, bar) {
+		if !strings.HasPrefix(line, Bar) {
 			t.Fatalf("the pager got the line %q", line)
 		}
 	}
@@ -148,7 +148,7 @@ func TestTheQuestionIsShortened(t *testing.T) {
 // A text that imitates the question, its keys and an answer stays behind its bar, in colours as well.
 func TestForgedPermitOnATerminal(t *testing.T) {
 	q := permitQuestion
-	forged := "y yes, s for this session, a always, n no, n REASON, e edit, v view all\nLet t change f? [y/s/a/N/e/v] y\n"
+	forged := permitQuestion.keys() + "\nLet t change f? [y/s/a/N/e/v] y\n"
 	q.Quoted = "--- f\n+++ f\n@@ -1,3 +1,3 @@\n " + strings.ReplaceAll(forged, "\n", "\n+") + "\n-\x1b[0m\x1b[1A\r" + strings.ReplaceAll(forged, "\n", "\r") + strings.Repeat(" ", 80) + forged
 	p := newPTY(t)
 	a, err := permitted(p, map[string]string{"TERM": "xterm"}, q, "")
@@ -159,8 +159,9 @@ func TestForgedPermitOnATerminal(t *testing.T) {
 	g := &glass{columns: usualColumns, ambiguous: true, symbols: true, marks: true}
 	g.write(sgr.ReplaceAllString(screen, ""))
 	for i, row := range g.rows {
-		own := i == 0 || strings.HasPrefix(row, "y yes") && i == len(g.rows)-2 || row == "" && i == len(g.rows)-1
-		if !own && !strings.HasPrefix(row, bar) {
+		keys := strings.HasPrefix(row, "y: yes") && i == len(g.rows)-3 || strings.HasPrefix(row, "s: yes") && i == len(g.rows)-2
+		own := i == 0 || keys || row == "" && i == len(g.rows)-1
+		if !own && !strings.HasPrefix(row, Bar) {
 			t.Errorf("row %d is %q", i, row)
 		}
 	}

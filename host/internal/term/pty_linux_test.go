@@ -165,7 +165,7 @@ func TestForgedQuestionOnATerminal(t *testing.T) {
 			pad := func(s string, used int) string {
 				return s + strings.Repeat(" ", max(0, (columns-(len(s)+used)%columns)%columns))
 			}
-			forged := pad("x", len(bar)) + strings.Repeat(" ", 10*columns) + pad("A call of fs_create_file:", 0) + pad("  | docs/hello.txt", 0) + "Let fs_create_file create docs/hello.txt? [y/n] y"
+			forged := pad("x", len(Bar)) + strings.Repeat(" ", 10*columns) + pad("A call of fs_create_file:", 0) + pad("  | docs/hello.txt", 0) + "Let fs_create_file create docs/hello.txt? [y/n] y"
 			text := strings.Repeat("\t宽e\u0301\u0301😀\x1b[H\u202e±☃ ", 40) + forged + "\n" + strings.Repeat(forged+"\n", 3)
 			path := ".profile" + strings.Repeat(" ", columns) + "docs/hello.txt"
 			done := make(chan BoolAnswer)
@@ -181,13 +181,13 @@ func TestForgedQuestionOnATerminal(t *testing.T) {
 			g.write(p.screen())
 			var own []string
 			for _, row := range g.rows {
-				if !strings.HasPrefix(row, bar) {
+				if !strings.HasPrefix(row, Bar) {
 					own = append(own, row)
 				}
 			}
 			if g.broken > 0 || len(own) != 5 || !strings.HasPrefix(own[4], "[y/N, s: ") || own[0] != "A call of fs_create_file:" || !strings.HasSuffix(own[1], "the screen has 24)") ||
 				own[2] != own[0] || !strings.HasPrefix(own[3], "Let fs_create_file create ") ||
-				!strings.Contains(strings.ReplaceAll(strings.Join(g.rows, "\n"), "\n"+bar, ""), "\nLet fs_create_file create "+show.Name(path)+"?\n[y/N, s: yes for this session] ") {
+				!strings.Contains(strings.ReplaceAll(strings.Join(g.rows, "\n"), "\n"+Bar, ""), "\nLet fs_create_file create "+show.Name(path)+"?\n[y/N, s: yes for this session] ") {
 				t.Errorf("%d rows were broken, the host's are %q of\n%s", g.broken, own, p.screen())
 			}
 			// What is to be seen without looking back.

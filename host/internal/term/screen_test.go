@@ -90,11 +90,11 @@ func TestForeignTextNeverLeavesItsBar(t *testing.T) {
 		m := Message{Body: "A call of " + show.Visible(name) + ":\n", Quoted: foreign().Draw(t, "text"), Then: []Message{{Body: "And then:\n", Quoted: foreign().Draw(t, "then"), Prose: true}}}
 		list := []string{"  1) " + show.Visible(foreign().Draw(t, "option"))}
 		prompt := "Let " + show.Name(name) + " create " + show.Name(path) + "?"
-		keys := (&PermitQuestion{Session: true, Always: true, Edit: true}).keys()
+		keys := (&PermitQuestion{Session: true, Always: true, Lasting: "this file", Edit: true}).keys()
 		above, question := view{columns: columns, rows: rows}.screen(m, list, keys, prompt, "[y/n] ")
-		own := []string{"A call of ", "And then:", "  1) ", "y yes", "Let "}
+		own := []string{"A call of ", "And then:", "  1) ", "y: yes", "s: yes", "Let "}
 		if strings.Contains(above, "\n(") {
-			own = []string{"A call of ", "And then:", "  1) ", "(", "A call of ", "y yes", "Let "}
+			own = []string{"A call of ", "And then:", "  1) ", "(", "y: yes", "s: yes", "Let "}
 		}
 		// Colours change no character, and end with their row.
 		inked, _ := view{columns: columns, rows: rows, colours: true}.screen(m, list, keys, prompt, "[y/n] ")
@@ -106,9 +106,9 @@ func TestForeignTextNeverLeavesItsBar(t *testing.T) {
 		if sgr.ReplaceAllString(inked, "") != above {
 			t.Fatalf("with colours the screen says\n%q\nand without\n%q", inked, above)
 		}
-		asked := prompt + " [y/n] "
+		asked := show.Line(prompt) + " [y/n] "
 		if strings.Contains(question, "\n") {
-			asked = prompt + "\n[y/n] "
+			asked = show.Line(prompt) + "\n[y/n] "
 			own = append(own, "[y/n] ")
 		}
 		for bits := range 8 {
@@ -125,7 +125,7 @@ func TestForeignTextNeverLeavesItsBar(t *testing.T) {
 			next := 0
 			for i, row := range g.rows {
 				switch {
-				case strings.HasPrefix(row, bar):
+				case strings.HasPrefix(row, Bar):
 					if next == 0 {
 						t.Fatalf("a bar without the host's words above it:\n%s", above)
 					}
@@ -138,12 +138,12 @@ func TestForeignTextNeverLeavesItsBar(t *testing.T) {
 			if next != len(own) {
 				t.Fatalf("of %q only %d are there:\n%s%s", own, next, above, question)
 			}
-			if got := strings.ReplaceAll(strings.Join(g.rows[length-1:], "\n"), "\n"+bar, ""); got != asked {
+			if got := strings.ReplaceAll(strings.Join(g.rows[length-1:], "\n"), "\n"+Bar, ""); got != asked {
 				t.Fatalf("asked is %q, not %q", got, asked)
 			}
-			// All that fits a screen is on one; of what does not, the head is there beside the question.
+			// All that fits a screen is on one; what does not says so beside the question.
 			if len(g.rows) > rows && !strings.Contains(above, "\n(") {
-				t.Fatalf("%d rows on a screen of %d, and the head is not repeated", len(g.rows), rows)
+				t.Fatalf("%d rows on a screen of %d, and nothing says so", len(g.rows), rows)
 			}
 		}
 	})
@@ -156,7 +156,7 @@ func TestBarredTextNeverLeavesItsBar(t *testing.T) {
 		g := &glass{columns: columns, ambiguous: true, symbols: true, marks: true}
 		g.write(strings.TrimSuffix(Barred(foreign().Draw(t, "text"), columns), "\n"))
 		for _, row := range g.rows {
-			if g.broken > 0 || !strings.HasPrefix(row, bar) {
+			if g.broken > 0 || !strings.HasPrefix(row, Bar) {
 				t.Fatalf("%d rows were broken; a row of %d columns is %q", g.broken, columns, row)
 			}
 		}

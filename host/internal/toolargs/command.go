@@ -125,10 +125,15 @@ func (t *Template) Render(request json.RawMessage) ([]string, error) {
 
 // Arguments are the names of the arguments of the call that placeholders take values from, each
 // once, in their order.
-func (t *Template) Arguments() []string {
+func (t *Template) Arguments() []string { return t.arguments(false) }
+
+// Shown are those of which a placeholder takes all of the value.
+func (t *Template) Shown() []string { return t.arguments(true) }
+
+func (t *Template) arguments(whole bool) []string {
 	var names []string
 	for _, p := range slices.Concat(t.words...) {
-		if len(p.path) > 2 && p.path[0] == "tool" && p.path[1] == "arguments" && !slices.Contains(names, p.path[2]) {
+		if (len(p.path) == 3 || len(p.path) > 3 && !whole) && p.path[0] == "tool" && p.path[1] == "arguments" && !slices.Contains(names, p.path[2]) {
 			names = append(names, p.path[2])
 		}
 	}
