@@ -12,6 +12,7 @@ import (
 	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
+	"github.com/jptools/jptools/jptool"
 )
 
 // maxEntry bounds the bytes of the arguments that `a` writes down.
@@ -54,7 +55,9 @@ func (k *call) always(ctx context.Context, p *proposal) (bool, error) {
 	entries, file := k.entries(p), k.State.File(k.OwnConfig)
 	answer, err := k.Prompter.Bool(ctx, term.BoolQuestion{
 		Message: term.Message{
-			Body:   "Your own configuration of this workspace gets these lines:\n(" + show.Visible(file) + ")\n",
+			Body: "From now on without a question: " + k.lasting(p) + ".\n" +
+				"Your own configuration of this workspace gets these lines:\n" +
+				"(" + show.Visible(show.Home(file, jptool.LookupEnv(k.Environ, "HOME"))) + ")\n",
 			Quoted: entries,
 		},
 		Prompt: "Write it, and " + k.let(p), Default: term.No(),

@@ -75,7 +75,7 @@ func TestDefaultsAreShown(t *testing.T) {
 		`parameters.n = { type = "integer", default = 3 }`, `parameters.long = { type = "string", default = "`+long+`" }`))
 	p := w.says("y")
 	w.run(`{"n":4}`)
-	if want := "Its arguments (by default: all = true):\n{\n  \"long\": \"" + long + "\",\n  \"n\": 4\n}\n"; len(p.asked) != 1 || !strings.Contains(p.asked[0], want) {
+	if want := "It also gets (by default: all = true):\n{\n  \"long\": \"" + long + "\",\n  \"n\": 4\n}\n"; len(p.asked) != 1 || !strings.Contains(p.asked[0], want) {
 		t.Errorf("asked %q, want one that has %q", p.asked, want)
 	}
 }
@@ -424,7 +424,7 @@ func TestOneConsent(t *testing.T) {
 				t.Errorf("the preview was shown: %v", shown)
 			}
 			covered := c.format == "unattended" && c.inPreview != ""
-			if shown := strings.Contains(p.asked[0], "A yes also answers what it asks:\n"+long(c.text)); shown != covered {
+			if shown := strings.Contains(p.asked[0], "A yes also means yes to:\n"+long(c.text)); shown != covered {
 				t.Errorf("the question was shown: %v", shown)
 			}
 		})
@@ -438,7 +438,7 @@ func TestOneConsent(t *testing.T) {
 	} {
 		w := newWorld(t, one("edit", edit, same, config))
 		p := w.says("y")
-		if r := w.run(""); content(r) != want || strings.Contains(p.asked[0], "A yes also answers") {
+		if r := w.run(""); content(r) != want || strings.Contains(p.asked[0], "A yes also means") {
 			t.Errorf("%s: %s, asked %q", config, content(r), p.asked)
 		}
 	}

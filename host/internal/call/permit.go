@@ -107,7 +107,7 @@ func (k *call) permit(ctx context.Context, mode, on string, again bool) (by stri
 		}
 		answer, err := k.Prompter.Permit(ctx, term.PermitQuestion{
 			Message: p.shown, Full: &p.full, Prompt: "Let " + k.doing(p), Shorter: k.shorter(p),
-			Session: lasting && k.Memory.Remembers(), Edit: !started,
+			Session: lasting && k.Memory.Remembers(), Edit: !started, Lasting: k.lasting(p),
 			Always: lasting && k.OwnConfig != "" && k.entries(p) != "" && on == OnRun,
 		})
 		if errors.Is(err, term.ErrNoTerminal) {
@@ -134,6 +134,7 @@ func (k *call) permit(ctx context.Context, mode, on string, again bool) (by stri
 			k.keepAllowed(ctx, p, on)
 		}
 		k.take(p)
+		k.report.DiffShown = k.Tool.Name == "fs_modify_file" && k.builtIn() && p.token != ""
 		return ByPerson, nil
 	}
 }
@@ -211,7 +212,7 @@ func (k *call) nobody(mode string, no *absentError) error {
 
 // allowing says what allows the call.
 func (k *call) allowing(key, mode string, p *proposal) string {
-	const own = ", or set that in your own config"
+	const own = "\nor set that in your own config"
 	flags := k.cfg(key, "=unattended")
 	switch {
 	case p == nil || len(p.paths) == 0 || mode != "ask":

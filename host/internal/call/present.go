@@ -26,45 +26,40 @@ func indented(args map[string]any) (string, error) {
 }
 
 // present writes what a person is shown. Of a built-in tool that is what it would do. Of any other it is the command
-// line, the arguments that the command line does not show, and the preview, if it has one.
+// line, the arguments that the command line does not show, and the preview, if it has one. In full, all arguments stand
+// last: who looks there wants the rest of what was shown first.
 func (k *call) present(p *proposal, args, preview string) error {
 	name := show.Visible(k.Tool.Name)
-	p.full = term.Message{Body: "A call of " + name + ":\n", Quoted: args}
-	would := term.Message{Body: "What it says that it would do:\n", Quoted: unfenced(preview)}
+	var then, hidden []term.Message
 	switch {
 	case k.builtIn() && preview != "":
-		would.Body = name + ":\n"
-		p.shown = would
+		p.shown = term.Message{Body: name + ":\n", Quoted: k.unfenced(preview, len(p.paths) == 1)}
 	case k.builtIn():
-		p.shown = k.argumentsShown("A call of " + name)
+		p.shown = k.argumentsShown(name, k.args)
 	default:
-		line, hidden, err := k.commandLine()
+		line, left, err := k.commandLine()
 		if err != nil {
 			return err
 		}
-		p.shown = term.Message{Body: "A call of " + name + " runs:\n", Quoted: line}
-		if len(hidden) > 0 {
-			p.shown.Then = append(p.shown.Then, k.argumentsShown("Its arguments"))
+		p.shown = term.Message{Body: name + " runs:\n", Quoted: line}
+		if len(left) > 0 {
+			hidden = []term.Message{k.argumentsShown("It also gets", left)}
 		}
-		p.full.Then = append(p.full.Then, term.Message{Body: "It runs:\n", Quoted: line})
 		if preview != "" {
-			p.shown.Then = append(p.shown.Then, would)
+			then = []term.Message{{Body: "What it says that it would do:\n", Quoted: preview}}
 		}
 	}
-	if preview != "" {
-		p.full.Then = append(p.full.Then, term.Message{Body: "What it says that it would do:\n", Quoted: preview})
-	}
-	if also := k.alsoAnswered(p.questions); also != nil {
-		p.shown.Then = append(p.shown.Then, also...)
-		p.full.Then = append(p.full.Then, also...)
-	}
+	then = append(then, k.alsoAnswered(p.questions)...)
+	p.full = p.shown
+	p.full.Then = append(slices.Clone(then), term.Message{Body: "All its arguments:\n", Quoted: args})
+	p.shown.Then = append(hidden, then...)
 	return nil
 }
 
-// argumentsShown are the arguments below a heading. Those that are what the tool's parameters have for a default
-// anyway are only mentioned, unless they are long.
-func (k *call) argumentsShown(head string) term.Message {
-	shown, defaulted := maps.Clone(k.args), ""
+// argumentsShown are arguments below a heading. Those that are what the tool's parameters have for a default anyway are
+// only mentioned, unless they are long.
+func (k *call) argumentsShown(head string, args map[string]any) term.Message {
+	shown, defaulted := maps.Clone(args), ""
 	for _, p := range k.Tool.Parameters {
 		v, ok := shown[p.Name]
 		if text := show.Value(v); ok && p.HasDefault && text == show.Value(p.Default) && len(text) <= 40 {
@@ -73,16 +68,21 @@ func (k *call) argumentsShown(head string) term.Message {
 		}
 	}
 	if defaulted != "" {
-		head += " (by default: " + defaulted[2:] + ")"
+		defaulted = defaulted[2:]
+	}
+	if len(shown) == 0 && defaulted != "" {
+		return term.Message{Body: head + " by default: " + defaulted + "\n"}
+	} else if defaulted != "" {
+		head += " (by default: " + defaulted + ")"
 	}
 	text, _ := indented(shown) // all arguments could be written
 	return term.Message{Body: head + ":\n", Quoted: text}
 }
 
-// commandLine is what the call runs, as a shell would read it, and the names of the arguments that it does not show.
-// Words that hold the whole request stay placeholders, and so do those of a script: it gets their values beside it.
-func (k *call) commandLine() (line string, hidden []string, err error) {
-	names := slices.Sorted(maps.Keys(k.args))
+// commandLine is what the call runs, as a shell would read it, and the arguments that it does not show. Words that hold
+// the whole request stay placeholders, and so do those of a script: it gets their values beside it.
+func (k *call) commandLine() (line string, hidden map[string]any, err error) {
+	hidden = maps.Clone(k.args)
 	c := k.Tool.Command
 	template, err := toolargs.Compile(*c)
 	if err != nil {
@@ -96,7 +96,7 @@ func (k *call) commandLine() (line string, hidden []string, err error) {
 		for _, arg := range c.Args {
 			words = append(words, show.Word(arg))
 		}
-		return strings.Join(words, " "), names, nil
+		return strings.Join(words, " "), hidden, nil
 	}
 	r := k.request(false)
 	request, err := r.json()
@@ -107,15 +107,19 @@ func (k *call) commandLine() (line string, hidden []string, err error) {
 	if err != nil {
 		return "", nil, k.badCommand(err)
 	}
-	written := append([]string{c.Program}, c.Args...)
-	for i, word := range written {
+	whole := false
+	for i, word := range append([]string{c.Program}, c.Args...) {
 		if wholeRequest().MatchString(word) {
-			argv[i] = word
+			argv[i], whole = word, true
 		}
 		argv[i] = show.Word(argv[i])
 	}
-	seen := template.Arguments()
-	return strings.Join(argv, " "), slices.DeleteFunc(names, func(n string) bool { return slices.Contains(seen, n) }), nil
+	if !whole { // such a word may have placeholders of arguments, too
+		for _, name := range template.Shown() {
+			delete(hidden, name)
+		}
+	}
+	return strings.Join(argv, " "), hidden, nil
 }
 
 // wholeRequest: a placeholder for more than one argument, answer or option.
@@ -128,22 +132,54 @@ func (k *call) alsoAnswered(questions []jptool.Question) []term.Message {
 	return asWell(slices.DeleteFunc(slices.Clone(questions), asked))
 }
 
-// unfenced leaves out the lines that mark a diff as code for a model.
-func unfenced(text string) string {
+// unfenced leaves out the lines that fs_modify_file puts around a diff, for a model, and the header of a diff that is the
+// only one, because the name of the file stands above it. In the previews of other tools such lines are content.
+func (k *call) unfenced(text string, one bool) string {
+	if k.Tool.Name != "fs_modify_file" {
+		return text
+	}
+	const header = 2 // lines
+	return withDiffs(text, func(at int) bool { return !one || at >= header })
+}
+
+// WithoutDiffs leaves the diffs out of a result of fs_modify_file.
+func WithoutDiffs(text string) string {
+	text = withDiffs(text, func(int) bool { return false })
+	return strings.TrimRight(strings.ReplaceAll(text, "\n\n\n", "\n\n"), "\n")
+}
+
+// withDiffs leaves out the fences of diffs, and lines of the diffs by their number.
+func withDiffs(text string, keep func(at int) bool) string {
 	var b strings.Builder
-	fence := ""
+	fence, at := "", 0
 	for line := range strings.Lines(text) {
 		bare := strings.TrimRight(line, "\n")
 		switch {
 		case fence == "" && strings.HasPrefix(bare, "```") && strings.HasSuffix(bare, "`diff"):
-			fence = strings.TrimSuffix(bare, "diff")
+			fence, at = strings.TrimSuffix(bare, "diff"), 0
 		case fence != "" && bare == fence:
 			fence = ""
 		default:
-			b.WriteString(line)
+			if fence == "" || keep(at) {
+				b.WriteString(line)
+			}
+			at++
 		}
 	}
 	return b.String()
+}
+
+// lasting says what a yes for longer than this call is a yes to, as slots and entries remember it.
+func (k *call) lasting(p *proposal) string {
+	switch {
+	case len(p.paths) == 0:
+		return "this tool with these arguments"
+	case k.Tool.Name == "fs_move_file":
+		return "this move"
+	case len(p.paths) == 1:
+		return "this tool on this file"
+	}
+	return "this tool on these files"
 }
 
 // let is the end of a question: what yes will do.

@@ -234,7 +234,7 @@ func asWell(questions []jptool.Question) []term.Message {
 	if texts == nil {
 		return nil
 	}
-	return []term.Message{{Body: "A yes also answers what it asks:\n", Quoted: strings.Join(texts, "\n"), Prose: true}}
+	return []term.Message{{Body: "A yes also means yes to:\n", Quoted: strings.Join(texts, "\n"), Prose: true}}
 }
 
 // prompt asks the person. A yes can be given for the rest of the session.

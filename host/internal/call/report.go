@@ -36,6 +36,8 @@ type Report struct {
 	Stderr string `json:"stderr,omitempty"`
 	// Output is what a call that was ended had printed so far, at most its ends.
 	Output string `json:"output,omitempty"`
+	// DiffShown: a person has seen the diffs that the result has, when they allowed the call.
+	DiffShown bool `json:"-"`
 	// OutShown and ErrShown say that a person has seen both while the tool ran.
 	OutShown bool    `json:"-"`
 	ErrShown bool    `json:"-"`

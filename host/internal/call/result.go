@@ -22,18 +22,18 @@ func (k *call) settle(ctx context.Context, out output) error {
 		return nil
 	}
 	failed := out.Err
-	if failed.Code == jptool.CodeDeclined && k.declined != "" {
-		failed.Message += "\nthe person's reason: " + k.declined
-	}
 	told := failed.Message // to the person, who may have seen what the tool printed
 	if first, _, more := strings.Cut(told, "\n"); more && out.Plain && k.report.OutShown && k.report.ErrShown {
 		told = first
 	}
-	if out.Plain && len(k.report.Denials) > 0 {
-		refused := "\nrefused by the sandbox:\n" + strings.TrimRight(enforcement.DenialText(k.report.Denials), "\n")
-		failed.Message += refused
-		told += refused
+	own := "" // the host's words
+	if failed.Code == jptool.CodeDeclined && k.declined != "" {
+		own += "\nthe person's reason: " + k.declined
 	}
+	if out.Plain && len(k.report.Denials) > 0 {
+		own += "\nrefused by the sandbox:\n" + strings.TrimRight(enforcement.DenialText(k.report.Denials), "\n")
+	}
+	failed.Message += own
 	k.report.Outcome = Outcome{
 		Type: "error", Message: failed.Message, Trace: failed.Trace, Transient: failed.Transient,
 		Code: string(failed.Code), Plain: out.Plain, Data: rawData(failed.Data),
@@ -48,8 +48,10 @@ func (k *call) settle(ctx context.Context, out output) error {
 	if failed.Code.BadRequest() {
 		code = exit.Usage
 	}
-	// What comes after the first line is shown further in, also what is indented by itself (a traceback, code).
-	return exit.Errorf(code, "%s: %s", k.Tool.Name, strings.ReplaceAll(told, "\n", "\n  "))
+	// What comes after the first line is shown further in, also what is indented by itself (a traceback, code), and the
+	// tool's words behind a bar, because lines below an error of the host say what to do.
+	told = strings.ReplaceAll(strings.TrimRight(told, "\n"), "\n", "\n"+term.Bar)
+	return exit.Errorf(code, "%s: %s%s", k.Tool.Name, told, strings.ReplaceAll(own, "\n", "\n  "))
 }
 
 // holdsBack reports whether the tool's result needs a person's consent, or is never handed on.

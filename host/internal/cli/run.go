@@ -200,6 +200,8 @@ func (c *runCmd) answers() (map[string]string, error) {
 func (c *runCmd) print(a *app, r *call.Report) {
 	switch {
 	case r.Outcome.Content != nil && r.Outcome.Plain && r.OutShown && a.Out.StdoutTerminal(): // it is on the screen
+	case r.Outcome.Content != nil && r.DiffShown && a.Out.StdoutTerminal():
+		a.Out.Text(call.WithoutDiffs(*r.Outcome.Content))
 	case r.Outcome.Content != nil:
 		a.Out.Text(*r.Outcome.Content)
 	case r.Plan != nil:
