@@ -116,8 +116,8 @@ func (c *logCmd) print(a *app, e *record.Entry) {
 		return
 	}
 	did := cond(e.Interface == "undo", "undo of ", cond(e.Preview, "preview of ", ""))
-	a.Out.Printf("%s  %s  %s%s %s\n", e.Time.Local().Format("2006-01-02 15:04:05"), show.Visible(e.Conversation), did, show.Visible(e.Tool), words(e.Arguments))
-	a.Out.Printf("    %s\n", strings.Join(became(e), "; "))
+	a.Out.Entry(fmt.Sprintf("%s  %s  %s%s %s", e.Time.Local().Format("2006-01-02 15:04:05"), show.Visible(e.Conversation), did, show.Visible(e.Tool), words(e.Arguments)))
+	a.Out.Paragraph("    ", strings.Join(became(e), "; "))
 }
 
 // words are arguments in short.

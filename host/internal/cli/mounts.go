@@ -43,7 +43,7 @@ func (c *mountCmd) Run(a *app) error {
 	git, noGit := os.Stat(filepath.Join(a.place.root, ".git", "info"))
 	for _, l := range links {
 		if l.New && !a.Out.JSON && noGit == nil && git.IsDir() { // the workspace is the top of a repository
-			a.Out.Note(fmt.Sprintf("git shows the new link as untracked; to have it ignored: echo %s >> .git/info/exclude", show.Word("/"+l.Path)))
+			a.Out.Note(fmt.Sprintf("git shows the new link as untracked\nto have it ignored: echo %s >> .git/info/exclude", show.Word("/"+l.Path)))
 		}
 	}
 	return err

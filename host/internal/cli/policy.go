@@ -77,8 +77,9 @@ func (c *policyCmd) Run(a *app) error {
 	case profile == nil:
 		a.Out.Printf("\nenforced by the operating system: %s\n", show.Indented(why, "  "))
 	default:
-		a.Out.Printf("\nenforced by the operating system: %s; all of it: jphost sandbox plan %s\n", profile.Tier, show.Word(d.Tool))
+		a.Out.Printf("\nenforced by the operating system: %s\n", profile.Tier)
 		profile.PrintRules(a.Out)
+		a.Out.Printf("  all of it: jphost sandbox plan %s\n", show.Word(d.Tool))
 	}
 	return a.waiting(f.cfg)
 }

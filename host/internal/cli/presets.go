@@ -92,7 +92,7 @@ func (c *sandboxPresetsCmd) Run(a *app) error {
 // brief prints a preset on a few lines.
 func (d *describedPreset) brief(a *app) {
 	a.Out.Heading(d.Name)
-	a.Out.Printf("  %s\n", d.Summary)
+	a.Out.Paragraph("  ", d.Summary)
 	byAccess := map[string][]string{}
 	for i := range d.Places {
 		p := &d.Places[i]
@@ -101,23 +101,19 @@ func (d *describedPreset) brief(a *app) {
 	}
 	for _, what := range []string{"reads", "writes", "writes, made at the start", "does not grant"} {
 		if list := byAccess[what]; len(list) > 0 {
-			a.Out.Printf("  %s %s\n", what, strings.Join(slices.Compact(list), ", "))
+			a.Out.Paragraph("  ", what+" "+strings.Join(slices.Compact(list), ", "))
 		}
 	}
 }
 
-// shown is a path for people, with ~ for the home directory.
+// shown is a path for people.
 func (d *describedPreset) shown(a *app, path string) string {
-	home := filepath.ToSlash(a.Getenv("HOME"))
-	if rest, below := strings.CutPrefix(path, home+"/"); below && filepath.IsAbs(home) {
-		path = "~/" + rest
-	}
-	return show.Visible(path)
+	return show.Visible(show.Home(path, a.Getenv("HOME")))
 }
 
 // print prints all of a preset.
 func (d *describedPreset) print(a *app, choice preset.Choice) {
-	a.Out.Printf("%s: %s\n", choice.Word(), d.Summary)
+	a.Out.Entry(choice.Word() + ": " + d.Summary)
 	a.Out.Printf("\n    %s\n", d.Example)
 	a.Out.Heading("Places on this machine")
 	var rows [][]string
@@ -149,21 +145,23 @@ func (d *describedPreset) print(a *app, choice preset.Choice) {
 		a.Out.Printf("  and what every program that is not static gets: /usr, /lib, certificates, …\n")
 	}
 	a.Out.Heading("Variables that are handed down")
-	a.Out.Printf("  %s\n", strings.Join(d.Env, ", "))
+	a.Out.Paragraph("  ", strings.Join(d.Env, ", "))
 	for _, name := range slices.Sorted(maps.Keys(d.Set)) {
 		a.Out.Printf("  %s=%s, unless you have it\n", name, show.Line(d.Set[name]))
 	}
 	a.Out.Heading("Network, only as " + d.Name + preset.NetSuffix)
-	a.Out.Printf("  %s\n", choice.Reaches())
+	a.Out.Paragraph("  ", choice.Reaches())
 	a.Out.Heading("Left out")
 	for _, l := range d.LeftOut {
-		a.Out.Printf("  %s\n    %s\n", l.What, l.Why)
+		a.Out.Paragraph("  ", l.What)
+		a.Out.Paragraph("    ", l.Why)
 	}
 	if len(d.Trusts) > 0 {
 		a.Out.Heading("What you trust")
 	}
 	for _, t := range d.Trusts {
-		a.Out.Printf("  %s\n    %s\n", t.What, t.Instead)
+		a.Out.Paragraph("  ", t.What)
+		a.Out.Paragraph("    ", t.Instead)
 	}
 	for _, note := range d.Notes {
 		a.Out.Warn(note)

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jptools/jptools/host/internal/exit"
@@ -52,6 +51,9 @@ func (u *undoing) list() error {
 	if more := len(u.records) - len(rows); more > 0 {
 		u.Out.Note(fmt.Sprintf("there are %d older changes: jphost undo --all", more))
 	}
+	if len(rows) > 0 && u.Out.StdoutTerminal() {
+		u.Out.Printf("\ntake one back: jphost undo NUMBER\n")
+	}
 	return nil
 }
 
@@ -99,7 +101,7 @@ func (u *undoing) print(c change) {
 		}
 		u.Out.Printf("     %-9s %s%s%s\n", p.What, from, show.Visible(p.Path), cond(p.NotKept != "", "  (not kept: "+show.Line(p.NotKept)+")", ""))
 		if p.Diff != "" {
-			u.Out.Printf("     | %s\n", strings.ReplaceAll(show.Text(strings.TrimRight(p.Diff, "\n")), "\n", "\n     | "))
+			u.Out.Diff("     ", p.Diff)
 		}
 	}
 }
@@ -162,6 +164,6 @@ func (u *undoing) printAction(a *undo.Action) {
 	}
 	u.Out.Printf("  %s %s%s%s\n", a.Verb, from, show.Visible(a.Path), note)
 	if u.Diff && a.Diff != "" {
-		u.Out.Printf("  | %s\n", strings.ReplaceAll(show.Text(strings.TrimRight(a.Diff, "\n")), "\n", "\n  | "))
+		u.Out.Diff("  ", a.Diff)
 	}
 }

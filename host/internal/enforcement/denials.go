@@ -99,7 +99,7 @@ func PrintDenials(out *term.Output, inside []Denial, o *Observed, named bool) {
 		inside = nil
 	}
 	for _, e := range slices.Concat(inside, o.Outside) {
-		out.Say("refused: ", "33", e.String())
+		out.Say("refused: ", "1;35", e.String())
 	}
 	if o.More > 0 {
 		out.Note(fmt.Sprintf("%d more calls were refused; only the first %d different ones are listed", o.More, observe.Most))

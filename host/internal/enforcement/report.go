@@ -219,7 +219,7 @@ func (p *Profile) PrintRules(out *term.Output) {
 	if p.Effective == nil {
 		return
 	}
-	rows := [][]string{{"declared", "effective"}}
+	rows, less := [][]string{{"declared", "effective"}}, false
 	for i := range p.Effective.FS {
 		row := []string{"", show.Line(fit.FsText(&p.Effective.FS[i]))}
 		if i < len(p.Declared.FS) {
@@ -227,9 +227,14 @@ func (p *Profile) PrintRules(out *term.Output) {
 				row[1] = "the same"
 			}
 		}
+		less = less || row[1] != "the same"
 		rows = append(rows, row)
 	}
-	out.Table("  ", rows)
+	if less {
+		out.Table("  ", rows)
+	} else {
+		out.Printf("  all rules as declared\n")
+	}
 	for _, path := range p.Effective.Pinned {
 		out.Printf("  kept in place: %s\n", show.Visible(path))
 	}

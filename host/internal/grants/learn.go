@@ -121,7 +121,7 @@ func (l *Learned) print(p *Process, configFile string) {
 	if l.Works {
 		ended = "the last run succeeded"
 	}
-	out.Printf("Ran %s: %s; %s.\n", times, line, ended)
+	out.Entry(fmt.Sprintf("Ran %s: %s; %s.", times, line, ended))
 	out.Printf("Each run could change what it may write, and nothing was undone.\n")
 	if len(l.Presets)+len(l.Grants) > 0 {
 		out.Heading(map[bool]string{true: "What it needs", false: "What it needs, as far as it came"}[l.Works])
@@ -186,11 +186,11 @@ func (l *Learned) refused(p *Process, heading string, list []learn.Refused) {
 	}
 	p.Out.Heading(heading)
 	for _, r := range list {
-		p.Out.Printf("  %s %s", r.Operation, show.Visible(r.Path))
+		line := fmt.Sprintf("  %s %s", r.Operation, show.Visible(r.Path))
 		if r.Why != "" {
-			p.Out.Printf(": %s", r.Why)
+			line += ": " + r.Why
 		}
-		p.Out.Printf("\n")
+		p.Out.Entry(line)
 	}
 }
 

@@ -191,7 +191,8 @@ commands:
   git = { args = [[]], envs = ["HOME"] }   (USER:3:49, user)
 
 places of secrets, withheld unless a rule names them:
-  ~/.ssh, ~/.gnupg, ~/.gpg, ~/.aws/credentials, ~/.config/gcloud, ~/.kube/config, ~/.docker/config.json, **/.env, **/.env.*   (built-in default)
+  ~/.ssh, ~/.gnupg, ~/.gpg, ~/.aws/credentials, ~/.config/gcloud,
+  ~/.kube/config, ~/.docker/config.json, **/.env, **/.env.*   (built-in default)
 
 kept in place:
   alias

@@ -402,7 +402,18 @@ func (d *Declared) writePatterns(w io.Writer) {
 					names = append(names, name)
 				}
 			}
-			fmt.Fprintf(w, "  %s   (%s)\n", strings.Join(names, ", "), show.Line(origin))
+			line := " "
+			for i, name := range names {
+				if i < len(names)-1 {
+					name += ","
+				}
+				if len(line)+len(name) > 76 {
+					fmt.Fprintln(w, line)
+					line = " "
+				}
+				line += " " + name
+			}
+			fmt.Fprintf(w, "%s   (%s)\n", line, show.Line(origin))
 		}
 	}
 }
