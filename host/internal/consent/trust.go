@@ -349,7 +349,7 @@ func (d Difference) scriptQuestion() (q term.BoolQuestion, ok bool) {
 	tool := c.tool()
 	return term.BoolQuestion{
 		Message: term.Message{
-			Body:   fmt.Sprintf("%s runs %s (%s), which changed since it was accepted:\n", show.Visible(tool), show.Visible(c.Runs), where(c)),
+			Body:   fmt.Sprintf("%s runs %s, changed since you accepted it (%s):\n", show.Visible(tool), show.Visible(c.Runs), where(c)),
 			Quoted: d.Changed[0].scriptDiff(),
 		},
 		Prompt: fmt.Sprintf("Let %s run %s as it is now?", show.Name(tool), show.Name(c.Runs)), Default: term.No(),
@@ -359,8 +359,10 @@ func (d Difference) scriptQuestion() (q term.BoolQuestion, ok bool) {
 const (
 	// shortList is how many bytes of settings are seen at a glance.
 	shortList = 3 << 10
-	// maxValue is how many bytes of a value are shown, maxProgram how many of a program that is listed again.
+	// maxValue is how many bytes of a value are shown, maxDigest how many of a script's digest, maxProgram how many of a
+	// program that is listed again.
 	maxValue   = 1 << 10
+	maxDigest  = len("sha256:") + 12
 	maxProgram = 160
 )
 
@@ -370,7 +372,11 @@ func (s Setting) program() bool { return strings.Contains(s.Key+".", ".command."
 // text is the setting on one line, made visible.
 func (s Setting) text() string {
 	if s.Runs != "" {
-		return fmt.Sprintf("%s runs %s (%s)", show.Visible(s.Key), show.Visible(s.Runs), show.Short(s.Value, maxValue))
+		value := show.Short(s.Value, maxValue)
+		if strings.HasPrefix(value, "sha256:") {
+			value = value[:min(len(value), maxDigest)]
+		}
+		return fmt.Sprintf("%s runs %s (%s)", show.Visible(s.Key), show.Visible(s.Runs), value)
 	}
 	return show.Visible(s.Key) + " = " + show.Short(s.Value, maxValue)
 }
