@@ -112,17 +112,18 @@ func (ch *change) outcome(title string) (jptool.Outcome, error) {
 	return jptool.Outcome{Content: strings.TrimSuffix(b.String(), "\n"), Data: data}, nil
 }
 
-// report says what each pattern did. One literal that replaced one place says nothing
-// that the diff does not show.
+// report says what each pattern did, unless all are literals that replaced one place each: that says nothing that the
+// diff does not show.
 func (ch *change) report() string {
 	var lines []string
 	if n := len(ch.patterns); n > 1 {
 		lines = append(lines, fmt.Sprintf("%d/%d patterns applied.", n, n))
 	}
-	for _, p := range ch.patterns {
-		if len(ch.patterns) == 1 && !p.edit.Regex && p.matches() == 1 && len(p.files) == 1 {
-			break
-		}
+	told := ch.patterns
+	if !slices.ContainsFunc(told, func(p *pattern) bool { return p.edit.Regex || p.matches() != 1 || len(p.files) != 1 }) {
+		told = nil
+	}
+	for _, p := range told {
 		times := "once"
 		if n := p.matches(); n != 1 {
 			times = fmt.Sprintf("%d times", n)
