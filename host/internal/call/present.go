@@ -132,8 +132,8 @@ func (k *call) alsoAnswered(questions []jptool.Question) []term.Message {
 	return asWell(slices.DeleteFunc(slices.Clone(questions), asked))
 }
 
-// unfenced leaves out the lines that fs_modify_file puts around a diff, for a model, and the header of a diff that is the
-// only one, because the name of the file stands above it. In the previews of other tools such lines are content.
+// unfenced leaves out the lines that fs_modify_file puts around a diff, for a model, and the header of the only diff,
+// because the name of the file stands above it. In the previews of other tools such lines are content.
 func (k *call) unfenced(text string, one bool) string {
 	if k.Tool.Name != "fs_modify_file" {
 		return text

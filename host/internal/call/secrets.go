@@ -128,7 +128,7 @@ func (k *call) allowPlace(ctx context.Context, s policy.Touch) error {
 	k.answered(OnSensitive, s.Path, ByPerson)
 	k.remember(ctx, where, answer.Yes)
 	if !answer.Yes {
-		return k.notRun(ReasonSensitive, fmt.Errorf("%s", text))
+		return k.notRun(ReasonSensitive, fmt.Errorf("%s, and that was declined", text))
 	}
 	return nil
 }

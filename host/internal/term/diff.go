@@ -22,7 +22,7 @@ type span struct{ from, to int }
 const (
 	inkAdded   = "32"
 	inkRemoved = "31"
-	inkHunk    = "36"
+	inkHunk    = "35"
 	inkHeader  = "1"
 	inkKeys    = "2"
 	inkBold    = "1"

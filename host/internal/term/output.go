@@ -304,8 +304,8 @@ func (o *Output) Say(label, colour, text string) {
 // remedy is a line that ends in a command or a flag to copy.
 var remedy = settings.Pattern(`^( *)(.*:) ((?:jphost |--[a-z]|echo ).*)$`)
 
-// foldRemedy folds an indented line, or breaks one of somebody else's behind its bar. A command that does not fit has a line of its own and is not broken, so that it can
-// be copied.
+// foldRemedy folds an indented line, or breaks one of somebody else's behind its bar. A command that does not fit has a
+// line of its own and is not broken, so that it can be copied.
 func foldRemedy(line string, columns int) string {
 	if quoted, ok := strings.CutPrefix(line, Bar); ok {
 		l := newLayout(columns)

@@ -133,7 +133,10 @@ func (t *Template) Shown() []string { return t.arguments(true) }
 func (t *Template) arguments(whole bool) []string {
 	var names []string
 	for _, p := range slices.Concat(t.words...) {
-		if (len(p.path) == 3 || len(p.path) > 3 && !whole) && p.path[0] == "tool" && p.path[1] == "arguments" && !slices.Contains(names, p.path[2]) {
+		if len(p.path) < 3 || p.path[0] != "tool" || p.path[1] != "arguments" || whole && len(p.path) > 3 {
+			continue
+		}
+		if !slices.Contains(names, p.path[2]) {
 			names = append(names, p.path[2])
 		}
 	}
