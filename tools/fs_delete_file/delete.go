@@ -57,7 +57,7 @@ type deletion struct {
 // run goes through these steps, and changes something in the last one only:
 //
 //	path · delete · suppress · what is there · expected_digest · (preview ends here) · is it what the preview
-//	showed? · question delete_dirty_file · remove · remove the parent if it is empty
+//	showed? · question delete_dirty_file · remove · remove the parents that are empty then
 func run(ctx context.Context, c *toolmain.Call, a *arguments, o *options) (jptool.Outcome, error) {
 	t, err := c.Workspace.CheckDelete(a.Path)
 	if err != nil {
@@ -186,16 +186,14 @@ func (d *deletion) remove() (jptool.Outcome, error) {
 		return jptool.Outcome{}, err
 	}
 	safewrite.Sweep(d.t.Parent())
-	res := result{Path: d.t.Path(), Kind: d.kind, RemovedParents: []string{}}
+	res := result{Path: d.t.Path(), Kind: d.kind}
 	text := "File"
 	if d.kind == "symlink" {
 		text = "Symlink"
 	}
 	text += fmt.Sprintf(" %s deleted.", jptool.Quote(d.t.Path()))
-	if parent, ok := safewrite.RemoveEmptyParent(d.t); ok {
-		res.RemovedParents = append(res.RemovedParents, parent.Path())
-		text += fmt.Sprintf(" Removed the empty parent directory %s.", jptool.Quote(parent.Path()))
-	}
+	res.RemovedParents = fskit.Paths(safewrite.RemoveEmptyParents(d.t))
+	text += fskit.Emptied(res.RemovedParents)
 	return jptool.Outcome{Content: text, Data: res}, nil
 }
 

@@ -35,7 +35,7 @@ func (m *move) do(ctx context.Context) (jptool.Outcome, error) {
 	safewrite.Sweep(m.source.Parent())
 	res := result{
 		Source: m.source.Path(), Target: m.target.Path(), Kind: m.kind, Method: method, Overwritten: m.onto != nil,
-		ParentsMade: fskit.Paths(made), RemovedParents: []string{},
+		ParentsMade: fskit.Paths(made),
 	}
 	text := fmt.Sprintf("Moved %s %s to %s.", m.kind, jptool.Quote(res.Source), jptool.Quote(res.Target))
 	if res.Overwritten {
@@ -44,10 +44,8 @@ func (m *move) do(ctx context.Context) (jptool.Outcome, error) {
 	if len(made) > 0 {
 		text += fmt.Sprintf(" Directories made: %s.", fskit.Quoted(res.ParentsMade))
 	}
-	if parent, ok := safewrite.RemoveEmptyParent(m.source); ok {
-		res.RemovedParents = append(res.RemovedParents, parent.Path())
-		text += fmt.Sprintf(" Removed the empty parent directory %s.", jptool.Quote(parent.Path()))
-	}
+	res.RemovedParents = fskit.Paths(safewrite.RemoveEmptyParents(m.source))
+	text += fskit.Emptied(res.RemovedParents)
 	return jptool.Outcome{Content: text, Data: res}, nil
 }
 

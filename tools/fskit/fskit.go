@@ -92,6 +92,17 @@ func Quoted(names []string) string {
 	return strings.Join(shown, ", ")
 }
 
+// Emptied says in a result which directories went because they were empty; "" if none did.
+func Emptied(removed []string) string {
+	switch len(removed) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf(" Removed the empty parent directory %s.", jptool.Quote(removed[0]))
+	}
+	return fmt.Sprintf(" Removed the empty parent directories %s.", Quoted(removed))
+}
+
 // Bytes says a size: "1 byte", "12 bytes".
 func Bytes(n int64) string {
 	if n == 1 {

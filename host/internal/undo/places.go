@@ -53,8 +53,10 @@ func (c *Call) Places(program string, args map[string]any, ws *jptool.Workspace)
 	if made != nil {
 		c.Near = missing(made)
 	}
-	if removed != nil && !removed.Parent().IsRoot() {
-		c.Near = add(c.Near, removed.Parent())
+	if removed != nil {
+		for _, p := range slices.Backward(removable(removed)) {
+			c.Near = add(c.Near, p)
+		}
 	}
 }
 
@@ -63,6 +65,14 @@ func add(list []*jptool.Target, t *jptool.Target) []*jptool.Target {
 		return list
 	}
 	return append(list, t)
+}
+
+// removable are the directories above a place that go with it if they are empty then, innermost first.
+func removable(t *jptool.Target) (list []*jptool.Target) {
+	for p := t.Parent(); !p.IsRoot() && p.Granted().Has(jptool.Delete); p = p.Parent() {
+		list = append(list, p)
+	}
+	return list
 }
 
 // missing are the directories above a place that are not there, outermost first.

@@ -309,14 +309,17 @@ func RemoveMade(made []*jptool.Target) (left []*jptool.Target) {
 	return nil
 }
 
-// RemoveEmptyParent removes the directory that held t if it is empty now and `delete` is granted on it, and
-// reports whether it did. It never removes the root, the target of a mount or a pinned directory. Nor does it
-// remove a directory that has a rule on it or below it: removing it would reveal that nothing withheld is left in it,
-// and a rule on a missing entry may have been written by way of a link, which would then lead nowhere.
-func RemoveEmptyParent(t *jptool.Target) (*jptool.Target, bool) {
-	p := t.Parent()
-	if p.IsRoot() || p.HasRule() || p.Cursor().Leads() || !p.Granted().Has(jptool.Delete) {
-		return nil, false
+// RemoveEmptyParents removes the directory that held t if it is empty now and `delete` is granted on it, then the one
+// that held that, and so on, and returns those that are gone, the innermost first. It never removes the root, the
+// target of a mount or a pinned directory. Nor does it remove a directory that has a rule on it or below it: removing
+// it would reveal that nothing withheld is left in it, and a rule on a missing entry may have been written by way of a
+// link, which would then lead nowhere.
+func RemoveEmptyParents(t *jptool.Target) (removed []*jptool.Target) {
+	for p := t.Parent(); !p.IsRoot() && !p.HasRule() && !p.Cursor().Leads() && p.Granted().Has(jptool.Delete); p = p.Parent() {
+		if p.RemoveDir() != nil {
+			break
+		}
+		removed = append(removed, p)
 	}
-	return p, p.RemoveDir() == nil
+	return removed
 }

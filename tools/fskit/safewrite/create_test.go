@@ -117,9 +117,9 @@ func TestMakeParents(t *testing.T) {
 }
 
 // Clean-up takes only what is granted and nobody's own place.
-func TestRemoveEmptyParent(t *testing.T) {
+func TestRemoveEmptyParents(t *testing.T) {
 	root, outside := jptooltest.TempRoot(t), jptooltest.TempRoot(t)
-	jptooltest.Tree(t, root, "dir plain/d", "dir keep/d", "dir rule", "dir pinned", "dir full", "file full/g", "symlink fork "+outside)
+	jptooltest.Tree(t, root, "dir plain/d", "dir chain/a/b/c", "file chain/g", "dir keep/d", "dir rule", "dir pinned", "dir full", "file full/g", "symlink fork "+outside)
 	jptooltest.Tree(t, outside, "dir d")
 	ctx := jptool.Context{Root: root, Access: &jptool.AccessPolicy{
 		FS: []jptool.FsRule{
@@ -133,17 +133,23 @@ func TestRemoveEmptyParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ws.Close()
-	for path, want := range map[string]bool{
-		"plain/d/f": true, "keep/d/f": false, "rule/f": false, "pinned/f": false, "full/f": false, "f": false, "fork/d/f": true,
+	for path, want := range map[string]string{
+		"plain/d/f": "plain/d plain", "chain/a/b/c/f": "chain/a/b/c chain/a/b chain/a", "fork/d/f": "fork/d",
+		"keep/d/f": "", "rule/f": "", "pinned/f": "", "full/f": "", "f": "",
 	} {
-		if _, got := RemoveEmptyParent(target(t, ws, path)); got != want {
+		var got []string
+		for _, p := range RemoveEmptyParents(target(t, ws, path)) {
+			got = append(got, p.Path())
+		}
+		if strings.Join(got, " ") != want {
 			t.Errorf("%s: removed %v, want %v", path, got, want)
 		}
 	}
-	if _, got := RemoveEmptyParent(target(t, ws, "fork/f")); got {
+	if got := RemoveEmptyParents(target(t, ws, "fork/f")); got != nil {
 		t.Error("the target of the mount was removed")
 	}
-	wantNames(t, root, "fork", "full", "keep", "pinned", "plain", "rule")
+	wantNames(t, root, "chain", "fork", "full", "keep", "pinned", "rule")
+	wantNames(t, root+"/chain", "g")
 	wantNames(t, outside)
 }
 
