@@ -35,7 +35,7 @@ func TestArguments(t *testing.T) {
 		{"-", `{"from":"stdin"}`},
 		{"path", "error: the argument path is not KEY=VALUE\ndid you mean path=path?"},
 		{"=x", "error: the argument =x is not KEY=VALUE\ndid you mean path==x?"},
-		{"path:={", "error: the value of path: is not JSON: {\nwrite path=TEXT for a text"},
+		{"path:={", "error: the value of path is not JSON: at byte 1: the JSON ends too early\nit is {\nwrite path=TEXT for a text"},
 		{"path=\xff", "error: the argument \"path=\\xff\" is not valid UTF-8\nJSON has no other text, so no tool can be given it"},
 		{"a=1 -", "error: - and other arguments do not go together\ngive one JSON object, or only KEY=VALUE"},
 	} {

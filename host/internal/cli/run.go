@@ -26,6 +26,7 @@ import (
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/host/internal/undo"
+	"github.com/jptools/jptools/jptool/strictjson"
 	"github.com/jptools/jptools/sandbox"
 	"github.com/jptools/jptools/sandbox/fit"
 )
@@ -294,7 +295,8 @@ func arguments(words []string, tool *config.Tool, stdin io.Reader) ([]byte, erro
 		var given any = value
 		if name, isJSON := strings.CutSuffix(key, ":"); isJSON {
 			if !json.Valid([]byte(value)) {
-				return nil, exit.Errorf(exit.Usage, "the value of %s is not JSON: %s\nwrite %s=TEXT for a text", show.Visible(key), show.Visible(value), name)
+				return nil, exit.Errorf(exit.Usage, "the value of %s is not JSON: %w\nit is %s\nwrite %s=TEXT for a text",
+					show.Visible(name), strictjson.Check([]byte(value)), show.Short(value, 160), show.Visible(name))
 			}
 			key, given = name, json.RawMessage(value)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/nearest"
+	"github.com/jptools/jptools/jptool/strictjson"
 )
 
 // Schema is a checked list of parameters. It is immutable and safe for concurrent use.
@@ -283,6 +284,8 @@ func (s *Schema) check(n *jsonschema.Schema, v any, path string, problems *Probl
 		hint := ""
 		if near := nearest.Word(word, texts(n.Enum)); isText && near != "" {
 			hint = fmt.Sprintf("; did you mean %q?", near)
+		} else if err := brokenJSON(word); err != nil {
+			hint = fmt.Sprintf("; as JSON it is not valid: %v", err)
 		}
 		problems.add(path, "must be %s, got %s%s", want(n), brief(v), hint)
 		return v
@@ -303,6 +306,14 @@ func (s *Schema) check(n *jsonschema.Schema, v any, path string, problems *Probl
 		}
 	}
 	return v
+}
+
+// brokenJSON says what is wrong with a text that was probably meant as JSON, and nil for any other.
+func brokenJSON(text string) error {
+	if !strings.HasPrefix(text, "[") && !strings.HasPrefix(text, "{") {
+		return nil
+	}
+	return strictjson.Check([]byte(text))
 }
 
 func (s *Schema) checkObject(n *jsonschema.Schema, v map[string]any, path string, problems *Problems) any {

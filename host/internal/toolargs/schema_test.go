@@ -87,7 +87,8 @@ func TestProblems(t *testing.T) {
 		},
 		`{"path":"a","tags":"1, 2"}`:              {{"tags", `must be an array of integers, got "1, 2"`}},
 		`{"path":"a","line":"1,\"line\":2"}`:      {{"line", `must be an integer, got "1,\"line\":2"`}},
-		`{"path":"a","free":"{\"a\":1,\"a\":2}"}`: {{"free", `must be an object, got "{\"a\":1,\"a\":2}"`}},
+		`{"path":"a","free":"{\"a\":1,\"a\":2}"}`: {{"free", `must be an object, got "{\"a\":1,\"a\":2}"; as JSON it is not valid: at byte 10: duplicate key "a"`}},
+		`{"path":"a","tags":"[1,"}`:               {{"tags", `must be an array of integers, got "[1,"; as JSON it is not valid: at byte 3: the JSON ends too early`}},
 	} {
 		_, err := s.Validate([]byte(in))
 		var got Problems
