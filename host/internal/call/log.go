@@ -26,9 +26,12 @@ func (k *call) log(start time.Time) {
 		Outcome:   o.Type, Reason: o.Reason, Code: o.Code, Message: k.logged(), Status: int(r.Status),
 		Starts: r.Starts, DurationMS: r.DurationMS, Change: r.Change,
 	}
-	for _, a := range r.Answers {
+	for i, a := range r.Answers {
 		answer := record.Answer{On: a.On, Question: a.Question, By: a.By}
 		if yes, ok := k.given[a.Question].(bool); ok && a.On == OnQuestion {
+			answer.Yes = &yes
+		} else if a.On != OnQuestion { // a no ends the call, so it is the last answer
+			yes := i < len(r.Answers)-1 || o.Reason != ReasonDeclined && o.Reason != ReasonSensitive
 			answer.Yes = &yes
 		}
 		e.Answers = append(e.Answers, answer)

@@ -270,15 +270,15 @@ func (k *call) tellEnforced(ctx context.Context, a *sandbox.Attempt) {
 // changed fails the call because of what it left, or did while it ran, and holds further writing calls. err is what
 // became of the call otherwise. Names are those of rules: a model reads all of this.
 func (k *call) changed(ctx context.Context, c *sandbox.Cmd, err error) error {
-	text := k.Tool.Name + " ran, and this is not as its rules want it:"
+	text := k.Tool.Name + " ran, but left changes that its rules do not allow:"
 	if lost := (*sandbox.LostError)(nil); errors.As(err, &lost) {
-		text = fmt.Sprintf("%s: %s\nthis is not as its rules want it:", k.Tool.Name, lost)
+		text = fmt.Sprintf("%s: %s\nit left changes that its rules do not allow:", k.Tool.Name, lost)
 	}
 	holds := HoldsOn(k.Workspace.Root(), k.Tool.Name, c)
 	for _, hold := range holds {
 		text += "\n  " + show.Line(fit.Change{Path: hold.Path, What: hold.Reason}.String())
 	}
-	const next = "\nnothing was put back; writing calls in this workspace are held until a person has looked: jphost trust accept"
+	const next = "\nnothing was put back; no call in this workspace may write until a person has looked: jphost trust accept"
 	return errors.Join(refuse(ReasonChanged, "%s", text+next), exit.With(exit.Host, k.Holds.Add(context.WithoutCancel(ctx), holds...)))
 }
 

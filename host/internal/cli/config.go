@@ -101,7 +101,11 @@ func (c *configShowCmd) history(a *app, cfg *config.Config) error {
 		}
 	}
 	return list(a.Out, rows, "no layer sets "+show.Visible(c.Key), func(s setting) {
-		a.Out.Printf("%s = %s  # %s %s%s\n", s.Key, s.text, s.Layer, s.Origin, cond(s.Effective, "", ", replaced"))
+		at := s.Origin
+		if !strings.HasPrefix(at, s.Layer+":") {
+			at = s.Layer + " " + at
+		}
+		a.Out.Printf("%s = %s  # %s%s\n", s.Key, s.text, at, cond(s.Effective, "", ", replaced"))
 	})
 }
 

@@ -121,10 +121,10 @@ func (l *line) unknownFlag(node *kong.Node, written string, words []string) erro
 			return errors.New(text + ", did you mean " + short + "?")
 		}
 	}
-	near := nearest.Word(written, known)
+	near := nearest.Name(written, known)
 	if _, isRun := l.node().Target.Addr().Interface().(*runCmd); isRun && near == "" && strings.HasPrefix(written, "--") {
-		value, ok := "VALUE", false
-		if _, value, ok = strings.Cut(words[0], "="); !ok && len(words) > 1 {
+		_, value, ok := strings.Cut(words[0], "=")
+		if !ok && len(words) > 1 && !strings.HasPrefix(words[1], "-") && !strings.Contains(words[1], "=") {
 			value = words[1]
 		}
 		argument := strings.ReplaceAll(written[2:], "-", "_") + "=" + cmp.Or(value, "VALUE")
