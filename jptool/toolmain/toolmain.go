@@ -60,6 +60,8 @@ type Call struct {
 	Workspace *jptool.Workspace
 	// Preview says that the host wants the arguments formatted: nothing may change.
 	Preview bool
+	// Person says that the answer is text for a person. What a model may get shows less of a file that it did not ask for.
+	Person bool
 	// Stderr takes remarks for people.
 	Stderr io.Writer
 	// Progress is what a person who waits is shown. It is never nil.
@@ -190,7 +192,7 @@ func answer[A, O any](ctx context.Context, t Tool[A, O], def *definition, s Stre
 		defer progress.watch(s.Stderr)()
 	}
 	call = &Call{
-		Workspace: ws, Stderr: s.Stderr, Progress: progress,
+		Workspace: ws, Stderr: s.Stderr, Progress: progress, Person: def.text(s),
 		Preview: req.Context.Action == jptool.FormatArguments, answers: req.Tool.Answers, written: req.Tool.Written, tool: t.Name,
 	}
 	if limit := reflect.ValueOf(options).Elem().FieldByName("Deadline"); limit.IsValid() && limit.Int() > 0 {

@@ -194,7 +194,7 @@ func (c *creation) overwrite(ctx context.Context, there fs.FileInfo) (jptool.Out
 }
 
 // questions asks whether the old content may go. It shows sizes, not the old content, because a model may get a question
-// that nobody answered. A person sees the difference in the preview.
+// that nobody answered. A person sees the difference: here in text, and from a host in the preview.
 func (c *creation) questions(ctx context.Context, f *safewrite.File) ([]toolmain.Question, error) {
 	fi, err := f.Stat()
 	if err != nil {
@@ -211,9 +211,16 @@ func (c *creation) questions(ctx context.Context, f *safewrite.File) ([]toolmain
 	if dirty, reason := gitguard.State(git, c.Workspace, c.t); dirty && !c.Wrote(c.t.Path(), f.Digest) {
 		text = fmt.Sprintf("File %s exists already, and git could not bring it back (%s). Overwrite it?", path, reason)
 	}
-	sizes := fmt.Sprintf("now: %s\nnew: %s", fskit.Bytes(fi.Size()), describe(c.args.Content))
+	before := fmt.Sprintf("now: %s\nnew: %s", fskit.Bytes(fi.Size()), describe(c.args.Content))
+	if c.Person {
+		shown, err := c.difference(f, fi)
+		if err != nil {
+			return nil, err
+		}
+		before += "\n\n" + shown
+	}
 	return []toolmain.Question{{
-		ID: "overwrite_file", Text: text, Before: sizes, Default: false,
+		ID: "overwrite_file", Text: text, Before: before, Default: false,
 		Token:    toolmain.Token("overwrite_file", c.t.Path(), old, fskit.DigestBytes([]byte(c.args.Content))),
 		Declined: toolmain.Declined("%s exists already, and overwriting it was not allowed; nothing was written", path),
 	}}, nil

@@ -165,15 +165,8 @@ func (a *app) completeWord(g *grammar, node *kong.Node, cur string) (kind string
 		for _, m := range mounts {
 			list = append(list, m.Path)
 		}
-	case path == "run" && tool != "" && !strings.Contains(cur, "="):
-		if cfg, err := a.config(); err == nil {
-			if t, ok := cfg.Tool(tool); ok {
-				for _, p := range t.Parameters {
-					list = append(list, p.Name+"=\t"+p.Summary)
-				}
-			}
-		}
-		return "keys", list
+	case path == "run" && tool != "":
+		return a.completeArgument(tool, cur)
 	case path == "config show":
 		if cfg, err := a.config(); err == nil {
 			for _, s := range cfg.Effective() {
@@ -196,6 +189,42 @@ func (a *app) completeWord(g *grammar, node *kong.Node, cur string) (kind string
 		return "files", nil
 	}
 	return "words", list
+}
+
+// completeArgument is complete for an argument of a tool, or for its value if that can only be one of a few.
+func (a *app) completeArgument(tool, cur string) (kind string, list []string) {
+	name, _, valued := strings.Cut(cur, "=")
+	cfg, err := a.config()
+	if err != nil {
+		return "files", nil
+	}
+	t, ok := cfg.Tool(tool)
+	switch {
+	case !ok && valued:
+		return "files", nil
+	case !ok:
+		return "keys", nil
+	}
+	for _, p := range t.Parameters {
+		switch {
+		case !valued:
+			list = append(list, p.Name+"=\t"+p.Summary)
+		case p.Name != name:
+		case slices.Equal(p.Types, []string{"boolean"}):
+			return "words", []string{"true", "false"}
+		case len(p.Enum) > 0:
+			for _, v := range p.Enum {
+				if text, is := v.(string); is {
+					list = append(list, text)
+				}
+			}
+			return "words", list
+		}
+	}
+	if valued {
+		return "files", nil
+	}
+	return "keys", list
 }
 
 // toolNames are the tools that can be run.
