@@ -42,13 +42,17 @@ type grant struct {
 	Caps []string `json:"capabilities"`
 }
 
-// grants lists the effective rules that grant something, sorted by path.
+// grants lists the effective rules that grant something, sorted by path. Rules that only take away from the one above,
+// as those that protect .git and .jp do, lead nowhere and are left out.
 func (r *Rules) grants() []grant {
 	var list []grant
 	for _, root := range []*node{r.inside, r.outside} {
 		root.below("", func(_ string, n *node) {
-			if n.rule >= 0 && r.Placed[n.rule].Caps != 0 {
-				p := &r.Placed[n.rule]
+			if n.rule < 0 || r.Placed[n.rule].Caps == 0 {
+				return
+			}
+			p := &r.Placed[n.rule]
+			if above, _ := root.find(wspath.ParentOf(p.Place.Path)); above < 0 || above == n.rule || !r.Placed[above].Caps.Has(p.Caps) {
 				list = append(list, grant{p.rel.String(), p.Caps.Names()})
 			}
 		})

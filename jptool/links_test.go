@@ -297,6 +297,9 @@ func TestPinnedDenialSaysWhy(t *testing.T) {
 				t.Errorf("delete %s: %v; want %q in it", c.path, err, want)
 			}
 		}
+		if strings.Contains(err.Error(), "d/deep/f (") {
+			t.Errorf("delete %s: %v; it lists a rule that only takes away", c.path, err)
+		}
 		if strings.Contains(err.Error(), "ask the user") != c.ask || strings.Contains(err.Error(), "No rule grants") {
 			t.Errorf("delete %s: %v", c.path, err)
 		}
