@@ -52,7 +52,7 @@ func (c *logCmd) Run(a *app) error {
 		return exit.With(exit.Host, err)
 	}
 	if damaged > 0 {
-		a.Out.Warn(fmt.Sprintf("%d lines of the log are damaged and left out", damaged))
+		a.Out.Warn(cond(damaged == 1, "1 line of the log is damaged and left out", fmt.Sprintf("%d lines of the log are damaged and left out", damaged)))
 	}
 	// Calls that run at the same time are written in the order in which they end.
 	slices.SortStableFunc(list, func(x, y *record.Entry) int { return x.Time.Compare(y.Time) })
@@ -145,7 +145,7 @@ func brief(v any) any {
 	case map[string]any:
 		size, sized := v["bytes"].(float64)
 		if _, digested := v["digest"].(string); sized && (len(v) == 1 || digested && len(v) == 2) {
-			return fmt.Sprintf("<%d bytes>", int64(size))
+			return fmt.Sprintf("<%d byte%s>", int64(size), cond(size == 1, "", "s"))
 		}
 		short := map[string]any{}
 		for key, item := range v {

@@ -271,7 +271,7 @@ func (u *undoing) since(r *undo.Record, a *undo.Action) string {
 	if len(ids) == 0 {
 		return ""
 	}
-	return " (by change " + strings.Join(ids, ", ") + ", which could be taken back too)"
+	return " (by " + cond(len(ids) > 1, "changes ", "change ") + strings.Join(ids, ", ") + ", which could be taken back too)"
 }
 
 // log adds what was done to the log of calls.
