@@ -111,7 +111,7 @@ func (k *call) allowPlace(ctx context.Context, s policy.Touch) error {
 		}
 	}
 	verb := cmp.Or(verbs[k.Tool.Name], "reach")
-	if !k.builtIn() {
+	if !k.builtIn() || k.Tool.Name == "fs_move_file" { // which may move something to the place as well as away
 		verb = "reach"
 	}
 	prompt := "Let " + show.Name(k.Tool.Name) + " " + verb + " " + show.Name(s.Path)
