@@ -26,6 +26,8 @@ type glob struct {
 	Withheld
 	// abs: it is compared with absolute paths; written with two slashes at its beginning.
 	abs bool
+	// lifts: what it covers is no place of secrets; written with an exclamation mark at its beginning.
+	lifts bool
 }
 
 // globs are the patterns of a policy. Nil are none.
@@ -80,11 +82,15 @@ func (r *Rules) Withhold(deny, secrets []string) error {
 		if i >= len(deny) {
 			w.Index, w.Secret, list = i-len(deny), true, "secrets"
 		}
-		g, err := newGlob(pattern)
+		text, lifts := pattern, false
+		if w.Secret {
+			text, lifts = strings.CutPrefix(pattern, "!")
+		}
+		g, err := newGlob(text)
 		if err != nil {
 			return Errorf(CodeInvalidPolicy, "access.%s[%d]: pattern %q: %w", list, w.Index, pattern, err)
 		}
-		g.Withheld = w
+		g.Withheld, g.lifts = w, lifts
 		r.addGlob(g)
 	}
 	return nil
@@ -135,9 +141,12 @@ func (r *Rules) addGlob(g glob) {
 // mark notes a pattern that covers one place only.
 func (r *Rules) mark(p Place, index int) {
 	n := r.node(p)
-	if r.globs.all[index].Secret {
+	switch g := &r.globs.all[index]; {
+	case g.lifts:
+		n.named = true
+	case g.Secret:
 		n.secret = int32(index + 1)
-	} else {
+	default:
 		n.deny = int32(index + 1)
 	}
 }
@@ -146,10 +155,14 @@ func (r *Rules) mark(p Place, index int) {
 // and is looked at only if there are patterns on paths.
 func (r *Rules) note(h *withholding, n *node, name string, at Place) {
 	s := r.globs
+	around, lifted := h.secret, false
 	set := func(index int) {
-		if s.all[index].Secret {
+		switch g := &s.all[index]; {
+		case g.lifts:
+			lifted = true
+		case g.Secret:
 			h.secret = int32(index + 1)
-		} else if h.deny == 0 {
+		case h.deny == 0:
 			h.deny = int32(index + 1)
 		}
 	}
@@ -164,6 +177,9 @@ func (r *Rules) note(h *withholding, n *node, name string, at Place) {
 		if r.covers(&s.all[i], at) {
 			set(i)
 		}
+	}
+	if lifted {
+		h.secret = around // as in git: what lies in a covered directory stays covered
 	}
 	if n == nil {
 		return

@@ -43,6 +43,9 @@ func Compile(ctx context.Context, r Request) (*Declared, error) {
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}
+	if len(secrets) > 0 {
+		secrets = append(secrets, allowed(r.Allowed)...)
+	}
 	if a == nil && !r.OSSandbox {
 		return d, d.unsandboxed(ctx, r, deny, secrets)
 	}
@@ -59,7 +62,6 @@ func Compile(ctx context.Context, r Request) (*Declared, error) {
 			})
 		}
 	}
-	p.allowed(r.Allowed)
 	if err := p.place(d.Root); err != nil {
 		return nil, err
 	}
@@ -83,14 +85,10 @@ func (d *Declared) unsandboxed(ctx context.Context, r Request, deny, secrets []P
 	}
 	p := &placer{d: d, deny: deny, secrets: secrets}
 	d.Access = &jptool.AccessPolicy{Deny: texts(deny), Secrets: texts(secrets)}
-	if len(r.Allowed) > 0 { // only a rule can name a place
-		p.add(fit.FsRule("", jptool.AllCaps), source{Rule: Rule{Origin: BuiltIn}})
-		p.allowed(r.Allowed)
-	}
 	if err := p.place(d.Root); err != nil {
 		return err
 	}
-	d.without, d.rules.Restricted = without, len(r.Allowed) > 0
+	d.without, d.rules.Restricted = without, false
 	d.writeRules()
 	return d.check()
 }

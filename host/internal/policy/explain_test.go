@@ -192,7 +192,9 @@ commands:
 
 places of secrets, withheld unless a rule names them:
   ~/.ssh, ~/.gnupg, ~/.gpg, ~/.aws/credentials, ~/.config/gcloud,
-  ~/.kube/config, ~/.docker/config.json, **/.env, **/.env.*   (built-in default)
+  ~/.kube/config, ~/.docker/config.json, **/.env, **/.env.*,
+  !**/.env.example, !**/.env.sample, !**/.env.template, !**/.env.dist,
+  !**/.env.defaults   (built-in default)
 
 kept in place:
   alias

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -12,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
-	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/ignore"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -26,7 +26,10 @@ var (
 	sensitivePlaces = []string{
 		"~/.ssh", "~/.gnupg", "~/.gpg", "~/.aws/credentials", "~/.config/gcloud", "~/.kube/config", "~/.docker/config.json",
 	}
-	sensitiveNames = []string{"**/.env", "**/.env.*"}
+	// Examples are there to be read, and git keeps them.
+	sensitiveNames = []string{
+		"**/.env", "**/.env.*", "!**/.env.example", "!**/.env.sample", "!**/.env.template", "!**/.env.dist", "!**/.env.defaults",
+	}
 )
 
 // Pattern is a pattern that withholds paths.
@@ -285,14 +288,10 @@ func (d *Declared) findSensitive() []Sensitive {
 	return slices.CompactFunc(found, func(a, b Sensitive) bool { return a.Path == b.Path })
 }
 
-// allowed adds rules for the places of secrets that a person allowed.
-func (p *placer) allowed(list map[string]jptool.Caps) {
-	paths := make([]string, 0, len(list))
-	for path := range list {
-		paths = append(paths, path)
+// allowed are the patterns that take the places of secrets which a person allowed out of the list.
+func allowed(paths map[string]jptool.Caps) (list []Pattern) {
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		list = append(list, Pattern{Pattern: "!/" + ignore.Escape(path), Origin: Allowed})
 	}
-	slices.Sort(paths)
-	for _, path := range paths {
-		p.add(fit.FsRule(path, list[path]), source{Rule: Rule{Origin: Allowed}, at: settings.Origin{Key: path}})
-	}
+	return list
 }

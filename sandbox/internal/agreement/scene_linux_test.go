@@ -253,6 +253,9 @@ func drawScene(t *rapid.T, way string) *scene {
 	if rapid.IntRange(0, 2).Draw(t, "patterns") == 2 && !(way == "landlock" && root.Has(jptool.Delete)) {
 		s.Access.Deny = rapid.SliceOfN(anyGlob, 0, 2).Draw(t, "deny")
 		s.Access.Secrets = rapid.SliceOfN(anyGlob, 0, 2).Draw(t, "secrets")
+		for _, g := range rapid.SliceOfN(anyGlob, 0, 1).Draw(t, "taken out") {
+			s.Access.Secrets = append(s.Access.Secrets, "!"+g)
+		}
 	}
 	s.Tree = k.lines
 	s.drawOps(t, k, mount)
