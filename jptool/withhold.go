@@ -93,6 +93,12 @@ func (r *Rules) Withhold(deny, secrets []string) error {
 		g.Withheld, g.lifts = w, lifts
 		r.addGlob(g)
 	}
+	// What takes away follows the link, also where another mount leads to the same place.
+	for _, m := range r.Mounts {
+		if h := r.At(m.Link).held; h.deny != 0 {
+			r.node(Place{true, m.Target}).deny = h.deny
+		}
+	}
 	return nil
 }
 
@@ -195,25 +201,23 @@ func (r *Rules) note(h *withholding, n *node, name string, at Place) {
 	}
 }
 
-// covers compares a pattern on paths with exactly one place, by each name that mounts give it.
+// covers compares a pattern on paths with exactly one place, by each name that mounts give it: the links of several may
+// lead there, and who writes a pattern means the name that he sees.
 func (r *Rules) covers(g *glob, at Place) bool {
 	path := Fold(at.Path)
 	switch {
 	case g.abs:
 		return g.MatchPath(strings.TrimPrefix(Fold(r.Abs(at)), "/"))
-	case !at.Outside && g.MatchPath(path):
+	case !at.Outside && g.MatchPath(path), at.Outside && g.Deep() && path != "/" && g.MatchPath(path[1:]):
 		return true
-	case at.Outside && g.Deep() && path != "/":
-		return g.MatchPath(path[1:])
+	case len(r.Mounts) == 0:
+		return false
 	}
 	abs := r.Abs(at)
-	for i := range r.Mounts {
-		m := &r.Mounts[i]
-		if rest, in := wspath.WithinAbs(m.Target, abs); in && g.MatchPath(Fold(wspath.JoinSlash(m.Path, rest))) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Mounts, func(m Mount) bool {
+		rest, in := wspath.WithinAbs(m.Target, abs)
+		return in && g.MatchPath(Fold(wspath.JoinSlash(m.Path, rest)))
+	})
 }
 
 // withheldOf is what withholds, `deny` first: nothing lifts that.

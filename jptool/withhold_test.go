@@ -80,6 +80,27 @@ func TestWithheld(t *testing.T) {
 			jptool.AccessPolicy{FS: []jptool.FsRule{all, mount("fork", base+"/ext", "read write")}, Deny: []string{".env", "fork/secrets"}},
 			checks{"read fork/.env access_denied", "read fork/secrets/k access_denied", "read fork/f allow", "create fork/a/.env access_denied"},
 		},
+		"a mount by any of its names": {
+			jptool.AccessPolicy{
+				FS: []jptool.FsRule{
+					all, mount("fork", base+"/ext", "read write"), mount(".env.d", base+"/ext", "read write"),
+					mount("in", base+"/ext/secrets", "read write"),
+				},
+				Deny: []string{".env.d/f*", "**/in/k", "fork/secrets/new?", "**/fork/*.key"},
+			},
+			checks{
+				"read fork/f access_denied", "read .env.d/f access_denied", "read fork/secrets/k access_denied", "read in/k access_denied",
+				"create in/new1 access_denied", "create in/old allow", "create fork/x.key access_denied", "create fork/a/x.key allow",
+				"read .env.d/secrets/k access_denied", "read fork/.env allow",
+			},
+		},
+		"a mount by one of its links": {
+			jptool.AccessPolicy{
+				FS:   []jptool.FsRule{all, mount("fork", base+"/ext", "read write"), mount(".env.d", base+"/ext", "read write")},
+				Deny: []string{"fork"},
+			},
+			checks{"read fork/f access_denied", "read .env.d/f access_denied", "read README.md allow"},
+		},
 		"a mount by its link": {
 			jptool.AccessPolicy{FS: []jptool.FsRule{all, mount("fork", base+"/ext", "read write")}, Deny: []string{"fork"}},
 			checks{"read fork/f access_denied", "read fork access_denied"},

@@ -148,7 +148,7 @@ var (
 // anyGlob are patterns on names, on paths, and on absolute paths.
 var anyGlob = rapid.OneOf(
 	rapid.SampledFrom([]string{
-		"a", "b", "c", "d", "**/a", "a/", "/b", "b/c", "[ab]", "?", "c*", "**/b/c", "a/*", "*/c", "b/**", "a/**/c", "new", "/a/b", "m/b",
+		"a", "b", "c", "d", "**/a", "a/", "/b", "b/c", "[ab]", "?", "c*", "**/b/c", "a/*", "*/c", "b/**", "a/**/c", "new", "/a/b", "m/b", "m/*", "**/m/b", "m",
 		"/$ROOT/ws/a", "/$ROOT/out/b", "/$ROOT/*/c", "/$ROOT/ws/b/*",
 	}),
 	anyPath,
