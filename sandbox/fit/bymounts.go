@@ -77,7 +77,7 @@ func (h *fitting) notDenied(s *zone, left jptool.Caps, remedy string) {
 
 // reveal shows the links that rules and mounts lead through even below a mask: people use their names.
 func (h *fitting) reveal() {
-	links := h.d.Pins
+	links := slices.Clone(h.d.Pins) // other calls have the policy as well
 	for _, m := range h.d.Mounts {
 		if h.allows(m.Target) != 0 {
 			links = append(links, m.Link)

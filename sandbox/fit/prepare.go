@@ -40,22 +40,24 @@ func Prepare(ctx context.Context, d *Policy, m Machine, o Options) (*Prepared, e
 	maps.Copy(noMake, o.NoMake)
 	o.NoMake = noMake
 	o.Named = d.named(o.Arguments)
-	found, unheld := &scan{}, error(nil)
+	found := &scan{}
+	var unheld *RefusedError // what the patterns withhold could not be found
 	if m.Landlock > 0 {
-		if d, found, unheld = withhold(ctx, d, &o); unheld != nil && !errors.As(unheld, new(*RefusedError)) {
-			return nil, unheld
+		var err error
+		if d, found, err = withhold(ctx, d, &o); err != nil && !errors.As(err, &unheld) {
+			return nil, err
 		}
 	}
 	facts, err := Survey(ctx, d, o)
 	for round := 0; err == nil; round++ {
 		if p.Fitted, err = Fit(d, facts, m, o); p.Fitted != nil {
 			p.Withheld, p.Scanned = found.found, found.Scanned
-		}
-		if unheld != nil && p.Fitted != nil {
-			why := unheld.(*RefusedError).Reasons
-			if p.NotEnforced = append(p.NotEnforced, why...); !o.Checks || o.Required {
-				return p, errors.Join(unheld, p.Undo())
+			if unheld != nil {
+				p.NotEnforced = append(p.NotEnforced, unheld.Reasons...)
 			}
+		}
+		if p.Fitted != nil && unheld != nil && (o.Required || !o.Checks) {
+			return p, errors.Join(unheld, p.Undo())
 		}
 		var refused *RefusedError
 		switch {

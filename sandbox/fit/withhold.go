@@ -3,6 +3,7 @@ package fit
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -69,7 +70,12 @@ func (p *Policy) denied(abs string) bool {
 // what of the options is withheld. The error says what could not be looked through: then nothing may be started.
 func withhold(ctx context.Context, d *Policy, o *Options) (*Policy, *scan, error) {
 	s := &scan{d: d, o: o}
-	if !d.withholds() || d.Access == nil {
+	switch {
+	case d.Access == nil:
+		return d, s, nil
+	case d.Evaluator == nil && len(d.Access.Deny)+len(d.Access.Secrets) > 0:
+		return d, s, errors.New("the policy has patterns, and no evaluator that finds what they cover")
+	case !d.withholds():
 		return d, s, nil
 	}
 	s.dropDenied()

@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -139,6 +140,9 @@ func (r *read) dir(s *scan, j job, buf []byte) error {
 			return nil
 		}
 		r.entriesOf(s, j, fd, buf[:n])
+		if r.entries > maxScanned || len(r.found) > maxWithheld {
+			return nil // the walker ends for that
+		}
 	}
 }
 
@@ -182,13 +186,7 @@ func (r *read) entriesOf(s *scan, j job, fd int, records []byte) {
 		}
 		record := records[:length]
 		records = records[length:]
-		name := record[direntName:]
-		for i, b := range name {
-			if b == 0 {
-				name = name[:i]
-				break
-			}
-		}
+		name, _, _ := bytes.Cut(record[direntName:], []byte{0})
 		if len(name) == 0 || string(name) == "." || string(name) == ".." {
 			continue
 		}

@@ -183,6 +183,34 @@ func TestTooMuchToWithhold(t *testing.T) {
 	do(t, err)
 }
 
+// A single directory is not read to its end either.
+func TestTooMuchInOneDirectory(t *testing.T) {
+	dir := jptooltest.TempRoot(t)
+	const files = 5000
+	for i := range files {
+		do(t, os.WriteFile(fmt.Sprintf("%s/.env.%d", dir, i), nil, 0o644))
+	}
+	access := &jptool.AccessPolicy{FS: []jptool.FsRule{rule("", "read")}, Deny: []string{".env.*"}}
+	for _, tt := range []struct{ entries, places int }{{100, files}, {files, 100}} {
+		restore := fit.SetBounds(tt.entries, tt.places)
+		p, err := withheld(t, dir, full, access, fit.Options{})
+		restore()
+		if err == nil || p == nil || p.Scanned.Entries == files {
+			t.Errorf("%+v: %v %+v", tt, err, p)
+		}
+	}
+}
+
+// Patterns that nobody looks for are an error, not a policy without them.
+func TestWithheldByNobody(t *testing.T) {
+	d, err := fit.Compile(&jptool.AccessPolicy{FS: []jptool.FsRule{rule("", "read")}, Deny: []string{".env"}}, jptooltest.TempRoot(t))
+	do(t, err)
+	d.Evaluator = nil
+	if p, err := fit.Prepare(context.Background(), d, full, fit.Options{}); err == nil {
+		t.Errorf("%+v", p)
+	}
+}
+
 // A directory whose names can be used but not listed is withheld whole, and so is one that the program could open with
 // chmod: its owner's. As root they can be looked through.
 func TestUnlistable(t *testing.T) {
