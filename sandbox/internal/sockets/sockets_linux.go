@@ -60,8 +60,8 @@ type file struct {
 	dev, ino uint64
 }
 
-// New returns the broker of the network that this process is in. The descriptors become its own. source is -1 if the
-// listener itself announces.
+// New returns the broker of the network that this process is in. The descriptors become its own, also if it fails.
+// source is -1 if the listener itself announces.
 func New(listener, source int) (*Broker, error) {
 	b := &Broker{listener: listener, source: source, began: time.Now()}
 	if source < 0 {
@@ -69,12 +69,24 @@ func New(listener, source int) (*Broker, error) {
 		notify.Prefer(listener)
 	}
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err == nil {
+		b.network, err = network(fd)
+		_ = unix.Close(fd)
+	}
 	if err != nil {
+		b.close()
 		return nil, err
 	}
-	defer func() { _ = unix.Close(fd) }()
-	b.network, err = network(fd)
-	return b, err
+	return b, nil
+}
+
+// close lets announced calls fail (ENOSYS), which would wait for ever otherwise: nobody listens any more, and an
+// observer can pass on none.
+func (b *Broker) close() {
+	_ = unix.Close(b.listener)
+	if b.source != b.listener {
+		_ = unix.Close(b.source)
+	}
 }
 
 // network names the network that a socket belongs to. Before Linux 5.14 this cannot be asked.
@@ -85,8 +97,7 @@ func network(socket int) (uint64, error) {
 // Serve answers announced calls until nobody is left to make any. It gives up what this thread need not be able to
 // do, so it has to be called on a locked thread, which is never unlocked.
 func (b *Broker) Serve() error {
-	// When nobody listens any more, announced calls fail (ENOSYS) and do not wait for ever.
-	defer func() { _ = unix.Close(b.listener) }()
+	defer b.close()
 	if err := restrict(); err != nil {
 		return err
 	}
@@ -97,9 +108,7 @@ func (b *Broker) Serve() error {
 		}
 		_, err := unix.Poll(fds, b.pause())
 		switch {
-		case err == unix.EINTR:
-			continue
-		case err != nil:
+		case err != nil && err != unix.EINTR:
 			return err
 		case len(fds) > 0 && fds[0].Revents&unix.POLLIN != 0:
 			c, err := b.next()
@@ -144,20 +153,20 @@ func (b *Broker) next() (*notify.Call, error) {
 }
 
 func (b *Broker) handle(c *notify.Call) {
+	// The socket is what the thread meant, or else the thread does not wait any more and hears no answer.
 	socket, err := notify.File(int(c.PID), int(int32(c.Args[0])))
-	// From here on the socket is what the thread meant, or it does not wait any more and hears nothing.
-	if err == nil && uint32(c.Nr) == unix.SYS_LISTEN {
-		b.note(socket)
-		_ = unix.Close(socket)
-	}
-	switch {
-	case uint32(c.Nr) == unix.SYS_LISTEN:
+	switch uint32(c.Nr) {
+	case unix.SYS_LISTEN:
+		if err == nil {
+			b.note(socket)
+			_ = unix.Close(socket)
+		}
 		_ = c.Continue(b.listener) // the kernel says what is wrong, if anything is
-	case uint32(c.Nr) != unix.SYS_CONNECT:
-		_ = c.Answer(b.listener, unix.ENOSYS)
-	case err != nil:
-		_ = c.Answer(b.listener, failed(err))
-	default:
+	default: // connect(2)
+		if err != nil {
+			_ = c.Answer(b.listener, failed(err))
+			return
+		}
 		b.connect(c, socket)
 	}
 }
