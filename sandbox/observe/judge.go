@@ -79,9 +79,12 @@ func (j *judge) ways() {
 // private reports whether a path lies where the private tree has something of its own, and the host something else.
 func (j *judge) private(p string) bool {
 	below, ok := strings.CutPrefix(p, j.plan.Scratch+"/")
+	if !ok || j.plan.Scratch == "" {
+		return false
+	}
 	first, _, _ := strings.Cut(below, "/")
 	_, way := j.mounts[j.plan.Scratch+"/"+first]
-	return ok && j.plan.Scratch != "" && !way
+	return !way
 }
 
 // demand is what a call wants of one path.

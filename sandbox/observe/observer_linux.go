@@ -140,10 +140,11 @@ func (o *Observer) look() {
 	_ = n.Continue(o.listener) // or its thread is killed now
 }
 
-// pass has the program's supervisor answer a call. It numbers threads as the innermost process namespace does.
+// pass has the program's supervisor answer a call. It numbers threads as the innermost process namespace does, which is
+// the last number of NSpid.
 func (o *Observer) pass(n *notify.Call) {
-	numbers := strings.Fields("- " + notify.Status(int(n.PID), "NSpid"))
-	inside, err := strconv.ParseUint(numbers[len(numbers)-1], 10, 32)
+	numbers := notify.Status(int(n.PID), "NSpid")
+	inside, err := strconv.ParseUint(numbers[strings.LastIndexByte(numbers, '\t')+1:], 10, 32)
 	if err != nil {
 		_ = n.Answer(o.listener, unix.EACCES) // its thread was killed, or /proc hides it
 		return
