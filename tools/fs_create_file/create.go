@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/toolmain"
@@ -248,7 +246,8 @@ func (c *creation) done(method string, made []string) jptool.Outcome {
 	}}
 }
 
-// maxPreview bounds the content in a preview, in bytes, and maxCompared the old content that a preview compares it with.
+// maxPreview bounds the content in a preview and maxLine a line of it, in bytes, and maxCompared the old content that a
+// preview compares it with.
 const (
 	maxPreview  = 64 << 10
 	maxLine     = 500
@@ -291,16 +290,11 @@ func (c *creation) difference(f *safewrite.File, there fs.FileInfo) (string, err
 	if err != nil {
 		return "", err
 	}
-	if bytes.IndexByte(old, 0) >= 0 || !utf8.Valid(old) {
+	shown, text := diff.Replaced(jptool.Quote(c.t.Path()), old, []byte(c.args.Content), diff.Options{MaxBytes: maxPreview, MaxLine: maxLine})
+	if !text {
 		return c.shown(), nil
 	}
-	edits := []diff.Edit{{End: len(old), Text: []byte(c.args.Content)}}
-	d := diff.Unified(jptool.Quote(c.t.Path()), old, edits, diff.Options{MaxBytes: maxPreview, MaxLine: maxLine, Visible: true})
-	text := string(d.Text)
-	if d.Omitted > 0 {
-		text += fmt.Sprintf("… %d more changed lines are not shown\n", d.Omitted)
-	}
-	return text, nil
+	return shown, nil
 }
 
 // describe is the size of the new content: "12 bytes, 2 lines".

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"unicode/utf8"
 
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/toolmain"
@@ -228,13 +226,9 @@ func (d *deletion) shown() (string, error) {
 		return "", nil
 	}
 	old, err := d.held.Content()
-	if err != nil || bytes.IndexByte(old, 0) >= 0 || !utf8.Valid(old) || len(old) == 0 {
+	if err != nil {
 		return "", err
 	}
-	gone := diff.Unified(jptool.Quote(d.t.Path()), old, []diff.Edit{{End: len(old)}}, diff.Options{MaxBytes: maxShown, MaxLine: maxLine, Visible: true})
-	text := string(gone.Text)
-	if gone.Omitted > 0 {
-		text += fmt.Sprintf("… %d more lines are not shown\n", gone.Omitted)
-	}
+	text, _ := diff.Replaced(jptool.Quote(d.t.Path()), old, nil, diff.Options{MaxBytes: maxShown, MaxLine: maxLine})
 	return text, nil
 }

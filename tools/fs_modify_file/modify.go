@@ -101,7 +101,7 @@ func run(ctx context.Context, c *toolmain.Call, a *arguments, o *options) (jptoo
 		return jptool.Outcome{}, err
 	}
 	if nothing {
-		return ch.wouldBe(ctx)
+		return ch.wouldBe(ctx, "; nothing was written.")
 	}
 	if err := timeUp(ctx); err != nil {
 		return jptool.Outcome{}, err
@@ -116,18 +116,16 @@ func run(ctx context.Context, c *toolmain.Call, a *arguments, o *options) (jptoo
 	return ch.outcome(title + ch.names())
 }
 
-// wouldBe is the outcome of a call that writes nothing.
-func (ch *change) wouldBe(ctx context.Context) (jptool.Outcome, error) {
+// wouldBe is the outcome of a call that writes nothing; end is that of its first sentence.
+func (ch *change) wouldBe(ctx context.Context, end string) (jptool.Outcome, error) {
 	if len(ch.changed()) == 0 {
 		return ch.outcome("No change: all patterns matched, but the result is what is there already.")
 	}
 	if err := ch.limited(ctx, ch.digest); err != nil {
 		return jptool.Outcome{}, err
 	}
-	return ch.outcome("Would modify " + ch.names() + nothingWritten)
+	return ch.outcome("Would modify " + ch.names() + end)
 }
-
-const nothingWritten = "; nothing was written."
 
 func (ch *change) preview(ctx context.Context) (toolmain.Preview, error) {
 	var seen, paths []string
@@ -138,8 +136,7 @@ func (ch *change) preview(ctx context.Context) (toolmain.Preview, error) {
 			seen = append(seen, f.identity()...)
 		}
 	}
-	out, err := ch.wouldBe(ctx)
-	out.Content = strings.Replace(out.Content, nothingWritten, ":", 1) // a preview never writes
+	out, err := ch.wouldBe(ctx, ":")
 	return toolmain.Preview{Text: out.Content, Data: out.Data, Paths: paths, Seen: seen}, err
 }
 

@@ -353,6 +353,20 @@ func (w *writer) one(mark byte, line, twin []byte) {
 	}
 }
 
+// Replaced returns, for a person, the diff of a file whose whole content becomes another; what it has no room for is
+// counted in the last line. ok is false if the old content is not text.
+func Replaced(name string, old, text []byte, o Options) (shown string, ok bool) {
+	if bytes.IndexByte(old, 0) >= 0 || !utf8.Valid(old) {
+		return "", false
+	}
+	o.Visible = true
+	d := Unified(name, old, []Edit{{End: len(old), Text: text}}, o)
+	if d.Omitted == 0 {
+		return string(d.Text), true
+	}
+	return fmt.Sprintf("%s… %d more changed lines are not shown\n", d.Text, d.Omitted), true
+}
+
 // Visible returns one line of text, without its end, as a diff made with Options.Visible shows it: a person
 // approves a change by looking at it, so what is shown is what is there, and a terminal must not act on it.
 func Visible(line []byte) string {
