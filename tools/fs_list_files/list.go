@@ -52,7 +52,7 @@ func run(ctx context.Context, c *toolmain.Call, args *arguments, opts *options) 
 	if o.Suppress, err = fskit.Suppress(c.Workspace, opts.Suppress); err != nil {
 		return jptool.Outcome{}, err
 	}
-	found := &listing{most: args.MaxResults}
+	found := &listing{most: args.MaxResults, progress: c.Progress}
 	if args.Tree || args.MaxDepth > 0 {
 		o.OnDir, o.Tree, o.CountTime = found.addDir, args.Tree, countTime
 	}
@@ -63,9 +63,8 @@ func run(ctx context.Context, c *toolmain.Call, args *arguments, opts *options) 
 	if err := c.Confirm(func() (toolmain.Preview, error) { return preview(planned, args, o), nil }, nil); err != nil {
 		return jptool.Outcome{}, err
 	}
+	c.Progress.Of("entries found")
 	got, err := planned.Walk(ctx, func(b *walk.Batch) error {
-		c.Progress.Of("files found")
-		c.Progress.Add(len(b.Paths))
 		found.add(b.Paths)
 		return nil
 	})
@@ -77,7 +76,11 @@ func run(ctx context.Context, c *toolmain.Call, args *arguments, opts *options) 
 
 func preview(planned *walk.Planned, args *arguments, o walk.Options) toolmain.Preview {
 	var b strings.Builder
-	b.WriteString("List " + map[bool]string{false: "files", true: "directories"}[o.Tree])
+	if o.Tree {
+		b.WriteString("List directories")
+	} else {
+		b.WriteString("List files")
+	}
 	switch {
 	case o.Starts == nil:
 		b.WriteString(" in the whole workspace")

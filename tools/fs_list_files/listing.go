@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/toolmain"
 	"github.com/jptools/jptools/tools/fskit/walk"
 )
 
@@ -51,6 +52,7 @@ type listing struct {
 	full  bool // no more bytes are shown
 	// All that was found, shown or not.
 	files, dirs int64
+	progress    *toolmain.Progress
 }
 
 // line is a file, or a directory whose number is known when the walk is over.
@@ -61,6 +63,7 @@ type line struct {
 
 func (l *listing) add(paths []string) {
 	l.files += int64(len(paths))
+	l.progress.Add(len(paths))
 	for _, p := range paths[:min(len(paths), l.most-len(l.lines))] {
 		l.show(line{path: p})
 	}
@@ -68,6 +71,7 @@ func (l *listing) add(paths []string) {
 
 func (l *listing) addDir(d *walk.Dir) {
 	l.dirs++
+	l.progress.Add(1)
 	if len(l.lines) < l.most {
 		l.show(line{d.Path, d})
 	}

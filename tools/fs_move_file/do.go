@@ -223,6 +223,7 @@ func (m *move) scan(ctx context.Context, list []entry, source, target *jptool.Ta
 
 // copyAll makes the copy, or removes what it made.
 func (m *move) copyAll(ctx context.Context, list []entry) error {
+	m.Progress.Of("entries copied")
 	for i, e := range list {
 		if ctx.Err() != nil {
 			return m.undo(list[:i], m.noTime("the source is as it was"))
@@ -230,7 +231,7 @@ func (m *move) copyAll(ctx context.Context, list []entry) error {
 		if err := m.copyEntry(ctx, e); err != nil {
 			return m.undo(list[:i], err)
 		}
-		m.copied()
+		m.Progress.Add(1)
 	}
 	// What is in a directory changes its times, and its mode may forbid making anything in it:
 	// attributes go last, innermost first.
@@ -247,14 +248,6 @@ func (m *move) copyAll(ctx context.Context, list []entry) error {
 		}
 	}
 	return nil
-}
-
-// copied counts an entry for whoever waits.
-func (m *move) copied() {
-	if m.Call != nil {
-		m.Progress.Of("entries copied")
-		m.Progress.Add(1)
-	}
 }
 
 func (m *move) copyEntry(ctx context.Context, e entry) error {
