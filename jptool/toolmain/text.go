@@ -55,33 +55,25 @@ func (d *definition) text(s Streams) bool {
 	return d.format == "text" || d.format == "" && s.Columns > 0
 }
 
-// writeText writes an Outcome for a person: results on standard output, errors and questions on standard error. Nobody
-// will answer a question, so it has an exit code of its own.
-func (d *definition) writeText(s Streams, out jptool.Outcome) int {
-	code := ExitOK
+// writeText writes an Outcome for a person: results on standard output, errors and questions on standard error.
+func (d *definition) writeText(s Streams, out *jptool.Outcome) error {
 	switch {
 	case out.Err != nil:
 		d.say(s, out.Err.Message)
-		if code = ExitError; out.Err.Code.BadRequest() {
-			code = ExitBadRequest
-		}
+		return nil
 	case len(out.Questions) > 0:
 		d.say(s, questionText(out.Questions))
-		code = ExitQuestion
-	default:
-		text := out.Content
-		if s.Columns > 0 {
-			text = Plain(text)
-		}
-		if text != "" && !strings.HasSuffix(text, "\n") {
-			text += "\n"
-		}
-		if _, err := io.WriteString(s.Stdout, text); err != nil {
-			fmt.Fprintf(s.Stderr, "%s: writing the result: %v\n", d.name, err)
-			return ExitError
-		}
+		return nil
 	}
-	return code
+	text := out.Content
+	if s.Columns > 0 {
+		text = Plain(text)
+	}
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	_, err := io.WriteString(s.Stdout, text)
+	return err
 }
 
 // say writes a message on standard error.

@@ -107,20 +107,16 @@ func Run[A, O any](ctx context.Context, t Tool[A, O], s Streams) (code int) {
 	if err != nil {
 		out = Failure(err)
 	}
+	write := def.writeLine
 	if def.text(s) {
-		return def.writeText(s, out)
+		write = def.writeText
 	}
-	line, err := out.Line()
-	if err != nil {
-		out = Failure(fmt.Errorf("the result cannot be written as JSON: %w", err))
-		line, _ = out.Line()
-	}
-	if _, err := s.Stdout.Write(append(line, '\n')); err != nil {
-		fmt.Fprintf(s.Stderr, "%s: writing the outcome: %v\n", t.Name, err)
+	if err := write(s, &out); err != nil {
+		fmt.Fprintf(s.Stderr, "%s: writing the result: %v\n", t.Name, err)
 		return ExitError
 	}
 	switch {
-	case len(out.Questions) > 0 && def.failOnQuestion:
+	case len(out.Questions) > 0 && (def.failOnQuestion || def.text(s)): // with text, nobody will answer
 		return ExitQuestion
 	case out.Err == nil:
 		return ExitOK
@@ -128,6 +124,17 @@ func Run[A, O any](ctx context.Context, t Tool[A, O], s Streams) (code int) {
 		return ExitBadRequest
 	}
 	return ExitError
+}
+
+// writeLine writes an Outcome for a host. One that cannot be written becomes an error that says so.
+func (d *definition) writeLine(s Streams, out *jptool.Outcome) error {
+	line, err := out.Line()
+	if err != nil {
+		*out = Failure(fmt.Errorf("the result cannot be written as JSON: %w", err))
+		line, _ = out.Line()
+	}
+	_, err = s.Stdout.Write(append(line, '\n'))
+	return err
 }
 
 // printed prints what --help, --schema and --version ask for; not an error at heart.
