@@ -27,10 +27,12 @@ type DeniedError struct {
 	// Root says that the path is the workspace root or the target of a mount.
 	Root bool
 	// Withheld is the pattern that withholds the path, if one does. At is then the outermost place that it withholds on the
-	// way, as the model writes it, and Covered what the rules grant at the path otherwise.
+	// way, as the model writes it, and Covered what the rules grant at the path otherwise. Inside: the pattern withholds
+	// something in the directory, which therefore cannot be moved, and At is the directory.
 	Withheld Withheld
 	At       string
 	Covered  Caps
+	Inside   bool
 
 	rule   *Placed // the rule that decided, or nil
 	grants []grant
@@ -125,6 +127,9 @@ func (e *DeniedError) Error() string {
 		return b.String()
 	case e.Root:
 		b.WriteString("it is the root of the workspace or of a mount, which stays.")
+		return b.String()
+	case e.Inside:
+		fmt.Fprintf(&b, "something in it is withheld: %s.", e.Withheld)
 		return b.String()
 	case e.Withheld.Secret:
 		fmt.Fprintf(&b, "%s. If this is needed, ask the user to allow it: a rule that names %s does.", e.Withheld, Quote(e.At))

@@ -60,7 +60,7 @@ func (w *Workspace) CheckMove(source, target *Target, dir bool) error {
 		return err
 	}
 	if w.rules.globs != nil {
-		if err := source.movable(target); err != nil {
+		if err := source.holdsWithheld(source, target, source.Cursor(), target.Cursor()); err != nil {
 			return err
 		}
 	}
@@ -73,32 +73,36 @@ func (w *Workspace) CheckMove(source, target *Target, dir bool) error {
 	return err
 }
 
-// movable returns an error if something in the directory t is withheld by a pattern, or would be below target. Under
-// another name it could be read. It needs to look at everything in the directory.
-func (t *Target) movable(target *Target) error {
-	d, err := t.OpenDir()
+// holdsWithheld returns an error if a pattern withholds something in the directory t, or would once source is target: under
+// another name it could be read. from and to are where t and what it becomes are among the rules. It looks at all that
+// is in t, and the error does not name what it found: the caller may not know of that.
+func (t *Target) holdsWithheld(source, target *Target, from, to Cursor) error {
+	list, err := t.ReadDir()
 	if err != nil {
 		return err
 	}
-	list, err := d.ReadDir(-1)
-	d.Close() // no more than one is open, however deep they lie
-	if err != nil {
-		return t.Fail(err)
-	}
 	for _, e := range list {
-		from, to := t.Child(e.Name()), target.Child(e.Name())
+		name := e.Name()
+		here, there := from.Child(name), to.Child(name)
 		switch {
-		case from.Cursor().held.any():
-			return from.Require(Delete)
-		case to.Cursor().held.any():
-			return to.Require(Create)
+		case here.held.any():
+			return source.deniedInside(Delete, here)
+		case there.held.any():
+			return target.deniedInside(Create, there)
 		case e.IsDir():
-			if err := from.movable(to); err != nil {
+			if err := t.Child(name).holdsWithheld(source, target, here, there); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// deniedInside is the error for a directory that cannot be moved because of what is withheld at c, in it.
+func (t *Target) deniedInside(need Caps, c Cursor) error {
+	e := t.denied(need, false)
+	e.Inside, e.Withheld, e.At, e.Covered = true, c.Withheld(), e.Path, 0
+	return e
 }
 
 // mayStandAt returns an error if t is a symlink and target is a path that a rule names or
