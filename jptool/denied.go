@@ -198,15 +198,11 @@ func (e *DeniedError) withheld() any {
 	if e.Withheld.Pattern == "" {
 		return nil
 	}
-	by := "deny"
-	if e.Withheld.Secret {
-		by = "secrets"
-	}
 	return struct {
 		By      string `json:"by"`
 		Pattern string `json:"pattern,omitempty"`
 		Path    string `json:"path"`
-	}{by, e.Withheld.shown(), e.At}
+	}{e.Withheld.List(), e.Withheld.shown(), e.At}
 }
 
 // Explanation says how a path is decided (docs/wire.md, "Steps of evaluation (fs)").

@@ -279,6 +279,9 @@ func (c Cursor) Child(name string) Cursor {
 			c.at = c.at.Join(name)
 		}
 		c.r.note(&c.held, c.n, Fold(name), c.at)
+		if c.n != nil && (c.n.rule >= 0 || c.n.named) {
+			c.held.secret = 0 // a rule names the place, or something in it
+		}
 	}
 	return c
 }

@@ -78,9 +78,8 @@ func (r *Rules) Withhold(deny, secrets []string) error {
 	r.globs = &globs{}
 	for i, pattern := range slices.Concat(deny, secrets) {
 		w := Withheld{Pattern: pattern, Index: i}
-		list := "deny"
 		if i >= len(deny) {
-			w.Index, w.Secret, list = i-len(deny), true, "secrets"
+			w.Index, w.Secret = i-len(deny), true
 		}
 		text, lifts := pattern, false
 		if w.Secret {
@@ -88,7 +87,7 @@ func (r *Rules) Withhold(deny, secrets []string) error {
 		}
 		g, err := newGlob(text)
 		if err != nil {
-			return Errorf(CodeInvalidPolicy, "access.%s[%d]: pattern %q: %w", list, w.Index, pattern, err)
+			return Errorf(CodeInvalidPolicy, "access.%s[%d]: pattern %q: %w", w.List(), w.Index, pattern, err)
 		}
 		g.Withheld, g.lifts = w, lifts
 		r.addGlob(g)
@@ -196,9 +195,6 @@ func (r *Rules) note(h *withholding, n *node, name string, at Place) {
 	if n.secret != 0 {
 		h.secret = n.secret
 	}
-	if n.rule >= 0 || n.named {
-		h.secret = 0 // a rule names the place, or something in it
-	}
 }
 
 // covers compares a pattern on paths with exactly one place, by each name that mounts give it: the links of several may
@@ -237,29 +233,24 @@ func (r *Rules) SecretAt(p Place) (w Withheld, at Place, ok bool) {
 	if r.globs == nil {
 		return w, at, false
 	}
-	at = Place{Outside: p.Outside}
-	n := r.trie(p)
+	n, step := r.trie(p), Place{Outside: p.Outside}
+	if p.Outside {
+		step.Path = "/"
+	}
 	for name := range strings.SplitSeq(p.Path, "/") {
 		if name == "" {
-			if p.Outside && at.Path == "" {
-				at.Path = "/"
-			}
 			continue
 		}
 		if n != nil {
 			n = n.children[Fold(name)]
 		}
-		at = at.Join(name)
+		step = step.Join(name)
 		var h withholding
-		r.note(&h, nil, Fold(name), at)
-		if n != nil && n.secret != 0 {
-			h.secret = n.secret
-		}
-		if h.secret != 0 {
-			w, p, ok = r.globs.all[h.secret-1].Withheld, at, true
+		if r.note(&h, n, Fold(name), step); h.secret != 0 {
+			w, at, ok = r.globs.all[h.secret-1].Withheld, step, true
 		}
 	}
-	return w, p, ok
+	return w, at, ok
 }
 
 // Secret is [Rules.SecretAt] for the target, with the path of the covered place.
@@ -356,6 +347,14 @@ func (r *Rules) denied(p *Placed) (Withheld, bool) {
 		}
 	}
 	return Withheld{}, false
+}
+
+// List names the list that the pattern is in, as the wire does: deny or secrets.
+func (w Withheld) List() string {
+	if w.Secret {
+		return "secrets"
+	}
+	return "deny"
 }
 
 // shown is the pattern for a model, "" for one of an absolute path, which a model is not told.

@@ -149,11 +149,7 @@ func (s *scan) at(abs string) jptool.Cursor { return s.d.Evaluator.At(s.d.Site.P
 
 // withheld is a place that a pattern withholds.
 func (s *scan) withheld(abs string, kind Kind, w jptool.Withheld) Withheld {
-	by := "deny"
-	if w.Secret {
-		by = "secrets"
-	}
-	return Withheld{Path: s.name(abs), By: by, Pattern: w.Pattern, abs: abs, kind: kind, secret: w.Secret}
+	return Withheld{Path: s.name(abs), By: w.List(), Pattern: w.Pattern, abs: abs, kind: kind, secret: w.Secret}
 }
 
 // follow withholds what a withheld symlink leads to, in the effective policy too: what takes away follows every link.
