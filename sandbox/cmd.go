@@ -151,16 +151,16 @@ func (c *Cmd) start() error {
 			}
 			err = errors.Join(err, a.release())
 		}
+		var f *failure.Error
+		if !errors.As(err, &f) {
+			return err
+		}
 		switch {
-		case failure.Is(err, failure.Namespaces) && m.Namespaces:
-			m = machine.WithoutNamespaces(m, err.Error())
-		case failure.Is(err, failure.Listener) && m.Notify:
-			why := err.Error()
-			if f := (*failure.Error)(nil); errors.As(err, &f) {
-				why = f.Error()
-			}
-			m = machine.WithoutNotify(m, why)
-		case failure.Is(err, failure.Changed) && retries < maxRetries:
+		case f.Kind == failure.Namespaces && m.Namespaces:
+			m = machine.WithoutNamespaces(m, f.Error())
+		case f.Kind == failure.Listener && m.Notify:
+			m = machine.WithoutNotify(m, f.Error())
+		case f.Kind == failure.Changed && retries < maxRetries:
 			retries++
 		default:
 			return err
