@@ -100,7 +100,7 @@ func (h *fitting) place(s *zone) {
 	left := before &^ s.e
 	switch {
 	case left == 0 || h.governing(s.Abs) == nil:
-	case s.SelfProtection:
+	case s.SelfProtection && !s.Withheld:
 		h.compare(s)
 		h.lacking(s, fmt.Sprintf("that it is not changed (%s)", left),
 			h.noTree+"; it is compared after the call", h.treeRemedy, false)

@@ -80,7 +80,7 @@ type Place struct {
 	// Unnamed: no path of the wire names the place. It is protected against what is granted outside of
 	// the workspace besides the rules. Index is -1.
 	Unnamed bool
-	// Withheld: a pattern of the policy covers it. Index is -1.
+	// Withheld: a pattern of the policy covers it, and nothing is started that could use it.
 	Withheld bool
 	// Guarded: the place is protected, or lies below one that is.
 	Guarded bool

@@ -196,9 +196,13 @@ func (s *scan) empty(e *Policy, w *Withheld) {
 	}
 }
 
-// place adds a place that is withheld, unless a rule is there: that grants nothing by now.
+// place marks a place as withheld, and adds it if no rule is there. A rule there grants nothing by now.
 func (s *scan) place(e *Policy, abs string) {
-	if topOf(s.tops, abs) == "" || slices.ContainsFunc(e.Places, func(p Place) bool { return p.Abs == abs }) {
+	if topOf(s.tops, abs) == "" {
+		return
+	}
+	if i := slices.IndexFunc(e.Places, func(p Place) bool { return p.Abs == abs }); i >= 0 {
+		e.Places[i].Withheld = true
 		return
 	}
 	_, known := s.d.Site.WirePath(abs)

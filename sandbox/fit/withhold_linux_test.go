@@ -145,6 +145,41 @@ func TestWithheldBeatsProtection(t *testing.T) {
 	}
 }
 
+// What cannot be withheld is not started, also where a rule or what protects the host's own has the same place.
+func TestWithheldAtRules(t *testing.T) {
+	dir := jptooltest.TempRoot(t)
+	jptooltest.Tree(t, dir, "file ws/f x", "file rw/.git/config x", "file rw/other x")
+	alone := full
+	alone.Namespaces = false
+	for name, tt := range map[string]struct {
+		deny string
+		m    fit.Machine
+		ok   bool
+	}{
+		"control":               {"none", alone, true},
+		"protected":             {"config", alone, false},
+		"a rule":                {"/" + dir + "/rw/other", alone, false},
+		"protected, by a mount": {"config", full, true},
+		"a rule, by a mount":    {"/" + dir + "/rw/other", full, true},
+	} {
+		d, err := fit.Compile(&jptool.AccessPolicy{FS: []jptool.FsRule{rule("", "read")}, Deny: []string{tt.deny}}, dir+"/ws")
+		do(t, err)
+		d.Places = append(d.Places,
+			fit.Place{Abs: dir + "/rw/.git/config", Outside: true, Caps: jptool.Read | jptool.Execute, Index: -1, SelfProtection: true, Unnamed: true},
+			fit.Place{Abs: dir + "/rw/other", Outside: true, Index: -1, Unnamed: true})
+		n, err := fit.Look(dir + "/rw")
+		do(t, err)
+		o := fit.Options{Runtime: []fit.Grant{{Node: n, Caps: jptool.AllCaps}}, Given: []string{n.Path}}
+		p, err := fit.Prepare(context.Background(), d, tt.m, o)
+		if p != nil {
+			p.Undo()
+		}
+		if refused := (*fit.RefusedError)(nil); (err == nil) != tt.ok || err != nil && (!errors.As(err, &refused) || !refused.Always) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // Where too much would have to be looked at, nothing is started, and the error says what to do.
 func TestTooMuchToWithhold(t *testing.T) {
 	dir := jptooltest.TempRoot(t)
