@@ -30,6 +30,8 @@ type Withheld struct {
 	abs    string
 	kind   Kind
 	secret bool
+	// unlisted: it is a directory that cannot be looked through, and no pattern covers it.
+	unlisted bool
 }
 
 // Abs is the canonical absolute path.
@@ -97,8 +99,12 @@ func withhold(ctx context.Context, d *Policy, o *Options) (*Policy, *scan, error
 		}
 	}
 	for i := range s.found {
-		s.empty(&e, &s.found[i])
-		if w := &s.found[i]; w.kind == Link {
+		w := &s.found[i]
+		s.empty(&e, w)
+		if w.unlisted {
+			s.tell(&e, w.abs, false)
+		}
+		if w.kind == Link {
 			e.Pins = append(slices.Clone(e.Pins), w.abs)
 		} else {
 			s.place(&e, w.abs)
@@ -162,8 +168,7 @@ func (s *scan) follow(e *Policy, w Withheld) error {
 	if err != nil || to.Missing || topOf(s.tops, to.Abs) == "" || Holds(to.Abs, w.abs) {
 		return nil
 	}
-	place := s.d.Site.PlaceOf(to.Abs)
-	if w.secret && s.d.Evaluator.Named(place) || slices.ContainsFunc(s.found, func(o Withheld) bool { return Holds(o.abs, to.Abs) }) {
+	if w.secret && s.d.Evaluator.Named(s.d.Site.PlaceOf(to.Abs)) || slices.ContainsFunc(s.found, func(o Withheld) bool { return Holds(o.abs, to.Abs) }) {
 		return nil
 	}
 	n, err := Look(to.Abs)
@@ -174,16 +179,21 @@ func (s *scan) follow(e *Policy, w Withheld) error {
 		e.Ways = append(slices.Clone(e.Ways), Way{Hop: hop})
 	}
 	s.found = append(s.found, s.withheld(to.Abs, n.Kind, jptool.Withheld{Pattern: w.Pattern, Secret: w.secret}))
-	pattern := "//" + jptool.EscapeGlob(strings.TrimPrefix(to.Abs, "/"))
-	if !place.Outside {
+	s.tell(e, to.Abs, w.secret)
+	return nil
+}
+
+// tell adds a pattern to the effective policy that covers one place only, so that the tool's own check knows of it.
+func (s *scan) tell(e *Policy, abs string, secret bool) {
+	pattern := "//" + jptool.EscapeGlob(strings.TrimPrefix(abs, "/"))
+	if place := s.d.Site.PlaceOf(abs); !place.Outside {
 		pattern = "/" + jptool.EscapeGlob(place.Path)
 	}
-	if w.secret {
-		e.Access.Secrets = append(slices.Clone(e.Access.Secrets), pattern)
-		return nil
+	list := &e.Access.Deny
+	if secret {
+		list = &e.Access.Secrets
 	}
-	e.Access.Deny = append(slices.Clone(e.Access.Deny), pattern)
-	return nil
+	*list = append(slices.Clone(*list), pattern)
 }
 
 // empty takes away what places in a withheld one grant: rules there that were not known to be denied, because only a link

@@ -166,7 +166,7 @@ func (r *read) unreadable(s *scan, j job) error {
 	case int(st.Uid) != unix.Geteuid() && unix.Faccessat(unix.AT_FDCWD, j.path, unix.X_OK, unix.AT_EACCESS) != nil:
 		return nil
 	}
-	r.found = append(r.found, Withheld{Path: s.name(j.path), By: "deny", Pattern: "it cannot be listed", abs: j.path, kind: Dir})
+	r.found = append(r.found, Withheld{Path: s.name(j.path), By: "deny", Pattern: "it cannot be listed", abs: j.path, kind: Dir, unlisted: true})
 	return nil
 }
 
