@@ -299,8 +299,8 @@ func (c Cursor) Untouched(name []byte) bool {
 	return s == nil || (c.n == nil || len(c.n.children) == 0) && len(s.paths) == 0 && !s.first[Fold(string(name[:1]))[0]]
 }
 
-// Named is c as if a rule named the place: then it is no place of secrets.
-func (c Cursor) Named() Cursor {
+// AsNamed is c as if a rule named the place: then it is no place of secrets.
+func (c Cursor) AsNamed() Cursor {
 	c.held.secret = 0
 	return c
 }

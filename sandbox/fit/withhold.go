@@ -254,7 +254,7 @@ func (s *scan) entry(dir job, name string, kind Kind) (j job, found *Withheld, t
 	j.at = dir.at.Child(name)
 	w := j.at.Withheld()
 	if w.Pattern != "" && w.Secret && slices.Contains(s.o.Given, j.path) { // named by other means than a rule
-		j.at, w = j.at.Named(), jptool.Withheld{}
+		j.at, w = j.at.AsNamed(), jptool.Withheld{}
 	}
 	if w.Pattern == "" {
 		return j, nil, true

@@ -31,7 +31,7 @@ func (s *scan) walk(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", top, err)
 		}
 		if n.Kind == Dir {
-			w.jobs = append(w.jobs, job{path: top, at: c.Named()})
+			w.jobs = append(w.jobs, job{path: top, at: c.AsNamed()})
 		}
 	}
 	var all sync.WaitGroup
