@@ -89,9 +89,9 @@ func withhold(ctx context.Context, d *Policy, o *Options) (*Policy, *scan, error
 		return d, s, err
 	}
 	slices.SortFunc(s.found, func(a, b Withheld) int { return cmp.Compare(a.abs, b.abs) })
-	e := *d
-	e.Places = slices.Clone(d.Places)
-	access := *d.Access
+	e, access := *d, *d.Access
+	e.Places, e.Pins, e.Ways = slices.Clone(d.Places), slices.Clone(d.Pins), slices.Clone(d.Ways)
+	access.Deny, access.Secrets = slices.Clone(access.Deny), slices.Clone(access.Secrets)
 	e.Access = &access
 	for i := 0; i < len(s.found); i++ {
 		if err := s.follow(&e, s.found[i]); err != nil {
@@ -105,7 +105,7 @@ func withhold(ctx context.Context, d *Policy, o *Options) (*Policy, *scan, error
 			s.tell(&e, w.abs, false)
 		}
 		if w.kind == Link {
-			e.Pins = append(slices.Clone(e.Pins), w.abs)
+			e.Pins = append(e.Pins, w.abs)
 		} else {
 			s.place(&e, w.abs)
 		}
@@ -168,7 +168,11 @@ func (s *scan) follow(e *Policy, w Withheld) error {
 	if err != nil || to.Missing || topOf(s.tops, to.Abs) == "" || Holds(to.Abs, w.abs) {
 		return nil
 	}
-	if w.secret && s.d.Evaluator.Named(s.d.Site.PlaceOf(to.Abs)) || slices.ContainsFunc(s.found, func(o Withheld) bool { return Holds(o.abs, to.Abs) }) {
+	if w.secret && s.d.Evaluator.Named(s.d.Site.PlaceOf(to.Abs)) {
+		return nil
+	}
+	// A rule may name what is in a place of secrets. Then that does not withhold it from everybody.
+	if slices.ContainsFunc(s.found, func(o Withheld) bool { return Holds(o.abs, to.Abs) && (w.secret || !o.secret) }) {
 		return nil
 	}
 	n, err := Look(to.Abs)
@@ -176,7 +180,7 @@ func (s *scan) follow(e *Policy, w Withheld) error {
 		return fmt.Errorf("%s: %w", to.Abs, err)
 	}
 	for _, hop := range to.Hops { // what it withholds depends on them
-		e.Ways = append(slices.Clone(e.Ways), Way{Hop: hop})
+		e.Ways = append(e.Ways, Way{Hop: hop})
 	}
 	s.found = append(s.found, s.withheld(to.Abs, n.Kind, jptool.Withheld{Pattern: w.Pattern, Secret: w.secret}))
 	s.tell(e, to.Abs, w.secret)
@@ -189,11 +193,11 @@ func (s *scan) tell(e *Policy, abs string, secret bool) {
 	if place := s.d.Site.PlaceOf(abs); !place.Outside {
 		pattern = "/" + jptool.EscapeGlob(place.Path)
 	}
-	list := &e.Access.Deny
 	if secret {
-		list = &e.Access.Secrets
+		e.Access.Secrets = append(e.Access.Secrets, pattern)
+	} else {
+		e.Access.Deny = append(e.Access.Deny, pattern)
 	}
-	*list = append(slices.Clone(*list), pattern)
 }
 
 // empty takes away what places in a withheld one grant: rules there that were not known to be denied, because only a link

@@ -82,6 +82,28 @@ func TestWithheldIsHidden(t *testing.T) {
 	}
 }
 
+// A link that is denied takes away what it leads to, although that lies in a place of secrets and a rule names it.
+func TestDeniedLinkToNamedSecret(t *testing.T) {
+	dir := jptooltest.TempRoot(t)
+	jptooltest.Tree(t, dir, "file .ssh/config x", "file .ssh/key x", "symlink x .ssh/config")
+	access := &jptool.AccessPolicy{FS: []jptool.FsRule{rule("", "read"), rule(".ssh/config", "read")}, Deny: []string{"x"}, Secrets: []string{".ssh"}}
+	p, err := withheld(t, dir, full, access, fit.Options{})
+	do(t, err)
+	if diff := cmp.Diff("secrets .ssh, deny x, deny .ssh/config", foundPlaces(p)); diff != "" {
+		t.Error(diff)
+	}
+	text := strings.ReplaceAll(fittest.Show(p.Fitted), dir, "")
+	if !strings.Contains(text, "cover /.ssh: hide\n") || strings.Contains(text, "/.ssh/config: again") || strings.Contains(text, "grant /.ssh") {
+		t.Error(text)
+	}
+	access.Deny = nil
+	p, err = withheld(t, dir, full, access, fit.Options{})
+	do(t, err)
+	if text := strings.ReplaceAll(fittest.Show(p.Fitted), dir, ""); !strings.Contains(text, "/.ssh/config: again") {
+		t.Errorf("control: %s", text)
+	}
+}
+
 // What is granted besides the rules is looked through, too; what a person names there is not withheld.
 func TestWithheldOutside(t *testing.T) {
 	dir := jptooltest.TempRoot(t)
