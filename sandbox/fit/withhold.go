@@ -190,7 +190,7 @@ func (s *scan) follow(e *Policy, w Withheld) error {
 // tell adds a pattern to the effective policy that covers one place only, so that the tool's own check knows of it.
 func (s *scan) tell(e *Policy, abs string, secret bool) {
 	pattern := "//" + jptool.EscapeGlob(strings.TrimPrefix(abs, "/"))
-	if place := s.d.Site.PlaceOf(abs); !place.Outside {
+	if place := s.d.Site.PlaceOf(abs); !place.Outside && place.Path != "" {
 		pattern = "/" + jptool.EscapeGlob(place.Path)
 	}
 	if secret {

@@ -290,6 +290,18 @@ func TestUnlistable(t *testing.T) {
 	if diff := cmp.Diff([]string{"/names", "/shut", "/x"}, p.Access.Deny); foundPlaces(p) != "deny names, deny shut, deny x" || diff != "" {
 		t.Error(foundPlaces(p), diff)
 	}
+	// Also the workspace itself, and the tool understands that.
+	do(t, os.Chmod(dir+"/ws", 0o311))
+	t.Cleanup(func() { os.Chmod(dir+"/ws", 0o755) })
+	p, err = withheld(t, dir+"/ws", full, &jptool.AccessPolicy{FS: []jptool.FsRule{rule("", "read")}, Secrets: []string{".env"}}, fit.Options{})
+	do(t, err)
+	ctx := jptool.Context{Root: dir + "/ws", Access: p.Access}
+	ws, err := ctx.Open()
+	do(t, err)
+	defer ws.Close()
+	if _, err := ws.CheckRead("f"); jptool.CodeOf(err) != jptool.CodeAccessDenied {
+		t.Error(err)
+	}
 }
 
 // BenchmarkScan looks through a tree of 100,000 files, or the one at JPTOOLS_TREE.
