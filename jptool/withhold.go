@@ -160,14 +160,11 @@ func (r *Rules) mark(p Place, index int) {
 // and is looked at only if there are patterns on paths.
 func (r *Rules) note(h *withholding, n *node, name string, at Place) {
 	s := r.globs
-	around, lifted := h.secret, false
+	last := -1 // as in git the last pattern decides
 	set := func(index int) {
-		switch g := &s.all[index]; {
-		case g.lifts:
-			lifted = true
-		case g.Secret:
-			h.secret = int32(index + 1)
-		case h.deny == 0:
+		if s.all[index].Secret {
+			last = max(last, index)
+		} else if h.deny == 0 {
 			h.deny = int32(index + 1)
 		}
 	}
@@ -183,8 +180,8 @@ func (r *Rules) note(h *withholding, n *node, name string, at Place) {
 			set(i)
 		}
 	}
-	if lifted {
-		h.secret = around // as in git: what lies in a covered directory stays covered
+	if last >= 0 && !s.all[last].lifts { // else what lies in a covered directory stays covered
+		h.secret = int32(last + 1)
 	}
 	if n == nil {
 		return

@@ -108,7 +108,7 @@ func TestWithheld(t *testing.T) {
 		"taken out of the list": {
 			jptool.AccessPolicy{
 				FS: []jptool.FsRule{all}, Deny: []string{"a/x.key"},
-				Secrets: []string{"!**/.env.local", "!/secrets", "!a/x.key", "**/.env", "**/.env.*", "secrets/", ".ssh"},
+				Secrets: []string{"!/secrets", "!a/x.key", "**/.env", "**/.env.*", "!**/.env.local", "secrets/", ".ssh"},
 			},
 			checks{
 				"read a/b/.env.local allow", "read .env access_denied", "read b/.env.other access_denied", "read secrets/in/z allow",

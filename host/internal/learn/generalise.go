@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/preset"
+	"github.com/jptools/jptools/host/internal/places"
 	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/sandbox/observe"
 )
@@ -40,7 +40,7 @@ func (w *World) generalise(r observe.Refusal) (at, why string) {
 	}
 	whole := r
 	whole.Path = dir
-	if !w.wide(dir) && preset.Never(dir, writes(r), false, w.Homes...) == "" && isDir(dir) && w.Guarded(whole) == "" {
+	if !w.wide(dir) && places.Never(dir, writes(r), false, w.Homes...) == "" && isDir(dir) && w.Guarded(whole) == "" {
 		return dir, ""
 	}
 	switch _, err := os.Lstat(filepath.FromSlash(r.Path)); {
@@ -50,7 +50,7 @@ func (w *World) generalise(r observe.Refusal) (at, why string) {
 		return "", "it is not there"
 	case made(r):
 		return "", "to create or delete it takes a grant on all of " + dir + ": name that yourself"
-	case isDir(r.Path) && (w.wide(r.Path) || preset.Never(r.Path, writes(r), false, w.Homes...) != ""):
+	case isDir(r.Path) && (w.wide(r.Path) || places.Never(r.Path, writes(r), false, w.Homes...) != ""):
 		return "", "it holds far more than that: name what is needed of it yourself"
 	}
 	return r.Path, ""
@@ -93,7 +93,7 @@ func (w *World) together(list []Grant) []Grant {
 		joined := false
 		for _, dir := range slices.Sorted(maps.Keys(entries)) {
 			inside := w.inside(dir)
-			if len(entries[dir]) < many || !inside && (w.wide(dir) || preset.Never(dir, writing[dir], false, w.Homes...) != "") {
+			if len(entries[dir]) < many || !inside && (w.wide(dir) || places.Never(dir, writing[dir], false, w.Homes...) != "") {
 				continue
 			}
 			for i := range list {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jptools/jptools/host/internal/places"
 	"github.com/jptools/jptools/host/internal/preset"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -118,7 +119,7 @@ func (w *World) never(r observe.Refusal) string {
 	if w.inside(r.Path) {
 		return ""
 	}
-	return preset.Never(r.Path, writes(r), true, w.Homes...)
+	return places.Never(r.Path, writes(r), true, w.Homes...)
 }
 
 // noise reports whether a refusal says nothing of what a program needs: almost every runtime looks at the kernel's files

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/consent"
+	"github.com/jptools/jptools/host/internal/places"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
@@ -95,7 +96,7 @@ func (p *Plan) Empty() bool {
 // In one batch a spec that names a tool beats one that does not, whatever their order.
 func NewPlan(specs []Spec, req Request) (*Plan, error) {
 	p := &Plan{root: req.Root, look: System{req.Root}, delta: Delta{Tools: map[string]ToolDelta{}}}
-	pl := &planner{req: req, p: p, gains: map[string][]want{}, places: req.places()}
+	pl := &planner{req: req, p: p, gains: map[string][]want{}, here: req.here()}
 	ordered := slices.Clone(specs)
 	slices.SortStableFunc(ordered, func(a, b Spec) int { return min(len(a.tool), 1) - min(len(b.tool), 1) })
 	for _, s := range ordered {
@@ -121,8 +122,8 @@ type planner struct {
 	req  Request
 	p    *Plan
 	want []want
-	// places are what the targets are compared with.
-	places consent.Places
+	// here is what the targets are compared with.
+	here places.Here
 	// gains are the wants that add a rule, by link, for the confirmations.
 	gains map[string][]want
 }
@@ -135,14 +136,14 @@ type want struct {
 	scoped bool
 }
 
-// places are what a target is compared with.
-func (r Request) places() consent.Places {
-	return consent.Places{Root: r.Root, Home: r.Home, State: r.State, Config: r.Config}.Canonical()
+// here is what a target is compared with.
+func (r Request) here() places.Here {
+	return places.Here{Root: r.Root, Home: r.Home, State: r.State, Config: r.Config}.Canonical()
 }
 
 // Caution says what is risky about a target that somebody else's configuration names.
 // The request needs no tools and rules for it.
-func (r Request) Caution(target string) string { return r.places().Caution(target) }
+func (r Request) Caution(target string) string { return r.here().Caution(target) }
 
 func (pl *planner) add(s Spec) error {
 	tools, err := pl.req.scope(s)
@@ -244,10 +245,10 @@ func (pl *planner) target(s Spec) (Target, error) {
 	shown := show.Visible(s.path)
 	switch {
 	case p == "~" || strings.HasPrefix(p, "~/"):
-		if pl.places.Home == "" {
+		if pl.here.Home == "" {
 			return Target{}, errors.New("the home directory is unknown\nwrite the target as an absolute path")
 		}
-		p = pl.places.Home + p[1:]
+		p = pl.here.Home + p[1:]
 	case strings.HasPrefix(p, "~"):
 		return Target{}, fmt.Errorf("%s names another user's home directory, which is not looked up\nwrite the target as an absolute path", shown)
 	case !filepath.IsAbs(filepath.FromSlash(p)):
@@ -474,11 +475,11 @@ func (pl *planner) confirmTarget(l Link) {
 		}
 	}
 	head := fmt.Sprintf("  %s → %s\n\n", show.Visible(l.Path.String()), show.Visible(l.Target))
-	if what := pl.places.Broad(l.Target); what != "" {
+	if what := pl.here.Broad(l.Target); what != "" {
 		pl.confirm(Broad, head+"The target is "+what+". Tools could "+mode+" everything in it.\n\n",
 			"Mount all of "+show.Name(l.Target)+"?", remedy, path)
 	}
-	if found := pl.places.Sensitive(l.Target); len(found) > 0 {
+	if found := pl.here.Sensitive(l.Target); len(found) > 0 {
 		pl.confirm(Sensitive, head+"Tools could "+mode+":\n"+strings.Join(found, "")+"\n",
 			"Mount "+show.Name(l.Target)+" all the same?", remedy, path)
 	}

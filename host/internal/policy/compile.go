@@ -15,6 +15,7 @@ import (
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/mount"
+	"github.com/jptools/jptools/host/internal/places"
 	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/jptool"
@@ -187,11 +188,11 @@ func (r Request) lookup(ctx context.Context) func(consent.Binding) (consent.Resu
 
 // caution says what is risky about the target of an external path.
 func (r Request) caution(target string) string {
-	places := consent.Places{Root: r.Workspace.Root(), Home: filepath.ToSlash(r.Home), State: filepath.ToSlash(r.StateDir)}
+	here := places.Here{Root: r.Workspace.Root(), Home: filepath.ToSlash(r.Home), State: filepath.ToSlash(r.StateDir)}
 	if r.ConfigFile != "" {
-		places.Config = filepath.ToSlash(filepath.Dir(r.ConfigFile))
+		here.Config = filepath.ToSlash(filepath.Dir(r.ConfigFile))
 	}
-	return places.Canonical().Caution(target)
+	return here.Canonical().Caution(target)
 }
 
 // grants lists every enabled local tool by name, with what it may do at or below an external path.

@@ -1,13 +1,11 @@
 package policy
 
 import (
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
@@ -54,25 +52,5 @@ func TestSensitive(t *testing.T) {
 		t.Error(list(d))
 	} else if e, err := d.ExplainFS("read", ".ssh/id"); err != nil || e.Allowed {
 		t.Errorf("%+v, %v", e, err)
-	}
-}
-
-// A place that is asked for before a call is one that is asked for when it is mounted.
-func TestMountsAskForPlaces(t *testing.T) {
-	home := jptooltest.TempRoot(t)
-	places := consent.Places{Root: home + "/ws", Home: home}
-	for _, place := range sensitivePlaces {
-		rest, ok := strings.CutPrefix(place, "~/")
-		if !ok {
-			t.Errorf("%s does not lie in the home directory", place)
-			continue
-		}
-		at := home + "/" + rest
-		if err := os.MkdirAll(at, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if got := places.Caution(at); !strings.Contains(got, "reaches") {
-			t.Errorf("%s: %q", place, got)
-		}
 	}
 }

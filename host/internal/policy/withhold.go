@@ -13,23 +13,11 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/places"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/ignore"
 	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/sandbox/fit"
-)
-
-// The built-in list of RFD 075, "Sensitive path protection": places of secrets, which are withheld unless a rule names them
-// or a person allows them, whether or not anything is configured. Mounts are asked for by a longer list
-// (consent/places.txt), which has all of sensitivePlaces.
-var (
-	sensitivePlaces = []string{
-		"~/.ssh", "~/.gnupg", "~/.gpg", "~/.aws/credentials", "~/.config/gcloud", "~/.kube/config", "~/.docker/config.json",
-	}
-	// Examples are there to be read, and git keeps them.
-	sensitiveNames = []string{
-		"**/.env", "**/.env.*", "!**/.env.example", "!**/.env.sample", "!**/.env.template", "!**/.env.dist", "!**/.env.defaults",
-	}
 )
 
 // Pattern is a pattern that withholds paths.
@@ -78,9 +66,9 @@ func (d *Declared) patterns(r Request, a *jptool.AccessPolicy, builtIn bool) (de
 		return nil
 	}
 	denied := slices.Clone(r.Deny)
-	places := slices.Clone(r.Places)
+	further := slices.Clone(r.Places)
 	if r.Tool != nil {
-		denied, places = append(denied, r.Tool.Deny...), append(places, r.Tool.SensitivePaths...)
+		denied, further = append(denied, r.Tool.Deny...), append(further, r.Tool.SensitivePaths...)
 	}
 	for _, p := range denied {
 		if err := add(&deny, p.Text, cmp.Or(p.At.String(), Flag), false); err != nil {
@@ -101,12 +89,12 @@ func (d *Declared) patterns(r Request, a *jptool.AccessPolicy, builtIn bool) (de
 	if !builtIn {
 		return deny, secrets, nil
 	}
-	for _, text := range slices.Concat(sensitivePlaces, sensitiveNames) {
+	for _, text := range places.Withheld() {
 		if home != "" || !strings.HasPrefix(text, "~") { // without a home directory there are no such places
 			_ = add(&secrets, text, BuiltIn, true)
 		}
 	}
-	for _, p := range places {
+	for _, p := range further {
 		if err := add(&secrets, p.Text, p.At.String(), true); err != nil {
 			return nil, nil, err
 		}

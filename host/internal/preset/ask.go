@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/jptools/jptools/host/internal/places"
 	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/sandbox"
@@ -148,7 +149,7 @@ func (s *finder) needed(a *ask, program string) (list []baseline.Extra) {
 		if err != nil || to.Missing || s.theirs(to.Abs) {
 			return
 		}
-		if _, in := wspath.WithinAbs(neutral, to.Abs); in || !exact && Never(to.Abs, false, false, s.homes()...) != "" {
+		if _, in := wspath.WithinAbs(neutral, to.Abs); in || !exact && places.Never(to.Abs, false, false, s.homes()...) != "" {
 			return
 		}
 		list = append(list, baseline.Extra{Path: to.Abs, Caps: jptool.Read | jptool.Execute, Origin: "presets"})

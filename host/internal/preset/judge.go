@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/jptools/jptools/host/internal/places"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -46,7 +47,7 @@ func (s *finder) judge(p *Place) {
 	fi, err := os.Lstat(filepath.FromSlash(p.abs))
 	there := err == nil
 	exact := there && !fi.IsDir()
-	if why := Never(p.abs, writes, exact, home...); why != "" {
+	if why := places.Never(p.abs, writes, exact, home...); why != "" {
 		refuse(why, "leave it out, or name a narrower place")
 		return
 	}

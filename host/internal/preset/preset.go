@@ -5,7 +5,7 @@
 // [Find] looks for the places. Nothing in the workspace is asked: what a repository's files say (.npmrc, a toolchain in
 // go.mod) widens nothing. Variables of the person who starts the command count, and so do their own files of settings;
 // programs that know them are asked in a sandbox, without a network, and bounded in time. No answer opens a place of
-// secrets, or has a program write where the person runs things from later (never.toml).
+// secrets, or has a program write where the person runs things from later (package places).
 package preset
 
 import (

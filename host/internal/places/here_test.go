@@ -1,4 +1,4 @@
-package consent
+package places
 
 import (
 	"os"
@@ -19,14 +19,14 @@ func TestCaution(t *testing.T) {
 		}
 	}
 	home = filepath.ToSlash(home)
-	places := Places{Root: home + "/ws", Home: home, State: home + "/state"}
+	here := Here{Root: home + "/ws", Home: home, State: home + "/state"}
 	for target, want := range map[string]string{
 		home + "/code/fork": "",
 		home:                "The target is your home directory.\nThe target is, or reaches:\n",
 		home + "/.ssh":      "The target is, or reaches:\n  " + home + "/.ssh (SSH keys)\n",
 		home + "/state":     "The target is, or reaches:\n  " + home + "/state (approvals and state of this program)\n",
 	} {
-		if got := places.Caution(target); got != want && (want == "" || !strings.HasPrefix(got, want)) {
+		if got := here.Caution(target); got != want && (want == "" || !strings.HasPrefix(got, want)) {
 			t.Errorf("%s: %q, want %q", target, got, want)
 		}
 	}
