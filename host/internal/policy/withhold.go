@@ -43,37 +43,15 @@ func texts(list []Pattern) []string {
 	return all
 }
 
-// patterns are those of a policy: of the request, of the tool, of a policy on the wire, and the built-in ones.
+// patterns are those of a policy: of the request, of its tool, of a policy on the wire, and with builtIn the places of
+// secrets, too.
 func (d *Declared) patterns(r Request, a *jptool.AccessPolicy, builtIn bool) (deny, secrets []Pattern, err error) {
-	home := ""
-	if filepath.IsAbs(r.Home) {
-		home = filepath.ToSlash(filepath.Clean(r.Home))
-	}
-	add := func(list *[]Pattern, written, origin string, absolute bool) error {
-		p := Pattern{Pattern: written, Origin: origin}
-		if rest, ok := strings.CutPrefix(written, "~/"); ok {
-			if home == "" {
-				return fmt.Errorf("%s: the pattern %q needs a home directory, and HOME is %q\nset HOME, or write the path in full, with two slashes at its beginning", origin, written, r.Home)
-			}
-			p = Pattern{"//" + strings.TrimPrefix(ignore.Escape(home), "/") + "/" + rest, written, origin}
-		} else if absolute && strings.HasPrefix(written, "/") && !strings.HasPrefix(written, "//") {
-			p.Pattern, p.Written = "/"+written, written // as RFD 075 has it
-		}
-		*list = append(*list, p)
-		if real := d.resolved(p.Pattern); real != "" {
-			*list = append(*list, Pattern{real, written, origin})
-		}
-		return nil
-	}
-	denied := slices.Clone(r.Deny)
-	further := slices.Clone(r.Places)
+	denied, further := slices.Clone(r.Deny), slices.Clone(r.Places)
 	if r.Tool != nil {
 		denied, further = append(denied, r.Tool.Deny...), append(further, r.Tool.SensitivePaths...)
 	}
-	for _, p := range denied {
-		if err := add(&deny, p.Text, cmp.Or(p.At.String(), Flag), false); err != nil {
-			return nil, nil, err
-		}
+	if deny, err = d.written(denied, Flag, r, false); err != nil {
+		return nil, nil, err
 	}
 	if a != nil {
 		for _, text := range a.Deny {
@@ -89,52 +67,94 @@ func (d *Declared) patterns(r Request, a *jptool.AccessPolicy, builtIn bool) (de
 	if !builtIn {
 		return deny, secrets, nil
 	}
+	var own []config.Pattern
 	for _, text := range places.Withheld() {
-		if home != "" || !strings.HasPrefix(text, "~") { // without a home directory there are no such places
-			_ = add(&secrets, text, BuiltIn, true)
+		if r.home() != "" || !strings.HasPrefix(text, "~") { // without a home directory there are no such places
+			own = append(own, config.Pattern{Text: text})
 		}
 	}
-	for _, p := range further {
-		if err := add(&secrets, p.Text, p.At.String(), true); err != nil {
-			return nil, nil, err
-		}
-	}
-	return deny, secrets, nil
+	list, err := d.written(append(own, further...), BuiltIn, r, true)
+	return deny, append(secrets, list...), err
 }
 
-// Flag is the origin of what a flag says.
-const Flag = "the command line"
+// home is the home directory with slashes, "" if there is none.
+func (r Request) home() string {
+	if !filepath.IsAbs(r.Home) {
+		return ""
+	}
+	return filepath.ToSlash(filepath.Clean(r.Home))
+}
 
-// resolved returns the pattern of what one that covers a single path leads to, if symlinks are on the way, which the
-// policy then depends on; else "". Paths are judged where they lead.
-func (d *Declared) resolved(pattern string) string {
-	text, absolute := strings.CutPrefix(pattern, "//")
-	if absolute {
-		text = "/" + text
+// written makes patterns as the wire has them of those that people write. origin is that of patterns without a place.
+// rooted: a slash at the beginning means the root of the file system, as RFD 075 has it, and not that of the workspace.
+func (d *Declared) written(list []config.Pattern, origin string, r Request, rooted bool) (all []Pattern, err error) {
+	for _, w := range list {
+		p := Pattern{Pattern: w.Text, Origin: cmp.Or(w.At.String(), origin)}
+		rest, below := strings.CutPrefix(w.Text, "~/")
+		switch {
+		case below && r.home() == "":
+			return nil, fmt.Errorf("%s: the pattern %q needs a home directory, and HOME is %q\n"+
+				"set HOME, or write the path in full, with two slashes at its beginning", p.Origin, w.Text, r.Home)
+		case below:
+			p.Pattern, p.Written = "/"+absolute(r.home())+"/"+rest, w.Text
+		case rooted && strings.HasPrefix(w.Text, "/") && !strings.HasPrefix(w.Text, "//"):
+			p.Pattern, p.Written = "/"+w.Text, w.Text
+		}
+		all = append(all, p)
+		if led := d.followed(p.Pattern); led != "" {
+			all = append(all, Pattern{led, w.Text, p.Origin})
+		}
 	}
-	g, err := ignore.NewGlob(text)
-	if err != nil || g.Literal() == "" || g.OnName() {
-		return ""
+	return all, nil
+}
+
+// absolute is a pattern for an absolute path, without the slash that a pattern has besides.
+func absolute(abs string) string { return "/" + ignore.Escape(strings.TrimPrefix(abs, "/")) }
+
+// followed returns the pattern with the symlinks followed that lie before its first wildcard, "" if there are none. Paths
+// are judged where they lead, and whoever withholds a path means what is there. The policy then depends on the links.
+func (d *Declared) followed(pattern string) string {
+	text, isAbs := strings.CutPrefix(pattern, "//")
+	if !isAbs && !strings.Contains(strings.TrimSuffix(pattern, "/"), "/") {
+		return "" // a name, at any depth
 	}
-	abs := path.Join("/", g.Literal())
-	if !absolute {
-		abs = path.Join(filepath.ToSlash(d.Root), g.Literal())
+	root := filepath.ToSlash(d.Root)
+	parts := strings.Split(strings.Trim(text, "/"), "/")
+	for n := len(parts); n > 0; n-- {
+		g, err := ignore.NewGlob("/" + strings.Join(parts[:n], "/"))
+		if err != nil || g.Literal() == "" {
+			continue
+		}
+		abs := path.Join("/", g.Literal())
+		if !isAbs {
+			abs = path.Join(root, g.Literal())
+		}
+		to, err := wspath.CanonicalizeAbs(abs, nil)
+		if err != nil || to.Abs == abs {
+			return ""
+		}
+		d.keepLinks(to.Hops)
+		led := "/" + absolute(to.Abs)
+		if rel, inside := wspath.WithinAbs(root, to.Abs); inside && !isAbs && rel != "" {
+			led = "/" + ignore.Escape(rel)
+		}
+		return strings.Join(append([]string{led}, parts[n:]...), "/")
 	}
-	to, err := wspath.CanonicalizeAbs(abs, nil)
-	if err != nil || to.Abs == abs {
-		return ""
-	}
-	for _, hop := range to.Hops {
+	return ""
+}
+
+// keepLinks has links stay as they are, because the policy depends on them.
+func (d *Declared) keepLinks(hops []wspath.Hop) {
+	for _, hop := range hops {
 		d.ways = append(d.ways, fit.Way{Hop: hop})
 		if place := d.rules.PlaceOf(hop.Entry); d.rules.Known(place) {
 			d.protectedLinks = append(d.protectedLinks, place)
 		}
 	}
-	if rel, inside := wspath.WithinAbs(filepath.ToSlash(d.Root), to.Abs); inside && !absolute {
-		return "/" + ignore.Escape(rel)
-	}
-	return "//" + ignore.Escape(strings.TrimPrefix(to.Abs, "/"))
 }
+
+// Flag is the origin of what a flag says.
+const Flag = "the command line"
 
 // pattern says where the pattern that withholds a place was written.
 func (d *Declared) pattern(w jptool.Withheld) Pattern {
