@@ -181,11 +181,13 @@ func (d *decoder) patterns(tool, key string) (list []Pattern) {
 func (d *decoder) shared(t *Tool) {
 	all := d.all
 	t.Deny = append(t.Deny, d.pathRules()...)
-	if len(all.Net)+len(all.Env) > 0 && t.Access == nil {
+	if len(all.Env) > 0 && t.Access == nil {
 		t.Access = &Access{}
 	}
 	// Last, so that they decide over rules of the tool that are as specific.
-	if len(all.Net) > 0 && t.Access.Net != nil { // else none is allowed anyway
+	if t.Access == nil || t.Access.Net == nil {
+		t.NetForAll = all.Net
+	} else {
 		t.Access.Net = append(slices.Clone(t.Access.Net), all.Net...)
 	}
 	if len(all.Env) > 0 {

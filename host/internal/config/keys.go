@@ -84,6 +84,8 @@ type Tool struct {
 	// Deny and SensitivePaths are those of '*' and of the tool, of all layers: no layer takes away what another added. The
 	// built-in list of places of secrets is not here. Rules of '*' on paths are among Deny.
 	Deny, SensitivePaths []Pattern
+	// NetForAll are the rules of '*' on the network if the tool declares none of its own: those of its presets count then.
+	NetForAll []NetRule
 
 	tree, defaults *settings.Value
 }

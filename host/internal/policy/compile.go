@@ -67,7 +67,14 @@ func Compile(ctx context.Context, r Request) (*Declared, error) {
 		return nil, err
 	}
 	d.Access = &jptool.AccessPolicy{Deny: texts(deny), Secrets: texts(secrets)}
-	d.materialize(a, r.PresetEnv, r.PresetNet)
+	presetNet := slices.Clone(r.PresetNet)
+	if len(presetNet) > 0 { // else the network is denied anyway
+		for _, rule := range r.Tool.NetForAll {
+			rule.NetRule.Origin = rule.At.String()
+			presetNet = append(presetNet, rule.NetRule)
+		}
+	}
+	d.materialize(a, r.PresetEnv, presetNet)
 	look := d.rules.Frozen()
 	if err := d.finish(r, &look); err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
@@ -44,6 +45,33 @@ func TestPatternsFollowLinks(t *testing.T) {
 			if why := d.Withheld(w.root + "/open"); why != "" {
 				t.Errorf("%s = %s: %s", list, pattern, why)
 			}
+		}
+	}
+}
+
+// What is taken away from all tools is taken away from what their presets reach, too.
+func TestPresetsAndRulesForAll(t *testing.T) {
+	port := uint16(443)
+	for mine, want := range map[string]string{
+		"": "allowed",
+		"conversation.tools.'*'.access.net = [{ host = '*', port = 443, allow = false }]":                           "denied",
+		"conversation.tools.'*'.access.net = [{ host = 'x.org', allow = false }]":                                   "denied",
+		"conversation.tools.'*'.access.net = [{ host = 'y.org', allow = false }]":                                   "allowed",
+		"conversation.tools.t.access.net = []":                                                                      "denied",
+		"conversation.tools.t.access.net = [{ host = 'y.org', allow = true }]":                                      "denied",
+		"conversation.tools.'*'.access.net = [{ host = 'x.org', allow = false }]\nconversation.tools.t.access = {}": "denied",
+	} {
+		w := newWorld(t).mine(mine)
+		r := w.request("t")
+		r.PresetNet = []jptool.NetRule{{Host: "*", Port: &port, Allow: true, Origin: "preset go"}}
+		d, err := Compile(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := d.ExplainNet("https://x.org/")
+		got := map[bool]string{true: "allowed", false: "denied"}[e.Allowed]
+		if err != nil || got != want {
+			t.Errorf("%s: %s (%+v), %v", mine, got, e, err)
 		}
 	}
 }
