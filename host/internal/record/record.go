@@ -15,8 +15,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/jptools/jptools/host/internal/state"
 )
 
@@ -79,7 +77,7 @@ func Open(workspace *state.Dir) (*Log, error) {
 const (
 	current  = "calls.jsonl"
 	previous = "calls.1.jsonl"
-	lockFile = "lock"
+	lockFile = "calls"
 	// most bounds each of the two files, mostLine a line of them; both in bytes.
 	most     = 4 << 20
 	mostLine = 32 << 10
@@ -100,56 +98,20 @@ func (l *Log) Append(ctx context.Context, e *Entry) error {
 	if err != nil {
 		return err
 	}
-	if err := l.dir.Ensure(); err != nil {
+	// It is written although the call was interrupted.
+	unlock, err := l.dir.Lock(context.WithoutCancel(ctx), lockFile, patience)
+	switch {
+	case err == nil:
+		defer unlock()
+	case !errors.Is(err, state.ErrLocked):
 		return err
 	}
-	lock := flock.New(l.dir.File(lockFile), flock.SetPermissions(0o600))
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-	defer cancel()
-	if _, err := lock.TryLockContext(ctx, 5*time.Millisecond); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	defer lock.Close()
-	return l.write(append(line, '\n'))
-}
-
-func (l *Log) write(line []byte) error {
-	f, size, err := l.open()
-	if err == nil && size+int64(len(line)) > most {
-		f.Close()
+	if fi, err := os.Lstat(l.dir.File(current)); err == nil && fi.Size()+int64(len(line)) >= most {
 		if err := os.Rename(l.dir.File(current), l.dir.File(previous)); err != nil {
 			return err
 		}
-		f, size, err = l.open()
 	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	last := []byte{'\n'}
-	if size > 0 {
-		if _, err := f.ReadAt(last, size-1); err != nil {
-			return err
-		}
-	}
-	if last[0] != '\n' { // of a writer that was killed, or a full disk
-		line = append([]byte{'\n'}, line...)
-	}
-	_, err = f.Write(line)
-	return errors.Join(err, f.Close())
-}
-
-func (l *Log) open() (*os.File, int64, error) {
-	f, err := os.OpenFile(l.dir.File(current), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, 0, err
-	}
-	fi, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return nil, 0, err
-	}
-	return f, fi.Size(), nil
+	return l.dir.AppendLine(current, line)
 }
 
 // Read gives each entry to f, the oldest first, and returns how many lines are damaged. Such lines are skipped.
@@ -201,15 +163,15 @@ func (l *Log) Follow(ctx context.Context, f func(*Entry)) error {
 	defer func() { file.Close() }()
 	var rest []byte
 	for first := true; ; first = false {
-		more := make([]byte, 0)
+		rotated := l.rotated(file) // before it is read to its end, so that nothing is written behind that
 		if file != nil {
-			var err error
-			if more, err = io.ReadAll(file); err != nil {
+			more, err := io.ReadAll(file)
+			if err != nil {
 				return err
 			}
 			_, rest = entries(append(rest, more...), f)
 		}
-		if len(more) == 0 && l.rotated(file) {
+		if rotated {
 			file.Close()
 			file, rest = nil, nil
 			if next, err := os.Open(l.dir.File(current)); err == nil {

@@ -135,10 +135,25 @@ func TestFollow(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	seen := make(chan string, 100)
+	seen := make(chan string, 10_000)
 	done := make(chan error)
 	go func() { done <- l.Follow(ctx, func(e *Entry) { seen <- e.Tool }) }()
-	time.Sleep(2 * followEvery)
+	// From the first line on that it sees it follows.
+	for following := false; !following; {
+		if err := l.Append(context.Background(), entry("early")); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case tool := <-seen:
+			if tool != "early" {
+				t.Fatalf("it began with %s", tool)
+			}
+			following = true
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			t.Fatal("it sees nothing")
+		}
+	}
 	for i := range 6 {
 		if i == 3 {
 			if err := os.Rename(l.dir.File(current), l.dir.File(previous)); err != nil {
@@ -150,13 +165,15 @@ func TestFollow(t *testing.T) {
 		}
 	}
 	for i := range 6 {
-		select {
-		case tool := <-seen:
-			if tool != fmt.Sprint("t", i) {
+		for tool := "early"; tool == "early"; {
+			select {
+			case tool = <-seen:
+			case <-ctx.Done():
+				t.Fatalf("line %d never came", i)
+			}
+			if tool != "early" && tool != fmt.Sprint("t", i) {
 				t.Errorf("line %d is %s", i, tool)
 			}
-		case <-ctx.Done():
-			t.Fatalf("line %d never came", i)
 		}
 	}
 	cancel()

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -297,22 +298,62 @@ func (d *Dir) syncDir() error {
 // processes too. It fails when ctx ends first, or when lockPatience is over. It first removes what a crashed
 // writer of that file left behind. Locks are always on the real file system: package afero has none.
 func (d *Dir) Locked(ctx context.Context, name string, f func() error) error {
-	if err := d.Ensure(); err != nil {
+	unlock, err := d.Lock(ctx, name, lockPatience)
+	if err != nil {
 		return err
+	}
+	defer unlock()
+	d.sweep(tempPrefix(name), time.Time{})
+	return f()
+}
+
+// ErrLocked: another process had the lock for longer than one waits.
+var ErrLocked = errors.New("is locked by another process")
+
+// Lock takes the lock of the file name and returns what gives it back. It waits until ctx ends, and at most for patience.
+func (d *Dir) Lock(ctx context.Context, name string, patience time.Duration) (unlock func(), err error) {
+	if err := d.Ensure(); err != nil {
+		return nil, err
 	}
 	path := d.File(name + ".lock")
 	lock := flock.New(path, flock.SetPermissions(0o600))
-	patience, cancel := context.WithTimeout(ctx, lockPatience)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	switch _, err := lock.TryLockContext(patience, 5*time.Millisecond); {
+	switch _, err := lock.TryLockContext(ctx, 5*time.Millisecond); {
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%s is locked by another process\nwait for it, or end it, and try again", path)
+		return nil, fmt.Errorf("%s %w\nwait for it, or end it, and try again", path, ErrLocked)
 	case err != nil:
-		return fmt.Errorf("locking %s: %w", path, err)
+		return nil, fmt.Errorf("locking %s: %w", path, err)
 	}
-	defer lock.Unlock() // the file stays: if it were removed, two processes could hold "the" lock
-	d.sweep(tempPrefix(name), time.Time{})
-	return f()
+	return func() { _ = lock.Unlock() }, nil // the file stays: if it were removed, two processes could hold "the" lock
+}
+
+// AppendLine adds a line to a file of lines. What is left of a line whose writer was killed, or had no room, becomes a
+// line of its own. Nothing is synced. The caller holds a lock.
+func (d *Dir) AppendLine(name string, line []byte) error {
+	f, err := d.sys.FS.OpenFile(d.File(name), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	last := []byte{'\n'}
+	if fi.Size() > 0 {
+		if _, err := f.ReadAt(last, fi.Size()-1); err != nil {
+			return err
+		}
+	}
+	if last[0] != '\n' {
+		line = append([]byte{'\n'}, line...)
+	}
+	if _, err := f.Write(append(line, '\n')); err != nil {
+		_ = f.Truncate(fi.Size())
+		return err
+	}
+	return nil
 }
 
 // Update replaces the content of a file by what change makes of it, under the lock.

@@ -10,6 +10,97 @@ import (
 	"time"
 )
 
+// A host that is killed between any two steps of adding a record leaves a store that works, and a record with its copies.
+func TestKilledWhileAdding(t *testing.T) {
+	old := strings.Repeat("o", digestMost+1)
+	for name, c := range map[string]struct {
+		after func(w *world, large string)
+		kept  bool
+	}{
+		"nothing":                 {func(*world, string) {}, true},
+		"the copy was moved":      {func(w *world, large string) { w.rename(large, strings.Replace(large, "call", "00000001", 1)) }, true},
+		"the copy is lost":        {func(w *world, large string) { w.rename(large, "lost") }, false},
+		"the record is there too": {func(w *world, large string) { w.addFirst() }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.write("a", old, 0o644)
+			call := Call{Conversation: "default", Tool: "fs_modify_file"}
+			call.Places("fs_modify_file", map[string]any{"path": "a"}, w.workspace(nil))
+			p, err := w.store.Begin(call)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.write("a", "new", 0o644)
+			_ = p.slot.lock.Close() // as when the process ends
+			c.after(w, p.large[0])
+			if id := w.create("b", "later"); id == 0 {
+				t.Fatal("nothing is kept any more")
+			}
+			list, broken := w.store.List()
+			if len(list) != 2 || broken != nil || !list[0].Running {
+				t.Fatalf("%+v %v", list, broken)
+			}
+			plan := w.plan(list[0].ID)
+			for _, a := range plan.Conflicts() {
+				if a.Changed {
+					a.Conflict = "" // a person would be asked
+				}
+			}
+			if _, err := plan.Apply(plan.Steps[0]); (err == nil) != c.kept {
+				t.Fatal(err)
+			}
+			if data, err := os.ReadFile(w.path("a")); err != nil || (string(data) == old) != c.kept {
+				t.Errorf("%.10s, %v", data, err)
+			}
+		})
+	}
+}
+
+// What a killed process left of a copy goes after some time; the copy of a call that is under way stays.
+func TestHalfMadeCopies(t *testing.T) {
+	w := newWorld(t)
+	w.create("a", "x")
+	for name, age := range map[string]time.Duration{"call-AAAAAAAAAAAA.large": time.Hour, "call-BBBBBBBBBBBB.large": 0} {
+		file := w.store.dir.File(name)
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(file, time.Time{}, time.Now().Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.create("b", "x")
+	if left, err := filepath.Glob(w.store.dir.File("call-*")); len(left) != 1 || !strings.Contains(left[0], "BBB") {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+// rename renames a file of the store.
+func (w *world) rename(from, to string) {
+	w.t.Helper()
+	if err := os.Rename(w.store.dir.File(from), w.store.dir.File(to)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// addFirst adds what is in the first slot without emptying that, and begins another segment.
+func (w *world) addFirst() {
+	w.t.Helper()
+	f, err := os.Open(w.store.dir.File(slotPrefix + "0"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer f.Close()
+	sl := &slot{name: slotPrefix + "0", f: f}
+	if _, err := w.store.add(sl.record(), sl); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.store.setLedger(ledger{Next: 2, Segment: 2, Began: time.Now()}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // An undo that is killed at any moment leaves the old or the new content, never a mix or nothing.
 func TestKilledUndo(t *testing.T) {
 	old, now := strings.Repeat("old\n", 500_000), strings.Repeat("new!\n", 500_000)

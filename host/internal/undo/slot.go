@@ -1,6 +1,7 @@
 package undo
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -37,12 +38,15 @@ func (s *Store) take() (*slot, error) {
 	if err := s.dir.Ensure(); err != nil {
 		return nil, err
 	}
+	var failed error
 	for n := range slots {
-		if sl, err := s.try(fmt.Sprint(slotPrefix, n), os.O_CREATE); err != nil || sl != nil {
-			return sl, err
+		sl, err := s.try(fmt.Sprint(slotPrefix, n), os.O_CREATE)
+		if sl != nil {
+			return sl, nil
 		}
+		failed = cmp.Or(failed, err) // what a killed process has left may be what fails
 	}
-	return nil, fmt.Errorf("%d calls are under way at the same time", slots)
+	return nil, cmp.Or(failed, fmt.Errorf("%d calls are under way at the same time", slots))
 }
 
 // try takes a slot, nil if it is taken, and adds what a killed process has left there.

@@ -2,19 +2,19 @@ package undo
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/gofrs/flock"
 
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/jptool/wspath"
@@ -52,7 +52,8 @@ func Open(workspace *state.Dir, l Limits) (*Store, error) {
 
 const (
 	ledgerFile = "ledger.json"
-	lockFile   = "lock"
+	// patience bounds the wait for others that add or remove records. A call that waits in vain cannot be undone.
+	patience = 10 * time.Second
 	// parts is how many segments the budget, and the age, are divided into.
 	parts = 8
 )
@@ -67,14 +68,11 @@ type ledger struct {
 
 // locked runs f while no other process adds or removes records.
 func (s *Store) locked(f func() error) error {
-	if err := s.dir.Ensure(); err != nil {
+	unlock, err := s.dir.Lock(context.Background(), ledgerFile, patience)
+	if err != nil {
 		return err
 	}
-	lock := flock.New(s.dir.File(lockFile), flock.SetPermissions(0o600))
-	if err := lock.Lock(); err != nil {
-		return fmt.Errorf("locking %s: %w", s.dir.File(lockFile), err)
-	}
-	defer lock.Close()
+	defer unlock()
 	return f()
 }
 
@@ -82,7 +80,7 @@ func (s *Store) locked(f func() error) error {
 func (s *Store) add(r *Record, from *slot) (int, error) {
 	err := s.locked(func() error {
 		l := s.ledger()
-		if s.known(r, l.Segment) {
+		if r.Running && s.known(r) {
 			return nil // its process was killed just after it had added it
 		}
 		now := s.dir.Now()
@@ -128,10 +126,18 @@ func (s *Store) append(r *Record, from *slot, segment int) error {
 		case st.Kept == nil:
 		case strings.HasSuffix(st.Kept.File, ".large"):
 			name := fmt.Sprintf("%08d%s", segment, strings.TrimPrefix(st.Kept.File, "call"))
-			if err := os.Rename(s.dir.File(st.Kept.File), s.dir.File(name)); err != nil {
+			err := os.Rename(s.dir.File(st.Kept.File), s.dir.File(name))
+			if errors.Is(err, fs.ErrNotExist) { // its process was killed just after it had moved it, if it is there at all
+				_, err = os.Lstat(s.dir.File(name))
+			}
+			switch {
+			case err == nil:
+				st.Kept = &Copy{File: name}
+			case errors.Is(err, fs.ErrNotExist):
+				st.Kept, st.NotKept = nil, "its copy was lost when jphost was killed"
+			default:
 				return err
 			}
-			st.Kept = &Copy{File: name}
 		default:
 			if _, err := io.Copy(data, io.NewSectionReader(from.f, st.Kept.Offset, st.Size)); err != nil {
 				_ = data.Truncate(at)
@@ -145,37 +151,14 @@ func (s *Store) append(r *Record, from *slot, segment int) error {
 	if err != nil {
 		return err
 	}
-	return s.appendLine(segment, line)
-}
-
-func (s *Store) appendLine(segment int, line []byte) error {
-	f, err := os.OpenFile(s.file(segment, ".jsonl"), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	fi, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	last := []byte{'\n'}
-	if fi.Size() > 0 {
-		if _, err := f.ReadAt(last, fi.Size()-1); err != nil {
-			return err
-		}
-	}
-	if last[0] != '\n' { // of a process that was killed, or a full disk
-		line = append([]byte{'\n'}, line...)
-	}
-	if _, err = f.Write(append(line, '\n')); err != nil {
-		_ = f.Truncate(fi.Size())
-	}
-	return err
+	return s.dir.AppendLine(segmentFile(segment, ".jsonl"), line)
 }
 
 func (s *Store) file(segment int, suffix string) string {
-	return s.dir.File(fmt.Sprintf("%08d%s", segment, suffix))
+	return s.dir.File(segmentFile(segment, suffix))
 }
+
+func segmentFile(segment int, suffix string) string { return fmt.Sprintf("%08d%s", segment, suffix) }
 
 // ledgerSize is the size of the ledger's file in bytes. It is always the same, so that the file need not be cut: on ext4
 // that takes as long as making a file.
@@ -254,8 +237,8 @@ func (s *Store) sizeOf(segment int) (total int64) {
 	return total
 }
 
-// prune removes the oldest segments, but not the last one, until there is room for more bytes, and those in which
-// everything is too old.
+// prune removes the oldest segments, but not the last one, until there is room for more bytes, those in which everything
+// is too old, and what killed processes left half made.
 func (s *Store) prune(now time.Time, last int, more int64) {
 	names, err := s.names()
 	if err != nil {
@@ -265,6 +248,9 @@ func (s *Store) prune(now time.Time, last int, more int64) {
 	total := more
 	for _, name := range names {
 		fi, err := os.Lstat(s.dir.File(name))
+		if err == nil && strings.HasPrefix(name, "call-") && now.Sub(fi.ModTime()) > s.limits.Age/parts {
+			_ = os.Remove(s.dir.File(name)) // its process was killed while it made it
+		}
 		if err != nil || len(name) < 9 || name[8] != '.' && name[8] != '-' {
 			continue
 		}
@@ -278,7 +264,7 @@ func (s *Store) prune(now time.Time, last int, more int64) {
 			ages[n] = now.Sub(fi.ModTime())
 		}
 	}
-	for _, n := range slices.Sorted(keys(sizes)) {
+	for _, n := range slices.Sorted(maps.Keys(sizes)) {
 		if n >= last || total <= s.limits.Bytes && ages[n] <= s.limits.Age {
 			continue
 		}
@@ -291,19 +277,9 @@ func (s *Store) prune(now time.Time, last int, more int64) {
 	}
 }
 
-func keys[K comparable, V any](m map[K]V) func(func(K) bool) {
-	return func(yield func(K) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
-}
-
 // records reads the records of a segment; damaged ones are in the error.
 func (s *Store) records(segment int) (list []*Record, err error) {
-	f, err := s.open(fmt.Sprintf("%08d.jsonl", segment))
+	f, err := s.open(segmentFile(segment, ".jsonl"))
 	if err != nil {
 		return nil, err
 	}
@@ -327,9 +303,11 @@ func (s *Store) records(segment int) (list []*Record, err error) {
 }
 
 // known reports whether a record was added already.
-func (s *Store) known(r *Record, segment int) bool {
-	data, err := os.ReadFile(s.file(segment, ".jsonl"))
-	return r.Running && err == nil && bytes.Contains(data, []byte(r.Token))
+func (s *Store) known(r *Record) bool {
+	return slices.ContainsFunc(s.segments(), func(segment int) bool {
+		data, err := os.ReadFile(s.file(segment, ".jsonl"))
+		return err == nil && bytes.Contains(data, []byte(r.Token))
+	})
 }
 
 // open opens a file of the store; links are not followed.
