@@ -121,8 +121,7 @@ func fill(f *os.File, content *Content, s *State) error {
 			return err
 		}
 	}
-	setOwner(f, *s)
-	if err := f.Chmod(s.Mode); err != nil {
+	if err := own(f, *s); err != nil {
 		return err
 	}
 	setAttributes(f, s.Attributes)
@@ -190,7 +189,7 @@ func (e *entry) inPlace(f *os.File, content *Content, s *State, now State) error
 	if err := f.Truncate(s.Size); err != nil {
 		return err
 	}
-	return errors.Join(f.Chmod(s.Mode), f.Sync())
+	return errors.Join(own(f, *s), f.Sync())
 }
 
 // remove removes what is there, now. It takes the name away first and looks at what that was.
@@ -264,8 +263,7 @@ func (e *entry) mkdir(s *State) error {
 		return err
 	}
 	defer f.Close()
-	setOwner(f, *s)
-	return errors.Join(f.Chmod(s.Mode), e.sync())
+	return errors.Join(own(f, *s), e.sync())
 }
 
 // rmdir leaves a directory in which there is something.

@@ -31,13 +31,18 @@ func names(fi fs.FileInfo) uint64 {
 	return 1
 }
 
-// setOwner gives a file its owners back. Only the superuser can, and only they see files of others here.
-func setOwner(f *os.File, s State) {
-	if s.UID >= 0 && s.GID >= 0 {
-		if fi, err := f.Stat(); err == nil {
-			if uid, gid := ownerOf(fi); uid != s.UID || gid != s.GID {
-				_ = f.Chown(s.UID, s.GID)
-			}
+// own gives a file its owners back, if this user can, and then its mode. A file that stays with other owners gets no
+// setuid and setgid bits: it would give their rights to whoever runs content of somebody else.
+func own(f *os.File, s State) error {
+	fi, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	mode := s.Mode
+	if uid, gid := ownerOf(fi); uid != s.UID || gid != s.GID {
+		if err := f.Chown(s.UID, s.GID); err != nil {
+			mode &^= fs.ModeSetuid | fs.ModeSetgid
 		}
 	}
+	return f.Chmod(mode)
 }
