@@ -119,7 +119,7 @@ func (u *undoing) workspace(tool string) (*jptool.Workspace, error) {
 	}
 	d, err := policy.Given(access, u.place.root, policy.Request{
 		Config: u.cfg, Home: u.Home(), StateDir: u.place.dir.Base(), ConfigFile: config.UserGlobalPath(u.Environ),
-		Programs: call.OwnPrograms(),
+		Programs: call.OwnPrograms(), AllowSecrets: true, // a tool was allowed what it did
 	})
 	if err != nil {
 		return nil, err
