@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/places"
+	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/sandbox/observe"
 )
@@ -38,9 +39,7 @@ func (w *World) generalise(r observe.Refusal) (at, why string) {
 	if w.inside(r.Path) {
 		return dir, ""
 	}
-	whole := r
-	whole.Path = dir
-	if !w.wide(dir) && places.Never(dir, writes(r), false, w.Homes...) == "" && isDir(dir) && w.Guarded(whole) == "" {
+	if w.proposable(dir, writes(r)) && isDir(dir) {
 		return dir, ""
 	}
 	switch _, err := os.Lstat(filepath.FromSlash(r.Path)); {
@@ -54,6 +53,16 @@ func (w *World) generalise(r observe.Refusal) (at, why string) {
 		return "", "it holds far more than that: name what is needed of it yourself"
 	}
 	return r.Path, ""
+}
+
+// proposable reports whether a directory outside of the workspace may be proposed with all that is in it.
+func (w *World) proposable(dir string, writes bool) bool {
+	caps := jptool.Read
+	if writes {
+		caps |= jptool.Write
+	}
+	return !w.wide(dir) && places.Never(dir, writes, false, w.Homes...) == "" &&
+		w.Guarded(observe.Refusal{Path: dir, Lacking: caps}) == ""
 }
 
 // wide reports whether a directory holds more than one program's or project's things. The home directory and those at
@@ -92,8 +101,7 @@ func (w *World) together(list []Grant) []Grant {
 		}
 		joined := false
 		for _, dir := range slices.Sorted(maps.Keys(entries)) {
-			inside := w.inside(dir)
-			if len(entries[dir]) < many || !inside && (w.wide(dir) || places.Never(dir, writing[dir], false, w.Homes...) != "") {
+			if len(entries[dir]) < many || !w.inside(dir) && !w.proposable(dir, writing[dir]) {
 				continue
 			}
 			for i := range list {

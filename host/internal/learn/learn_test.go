@@ -44,7 +44,7 @@ func refused(dir, text string) (list []observe.Refusal) {
 func TestPropose(t *testing.T) {
 	dir := jptooltest.TempRoot(t)
 	jptooltest.Tree(t, dir, "dir ws/build", "file ws/a", "dir home/.cache/go-build/00", "dir home/go/pkg/mod", "file home/.ssh/id", "file home/.config/tool/conf", "file home/.config/tool/x/y",
-		"file home/.config/top", "dir home/.rustup", "file home/lib/a/1", "file home/lib/b/1", "file home/lib/c/1", "file home/.netrc", "file home/notes", "dir home/.claude", "file home/.gitconfig",
+		"file home/.config/top", "dir home/.rustup", "file home/lib/a/1", "file home/lib/b/1", "file home/lib/c/1", "file home/held/a/1", "file home/held/b/1", "file home/held/c/1", "file home/.netrc", "file home/notes", "dir home/.claude", "file home/.gitconfig",
 		"dir home/.local/share/state", "dir home/.cargo/bin", "file home/.cargo/credentials.toml", "dir data/x", "file data/f")
 	home := dir + "/home"
 	environ := []string{"HOME=" + home, "PATH=/nowhere"}
@@ -71,6 +71,7 @@ func TestPropose(t *testing.T) {
 		{"for writing", "tool", "read:~/.config/tool/conf create:~/.config/tool/new", "write ~/.config/tool"},
 		{"to write below what is read", "tool", "read:~/.config/tool/conf create:~/.config/tool/x/new", "read ~/.config/tool; write ~/.config/tool/x"},
 		{"many are their parent", "tool", "read:~/lib/a/1 read:~/lib/b/1 read:~/lib/c/1", "read ~/lib"},
+		{"but not one that is guarded", "tool", "read:~/held/a/1 read:~/held/b/1 read:~/held/c/1", "read ~/held/a; read ~/held/b; read ~/held/c"},
 		{"two are two", "tool", "read:~/lib/a/1 read:~/lib/b/1", "read ~/lib/a; read ~/lib/b"},
 		{"only the file, where the directory is shared", "tool", "read:~/.config/top read:~/notes", "read ~/.config/top; read ~/notes"},
 		{"secrets", "tool", "read:~/.ssh/id list:~/.ssh read:~/.netrc read:~/.cargo/credentials.toml list:~/.claude", "never list ~/.claude: a place of secrets; never list ~/.ssh: a place of secrets; never read ~/.cargo/credentials.toml: a place of secrets; never read ~/.netrc: a place of secrets; never read ~/.ssh/id: a place of secrets"},
@@ -85,7 +86,7 @@ func TestPropose(t *testing.T) {
 		{"guarded", "tool", "write:./guarded/x create:~/lib/guarded", "never create ~/lib/guarded: guarded; never write ./guarded/x: guarded"},
 	} {
 		w := &World{Root: dir + "/ws", Homes: preset.Homes(environ), Program: c.program, Presets: found, Guarded: func(r observe.Refusal) string {
-			if strings.Contains(r.Path, "guarded") {
+			if strings.Contains(r.Path, "guarded") || strings.HasSuffix(r.Path, "/held") {
 				return "guarded"
 			}
 			return ""

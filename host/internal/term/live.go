@@ -199,7 +199,11 @@ func (l *Live) feed(from int, p []byte) {
 		s.begun = first != ""
 		s.held = from == toolOut && strings.HasPrefix(first, "{")
 	}
-	if s.rest = append(s.rest, p...); s.held || !s.begun {
+	if s.held {
+		s.rest = nil
+		return
+	}
+	if s.rest = append(s.rest, p...); !s.begun {
 		return
 	}
 	n := len(s.rest)

@@ -84,6 +84,9 @@ func TestLiveShowsStreamsAsTheyCome(t *testing.T) {
 				l.Stdout([]byte(p))
 			}
 		}
+		if s := &l.streams[toolOut]; s.held && len(s.rest) > 0 {
+			t.Errorf("%s: what is not shown is kept", c.name)
+		}
 		shown, _ := l.End()
 		if got := strings.TrimPrefix(b.String(), "tool is running, and prints:\n"); got != c.want || shown != c.shown {
 			t.Errorf("%s: got\n%swant\n%sshown %v", c.name, got, c.want, shown)
