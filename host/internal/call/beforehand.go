@@ -27,20 +27,26 @@ func (k *call) beforehand(ctx context.Context) error {
 	where := consent.Remembered{Tool: k.Tool.Name, On: OnSensitive, Question: "beforehand", Scope: scope(places...)}
 	old, known := k.recall(where)
 	if !known {
-		names := show.Visible(strings.Join(places[:min(len(places), mostPlaces)], ", "))
-		if more := len(places) - mostPlaces; more > 0 {
-			names += fmt.Sprintf(" and %d more", more)
-		}
-		text := "Places of secrets: " + names + ".\n" +
-			"They are withheld. On this machine the directories around them can then not be\n" +
+		const text = "Places of secrets are withheld. On this machine the directories around them can then not be\n" +
 			"listed, and nothing can be created or removed there (jphost doctor says why).\n"
-		answer, err := k.Prompter.Bool(ctx, term.BoolQuestion{
-			Message: term.Message{Body: text}, Default: term.No(),
-			Prompt: "Let " + show.Name(k.Tool.Name) + " use these places, for the rest of this session?",
-		})
+		prompt := "Let " + show.Name(k.Tool.Name) + " use these places"
+		if k.Memory.Remembers() {
+			prompt += ", for the rest of this session"
+		}
+		q := term.BoolQuestion{
+			Message: term.Message{Body: text, Quoted: strings.Join(places, "\n") + "\n"}, Prompt: prompt + "?", Default: term.No(),
+		}
+		answer, err := term.BoolAnswer{}, term.ErrNoTerminal
+		if q.Whole() { // else a yes would be for places that nobody has seen
+			answer, err = k.Prompter.Bool(ctx, q)
+		}
 		switch {
 		case errors.Is(err, term.ErrNoTerminal), errors.Is(err, term.ErrNoInput):
-			k.warnOnce(ctx, text+"to allow it: --allow-sensitive, or name them in access.fs of the tool")
+			names := show.Visible(strings.Join(places[:min(len(places), mostPlaces)], ", "))
+			if more := len(places) - mostPlaces; more > 0 {
+				names += fmt.Sprintf(" and %d more", more)
+			}
+			k.warnOnce(ctx, text+"They are: "+names+"\nto allow it: --allow-sensitive, or name them in access.fs of the tool")
 			return nil
 		case err != nil:
 			return k.notRun(ReasonSensitive, err)
@@ -65,7 +71,7 @@ func (k *call) beforehand(ctx context.Context) error {
 	return k.compile(ctx, k.Prompter)
 }
 
-// mostPlaces is how many places a question names.
+// mostPlaces is how many places a warning names.
 const mostPlaces = 5
 
 // costly are the places of secrets in the workspace that Landlock alone withholds.
