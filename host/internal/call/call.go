@@ -104,6 +104,8 @@ type call struct {
 	// of the preview that they saw: the tool does what was shown, or asks again.
 	allowed      []jptool.Question
 	previewToken string
+	// edited: a person changed the arguments.
+	edited bool
 	// given are the answers that the tool got, by question, for the log.
 	given map[string]any
 	// places are the places of secrets that a person allowed, and secrets says that none is withheld.
@@ -134,8 +136,8 @@ func (h *Host) Run(ctx context.Context, c Request) (*Report, error) {
 		err = &exit.Error{Code: exit.Interrupted, Err: err}
 		*o = Outcome{Type: "failed", Reason: ReasonInterrupted, Message: cmp.Or(k.Tool.CancellationResponse, err.Error())}
 	}
-	builtIn := k.Tool.Command != nil && k.Tool.Command.Origin.Layer == settings.LayerDefault // reads no variables
-	if builtIn || k.report.Starts == 0 || o.Reason != "" || o.Type != "error" && o.Type != "failed" {
+	// The built-in tools read no variables.
+	if k.builtIn() || k.report.Starts == 0 || o.Reason != "" || o.Type != "error" && o.Type != "failed" {
 		k.report.Withheld = nil // a variable that the tool did not get is not why
 	}
 	k.forModel()

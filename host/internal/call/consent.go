@@ -38,7 +38,7 @@ func (k *call) edit(ctx context.Context) error {
 		}
 		args, wrong := k.parameters.Validate([]byte(edited))
 		if err = wrong; err == nil {
-			k.args = args
+			k.args, k.edited = args, true
 			return nil
 		}
 		k.warn(fmt.Sprintf("the edited arguments cannot be used: %v", err))

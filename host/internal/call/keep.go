@@ -2,9 +2,7 @@ package call
 
 import (
 	"context"
-	"encoding/json"
 
-	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/undo"
 	"github.com/jptools/jptools/jptool"
 )
@@ -20,8 +18,7 @@ type keeping struct {
 func (k *keeping) begin(ctx context.Context, c jptool.Context) {
 	k.drop()
 	t := k.Tool
-	ours := t.Command.Origin.Layer == settings.LayerDefault && undo.Writes(t.Command.Program)
-	if k.Undo == nil || !ours || c.Action != jptool.Run || k.args["dry_run"] == true {
+	if k.Undo == nil || !k.builtIn() || !undo.Writes(t.Command.Program) || c.Action != jptool.Run || k.args["dry_run"] == true {
 		return
 	}
 	var err error
@@ -67,26 +64,12 @@ func told(res *result) undo.Told {
 	if res == nil {
 		return nil
 	}
-	type file struct {
-		Path      string `json:"path"`
-		OldDigest string `json:"old_digest"`
-		Digest    string `json:"digest"`
-	}
-	var outcome struct {
-		Type string `json:"type"`
-		Data struct {
-			file
-			Files []file `json:"files"`
-		} `json:"data"`
-	}
-	if err := json.Unmarshal(res.stdout, &outcome); err != nil || outcome.Type != "success" {
-		return nil
-	}
-	all := undo.Told{}
-	for _, f := range append(outcome.Data.Files, outcome.Data.file) {
+	all := changesOf(readOutput(res.stdout, res.stderr, res.ended))
+	told := undo.Told{}
+	for _, f := range append(all.Files, all.changedFile) {
 		if f.Path != "" {
-			all[f.Path] = undo.Digests{Before: f.OldDigest, After: f.Digest}
+			told[f.Path] = undo.Digests{Before: f.OldDigest, After: f.Digest}
 		}
 	}
-	return all
+	return told
 }

@@ -67,10 +67,10 @@ func (k *call) logged() string {
 	return show.Short(line, messageMost)
 }
 
-// givenArgs are the arguments of the call without the defaults of the tool.
+// givenArgs are the arguments of the call without the defaults of the tool; all of them if a person edited them.
 func (k *call) givenArgs() map[string]any {
 	var given map[string]json.RawMessage
-	if json.Unmarshal(k.Arguments, &given) != nil || k.Tool.Run == "edit" {
+	if json.Unmarshal(k.Arguments, &given) != nil || k.edited {
 		return k.args
 	}
 	args := map[string]any{}

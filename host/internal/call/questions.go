@@ -67,7 +67,7 @@ func (k *call) ask(ctx context.Context, preview bool) (out output, err error) {
 // tools ask for yes or no only and take an answer without a token as it is. An answer that is bound to a token
 // waits, since only the question shows whether it still fits.
 func (c *command) giveAhead() {
-	if c.Tool.Command.Origin.Layer != settings.LayerDefault {
+	if !c.builtIn() {
 		return
 	}
 	for id, q := range c.Tool.Questions {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/consent"
@@ -138,7 +139,7 @@ func (k *call) allowPlace(ctx context.Context, s policy.Touch) error {
 func (k *call) likewise(where consent.Remembered) []consent.Remembered {
 	list := []consent.Remembered{where}
 	for _, t := range k.Config.Tools() {
-		if k.builtIn() && t.Name != k.Tool.Name && t.Command != nil && t.Command.Origin.Layer == settings.LayerDefault &&
+		if k.builtIn() && t.Name != k.Tool.Name && t.BuiltIn() &&
 			t.Needs != nil && k.Tool.Needs != nil && t.Needs.Has(*k.Tool.Needs) {
 			other := where
 			other.Tool = t.Name
@@ -178,11 +179,7 @@ func (k *call) mentioned(ctx context.Context, stderr string) {
 			words[name] = true
 		}
 	}
-	names := make([]string, 0, len(words))
-	for name := range maps.Keys(words) {
-		names = append(names, name)
-	}
-	list, err := k.policy.Touches(names, jptool.AllCaps)
+	list, err := k.policy.Touches(slices.Sorted(maps.Keys(words)), jptool.AllCaps)
 	if err != nil {
 		return // it was only a hint
 	}

@@ -21,7 +21,6 @@ import (
 	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/host/internal/toolargs"
@@ -105,7 +104,7 @@ func (c *command) render() (argv []string, stdin io.Reader, err error) {
 
 // Program is what the command line of a tool starts: the built-in tools lie beside the host.
 func (h *Host) Program(t *config.Tool, name string) (string, error) {
-	if t.Command.Origin.Layer == settings.LayerDefault && h.Beside != "" && filepath.Base(name) == name {
+	if t.BuiltIn() && h.Beside != "" && filepath.Base(name) == name {
 		if p, err := sandbox.LookPath(filepath.Join(h.Beside, name), h.Root, ""); err == nil {
 			return p, nil
 		}
@@ -117,9 +116,9 @@ func (h *Host) Program(t *config.Tool, name string) (string, error) {
 func (h *Host) Sandbox(ctx context.Context, t *config.Tool) (sandbox.Options, error) {
 	c := h.Config.Sandbox()
 	// What a tool of ours leaves when it is killed while it writes a file in place is kept.
-	keep := t.Origin("command").Layer == settings.LayerDefault && t.Needs != nil && t.Needs.Has(jptool.Update)
+	keep := t.BuiltIn() && t.Needs != nil && t.Needs.Has(jptool.Update)
 	o := sandbox.Options{
-		Checks: t.Command.Origin.Layer == settings.LayerDefault,
+		Checks: t.BuiltIn(),
 		Off:    c.Mode == "off", Required: c.Mode == "required", Tier: fit.ForcedTier(c.Tier),
 		Environ: h.Environ, TempDir: h.TempBase, Keep: keep, Helpers: h.Helpers,
 		Limits: fit.Limits{

@@ -6,12 +6,9 @@ import (
 	"slices"
 
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/host/internal/settings"
 )
 
-// builtIn reports whether the command of the tool is the one that comes with the host, so that what it says of its
-// calls can be believed: which paths they change, what its questions mean, what it wrote.
-func (k *call) builtIn() bool { return k.Tool.Command.Origin.Layer == settings.LayerDefault }
+func (k *call) builtIn() bool { return k.Tool.BuiltIn() }
 
 // written is what the calls of this conversation wrote.
 func (k *call) written() (*consent.Written, error) {
@@ -22,24 +19,36 @@ func (k *call) written() (*consent.Written, error) {
 	return consent.OpenWritten(dir), nil
 }
 
+// changes are what the data of a built-in tool says of the files that a successful call changed.
+type changes struct {
+	changedFile
+	DryRun bool          `json:"dry_run"`
+	Source string        `json:"source"`
+	Target string        `json:"target"`
+	Files  []changedFile `json:"files"`
+}
+
+type changedFile struct {
+	Path      string `json:"path"`
+	OldDigest string `json:"old_digest"`
+	Digest    string `json:"digest"`
+}
+
+func changesOf(out output) (c changes) {
+	if out.success() && json.Unmarshal(rawData(out.Data), &c) != nil {
+		return changes{}
+	}
+	return c
+}
+
 // wrote remembers what a successful call wrote. Content that was changed in parts is the conversation's own only if
 // nothing in it was somebody else's before, that is, if the tool did not have to ask about uncommitted work.
 func (k *call) wrote(ctx context.Context, out output) {
 	if !k.builtIn() || k.Preview {
 		return
 	}
-	var data struct {
-		Path   string `json:"path"`
-		Digest string `json:"digest"`
-		DryRun bool   `json:"dry_run"`
-		Source string `json:"source"`
-		Target string `json:"target"`
-		Files  []struct {
-			Path   string `json:"path"`
-			Digest string `json:"digest"`
-		} `json:"files"`
-	}
-	if json.Unmarshal(rawData(out.Data), &data) != nil || data.DryRun {
+	data := changesOf(out)
+	if data.DryRun {
 		return
 	}
 	w, err := k.written()

@@ -293,7 +293,7 @@ func (c *configCheckCmd) check(a *app) (*checked, error) {
 // checkCommand warns of a command that compiles but cannot do what it looks like: it names an argument that the tool
 // does not declare, a program that does not exist, or words that only a shell would understand. It skips built-in tools.
 func checkCommand(h *call.Host, t *config.Tool, compiled *toolargs.Template) []policy.Warning {
-	if t.Command.Origin.Layer == settings.LayerDefault {
+	if t.BuiltIn() {
 		return nil
 	}
 	var list []policy.Warning

@@ -19,7 +19,6 @@ import (
 	"github.com/jptools/jptools/host/internal/exit"
 	"github.com/jptools/jptools/host/internal/grants"
 	"github.com/jptools/jptools/host/internal/policy"
-	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/state"
 	"github.com/jptools/jptools/host/internal/term"
@@ -276,7 +275,7 @@ func (f *effective) fitted(texts ...string) (*policy.Held, fit.Tier, error) {
 }
 
 // builtin reports whether the tool is one of the seven.
-func (f *effective) builtin() bool { return f.tool.Command.Origin.Layer == settings.LayerDefault }
+func (f *effective) builtin() bool { return f.tool.BuiltIn() }
 
 // narrowed warns of declared rules that grant less than they say. It leaves out what is in known already, and a
 // missing directory where the seven tools may create: their calls name what they create, and so it is made.
