@@ -99,6 +99,8 @@ func TestLiveShowsStreamsAsTheyCome(t *testing.T) {
 }
 
 func TestLiveShowsNothingOfWhatIsSoonDone(t *testing.T) {
+	defer func(d time.Duration) { printsAfter = d }(printsAfter)
+	printsAfter = time.Hour
 	var b bytes.Buffer
 	l := newLive(&b, 80)
 	l.Begin()
@@ -121,12 +123,16 @@ func TestLiveTimeIsErased(t *testing.T) {
 	l.quiet, l.name = true, "to\x1bol"
 	l.Begin()
 	l.Stdout([]byte("secret\n"))
-	time.Sleep(50 * time.Millisecond)
+	for drawn := false; !drawn; time.Sleep(time.Millisecond) {
+		l.mu.Lock()
+		drawn = l.drawn
+		l.mu.Unlock()
+	}
 	if out, errOut := l.End(); out || errOut {
 		t.Error("what is kept back counts as shown")
 	}
 	text := b.String()
-	if !strings.HasPrefix(text, eraseLine+show.Name("to\x1bol")+" is running, 0 s") || !strings.HasSuffix(text, eraseLine) || strings.Contains(text, "secret") {
+	if !strings.HasPrefix(text, eraseLine+show.Name("to\x1bol")+" is running, ") || !strings.HasSuffix(text, eraseLine) || strings.Contains(text, "secret") {
 		t.Errorf("shown is %q", text)
 	}
 }

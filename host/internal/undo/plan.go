@@ -49,7 +49,7 @@ type Action struct {
 	// Path is where; From is where what is moved back lies.
 	Path string `json:"path"`
 	From string `json:"from,omitempty"`
-	// Conflict says why the action is not taken; Changed that a person may do so nevertheless ([Plan.Force]).
+	// Conflict says why the action is not taken; Changed that a person may allow it.
 	Conflict string `json:"conflict,omitempty"`
 	Changed  bool   `json:"changed,omitempty"`
 	// Skip: a person wants the place left as it is.
