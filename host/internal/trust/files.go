@@ -34,7 +34,7 @@ func namedFiles(root string, repository []config.Setting) []consent.Setting {
 			f.word(c, n)
 		}
 		if !sure {
-			for _, word := range strings.FieldsFunc(withoutOutputs(c.Program), func(r rune) bool { return strings.ContainsRune(" \t\r\n;|&()<>`\"'$=", r) }) {
+			for _, word := range strings.FieldsFunc(withoutOutputs(strings.Join(append([]string{c.Program}, c.Args...), "\n")), func(r rune) bool { return strings.ContainsRune(" \t\r\n;|&()<>`\"'$=", r) }) {
 				f.word(c, named{word, true})
 			}
 		}

@@ -90,27 +90,40 @@ func programName(word string) string {
 	return name
 }
 
+// expanded stands for a word of a shell script that the shell expands, so that nobody knows what it is.
+const expanded = "\x00"
+
+// ofWords are the scripts of a command in words.
 func ofWords(argv []string) (list []named, sure bool) {
 	if len(argv) == 0 {
 		return nil, true
 	}
 	program := argv[0]
+	if program == expanded {
+		list, _ := ofWords(argv[1:])
+		return list, false
+	}
 	list = append(list, named{program, strings.ContainsAny(program, `/\`)})
 	name := programName(program)
+	sure = true
 	if slices.Contains(wrappers, name) {
 		for i := 1; i < len(argv); i++ {
+			if argv[i] == expanded { // it may be the command
+				sure = false
+				continue
+			}
 			word := programName(argv[i])
 			_, runs := interpreters[word]
 			isPath := strings.ContainsAny(argv[i], `/\`) && !strings.HasPrefix(argv[i], "-") && !strings.Contains(argv[i], "=")
 			if runs || isPath || slices.Contains(wrappers, word) {
-				inner, sure := ofWords(argv[i:])
-				return append(list, inner...), sure
+				inner, understood := ofWords(argv[i:])
+				return append(list, inner...), sure && understood
 			}
 		}
 		for _, arg := range argv[1:] { // such as uv run tool.py
 			list = append(list, values(arg, slices.Contains(extensions, path.Ext(arg)))...)
 		}
-		return list, true
+		return list, sure
 	}
 	if in, ok := interpreters[name]; ok {
 		inner, sure := in.run(argv[1:])
@@ -124,6 +137,9 @@ func ofWords(argv []string) (list []named, sure bool) {
 
 // values are a word, and what follows a = in it.
 func values(word string, script bool) []named {
+	if word == expanded {
+		return nil
+	}
 	list := []named{{word, script}}
 	if _, value, ok := strings.Cut(word, "="); ok {
 		list = append(list, named{value, script})
@@ -152,9 +168,11 @@ func ofShell(script string, depth int) (list []named, sure bool) {
 		}
 		argv := make([]string, len(call.Args))
 		for i, arg := range call.Args {
-			literal, ok := literally(arg)
-			if argv[i] = literal; !ok && i == 0 {
-				sure = false
+			argv[i] = expanded
+			if literal, ok := literally(arg); ok {
+				argv[i] = literal
+			} else if name, ok := assigns(arg); ok {
+				argv[i] = name
 			}
 		}
 		if argv[0] == "eval" {
@@ -199,6 +217,16 @@ func literally(w *syntax.Word) (text string, ok bool) {
 	return text, true
 }
 
+// assigns returns the beginning of a word like NAME=$VALUE, as env takes it.
+func assigns(w *syntax.Word) (name string, ok bool) {
+	lit, ok := w.Parts[0].(*syntax.Lit)
+	if !ok || strings.HasPrefix(lit.Value, "-") {
+		return "", false
+	}
+	name, _, ok = strings.Cut(lit.Value, "=")
+	return name + "=", ok
+}
+
 // run are what an interpreter with these arguments runs.
 func (in interpreter) run(args []string) (list []named, sure bool) {
 	value := false // the word may be the value of the option before it
@@ -208,6 +236,8 @@ func (in interpreter) run(args []string) (list []named, sure bool) {
 	for i := 0; i < len(args); i++ {
 		word := args[i]
 		switch {
+		case word == expanded && (in.files == nil || value):
+			return list, false
 		case in.files != nil:
 			option, file, has := strings.Cut(word, "=")
 			switch {
@@ -227,6 +257,9 @@ func (in interpreter) run(args []string) (list []named, sure bool) {
 				}
 				if !in.shell || len(rest) == 0 {
 					return list, true
+				}
+				if rest[0] == expanded {
+					return list, false
 				}
 				inner, sure := ofShell(rest[0], 1)
 				return append(list, inner...), sure
@@ -258,6 +291,9 @@ const flags = "abBdEhilnopqsStTuvwxe"
 func (in interpreter) isCode(option string) bool {
 	if strings.HasPrefix(option, "--") {
 		return strings.HasPrefix(option, "--eval") || strings.HasPrefix(option, "--print") || option == "--command"
+	}
+	if in.shell { // all its letters but o are flags
+		return strings.Contains(option, "c")
 	}
 	for _, letter := range option[1:] {
 		if strings.ContainsRune(in.code, letter) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/jptools/jptools/host/internal/config"
+	"github.com/jptools/jptools/host/internal/consent"
 )
 
 func TestScripts(t *testing.T) {
@@ -43,7 +44,20 @@ func TestScripts(t *testing.T) {
 		{"sh:sh <x.sh", "x.sh"},
 		{"sh:cat x.sh | sh", "?"},
 		{"sh:. ./env.sh; source more.sh", "./env.sh more.sh"},
-		{"sh:$X y", "y ?"},
+		{"sh:$X y", "?"},
+		{"sh:$X sh x.sh", "x.sh ?"},
+		{"sh:S=x.sh; sh $S", "?"},
+		{"sh:sh \"$D/x.sh\" data", "?"},
+		{"sh:sh x.sh $D data", "x.sh"},
+		{"sh:python \"$@\"", "?"},
+		{"sh:sh -c \"$C\"", "?"},
+		{"sh:. $E", "?"},
+		{"sh:env $X", "?"},
+		{"sh:timeout $T sh x.sh", "x.sh ?"},
+		{"sh:wc -l $F", ""},
+		{"sh:env A=$B sh x.sh data", "x.sh"},
+		{"sh:awk program $F data", ""},
+		{"sh:awk -f $P data", "?"},
 		{"sh:eval \"sh x.sh\"", "?"},
 		{"sh:if ./a; then python3 'b c.py' d; fi", "./a b c.py"},
 		{"sh:sh -c './x.sh y'", "./x.sh"},
@@ -86,5 +100,19 @@ func TestExecutableFilesAreScripts(t *testing.T) {
 	}
 	if strings.Join(runs, " ") != "deploy.sh hook" {
 		t.Errorf("%q", runs)
+	}
+}
+
+// Where it is not known what a command runs, every file that it names counts, also in its arguments.
+func TestEveryFileOfWhatIsNotUnderstood(t *testing.T) {
+	for _, command := range []string{
+		`{ program = "zsh", args = ["-fc", ". ./lint.sh"] }`,
+		`{ program = "S=lint.sh; sh $S", shell = true }`,
+		`{ program = "sh", args = ["-c", "for f in lint.sh; do . $f; done"] }`,
+	} {
+		w := newWorld(t).repo("conversation.tools.t = { source = 'local', command = "+command+" }").write("lint.sh", "true")
+		if !slices.ContainsFunc(w.widening(), func(s consent.Setting) bool { return s.Runs == "lint.sh" }) {
+			t.Errorf("%s: the script is not part of it", command)
+		}
 	}
 }
