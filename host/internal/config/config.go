@@ -64,7 +64,9 @@ func (c *Config) Undo() Undo { return c.undo }
 
 // BuiltIn reports whether the command of the tool is the one that comes with the host, so that what it says of its calls
 // can be believed: which paths they change, what its questions mean, what it wrote.
-func (t *Tool) BuiltIn() bool { return t.Command != nil && t.Command.Origin.Layer == settings.LayerDefault }
+func (t *Tool) BuiltIn() bool {
+	return t.Command != nil && t.Command.Origin.Layer == settings.LayerDefault
+}
 
 // Origin says where a key of the tool was set, such as "run" or "access.fs"; for a key
 // that only the defaults set, where they do. It is zero for a key that nobody set.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -273,8 +272,7 @@ func TestStoppedUndo(t *testing.T) {
 // A call whose process is killed is found later, and what it did can be taken back after a question; one that is under
 // way is left alone.
 func TestKilledCall(t *testing.T) {
-	if root := os.Getenv("UNDO_TEST_ROOT"); root != "" {
-		w := &world{t: t, root: root, store: openStore(t, root, os.Getenv("UNDO_TEST_DATA"), Limits{Bytes: 10 << 20, Age: time.Hour})}
+	if w := childWorld(t); w != nil {
 		w.call("fs_modify_file", map[string]any{"patterns": []any{map[string]any{"paths": []any{"a", "b"}}}}, func() error {
 			if err := replace(w.path("a"), "new a"); err != nil {
 				return err
@@ -289,19 +287,7 @@ func TestKilledCall(t *testing.T) {
 	w.write("a", "old a", 0o644)
 	w.write("b", strings.Repeat("b", digestMost+1), 0o644)
 	before := w.tree()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledCall$")
-	cmd.Env = append(os.Environ(), "UNDO_TEST_ROOT="+w.root, "UNDO_TEST_DATA="+filepath.Dir(w.store.dir.Base()))
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	buf := make([]byte, 100)
-	if n, err := out.Read(buf); err != nil || !strings.Contains(string(buf[:n]), "READY") {
-		t.Fatalf("%q, %v", buf[:n], err)
-	}
+	cmd := w.child("TestKilledCall")
 	if list, broken := w.store.List(); len(list)+len(broken) != 0 {
 		t.Errorf("a call that is under way is listed: %v %v", list, broken)
 	}

@@ -101,14 +101,46 @@ func (w *world) addFirst() {
 	}
 }
 
+// child starts a test once more, in a process of its own with the same world, and waits until that prints READY.
+func (w *world) child(test string) *exec.Cmd {
+	w.t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$")
+	cmd.Env = append(os.Environ(), "UNDO_TEST_ROOT="+w.root, "UNDO_TEST_DATA="+filepath.Dir(w.store.dir.Base()))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() {
+		if cmd.ProcessState == nil {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	})
+	buf := make([]byte, 100)
+	if n, err := out.Read(buf); err != nil || !strings.Contains(string(buf[:n]), "READY") {
+		w.t.Fatalf("%q, %v", buf[:n], err)
+	}
+	return cmd
+}
+
+// childWorld is the world of a process that [world.child] started, nil elsewhere.
+func childWorld(t *testing.T) *world {
+	root := os.Getenv("UNDO_TEST_ROOT")
+	if root == "" {
+		return nil
+	}
+	return &world{t: t, root: root, store: openStore(t, root, os.Getenv("UNDO_TEST_DATA"), Limits{Bytes: 100 << 20, Age: time.Hour})}
+}
+
 // An undo that is killed at any moment leaves the old or the new content, never a mix or nothing.
 func TestKilledUndo(t *testing.T) {
 	old, now := strings.Repeat("old\n", 500_000), strings.Repeat("new!\n", 500_000)
-	if root := os.Getenv("UNDO_TEST_KILL"); root != "" {
-		w := &world{t: t, root: root, store: openStore(t, root, os.Getenv("UNDO_TEST_DATA"), Limits{Bytes: 100 << 20, Age: time.Hour})}
+	if w := childWorld(t); w != nil {
 		w.write("a", old, 0o644)
-		fmt.Println("READY")
-		for id := w.create("a", now); ; { // and then undo of undo
+		for id := w.create("a", now); ; fmt.Println("READY") { // and then undo of undo
 			plan := w.plan(id)
 			for _, a := range plan.Conflicts() {
 				a.Conflict = "" // of a large file without a digest
@@ -123,20 +155,8 @@ func TestKilledUndo(t *testing.T) {
 	contents := map[string]int{}
 	for i := range 12 {
 		w := newWorld(t)
-		cmd := exec.Command(os.Args[0], "-test.run=^TestKilledUndo$")
-		cmd.Env = append(os.Environ(), "UNDO_TEST_KILL="+w.root, "UNDO_TEST_DATA="+filepath.Dir(w.store.dir.Base()))
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		buf := make([]byte, 100)
-		if n, err := out.Read(buf); err != nil || !strings.Contains(string(buf[:n]), "READY") {
-			t.Fatalf("%q, %v", buf[:n], err)
-		}
-		time.Sleep(time.Duration(20+7*i) * time.Millisecond)
+		cmd := w.child("TestKilledUndo")
+		time.Sleep(time.Duration(7*i) * time.Millisecond) // it undoes one change after the other
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
