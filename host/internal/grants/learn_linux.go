@@ -22,9 +22,8 @@ import (
 )
 
 // Start runs the program, observed, with more and more of what it was refused and a person agreed to, and prints what it
-// needs. What the
-// program prints goes to standard error, and it has no standard input, since it is run several times. The error has
-// the exit status: [exit.Refused] if the last run failed.
+// needs. What the program prints goes to standard error. It has no standard input, since it is run several times. The
+// error has the exit status: [exit.Refused] if the last run failed.
 func (l *Learn) Start(p *Process, argv []string, ask func() term.Prompter) error {
 	if err := l.check(); err != nil {
 		return err
