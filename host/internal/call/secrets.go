@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/settings"
@@ -134,13 +135,17 @@ func (k *call) allowPlace(ctx context.Context, s policy.Touch) error {
 	return nil
 }
 
-// likewise are the places where an answer is looked for: a yes to a tool that may do more, as somebody who lets a tool
-// change a file need not be asked whether another one may read it.
+// likewise are the places where an answer is looked for. A built-in tool that only reads goes by a yes to another one that
+// shows what is there: one that only reads too, or fs_modify_file. Who lets a tool make, move or delete a file has not said
+// that a model may read it.
 func (k *call) likewise(where consent.Remembered) []consent.Remembered {
 	list := []consent.Remembered{where}
+	reads := func(t *config.Tool) bool { return t.BuiltIn() && t.Needs != nil && *t.Needs == jptool.Read }
+	if !reads(k.Tool) {
+		return list
+	}
 	for _, t := range k.Config.Tools() {
-		if k.builtIn() && t.Name != k.Tool.Name && t.BuiltIn() &&
-			t.Needs != nil && k.Tool.Needs != nil && t.Needs.Has(*k.Tool.Needs) {
+		if t.Name != k.Tool.Name && (reads(t) || t.BuiltIn() && t.Name == "fs_modify_file") {
 			other := where
 			other.Tool = t.Name
 			list = append(list, other)
