@@ -67,7 +67,7 @@ func (h *fitting) plan(tier Tier) *Plan {
 // privateTemp is where the private temporary directory is: rights on it would add to those
 // of a tree below it, and a tree above would hide it.
 func (h *fitting) privateTemp() string {
-	for _, dir := range []string{"/tmp", "/run/jphost", "/jphost"} {
+	for _, dir := range []string{"/tmp", "/var/tmp", "/run/jphost"} {
 		if !slices.ContainsFunc(h.tops, func(t string) bool { return Holds(dir, t) || Holds(t, dir) }) {
 			return dir
 		}

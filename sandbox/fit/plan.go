@@ -130,6 +130,12 @@ type Plan struct {
 	Observe bool `json:"observe,omitempty"`
 }
 
+// Occupied reports whether something of the host's tree comes to a path, or below it.
+func (p *Plan) Occupied(at string) bool {
+	return slices.ContainsFunc(p.Trees, func(n Node) bool { return Holds(at, n.Path) }) ||
+		slices.ContainsFunc(p.Runtime, func(g Grant) bool { return Holds(at, g.Path) })
+}
+
 // Hidden reports whether a symlink at a canonical path is not there in the private tree: what is outside
 // of all that it is made of, or masked. In the other tiers everything is there.
 func (p *Plan) Hidden(link string) bool {

@@ -305,7 +305,7 @@ func TestTemp(t *testing.T) {
 		t.Skipf("the test needs to write to /var/tmp: %v", err)
 	}
 	defer os.RemoveAll(base)
-	for dir, want := range map[string]string{jptooltest.TempRoot(t): "/run/jphost", base: "/tmp"} {
+	for dir, want := range map[string]string{jptooltest.TempRoot(t): "/var/tmp", base: "/tmp"} {
 		p, err := fit.Prepare(context.Background(), declared(t, dir, rule("", "read")), full, fit.Options{Tier: fit.TierNamespace})
 		do(t, err)
 		if strings.HasPrefix(dir, "/tmp/") != (want != "/tmp") {

@@ -32,14 +32,20 @@ const another = "jphost"
 
 // ownDir reports whether a directory for temporary files is one that jphost makes for a call.
 func ownDir(dir string) bool {
-	return dir == "/run/jphost" || strings.HasPrefix(filepath.Base(filepath.Dir(dir)), "jphost-") || strings.HasPrefix(filepath.Base(dir), "jphost-")
+	return strings.HasPrefix(filepath.Base(filepath.Dir(dir)), "jphost-") || strings.HasPrefix(filepath.Base(dir), "jphost-")
 }
+
+// mounts has the line of a private tree that jphost makes.
+const mounts = "/proc/self/mounts"
 
 func (s *system) engine(getenv func(string) string) (name, by string) {
 	podman, isPodman := s.read("/run/.containerenv")
 	systemd, _ := s.read("/run/systemd/container") // for everybody; PID 1's own environment is not readable
 	first, _ := s.read("/proc/1/comm")
+	tree, _ := s.read(mounts)
 	switch {
+	case s.filtered() && strings.Contains("\n"+tree, "\nprivate / tmpfs "):
+		return another, mounts
 	// A sandbox of jphost shows the marks of the container around it. A container's own TMPDIR is not like that.
 	case s.filtered() && ownDir(getenv("TMPDIR")):
 		return another, "TMPDIR"

@@ -262,7 +262,7 @@ func TestContainer(t *testing.T) {
 		{"gVisor", files{"/proc/version": "Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016\n"}, nil, "", "gvisor"},
 		{"jphost in Docker", files{"/.dockerenv": ""}, map[string]string{"TMPDIR": "/tmp/jphost-1000/123-abc"}, "", "jphost"},
 		{"jphost where its directory is taken", nil, map[string]string{"TMPDIR": "/var/tmp/jphost-123-abc"}, "", "jphost"},
-		{"jphost with namespaces", nil, map[string]string{"TMPDIR": "/run/jphost"}, "", "jphost"},
+		{"jphost with namespaces", files{"/proc/self/mounts": "/dev/vda /usr ext4 ro 0 0\nprivate / tmpfs ro,nosuid 0 0\n"}, map[string]string{"TMPDIR": "/tmp"}, "", "jphost"},
 		{"jphost with namespaces and a /tmp", files{"/proc/1/comm": "jphost\n"}, map[string]string{"TMPDIR": "/tmp"}, "", "jphost"},
 		{"jphost as all of a container", files{"/.dockerenv": "", "/proc/1/comm": "jphost\n"}, nil, "", "docker"},
 		{"WSL 2", nil, nil, "6.6.87.2-microsoft-standard-WSL2", "wsl2"},

@@ -152,6 +152,9 @@ func stops(p *fit.Plan) []string {
 	}
 	if p.Tier == fit.TierNamespace {
 		list = append(list, "/proc", "/dev/shm", "/dev/pts", "/dev/ptmx", "/dev/tty", "/etc/hosts")
+		if !p.Occupied("/var/tmp") {
+			list = append(list, "/var/tmp")
+		}
 	}
 	return list
 }

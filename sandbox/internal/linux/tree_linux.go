@@ -322,8 +322,10 @@ func (t *tree) makeRoot() error {
 		{"/dev/stdout", "fd/1"},
 		{"/dev/stderr", "fd/2"},
 		{"/dev/shm", t.plan.Temp},
+		{"/var/tmp", t.plan.Temp},
 	} {
-		if l.to != "" && !t.occupied(l.path) {
+		there := l.path == t.plan.Temp || slices.ContainsFunc(t.links, func(o link) bool { return o.path == l.path })
+		if l.to != "" && !there && !t.plan.Occupied(l.path) {
 			links = append(links, l)
 		}
 	}
@@ -337,12 +339,6 @@ func (t *tree) makeRoot() error {
 		t.made[l.path] = true
 	}
 	return nil
-}
-
-// occupied reports whether something of the host's tree comes to a path, or below it.
-func (t *tree) occupied(at string) bool {
-	return slices.ContainsFunc(t.plan.Trees, func(n fit.Node) bool { return fit.Holds(at, n.Path) }) ||
-		slices.ContainsFunc(t.plan.Runtime, func(g fit.Grant) bool { return fit.Holds(at, g.Path) })
 }
 
 func openDir(p string) (int, error) {
