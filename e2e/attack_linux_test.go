@@ -18,8 +18,8 @@ import (
 )
 
 // ordinary runs a command as an ordinary user when the tests run as root.
-func ordinary(cmd *exec.Cmd) *exec.Cmd {
-	if os.Geteuid() == 0 {
+func ordinary(t testing.TB, cmd *exec.Cmd) *exec.Cmd {
+	if jptooltest.Root(t) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: jptooltest.OrdinaryID, Gid: jptooltest.OrdinaryID}}
 	}
 	return cmd
@@ -42,7 +42,7 @@ func TestUnreadableRoot(t *testing.T) {
 			}
 			if user == "ordinary" {
 				if err := filepath.WalkDir(root, func(p string, d os.DirEntry, err error) error {
-					if err == nil && os.Geteuid() == 0 {
+					if err == nil && jptooltest.Root(t) {
 						err = os.Chown(p, jptooltest.OrdinaryID, jptooltest.OrdinaryID)
 					}
 					return err
@@ -59,7 +59,7 @@ func TestUnreadableRoot(t *testing.T) {
 			run := func(tool string, arguments map[string]any) *outcome {
 				cmd := exec.Command(filepath.Join(bin, tool))
 				if user == "ordinary" {
-					ordinary(cmd)
+					ordinary(t, cmd)
 				}
 				return runCmd(t, cmd, request(t, root, access, tool, arguments,
 					map[string]any{"apply_changes": true, "overwrite_file": true, "delete_dirty_file": true, "modify_dirty_file": true, "move_dirty_source": true}))

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 // modelCase is one call and what it is made in.
@@ -261,6 +263,7 @@ func must[T any](v T, err error) T {
 // A model learns no absolute path outside of the workspace: not where mounts lead, nor where the home directory, the
 // host's own files, temporary files and programs are, whatever goes wrong.
 func TestNoPathOfOutsideReachesAModel(t *testing.T) {
+	jptooltest.NotAnnounced(t) // many cases need namespaces
 	codes := map[string]int{}
 	// Of the calls on one place each finds what the one before left.
 	groups := map[string][]modelCase{}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 // program copies a program into the world.
@@ -99,6 +101,7 @@ func TestSandboxExecute(t *testing.T) {
 
 // A program opens no file by claiming that it is started by it.
 func TestSandboxClaims(t *testing.T) {
+	jptooltest.NotAnnounced(t)
 	eachUser(t, func(t *testing.T, user string) {
 		const hidden = "home/bin/deploy"
 		// claims are programs that print the file named by {}, and say on their way that they need it.

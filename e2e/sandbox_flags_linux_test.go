@@ -5,10 +5,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 // What the flags of `sandbox exec` say, and what it says of flags that are misunderstood.
 func TestSandboxFlags(t *testing.T) {
+	jptooltest.NotAnnounced(t)
 	const user = "ordinary"
 	eachTier(t, user, func(t *testing.T, tier string) {
 		prepare := func() *world {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jptools/jptools/host/internal/enforcement"
 	"github.com/jptools/jptools/host/internal/exit"
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 	"github.com/jptools/jptools/sandbox/fit"
 	"github.com/jptools/jptools/sandbox/machine"
 )
@@ -93,7 +94,7 @@ func TestLesserMachines(t *testing.T) {
 		}
 	}
 	users := map[string]*syscall.Credential{"as this user": nil}
-	if os.Getuid() == 0 {
+	if jptooltest.Root(t) {
 		users["as an ordinary user"] = &syscall.Credential{Uid: 65534, Gid: 65534}
 	}
 	for name, user := range users {

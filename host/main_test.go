@@ -14,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 	"github.com/jptools/jptools/sandbox"
 )
 
@@ -55,6 +56,7 @@ func TestScripts(t *testing.T) {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	bin := build(t)
 	out, _ := exec.Command("go", "env", "GOCACHE").Output()
+	confined := jptooltest.Announced()
 	goCache := strings.TrimSpace(string(out))
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
@@ -84,6 +86,13 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: commands,
+		// A sandbox around the tests refuses namespaces, and to be told of calls.
+		Condition: func(cond string) (bool, error) {
+			if cond != "confined" {
+				return false, fmt.Errorf("unknown condition %q", cond)
+			}
+			return confined, nil
+		},
 	})
 }
 

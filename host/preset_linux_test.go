@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 // Presets as root and as an ordinary user, on this machine and on one without namespaces: what they open, and that a link
@@ -17,7 +19,7 @@ func TestPresetsOfUsers(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	users := map[string]*syscall.Credential{"as this user": nil}
-	if os.Getuid() == 0 {
+	if jptooltest.Root(t) {
 		users["as an ordinary user"] = &syscall.Credential{Uid: 65534, Gid: 65534}
 	}
 	for name, user := range users {
@@ -60,7 +62,7 @@ func TestPresetsOfUsers(t *testing.T) {
 				if err := os.Symlink(filepath.Join(l.dir, "data"), cache); err != nil {
 					t.Fatal(err)
 				}
-				if os.Getuid() == 0 {
+				if jptooltest.Root(t) {
 					if err := os.Lchown(cache, 61234, 61234); err != nil {
 						t.Fatal(err)
 					}

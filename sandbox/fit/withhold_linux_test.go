@@ -271,7 +271,7 @@ func TestWithheldByNobody(t *testing.T) {
 // A directory whose names can be used but not listed is withheld whole, and so is one that the program could open with
 // chmod: its owner's. As root they can be looked through.
 func TestUnlistable(t *testing.T) {
-	if os.Getuid() == 0 {
+	if jptooltest.Root(t) {
 		jptooltest.Passed(t, jptooltest.Ordinary(t, "-test.run=^TestUnlistable$"))
 		return
 	}

@@ -201,9 +201,13 @@ func TestDryRun(t *testing.T) {
 	if !slices.Contains(r.Plan.Environment, "PATH") {
 		t.Errorf("the environment is %v", r.Plan.Environment)
 	}
-	if entries, err := os.ReadDir(filepath.Join(w.top, "data")); err == nil && len(entries) > 0 {
-		t.Errorf("the dry run left %v", entries)
-	}
+	_ = filepath.WalkDir(filepath.Join(w.top, "data"), func(path string, d os.DirEntry, err error) error {
+		// What was found out of the computer is kept where a look alone does not tell, as in a container.
+		if err == nil && !d.IsDir() && filepath.Base(path) != "machine.json" {
+			t.Errorf("the dry run left %s", path)
+		}
+		return nil
+	})
 }
 
 // An interrupted call ends with 130, with the answer that the configuration has for it, and

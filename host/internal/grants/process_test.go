@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 func TestFindRoot(t *testing.T) {
@@ -43,7 +45,7 @@ func TestFindRoot(t *testing.T) {
 		"home/open/sub": "home/open", "home/open": "home/open",
 	}
 	// Anybody could have put the mark into a directory that anybody may write to.
-	if os.Geteuid() == 0 {
+	if jptooltest.Root(t) {
 		for _, mark := range []string{"home/theirs/.jp", "home/linked/.jp", "home/shared"} {
 			if err := os.Lchown(at(mark), 1, 1); err != nil {
 				t.Fatal(err)

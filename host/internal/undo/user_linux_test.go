@@ -15,7 +15,7 @@ import (
 
 // The same holds for a user who owns nothing: all tests of this package pass.
 func TestOrdinaryUser(t *testing.T) {
-	if os.Geteuid() != 0 {
+	if !jptooltest.Root(t) {
 		return // these are the tests of an ordinary user
 	}
 	cmd := jptooltest.Ordinary(t, "-test.run=^Test[^O]")

@@ -72,6 +72,21 @@ func OpenRoot(t testing.TB) string {
 	return root
 }
 
+// Root reports whether this process may do what root may. The user 0 of a container or sandbox may not: it is an
+// ordinary user, and t says why.
+func Root(t testing.TB) bool {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return false
+	}
+	// A process without capabilities can give nothing away.
+	if err := os.Chown(t.TempDir(), 1, 1); err != nil {
+		t.Logf("the user 0 is not root here: %v", err)
+		return false
+	}
+	return true
+}
+
 // Rule makes an FsRule from a path and capability names, "write" included. More than
 // one name is separated by spaces; "-delete" withholds explicitly.
 func Rule(path, caps string) jptool.FsRule {

@@ -97,7 +97,7 @@ const probeName = "agreement-probe"
 // asUsers runs a test as root and as an ordinary user, as far as the test's own user
 // may: the test is started again in a process of that user.
 func asUsers(t *testing.T, test func(t *testing.T)) {
-	if os.Geteuid() != 0 {
+	if !jptooltest.Root(t) {
 		t.Run("user", func(t *testing.T) { test(t) })
 		t.Log("not run as root: the tests are not root's")
 		return

@@ -86,6 +86,7 @@ func refusals(s saw, ws string) []string {
 
 // What the observer predicts is what the kernel does, one operation after the other.
 func TestObserverAgreesWithTheKernel(t *testing.T) {
+	jptooltest.NotAnnounced(t)
 	tiers(t, func(t *testing.T, tier fit.Tier) {
 		ws := jptooltest.OpenRoot(t)
 		for _, f := range []string{"src/a", "src/old", "ro/f", "ro/g", "none/f", "add/f", "del/f", "mod/f", "mod/pin", "hide/f"} {
@@ -139,6 +140,7 @@ func TestObserverAgreesWithTheKernel(t *testing.T) {
 // A program that nobody observes has one filter, and an observed one ends well without its observer's
 // file among its own.
 func TestObservedProgram(t *testing.T) {
+	jptooltest.NotAnnounced(t)
 	tiers(t, func(t *testing.T, tier fit.Tier) {
 		ws := jptooltest.OpenRoot(t)
 		write(t, ws+"/secret", "x", 0o600)
@@ -175,6 +177,7 @@ func TestObservedProgram(t *testing.T) {
 
 // Calls are told apart by thread, and paths begin where the call says.
 func TestObserverReadsEachCall(t *testing.T) {
+	jptooltest.NotAnnounced(t)
 	tiers(t, func(t *testing.T, tier fit.Tier) {
 		ws := jptooltest.OpenRoot(t)
 		var want []string
@@ -203,6 +206,7 @@ func TestObserverReadsEachCall(t *testing.T) {
 
 // Of TCP connections the ports are judged, and listening is always refused.
 func TestObserverReadsAddresses(t *testing.T) {
+	jptooltest.NotAnnounced(t)
 	needs(t, fit.TierLandlock, fit.NetABI)
 	tiers(t, func(t *testing.T, tier fit.Tier) {
 		ws := jptooltest.OpenRoot(t)
@@ -218,6 +222,7 @@ func TestObserverReadsAddresses(t *testing.T) {
 
 // When the observer is gone, announced calls fail and nothing hangs.
 func TestObserverGone(t *testing.T) {
+	jptooltest.NotAnnounced(t)
 	tiers(t, func(t *testing.T, tier fit.Tier) {
 		ws := jptooltest.OpenRoot(t)
 		write(t, ws+"/f", "x", 0o644)

@@ -267,7 +267,7 @@ func TestInsideOfNoNamespaces(t *testing.T) {
 
 // The same as an ordinary user.
 func TestAsOrdinaryUser(t *testing.T) {
-	if os.Getuid() != 0 {
+	if !jptooltest.Root(t) {
 		t.Skip("not root: the other tests have shown it")
 	}
 	cmd := jptooltest.Ordinary(t, "-test.count=1", "-test.run=^Test")

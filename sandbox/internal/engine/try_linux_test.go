@@ -46,7 +46,7 @@ func TestReal(t *testing.T) {
 	if os.Getenv(asUser) != "" {
 		return
 	}
-	if os.Geteuid() != 0 {
+	if !jptooltest.Root(t) {
 		t.Log("not root: the look of a second user is left out")
 		return
 	}
@@ -64,7 +64,7 @@ func TestTryRefused(t *testing.T) {
 	}
 	if os.Getenv(asUser) == "" {
 		// In a chroot the kernel refuses user namespaces.
-		if os.Geteuid() != 0 {
+		if !jptooltest.Root(t) {
 			t.Skip("making a chroot needs root")
 		}
 		self, err := os.Open("/proc/self/exe")

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/jptools/jptools/jptool/testdata/jptooltest"
 )
 
 // holder makes this binary a call that has a private directory in the base that it names, until its
@@ -102,7 +104,7 @@ func TestSweep(t *testing.T) {
 	do(t, os.Mkdir(shelf+"/open", 0o755))
 	do(t, os.WriteFile(shelf+"/file", nil, 0o700))
 	rest := []string{kept, shelf + "/link", shelf + "/link2", shelf + "/open", shelf + "/file"}
-	if os.Geteuid() == 0 {
+	if jptooltest.Root(t) {
 		do(t, os.Mkdir(shelf+"/theirs", 0o700))
 		do(t, os.Chown(shelf+"/theirs", 1, 1))
 		rest = append(rest, shelf+"/theirs")

