@@ -72,7 +72,7 @@ func TestPresets(t *testing.T) {
 	}
 	for name, want := range map[string][2]string{
 		"go":       {"GOCACHE: writes ~/.cache/go-build (the usual place)\nGOMODCACHE: reads ~/go/pkg/mod (the usual place)", "GOCACHE: writes, made at the start ~/.cache/go-build (the usual place)"},
-		"go:net":   {"GOCACHE: writes ~/.cache/go-build (the usual place)\nGOMODCACHE: writes ~/go/pkg/mod (the usual place)", "GOCACHE: writes, made at the start ~/.cache/go-build (the usual place)\nGOMODCACHE: writes, made at the start ~/go/pkg/mod (the usual place)"},
+		"go:net":   {"GOCACHE: writes ~/.cache/go-build (the usual place)\nGOMODCACHE: writes ~/go/pkg/mod (the usual place)\nsumdb: writes, made at the start ~/go/pkg/sumdb (the usual place)", "GOCACHE: writes, made at the start ~/.cache/go-build (the usual place)\nGOMODCACHE: writes, made at the start ~/go/pkg/mod (the usual place)\nsumdb: writes, made at the start ~/go/pkg/sumdb (the usual place)"},
 		"node":     {"npm cache: reads ~/.npm/_cacache (the usual place)\nnpm logs: writes, made at the start ~/.npm/_logs (the usual place)\nnvm: reads ~/.nvm/versions (the usual place)", "npm logs: writes, made at the start ~/.npm/_logs (the usual place)"},
 		"node:net": {"npm cache: writes ~/.npm/_cacache (the usual place)\nnpm logs: writes, made at the start ~/.npm/_logs (the usual place)\nnvm: reads ~/.nvm/versions (the usual place)", "npm cache: writes, made at the start ~/.npm/_cacache (the usual place)\nnpm logs: writes, made at the start ~/.npm/_logs (the usual place)"},
 		"python":   {"pyenv: reads ~/.pyenv (the usual place)\nuser site: reads ~/.local/lib (the usual place)", ""},
@@ -242,7 +242,7 @@ func TestLinks(t *testing.T) {
 
 // A directory of another user is not taken for a cache.
 func TestForeign(t *testing.T) {
-	if os.Geteuid() != 0 {
+	if !jptooltest.Root(t) {
 		t.Skip("only root can make a directory of another user")
 	}
 	w := newWorld(t, "dir home/.cache/go-build")
@@ -280,7 +280,8 @@ echo x > ~/made 2>/dev/null && exit 6
 test "$PWD" = /usr || exit 7
 echo /usr/local/go
 echo `+w.dir+`/data/cache
-echo `+w.home+`/mod`)
+echo `+w.home+`/mod
+echo `+w.home+`/go`)
 	w.set("SECRET=1")
 	w.environ[1] += ":/usr/bin:/bin"
 	if got := w.text(w.find("go")); !strings.Contains(got, "GOCACHE: writes $DIR/data/cache (go env)") {
@@ -288,10 +289,10 @@ echo `+w.home+`/mod`)
 	}
 	// What it says opens no secrets, and nothing that holds much.
 	for _, c := range []struct{ says, want string }{
-		{"echo /usr/local/go; echo ~/.ssh; echo ~/mod", "GOCACHE: refused: a place of secrets ~/.ssh (go env)"},
-		{"echo /usr/local/go; echo ~; echo ~/mod", "GOCACHE: refused: it holds far more than that ~ (go env)"},
-		{"echo /usr/local/go; echo relative; echo ~/mod", "GOCACHE: writes, made at the start ~/.cache/go-build (the usual place)"},
-		{"echo /usr/local/go", "go env GOROOT GOCACHE GOMODCACHE was not asked: it answered 1 lines instead of 3"},
+		{"echo /usr/local/go; echo ~/.ssh; echo ~/mod; echo ~/go", "GOCACHE: refused: a place of secrets ~/.ssh (go env)"},
+		{"echo /usr/local/go; echo ~; echo ~/mod; echo ~/go", "GOCACHE: refused: it holds far more than that ~ (go env)"},
+		{"echo /usr/local/go; echo relative; echo ~/mod; echo ~/go", "GOCACHE: writes, made at the start ~/.cache/go-build (the usual place)"},
+		{"echo /usr/local/go", "go env GOROOT GOCACHE GOMODCACHE GOPATH was not asked: it answered 1 lines instead of 4"},
 		{"exit 1", "was not asked: exit status 1"},
 		{"sleep 30", "was not asked: "},
 		{"while :; do echo /x; done", "was not asked: "},
@@ -312,7 +313,7 @@ echo `+w.home+`/mod`)
 // set up by the repository (GOENV, PATH) points.
 func TestRepositoryWidensNothing(t *testing.T) {
 	w := newWorld(t, "dir data/elsewhere", "dir home/.cache", "file home/.ssh/id", "file ws/.npmrc cache=/data/x", "file ws/go.env x", "file ws/package.json {}")
-	script(t, w.ws+"/bin", "go", "echo /usr/local/go; echo "+w.dir+"/data/elsewhere; echo "+w.home+"/mod")
+	script(t, w.ws+"/bin", "go", "echo /usr/local/go; echo "+w.dir+"/data/elsewhere; echo "+w.home+"/mod; echo "+w.home+"/go")
 	jptooltest.Tree(t, w.dir, "symlink bin/go ../ws/bin/go")
 	w.environ = []string{"HOME=" + w.home, "PATH=" + w.ws + "/bin:" + w.dir + "/bin:ws/bin:"}
 	cwd, err := os.Getwd()
@@ -325,13 +326,13 @@ func TestRepositoryWidensNothing(t *testing.T) {
 	}
 	t.Chdir(cwd)
 	// The control: outside of the workspace it is asked.
-	script(t, w.dir+"/tools/bin", "go", "echo /usr/local/go; echo "+w.dir+"/data/elsewhere; echo "+w.home+"/mod")
+	script(t, w.dir+"/tools/bin", "go", "echo /usr/local/go; echo "+w.dir+"/data/elsewhere; echo "+w.home+"/mod; echo "+w.home+"/go")
 	w.environ[1] = "PATH=" + w.dir + "/tools/bin:/usr/bin:/bin"
 	if got := w.text(w.find("go")); !strings.Contains(got, "GOCACHE: writes $DIR/data/elsewhere (go env)") {
 		t.Error(got)
 	}
 	// A program that obeys GOENV cannot read it in the workspace.
-	script(t, w.dir+"/tools/bin", "go", `cat "$GOENV" >/dev/null || exit 1; echo /usr/local/go; echo `+w.dir+`/data/elsewhere; echo `+w.home+`/mod`)
+	script(t, w.dir+"/tools/bin", "go", `cat "$GOENV" >/dev/null || exit 1; echo /usr/local/go; echo `+w.dir+`/data/elsewhere; echo `+w.home+`/mod; echo `+w.home+`/go`)
 	w.set("GOENV=$WS/go.env")
 	if got := w.text(w.find("go")); strings.Contains(got, "elsewhere") || !strings.Contains(got, "was not asked") {
 		t.Error(got)
