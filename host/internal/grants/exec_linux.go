@@ -132,8 +132,12 @@ func (c *Exec) startError(m *merged, err error) error {
 		return exit.With(exit.Usage, err)
 	case !errors.As(err, &start):
 	case start.NotGranted != "":
-		return exit.Errorf(126, "%s needs %s to start, which is not granted: that a program names it is not enough outside of the system's directories\ngrant it yourself: --ro %s",
-			show.Visible(start.Program), show.Visible(start.NotGranted), show.Word(start.NotGranted))
+		remedy := "grant it yourself: --ro " + show.Word(start.NotGranted)
+		if name := preset.For(start.NotGranted); name != "" && len(c.Preset) == 0 {
+			remedy = fmt.Sprintf("if it is yours, there is a preset: --preset %s; or %s", name, remedy)
+		}
+		return exit.Errorf(126, "%s needs %s to start, which is not granted: that a program names it is not enough outside of the system's directories\n%s",
+			show.Visible(start.Program), show.Visible(start.NotGranted), remedy)
 	case start.Directory():
 		return exit.Errorf(126, "%w\nthe working directory is none that the program sees; start from the workspace: cd %s", err, show.Word(m.root))
 	case start.Refused() && errors.Is(err, unix.ENOENT):
@@ -175,15 +179,19 @@ func (c *Exec) hints(p *Process, cmd *sandbox.Cmd, program, swallowed string) {
 	if !p.Out.OnTerminal {
 		return
 	}
-	if name := preset.For(program); name != "" && len(c.Preset) == 0 {
-		p.Out.Note(fmt.Sprintf("for what %s needs outside of the workspace there is a preset: --preset %s", show.Visible(program), name))
+	network := "--net"
+	if name := preset.For(program); name != "" {
+		network = "--preset " + name + preset.NetSuffix
+		if len(c.Preset) == 0 {
+			p.Out.Note(fmt.Sprintf("for what %s needs outside of the workspace there is a preset: --preset %s", show.Visible(program), name))
+		}
 	}
 	switch net := cmd.Attempt.Plan.Net; {
 	case net.Open:
 	case net.Own:
-		p.Out.Note("the program had a loopback and no other network; if it needs one: --net")
+		p.Out.Note("the program had a loopback and no other network; if it needs one: " + network)
 	default:
-		p.Out.Note("the program had no network; if it needs one: --net, or only a loopback: --tier namespace")
+		p.Out.Note("the program had no network; if it needs one: " + network + ", or only a loopback: --tier namespace")
 	}
 	if cmd.State.Signal == 0 && !c.ExplainDenials && cmd.Attempt.Explainable() == "" {
 		p.Out.Note(enforcement.DenialHint + "\nto find out which grants it needs: jphost sandbox learn")

@@ -3,6 +3,7 @@ package grants
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -31,6 +32,24 @@ func TestNotStarted(t *testing.T) {
 	} {
 		if got := exit.Of(c.startError(m, x.err)); got != x.want {
 			t.Errorf("%v: %d, want %d", x.err, got, x.want)
+		}
+	}
+}
+
+// An interpreter outside of the system is often one that a preset has.
+func TestNotGrantedNamesThePreset(t *testing.T) {
+	err := &sandbox.StartError{Program: "tool", NotGranted: "/home/me/.pyenv/bin/python3.11", Err: unix.EACCES}
+	for _, x := range []struct {
+		preset []string
+		want   string
+	}{
+		{nil, "\nif it is yours, there is a preset: --preset python; or grant it yourself: --ro /home/me/.pyenv/bin/python3.11"},
+		{[]string{"python"}, "\ngrant it yourself: --ro /home/me/.pyenv/bin/python3.11"},
+	} {
+		c := &Exec{}
+		c.Preset = x.preset
+		if got := c.startError(&merged{}, err).Error(); !strings.HasSuffix(got, x.want) {
+			t.Errorf("%q: %s", x.preset, got)
 		}
 	}
 }

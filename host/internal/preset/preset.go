@@ -204,10 +204,11 @@ func parse(word string) (Choice, error) {
 	return Choice{}, fmt.Errorf("there is no preset %q\n%s", word, help)
 }
 
-// For is the name of the preset that a program is probably started with, "" for none.
+// For is the name of the preset that a program is probably started with, "" for none. A version may follow its name.
 func For(program string) string {
+	name := filepath.Base(program)
 	for _, p := range all() {
-		if slices.Contains(p.Programs, filepath.Base(program)) {
+		if slices.Contains(p.Programs, name) || slices.Contains(p.Programs, strings.TrimRight(name, ".0123456789")) {
 			return p.Name
 		}
 	}
