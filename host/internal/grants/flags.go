@@ -380,10 +380,8 @@ func (m *merged) place(f granted) (rel string, inside bool, err error) {
 		if dir && rel != "" {
 			rel += "/"
 		}
-	case f.missing != nil && dir:
-		err = wrong(nothing+"name an existing path; directories are made in the workspace only, so make it before: mkdir -p %s", f.flag, path, wspath.Bare(f.missing), show.Word(abs))
 	case f.missing != nil:
-		err = wrong(nothing+"name an existing path", f.flag, path, wspath.Bare(f.missing))
+		err = wrong(nothing+"name an existing path; directories are made in the workspace only, so make it before: mkdir -p %s", f.flag, path, wspath.Bare(f.missing), show.Word(abs))
 	case abs == "/":
 		err = wrong("%s is everything there is: that would be no sandbox\nname the directories that the program needs", path)
 	case strings.HasPrefix(f.to.Abs+"/", "/proc/"):
