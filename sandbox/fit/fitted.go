@@ -116,6 +116,7 @@ func (h *fitting) access(tier Tier) *jptool.AccessPolicy {
 					a.FS[i] = rewritten(old, old.Caps()&s.e)
 				}
 			}
+		case s.Withheld && s.e == 0: // its pattern says so, and a rule would name the place
 		case s.e != 0 || len(h.d.Access.FS) == 0:
 			r := jptool.FsRule{Path: h.wire(s.Abs)}
 			if s.from != nil {

@@ -410,7 +410,12 @@ func (j *judge) unfound(loose *judge, found []fit.Withheld, o op) bool {
 		real, err := filepath.EvalSymlinks(path.Join(j.root, wire))
 		for _, w := range found {
 			link := w.Kind() == fit.Link
+			// A rule in a place of secrets names what lies there; what the pattern covers below it was found by itself.
+			named := w.By == "secrets" && slices.ContainsFunc(j.rules, func(at string) bool {
+				return at != w.Abs() && fit.Holds(w.Abs(), at) && at != entry && fit.Holds(at, entry)
+			})
 			switch {
+			case named:
 			case w.Abs() == entry,
 				!link && fit.Holds(w.Abs(), entry),
 				!link && err == nil && fit.Holds(w.Abs(), real),
