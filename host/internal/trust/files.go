@@ -4,105 +4,182 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"os"
 	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
-	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
-// The limits of what is looked at for one list: so many files by their content, each up to so many
-// bytes, the others by size and time of change; and so many words of commands at all.
+// The limits of what is looked at for one list: so many files by their content, each up to so many bytes, the others by
+// size and time of change; and so many names at all, with those that patterns are compared with.
 const (
-	maxDigested      = 16
+	maxDigested      = 64
 	maxDigestedBytes = 1 << 20
-	maxWords         = 4096
+	maxNames         = 1 << 15
 )
 
-// namedFiles are the scripts of the workspace that commands of the repository's layers name word for word: whoever
-// accepts `sh lint.sh` means the lint.sh of the time. It does not know what else a program reads, such as what
-// those files name in turn.
+// namedFiles are the scripts of the workspace that commands of the repository's layers name: whoever accepts `sh lint.sh`
+// means the lint.sh of the time. It does not know what else a program reads, such as what those files name in turn.
 func namedFiles(root string, repository []config.Setting) []consent.Setting {
-	f := &fileNamer{site: jptool.Site{Root: root}, seen: map[string]bool{}, ids: map[string]identity{}}
+	f := &fileNamer{root: root, ids: map[string]identity{}}
 	for _, c := range commands(repository) {
-		list, sure := scripts(c.Command)
-		for _, n := range list {
-			f.word(c, n)
+		f.command, f.seen, f.dirs = c, map[string]bool{}, nil
+		names := namesIn(scripts(c.Command))
+		for _, name := range names {
+			f.name("", name)
 		}
-		if !sure {
-			for _, word := range strings.FieldsFunc(withoutOutputs(strings.Join(append([]string{c.Program}, c.Args...), "\n")), func(r rune) bool { return strings.ContainsRune(" \t\r\n;|&()<>`\"'$=", r) }) {
-				f.word(c, named{word, true})
+		// A command may go to a directory that it names (`cd lib`, `make -C lib`, "$D/x.sh").
+		for i := 0; i < len(f.dirs); i++ {
+			for _, name := range names {
+				f.name(f.dirs[i], name)
 			}
+		}
+		if f.names > maxNames {
+			f.add("(more files than jphost looks for)", identity{value: "changes of the others are not noticed"})
+			break
 		}
 	}
 	return f.found
 }
 
 type fileNamer struct {
-	site  jptool.Site
-	words int
+	root    string
+	command *command
+	// seen are the paths that this command was found to name, and dirs the directories among them.
 	seen  map[string]bool
+	dirs  []string
+	names int
 	// ids are what is known of files, by canonical path; digested counts those that were read.
 	ids      map[string]identity
 	digested int
 	found    []consent.Setting
 }
 
-// word looks for the file that a word names.
-func (f *fileNamer) word(c *command, n named) {
-	if f.words++; f.words > maxWords {
-		return
+// name looks for what a name, or a pattern of a shell, leads to from a directory.
+func (f *fileNamer) name(dir, name string) {
+	if rest, ok := wspath.WithinAbs(f.root, filepath.ToSlash(name)); ok {
+		dir, name = "", rest
 	}
-	rel, err := jptool.RulePath(n.word, f.site.Root)
-	if err != nil || rel.IsRoot() {
-		return
-	}
-	to, err := f.site.Resolve(rel, false)
-	if err != nil || to.Missing() || to.Place.Outside {
-		return
-	}
-	id := c.at.Origin.File + "\x00" + c.key + "\x00" + to.Place.Path
-	if f.seen[id] {
-		return
-	}
-	if is := f.identity(f.site.Abs(to.Place)); is.value != "" && (n.script || is.runs) {
-		f.seen[id] = true
-		f.found = append(f.found, consent.Setting{
-			Key: c.key, Value: is.value, File: within(f.site.Root, c.at.Origin.File), Line: c.at.Origin.Line, Runs: to.Place.Path, Text: is.text,
-		})
+	f.look(dir, name)
+	// A pattern that all names match says nothing.
+	if strings.ContainsAny(name, "*?[") && !path.IsAbs(name) && strings.Trim(name, "*?/.") != "" {
+		f.matches(dir, strings.ReplaceAll(name, "[!", "[^"))
 	}
 }
 
-// withoutOutputs leaves out what a script writes to (`> file`): it would differ after every call,
-// and is not what runs. Where it is run too, it is named for that.
-func withoutOutputs(script string) string {
-	var b strings.Builder
-	for {
-		before, after, found := strings.Cut(script, ">")
-		b.WriteString(before)
-		if !found {
-			return b.String()
+// matches looks for what a pattern matches below a directory.
+func (f *fileNamer) matches(dir, pattern string) {
+	part, rest, more := strings.Cut(pattern, "/")
+	var found []string
+	if !strings.ContainsAny(part, "*?[") {
+		found = []string{part}
+	} else if entries, err := os.ReadDir(f.root + "/" + dir); err == nil && f.names <= maxNames {
+		f.names += len(entries)
+		for _, e := range entries {
+			is, err := path.Match(part, e.Name())
+			if err == nil && is && (e.Name()[0] != '.' || part[0] == '.') {
+				found = append(found, e.Name())
+			}
 		}
-		b.WriteByte(' ')
-		script = after
-		if strings.HasSuffix(before, "<") { // <> reads as well
-			continue
-		}
-		script = strings.TrimLeft(strings.TrimLeft(script, ">|"), " \t")
-		end := strings.IndexAny(script+" ", " \t\r\n;|&()<>`\"'$")
-		script = script[end:]
 	}
+	for _, name := range found {
+		if more {
+			f.matches(dir+name+"/", rest)
+		} else {
+			f.look(dir, name)
+		}
+	}
+}
+
+// look looks for what a name from a directory leads to: a file counts, and other names may be relative to a directory.
+func (f *fileNamer) look(dir, name string) {
+	if f.names++; f.names > maxNames {
+		return
+	}
+	if !filepath.IsAbs(name) {
+		name = f.root + "/" + dir + name // not joined, which would take link/.. for the directory of the link
+	}
+	abs, err := filepath.EvalSymlinks(name)
+	rel, in := wspath.WithinAbs(f.root, filepath.ToSlash(abs))
+	if err != nil || !in || rel == "" || f.seen[rel] {
+		return
+	}
+	f.seen[rel] = true
+	if st, err := os.Lstat(abs); err == nil && st.IsDir() {
+		f.dirs = append(f.dirs, rel+"/")
+	} else if is := f.identity(wspath.JoinSlash(f.root, rel)); is.value != "" {
+		f.add(rel, is)
+	}
+}
+
+func (f *fileNamer) add(runs string, is identity) {
+	at := f.command.at.Origin
+	f.found = append(f.found, consent.Setting{
+		Key: f.command.key, Value: is.value, File: within(f.root, at.File), Line: at.Line, Runs: runs, Text: is.text,
+	})
+}
+
+// The names in a text are runs of the characters that are common in names, and such runs with what stands between them:
+// so many of them at most.
+var (
+	plainRun   = settings.Pattern(`[\pL\pN\pM._/~+-]+`)
+	patternRun = settings.Pattern(`[\pL\pN\pM._/~+*?^\[\]!-]+`)
+)
+
+const (
+	maxRuns     = 8
+	maxAttached = 16
+)
+
+// expansions of a shell become patterns. The working directory is that of the workspace. What stands for an unset
+// variable is a word of its own.
+var (
+	expansions = settings.Pattern(`\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_][A-Za-z_0-9]*|\$[0-9@*#?!$-]|` + "`[^`]*`" + `|\{[^{}\s]*\}`)
+	here       = settings.Pattern(`\$PWD\b|\$\{PWD\}|~\+/`)
+	unset      = settings.Pattern(`\$\{[A-Za-z_0-9]+:?[=+-]`)
+)
+
+// namesIn are all names and patterns that may stand in texts, however these are quoted, and in scripts within scripts.
+func namesIn(texts []string) []string {
+	var names []string
+	for _, text := range texts {
+		names = append(names, text)
+		text = unset().ReplaceAllString(here().ReplaceAllString(filepath.ToSlash(text), "./"), " ")
+		bare := strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(text)
+		for _, t := range []string{text, bare} {
+			runs := plainRun().FindAllStringIndex(t, -1)
+			for i, from := range runs {
+				for _, to := range runs[i:min(i+maxRuns, len(runs))] {
+					names = append(names, t[from[0]:to[1]])
+				}
+				if run := t[from[0]:from[1]]; run[0] == '-' { // -fbuild.mk, -nfbuild.mk
+					for n := 1; n < min(len(run), maxAttached); n++ {
+						names = append(names, run[n:])
+					}
+				}
+			}
+		}
+		for _, t := range []string{bare, expansions().ReplaceAllString(bare, "*")} {
+			for _, run := range patternRun().FindAllString(t, -1) {
+				names = append(names, run, strings.TrimPrefix(run, "*/"))
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // identity tells one content of a regular file from another; its value is "" for anything else.
 type identity struct {
 	value string
-	// runs: the file is executable or begins with #!.
-	runs bool
 	// text is the content, if it is a short text.
 	text string
 }
@@ -111,11 +188,11 @@ func (f *fileNamer) identity(abs string) identity {
 	if known, ok := f.ids[abs]; ok {
 		return known
 	}
-	f.ids[abs] = f.look(abs)
+	f.ids[abs] = f.read(abs)
 	return f.ids[abs]
 }
 
-func (f *fileNamer) look(abs string) (is identity) {
+func (f *fileNamer) read(abs string) (is identity) {
 	dir, err := wspath.OpenDir(wspath.ParentOf(abs))
 	if err != nil {
 		return is
@@ -125,7 +202,7 @@ func (f *fileNamer) look(abs string) (is identity) {
 	if err != nil || !st.Mode().IsRegular() {
 		return is
 	}
-	is = identity{value: "it cannot be read", runs: st.Mode()&0o111 != 0}
+	is = identity{value: "it cannot be read"}
 	file, err := dir.Open(path.Base(abs))
 	if err != nil {
 		return is
@@ -133,10 +210,6 @@ func (f *fileNamer) look(abs string) (is identity) {
 	defer file.Close()
 	if st, err = file.Stat(); err != nil {
 		return is
-	}
-	head := make([]byte, 2)
-	if n, _ := file.ReadAt(head, 0); string(head[:n]) == "#!" {
-		is.runs = true
 	}
 	if st.Size() <= maxDigestedBytes && f.digested < maxDigested {
 		f.digested++

@@ -117,7 +117,7 @@ func TestRepositoryOnAMount(t *testing.T) {
 	}
 }
 
-// The scripts that a repository's commands name are part of what is accepted; files that are only data are not.
+// The files that a repository's commands name are part of what is accepted; those that are only data are not.
 func TestNamedFiles(t *testing.T) {
 	w := newWorld(t, "file scripts/edit.sh echo", "file lint.py x", "file a.cfg a", "file plain x", "dir dir", "symlink link scripts/edit.sh", "symlink out $OUT/x", "fifo pipe", "file show x").repo(`
 [conversation.tools.e]
@@ -135,7 +135,7 @@ source = "local"
 command = { program = "./link > a.cfg 2>>plain <>show; sh < lint.py", shell = true }
 [conversation.tools.p]
 source = "local"
-command = "plain"
+command = "wc plain"
 `)
 	w.write(w.outside+"/x", "x")
 	runs := func() (out []string) {
@@ -151,11 +151,15 @@ command = "plain"
 	}
 	want := []string{
 		"conversation.tools.e.command runs scripts/edit.sh",
+		"conversation.tools.e.command runs a.cfg",
 		"conversation.tools.l.command runs lint.py",
+		"conversation.tools.l.command runs plain",
 		"conversation.tools.l.style.parameters runs show",
 		"conversation.tools.s.command runs scripts/edit.sh",
+		"conversation.tools.s.command runs plain",
 		"conversation.tools.w.command runs scripts/edit.sh",
 		"conversation.tools.w.command runs lint.py",
+		"conversation.tools.w.command runs show",
 	}
 	if diff := cmp.Diff(want, runs()); diff != "" {
 		t.Error(diff)

@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"bytes"
 	"path"
 	"slices"
 	"strings"
@@ -11,201 +12,207 @@ import (
 	"github.com/jptools/jptools/host/internal/settings"
 )
 
-// A script is a file whose content is what a command runs: the program of the command, the file that an interpreter is
-// given, and the same of every command in a shell script. Everything else that a command names is data, unless
-// it is executable or begins with `#!`: then a program that is not known here may run it.
+// A script is a file of the workspace that a command may run. Only a program itself knows what it does with a file. So
+// each file that a command names anywhere counts, unless the program is known to take all its files as data.
 
-// named is a word of a command that may name a file of the workspace. A word that is not a script counts if the file
-// can be executed.
-type named struct {
-	word   string
-	script bool
-}
-
-// scripts are the words of a command that may name scripts. sure is false if a shell script cannot be understood: then
-// every word of it may be one.
-func scripts(c config.Command) (list []named, sure bool) {
-	argv := append([]string{c.Program}, c.Args...)
-	if !c.Shell {
-		return ofWords(argv)
-	}
-	list, sure = ofShell(c.Program, 0)
-	for _, arg := range c.Args {
-		list = append(list, named{arg, false})
-	}
-	return list, sure
-}
-
-// interpreter is a program that runs a file which it is given.
-type interpreter struct {
-	// code are the options whose value, or next word, is code instead of a file; the words after it are data. shell says
-	// that the code is a shell script. Options with a value that names a file are found without being known.
-	code  string
-	shell bool
-	// files are the only options whose value is run, if the other words are data.
-	files []string
-	// sub are words that may stand before the file.
-	sub []string
-}
-
+// Programs that run none of their words and none of the files that they are given. Readers write to standard output only.
 var (
-	shell    = interpreter{code: "c", shell: true}
-	program  = interpreter{files: []string{"-f", "--file"}}
-	makefile = interpreter{files: []string{"-f", "--file", "--makefile"}}
+	readers = strings.Fields("cat wc grep egrep fgrep head tail ls diff cmp comm cut tr join paste nl od tac rev fold " +
+		"stat du cksum md5sum sha1sum sha256sum sha512sum basename dirname realpath readlink echo printf test [ true " +
+		"false : pwd date sleep seq")
+	writers = strings.Fields("cp mv rm rmdir mkdir ln touch chmod truncate tee sort uniq")
+	all     = slices.Concat(readers, writers)
 )
 
-var interpreters = map[string]interpreter{
-	"sh": shell, "bash": shell, "dash": shell, "zsh": shell, "ksh": shell, "mksh": shell, "ash": shell,
-	"fish": shell, "python": {code: "cm"}, "pypy": {code: "cm"}, "node": {code: "ep"}, "nodejs": {code: "ep"},
-	"ruby": {code: "e"}, "perl": {code: "eE"}, "php": {code: "rBE"}, "lua": {code: "e"}, "luajit": {code: "e"},
-	"tclsh": {}, "wish": {}, "expect": {code: "c"}, "guile": {code: "c"},
-	"deno": {sub: []string{"run", "test", "eval"}}, "bun": {code: "e", sub: []string{"run", "test"}}, "tsx": {},
-	"ts-node": {code: "e"}, "go": {sub: []string{"run"}}, "Rscript": {code: "e"}, "julia": {code: "eE"},
-	"java": {}, "groovy": {code: "e"}, "elixir": {code: "e"}, "pwsh": {code: "c"}, "powershell": {code: "c"},
-	"swift": {}, "ocaml": {}, "runghc": {}, "bats": {}, "racket": {code: "e"}, "make": makefile, "gmake": makefile,
-	"just": {files: []string{"-f", "--justfile"}}, "awk": program, "gawk": program,
-	"mawk": {files: []string{"-f"}}, "sed": program, "jq": {files: []string{"-f", "--from-file"}}, ".": {},
-	"source": {},
+// renaming are commands of shells after which the name of a program may mean something else, or its output go elsewhere.
+var renaming = strings.Fields("alias eval . source exec hash enable builtin command")
+
+// isData reports whether a command is one of programs and runs nothing that its words name.
+func isData(argv, programs []string) bool {
+	name := argv[0]
+	if dir := path.Dir(name); dir == "/bin" || dir == "/usr/bin" {
+		name = path.Base(name)
+	}
+	compresses := func(word string) bool { return strings.HasPrefix(word, "--co") } // sort --compress-program
+	return slices.Contains(programs, name) && (name != "sort" || !slices.ContainsFunc(argv, compresses))
 }
 
-// wrappers run the command that follows their own options.
-var wrappers = []string{
-	"env", "timeout", "nice", "nohup", "xargs", "time", "exec", "command", "builtin", "stdbuf", "setsid",
-	"ionice", "chrt", "taskset", "sudo", "doas", "flock", "unshare", "busybox", "uv", "uvx", "npx", "pnpm",
-	"yarn", "npm", "poetry", "pipenv", "bundle", "hatch", "run", "direnv", "watch", "strace", "ltrace",
-}
-
-// extensions are those of scripts, for wrappers that know by them what to run.
-var extensions = []string{
-	".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx", ".jsx", ".sh", ".bash", ".zsh", ".rb", ".pl", ".php",
-	".lua", ".r", ".R", ".jl",
-}
-
-// programName is the name of a program without its directory and version.
-func programName(word string) string {
-	name := strings.TrimSuffix(path.Base(strings.ReplaceAll(word, `\`, "/")), ".exe")
-	if bare := strings.TrimRight(name, "0123456789.-"); bare != "" {
-		name = bare
-	}
-	return name
-}
-
-// expanded stands for a word of a shell script that the shell expands, so that nobody knows what it is.
-const expanded = "\x00"
-
-// ofWords are the scripts of a command in words.
-func ofWords(argv []string) (list []named, sure bool) {
-	if len(argv) == 0 {
-		return nil, true
-	}
-	program := argv[0]
-	if program == expanded {
-		list, _ := ofWords(argv[1:])
-		return list, false
-	}
-	list = append(list, named{program, strings.ContainsAny(program, `/\`)})
-	name := programName(program)
-	sure = true
-	if slices.Contains(wrappers, name) {
-		for i := 1; i < len(argv); i++ {
-			if argv[i] == expanded { // it may be the command
-				sure = false
-				continue
-			}
-			word := programName(argv[i])
-			_, runs := interpreters[word]
-			isPath := strings.ContainsAny(argv[i], `/\`) && !strings.HasPrefix(argv[i], "-") && !strings.Contains(argv[i], "=")
-			if runs || isPath || slices.Contains(wrappers, word) {
-				inner, understood := ofWords(argv[i:])
-				return append(list, inner...), sure && understood
-			}
-		}
-		for _, arg := range argv[1:] { // such as uv run tool.py
-			list = append(list, values(arg, slices.Contains(extensions, path.Ext(arg)))...)
-		}
-		return list, sure
-	}
-	if in, ok := interpreters[name]; ok {
-		inner, sure := in.run(argv[1:])
-		return append(list, inner...), sure
-	}
-	for _, arg := range argv[1:] {
-		list = append(list, values(arg, false)...)
-	}
-	return list, true
-}
-
-// values are a word, and what follows a = in it.
-func values(word string, script bool) []named {
-	if word == expanded {
+// scripts are the texts of a command that may name scripts.
+func scripts(c config.Command) []string {
+	argv := append([]string{c.Program}, c.Args...)
+	switch {
+	case c.Shell:
+		return append([]string{withoutData(c.Program)}, c.Args...)
+	case isData(argv, all):
 		return nil
 	}
-	list := []named{{word, script}}
-	if _, value, ok := strings.Cut(word, "="); ok {
-		list = append(list, named{value, script})
-	}
-	return list
+	return argv
 }
 
-// ofShell reads a shell script.
-func ofShell(script string, depth int) (list []named, sure bool) {
-	if depth > 4 {
-		return nil, false
+var placeholders = settings.Pattern(`\{\{[^{}]*\}\}`)
+
+// withoutData blanks out what is only data in a shell script: the files that it writes, and the words of programs that
+// take them as data, if what they print goes to no other program and no file. If all programs of the script are such,
+// that does not matter. If the script cannot be understood, all of it stays.
+func withoutData(script string) string {
+	// Placeholders are no syntax of the shell.
+	plain := placeholders().ReplaceAllStringFunc(script, func(p string) string { return strings.Repeat("_", len(p)) })
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(plain), "")
+	if err != nil || strings.ContainsAny(script, "\r\x00") || strings.Contains(script, "\\\n") {
+		return script // shells do not all join lines alike
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(script), "")
-	if err != nil {
-		return nil, false
-	}
-	sure = true
+	s := shellScript{text: []byte(script), programs: all, dataOnly: true}
+	renamed := false
 	syntax.Walk(file, func(n syntax.Node) bool {
-		stmt, ok := n.(*syntax.Stmt)
-		if !ok {
-			return true
+		switch n := n.(type) {
+		case *syntax.CallExpr:
+			if len(n.Args) > 0 {
+				name, ok := literally(n.Args[0])
+				renamed = renamed || !ok || slices.Contains(renaming, name)
+				s.dataOnly = s.dataOnly && s.isData(n)
+			}
+		case *syntax.Assign:
+			renamed = renamed || n.Name == nil || n.Name.Value == "PATH"
+		case *syntax.FuncDecl, *syntax.CoprocClause:
+			renamed = true
 		}
-		call, ok := stmt.Cmd.(*syntax.CallExpr)
-		if !ok || len(call.Args) == 0 {
-			return true
+		return true
+	})
+	if renamed {
+		return script
+	}
+	if !s.dataOnly {
+		s.programs = readers
+	}
+	s.list(file.Stmts, true)
+	return string(s.text)
+}
+
+type shellScript struct {
+	text []byte
+	// programs are those that take their words as data here, and dataOnly says that there are no others.
+	programs []string
+	dataOnly bool
+}
+
+func (s *shellScript) blank(n syntax.Node) {
+	from, end := n.Pos().Offset(), n.End().Offset()
+	copy(s.text[from:end], bytes.Repeat([]byte{'\n'}, int(end-from)))
+}
+
+func (s *shellScript) isData(c *syntax.CallExpr) bool {
+	argv := make([]string, len(c.Args))
+	for i, arg := range c.Args {
+		ok := false
+		if argv[i], ok = literally(arg); !ok {
+			return false
 		}
-		argv := make([]string, len(call.Args))
-		for i, arg := range call.Args {
-			argv[i] = expanded
-			if literal, ok := literally(arg); ok {
-				argv[i] = literal
-			} else if name, ok := assigns(arg); ok {
-				argv[i] = name
+	}
+	return len(argv) > 0 && len(c.Assigns) == 0 && isData(argv, s.programs)
+}
+
+// reads reports whether all of a statement is programs that only print what they read.
+func (s *shellScript) reads(stmt *syntax.Stmt) bool {
+	switch c := stmt.Cmd.(type) {
+	case *syntax.CallExpr:
+		return s.isData(c) && (s.dataOnly || !slices.ContainsFunc(stmt.Redirs, keeps))
+	case *syntax.BinaryCmd:
+		return len(stmt.Redirs) == 0 && s.reads(c.X) && s.reads(c.Y)
+	}
+	return false
+}
+
+// keeps reports whether a redirection could keep what is printed for another program.
+func keeps(r *syntax.Redirect) bool {
+	target, ok := literally(r.Word)
+	return r.Op != syntax.RdrIn && (!ok || target != "/dev/null" && (r.Op != syntax.DplOut || target != "1" && target != "2"))
+}
+
+func (s *shellScript) list(stmts []*syntax.Stmt, prints bool) {
+	for _, stmt := range stmts {
+		s.statement(stmt, prints)
+	}
+}
+
+// statement blanks out the data of a statement. prints says that its output goes to no other program and no file.
+func (s *shellScript) statement(stmt *syntax.Stmt, prints bool) {
+	if c, ok := stmt.Cmd.(*syntax.CallExpr); ok && prints && s.reads(stmt) {
+		s.blank(c)
+		for _, r := range stmt.Redirs {
+			if _, ok := literally(r.Word); ok && r.Hdoc == nil {
+				s.blank(r.Word)
 			}
 		}
-		if argv[0] == "eval" {
-			sure = false
+	}
+	for _, r := range stmt.Redirs {
+		switch _, ok := literally(r.Word); r.Op {
+		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
+			if ok {
+				s.blank(r.Word)
+			}
 		}
-		found, understood := ofWords(argv)
-		if _, runs := interpreters[programName(argv[0])]; runs {
-			// Without a file an interpreter reads what it runs from its input.
-			for _, r := range stmt.Redirs {
-				if r.Op == syntax.RdrIn || r.Op == syntax.RdrInOut {
-					input, literal := literally(r.Word)
-					found, understood = append(found, named{input, true}), understood || literal
+		prints = prints && (s.dataOnly || !keeps(r))
+	}
+	switch c := stmt.Cmd.(type) {
+	case *syntax.CallExpr: // tee writes its files, as a redirection does
+		if name, ok := literally(first(c)); ok && name == "tee" && len(c.Assigns) == 0 {
+			for _, arg := range c.Args[1:] {
+				if _, ok := literally(arg); ok {
+					s.blank(arg)
 				}
 			}
 		}
-		list, sure = append(list, found...), sure && understood
-		return true
-	})
-	return list, sure
+	case *syntax.BinaryCmd:
+		pipe := c.Op == syntax.Pipe || c.Op == syntax.PipeAll
+		s.statement(c.X, prints && (!pipe || s.reads(c.Y)))
+		s.statement(c.Y, prints)
+	case *syntax.Block:
+		s.list(c.Stmts, prints)
+	case *syntax.Subshell:
+		s.list(c.Stmts, prints)
+	case *syntax.IfClause:
+		for ; c != nil; c = c.Else {
+			s.list(c.Cond, prints)
+			s.list(c.Then, prints)
+		}
+	case *syntax.WhileClause:
+		s.list(c.Cond, prints)
+		s.list(c.Do, prints)
+	case *syntax.ForClause:
+		s.list(c.Do, prints)
+	case *syntax.CaseClause:
+		for _, item := range c.Items {
+			s.list(item.Stmts, prints)
+		}
+	}
 }
 
-// literally is a word of a shell script that the shell does not expand.
+// first is the word that names the program; an empty one if there is none.
+func first(c *syntax.CallExpr) *syntax.Word {
+	if len(c.Args) == 0 {
+		return &syntax.Word{}
+	}
+	return c.Args[0]
+}
+
+// literally is a word that every shell takes as it is written, less the quotes.
 func literally(w *syntax.Word) (text string, ok bool) {
+	if w == nil {
+		return "", false
+	}
 	for _, part := range w.Parts {
 		switch p := part.(type) {
 		case *syntax.Lit:
-			text += strings.ReplaceAll(p.Value, `\`, "")
+			text += p.Value
 		case *syntax.SglQuoted:
+			if p.Dollar {
+				return "", false
+			}
 			text += p.Value
 		case *syntax.DblQuoted:
 			for _, inner := range p.Parts {
 				lit, isLit := inner.(*syntax.Lit)
-				if !isLit {
+				if !isLit || p.Dollar {
 					return "", false
 				}
 				text += lit.Value
@@ -214,96 +221,8 @@ func literally(w *syntax.Word) (text string, ok bool) {
 			return "", false
 		}
 	}
-	return text, true
-}
-
-// assigns returns the beginning of a word like NAME=$VALUE, as env takes it.
-func assigns(w *syntax.Word) (name string, ok bool) {
-	lit, ok := w.Parts[0].(*syntax.Lit)
-	if !ok || strings.HasPrefix(lit.Value, "-") {
-		return "", false
-	}
-	name, _, ok = strings.Cut(lit.Value, "=")
-	return name + "=", ok
-}
-
-// run are what an interpreter with these arguments runs.
-func (in interpreter) run(args []string) (list []named, sure bool) {
-	value := false // the word may be the value of the option before it
-	attached := func(word string) bool {
-		return slices.ContainsFunc(in.files, func(o string) bool { return len(o) == 2 && len(word) > 2 && strings.HasPrefix(word, o) })
-	}
-	for i := 0; i < len(args); i++ {
-		word := args[i]
-		switch {
-		case word == expanded && (in.files == nil || value):
-			return list, false
-		case in.files != nil:
-			option, file, has := strings.Cut(word, "=")
-			switch {
-			case has && slices.Contains(in.files, option):
-				list = append(list, named{file, true})
-			case value || attached(word):
-				list = append(list, named{strings.TrimPrefix(word, in.files[0]), true})
-			default:
-				list = append(list, values(word, false)...)
-			}
-			value = slices.Contains(in.files, word)
-		case strings.HasPrefix(word, "-") && len(word) > 1 && word != "--":
-			if in.isCode(word) {
-				rest := args[i+1:]
-				for _, arg := range rest {
-					list = append(list, values(arg, false)...)
-				}
-				if !in.shell || len(rest) == 0 {
-					return list, true
-				}
-				if rest[0] == expanded {
-					return list, false
-				}
-				inner, sure := ofShell(rest[0], 1)
-				return append(list, inner...), sure
-			}
-			list = append(list, values(word, true)...)
-			value = !in.shell || strings.HasSuffix(strings.ToLower(word), "o") || strings.HasPrefix(word, "--") // set -o NAME
-		case word == "--", slices.Contains(in.sub, word):
-			value = false
-		default:
-			list = append(list, named{word, true})
-			if value { // else it was the file itself
-				value = false
-				continue
-			}
-			for _, arg := range args[i+1:] {
-				list = append(list, values(arg, false)...)
-			}
-			return list, true
-		}
-	}
-	// Perhaps the last word was the file, perhaps the value of an option.
-	return list, in.files != nil
-}
-
-// flags are the letters of options without a value that may stand before the letter of the code, as in -ec.
-const flags = "abBdEhilnopqsStTuvwxe"
-
-// isCode reports whether an option is followed by code, or has it.
-func (in interpreter) isCode(option string) bool {
-	if strings.HasPrefix(option, "--") {
-		return strings.HasPrefix(option, "--eval") || strings.HasPrefix(option, "--print") || option == "--command"
-	}
-	if in.shell { // all its letters but o are flags
-		return strings.Contains(option, "c")
-	}
-	for _, letter := range option[1:] {
-		if strings.ContainsRune(in.code, letter) {
-			return true
-		}
-		if !strings.ContainsRune(flags, letter) {
-			return false
-		}
-	}
-	return false
+	// Bash runs what stands in the brackets of `test -v "a[$(…)]"`.
+	return text, !strings.ContainsAny(text, "\\`") && !strings.Contains(text, "$(")
 }
 
 // command is one command of the repository with the setting of its program.
