@@ -74,7 +74,7 @@ func (c *trustShowCmd) Run(a *app, s *trustState) error {
 	case len(s.Settings) == 0:
 		a.Out.Printf("the settings of this workspace widen nothing\n")
 	case s.Trusted:
-		a.Out.Printf("these settings of this workspace widen access, and were accepted:\n%s", consent.Diff(nil, s.Settings))
+		a.Out.Printf("these settings of this workspace widen access, and were accepted:\n%s", consent.Diff(nil, s.Settings).Full())
 	default:
 		a.Out.Printf("these settings of this workspace widen access, and were not accepted:\n%saccept them with: jphost trust accept\n", s.full)
 	}

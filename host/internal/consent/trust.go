@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -269,31 +270,35 @@ func (d *Difference) compare(was, now []Setting) {
 	d.Added = append(d.Added, now[n:]...)
 }
 
-// String renders the difference; every value is made visible.
+// String renders the difference for a message; every value is made visible, and the middle of a long one is left out.
 func (d Difference) String() string { return d.text(false) }
 
-// Full is String with the differences of scripts.
+// Full is all that somebody accepts: String with whole values and the differences of scripts.
 func (d Difference) Full() string { return d.text(true) }
 
 // text is String or Full.
-func (d Difference) text(diffs bool) string {
+func (d Difference) text(full bool) string {
+	most := maxValue
+	if full {
+		most = math.MaxInt
+	}
 	var b strings.Builder
 	for _, s := range d.Added {
-		fmt.Fprintf(&b, "  + %s   (%s)\n", s.text(), where(s))
+		fmt.Fprintf(&b, "  + %s   (%s)\n", s.text(most), where(s))
 	}
 	for _, c := range d.Changed {
 		name := show.Visible(c.Now.Key)
 		if c.Now.Runs != "" {
 			name += " runs " + show.Visible(c.Now.Runs) + ", changed since it was accepted"
 		}
-		if diff := c.scriptDiff(); diffs && diff != "" {
+		if diff := c.scriptDiff(); full && diff != "" {
 			fmt.Fprintf(&b, "  ~ %s   (%s)\n%s", name, where(c.Now), diff)
 			continue
 		}
-		fmt.Fprintf(&b, "  ~ %s   (%s)\n      was: %s\n      now: %s\n", name, where(c.Now), show.Short(c.Was.Value, maxValue), show.Short(c.Now.Value, maxValue))
+		fmt.Fprintf(&b, "  ~ %s   (%s)\n      was: %s\n      now: %s\n", name, where(c.Now), show.Short(c.Was.Value, most), show.Short(c.Now.Value, most))
 	}
 	for _, s := range d.Removed {
-		fmt.Fprintf(&b, "  - %s   (%s)\n", s.text(), show.Visible(s.File))
+		fmt.Fprintf(&b, "  - %s   (%s)\n", s.text(most), show.Visible(s.File))
 	}
 	return b.String()
 }
@@ -311,13 +316,13 @@ func (d Difference) Question() term.BoolQuestion {
 	n := len(now) + len(d.Removed)
 	// Programs stand last, where they are still on the screen.
 	d.Added = append(slices.DeleteFunc(slices.Clone(d.Added), Setting.program), slices.DeleteFunc(slices.Clone(d.Added), func(s Setting) bool { return !s.program() })...)
-	text := d.text(true)
+	text := d.Full()
 	m := term.Message{Body: "This workspace's own config asks for more than the defaults:\n", Quoted: text, Prose: true}
 	programs := slices.DeleteFunc(slices.Clone(now), func(s Setting) bool { return !s.program() })
 	if len(text) > shortList && n > 1 && len(programs) > 0 {
 		var b strings.Builder
 		for _, s := range programs {
-			fmt.Fprintf(&b, "%s   (%s)\n", show.Short(s.text(), maxProgram), where(s))
+			fmt.Fprintf(&b, "%s   (%s)\n", show.Short(s.text(maxProgram), maxProgram), where(s))
 		}
 		m.Then = []term.Message{{Body: "Of these, programs that they start:\n", Quoted: b.String()}}
 	}
@@ -359,8 +364,8 @@ func (d Difference) scriptQuestion() (q term.BoolQuestion, ok bool) {
 const (
 	// shortList is how many bytes of settings are seen at a glance.
 	shortList = 3 << 10
-	// maxValue is how many bytes of a value are shown, maxDigest how many of a script's digest, maxProgram how many of a
-	// program that is listed again.
+	// maxValue is how many bytes of a value a message shows, maxDigest how many of a script's digest, maxProgram how many of
+	// a program that is listed again.
 	maxValue   = 1 << 10
 	maxDigest  = len("sha256:") + 12
 	maxProgram = 160
@@ -369,16 +374,16 @@ const (
 // program reports whether the setting says what is run.
 func (s Setting) program() bool { return strings.Contains(s.Key+".", ".command.") }
 
-// text is the setting on one line, made visible.
-func (s Setting) text() string {
+// text is the setting on one line, made visible, with most bytes of the value.
+func (s Setting) text(most int) string {
 	if s.Runs != "" {
-		value := show.Short(s.Value, maxValue)
+		value := show.Short(s.Value, most)
 		if strings.HasPrefix(value, "sha256:") {
 			value = value[:min(len(value), maxDigest)]
 		}
 		return fmt.Sprintf("%s runs %s (%s)", show.Visible(s.Key), show.Visible(s.Runs), value)
 	}
-	return show.Visible(s.Key) + " = " + show.Short(s.Value, maxValue)
+	return show.Visible(s.Key) + " = " + show.Short(s.Value, most)
 }
 
 func where(s Setting) string {
