@@ -128,22 +128,23 @@ type RefusedError struct {
 	Always bool
 }
 
-// Error lists what is not held, and what to change on the machine or in the policy.
+// Error lists what is not held, indented, and below it what to change on the machine or in the policy.
 func (e *RefusedError) Error() string {
 	text := "the sandbox is required and cannot hold this call exactly"
 	if e.Always {
 		text = "what has to be withheld from this call cannot be withheld"
 	}
+	var remedies []string
 	for _, r := range e.Reasons {
 		if text += "\n  "; r.Rule != "" {
 			text += r.Rule + ": "
 		}
 		text += r.What + " (" + r.Why + ")"
-		if r.Remedy != "" {
-			text += "\n    " + r.Remedy
+		if r.Remedy != "" && !slices.Contains(remedies, r.Remedy) {
+			remedies = append(remedies, r.Remedy)
 		}
 	}
-	return text
+	return strings.Join(append([]string{text}, remedies...), "\n")
 }
 
 // ErrNoPolicy: where there is a sandbox, every call has a policy.

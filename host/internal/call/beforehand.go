@@ -58,7 +58,7 @@ func (k *call) beforehand(ctx context.Context) error {
 	if !old.Yes {
 		return nil
 	}
-	list, err := k.policy.Touches(places, jptool.AllCaps)
+	list, err := k.policy.Touches(places, jptool.AllCaps, true)
 	if err != nil {
 		return err
 	}

@@ -323,7 +323,9 @@ func (k *call) compile(ctx context.Context, p term.Prompter) (err error) {
 		return err
 	}
 	for _, w := range k.policy.Warnings {
-		k.warn(w.String())
+		help := w.Help
+		w.Help = ""
+		k.warn(strings.TrimSuffix(w.String()+"\n"+help, "\n"))
 	}
 	k.report.Policy = &Policy{Digest: digest(k.policy.Access)}
 	if k.Dry {
@@ -493,6 +495,8 @@ func OwnPrograms() []string {
 	return append([]string{self}, beside...)
 }
 
+// warn says what a person should know. Lines after the first that are not indented say what to do, and are for the person
+// only ([WithoutRemedy]).
 func (k *call) warn(text string) {
 	if !slices.Contains(k.report.Warnings, text) {
 		k.report.Warnings = append(k.report.Warnings, text)

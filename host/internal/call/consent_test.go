@@ -80,6 +80,18 @@ func TestDefaultsAreShown(t *testing.T) {
 	}
 }
 
+// An argument is shown among the arguments, unless the command line has all of it: a word that stays a placeholder has none.
+func TestAllArgumentsAreShown(t *testing.T) {
+	w := newWorld(t, one("text", []string{"0", "x={{tool.arguments.x}} {{tool.options}}", "{{tool.arguments.y}}", "{{tool.arguments.z.0}}"}, `run = "ask"`,
+		`parameters.x = { type = "string" }`, `parameters.y = { type = "string" }`,
+		`parameters.z = { type = "array", items = { type = "string" } }`))
+	p := w.says("y")
+	w.run(`{"x":"secret x","y":"plain y","z":["first","second"]}`)
+	if len(p.asked) != 1 || !strings.Contains(p.asked[0], `"x": "secret x"`) || !strings.Contains(p.asked[0], "second") {
+		t.Errorf("%q", p.asked)
+	}
+}
+
 func TestResultModes(t *testing.T) {
 	for _, c := range []struct {
 		mode    string

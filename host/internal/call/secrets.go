@@ -64,7 +64,8 @@ func (k *call) secretPlaces() ([]policy.Touch, error) {
 		if k.Tool.Needs != nil {
 			need = *k.Tool.Needs
 		}
-		return k.policy.Touches(k.pathArguments(), need)
+		// Nobody is asked about what is not there. But if nobody can be asked, the refusal does not say what is there.
+		return k.policy.Touches(k.pathArguments(), need, k.absent())
 	}
 	var list []policy.Touch
 	for _, s := range k.policy.Sensitive {
@@ -72,6 +73,9 @@ func (k *call) secretPlaces() ([]policy.Touch, error) {
 	}
 	return list, nil
 }
+
+// absent reports whether there is no person to ask.
+func (k *call) absent() bool { return term.Absent(k.Prompter) != nil }
 
 // pathArguments are the arguments of the seven tools that are paths.
 func (k *call) pathArguments() []string {
@@ -103,8 +107,13 @@ func (k *call) allowPlace(ctx context.Context, s policy.Touch) error {
 		return nil
 	}
 	where := consent.Remembered{Tool: k.Tool.Name, On: OnSensitive, Question: s.Path, Scope: scope(s.Path)}
+	again := ""
 	for _, r := range k.likewise(where) {
 		if old, known := k.Memory.Recall(r); known && (old.Yes || r.Tool == where.Tool) {
+			if !old.Yes && k.absent() {
+				again = "\nit was declined for this session; to be asked again: jphost session forget " + show.Word(k.Tool.Name)
+				break // what a model is told is the same as if nobody had been asked
+			}
 			k.answered(OnSensitive, s.Path, BySession)
 			if old.Yes {
 				return nil
@@ -123,7 +132,7 @@ func (k *call) allowPlace(ctx context.Context, s policy.Touch) error {
 	answer, err := k.Prompter.Bool(ctx, term.BoolQuestion{Message: term.Message{Body: text + ".\n"}, Prompt: prompt + "?", Default: term.No()})
 	switch {
 	case errors.Is(err, term.ErrNoTerminal):
-		return refuse(ReasonSensitive, "%s was not run: %s. That is asked for once per session, and %w\nto allow it for this call: --allow-sensitive\nfor good: %s", k.Tool.Name, text, err, k.naming(s))
+		return refuse(ReasonSensitive, "%s was not run: %s. That is asked for once per session, and %w%s\nto allow it for this call: --allow-sensitive\nfor good: %s", k.Tool.Name, text, err, again, k.naming(s))
 	case err != nil:
 		return k.notRun(ReasonSensitive, err)
 	}
@@ -184,7 +193,7 @@ func (k *call) mentioned(ctx context.Context, stderr string) {
 			words[name] = true
 		}
 	}
-	list, err := k.policy.Touches(slices.Sorted(maps.Keys(words)), jptool.AllCaps)
+	list, err := k.policy.Touches(slices.Sorted(maps.Keys(words)), jptool.AllCaps, true)
 	if err != nil {
 		return // it was only a hint
 	}

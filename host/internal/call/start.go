@@ -227,7 +227,7 @@ func (c *command) enforced(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	for _, p := range cmd.State.Kept {
-		c.warn(fmt.Sprintf("%s was killed while it wrote a file in place, which may hold a mix of old and new content now\nits old content is %s\ncompare the two, put it back if need be, and remove it then", c.Tool.Name, show.Visible(p)))
+		c.warn(fmt.Sprintf("%s was killed while it wrote a file in place, which may hold a mix of old and new content now; its old content is %s\ncompare the two, put it back if need be, and remove it then", c.Tool.Name, show.Visible(p)))
 	}
 	if seen := cmd.Refused(); seen != nil {
 		x := enforcement.Explanation{Declared: c.policy, Attempt: cmd.Attempt, Home: jptool.LookupEnv(cmd.Env, "HOME")}

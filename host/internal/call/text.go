@@ -63,7 +63,7 @@ func (k *call) elsewhere() {
 			continue
 		}
 		if e, err := k.policy.ExplainFS("read", filepath.ToSlash(meant)); err == nil && e.Allowed {
-			k.warn(fmt.Sprintf("paths are relative to the root of the workspace, not to the working directory\ndid you mean %s?", show.Word(name+"="+filepath.ToSlash(meant))))
+			k.warn(fmt.Sprintf("paths are relative to the root of the workspace, not to the working directory: did you mean %s?", show.Word(name+"="+filepath.ToSlash(meant))))
 			return
 		}
 	}
@@ -124,6 +124,7 @@ func pathOf(v any) string {
 // ForModel removes absolute paths from a message of the host: paths in the workspace become relative to it, and all
 // others become "(outside the workspace)". A person sees the unchanged message on standard error. A path ends at a blank,
 // unless it is quoted or one of known. After a path of the workspace or of known the search goes on, also within quotes.
+// Without a root all absolute paths lie outside.
 func ForModel(text, root string, known ...string) string {
 	root = filepath.ToSlash(root)
 	var b strings.Builder
@@ -145,6 +146,7 @@ func ForModel(text, root string, known ...string) string {
 			}
 		}
 		rel, in := wspath.WithinAbs(root, text[i:end])
+		in = in && root != ""
 		switch {
 		case in && rel == "":
 			rel = "."
@@ -182,8 +184,8 @@ func ends(text string, i int) int {
 	return i + n - len(pathEnd().FindString(text[i:i+n]))
 }
 
-// WithoutRemedy leaves of a refusal what was refused and why: the first line, and what is indented below it. The other
-// lines say how a person can allow it. A model that reads them takes that way itself.
+// WithoutRemedy leaves of a refusal or a warning what is so and why: the first line, and what is indented below it. The
+// other lines say what a person can do about it, such as allow it. A model that reads them takes that way itself.
 func WithoutRemedy(text string) string {
 	first, rest, _ := strings.Cut(text, "\n")
 	for line := range strings.SplitSeq(rest, "\n") {
@@ -223,6 +225,6 @@ func (k *call) forModel() {
 		o.Message = howTo().ReplaceAllString(o.Message, "")
 	}
 	for i, w := range k.report.Warnings {
-		k.report.Warnings[i] = ForModel(w, k.Root, known...)
+		k.report.Warnings[i] = ForModel(WithoutRemedy(w), k.Root, known...)
 	}
 }

@@ -59,9 +59,11 @@ func (c *runCmd) Run(a *app) error {
 			Tool: c.Tool, Warnings: []string{}, Status: exit.Of(err), Sandbox: enforcement.Unused(""),
 			Outcome: call.Outcome{Type: "failed", Code: exit.Of(err).String(), Message: fmt.Sprint(err)},
 		}
+		root, known := "", []string{config.UserGlobalPath(a.Environ), a.Home(), a.Getenv("XDG_DATA_HOME"), a.Workspace}
 		if a.place != nil {
-			report.Outcome.Message = call.ForModel(report.Outcome.Message, a.place.root, config.UserGlobalPath(a.Environ), a.place.dir.Base(), a.Home())
+			root, known = a.place.root, append(known, a.place.dir.Base())
 		}
+		report.Outcome.Message = call.ForModel(report.Outcome.Message, root, known...)
 	}
 	if a.Out.JSON {
 		return errors.Join(a.Out.Value(c.forScripts(report)), err)
@@ -134,7 +136,7 @@ func (c *runCmd) call(a *app) (*call.Report, error) {
 	report, err := host.Run(a.Ctx, call.Request{Tool: tool, Arguments: args, Answers: answers, Preview: c.Preview, Dry: c.DryRun, AllowSensitive: c.AllowSensitive})
 	if err != nil && len(c.Mount) > 0 && (report.Starts == 0 || report.Outcome.Type == "refused") {
 		const stays = "what --mount mounted stays, although the call was not made\nto take it away: jphost unmount NAME"
-		report.Warnings = append(report.Warnings, stays)
+		report.Warnings = append(report.Warnings, call.WithoutRemedy(stays))
 		a.Out.Warn(stays)
 	}
 	return report, err

@@ -38,7 +38,7 @@ func Touched(names []string) string {
 		list = append(list[:5], fmt.Sprintf("%d more", more))
 	}
 	return "while the call ran these were touched, or changed and put back: " + strings.Join(list, ", ") +
-		"\ntheir content is as it was; with namespaces they would be mounted read-only (jphost doctor)"
+		"; their content is as it was\nwith namespaces they would be mounted read-only (jphost doctor)"
 }
 
 // Withheld says which places of secrets were there and are withheld; "" for none.
@@ -112,7 +112,7 @@ func became(n fit.Narrowing) string {
 	return show.Line(n.Rule) + " became " + words(n.Became, "", n.Why, n.Remedy)
 }
 
-// words is one line of what is so and why, with further lines of reasons and remedies below it.
+// words is one line of what is so and why, with further lines of the reason indented below it, and those of the remedy last.
 func words(rule, what, why, remedy string) string {
 	text := join(": ", show.Line(rule), show.Line(what))
 	// What somebody else's error says after its first line is more than fits between brackets.
@@ -120,10 +120,11 @@ func words(rule, what, why, remedy string) string {
 	if why != "" {
 		text += " (" + show.Line(why) + ")"
 	}
-	for _, below := range []string{more, remedy} {
-		if below != "" {
-			text += "\n  " + show.Indented(below, "  ")
-		}
+	if more != "" {
+		text += "\n  " + show.Indented(more, "  ")
+	}
+	if remedy != "" {
+		text += "\n" + show.Text(remedy)
 	}
 	return text
 }
@@ -156,7 +157,9 @@ func (p *Profile) Print(out *term.Output) {
 			out.Table("  ", rows)
 		}
 	}
-	indented := func(text string) []string { return []string{strings.ReplaceAll(text, "\n", "\n  ")} }
+	indented := func(text string) []string {
+		return []string{strings.ReplaceAll(strings.ReplaceAll(text, "\n  ", "\n"), "\n", "\n    ")}
+	}
 	section("rules", rows(p.Rules, func(r fit.Enforced) []string {
 		return []string{show.Line(r.Rule), show.Line(r.EnforcedBy)}
 	}))

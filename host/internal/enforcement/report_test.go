@@ -15,8 +15,8 @@ func TestWarningsKeepTheirLines(t *testing.T) {
 		Narrowed:    []fit.Narrowing{{Rule: "r\n", Became: "nothing", Why: "no room\nthere", Remedy: "make some"}},
 	}
 	want := []string{
-		"not enforced by the operating system: it (it failed)\n  as the log says\n  do this\n  or that",
-		`narrowed: r\n became nothing (no room)` + "\n  there\n  make some",
+		"not enforced by the operating system: it (it failed)\n  as the log says\ndo this\nor that",
+		`narrowed: r\n became nothing (no room)` + "\n  there\nmake some",
 	}
 	got := Warnings(c, "plan")
 	if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
@@ -33,10 +33,10 @@ func TestWarningsSumUp(t *testing.T) {
 		}
 		return f
 	}
-	if got := Warnings(narrowed(3), "plan"); len(got) != 4 || got[3] != "narrowed: c became less (missing)\n  make it" {
+	if got := Warnings(narrowed(3), "plan"); len(got) != 4 || got[3] != "narrowed: c became less (missing)\nmake it" {
 		t.Errorf("of three: %q", got)
 	}
-	want := []string{"narrowed: other became less (so)\n  do", "narrowed: 4 rules, of which the first: a became less (missing)\n  all of them, and what to do: plan"}
+	want := []string{"narrowed: other became less (so)\ndo", "narrowed: 4 rules, of which the first: a became less (missing)\nall of them, and what to do: plan"}
 	if got := Warnings(narrowed(4), "plan"); !slices.Equal(got, want) {
 		t.Errorf("of four: %q, want %q", got, want)
 	}

@@ -191,8 +191,8 @@ type Touch struct {
 }
 
 // Touches returns the places of secrets that these paths of a call lead to and that the tool could use: withheld ones, and
-// those that a rule names. A path that leads to nothing else, or nowhere, is left out.
-func (d *Declared) Touches(paths []string, need jptool.Caps) ([]Touch, error) {
+// those that a rule names. A path that leads to nothing else is left out, and unless missing is set, one that leads nowhere.
+func (d *Declared) Touches(paths []string, need jptool.Caps, missing bool) ([]Touch, error) {
 	ws, err := d.open(d.Access)
 	if err != nil {
 		return nil, err
@@ -210,7 +210,7 @@ func (d *Declared) Touches(paths []string, need jptool.Caps) ([]Touch, error) {
 		for _, check := range []func(string, jptool.Caps) (*jptool.Target, error){ws.CheckContent, ws.CheckEntry} {
 			at, err := check(p, need&jptool.Read)
 			if denied := (*jptool.DeniedError)(nil); errors.As(err, &denied) && denied.Withheld.Secret {
-				if denied.Covered&need != 0 && (need.Has(jptool.Create) || d.there(p)) {
+				if denied.Covered&need != 0 && (missing || need.Has(jptool.Create) || d.there(p)) {
 					add(Touch{Path: denied.At, Pattern: d.pattern(denied.Withheld), Covered: denied.Covered})
 				}
 			} else if err == nil {
