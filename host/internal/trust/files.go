@@ -26,8 +26,9 @@ const (
 	maxNames         = 1 << 15
 )
 
-// namedFiles are the scripts of the workspace that commands of the repository's layers name: whoever accepts `sh lint.sh`
-// means the lint.sh of the time. It does not know what else a program reads, such as what those files name in turn.
+// namedFiles are the scripts of the workspace that commands of the repository's layers name: whoever accepts
+// `sh lint.sh` means the lint.sh of the time. It does not know what else a program reads, such as what those files name
+// in turn.
 func namedFiles(root string, repository []config.Setting) []consent.Setting {
 	f := &fileNamer{root: root, ids: map[string]identity{}}
 	for _, c := range commands(repository) {
@@ -142,9 +143,10 @@ const (
 // expansions of a shell become patterns. The working directory is that of the workspace. What stands for an unset
 // variable is a word of its own.
 var (
-	expansions = settings.Pattern(`\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_][A-Za-z_0-9]*|\$[0-9@*#?!$-]|` + "`[^`]*`" + `|\{[^{}\s]*\}`)
-	here       = settings.Pattern(`\$PWD\b|\$\{PWD\}|~\+/`)
-	unset      = settings.Pattern(`\$\{[A-Za-z_0-9]+:?[=+-]`)
+	expansions = settings.Pattern(`\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_][A-Za-z_0-9]*|\$[0-9@*#?!$-]|` +
+		"`[^`]*`" + `|\{[^{}\s]*\}`)
+	here  = settings.Pattern(`\$PWD\b|\$\{PWD\}|~\+/`)
+	unset = settings.Pattern(`\$\{[A-Za-z_0-9]+:?[=+-]`)
 )
 
 // namesIn are all names and patterns that may stand in texts, however these are quoted, and in scripts within scripts.

@@ -15,7 +15,8 @@ import (
 // A script is a file of the workspace that a command may run. Only a program itself knows what it does with a file. So
 // each file that a command names anywhere counts, unless the program is known to take all its files as data.
 
-// Programs that run none of their words and none of the files that they are given. Readers write to standard output only.
+// Programs that run none of their words and none of the files that they are given. Readers only write to standard
+// output.
 var (
 	readers = strings.Fields("cat wc grep egrep fgrep head tail ls diff cmp comm cut tr join paste nl od tac rev fold " +
 		"stat du cksum md5sum sha1sum sha256sum sha512sum basename dirname realpath readlink echo printf test [ true " +
@@ -24,7 +25,8 @@ var (
 	all     = slices.Concat(readers, writers)
 )
 
-// renaming are commands of shells after which the name of a program may mean something else, or its output go elsewhere.
+// renaming are commands of shells after which the name of a program may mean something else, or its output go
+// elsewhere.
 var renaming = strings.Fields("alias eval . source exec hash enable builtin command")
 
 // isData reports whether a command is one of programs and runs nothing that its words name.
@@ -125,7 +127,8 @@ func (s *shellScript) reads(stmt *syntax.Stmt) bool {
 // keeps reports whether a redirection could keep what is printed for another program.
 func keeps(r *syntax.Redirect) bool {
 	target, ok := literally(r.Word)
-	return r.Op != syntax.RdrIn && (!ok || target != "/dev/null" && (r.Op != syntax.DplOut || target != "1" && target != "2"))
+	nowhere := target == "/dev/null" || r.Op == syntax.DplOut && (target == "1" || target == "2")
+	return r.Op != syntax.RdrIn && (!ok || !nowhere)
 }
 
 func (s *shellScript) list(stmts []*syntax.Stmt, prints bool) {
