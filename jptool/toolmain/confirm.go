@@ -23,6 +23,10 @@ type Question struct {
 	Token string
 	// Declined is the error of the call if the answer is no.
 	Declined error
+	// Paths are those of the preview's that it is about; nil is all of them.
+	Paths []string
+	// Uncommitted: with a yes, content is lost that git does not have. It is for questions that are asked without that, too.
+	Uncommitted bool
 }
 
 func (q *Question) wire() jptool.Question {
@@ -101,8 +105,11 @@ const previewID = "preview"
 
 // Preview says what a call would do, made from everything that the call will go by.
 type Preview struct {
-	// Text is what a person is shown.
+	// Text says it in one piece, for the content of the Outcome. It may be shortened.
 	Text string
+	// Shown says it for the person who is asked: all that would be changed, unless Cut says that it is too much.
+	Shown []Shown
+	Cut   bool
 	// Data is an object for machines, or nil.
 	Data any
 	// Paths are the canonical paths, relative to the workspace, of what the call would change. A host takes a
@@ -112,6 +119,15 @@ type Preview struct {
 	// content to be put there.
 	Seen []string
 }
+
+// Shown is a part of what a person is shown: text, or a unified diff.
+type Shown struct {
+	Text string `json:"text"`
+	Diff bool   `json:"diff,omitempty"`
+}
+
+// MaxShown bounds the bytes of what a preview shows a person.
+const MaxShown = 3 << 20
 
 // Confirm stands between everything that can refuse a call and its first change. A tool must return its error as
 // it is. With an action `run` that is nil if every question in ask is answered with yes; it holds the tool to what a
@@ -138,7 +154,7 @@ func (c *Call) Confirm(preview func() (Preview, error), ask func() ([]Question, 
 		if err != nil {
 			return err
 		}
-		data, err := previewData(p, c.token(p), open)
+		data, err := previewData(p, c.token(p), open, about(questions))
 		if err != nil {
 			return err
 		}
@@ -164,13 +180,35 @@ func (c *Call) Confirm(preview func() (Preview, error), ask func() ([]Question, 
 
 func (c *Call) token(p Preview) string { return Token(append([]string{c.tool, p.Text}, p.Seen...)...) }
 
-// previewData puts the token, the paths and the questions in front of the members of the data, which is an object or nil.
-func previewData(p Preview, token string, open []jptool.Question) (json.RawMessage, error) {
+// subject is what a question is about.
+type subject struct {
+	Paths       []string `json:"paths,omitempty"`
+	Uncommitted bool     `json:"uncommitted,omitempty"`
+}
+
+// about lists the questions that are not simply about all paths, by id.
+func about(questions []Question) map[string]subject {
+	list := map[string]subject{}
+	for _, q := range questions {
+		if q.Paths != nil || q.Uncommitted {
+			list[q.ID] = subject{q.Paths, q.Uncommitted}
+		}
+	}
+	return list
+}
+
+// previewData puts what a host needs in front of the members of the data, which is an object or nil.
+func previewData(
+	p Preview, token string, open []jptool.Question, about map[string]subject,
+) (json.RawMessage, error) {
 	first, err := json.Marshal(struct {
-		Token     string            `json:"token"`
-		Paths     []string          `json:"paths,omitempty"`
-		Questions []jptool.Question `json:"questions,omitempty"`
-	}{token, p.Paths, open})
+		Token     string             `json:"token"`
+		Paths     []string           `json:"paths,omitempty"`
+		Questions []jptool.Question  `json:"questions,omitempty"`
+		About     map[string]subject `json:"about,omitempty"`
+		Shown     []Shown            `json:"shown,omitempty"`
+		Cut       bool               `json:"cut,omitempty"`
+	}{token, p.Paths, open, about, p.Shown, p.Cut})
 	if err != nil || p.Data == nil {
 		return first, err
 	}

@@ -46,6 +46,8 @@ type result struct {
 	Digest      string   `json:"digest"`
 	Method      string   `json:"method"` // created, replaced, in place, or unchanged
 	ParentsMade []string `json:"parents_made"`
+	// Uncommitted: what it replaced was somebody's work that git does not have.
+	Uncommitted bool `json:"uncommitted,omitempty"`
 }
 
 // creation is one call.
@@ -53,6 +55,8 @@ type creation struct {
 	*toolmain.Call
 	args *arguments
 	t    *jptool.Target
+	// uncommitted: what is there is somebody's work that git does not have.
+	uncommitted bool
 }
 
 // run goes through these steps, and changes something in the last one only:
@@ -70,7 +74,7 @@ func run(ctx context.Context, c *toolmain.Call, a *arguments, o *options) (jptoo
 	if _, err := fskit.CheckUnsuppressed(c.Workspace, o.Suppress, t); err != nil {
 		return jptool.Outcome{}, err
 	}
-	cr := &creation{c, a, t}
+	cr := &creation{Call: c, args: a, t: t}
 	there, err := cr.look()
 	if err != nil {
 		return jptool.Outcome{}, err
@@ -206,7 +210,8 @@ func (c *creation) questions(ctx context.Context, f *safewrite.File) ([]toolmain
 	text := fmt.Sprintf("File %s exists already. Overwrite it?", path)
 	git, cancel := gitguard.Bound(ctx)
 	defer cancel()
-	if dirty, reason := gitguard.State(git, c.Workspace, c.t); dirty && !c.Wrote(c.t.Path(), f.Digest) {
+	dirty, reason := gitguard.State(git, c.Workspace, c.t)
+	if c.uncommitted = dirty && !c.Wrote(c.t.Path(), f.Digest); c.uncommitted {
 		text = fmt.Sprintf("File %s exists already, and git could not bring it back (%s). Overwrite it?", path, reason)
 	}
 	before := fmt.Sprintf("now: %s\nnew: %s", fskit.Bytes(fi.Size()), describe(c.args.Content))
@@ -215,10 +220,10 @@ func (c *creation) questions(ctx context.Context, f *safewrite.File) ([]toolmain
 		if err != nil {
 			return nil, err
 		}
-		before += "\n\n" + shown
+		before += "\n\n" + shown.Text
 	}
 	return []toolmain.Question{{
-		ID: "overwrite_file", Text: text, Before: before, Default: false,
+		ID: "overwrite_file", Text: text, Before: before, Default: false, Uncommitted: c.uncommitted,
 		Token:    toolmain.Token("overwrite_file", c.t.Path(), old, fskit.DigestBytes([]byte(c.args.Content))),
 		Declined: toolmain.Declined("%s exists already, and overwriting it was not allowed; nothing was written", path),
 	}}, nil
@@ -242,59 +247,64 @@ func (c *creation) done(method string, made []string) jptool.Outcome {
 	}
 	return jptool.Outcome{Content: b.String(), Data: result{
 		Path: c.t.Path(), Created: method == "created", Size: len(content), Digest: fskit.DigestBytes([]byte(content)),
-		Method: method, ParentsMade: made,
+		Method: method, ParentsMade: made, Uncommitted: c.uncommitted,
 	}}
 }
 
-// maxPreview bounds the content in a preview and maxLine a line of it, in bytes, and maxCompared the old content that a
-// preview compares it with.
+// maxText bounds the content in the text of a preview, in bytes, and maxCompared the old content that a preview compares
+// it with. A line of more than maxLine bytes is shown where it changes.
 const (
-	maxPreview  = 64 << 10
+	maxText     = 64 << 10
 	maxLine     = 500
 	maxCompared = 8 << 20
 )
 
 // preview says what would be done. shown is the new content or how it differs, old what was seen at the path.
-func (c *creation) preview(what string, missing []*jptool.Target, shown, old string) toolmain.Preview {
+func (c *creation) preview(what string, missing []*jptool.Target, shown toolmain.Shown, old string) toolmain.Preview {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s file %s: %s.", what, jptool.Quote(c.t.Path()), describe(c.args.Content))
 	if len(missing) > 0 {
 		fmt.Fprintf(&b, " Directories to make: %s.", fskit.Quoted(fskit.Paths(missing)))
 	}
-	if shown != "" {
-		b.WriteString("\n\n" + strings.TrimSuffix(shown, "\n") + "\n")
-	}
-	return toolmain.Preview{
-		Text: b.String(), Paths: []string{c.t.Path()},
+	p := toolmain.Preview{
+		Shown: []toolmain.Shown{{Text: b.String()}}, Paths: []string{c.t.Path()},
 		Seen: []string{c.t.Place(), old, fskit.DigestBytes([]byte(c.args.Content))},
 	}
+	if shown.Text != "" {
+		p.Cut = len(shown.Text) > toolmain.MaxShown
+		text := strings.ToValidUTF8(shown.Text[:min(len(shown.Text), maxText)], "")
+		b.WriteString("\n\n" + strings.TrimSuffix(text, "\n") + "\n")
+		if more := len(shown.Text) - maxText; more > 0 {
+			fmt.Fprintf(&b, "… (%s more)\n", fskit.Bytes(int64(more)))
+		}
+		shown.Text = strings.ToValidUTF8(shown.Text[:min(len(shown.Text), toolmain.MaxShown)], "")
+		p.Shown = append(p.Shown, shown)
+	}
+	p.Text = b.String()
+	return p
 }
 
 // shown is the new content for a person.
-func (c *creation) shown() string {
-	shown, note := c.args.Content, ""
-	if len(shown) > maxPreview {
-		note = fmt.Sprintf("\n… (%s more)", fskit.Bytes(int64(len(shown)-maxPreview)))
-		shown = strings.ToValidUTF8(shown[:maxPreview], "")
-	}
-	return strings.TrimSuffix(toolmain.Plain(shown), "\n") + note
+func (c *creation) shown() toolmain.Shown {
+	return toolmain.Shown{Text: toolmain.Plain(c.args.Content)}
 }
 
 // difference is a diff from the old to the new content, or the new content if the old one is not text, may not be read
 // or is too large.
-func (c *creation) difference(f *safewrite.File, there fs.FileInfo) (string, error) {
+func (c *creation) difference(f *safewrite.File, there fs.FileInfo) (shown toolmain.Shown, err error) {
 	if !c.t.Granted().Has(jptool.Read) || there.Size() > maxCompared {
 		return c.shown(), nil
 	}
 	old, err := f.Content()
 	if err != nil {
-		return "", err
+		return shown, err
 	}
-	shown, text := diff.Replaced(jptool.Quote(c.t.Path()), old, []byte(c.args.Content), diff.Options{MaxBytes: maxPreview, MaxLine: maxLine})
-	if !text {
+	changes, ok := diff.Replaced(jptool.Quote(c.t.Path()), old, []byte(c.args.Content),
+		diff.Options{MaxLine: maxLine, Whole: true})
+	if !ok {
 		return c.shown(), nil
 	}
-	return shown, nil
+	return toolmain.Shown{Text: changes, Diff: true}, nil
 }
 
 // describe is the size of the new content: "12 bytes, 2 lines".

@@ -195,22 +195,26 @@ func (d *deletion) remove() (jptool.Outcome, error) {
 	return jptool.Outcome{Content: text, Data: res}, nil
 }
 
-// preview shows the beginning of what goes. That git could not bring it back is said by the question.
-func (d *deletion) preview(ctx context.Context) (toolmain.Preview, error) {
-	text := fmt.Sprintf("Would delete the %s %s", d.kind, jptool.Quote(d.t.Path()))
+// preview shows the beginning of what goes: that all of the file goes is said. That git could not bring it back is said
+// by the question.
+func (d *deletion) preview(ctx context.Context) (p toolmain.Preview, err error) {
+	p.Text = fmt.Sprintf("Would delete the %s %s", d.kind, jptool.Quote(d.t.Path()))
 	if d.kind == "file" {
-		text += " (" + fskit.Bytes(d.there.Size()) + ")"
+		p.Text += " (" + fskit.Bytes(d.there.Size()) + ")"
 	}
-	text += ".\n"
-	shown, err := d.shown()
+	p.Text += ".\n"
+	p.Shown = []toolmain.Shown{{Text: p.Text}}
+	gone, err := d.shown()
 	if err != nil {
-		return toolmain.Preview{}, err
+		return p, err
 	}
-	if shown != "" {
-		text += "\n" + shown
+	if gone != "" {
+		p.Shown = append(p.Shown, toolmain.Shown{Text: gone, Diff: true})
+		p.Text += "\n" + gone
 	}
 	content, err := safewrite.Seen(ctx, d.t, d.there, d.held)
-	return toolmain.Preview{Text: text, Paths: []string{d.t.Path()}, Seen: []string{d.t.Place(), d.kind, content}}, err
+	p.Paths, p.Seen = []string{d.t.Path()}, []string{d.t.Place(), d.kind, content}
+	return p, err
 }
 
 // Of a file up to maxSmall bytes a preview shows about maxShown bytes.

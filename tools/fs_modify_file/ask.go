@@ -30,7 +30,7 @@ func (ch *change) questions(ctx context.Context, o *options) []toolmain.Question
 
 // askBroadRegex asks about regexes that match anything.
 func (ch *change) askBroadRegex() *toolmain.Question {
-	var broad, token []string
+	var broad, token, paths []string
 	for _, p := range ch.patterns {
 		if !p.edit.Broad() {
 			continue
@@ -38,7 +38,7 @@ func (ch *change) askBroadRegex() *toolmain.Question {
 		broad = append(broad, fmt.Sprintf("#%d `%s`", p.number, strings.TrimSpace(p.edit.Old)))
 		token = append(token, p.edit.Old, p.edit.New)
 		for _, f := range p.files {
-			token = append(token, f.path())
+			token, paths = append(token, f.path()), append(paths, f.path())
 		}
 	}
 	if broad == nil {
@@ -48,16 +48,17 @@ func (ch *change) askBroadRegex() *toolmain.Question {
 	return &toolmain.Question{
 		ID:    "broad_replacement",
 		Text:  fmt.Sprintf("The regex %s matches whatever is in the file. Replace with it?", list),
-		Token: toolmain.Token(token...), Default: false,
+		Token: toolmain.Token(token...), Default: false, Paths: paths,
 		Declined: toolmain.Declined("the regex %s is overly broad and was not allowed; use one that matches only the text to replace", list),
 	}
 }
 
 // askBroadChange asks when more than half of the lines of a file would go.
 func (ch *change) askBroadChange() *toolmain.Question {
-	var broad []string
+	var broad, paths []string
 	for _, f := range ch.changed() {
 		if lines := f.lines(); lines >= smallFile && 2*f.diff.Removed > lines {
+			paths = append(paths, f.path())
 			broad = append(broad, fmt.Sprintf("%s (%d of %d lines)", jptool.Quote(f.path()), f.diff.Removed, lines))
 		}
 	}
@@ -65,7 +66,7 @@ func (ch *change) askBroadChange() *toolmain.Question {
 		return nil
 	}
 	list := strings.Join(broad, ", ")
-	return ch.question("broad_change", false, "More than half of the lines would be changed or removed in "+list+". Go on?",
+	return ch.question("broad_change", paths, false, "More than half of the lines would be changed or removed in "+list+". Go on?",
 		"changing more than half of the lines was not allowed in %s; make smaller edits", list)
 }
 
@@ -74,9 +75,10 @@ func (ch *change) askBroadChange() *toolmain.Question {
 func (ch *change) askDirty(ctx context.Context) *toolmain.Question {
 	ctx, cancel := gitguard.Bound(ctx)
 	defer cancel()
-	var dirty []string
+	var dirty, paths []string
 	for _, f := range ch.changed() {
 		if is, reason := gitguard.State(ctx, ch.call.Workspace, f.t); is && !ch.call.Wrote(f.path(), f.lock.Digest) {
+			paths = append(paths, f.path())
 			dirty = append(dirty, fmt.Sprintf("%s (%s)", jptool.Quote(f.path()), reason))
 		}
 	}
@@ -84,7 +86,7 @@ func (ch *change) askDirty(ctx context.Context) *toolmain.Question {
 		return nil
 	}
 	list := strings.Join(dirty, ", ")
-	return ch.question("modify_dirty_file", nil, "There are changes that git does not have in "+list+". Modify all the same?",
+	return ch.question("modify_dirty_file", paths, nil, "There are changes that git does not have in "+list+". Modify all the same?",
 		"modifying was not allowed, because git does not have the content of %s", list)
 }
 
@@ -93,7 +95,8 @@ func (ch *change) askApply(o *options) *toolmain.Question {
 	if o.ApplyChangesTrigger == "heuristics" && ch.small(o) {
 		return nil
 	}
-	return ch.question("apply_changes", true, "Apply the changes to "+ch.names()+"?", "the changes were reviewed and rejected; nothing was written")
+	return ch.question("apply_changes", nil, true, "Apply the changes to "+ch.names()+"?",
+		"the changes were reviewed and rejected; nothing was written")
 }
 
 // small reports whether the change is within the limits of the options; all inclusive.
@@ -109,9 +112,9 @@ func (ch *change) small(o *options) bool {
 	return files <= o.MaxFiles && lines <= o.MaxLines
 }
 
-// question is one about the change: it shows the diff, and its answer is for the old and the new content.
+// question is one about the change of these paths: it shows the diff, and its answer is for the old and the new content.
 // declined and args are the error for a no.
-func (ch *change) question(id string, def any, text, declined string, args ...any) *toolmain.Question {
+func (ch *change) question(id string, paths []string, def any, text, declined string, args ...any) *toolmain.Question {
 	parts := []string{id}
 	for _, f := range ch.changed() {
 		parts = append(parts, f.path())
@@ -119,7 +122,7 @@ func (ch *change) question(id string, def any, text, declined string, args ...an
 	}
 	return &toolmain.Question{
 		ID: id, Text: text, Before: ch.patch(), Default: def,
-		Token: toolmain.Token(parts...), Declined: toolmain.Declined(declined, args...),
+		Token: toolmain.Token(parts...), Declined: toolmain.Declined(declined, args...), Paths: paths,
 	}
 }
 

@@ -137,7 +137,10 @@ func (ch *change) preview(ctx context.Context) (toolmain.Preview, error) {
 		}
 	}
 	out, err := ch.wouldBe(ctx, ":")
-	return toolmain.Preview{Text: out.Content, Data: out.Data, Paths: paths, Seen: seen}, err
+	p := toolmain.Preview{Text: out.Content, Data: out.Data, Paths: paths, Seen: seen}
+	title, _, _ := strings.Cut(out.Content, "\n")
+	p.Shown, p.Cut = ch.shown(title)
+	return p, err
 }
 
 // change is one call: what to do in which files.

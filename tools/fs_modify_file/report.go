@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/toolmain"
 	"github.com/jptools/jptools/tools/fs_modify_file/edit"
 	"github.com/jptools/jptools/tools/fskit"
 	"github.com/jptools/jptools/tools/fskit/diff"
@@ -68,6 +69,24 @@ func (ch *change) names() string {
 		names = append(names, jptool.Quote(f.path()))
 	}
 	return strings.Join(names, ", ")
+}
+
+// shown is what a person is asked about: all that changes in the files, unless it is too much.
+func (ch *change) shown(title string) (list []toolmain.Shown, cut bool) {
+	list = []toolmain.Shown{{Text: title}}
+	room := toolmain.MaxShown
+	for _, f := range ch.changed() {
+		d := diff.Unified(jptool.Quote(f.path()), f.content.Old, f.content.Edits, diff.Options{
+			MaxBytes: max(room, 1), MaxLine: diffLine, Whole: true, Visible: true, FirstLine: f.linesBefore(),
+		})
+		room -= len(d.Text)
+		cut = cut || d.Omitted > 0
+		list = append(list, toolmain.Shown{Text: string(d.Text), Diff: true})
+	}
+	if report := ch.report(); report != "" {
+		list = append(list, toolmain.Shown{Text: report})
+	}
+	return list, cut
 }
 
 // patch is the diffs of all files one after the other, for a question.

@@ -247,7 +247,10 @@ func (m *move) preview(ctx context.Context, missing []*jptool.Target) (toolmain.
 	}
 	b.WriteByte('\n')
 	seen, err := m.seen(ctx)
-	return toolmain.Preview{Text: b.String(), Paths: []string{m.source.Path(), m.target.Path()}, Seen: append([]string{m.source.Place(), m.target.Place(), m.kind}, seen...)}, err
+	return toolmain.Preview{
+		Text: b.String(), Shown: []toolmain.Shown{{Text: b.String()}}, Paths: []string{m.source.Path(), m.target.Path()},
+		Seen: append([]string{m.source.Place(), m.target.Place(), m.kind}, seen...),
+	}, err
 }
 
 // seen is what a token takes of what moves and of what it replaces: all that is in a directory, too. It is looked at once.
@@ -304,7 +307,7 @@ func (m *move) askOverwrite(ctx context.Context) ([]toolmain.Question, error) {
 		lost = fmt.Sprintf(", and git could not bring it back (%s)", reason)
 	}
 	return []toolmain.Question{{
-		ID: "overwrite_file", Default: false,
+		ID: "overwrite_file", Default: false, Uncommitted: lost != "",
 		Text:     fmt.Sprintf("The %s %s exists already%s. Overwrite it with %s?", what, path, lost, jptool.Quote(m.source.Path())),
 		Token:    toolmain.Token(append([]string{"overwrite_file", m.source.Path(), m.target.Path(), what}, seen...)...),
 		Declined: toolmain.Declined("the target %s already exists, and overwriting it was not allowed; nothing was moved", path),

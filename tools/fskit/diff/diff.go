@@ -42,13 +42,15 @@ type Options struct {
 	// MaxLine bounds the bytes shown of one line, which is then cut around the change.
 	// A diff with cut lines cannot be applied. Zero means no bound.
 	MaxLine int
+	// Whole: of a longer line only what did not change is left out, for a person who approves the change.
+	Whole bool
 	// FirstLine is the number of lines before old, when old is only a part of the file:
 	// whole lines of it, with all the edits and enough around them for the context.
 	FirstLine int
 	// Visible makes the diff fit for display: characters that a terminal would act on
-	// or hide are replaced by visible ones, invalid UTF-8 becomes U+FFFD, and a CR at a
-	// line end is left out unless the change is about it. Without it the bytes are kept
-	// and the diff can be applied.
+	// or hide are replaced by visible ones, invalid UTF-8 becomes U+FFFD, and the CRs at
+	// line ends are left out if all lines end so before and after. Without it the bytes
+	// are kept and the diff can be applied.
 	Visible bool
 }
 
@@ -69,6 +71,9 @@ func Unified(name string, old []byte, edits []Edit, o Options) Diff {
 		o.Context = 3
 	}
 	w := &writer{Options: o, name: name, old: old, line: o.FirstLine}
+	if n := bytes.Count(old, crlf); o.Visible && n > 0 {
+		w.crlf = n == bytes.Count(old, newline)
+	}
 	for i := 0; i < len(edits); {
 		var e Edit
 		e, i = wholeLines(old, edits, i)
@@ -140,7 +145,7 @@ func countLines(b []byte) int {
 	return n
 }
 
-var newline = []byte("\n")
+var newline, crlf = []byte("\n"), []byte("\r\n")
 
 // Beyond these bounds a block is shown as wholly replaced: true, only longer than need
 // be, and the time stays in proportion to the edit.
@@ -186,6 +191,7 @@ type writer struct {
 	line    int
 	shift   int // lines that the hunks written so far added
 	full    bool
+	crlf    bool // all lines of old end in CRLF
 	showCR  bool // in the hunk that is being written
 }
 
@@ -238,7 +244,7 @@ func (w *writer) flush() {
 	for _, b := range hunk {
 		newLines += b.added - b.removed
 	}
-	w.showCR = w.Visible && mixedEnds(w.old, hunk)
+	w.showCR = !w.crlf || addsLF(hunk)
 	if w.text.Len() == 0 {
 		fmt.Fprintf(&w.text, "--- %s\n+++ %[1]s\n", w.name)
 	}
@@ -266,20 +272,11 @@ func position(line, count int) string {
 	return strconv.Itoa(line+1) + "," + strconv.Itoa(count)
 }
 
-// mixedEnds reports whether the changed lines end differently, so that the change may
-// be about line ends.
-func mixedEnds(old []byte, hunk []block) bool {
-	var cr, lf bool
-	look := func(b []byte) {
-		n := bytes.Count(b, newline)
-		c := bytes.Count(b, []byte("\r\n"))
-		cr, lf = cr || c > 0, lf || c < n
-	}
-	for _, b := range hunk {
-		look(old[b.Start:b.End])
-		look(b.Text)
-	}
-	return cr && lf
+// addsLF reports whether the hunk adds a line that ends in LF alone.
+func addsLF(hunk []block) bool {
+	return slices.ContainsFunc(hunk, func(b block) bool {
+		return bytes.Count(b.Text, newline) > bytes.Count(b.Text, crlf)
+	})
 }
 
 // lines writes each line of text with its mark. other is what a changed line is
@@ -295,62 +292,149 @@ func (w *writer) lines(mark byte, text, other []byte) {
 		}
 		twin := other[:m]
 		other = other[m:]
-		size := len(line)
-		if w.MaxLine > 0 {
-			size = min(size, w.MaxLine)
+		var shown []byte
+		if !w.full {
+			shown = w.one(mark, line, twin)
+			w.full = w.MaxBytes > 0 && w.text.Len()+len(shown) > w.MaxBytes
 		}
-		if w.MaxBytes > 0 && (w.full || w.text.Len()+size > w.MaxBytes) {
-			w.full = true
-			if mark != ' ' {
-				w.diff.Omitted++
-			}
-			continue
+		switch {
+		case !w.full:
+			w.text.Write(shown)
+		case mark != ' ':
+			w.diff.Omitted++
 		}
-		w.one(mark, line, twin)
 	}
 }
 
-func (w *writer) one(mark byte, line, twin []byte) {
-	w.text.WriteByte(mark)
+// one is a line as the diff shows it.
+func (w *writer) one(mark byte, line, twin []byte) []byte {
+	out := []byte{mark}
 	line, ended := bytes.CutSuffix(line, newline)
-	if w.Visible {
-		line = bytes.TrimPrefix(line, []byte("\ufeff")) // harmless at the start of a line
-		if !w.showCR && ended {
-			line = bytes.TrimSuffix(line, []byte("\r"))
+	if w.Visible && !w.showCR && ended {
+		line = bytes.TrimSuffix(line, []byte("\r"))
+		twin = bytes.TrimSuffix(bytes.TrimSuffix(twin, newline), []byte("\r"))
+	}
+	at := 0
+	for _, part := range w.parts(mark, line, bytes.TrimSuffix(twin, newline)) {
+		switch left := part.from - at; {
+		case left > 0 && at == 0:
+			out = fmt.Appendf(out, "…[%d bytes]", left)
+		case left > 0:
+			out = fmt.Appendf(out, "…[%d bytes]…", left)
 		}
-	}
-	before, after := 0, 0
-	if w.MaxLine > 0 && len(line) > w.MaxLine {
-		focus := 0
-		for focus < min(len(line), len(twin)) && line[focus] == twin[focus] {
-			focus++ // what matters begins where they differ
+		if w.Visible {
+			out = append(out, Visible(line[part.from:part.to])...)
+		} else {
+			out = append(out, line[part.from:part.to]...)
 		}
-		from := max(0, min(focus-w.MaxLine/3, len(line)-w.MaxLine))
-		to := min(len(line), from+w.MaxLine)
-		for from > 0 && from < to && !utf8.RuneStart(line[from]) {
-			from++
-		}
-		for to < len(line) && to > from && !utf8.RuneStart(line[to]) {
-			to--
-		}
-		before, after = from, len(line)-to
-		line = line[from:to]
+		at = part.to
 	}
-	if before > 0 {
-		fmt.Fprintf(&w.text, "…[%d bytes]", before)
+	if at < len(line) {
+		out = fmt.Appendf(out, "[%d bytes]…", len(line)-at)
 	}
-	if w.Visible {
-		w.text.WriteString(Visible(line))
-	} else {
-		w.text.Write(line)
-	}
-	if after > 0 {
-		fmt.Fprintf(&w.text, "[%d bytes]…", after)
-	}
-	w.text.WriteByte('\n')
+	out = append(out, '\n')
 	if !ended {
-		w.text.WriteString("\\ No newline at end of file\n")
+		out = append(out, "\\ No newline at end of file\n"...)
 	}
+	return out
+}
+
+type part struct{ from, to int }
+
+// parts are the parts of a line that are shown.
+func (w *writer) parts(mark byte, line, twin []byte) []part {
+	if w.MaxLine == 0 || len(line) <= w.MaxLine {
+		return []part{{0, len(line)}}
+	}
+	around := w.MaxLine / 3
+	if w.Whole && mark != ' ' {
+		return runes(line, windows(changes(mark, line, twin), around, len(line)))
+	}
+	focus := 0
+	for focus < min(len(line), len(twin)) && line[focus] == twin[focus] {
+		focus++ // what matters begins where they differ
+	}
+	from := max(0, min(focus-around, len(line)-w.MaxLine))
+	to := min(len(line), from+w.MaxLine)
+	for from > 0 && from < to && !utf8.RuneStart(line[from]) {
+		from++
+	}
+	for to < len(line) && to > from && !utf8.RuneStart(line[to]) {
+		to--
+	}
+	return []part{{from, to}}
+}
+
+// changes are the parts of a changed line that differ from its twin. What is left of both lines is the same.
+func changes(mark byte, line, twin []byte) (list []part) {
+	if len(twin) == 0 || !utf8.Valid(line) || !utf8.Valid(twin) {
+		return []part{{0, len(line)}}
+	}
+	same := 0
+	for same < min(len(line), len(twin)) && line[same] == twin[same] {
+		same++
+	}
+	for same > 0 && (same < len(line) && !utf8.RuneStart(line[same]) || same < len(twin) && !utf8.RuneStart(twin[same])) {
+		same--
+	}
+	line, twin = line[same:], twin[same:]
+	end := 0
+	for end < min(len(line), len(twin)) && line[len(line)-1-end] == twin[len(twin)-1-end] {
+		end++
+	}
+	for end > 0 && !utf8.RuneStart(line[len(line)-end]) {
+		end--
+	}
+	line, twin = line[:len(line)-end], twin[:len(twin)-end]
+	if len(line)+len(twin) > refineLine {
+		return []part{{same, same + len(line)}}
+	}
+	before, after := string(line), string(twin)
+	if mark == '+' {
+		before, after = after, before
+	}
+	shift := same
+	for _, e := range udiff.Strings(before, after) {
+		p := part{same + e.Start, same + e.End}
+		if mark == '+' {
+			p = part{shift + e.Start, shift + e.Start + len(e.New)}
+			shift += len(e.New) - (e.End - e.Start)
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// refineLine bounds the bytes of two lines that are compared in detail.
+const refineLine = 64 << 10
+
+// windows are the changes with so many bytes around them, as parts that do not touch.
+func windows(list []part, around, size int) (wide []part) {
+	for _, p := range list {
+		p = part{max(0, p.from-around), min(size, p.to+around)}
+		if n := len(wide); n > 0 && p.from <= wide[n-1].to {
+			wide[n-1].to = max(wide[n-1].to, p.to)
+			continue
+		}
+		wide = append(wide, p)
+	}
+	if wide == nil {
+		return []part{{0, min(size, around)}} // only its line end changes
+	}
+	return wide
+}
+
+// runes makes the parts wider until no character is cut.
+func runes(line []byte, list []part) []part {
+	for i := range list {
+		for list[i].from > 0 && !utf8.RuneStart(line[list[i].from]) {
+			list[i].from--
+		}
+		for list[i].to < len(line) && !utf8.RuneStart(line[list[i].to]) {
+			list[i].to++
+		}
+	}
+	return list
 }
 
 // Replaced returns, for a person, the diff of a file whose whole content becomes another; what it has no room for is

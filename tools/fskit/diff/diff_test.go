@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -180,6 +181,19 @@ func TestUnified(t *testing.T) {
 		},
 		{"CR hidden", "a\r\nb\r\n", []Edit{{0, 1, []byte("c")}}, Options{Visible: true}, "@@ -1,2 +1,2 @@\n-a\n+c\n b\n"},
 		{"CR is the change", "a\r\nb\r\n", []Edit{{1, 2, nil}}, Options{Visible: true, Context: 1}, "@@ -1,2 +1,2 @@\n-a␍\n+a\n b␍\n"},
+		{"CR added to a file of LF", "a\nb\n", []Edit{{2, 2, []byte("x\r\n")}}, Options{Visible: true}, "@@ -1,2 +1,3 @@\n a\n+x␍\n b\n"},
+		{"CR in a new file", "", []Edit{{0, 0, []byte("x\r\n")}}, Options{Visible: true}, "@@ -0,0 +1 @@\n+x␍\n"},
+		{"LF added to a file of CRLF", "a\r\nb\r\n", []Edit{{3, 3, []byte("x\n")}}, Options{Visible: true}, "@@ -1,2 +1,3 @@\n a␍\n+x\n b␍\n"},
+		{"a mark at the start of a line", "a\n", []Edit{{0, 0, []byte("\ufeff")}}, Options{Visible: true}, "@@ -1 +1 @@\n-a\n+\\u{feff}a\n"},
+		{
+			"two changes of a long line", long, []Edit{{0, 0, []byte("A")}, {500, 503, []byte("new")}},
+			Options{MaxLine: 30, Whole: true},
+			"@@ -1 +1 @@\n-xxxxxxxxxx…[480 bytes]…xxxxxxxxxxoldééééé[590 bytes]…\n+Axxxxxxxxxx…[480 bytes]…xxxxxxxxxxnewééééé[590 bytes]…\n",
+		},
+		{
+			"a long line that is added", "", []Edit{{0, 0, []byte(strings.Repeat("x", 40) + "\n")}},
+			Options{MaxLine: 30, Whole: true}, "@@ -0,0 +1 @@\n+" + strings.Repeat("x", 40) + "\n",
+		},
 		{
 			"nothing acts on a terminal", "a\n",
 			[]Edit{{0, 1, []byte("\x1b[2K\u202ex\x7f\xff\u200d\u00ad")}},
@@ -197,6 +211,35 @@ func TestUnified(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a whole diff leaves out of two lines is the same in both.
+func TestWholeLinesHideNoChange(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOfN(rapid.SampledFrom([]rune("aabé\r\t€")), 0, 400, -1)
+		old := text.Draw(t, "old")
+		now := old
+		for range rapid.IntRange(0, 4).Draw(t, "changes") {
+			at := rapid.IntRange(0, len(now)).Draw(t, "at")
+			to := min(len(now), at+rapid.IntRange(0, 9).Draw(t, "n"))
+			now = strings.ToValidUTF8(now[:at]+rapid.StringN(0, 9, -1).Draw(t, "text")+now[to:], "?")
+		}
+		hidden := func(mark byte, line, twin string) (list []string) {
+			w := &writer{Options: Options{MaxLine: 12, Whole: true}}
+			at := 0
+			for _, p := range w.parts(mark, []byte(line), []byte(twin)) {
+				list, at = append(list, line[at:p.from]), p.to
+			}
+			return append(list, line[at:])
+		}
+		was, is := hidden('-', old, now), hidden('+', now, old)
+		if strings.Join(was, "") == "" || strings.Join(is, "") == "" {
+			return // one of them is short, or they have nothing in common
+		}
+		if !slices.Equal(was, is) {
+			t.Fatalf("%q\n%q\n%q\n%q", old, now, was, is)
+		}
+	})
 }
 
 func TestBounded(t *testing.T) {
