@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/show"
+	"github.com/jptools/jptools/jptool"
 	"github.com/jptools/jptools/jptool/wspath"
 )
 
@@ -23,7 +25,7 @@ func (k *call) allowedBefore(p *proposal, on string) string {
 	}
 	for _, r := range k.slots(p, on) {
 		old, ok := k.Memory.Recall(r)
-		if !ok || !old.Yes || slices.ContainsFunc(p.ids(), func(id string) bool { return !slices.Contains(old.Covers, id) }) {
+		if !ok || !old.Yes || !includes(r.Covers, old.Covers) {
 			return ""
 		}
 	}
@@ -36,12 +38,13 @@ func (k *call) unattended(p *proposal) bool {
 		var yes []string
 		found := false
 		for _, u := range k.Tool.Unattended {
-			_, within := wspath.Within(u.Path, path)
-			if path == "" && !u.HasPath && sameJSON(u.Arguments, k.args) || path != "" && u.HasPath && within {
+			_, below := wspath.Within(u.Path, path)
+			at := path != "" && u.HasPath && (path == u.Path || u.Directory && below)
+			if at || path == "" && !u.HasPath && sameJSON(u.Arguments, k.args) {
 				found, yes = true, append(yes, u.YesTo...)
 			}
 		}
-		return found && !slices.ContainsFunc(p.ids(), func(id string) bool { return !slices.Contains(yes, id) })
+		return found && includes(p.ids(path), yes)
 	}
 	if k.builtIn() && len(p.paths) > 0 {
 		return !slices.ContainsFunc(p.paths, func(path string) bool { return !covered(path) })
@@ -49,24 +52,29 @@ func (k *call) unattended(p *proposal) bool {
 	return !k.builtIn() && covered("")
 }
 
-// slots are where an answer for the call is remembered for the session: one for each path that it changes, so that
-// each can be allowed by itself; one for both of a move; and for a tool that is not built in one for exactly these
-// arguments.
+// slots are where an answer for the call is remembered for the session, with what it has to cover: one for each path that
+// it changes, so that each can be allowed by itself, with the questions about it; one for both of a move; and for a tool
+// that is not built in one for exactly these arguments and questions, whose words can say anything under the same id.
 func (k *call) slots(p *proposal, on string) (list []consent.Remembered) {
-	add := func(what, subject string) {
+	add := func(what, subject string, covers []string) {
 		r := k.slot(on, subject)
+		r.Covers = covers
 		r.Scope = scope(r.Scope, what, subject)
 		r.Question = show.Short(subject, maxSubject)
 		list = append(list, r)
 	}
 	switch {
 	case len(p.paths) == 0:
-		add("arguments", canonical(k.args))
+		var covers []string
+		for _, q := range p.questions {
+			covers = append(covers, q.ID+" "+asked(&q))
+		}
+		add("arguments", canonical(k.args), covers)
 	case k.Tool.Name == "fs_move_file":
-		add("move", strings.Join(p.paths, " to "))
+		add("move", strings.Join(p.paths, " to "), p.ids(""))
 	default:
 		for _, path := range p.paths {
-			add("path", path)
+			add("path", path, p.ids(path))
 		}
 	}
 	return list
@@ -79,17 +87,23 @@ const maxSubject = 200
 func (k *call) keepAllowed(ctx context.Context, p *proposal, on string) {
 	for _, r := range k.slots(p, on) {
 		old, _ := k.Memory.Recall(r)
-		r.Covers = slices.Compact(slices.Sorted(slices.Values(append(p.ids(), old.Covers...))))
+		r.Covers = slices.Compact(slices.Sorted(slices.Values(append(r.Covers, old.Covers...))))
 		k.remember(ctx, r, true)
 	}
 }
 
 // questionSlot is where an answer to a question of a tool that is not built in is remembered: for exactly these
-// arguments.
-func (k *call) questionSlot(id string) consent.Remembered {
-	r := k.slot(OnQuestion, id)
-	r.Scope = scope(r.Scope, "arguments", canonical(k.args))
+// arguments and this question.
+func (k *call) questionSlot(q *jptool.Question) consent.Remembered {
+	r := k.slot(OnQuestion, q.ID)
+	r.Scope = scope(r.Scope, "arguments", canonical(k.args), asked(q))
 	return r
+}
+
+// asked is a digest of all that a question says, and of what its tool says that it is about.
+func asked(q *jptool.Question) string {
+	return scope(q.Token, q.ID, q.Text, q.Before(), q.AnswerType.Name, strings.Join(q.AnswerType.Options, "\x00"),
+		fmt.Sprint(q.Default))
 }
 
 // canonical is a JSON object with its keys in order.

@@ -19,7 +19,8 @@ import (
 const maxEntry = 1 << 10
 
 // entries are the lines of configuration that allow the calls of p for good: for a built-in tool its paths, for any
-// other exactly these arguments. They are "" if there is no narrow setting: a move leaves its source behind.
+// other exactly these arguments. They are "" if there is no narrow setting: a move leaves its source behind, and the ids
+// of questions of other tools do not say what is asked.
 func (k *call) entries(p *proposal) string {
 	head := "[[" + settings.JoinKey("conversation", "tools", k.Tool.Name, "unattended") + "]]\n"
 	quoted := func(ids []string) string {
@@ -33,12 +34,12 @@ func (k *call) entries(p *proposal) string {
 		return "yes_to = [" + strings.Join(list, ", ") + "]\n"
 	}
 	switch {
-	case k.builtIn() && (len(p.paths) == 0 || k.Tool.Name == "fs_move_file"):
+	case k.builtIn() && (len(p.paths) == 0 || k.Tool.Name == "fs_move_file"), !k.builtIn() && len(p.questions) > 0:
 		return ""
 	case k.builtIn():
 		text := ""
 		for _, path := range p.paths {
-			text += head + "path = " + settings.Quote(path) + "\n" + quoted(p.ids())
+			text += head + "path = " + settings.Quote(path) + "\n" + quoted(p.ids(path))
 		}
 		return text
 	}
@@ -46,7 +47,7 @@ func (k *call) entries(p *proposal) string {
 	if len(args) > maxEntry {
 		return ""
 	}
-	return head + "arguments = " + settings.Quote(args) + "\n" + quoted(p.ids())
+	return head + "arguments = " + settings.Quote(args) + "\n"
 }
 
 // always writes the entries to the user's own configuration of this workspace, after the person has seen them. No

@@ -187,17 +187,25 @@ func TestAssistant(t *testing.T) {
 	}
 }
 
-// Y to a question of the tool holds for that question.
+// A yes to a question of the tool for the session is for that question: these words, and what it is about.
 func TestRememberedQuestions(t *testing.T) {
 	w := newWorld(t, one("ask", nil, unattended))
 	w.write("state", "1")
 	w.says("s")
 	w.run("")
 	w.nobody()
-	w.write("state", "2")
 	r := w.run("")
 	if content(r) != "go: true" || !slices.Contains(r.Answers, Answered{OnQuestion, "go", BySession}) {
 		t.Errorf("%s %v", content(r), r.Answers)
+	}
+	w.write("state", "2")
+	if got := content(w.run("")); got != "needs_input" {
+		t.Errorf("about something else: %s", got)
+	}
+	w.write("state", "1")
+	w.write("words", "Delete all?")
+	if got := content(w.run("")); got != "needs_input" {
+		t.Errorf("in other words: %s", got)
 	}
 	// An answer given with the call comes first; the assistant's questions are not the person's.
 	if got := content(w.run("", answers("go=no"))); got != "go: false" {

@@ -39,7 +39,7 @@ func (k *call) edit(ctx context.Context) error {
 		args, wrong := k.parameters.Validate([]byte(edited))
 		if err = wrong; err == nil {
 			k.args, k.edited = args, true
-			return nil
+			return k.sensitive(ctx) // they may lead to other places
 		}
 		k.warn(fmt.Sprintf("the edited arguments cannot be used: %v", err))
 	}
@@ -71,8 +71,13 @@ func digest(access *jptool.AccessPolicy) string {
 // slot is where an answer for this call is remembered. It counts only while the tool is the
 // same program under the same policy.
 func (k *call) slot(on, question string) consent.Remembered {
+	return consent.Remembered{Tool: k.Tool.Name, On: on, Question: question, Scope: scope(k.report.Policy.Digest, k.program())}
+}
+
+// program is a digest of what the tool runs.
+func (k *call) program() string {
 	c := k.Tool.Command
-	return consent.Remembered{Tool: k.Tool.Name, On: on, Question: question, Scope: scope(k.report.Policy.Digest, fmt.Sprint(c.Shell), c.Program, strings.Join(c.Args, "\x00"))}
+	return scope(fmt.Sprint(c.Shell), c.Program, strings.Join(c.Args, "\x00"))
 }
 
 // recall finds the answer of an earlier call of this session and reports it.

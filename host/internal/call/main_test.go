@@ -68,6 +68,9 @@ func tool(kind string, args []string) int {
 		fmt.Print(long(args[0]))
 	case "ask": // asks about the file `state`, bound to its content
 		question := map[string]any{"id": "go", "text": "Go on?", "pre_amble": nil, "answer_type": "Boolean", "default": nil}
+		if words, err := os.ReadFile("words"); err == nil {
+			question["text"] = string(words)
+		}
 		if len(args) == 0 {
 			state, _ := os.ReadFile("state")
 			sum := sha256.Sum256(state)

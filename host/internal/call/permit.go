@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
@@ -19,17 +20,49 @@ type proposal struct {
 	token string
 	// paths are what the call would change, as a built-in tool found them. Nobody else's word on that counts.
 	paths []string
-	// questions are those that a yes answers too.
+	// questions are those that a yes answers too, about says more of those of a built-in tool, by id.
 	questions []jptool.Question
+	about     map[string]subject
+	// cut: the tool could not show all that it would do.
+	cut bool
 }
 
-// ids are the ids of the questions.
-func (p *proposal) ids() []string {
+// shown is a part of what a preview shows a person: text, or a unified diff.
+type shown struct {
+	Text string `json:"text"`
+	Diff bool   `json:"diff"`
+}
+
+// subject is what a question of a built-in tool is about (docs/wire.md, "Previews").
+type subject struct {
+	Paths       []string `json:"paths"`
+	Uncommitted bool     `json:"uncommitted"`
+}
+
+// ids are what a yes for longer has to cover: the ids of the questions about one path, or for "" of all. One that also is
+// about the loss of uncommitted work says so.
+func (p *proposal) ids(path string) []string {
 	ids := []string{}
 	for _, q := range p.questions {
-		ids = append(ids, q.ID)
+		about := p.about[q.ID]
+		switch {
+		case path != "" && about.Paths != nil && !slices.Contains(about.Paths, path):
+		case about.Uncommitted:
+			ids = append(ids, q.ID+uncommitted)
+		default:
+			ids = append(ids, q.ID)
+		}
 	}
 	return ids
+}
+
+const uncommitted = ".uncommitted"
+
+// includes reports whether a yes to the ids in list covers these.
+func includes(ids, list []string) bool {
+	return !slices.ContainsFunc(ids, func(id string) bool {
+		return !slices.Contains(list, id) && !slices.Contains(list, id+uncommitted)
+	})
 }
 
 // permitted lets a person allow the call by the run mode, or a preview by the mode of format.
@@ -91,7 +124,7 @@ func (k *call) permit(ctx context.Context, mode, on string, again bool) (by stri
 		if absent != nil && (strict || !k.builtIn() && k.allowedBefore(&proposal{}, on) == "") {
 			return "", &absentError{absent, nil}
 		}
-		p, err := k.proposal(ctx, mode)
+		p, err := k.proposal(ctx, mode, started)
 		if err != nil {
 			return "", err
 		}
@@ -101,6 +134,10 @@ func (k *call) permit(ctx context.Context, mode, on string, again bool) (by stri
 		}
 		if absent != nil {
 			return "", &absentError{absent, p}
+		}
+		if p.cut {
+			return "", k.notRun(ReasonRunMode, fmt.Errorf("what it would do is too long to be shown whole\n"+
+				"make smaller changes, in several calls; to allow it unseen: %s", k.cfg("run", "=unattended")))
 		}
 		if again {
 			p.shown.Body = "What " + show.Visible(k.Tool.Name) + " found has changed since it was shown. Now it is:\n"
@@ -147,7 +184,8 @@ func (k *call) take(p *proposal) { k.allowed, k.previewToken = p.questions, p.to
 
 // proposal makes the preview, if previews are made without asking, and what a person is shown. A preview goes by the
 // same policy, answers and options as the call. One that fails ends the call, since the call would fail too.
-func (k *call) proposal(ctx context.Context, mode string) (*proposal, error) {
+// Once the tool has started, its questions are shown with a preview in any case.
+func (k *call) proposal(ctx context.Context, mode string, started bool) (*proposal, error) {
 	k.take(&proposal{}) // what was allowed before an edit is for something else
 	args, err := indented(k.args)
 	if err != nil {
@@ -158,8 +196,8 @@ func (k *call) proposal(ctx context.Context, mode string) (*proposal, error) {
 			"to look at them in your editor: %s", len(args), k.cfg("run", "=edit")))
 	}
 	p := &proposal{}
-	preview := ""
-	if !k.Preview && k.Tool.Format == "unattended" {
+	var preview []shown
+	if !k.Preview && (k.Tool.Format == "unattended" || started) {
 		out, err := k.ask(ctx, true)
 		if err == nil && !out.success() {
 			err = k.settle(ctx, out)
@@ -167,29 +205,40 @@ func (k *call) proposal(ctx context.Context, mode string) (*proposal, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.read(k, rawData(out.Data))
-		preview = out.Content
+		preview = p.read(k, &out)
 	}
 	return p, k.present(p, args, preview)
 }
 
-// read takes the data of a preview: the token that the call is bound to, and the questions that the call would ask.
-func (p *proposal) read(k *call, data json.RawMessage) {
+// read takes the data of a preview: the token that the call is bound to, and the questions that the call would ask. It
+// returns what is shown: what is a diff is never read from a text, because others choose what stands in files.
+func (p *proposal) read(k *call, out *output) []shown {
 	var preview struct {
 		Token     string          `json:"token"`
 		Paths     []string        `json:"paths"`
 		Questions json.RawMessage `json:"questions"`
 	}
-	p.data = data
-	if json.Unmarshal(data, &preview) != nil {
-		return
+	var more struct {
+		Shown []shown            `json:"shown"`
+		Cut   bool               `json:"cut"`
+		About map[string]subject `json:"about"`
+	}
+	p.data = rawData(out.Data)
+	// A tool of somebody else may mean something else by the keys.
+	if json.Unmarshal(p.data, &more) != nil || len(more.Shown) == 0 {
+		more.Shown = []shown{{Text: out.Content}}
+	}
+	p.cut = more.Cut
+	if json.Unmarshal(p.data, &preview) != nil {
+		return more.Shown
 	}
 	p.token = preview.Token
 	if k.builtIn() && p.token != "" {
-		p.paths = preview.Paths
+		p.paths, p.about = preview.Paths, more.About
 	}
-	questions, _ := jptool.DecodeQuestions(preview.Questions) // a tool may mean something else by that key
+	questions, _ := jptool.DecodeQuestions(preview.Questions)
 	p.questions = k.coverable(questions)
+	return more.Shown
 }
 
 // nobody is the refusal when there is no person to ask. If the call is known, the message names the one setting that
@@ -218,16 +267,16 @@ func (k *call) allowing(key, mode string, p *proposal) string {
 	case p == nil || len(p.paths) == 0 || mode != "ask":
 		return flags + own
 	case k.entries(p) == "":
-		for _, id := range p.ids() {
-			flags += " --answer " + show.Word(id+"=true")
+		for _, q := range p.questions {
+			flags += " --answer " + show.Word(q.ID+"=true")
 		}
 		return flags
 	}
 	var list []map[string]any
 	for _, path := range p.paths {
 		entry := map[string]any{"path": path}
-		if len(p.ids()) > 0 {
-			entry["yes_to"] = p.ids()
+		if ids := p.ids(path); len(ids) > 0 {
+			entry["yes_to"] = ids
 		}
 		list = append(list, entry)
 	}

@@ -28,12 +28,12 @@ func indented(args map[string]any) (string, error) {
 // present writes what a person is shown. Of a built-in tool that is what it would do. Of any other it is the command
 // line, the arguments that the command line does not show, and the preview, if it has one. In full, all arguments stand
 // last: who looks there wants the rest of what was shown first.
-func (k *call) present(p *proposal, args, preview string) error {
+func (k *call) present(p *proposal, args string, preview []shown) error {
 	name := show.Visible(k.Tool.Name)
 	var then, hidden []term.Message
 	switch {
-	case k.builtIn() && preview != "":
-		p.shown = term.Message{Body: name + ":\n", Quoted: k.unfenced(preview, len(p.paths) == 1)}
+	case k.builtIn() && preview != nil:
+		p.shown = quoted(name, preview, len(p.paths) == 1)
 	case k.builtIn():
 		p.shown = k.argumentsShown(name, k.args)
 	default:
@@ -45,15 +45,34 @@ func (k *call) present(p *proposal, args, preview string) error {
 		if len(left) > 0 {
 			hidden = []term.Message{k.argumentsShown("It also gets", left)}
 		}
-		if preview != "" {
-			then = []term.Message{{Body: "What it says that it would do:\n", Quoted: preview}}
+		if preview != nil {
+			then = []term.Message{quoted("What it says that it would do", preview, false)}
 		}
 	}
 	then = append(then, k.alsoAnswered(p.questions)...)
+	parts := p.shown.Then
 	p.full = p.shown
-	p.full.Then = append(slices.Clone(then), term.Message{Body: "All its arguments:\n", Quoted: args})
-	p.shown.Then = append(hidden, then...)
+	p.full.Then = slices.Concat(parts, then, []term.Message{{Body: "All its arguments:\n", Quoted: args}})
+	p.shown.Then = slices.Concat(parts, hidden, then)
 	return nil
+}
+
+// quoted shows the parts of a preview below a heading, with an empty row between two. The header of a diff is left out if
+// there is one file only: its name stands above.
+func quoted(head string, preview []shown, one bool) (m term.Message) {
+	for i, part := range preview {
+		next := term.Message{Body: "\n", Quoted: part.Text, Diff: part.Diff}
+		if _, hunks, ok := strings.Cut(part.Text, "\n@@ "); ok && part.Diff && one {
+			next.Quoted = "@@ " + hunks
+		}
+		if i > 0 {
+			m.Then = append(m.Then, next)
+			continue
+		}
+		m = next
+		m.Body = head + ":\n"
+	}
+	return m
 }
 
 // argumentsShown are arguments below a heading. Those that are what the tool's parameters have for a default anyway are
@@ -132,41 +151,22 @@ func (k *call) alsoAnswered(questions []jptool.Question) []term.Message {
 	return asWell(slices.DeleteFunc(slices.Clone(questions), asked))
 }
 
-// unfenced leaves out the lines that fs_modify_file puts around a diff, for a model, and the header of the only diff,
-// because the name of the file stands above it. In the previews of other tools such lines are content.
-func (k *call) unfenced(text string, one bool) string {
-	if k.Tool.Name != "fs_modify_file" {
-		return text
-	}
-	const header = 2 // lines
-	return withDiffs(text, func(at int) bool { return !one || at >= header })
-}
-
 // WithoutDiffs leaves the diffs out of a result of fs_modify_file.
 func WithoutDiffs(text string) string {
-	text = withDiffs(text, func(int) bool { return false })
-	return strings.TrimRight(strings.ReplaceAll(text, "\n\n\n", "\n\n"), "\n")
-}
-
-// withDiffs leaves out the fences of diffs, and lines of the diffs by their number.
-func withDiffs(text string, keep func(at int) bool) string {
 	var b strings.Builder
-	fence, at := "", 0
+	fence := ""
 	for line := range strings.Lines(text) {
 		bare := strings.TrimRight(line, "\n")
 		switch {
 		case fence == "" && strings.HasPrefix(bare, "```") && strings.HasSuffix(bare, "`diff"):
-			fence, at = strings.TrimSuffix(bare, "diff"), 0
+			fence = strings.TrimSuffix(bare, "diff")
 		case fence != "" && bare == fence:
 			fence = ""
-		default:
-			if fence == "" || keep(at) {
-				b.WriteString(line)
-			}
-			at++
+		case fence == "":
+			b.WriteString(line)
 		}
 	}
-	return b.String()
+	return strings.TrimRight(strings.ReplaceAll(b.String(), "\n\n\n", "\n\n"), "\n")
 }
 
 // lasting says what a yes for longer than this call is a yes to, as slots and entries remember it.
@@ -217,7 +217,7 @@ func (k *call) says(p *proposal, name func(string) string) string {
 		return tool + " run?"
 	case what == "" || verb == "":
 		return tool + " run?"
-	case slices.Contains(p.ids(), "overwrite_file") && k.Tool.Name == "fs_create_file":
+	case includes([]string{"overwrite_file"}, p.ids("")) && k.Tool.Name == "fs_create_file":
 		verb = "overwrite"
 	case k.Tool.Name == "fs_modify_file" && p.token != "":
 		return tool + " " + verb + " " + what + asShown

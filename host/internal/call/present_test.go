@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jptools/jptools/host/internal/config"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jptools/jptools/host/internal/term"
 )
 
 // Who is asked sees each argument once: in the command line, or below it.
@@ -29,24 +31,21 @@ func TestArgumentsAreShownOnce(t *testing.T) {
 	}
 }
 
-// Only what fs_modify_file itself puts around its diffs is left out.
-func TestDiffsAreShownWithoutFences(t *testing.T) {
-	const preview = "Would modify a:\n\n````diff\n--- a\n+++ a\n@@ -1,2 +1,2 @@\n --- b\n-```diff\n+x\n````\n\nnote\n"
-	modify := &call{Request: Request{Tool: &config.Tool{Name: "fs_modify_file"}}}
-	for _, c := range []struct {
-		k    *call
-		one  bool
-		want string
-	}{
-		{modify, true, "Would modify a:\n\n@@ -1,2 +1,2 @@\n --- b\n-```diff\n+x\n\nnote\n"},
-		{modify, false, "Would modify a:\n\n--- a\n+++ a\n@@ -1,2 +1,2 @@\n --- b\n-```diff\n+x\n\nnote\n"},
-		{&call{Request: Request{Tool: &config.Tool{Name: "fs_create_file"}}}, true, preview},
-	} {
-		if got := c.k.unfenced(preview, c.one); got != c.want {
-			t.Errorf("%s, one file %v:\n%s\nwant\n%s", c.k.Tool.Name, c.one, got, c.want)
-		}
+// What a preview calls a diff is one, and nothing else is, whatever it looks like: others choose what stands in files.
+func TestPreviewsAreShownAsTheyAre(t *testing.T) {
+	const lines = "mkdir -p build\n```touch pwned;`diff\n--- a\n+++ a\n@@ -1 +1 @@\n```\n"
+	const diff = "--- a\n+++ a\n@@ -1,2 +1,2 @@\n --- b\n-```diff\n+x\n"
+	got := quoted("t", []shown{{Text: "Would create a."}, {Text: lines}, {Text: diff, Diff: true}}, true)
+	want := term.Message{Body: "t:\n", Quoted: "Would create a.", Then: []term.Message{
+		{Body: "\n", Quoted: lines}, {Body: "\n", Quoted: "@@ -1,2 +1,2 @@\n --- b\n-```diff\n+x\n", Diff: true},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
-	if got := WithoutDiffs(preview); got != "Would modify a:\n\nnote" {
+	if got := quoted("t", []shown{{Text: diff, Diff: true}}, false); got.Quoted != diff {
+		t.Errorf("of several files: %q", got.Quoted)
+	}
+	if got := WithoutDiffs("Would modify a:\n\n````diff\n" + diff + "````\n\nnote\n"); got != "Would modify a:\n\nnote" {
 		t.Errorf("without diffs it is %q", got)
 	}
 }

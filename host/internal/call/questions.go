@@ -183,7 +183,7 @@ func (c *command) known(q *jptool.Question) (v any, where string, err error) {
 		return conf.Answer, where, nil
 	}
 	if q.AnswerType.Name == jptool.Boolean && !c.forAssistant(q) && !c.builtIn() {
-		if old, ok := c.recall(c.questionSlot(q.ID)); ok {
+		if old, ok := c.recall(c.questionSlot(q)); ok {
 			return old.Yes, "your answer for this session (jphost session list)", nil
 		}
 	}
@@ -256,7 +256,7 @@ func (c *command) prompt(ctx context.Context, q *jptool.Question) (v any, err er
 		}
 		var b term.BoolAnswer
 		if b, err = c.Prompter.Bool(ctx, question); err == nil && b.Remember {
-			c.remember(ctx, c.questionSlot(q.ID), b.Yes)
+			c.remember(ctx, c.questionSlot(q), b.Yes)
 		}
 		v = b.Yes
 	case jptool.Select:
@@ -333,7 +333,7 @@ func (k *call) forAssistant(q *jptool.Question) bool {
 // token, and of the call it is asked in, so that it answers nothing in another workspace, conversation
 // or call. The tool gets its own token with the answer.
 func (k *call) token(q *jptool.Question) string {
-	return "host:" + scope(k.Workspace.ID(), k.Conversation, k.Tool.Name, show.Value(k.args), q.Token, q.ID, q.Text, q.Before(), q.AnswerType.Name, strings.Join(q.AnswerType.Options, "\x00"), fmt.Sprint(q.Default))
+	return "host:" + scope(k.Workspace.ID(), k.Conversation, k.Tool.Name, show.Value(k.args), asked(q))
 }
 
 // unanswered reports the questions and says how to answer them.

@@ -2,6 +2,7 @@ package call
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,6 +20,9 @@ func (k *call) settle(ctx context.Context, out output) error {
 	if out.success() {
 		k.wrote(ctx, out)
 		k.report.Outcome = Outcome{Type: "success", Content: &out.Content, Plain: out.Plain, Data: rawData(out.Data)}
+		if k.Preview && k.builtIn() {
+			k.report.Outcome.Data = withoutShown(k.report.Outcome.Data)
+		}
 		return nil
 	}
 	failed := out.Err
@@ -52,6 +56,20 @@ func (k *call) settle(ctx context.Context, out output) error {
 	// tool's words behind a bar, because lines below an error of the host say what to do.
 	told = strings.ReplaceAll(strings.TrimRight(told, "\n"), "\n", "\n"+term.Bar)
 	return exit.Errorf(code, "%s: %s%s", k.Tool.Name, told, strings.ReplaceAll(own, "\n", "\n  "))
+}
+
+// withoutShown leaves out of a preview's data what is for the question to a person: a model reads the content.
+func withoutShown(data json.RawMessage) json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(data, &members) != nil || members["shown"] == nil {
+		return data
+	}
+	delete(members, "shown")
+	rest, err := json.Marshal(members)
+	if err != nil {
+		return data
+	}
+	return rest
 }
 
 // holdsBack reports whether the tool's result needs a person's consent, or is never handed on.

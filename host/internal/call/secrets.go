@@ -12,13 +12,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jptools/jptools/host/internal/config"
 	"github.com/jptools/jptools/host/internal/consent"
 	"github.com/jptools/jptools/host/internal/policy"
 	"github.com/jptools/jptools/host/internal/settings"
 	"github.com/jptools/jptools/host/internal/show"
 	"github.com/jptools/jptools/host/internal/term"
 	"github.com/jptools/jptools/jptool"
+	"github.com/jptools/jptools/jptool/wspath"
 	"github.com/jptools/jptools/sandbox/fit"
 )
 
@@ -27,6 +27,12 @@ import (
 // nobody knows what it will do. All others stay withheld. Without a terminal the call is refused. A user whose own
 // configuration names a place and says `run = "unattended"` has allowed it for good, and is warned once per session.
 func (k *call) sensitive(ctx context.Context) error {
+	if k.places != nil { // of arguments that a person has edited
+		k.places = nil
+		if err := k.compile(ctx, k.Prompter); err != nil {
+			return err
+		}
+	}
 	list, err := k.secretPlaces()
 	if err != nil {
 		return err
@@ -69,7 +75,7 @@ func (k *call) secretPlaces() ([]policy.Touch, error) {
 	}
 	var list []policy.Touch
 	for _, s := range k.policy.Sensitive {
-		list = append(list, policy.Touch{Path: s.Path, Pattern: policy.Pattern{Pattern: s.Pattern, Origin: s.Origin}, Named: true})
+		list = append(list, s.Touch)
 	}
 	return list, nil
 }
@@ -93,9 +99,27 @@ func (k *call) pathArguments() []string {
 	return list
 }
 
-// reaches says what is asked about.
+// reaches says what is asked about. Of a pattern of the repository it says only where that is written: the host must not
+// say the words of others as its own.
 func (k *call) reaches(s policy.Touch) string {
-	return fmt.Sprintf("%s is a place of secrets (%s)", show.Visible(s.Path), show.Line(cmp.Or(s.Pattern.Written, s.Pattern.Pattern)))
+	if s.Pattern.Repository {
+		return show.Name(s.Path) + " is a place of secrets, as " + show.Name(s.Pattern.Origin) + " says"
+	}
+	return fmt.Sprintf("%s is a place of secrets (%s)", show.Name(s.Path), show.Line(cmp.Or(s.Pattern.Written, s.Pattern.Pattern)))
+}
+
+// place is where the answer about a place of secrets is remembered: for this tool, which is this program, for what it
+// could do there, and for the place that the path leads to. linked: symlinks other than those of mounts lead there.
+func (k *call) place(s policy.Touch) (where consent.Remembered, linked bool) {
+	at := k.policy.Where(s.Path)
+	if to, err := wspath.CanonicalizeAbs(at, nil); err == nil {
+		linked = jptool.Fold(at) != jptool.Fold(to.Abs)
+		at = to.Abs
+	}
+	return consent.Remembered{
+		Tool: k.Tool.Name, On: OnSensitive, Question: s.Path,
+		Scope: scope(at, strings.Join(s.Covered.Names(), " "), k.program()),
+	}, linked
 }
 
 // allowPlace asks a person, unless that is answered already.
@@ -106,20 +130,23 @@ func (k *call) allowPlace(ctx context.Context, s policy.Touch) error {
 		k.warnOnce(ctx, text+", and "+show.Visible(k.Tool.Name)+" may reach it, because a rule names it")
 		return nil
 	}
-	where := consent.Remembered{Tool: k.Tool.Name, On: OnSensitive, Question: s.Path, Scope: scope(s.Path)}
+	where, linked := k.place(s)
+	if linked && !s.Named {
+		// A rule for it would be one for what it leads to, and its name stays withheld: a yes would do nothing.
+		return refuse(ReasonSensitive, "%s was not run: %s, and a symlink leads elsewhere from there\n"+
+			"give the path that it leads to, or allow all places of secrets for this call: --allow-sensitive", k.Tool.Name, text)
+	}
 	again := ""
-	for _, r := range k.likewise(where) {
-		if old, known := k.Memory.Recall(r); known && (old.Yes || r.Tool == where.Tool) {
-			if !old.Yes && k.absent() {
-				again = "\nit was declined for this session; to be asked again: jphost session forget " + show.Word(k.Tool.Name)
-				break // what a model is told is the same as if nobody had been asked
-			}
-			k.answered(OnSensitive, s.Path, BySession)
-			if old.Yes {
-				return nil
-			}
-			return k.notRun(ReasonSensitive, fmt.Errorf("%s, and that was declined for this session\nto be asked again: jphost session forget %s", text, show.Word(k.Tool.Name)))
+	if old, known := k.Memory.Recall(where); known && !old.Yes && k.absent() {
+		// What a model is told is the same as if nobody had been asked.
+		again = "\nit was declined for this session; to be asked again: jphost session forget " + show.Word(k.Tool.Name)
+	} else if known {
+		k.answered(OnSensitive, s.Path, BySession)
+		if old.Yes {
+			return nil
 		}
+		return k.notRun(ReasonSensitive, fmt.Errorf("%s, and that was declined for this session\n"+
+			"to be asked again: jphost session forget %s", text, show.Word(k.Tool.Name)))
 	}
 	verb := cmp.Or(verbs[k.Tool.Name], "reach")
 	if !k.builtIn() || k.Tool.Name == "fs_move_file" { // which may move something to the place as well as away
@@ -142,25 +169,6 @@ func (k *call) allowPlace(ctx context.Context, s policy.Touch) error {
 		return k.notRun(ReasonSensitive, fmt.Errorf("%s, and that was declined", text))
 	}
 	return nil
-}
-
-// likewise are the places where an answer is looked for. A built-in tool that only reads goes by a yes to another one that
-// shows what is there: one that only reads too, or fs_modify_file. Who lets a tool make, move or delete a file has not said
-// that a model may read it.
-func (k *call) likewise(where consent.Remembered) []consent.Remembered {
-	list := []consent.Remembered{where}
-	reads := func(t *config.Tool) bool { return t.BuiltIn() && t.Needs != nil && *t.Needs == jptool.Read }
-	if !reads(k.Tool) {
-		return list
-	}
-	for _, t := range k.Config.Tools() {
-		if t.Name != k.Tool.Name && (reads(t) || t.BuiltIn() && t.Name == "fs_modify_file") {
-			other := where
-			other.Tool = t.Name
-			list = append(list, other)
-		}
-	}
-	return list
 }
 
 // naming says how to allow a place for good.

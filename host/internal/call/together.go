@@ -14,8 +14,7 @@ func (c *command) together(open []jptool.Question) bool {
 	other := func(q jptool.Question) bool {
 		return q.ID != previewID && len(c.coverable([]jptool.Question{q})) == 0
 	}
-	return len(open) > 0 && c.builtIn() && c.context.Action == jptool.Run && c.Tool.Format == "unattended" &&
-		!slices.ContainsFunc(open, other)
+	return len(open) > 0 && c.builtIn() && c.context.Action == jptool.Run && !slices.ContainsFunc(open, other)
 }
 
 // permitQuestions asks about the call over a new preview. A preview that no longer fits is a person's to answer.

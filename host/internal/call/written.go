@@ -23,9 +23,13 @@ func (k *call) written() (*consent.Written, error) {
 type changes struct {
 	changedFile
 	DryRun bool          `json:"dry_run"`
+	Method string        `json:"method"`
 	Source string        `json:"source"`
 	Target string        `json:"target"`
 	Files  []changedFile `json:"files"`
+	// Overwritten: the target of a move was there; Uncommitted: a file that was replaced had work that git does not have.
+	Overwritten bool `json:"overwritten"`
+	Uncommitted bool `json:"uncommitted"`
 }
 
 type changedFile struct {
@@ -41,8 +45,8 @@ func changesOf(out output) (c changes) {
 	return c
 }
 
-// wrote remembers what a successful call wrote. Content that was changed in parts is the conversation's own only if
-// nothing in it was somebody else's before, that is, if the tool did not have to ask about uncommitted work.
+// wrote remembers what a successful call wrote. Content is the conversation's own only if the call really put it there and
+// found nobody's uncommitted work there before: the new content may have that in it.
 func (k *call) wrote(ctx context.Context, out output) {
 	if !k.builtIn() || k.Preview {
 		return
@@ -58,7 +62,13 @@ func (k *call) wrote(ctx context.Context, out output) {
 	files := map[string]string{}
 	switch k.Tool.Name {
 	case "fs_create_file":
-		files[data.Path] = data.Digest
+		switch {
+		case data.Method == "unchanged":
+		case data.Uncommitted:
+			files[data.Path] = ""
+		default:
+			files[data.Path] = data.Digest
+		}
 	case "fs_modify_file":
 		for _, f := range data.Files {
 			if files[f.Path] = f.Digest; slices.Contains(out.Answered, "modify_dirty_file") {
@@ -69,6 +79,9 @@ func (k *call) wrote(ctx context.Context, out output) {
 		files[data.Path] = ""
 	case "fs_move_file":
 		files[data.Source], files[data.Target] = "", w.List()[data.Source]
+		if data.Overwritten {
+			files[data.Target] = ""
+		}
 	}
 	if len(files) > 0 {
 		_ = w.Note(ctx, files) // else a person is asked again

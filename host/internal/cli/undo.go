@@ -226,7 +226,7 @@ func (u *undoing) settle(ctx context.Context, plan *undo.Plan) error {
 		if !term.Whole(a.Diff) {
 			return exit.Errorf(exit.Refused, "the difference of %s is too long to be shown in a question\nlook at it with: jphost undo %s --dry-run --diff, and put the file back by hand", show.Visible(a.Path), strings.Join(u.ID, " "))
 		}
-		answer, err := u.ask().Bool(ctx, term.BoolQuestion{Message: term.Message{Body: body, Quoted: a.Diff}, Prompt: prompt, Default: term.No()})
+		answer, err := u.ask().Bool(ctx, term.BoolQuestion{Message: term.Message{Body: body, Quoted: a.Diff, Diff: true}, Prompt: prompt, Default: term.No()})
 		if err != nil {
 			return exit.Errorf(exit.Refused, "nothing was taken back: %w\n--force asks before it replaces what was changed since", err)
 		}

@@ -297,6 +297,7 @@ func (d *decoder) judgeUnattended(t *Tool) {
 				d.Add(u.At, "path of unattended: "+err.Error(), "write it relative to the workspace")
 				continue
 			}
+			u.Directory = strings.HasSuffix(u.Path, "/") || rel.Slash() == ""
 			u.Path = rel.Slash()
 		default:
 			if _, err := strictjson.ParseObject([]byte(u.Arguments)); err != nil {

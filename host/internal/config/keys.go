@@ -163,10 +163,11 @@ type Question struct {
 
 // Unattended names calls that are made without asking. One of Path and Arguments is set.
 type Unattended struct {
-	// Path is in lexical normal form, "" for the root.
-	Path      string   `toml:"path" doc:"Calls of the built-in tool that change only this path, or what is below it; relative to the workspace."`
+	// Path is in lexical normal form, "" for the root. Directory: it was written with a slash at its end.
+	Path      string `toml:"path" doc:"Calls of the built-in tool that change only this path, or if it ends in a slash what is below it; relative to the workspace."`
+	Directory bool
 	Arguments string   `toml:"arguments" doc:"Calls with exactly these arguments, one JSON object in a string."`
-	YesTo     []string `toml:"yes_to" doc:"The ids of the tool's yes-or-no questions that are answered with yes. If the call would ask another one, a person is asked."`
+	YesTo     []string `toml:"yes_to" doc:"The ids of the tool's yes-or-no questions that are answered with yes; ID.uncommitted also if uncommitted work is lost. If the call would ask another one, a person is asked."`
 	HasPath   bool
 	At        settings.Origin
 }

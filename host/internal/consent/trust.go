@@ -355,7 +355,7 @@ func (d Difference) scriptQuestion() (q term.BoolQuestion, ok bool) {
 	return term.BoolQuestion{
 		Message: term.Message{
 			Body:   fmt.Sprintf("%s runs %s, changed since you accepted it (%s):\n", show.Visible(tool), show.Visible(c.Runs), where(c)),
-			Quoted: d.Changed[0].scriptDiff(),
+			Quoted: d.Changed[0].scriptDiff(), Diff: true,
 		},
 		Prompt: fmt.Sprintf("Let %s run %s as it is now?", show.Name(tool), show.Name(c.Runs)), Default: term.No(),
 	}, true

@@ -197,6 +197,8 @@ type Sensitive struct {
 	Rule         string   `json:"rule"`
 	Origin       string   `json:"origin"`
 	Capabilities []string `json:"capabilities"`
+	// Touch is what a person is asked about.
+	Touch Touch `json:"-"`
 }
 
 // Warning is something a person should know and that stops nothing.

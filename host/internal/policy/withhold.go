@@ -27,6 +27,8 @@ type Pattern struct {
 	Written string `json:"written,omitempty"`
 	// Origin is the place `file:line:column`, a flag, BuiltIn or Wire.
 	Origin string `json:"origin"`
+	// Repository: the text is that of the repository, which can say anything with it.
+	Repository bool `json:"-"`
 }
 
 // String is the pattern as it was written, and where.
@@ -89,7 +91,7 @@ func (r Request) home() string {
 // rooted: a slash at the beginning means the root of the file system, as RFD 075 has it, and not that of the workspace.
 func (d *Declared) written(list []config.Pattern, origin string, r Request, rooted bool) (all []Pattern, err error) {
 	for _, w := range list {
-		p := Pattern{Pattern: w.Text, Origin: cmp.Or(w.At.String(), origin)}
+		p := Pattern{Pattern: w.Text, Origin: cmp.Or(w.At.String(), origin), Repository: w.At.Layer.Repository()}
 		rest, below := strings.CutPrefix(w.Text, "~/")
 		switch {
 		case below && r.home() == "":
@@ -102,7 +104,7 @@ func (d *Declared) written(list []config.Pattern, origin string, r Request, root
 		}
 		all = append(all, p)
 		if led := d.followed(p.Pattern); led != "" {
-			all = append(all, Pattern{led, w.Text, p.Origin})
+			all = append(all, Pattern{led, w.Text, p.Origin, p.Repository})
 		}
 	}
 	return all, nil
@@ -185,7 +187,7 @@ type Touch struct {
 	// Path is the place as the tool names it.
 	Path    string
 	Pattern Pattern
-	// Named says that a rule names it, so that it is not withheld; else Covered is what the rules would grant there.
+	// Named says that a rule names it, so that it is not withheld; Covered is what the rules grant there, or would.
 	Named   bool
 	Covered jptool.Caps
 }
@@ -211,16 +213,39 @@ func (d *Declared) Touches(paths []string, need jptool.Caps, missing bool) ([]To
 			at, err := check(p, need&jptool.Read)
 			if denied := (*jptool.DeniedError)(nil); errors.As(err, &denied) && denied.Withheld.Secret {
 				if denied.Covered&need != 0 && (missing || need.Has(jptool.Create) || d.there(p)) {
-					add(Touch{Path: denied.At, Pattern: d.pattern(denied.Withheld), Covered: denied.Covered})
+					add(Touch{Path: denied.At, Pattern: d.told(denied.Withheld, denied.At), Covered: denied.Covered & need})
 				}
 			} else if err == nil {
 				if w, place, ok := at.Secret(); ok && at.Granted()&need != 0 {
-					add(Touch{Path: place, Pattern: d.pattern(w), Named: true})
+					add(Touch{Path: place, Pattern: d.told(w, place), Named: true, Covered: at.Granted() & need})
 				}
 			}
 		}
 	}
 	return list, nil
+}
+
+// Where returns the absolute path of what a tool names, with the links of mounts followed and no others.
+func (d *Declared) Where(path string) string { return d.rules.Abs(d.rules.Lexical(path)) }
+
+// told is the pattern that a person is told of a place. One that is built in, or of the user, comes before one of the
+// repository.
+func (d *Declared) told(w jptool.Withheld, place string) Pattern {
+	p := d.pattern(w)
+	if !p.Repository {
+		return p
+	}
+	for _, o := range d.Secrets {
+		text, isAbs := strings.CutPrefix(o.Pattern, "//")
+		at := place
+		if isAbs {
+			text, at = "/"+text, strings.TrimPrefix(d.Where(place), "/")
+		}
+		if g, err := ignore.NewGlob(jptool.Fold(text)); err == nil && !o.Repository && g.MatchPath(jptool.Fold(at)) {
+			return o
+		}
+	}
+	return p
 }
 
 // there reports whether something is at a path, so that a call that makes nothing could use it.
@@ -286,10 +311,11 @@ func (d *Declared) findSensitive() []Sensitive {
 		if !ok || caps&(jptool.Read|jptool.Write) == 0 {
 			continue
 		}
-		p := d.pattern(w)
+		p := d.told(w, cmp.Or(r.Name, "."))
 		found = append(found, Sensitive{
 			Path: cmp.Or(r.Name, "."), Pattern: cmp.Or(p.Written, p.Pattern), Rule: cmp.Or(r.Name, "."), Origin: s.Origin,
 			Capabilities: caps.Names(),
+			Touch:        Touch{Path: cmp.Or(r.Name, "."), Pattern: p, Named: true, Covered: caps},
 		})
 	}
 	slices.SortStableFunc(found, func(a, b Sensitive) int { return strings.Compare(a.Path, b.Path) })

@@ -190,7 +190,7 @@ func (l *layout) message(m Message) {
 		if l.whole {
 			text = cut(m.Quoted, maxPaged, maxPaged)
 		}
-		l.barred(text, m.Prose)
+		l.barred(text, m.Prose, m.Diff)
 		if more := len(m.Quoted) - len(text); more > 0 {
 			l.line("", fmt.Sprintf("(%d more bytes are not shown)", more), true)
 		}
@@ -206,16 +206,20 @@ func Barred(text string, columns int) string {
 		columns = usualColumns
 	}
 	l := newLayout(columns)
-	l.barred(text, false)
+	l.barred(text, false, false)
 	return l.b.String()
 }
 
-func (l *layout) barred(text string, soft bool) {
+func (l *layout) barred(text string, soft, diff bool) {
 	lines := strings.Split(strings.TrimRight(show.Text(text), "\n"), "\n")
 	for i := range lines {
 		lines[i] = expand(lines[i])
 	}
-	for i, look := range paint(lines) {
+	inks := make([]ink, len(lines))
+	if diff {
+		inks = paint(lines)
+	}
+	for i, look := range inks {
 		l.inked(Bar, lines[i], soft || i == 0, look) // a text begins with a sentence
 	}
 }

@@ -106,7 +106,7 @@ func (o *Output) Diff(indent, text string) {
 	inner := strings.TrimSuffix(indent, strings.TrimSuffix(Bar, "| "))
 	l := newLayout(o.columns() - len(inner))
 	l.indent, l.colours = inner, o.styled
-	l.barred(text, false)
+	l.barred(text, false, true)
 	fmt.Fprint(o.Stdout, l.b.String())
 }
 

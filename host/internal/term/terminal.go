@@ -74,6 +74,8 @@ type Message struct {
 	Quoted string
 	// Prose: rows of Quoted end behind a word where they can.
 	Prose bool
+	// Diff: Quoted is a unified diff, and gets its colours.
+	Diff bool
 	// Then follows in the same way.
 	Then []Message
 }

@@ -186,13 +186,16 @@ func TestUnified(t *testing.T) {
 		{"LF added to a file of CRLF", "a\r\nb\r\n", []Edit{{3, 3, []byte("x\n")}}, Options{Visible: true}, "@@ -1,2 +1,3 @@\n a␍\n+x\n b␍\n"},
 		{"a mark at the start of a line", "a\n", []Edit{{0, 0, []byte("\ufeff")}}, Options{Visible: true}, "@@ -1 +1 @@\n-a\n+\\u{feff}a\n"},
 		{
-			"two changes of a long line", long, []Edit{{0, 0, []byte("A")}, {500, 503, []byte("new")}},
+			"two changes of a long line", long,
+			[]Edit{{0, 0, []byte("A")}, {500, 503, []byte("new")}},
 			Options{MaxLine: 30, Whole: true},
 			"@@ -1 +1 @@\n-xxxxxxxxxx…[480 bytes]…xxxxxxxxxxoldééééé[590 bytes]…\n+Axxxxxxxxxx…[480 bytes]…xxxxxxxxxxnewééééé[590 bytes]…\n",
 		},
 		{
-			"a long line that is added", "", []Edit{{0, 0, []byte(strings.Repeat("x", 40) + "\n")}},
-			Options{MaxLine: 30, Whole: true}, "@@ -0,0 +1 @@\n+" + strings.Repeat("x", 40) + "\n",
+			"a long line that is added", "",
+			[]Edit{{0, 0, []byte(strings.Repeat("x", 40) + "\n")}},
+			Options{MaxLine: 30, Whole: true},
+			"@@ -0,0 +1 @@\n+" + strings.Repeat("x", 40) + "\n",
 		},
 		{
 			"nothing acts on a terminal", "a\n",
