@@ -55,9 +55,7 @@ func TestScripts(t *testing.T) {
 	// Under nohup it is ignored, and commands would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	bin := build(t)
-	out, _ := exec.Command("go", "env", "GOCACHE").Output()
 	confined := jptooltest.Announced()
-	goCache := strings.TrimSpace(string(out))
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
@@ -76,8 +74,8 @@ func TestScripts(t *testing.T) {
 				"WS": ws, "EXT": filepath.Join(work, "ext"), "HOME": filepath.Join(work, "home"), "JPHOST_SESSION": "script",
 				"XDG_DATA_HOME": filepath.Join(work, "data"), "XDG_CONFIG_HOME": filepath.Join(work, "conf"),
 				"PATH": bin + string(filepath.ListSeparator) + e.Getenv("PATH"),
-				// Places of the person who runs the tests: to fill new caches would take minutes.
-				"REAL_HOME": os.Getenv("HOME"), "REAL_GOCACHE": goCache,
+				// The toolchains of the person who runs the tests lie there.
+				"REAL_HOME": os.Getenv("HOME"), "XDG_CACHE_HOME": filepath.Join(work, "cache"),
 				"GORACE": "atexit_sleep_ms=0", // else every jphost takes a second to end under the race detector
 			} {
 				e.Setenv(k, v)

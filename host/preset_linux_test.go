@@ -48,7 +48,11 @@ func TestPresetsOfUsers(t *testing.T) {
 				if !strings.HasPrefix(got, "KEY\nno keys\n") {
 					t.Errorf("%s", got)
 				}
-				cache := filepath.Join(home, ".cache/go-build")
+				found, _ := filepath.Glob(filepath.Join(home, ".cache/jphost/*/go-build"))
+				if len(found) != 1 {
+					t.Fatalf("caches: %q", found)
+				}
+				cache := found[0]
 				if fi, err := os.Stat(cache); err != nil || fi.Mode().Perm() != 0o700 {
 					t.Errorf("%v, %v", fi, err)
 				}

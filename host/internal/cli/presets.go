@@ -24,10 +24,12 @@ type describedPreset struct {
 	Example  string   `json:"example"`
 	Programs []string `json:"programs"`
 	// Places are those that were found on this machine.
-	Places []preset.Place `json:"places"`
-	// Env are the variables that are handed down, Set those that the program gets besides.
-	Env []string          `json:"env"`
-	Set map[string]string `json:"set,omitempty"`
+	Places []*preset.Place `json:"places"`
+	// Env are the variables that are handed down, Set those that the program gets where the person has none, and Names those
+	// that name places to it, as NAME=VALUE.
+	Env   []string          `json:"env"`
+	Set   map[string]string `json:"set,omitempty"`
+	Names []string          `json:"names,omitempty"`
 	// Net is what the preset may reach if it is named with :net; Network says that it was.
 	Net     any              `json:"net"`
 	Network bool             `json:"network"`
@@ -63,11 +65,15 @@ func (c *sandboxPresetsCmd) Run(a *app) error {
 		if err != nil {
 			return exit.With(exit.Host, err)
 		}
+		left := []preset.LeftOut{}
+		for _, l := range choice.LeftOut {
+			left = append(left, preset.LeftOut{What: l.What, Why: found.Fill(l.Why)})
+		}
 		list = append(list, &describedPreset{
 			Name: choice.Name, Summary: choice.Summary, Example: choice.Example, Programs: choice.Programs,
-			Places: append([]preset.Place{}, found.Places...), Env: choice.Env, Set: choice.Set, Net: choice.Net, Network: choice.Network,
-			System: choice.System, LeftOut: append([]preset.LeftOut{}, choice.LeftOut...), Trusts: append([]preset.Trust{}, choice.Trusts...),
-			Notes: found.Notes,
+			Places: append([]*preset.Place{}, found.Places...), Env: choice.Env, Set: choice.Set, Net: choice.Net, Network: choice.Network,
+			System: choice.System, LeftOut: left, Trusts: append([]preset.Trust{}, choice.Trusts...),
+			Notes: found.Notes, Names: found.Sets(),
 		})
 	}
 	switch {
@@ -94,12 +100,11 @@ func (d *describedPreset) brief(a *app) {
 	a.Out.Heading(d.Name)
 	a.Out.Paragraph("  ", d.Summary)
 	byAccess := map[string][]string{}
-	for i := range d.Places {
-		p := &d.Places[i]
+	for _, p := range d.Places {
 		what := cmp.Or(p.Doing(), "does not grant")
 		byAccess[what] = append(byAccess[what], d.shown(a, p.Path))
 	}
-	for _, what := range []string{"reads", "writes", "writes, made at the start", "does not grant"} {
+	for _, what := range []string{"reads", "writes", "writes, made at the start", "with " + d.Name + preset.NetSuffix + " writes", "does not grant"} {
 		if list := byAccess[what]; len(list) > 0 {
 			a.Out.Paragraph("  ", what+" "+strings.Join(slices.Compact(list), ", "))
 		}
@@ -117,14 +122,13 @@ func (d *describedPreset) print(a *app, choice preset.Choice) {
 	a.Out.Printf("\n    %s\n", d.Example)
 	a.Out.Heading("Places on this machine")
 	var rows [][]string
-	for i := range d.Places {
-		p := &d.Places[i]
+	for _, p := range d.Places {
 		doing := cmp.Or(p.Doing(), "not granted")
-		if p.WithNet != "" {
-			doing += ", with " + d.Name + preset.NetSuffix + " " + string(p.WithNet) + "s"
-		}
 		how := "found by " + p.By
-		if p.By == preset.Usual {
+		switch {
+		case p.Access == "write":
+			how = p.By
+		case p.By == preset.Usual:
 			how = "in " + p.By
 		}
 		rows = append(rows, []string{show.Line(p.Name), d.shown(a, p.Path), doing, show.Line(p.What + ", " + how)})
@@ -133,8 +137,8 @@ func (d *describedPreset) print(a *app, choice preset.Choice) {
 	if len(rows) == 0 {
 		a.Out.Printf("  none was found\n")
 	}
-	for i := range d.Places {
-		if p := &d.Places[i]; p.Refused != "" {
+	for _, p := range d.Places {
+		if p.Refused != "" {
 			a.Out.Printf("  %s is not granted: %s\n", show.Line(p.Name), show.Line(p.Refused))
 			if p.Remedy != "" {
 				a.Out.Printf("    %s\n", show.Line(p.Remedy))
@@ -148,6 +152,9 @@ func (d *describedPreset) print(a *app, choice preset.Choice) {
 	a.Out.Paragraph("  ", strings.Join(d.Env, ", "))
 	for _, name := range slices.Sorted(maps.Keys(d.Set)) {
 		a.Out.Printf("  %s=%s, unless you have it\n", name, show.Line(d.Set[name]))
+	}
+	for _, set := range d.Names {
+		a.Out.Printf("  %s\n", show.Line(set))
 	}
 	a.Out.Heading("Network, only as " + d.Name + preset.NetSuffix)
 	a.Out.Paragraph("  ", choice.Reaches())

@@ -110,7 +110,7 @@ func (c *Exec) Start(p *Process, argv []string, swallowed func() string) error {
 		return err
 	}
 	if !c.Quiet && !cmd.State.Success() && !signals.heard {
-		c.hints(p, cmd, argv[0], swallowed())
+		c.hints(p, m, cmd, argv[0], swallowed())
 	}
 	return programStatus(cmd.State, m.limits, lasted)
 }
@@ -172,7 +172,7 @@ func (c *Exec) ended(err error) error {
 }
 
 // hints says after a failure what people who see it may not know.
-func (c *Exec) hints(p *Process, cmd *sandbox.Cmd, program, swallowed string) {
+func (c *Exec) hints(p *Process, m *merged, cmd *sandbox.Cmd, program, swallowed string) {
 	if swallowed != "" {
 		p.Out.Note(fmt.Sprintf("%s stood after the program, so it was the program's\nwrite the flags of jphost before it: jphost sandbox exec %s … -- %s", swallowed, swallowed, show.Word(program)))
 	}
@@ -180,7 +180,7 @@ func (c *Exec) hints(p *Process, cmd *sandbox.Cmd, program, swallowed string) {
 		return
 	}
 	network := "--net"
-	if name := preset.For(program); name != "" {
+	if name := preset.For(preset.Meant(program, m.root, p.Environ)); name != "" {
 		network = "--preset " + name + preset.NetSuffix
 		if len(c.Preset) == 0 {
 			p.Out.Note(fmt.Sprintf("for what %s needs outside of the workspace there is a preset: --preset %s", show.Visible(program), name))

@@ -198,8 +198,10 @@ func world(p *Process, m *merged, argv []string) (*learn.World, error) {
 	}
 	return &learn.World{
 		Root: filepath.ToSlash(m.root), Homes: preset.Homes(p.housed().Environ),
-		Program: filepath.Base(argv[0]), Presets: found,
-		Guarded: func(r observe.Refusal) string { return guarded(m.declared, p.Own(), r) },
+		Program: preset.Meant(argv[0], m.root, p.Environ), Presets: found,
+		Guarded: func(r observe.Refusal) string {
+			return guarded(m.declared, append(p.Own(), preset.Roots(p.Environ)...), r)
+		},
 	}, nil
 }
 

@@ -48,7 +48,7 @@ type World struct {
 	// Root is the workspace, Homes the home directory in all its spellings.
 	Root  string
 	Homes []string
-	// Program is the name of the program that was run.
+	// Program is the name of the program that was run, if it is the one that [preset.Meant] knows.
 	Program string
 	// Presets are all of them, as they were found on this machine.
 	Presets *preset.Found
@@ -64,7 +64,8 @@ func (w *World) Propose(refusals []observe.Refusal) Proposal {
 		if w.noise(r) {
 			continue
 		}
-		if why := w.never(r); why != "" {
+		// A preset that has the program write elsewhere grants nothing of a place that is not proposed.
+		if why := w.never(r); why != "" && !w.elsewhere(r) {
 			p.never(r, why)
 		} else {
 			open = append(open, r)
@@ -72,6 +73,10 @@ func (w *World) Propose(refusals []observe.Refusal) Proposal {
 	}
 	p.Presets, open = w.presets(open)
 	for _, r := range open {
+		if why := w.never(r); why != "" {
+			p.never(r, why)
+			continue
+		}
 		at, why := w.generalise(r)
 		if why != "" {
 			p.never(r, why)
@@ -119,7 +124,21 @@ func (w *World) never(r observe.Refusal) string {
 	if w.inside(r.Path) {
 		return ""
 	}
-	return places.Never(r.Path, writes(r), true, w.Homes...)
+	if why := places.Never(r.Path, writes(r), true, w.Homes...); why != "" {
+		return why
+	}
+	switch c, is := w.Presets.StandsIn(r.Path); {
+	case is && c.Agent:
+		return "it has settings and the login of an agent"
+	case is && writes(r):
+		return "your own programs believe what lies there: --preset " + c.Word() + " has sandboxed calls write elsewhere"
+	}
+	return ""
+}
+
+// elsewhere reports whether a preset has the program write elsewhere than where it was refused to.
+func (w *World) elsewhere(r observe.Refusal) bool {
+	return r.Address == "" && slices.ContainsFunc(w.Presets.Choices, func(c preset.Choice) bool { return w.covers(c, r) })
 }
 
 // noise reports whether a refusal says nothing of what a program needs: almost every runtime looks at the kernel's files

@@ -61,11 +61,14 @@ func TestPropose(t *testing.T) {
 		{"a preset", "go", "read:~/.cache/go-build/00/x create:~/.cache/go-build/11", "preset go"},
 		{"a preset by its system", "go", "read:~/go/pkg/mod/m read:/usr/bin/gcc", "preset go"},
 		{"the system", "tool", "read:/usr/bin/gcc read:/usr/lib/x read:/lib64/ld.so", "read /lib64; read /usr"},
-		{"not to read, but to write", "tool", "write:~/go/pkg/mod/m", "write ~/go/pkg/mod"},
+		{"not where others believe it", "tool", "write:~/go/pkg/mod/m create:~/.npm/_cacache/x create:~/.m2/repository/x", "preset node; never create ~/.m2/repository/x: your own programs believe what lies there: --preset java:net has sandboxed calls write elsewhere; never write ~/go/pkg/mod/m: your own programs believe what lies there: --preset go:net has sandboxed calls write elsewhere"},
+		{"nor what other workspaces have", "tool", "read:~/.cache/jphost/x/go-build/y create:~/.local/share/jphost-agents/claude/x", "never create ~/.local/share/jphost-agents/claude/x: roots; never read ~/.cache/jphost/x/go-build/y: roots"},
 		{"two presets", "tool", "read:~/.rustup/x read:~/.gitconfig", "preset git; preset rust"},
 		{"a preset of a program before one that has more", "cargo", "read:~/.rustup/x read:~/.cache/go-build/1 read:~/.cache/go-build/2", "preset rust; preset go"},
-		{"no preset of an agent", "tool", "create:~/.local/share/jphost-agents", "never create ~/.local/share/jphost-agents: it is not there, and all of ~/.local/share is too much for it: if it is a directory, make it yourself and run this again"},
-		{"but for the agent", "claude", "create:~/.local/share/jphost-agents", "preset claude"},
+		{"no preset of an agent", "tool", "create:~/.local/share/jphost-agents", "never create ~/.local/share/jphost-agents: roots"},
+		{"nor its own place", "claude", "create:~/.local/share/jphost-agents", "never create ~/.local/share/jphost-agents: roots"},
+		{"no settings of an agent", "tool", "create:~/.claude/x", "never create ~/.claude/x: a place of secrets"},
+		{"but another place for the agent", "claude", "create:~/.claude/x read:~/.claude/y", "preset claude"},
 		{"a directory, not its file", "tool", "read:~/.config/tool/conf", "read ~/.config/tool"},
 		{"one above another", "tool", "read:~/.config/tool/conf read:~/.config/tool/x/y", "read ~/.config/tool"},
 		{"for writing", "tool", "read:~/.config/tool/conf create:~/.config/tool/new", "write ~/.config/tool"},
@@ -88,6 +91,11 @@ func TestPropose(t *testing.T) {
 		w := &World{Root: dir + "/ws", Homes: preset.Homes(environ), Program: c.program, Presets: found, Guarded: func(r observe.Refusal) string {
 			if strings.Contains(r.Path, "guarded") || strings.HasSuffix(r.Path, "/held") {
 				return "guarded"
+			}
+			for _, dir := range preset.Roots(environ) {
+				if strings.HasPrefix(r.Path+"/", dir+"/") {
+					return "roots"
+				}
 			}
 			return ""
 		}}

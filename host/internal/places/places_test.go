@@ -106,6 +106,25 @@ func TestNever(t *testing.T) {
 			t.Errorf("%s: %v, want %v", at, got, want)
 		}
 	}
+	// Of other people's home directories the same is said.
+	was := others
+	others = func() []string { return []string{"/srv/people/o"} }
+	t.Cleanup(func() { others = was })
+	for at, want := range map[string][2]bool{ // to read, to write
+		"/srv/people/o/.ssh/id":      {false, false},
+		"/srv/people/o/.bashrc":      {true, false},
+		"/srv/people/o/project":      {true, true},
+		"/home/someone/.ssh":         {false, false},
+		"/home/someone/.vault-pass":  {false, false},
+		"/home/someone/.config/Code": {true, false},
+		"/home/someone/project":      {true, true},
+	} {
+		for _, home := range []string{home, "/root"} {
+			if got := [2]bool{Never(at, false, true, home) == "", Never(at, true, true, home) == ""}; got != want {
+				t.Errorf("%s of %s: %v, want %v", at, home, got, want)
+			}
+		}
+	}
 	// The home directory of the administrator lies in a place of secrets, and is judged by what is in it.
 	if why := Never("/root/.cache/go-build", true, false, "/root"); why != "" {
 		t.Error(why)

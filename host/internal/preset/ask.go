@@ -37,7 +37,7 @@ const (
 // errUnconfined: nothing is asked without a sandbox.
 var errUnconfined = errors.New("there is no sandbox to ask it in")
 
-// answers asks a program for places, and adds what it says. The program reads itself, the system and its settings; it
+// answers asks a program for places and other settings, and adds what it says. The program reads itself, the system and its settings; it
 // writes nothing, has no network, and gets no variable that nobody named. That it is not there is no error.
 func (s *finder) answers(ctx context.Context, a *ask, to map[string]answer) error {
 	if !s.worthAsking(a) {
@@ -84,15 +84,15 @@ func (s *finder) answers(ctx context.Context, a *ask, to map[string]answer) erro
 	if err := cmd.Run(); err != nil {
 		return err
 	}
-	lines := strings.Split(strings.TrimRight(string(out.kept), "\r\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(string(out.kept), "\n"), "\n")
 	if len(lines) != len(a.Answers) {
 		return fmt.Errorf("it answered %d lines instead of %d", len(lines), len(a.Answers))
 	}
 	for i, line := range lines {
 		line = strings.TrimRight(line, "\r")
-		if filepath.IsAbs(line) && !strings.ContainsFunc(line, func(r rune) bool { return r < ' ' }) {
-			by := strings.Join(a.Command[:min(2, len(a.Command))], " ")
-			to[a.Answers[i]] = answer{path.Clean(filepath.ToSlash(line)), by}
+		// What has an @ may have a password: a program that is confined does not learn it.
+		if !strings.ContainsFunc(line, func(r rune) bool { return r < ' ' }) && (filepath.IsAbs(line) || !strings.Contains(line, "@")) {
+			to[a.Answers[i]] = answer{line, strings.Join(a.Command[:min(2, len(a.Command))], " ")}
 		}
 	}
 	return nil
@@ -111,6 +111,30 @@ func (s *finder) worthAsking(a *ask) bool {
 	})
 }
 
+// Meant is the name of a program, if what is started is the program that PATH has under this name; "" if not. A file of
+// that name in the workspace, or where programs may write, is somebody else's.
+func Meant(program, root string, environ []string) string {
+	s := newFinder(Request{Workspace: filepath.ToSlash(root), Environ: environ})
+	name := filepath.Base(program)
+	known := s.program(name)
+	started, err := sandbox.LookPath(program, filepath.FromSlash(root), jptool.LookupEnv(environ, "PATH"))
+	if known == "" || err != nil {
+		return ""
+	}
+	a, errA := os.Stat(known)
+	b, errB := os.Stat(started)
+	if errA != nil || errB != nil || !os.SameFile(a, b) || s.planted(started) {
+		return ""
+	}
+	return name
+}
+
+// planted reports whether a program is reached where a repository or a program may have put something.
+func (s *finder) planted(program string) bool {
+	to, err := wspath.CanonicalizeAbs(program, nil)
+	return err != nil || s.theirs(to.Abs) || slices.ContainsFunc(to.Hops, func(h wspath.Hop) bool { return s.theirs(h.Entry) })
+}
+
 // program finds a program by its name; "" if there is none that may be asked. One that lies in the workspace, or where
 // programs may write, is not: what it says would be what a repository says.
 func (s *finder) program(name string) string {
@@ -123,12 +147,9 @@ func (s *finder) program(name string) string {
 		if err != nil {
 			continue
 		}
-		to, err := wspath.CanonicalizeAbs(found, nil)
-		byLink := slices.ContainsFunc(to.Hops, func(h wspath.Hop) bool { return s.theirs(h.Entry) })
-		if err != nil || byLink || s.theirs(to.Abs) {
-			continue
+		if !s.planted(found) {
+			return found
 		}
-		return found
 	}
 	return ""
 }

@@ -3,9 +3,11 @@ package preset
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
-	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -19,32 +21,45 @@ import (
 // not be made; a program goes without it.
 func (f *Found) Make() error {
 	var failed []error
-	for i := range f.Places {
-		p := &f.Places[i]
+	for _, p := range f.Places {
 		if !p.Made || !p.granted() {
 			continue
 		}
-		dir := filepath.FromSlash(p.abs)
-		err := os.MkdirAll(dir, 0o700)
-		if err == nil {
-			// What was put in its way meanwhile is not what was judged. The start refuses such a link.
-			var to wspath.Canonical
-			if to, err = wspath.CanonicalizeAbs(dir, nil); err == nil && to.Abs != p.abs {
-				err = errors.New("a symlink appeared on the way to it")
-			}
-		}
-		if err != nil {
-			failed = append(failed, fmt.Errorf("preset %s: the directory %s cannot be made: %w\nmake it yourself, or use another place",
-				p.Preset, show.Visible(dir), wspath.Bare(err)))
+		if err := makePrivate(p.abs); err != nil {
+			failed = append(failed, fmt.Errorf("preset %s: the directory %s cannot be made: %w\nmake it yourself, or set XDG_%s_HOME to another place",
+				p.Preset, show.Visible(filepath.FromSlash(p.abs)), wspath.Bare(err), map[bool]string{true: "DATA", false: "CACHE"}[p.By == agentsOwn]))
 		}
 	}
 	return errors.Join(failed...)
 }
 
+// makePrivate makes a directory and those above it which are missing. It follows no link: what was put in its way
+// since the path was judged is not what was judged.
+func makePrivate(abs string) error {
+	d, err := wspath.OpenDir(wspath.ParentOf(abs))
+	if errors.Is(err, fs.ErrNotExist) && path.Dir(abs) != abs {
+		if err = makePrivate(path.Dir(abs)); err == nil {
+			d, err = wspath.OpenDir(wspath.ParentOf(abs))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Mkdir(path.Base(abs), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	made, err := d.Sub(path.Base(abs)) // a link that somebody put there is refused
+	if err != nil {
+		return err
+	}
+	return made.Close()
+}
+
 // Extras are the places that are granted besides the rules.
 func (f *Found) Extras() (list []baseline.Extra) {
-	for i := range f.Places {
-		if p := &f.Places[i]; p.granted() {
+	for _, p := range f.Places {
+		if p.granted() {
 			caps := jptool.Read | jptool.Execute
 			if p.Access == write {
 				caps = jptool.AllCaps
@@ -57,24 +72,46 @@ func (f *Found) Extras() (list []baseline.Extra) {
 
 // Writes reports whether a place is granted for writing.
 func (f *Found) Writes() bool {
-	return slices.ContainsFunc(f.Places, func(p Place) bool { return p.granted() && p.Access == write })
+	return slices.ContainsFunc(f.Places, func(p *Place) bool { return p.granted() && p.Access == write })
 }
 
-// Covers reports whether the preset of a name would allow to read, or to write, at a path. made: the path is to be
-// created, which may be a directory on the way to a place that is missing.
+// Covers reports whether the preset of a name would do where a program was refused to read, or to write, at a path: it
+// grants that, or has the program write elsewhere. made: the path is to be created, which may be a directory on the way.
 func (f *Found) Covers(name, abs string, writes, made bool) bool {
-	return slices.ContainsFunc(f.Places, func(p Place) bool {
-		_, in := wspath.WithinAbs(p.abs, abs)
-		_, onWay := wspath.WithinAbs(abs, p.abs)
-		return p.Preset == name && p.granted() && (in || onWay && made && p.Made) && (p.Access == write || !writes)
+	return slices.ContainsFunc(f.Places, func(p *Place) bool {
+		return p.Preset == name && p.granted() && (p.Access == read && within(p.abs, abs) && !writes || p.standsIn(abs, made))
 	})
+}
+
+// StandsIn is a preset that has programs write elsewhere than at a path, with a network if it takes that; false if there
+// is none. Programs outside of the sandbox obey or believe what lies there.
+func (f *Found) StandsIn(abs string) (Choice, bool) {
+	for _, c := range f.Choices {
+		for _, p := range f.Places {
+			if p.Preset == c.Name && p.standsIn(abs, false) {
+				return Choice{c.Preset, p.WithNet}, true
+			}
+		}
+	}
+	return Choice{}, false
+}
+
+// standsIn reports whether the place is granted instead of one that has the path, or, if that is to be made, lies on the
+// way to it.
+func (p *Place) standsIn(abs string, made bool) bool {
+	return p.InsteadOf != "" && (within(p.instead, abs) || made && within(abs, p.instead))
+}
+
+func within(dir, abs string) bool {
+	_, in := wspath.WithinAbs(dir, abs)
+	return in
 }
 
 // Names are the paths by which people and programs know what is granted.
 func (f *Found) Names() (list []string) {
-	for i := range f.Places {
-		if f.Places[i].granted() {
-			list = append(list, f.Places[i].Path)
+	for _, p := range f.Places {
+		if p.granted() {
+			list = append(list, p.Path)
 		}
 	}
 	return list
@@ -95,14 +132,80 @@ func (f *Found) Environ() []string {
 			}
 		}
 	}
-	for i := range f.Places {
-		if p := &f.Places[i]; p.set != "" && p.Refused == "" {
-			name, _, _ := strings.Cut(p.set, "=")
-			list = slices.DeleteFunc(list, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
-			list = append(list, p.set)
+	for _, p := range f.Places {
+		if !p.named() {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(p.set)) {
+			if value := f.value(p, p.set[name], list); value != "" {
+				list = slices.DeleteFunc(list, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+				list = append(list, name+"="+value)
+			}
 		}
 	}
 	return list
+}
+
+var (
+	hole  = regexp.MustCompile(`\{[^}]*\}`)
+	plain = regexp.MustCompile(`^[\pL\pN/._~+@-]+$`)
+)
+
+// value is what a variable becomes; "" if something that it is made of is missing, or a path has characters that mean
+// something in the text around it.
+func (f *Found) value(p *Place, text string, environ []string) string {
+	missing := false
+	path := strings.HasPrefix(text, "{") && !strings.ContainsAny(text, " ,:")
+	value := hole.ReplaceAllStringFunc(text, func(h string) string {
+		at, name := "", h[1:len(h)-1]
+		switch {
+		case name == "":
+			at = p.at
+		case name[0] == '$':
+			return jptool.LookupEnv(environ, name[1:])
+		case name[0] == '@':
+			missing = missing || p.answers[name[1:]].text == ""
+			return p.answers[name[1:]].text
+		default:
+			for _, o := range f.Places {
+				if o.Preset == p.Preset && o.Name == name && o.granted() {
+					at = o.at
+				}
+			}
+		}
+		missing = missing || at == "" || !path && !plain.MatchString(at)
+		return filepath.FromSlash(at)
+	})
+	if missing {
+		return ""
+	}
+	return strings.TrimSpace(value)
+}
+
+// Sets are the variables that name places to the programs, as NAME=VALUE.
+func (f *Found) Sets() (list []string) {
+	environ := f.Environ()
+	for _, p := range f.Places {
+		for _, name := range slices.Sorted(maps.Keys(p.set)) {
+			value := jptool.LookupEnv(environ, name)
+			if set := name + "=" + value; p.named() && value != "" && !slices.Contains(list, set) {
+				list = append(list, set)
+			}
+		}
+	}
+	return list
+}
+
+// Fill puts the places of a preset into a text for people, which has their names in braces.
+func (f *Found) Fill(text string) string {
+	return hole.ReplaceAllStringFunc(text, func(h string) string {
+		for _, p := range f.Places {
+			if p.Name == h[1:len(h)-1] {
+				return show.Word(filepath.FromSlash(p.Path))
+			}
+		}
+		return h
+	})
 }
 
 // Env are rules for the variables that the programs get.
@@ -122,9 +225,11 @@ func (f *Found) Env() (rules []jptool.EnvRule) {
 			}
 		}
 	}
-	for i := range f.Places {
-		if name, _, _ := strings.Cut(f.Places[i].set, "="); name != "" && f.Places[i].Refused == "" {
-			add(f.Places[i].Preset, name)
+	for _, p := range f.Places {
+		if p.named() {
+			for _, name := range slices.Sorted(maps.Keys(p.set)) {
+				add(p.Preset, name)
+			}
 		}
 	}
 	return rules
@@ -147,8 +252,8 @@ func (f *Found) Net() (rules []jptool.NetRule) {
 
 // Warnings say which places are not granted although the presets name them.
 func (f *Found) Warnings() (list []string) {
-	for i := range f.Places {
-		if p := &f.Places[i]; p.Refused != "" {
+	for _, p := range f.Places {
+		if p.Refused != "" {
 			text := fmt.Sprintf("preset %s: %s (%s, %s) is not granted: %s",
 				p.Preset, p.Name, show.Visible(p.Path), p.By, p.Refused)
 			if p.Remedy != "" {
@@ -167,6 +272,8 @@ func (p *Place) Doing() string {
 		return "in the workspace, whose grants apply"
 	case p.Refused == "" && p.Missing && !p.Made:
 		return "not there"
+	case p.Refused == "" && p.WithNet:
+		return "with " + p.Preset + NetSuffix + " writes"
 	case !p.granted():
 		return ""
 	case p.Made:

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 
 	"github.com/jptools/jptools/host/internal/places"
@@ -27,11 +28,10 @@ func (s *finder) judge(p *Place) {
 		p.Inside = true
 		return
 	}
-	flag := "--ro "
+	self := "if that is right, grant it yourself: --ro " + show.Word(filepath.FromSlash(p.abs))
 	if writes {
-		flag = "--rw "
+		self = "look at what it is, and remove it"
 	}
-	self := "if that is right, grant it yourself: " + flag + show.Word(filepath.FromSlash(p.abs))
 	home := s.homes()
 	real := ""
 	if len(home) > 0 {
@@ -71,6 +71,8 @@ func (s *finder) judge(p *Place) {
 		refuse("it is not a directory", "")
 	case there && state.Foreign(fi):
 		refuse("it belongs to another user", self)
+	case othersWrite(p.abs):
+		refuse("other users can write there, or in what holds it", "look at what is in there, then: chmod 700")
 	case p.Made && !ownParent(p.abs):
 		refuse("it is not there, and would be made in a directory of another user", "make it yourself, or use another place")
 	}
@@ -88,4 +90,17 @@ func ownParent(abs string) bool {
 			return false
 		}
 	}
+}
+
+// othersWrite reports whether one of the last three directories of a path, as far as they are there, can be written by
+// other users: those that this program makes are this user's alone.
+func othersWrite(abs string) bool {
+	for range 3 {
+		fi, err := os.Lstat(filepath.FromSlash(abs))
+		if err == nil && runtime.GOOS != "windows" && fi.Mode().Perm()&0o022 != 0 && fi.Mode()&os.ModeSticky == 0 {
+			return true
+		}
+		abs = path.Dir(abs)
+	}
+	return false
 }

@@ -65,17 +65,17 @@ type ask struct {
 type place struct {
 	Name string `toml:"name"`
 	What string `toml:"what"`
-	// Access is read (and execute) or write (and read); Net is the same if the network was asked for.
-	Access access `toml:"access"`
-	Net    access `toml:"net"`
 	// Find says where it may be, the first that says anything decides: $NAME is a variable, @ANSWER that of a program,
-	// anything else a path. Below is joined to it.
+	// anything else a path. Below is joined to it. What is found is read (and executed).
 	Find  []string `toml:"find"`
 	Below string   `toml:"below"`
-	// Optional: it is not made if it is missing.
-	Optional bool `toml:"optional"`
-	// Set is a variable that the program gets, with the place that was found.
-	Set string `toml:"set"`
+	// Own is the name of a directory of the workspace's own (for agents: of all agents), which is written instead of what
+	// Find finds. Net: it is granted if the network was asked for, or was filled so before.
+	Own string `toml:"own"`
+	Net bool   `toml:"net"`
+	// Set are variables that the program gets if the place is granted. {} is the place without what is below, {NAME} that of
+	// another place of the preset, {@ANSWER} what a program said, and {$NAME} what the variable is so far, maybe nothing.
+	Set map[string]string `toml:"set"`
 }
 
 // access is how a place is granted.

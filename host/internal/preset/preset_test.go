@@ -46,16 +46,26 @@ func TestFiles(t *testing.T) {
 				answers[name] = true
 			}
 		}
-		for _, place := range p.Places {
-			if place.Name == "" || place.What == "" || len(place.Find) == 0 {
-				t.Errorf("%s: %+v", p.Name, place)
+		for i, at := range p.Places {
+			if at.Name == "" || at.What == "" || len(at.Find) == 0 {
+				t.Errorf("%s: %+v", p.Name, at)
 			}
-			if !slices.Contains([]access{read, write}, place.Access) || !slices.Contains([]access{"", write}, place.Net) {
-				t.Errorf("%s: %s has access %q and %q", p.Name, place.Name, place.Access, place.Net)
+			if at.Net && at.Own == "" || strings.Contains(at.Own, "/") || at.Own != "" && (at.Below != "" || at.Set == nil) {
+				t.Errorf("%s: %s: %+v", p.Name, at.Name, at)
 			}
-			for _, spec := range place.Find {
+			for _, text := range at.Set {
+				for _, h := range hole.FindAllString(text, -1) {
+					name := h[1 : len(h)-1]
+					known := name == "" || name[0] == '$' || name[0] == '@' && answers[name[1:]] ||
+						slices.ContainsFunc(p.Places[:i], func(o place) bool { return o.Name == name })
+					if !known {
+						t.Errorf("%s: %s sets %q", p.Name, at.Name, text)
+					}
+				}
+			}
+			for _, spec := range at.Find {
 				if name, is := strings.CutPrefix(spec, "@"); is && !answers[name] || !is && !strings.ContainsAny(spec[:1], "$~/") {
-					t.Errorf("%s: %s is found by %q, which nothing says", p.Name, place.Name, spec)
+					t.Errorf("%s: %s is found by %q, which nothing says", p.Name, at.Name, spec)
 				}
 			}
 		}
@@ -127,8 +137,7 @@ func script(t *testing.T, dir, name, text string) {
 // text is what was found, with $HOME and $WS for these directories.
 func (w *world) text(f *Found) string {
 	var lines []string
-	for i := range f.Places {
-		p := &f.Places[i]
+	for _, p := range f.Places {
 		doing := p.Doing()
 		if p.Refused != "" {
 			doing = "refused: " + p.Refused
@@ -136,5 +145,5 @@ func (w *world) text(f *Found) string {
 		lines = append(lines, fmt.Sprintf("%s: %s %s (%s)", p.Name, doing, p.Path, p.By))
 	}
 	text := strings.Join(append(lines, f.Notes...), "\n")
-	return strings.NewReplacer(w.home, "~", w.ws, "$WS", w.dir, "$DIR").Replace(text)
+	return strings.NewReplacer(w.home, "~", w.ws, "$WS", w.dir, "$DIR", w.id(), "$ID").Replace(text)
 }
