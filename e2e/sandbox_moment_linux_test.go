@@ -211,7 +211,7 @@ func TestSandboxChangedAndPutBack(t *testing.T) {
 		} {
 			w := repository(t, user)
 			w.define("/bin/sh", "-c", script)
-			says := "changed and put back: .git/config\n"
+			says := "changed and put back: .git/config; their content is as it was\n"
 			if r := w.exec(landlocked, nil, "/bin/sh", "-c", script); r.code != 0 || strings.Contains(r.stderr, says) != told {
 				t.Errorf("%s: %s", script, r)
 			}
