@@ -71,7 +71,7 @@ func (k *call) slots(p *proposal, on string) (list []consent.Remembered) {
 		}
 		add("arguments", canonical(k.args), covers)
 	case k.Tool.Name == "fs_move_file":
-		add("move", strings.Join(p.paths, " to "), p.ids(""))
+		add("move of "+p.paths[0], strings.Join(p.paths, " to "), p.ids(""))
 	default:
 		for _, path := range p.paths {
 			add("path", path, p.ids(path))

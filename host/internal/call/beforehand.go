@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jptools/jptools/host/internal/consent"
@@ -24,7 +25,7 @@ func (k *call) beforehand(ctx context.Context) error {
 	if err != nil || len(places) == 0 {
 		return err
 	}
-	where := consent.Remembered{Tool: k.Tool.Name, On: OnSensitive, Question: "beforehand", Scope: scope(places...)}
+	where := consent.Remembered{Tool: k.Tool.Name, On: OnSensitive, Question: "beforehand", Scope: scope(slices.Concat([]string{k.report.Policy.Digest, k.program()}, places)...)}
 	old, known := k.recall(where)
 	if !known {
 		const text = "Places of secrets are withheld. On this machine the directories around them can then not be\n" +

@@ -225,7 +225,7 @@ func (p *proposal) read(k *call, out *output) []shown {
 	}
 	p.data = rawData(out.Data)
 	// A tool of somebody else may mean something else by the keys.
-	if json.Unmarshal(p.data, &more) != nil || len(more.Shown) == 0 {
+	if !k.builtIn() || json.Unmarshal(p.data, &more) != nil || len(more.Shown) == 0 {
 		more.Shown = []shown{{Text: out.Content}}
 	}
 	p.cut = more.Cut

@@ -204,7 +204,11 @@ func (k *call) says(p *proposal, name func(string) string) string {
 	if k.Preview {
 		return "it say what it would do (" + tool + ")?"
 	}
-	what := paths(p.data, k.args, name)
+	data := p.data
+	if !k.builtIn() {
+		data = nil // nobody else says in the host's words what a call is about
+	}
+	what := paths(data, k.args, name)
 	if k.Tool.Name == "fs_move_file" && len(p.paths) == 2 {
 		what = name(p.paths[0]) + " to " + name(p.paths[1])
 	}

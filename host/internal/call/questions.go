@@ -229,6 +229,9 @@ func (c *command) askPerson(ctx context.Context, open []jptool.Question) error {
 func asWell(questions []jptool.Question) []term.Message {
 	var texts []string
 	for _, q := range questions {
+		if q.PreAmble != nil {
+			texts = append(texts, strings.TrimRight(*q.PreAmble, "\n"))
+		}
 		texts = append(texts, q.Text)
 	}
 	if texts == nil {

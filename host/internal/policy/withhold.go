@@ -325,6 +325,9 @@ func (d *Declared) findSensitive() []Sensitive {
 // allowed are the patterns that take the places of secrets which a person allowed out of the list.
 func allowed(paths map[string]jptool.Caps) (list []Pattern) {
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		if strings.ContainsAny(path, "\r\n") {
+			continue // a pattern for it covers other names too: it stays withheld
+		}
 		list = append(list, Pattern{Pattern: "!/" + ignore.Escape(path), Origin: Allowed})
 	}
 	return list

@@ -157,6 +157,14 @@ func namesIn(texts []string) []string {
 		text = unset().ReplaceAllString(here().ReplaceAllString(filepath.ToSlash(text), "./"), " ")
 		bare := strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(text)
 		for _, t := range []string{text, bare} {
+			for _, word := range strings.FieldsFunc(t, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'`;|&<>()", r) }) {
+				names = append(names, word)
+				for i, r := range word {
+					if strings.ContainsRune("=:,@", r) {
+						names = append(names, word[i+1:], word[:i])
+					}
+				}
+			}
 			runs := plainRun().FindAllStringIndex(t, -1)
 			for i, from := range runs {
 				for _, to := range runs[i:min(i+maxRuns, len(runs))] {

@@ -35,8 +35,9 @@ func isData(argv, programs []string) bool {
 	if dir := path.Dir(name); dir == "/bin" || dir == "/usr/bin" {
 		name = path.Base(name)
 	}
-	compresses := func(word string) bool { return strings.HasPrefix(word, "--co") } // sort --compress-program
-	return slices.Contains(programs, name) && (name != "sort" || !slices.ContainsFunc(argv, compresses))
+	// sort --compress-program runs one, and a pattern may stand for that option.
+	runs := func(word string) bool { return strings.HasPrefix(word, "--co") || strings.ContainsAny(word, "*?[{") }
+	return slices.Contains(programs, name) && (name != "sort" || !slices.ContainsFunc(argv, runs))
 }
 
 // scripts are the texts of a command that may name scripts.
@@ -63,6 +64,9 @@ func withoutData(script string) string {
 	if err != nil || strings.ContainsAny(script, "\r\x00") || strings.Contains(script, "\\\n") {
 		return script // shells do not all join lines alike
 	}
+	if strings.Contains(script, "PATH") || strings.Contains(script, "-n") && strings.Contains(script, "declare") {
+		return script // a name may mean another program
+	}
 	s := shellScript{text: []byte(script), programs: all, dataOnly: true}
 	renamed := false
 	syntax.Walk(file, func(n syntax.Node) bool {
@@ -74,7 +78,7 @@ func withoutData(script string) string {
 				s.dataOnly = s.dataOnly && s.isData(n)
 			}
 		case *syntax.Assign:
-			renamed = renamed || n.Name == nil || n.Name.Value == "PATH"
+			renamed = renamed || n.Name == nil
 		case *syntax.FuncDecl, *syntax.CoprocClause:
 			renamed = true
 		}
@@ -117,7 +121,8 @@ func (s *shellScript) isData(c *syntax.CallExpr) bool {
 func (s *shellScript) reads(stmt *syntax.Stmt) bool {
 	switch c := stmt.Cmd.(type) {
 	case *syntax.CallExpr:
-		return s.isData(c) && (s.dataOnly || !slices.ContainsFunc(stmt.Redirs, keeps))
+		starts := func(r *syntax.Redirect) bool { _, ok := literally(r.Word); return !ok }
+		return s.isData(c) && !slices.ContainsFunc(stmt.Redirs, starts) && (s.dataOnly || !slices.ContainsFunc(stmt.Redirs, keeps))
 	case *syntax.BinaryCmd:
 		return len(stmt.Redirs) == 0 && s.reads(c.X) && s.reads(c.Y)
 	}

@@ -44,7 +44,7 @@ func runsOf(t *testing.T, w *world, command string) string {
 // Each file that a command names counts, however it names it, unless it is plainly data.
 func TestScripts(t *testing.T) {
 	w := newWorld(t, "file x.sh a", "file y.sh a", "file d/x.sh a", "file d/e/z.sh a", "symlink zz d/e", "file b.mk a", "file TODO.md a",
-		"file test_m.py a", "file out.log a", "file odd,name[1].py a", "symlink link x.sh", "file .hidden.sh a", "fifo pipe")
+		"file test_m.py a", "file out.log a", "file odd,name[1].py a", "file end@ x", "symlink link x.sh", "file .hidden.sh a", "fifo pipe")
 	for _, c := range []struct{ command, want string }{
 		{"./x.sh TODO.md", "TODO.md x.sh"},
 		{w.root + "/x.sh", "x.sh"},
@@ -136,6 +136,15 @@ func TestScripts(t *testing.T) {
 		{`sh:test -v 'a[$(sh x.sh)]'`, "x.sh"},
 		{`sh:wc -l "$(sh x.sh)"`, "x.sh"},
 		{`sh:sh {{ "x.sh" }}`, "x.sh"},
+		{`sh:wc <"$(sh x.sh)" -l`, "x.sh"},
+		{`sh:cat < <(sh x.sh) -`, "x.sh"},
+		{`sh:for PATH in d; do wc x.sh; done`, "d/x.sh x.sh"},
+		{`sh:read PATH <TODO.md; cat x.sh`, "TODO.md x.sh"},
+		{`sh:printf -v PATH %s d; cat x.sh`, "d/x.sh x.sh"},
+		{`sh:sort -S1k {--compress-program=./x.sh,TODO.md}`, "TODO.md x.sh"},
+		{`sh:sh end@`, "end@"},
+		{`sh -c "sh end@"`, "end@"},
+		{"bash --rcfile=end@", "end@"},
 		{`sh:ls *`, ""},
 		// Data.
 		{`sh:echo x >>TODO.md; wc -l TODO.md`, ""},
